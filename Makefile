@@ -1,0 +1,91 @@
+# Everything a clone needs: `make demo` runs the main job, `make test` the whole suite.
+# Each makes its own virtual environment and names what the machine lacks.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+WHEELS := build/wheels
+CARGO_DENY_VERSION := 0.20.2
+CARGO_DENY := .tools/bin/cargo-deny
+SOURCES := $(wildcard Cargo.toml Cargo.lock pyproject.toml README.md LICENSE) \
+	$(shell find rust python -type f ! -name '*.pyc' ! -name '*.so' 2>/dev/null)
+# One interpreter for pyo3's build script, so that cargo and maturin agree.
+export PYO3_PYTHON := $(CURDIR)/$(BIN)/python
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help demo test lint format bench lock clean check-demo-tools check-test-tools
+
+help:  ## this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+
+demo: check-demo-tools $(VENV)/installed  ## build, install and run the main job on a generated stream
+	$(BIN)/lazysketch demo
+
+test: check-test-tools lint $(VENV)/installed $(VENV)/develop  ## the whole suite: lint, Rust tests, stub check, Python tests
+	cargo test --locked
+	$(BIN)/python -m mypy.stubtest lazysketch._native
+	$(BIN)/python -m pytest
+
+lint: check-test-tools $(VENV)/develop $(CARGO_DENY)-$(CARGO_DENY_VERSION)  ## format, lint, types, import direction, licences
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	PYTHONPATH=python $(BIN)/lint-imports --no-cache --no-logo
+	cargo fmt --all --check
+	cargo clippy --locked --all-targets -- -D warnings
+	$(CARGO_DENY) --locked check bans licenses sources
+
+format: check-test-tools $(VENV)/develop  ## rewrite Python and Rust in the house format
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	cargo fmt --all
+
+bench: check-demo-tools $(VENV)/installed  ## benchmarks (minutes); not part of the tests
+	cargo bench --locked --package lazysketch-benches
+
+lock: check-demo-tools $(VENV)/develop  ## newest allowed versions into every lock file
+	cd requirements && for set in demo develop; do \
+		../$(BIN)/uv pip compile --quiet --universal --python-version 3.10 --upgrade \
+			--generate-hashes --no-emit-index-url --no-annotate \
+			--custom-compile-command "make lock" $$set.in --output-file $$set.txt || exit 1; done
+	cargo update
+
+clean:  ## remove everything that the other targets made
+	rm -rf $(VENV) .tools build target .hypothesis .mypy_cache .pytest_cache .ruff_cache
+	find python tests -name __pycache__ -type d -prune -exec rm -rf {} +
+
+check-demo-tools:
+	@.ci/check-tools $(PYTHON)
+
+check-test-tools:
+	@.ci/check-tools $(PYTHON) fmt clippy
+
+# The virtual environment, then the locked packages of each target.
+$(VENV)/created: | check-demo-tools
+	$(PYTHON) -m venv --clear $(VENV)
+	@touch $@
+
+$(VENV)/demo: requirements/demo.txt $(VENV)/created
+	$(BIN)/python -m pip install --quiet --require-hashes -r $<
+	@touch $@
+
+$(VENV)/develop: requirements/develop.txt $(VENV)/demo
+	$(BIN)/python -m pip install --quiet --require-hashes -r $<
+	@touch $@
+
+# The built wheel, never the source tree, is what the demo runs and the tests import.
+# Installed without an index: the lock must already hold all that [cli] asks for.
+$(VENV)/installed: $(SOURCES) $(VENV)/demo
+	rm -rf $(WHEELS)
+	$(BIN)/maturin build --release --quiet --out $(WHEELS)
+	$(BIN)/python -m pip uninstall -qq --yes lazysketch
+	$(BIN)/python -m pip install --quiet --no-index "$$(echo $(WHEELS)/*.whl)[cli]"
+	@touch $@
+
+# Compiled from its crate, unoptimised (about a minute), because no package ships a current binary.
+$(CARGO_DENY)-$(CARGO_DENY_VERSION): | check-demo-tools
+	CARGO_PROFILE_RELEASE_OPT_LEVEL=0 CARGO_PROFILE_RELEASE_DEBUG=0 \
+		cargo install --quiet --locked --root .tools --version $(CARGO_DENY_VERSION) --force cargo-deny
+	@touch $@

@@ -1,0 +1,54 @@
+"""Differentially private Count-Min and Count sketches under continual observation.
+
+The public table may be read after every event, for ever; everything ever read together satisfies
+(epsilon, delta)-differential privacy.
+
+    >>> import lazysketch as ls
+    >>> sketch = ls.LazyCountMin(depth=3, width=1024, epsilon=1.0, delta=1e-8)
+    >>> sketch.update_many(["203.0.113.9", "198.51.100.7", "203.0.113.9"])
+    >>> release = sketch.release()      # public: query, save, load and merge it anywhere
+    >>> release.private
+    True
+"""
+
+from __future__ import annotations
+
+from importlib.metadata import version as _version
+
+from lazysketch.counters import ContinualCounters
+from lazysketch.errors import LazySketchError
+from lazysketch.keys import Key
+from lazysketch.mechanisms import Mechanism
+from lazysketch.privacy.accounting import Privacy
+from lazysketch.release import Release, ReleasePart
+from lazysketch.schedules import Geometric, Punctual, RoundRobin
+from lazysketch.sketches import (
+    CountMin,
+    CountSketch,
+    LazyCountMin,
+    LazyCountSketch,
+    PunctualCountMin,
+    PunctualCountSketch,
+)
+
+__version__ = _version("lazysketch")
+
+__all__ = [
+    "ContinualCounters",
+    "CountMin",
+    "CountSketch",
+    "Geometric",
+    "Key",
+    "LazyCountMin",
+    "LazyCountSketch",
+    "LazySketchError",
+    "Mechanism",
+    "Privacy",
+    "Punctual",
+    "PunctualCountMin",
+    "PunctualCountSketch",
+    "Release",
+    "ReleasePart",
+    "RoundRobin",
+    "__version__",
+]

@@ -1,0 +1,10 @@
+"""``python -m lazysketch`` is the command ``lazysketch``."""
+
+from __future__ import annotations
+
+import sys
+
+from lazysketch.cli import main
+
+if __name__ == "__main__":
+    sys.exit(main())

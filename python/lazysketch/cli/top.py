@@ -1,0 +1,73 @@
+"""``lazysketch top``: the heaviest items of a public list."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lazysketch.cli.options import (
+    InputSettings,
+    SketchSettings,
+    input_options,
+    output_option,
+    sketch_options,
+)
+from lazysketch.cli.stream import count, heaviest
+
+if TYPE_CHECKING:
+    from lazysketch import Release
+
+
+@click.command(short_help="The heaviest items of a public list.")
+@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@click.option(
+    "--domain",
+    metavar="ITEMS.txt",
+    required=True,
+    help="Public list to choose from, an item per line; not taken from the stream.",
+)
+@click.option(
+    "-k",
+    "most",
+    type=click.IntRange(min=1),
+    default=20,
+    show_default=True,
+    metavar="N",
+    help="Items to show.",
+)
+@input_options
+@output_option
+@sketch_options
+def top(
+    files: tuple[str, ...],
+    *,
+    domain: str,
+    most: int,
+    reading: InputSettings,
+    output: str,
+    sketch: SketchSettings,
+) -> int:
+    """Count a stream privately and show the heaviest items of a public list.
+
+    FILE is lines of text or an access log, plain or gzip; - is standard input, which
+    may be a live pipe. One row is one step. The table is live while it reads, if
+    standard error is a terminal, and Ctrl-C shows what was published so far.
+
+    \b
+    Examples:
+      lazysketch top access.log.gz --field host --domain hosts.txt
+      tail -F access.log | lazysketch top - --format combined --domain hosts.txt
+
+    All that one run shows has one (epsilon, delta) guarantee, but N runs over one file
+    compose to mu * sqrt(N): save an output rather than run again. What standard error
+    tells the operator (malformed rows, events/s) and the guess of a format are outside
+    the guarantee.
+    """
+    source = reading.open(files)
+    items = reading.read_items(domain, option="--domain", inputs=files)
+
+    def rows(release: Release) -> list[dict[str, Any]]:
+        return heaviest(release, items, most=most)
+
+    return count(source, sketch, rows=rows, rows_while_reading=rows, output=output)

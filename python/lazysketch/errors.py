@@ -1,0 +1,75 @@
+"""The errors of lazysketch, one tree under :class:`LazySketchError`.
+
+A message names the argument, says what was expected and what came, and never
+contains a count, a key or an item of the stream::
+
+    LazySketchError
+    ├── ArgumentTypeError    (TypeError)   an argument of the wrong type, or a forbidden mix
+    ├── ArgumentValueError   (ValueError)  right type, value outside its range
+    ├── ItemError            (TypeError)   something that cannot be an item of a stream
+    ├── HorizonError         (ValueError)  more steps than the sketch was made for
+    ├── ClosedError          (ValueError)  a sketch after ``close()``
+    ├── LiveStateError       (TypeError)   copying, pickling or forking a live private sketch
+    ├── ReleaseFormatError   (ValueError)  bytes that are not a release
+    ├── MergeError           (ValueError)  releases that cannot be added
+    └── SourceError          (OSError)     an input that cannot be read
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "ArgumentTypeError",
+    "ArgumentValueError",
+    "ClosedError",
+    "HorizonError",
+    "ItemError",
+    "LazySketchError",
+    "LiveStateError",
+    "MergeError",
+    "ReleaseFormatError",
+    "SourceError",
+]
+
+
+class LazySketchError(Exception):
+    """Root of every error that lazysketch raises on purpose."""
+
+
+class ArgumentTypeError(LazySketchError, TypeError):
+    """Raised when an argument has the wrong type or two arguments exclude each other."""
+
+
+class ArgumentValueError(LazySketchError, ValueError):
+    """Raised when an argument lies outside its documented range."""
+
+
+class ItemError(LazySketchError, TypeError):
+    """Raised when a value cannot be an item; in a batch the message gives its position."""
+
+
+class HorizonError(LazySketchError, ValueError):
+    """Raised when an update would go past the horizon; the sketch is unchanged."""
+
+
+class ClosedError(LazySketchError, ValueError):
+    """Raised when a sketch is used after ``close()``."""
+
+
+class LiveStateError(LazySketchError, TypeError):
+    """Raised when a live private sketch would be duplicated.
+
+    Two copies that see different events would publish the same noise on
+    different counts; the difference of their releases would be exact.
+    """
+
+
+class ReleaseFormatError(LazySketchError, ValueError):
+    """Raised when bytes are not a release that this version can read."""
+
+
+class MergeError(LazySketchError, ValueError):
+    """Raised when releases differ in what merging needs to be equal."""
+
+
+class SourceError(LazySketchError, OSError):
+    """Raised when an input is missing, unreadable, truncated or of an unknown form."""

@@ -1,0 +1,83 @@
+"""Master keys: the secret from which all noise of a sketch is recomputed.
+
+Most users need none: a sketch without ``key=`` draws a fresh one. Keep a key only
+where a state is to be restored later; whoever has it can remove the noise.
+"""
+
+from __future__ import annotations
+
+from lazysketch import _native
+
+__all__ = ["Key"]
+
+
+class Key(_native.Key):
+    """A secret master key of 32 bytes.
+
+    Guarantee: noise derives from the key together with a sketch id of 128 fresh bits and every
+    parameter of the sketch, so one key may serve any number of sketches.
+
+    Source: DESIGN section 2, invariant 2; BLAKE3 in keyed mode.
+
+    Example:
+        >>> Key.generate()
+        Key(<secret>)
+    """
+
+    def __new__(cls) -> Key:
+        """Refuse direct construction; see :meth:`generate` and :meth:`from_bytes`."""
+        return super().__new__(cls)
+
+    @classmethod
+    def generate(cls) -> Key:
+        """Return a fresh key from the operating system's random source.
+
+        Returns:
+            A key that nobody has seen.
+
+        Example:
+            >>> len(Key.generate().to_bytes())
+            32
+        """
+        return super().__new__(cls)
+
+    @classmethod
+    def from_bytes(cls, secret: bytes) -> Key:
+        """Return the key that :meth:`to_bytes` gave.
+
+        Guarantee: as private as ``secret`` is; it must come from a cryptographic random source.
+
+        Args:
+            secret: 32 bytes.
+
+        Returns:
+            The key.
+
+        Raises:
+            ArgumentTypeError: ``secret`` is not bytes.
+            ArgumentValueError: ``secret`` is not 32 bytes long.
+
+        Example:
+            >>> key = Key.generate()
+            >>> Key.from_bytes(key.to_bytes()).to_bytes() == key.to_bytes()
+            True
+        """
+        return super().__new__(cls, secret)
+
+    def to_bytes(self) -> bytes:
+        """Return the 32 secret bytes, to be kept where secrets are kept.
+
+        Returns:
+            The secret.
+
+        Raises:
+            ArgumentValueError: a key of ``lazysketch.testing``, whose bytes are no secret.
+
+        Example:
+            >>> type(Key.generate().to_bytes())
+            <class 'bytes'>
+        """
+        return self._expose()
+
+    def __repr__(self) -> str:
+        return "Key(<secret>)"

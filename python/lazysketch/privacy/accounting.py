@@ -1,0 +1,219 @@
+"""What a sketch or a release promises about privacy, as one frozen value.
+
+What it holds: the numbers of the guarantee, for printing, storing and composing.
+It costs nothing and prices nothing itself; see :mod:`lazysketch.privacy.calibration`.
+A description is checked where it is made: one that claims more than its noise
+gives cannot be constructed.
+
+Source: J. Dong, A. Roth and W. Su, "Gaussian Differential Privacy", 2022, for mu.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+from lazysketch.errors import ArgumentTypeError, ArgumentValueError
+from lazysketch.privacy.calibration import gaussian_delta
+from lazysketch.privacy.relations import (
+    Calibration,
+    Relation,
+    checked_calibration,
+    checked_delta,
+    checked_epsilon,
+    checked_integer,
+    checked_real,
+    checked_relation,
+)
+
+__all__ = ["Privacy"]
+
+# Wider than any rounding of sigma and its parts, far narrower than any real mistake.
+_TOLERANCE: Final = 1e-9
+
+
+@dataclass(frozen=True, kw_only=True)
+class Privacy:
+    """The privacy guarantee of one sketch, over everything ever read from it.
+
+    Guarantee: when ``private`` is true, ``noise_multiplier`` suffices for
+    (``epsilon``, ``delta``) and ``sigma`` is ``noise_multiplier * l2_sensitivity``;
+    both were checked at construction. When it is false, the numbers are what was
+    asked for, and nothing is promised.
+
+    Args:
+        epsilon: how much one person's events may shift the odds of any outcome:
+            by a factor of at most e^epsilon. 0 < epsilon <= 100.
+        delta: probability mass left out of that promise, 0 < delta < 1.
+        relation: ``"substitution"`` or ``"zero-out"``, what is hidden.
+        calibration: ``"analytic"`` or ``"classical"``.
+        sigma: standard deviation of each noise draw, in counts.
+        noise_multiplier: sigma / l2_sensitivity.
+        l2_sensitivity: how far one person moves all noisy queries, in counts.
+        max_weight: largest weight of one event, in counts.
+        max_events_per_user: events protected together; 1 protects single events.
+        private: whether the promise holds.
+        not_private_because: the reasons why not; empty exactly when ``private``.
+
+    Raises:
+        ArgumentTypeError: a field has the wrong type.
+        ArgumentValueError: a field is outside its range, or fields contradict each other.
+
+    Source: DESIGN sections 3 and 4.
+
+    Example:
+        >>> privacy = Privacy(
+        ...     epsilon=1.0, delta=1e-6, relation="substitution", calibration="analytic",
+        ...     sigma=43.0, noise_multiplier=4.3, l2_sensitivity=10.0, max_weight=1,
+        ...     max_events_per_user=1, private=True, not_private_because=(),
+        ... )
+        >>> print(privacy)
+        private: epsilon = 1, delta = 1e-06, for exchanging any one event for another; \
+noise of standard deviation 43 per draw
+    """
+
+    epsilon: float
+    delta: float
+    relation: Relation
+    calibration: Calibration
+    sigma: float
+    noise_multiplier: float
+    l2_sensitivity: float
+    max_weight: int
+    max_events_per_user: int
+    private: bool
+    not_private_because: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Check every field once and store plain Python values."""
+        checked_relation(self.relation)
+        checked_calibration(self.calibration)
+        self._check_reasons()
+        self._store("max_weight", checked_integer("max_weight", self.max_weight))
+        events = checked_integer("max_events_per_user", self.max_events_per_user)
+        self._store("max_events_per_user", events)
+        if self.private:
+            self._store("epsilon", checked_epsilon(self.epsilon))
+            self._store("delta", checked_delta(self.delta))
+        for name in ("epsilon", "delta", "sigma", "noise_multiplier", "l2_sensitivity"):
+            # Without a promise there may be no noise (sigma 0, epsilon infinite).
+            check = checked_real if self.private else _checked_extent
+            self._store(name, check(name, getattr(self, name)))
+        if self.private:
+            self._check_promise()
+
+    def _store(self, name: str, value: object) -> None:
+        object.__setattr__(self, name, value)
+
+    def _check_reasons(self) -> None:
+        if not isinstance(self.private, bool):
+            found = type(self.private).__name__
+            raise ArgumentTypeError(f"private: expected a bool, got {found}")
+        reasons = self.not_private_because
+        if not isinstance(reasons, tuple) or not all(isinstance(why, str) for why in reasons):
+            found = type(reasons).__name__
+            raise ArgumentTypeError(f"not_private_because: expected a tuple of str, got {found}")
+        if not all(why.strip() for why in reasons):
+            raise ArgumentValueError("not_private_because: expected reasons, got an empty one")
+        if self.private == bool(reasons):
+            wanted = "no reason" if self.private else "at least one reason"
+            raise ArgumentValueError(
+                f"not_private_because: expected {wanted} with private={self.private}, "
+                f"got {len(reasons)}"
+            )
+
+    def _check_promise(self) -> None:
+        product = self.noise_multiplier * self.l2_sensitivity
+        if not math.isclose(self.sigma, product, rel_tol=_TOLERANCE):
+            raise ArgumentValueError(
+                f"sigma: expected noise_multiplier * l2_sensitivity = {product:.12g}, "
+                f"got {self.sigma:.12g}"
+            )
+        reached = gaussian_delta(self.epsilon, self.noise_multiplier)
+        if reached > self.delta * (1.0 + _TOLERANCE):
+            raise ArgumentValueError(
+                f"noise_multiplier: expected enough for delta = {self.delta:.6g} at epsilon = "
+                f"{self.epsilon:.6g}, got {self.noise_multiplier:.6g}, which gives "
+                f"{reached:.6g}"
+            )
+
+    @classmethod
+    def without_noise(cls, *, because: tuple[str, ...]) -> Privacy:
+        """Return the description of an exact table: no noise and no promise.
+
+        Guarantee: ``private`` is false.
+
+        Args:
+            because: the reasons, at least one.
+
+        Returns:
+            A description with infinite epsilon, delta 1 and sigma 0.
+
+        Raises:
+            ArgumentTypeError: not a tuple of strings.
+            ArgumentValueError: no reason, or an empty one.
+
+        Source: DESIGN section 8, "exact sketches".
+
+        Example:
+            >>> str(Privacy.without_noise(because=("exact sketch, no noise",)))
+            'NOT PRIVATE (exact sketch, no noise): promises nothing'
+        """
+        return cls(
+            epsilon=math.inf,
+            delta=1.0,
+            relation="substitution",
+            calibration="analytic",
+            sigma=0.0,
+            noise_multiplier=0.0,
+            l2_sensitivity=0.0,
+            max_weight=1,
+            max_events_per_user=1,
+            private=False,
+            not_private_because=because,
+        )
+
+    @property
+    def mu(self) -> float:
+        """The mu of Gaussian differential privacy: 1 / noise_multiplier.
+
+        Guarantee: independent Gaussian parts that share a person compose to the
+        square root of the sum of their mu squared. Infinite without noise.
+
+        Returns:
+            mu, above 0.
+
+        Source: Dong, Roth and Su 2022, Corollary 3.3.
+
+        Example:
+            >>> Privacy.without_noise(because=("exact",)).mu
+            inf
+        """
+        return math.inf if self.noise_multiplier == 0.0 else 1.0 / self.noise_multiplier
+
+    def __str__(self) -> str:
+        """Return one line that says what is hidden and how well."""
+        if not self.private:
+            reasons = "; ".join(" ".join(why.split()) for why in self.not_private_because)
+            return f"NOT PRIVATE ({reasons}): promises nothing"
+        one = self.max_events_per_user == 1
+        whose = "any one event" if one else f"any {self.max_events_per_user} events of one person"
+        swap = ("another" if one else "others") if self.relation == "substitution" else "nothing"
+        line = (
+            f"private: epsilon = {self.epsilon:g}, delta = {self.delta:g}, "
+            f"for exchanging {whose} for {swap}"
+        )
+        if self.max_weight != 1:
+            line += f" (weights up to {self.max_weight})"
+        line += f"; noise of standard deviation {self.sigma:.4g} per draw"
+        if self.calibration == "classical":
+            line += "; classical calibration, as in the paper: not the bound we stand for"
+        return line
+
+
+def _checked_extent(name: str, value: object) -> float:
+    """Return a number that may be zero or infinite, but not NaN or negative."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool) and value in (0, math.inf):
+        return float(value)
+    return checked_real(name, value)

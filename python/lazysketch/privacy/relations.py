@@ -1,0 +1,352 @@
+"""Neighbouring relations, and how far one event moves the table of counts.
+
+What it computes: the squared L2 sensitivity of the count table per unit of
+weight, and the number of cells that can change. What it costs: nothing, both
+are closed forms. The forms are not taken on trust: the tests enumerate every
+small hash function and every short stream and find them attained.
+
+=============  =========  ============  ========================================
+relation       Count-Min  Count Sketch  one stream becomes its neighbour when
+=============  =========  ============  ========================================
+zero-out       d          d             one event becomes an empty step
+substitution   2 d        4 d           one event becomes another, same step
+=============  =========  ============  ========================================
+
+Source: R. Holland, arXiv 2507.03361, states 2 d for both sketches under
+substitution. For Count Sketch that is too small: two items in one bucket with
+opposite signs move the cell by 2, which is 4 per row.
+
+The checks of plain arguments live here as well, because everything in this
+package that is configured is configured through them.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Final, Literal, TypeAlias, cast, get_args
+
+import numpy as np
+
+from lazysketch.errors import ArgumentTypeError, ArgumentValueError
+
+__all__ = [
+    "LARGEST_EPSILON",
+    "SMALLEST_DELTA",
+    "Calibration",
+    "CountKind",
+    "Relation",
+    "changed_cells",
+    "checked_calibration",
+    "checked_delta",
+    "checked_epsilon",
+    "checked_integer",
+    "checked_real",
+    "checked_relation",
+    "square_root_up",
+    "table_sensitivity2",
+]
+
+Relation: TypeAlias = Literal["substitution", "zero-out"]
+Calibration: TypeAlias = Literal["analytic", "classical"]
+CountKind: TypeAlias = Literal["count-min", "count-sketch", "counters"]
+
+LARGEST_EPSILON: Final = 100.0
+SMALLEST_DELTA: Final = 1e-280
+"""No delta below this is returned or solved for: doubles end not far below."""
+LARGEST_DEPTH: Final = 64
+LARGEST_CHANGES: Final = 2**28
+_SHOWN_BITS: Final = 128
+
+
+def table_sensitivity2(
+    kind: CountKind,
+    *,
+    depth: int,
+    relation: Relation,
+    calibration: Calibration = "analytic",
+    max_changes: int = 1,
+) -> int:
+    """Return the squared L2 sensitivity of the count table, per unit of weight.
+
+    Guarantee: for every pair of neighbouring streams, every hash function and
+    every step, the two tables of exact counts differ by at most the square root
+    of this number, times ``max_weight``. The bound is attained, except under
+    ``calibration="classical"`` for a Count Sketch, where it is the paper's 2 d
+    and real streams exceed it.
+
+    Args:
+        kind: ``"count-min"``, ``"count-sketch"`` or ``"counters"``.
+        depth: rows of the table, 1 to 64; each event falls in one cell per row.
+            Plain counters have one row: ``depth=1``.
+        relation: ``"substitution"`` or ``"zero-out"``.
+        calibration: ``"classical"`` returns what the paper uses, for reproduction.
+        max_changes: for counters fed with vectors, how many of them may differ
+            between neighbours at the one step where they differ. Sketches: 1.
+
+    Returns:
+        A positive integer.
+
+    Raises:
+        ArgumentTypeError: an argument is of the wrong type, or does not apply to the kind.
+        ArgumentValueError: an argument is outside its range.
+
+    Source: DESIGN section 3; the paper, sections on CO Count-Min and CO Count Sketch.
+
+    Example:
+        >>> table_sensitivity2("count-min", depth=3, relation="substitution")
+        6
+        >>> table_sensitivity2("count-sketch", depth=3, relation="substitution")
+        12
+        >>> table_sensitivity2("counters", depth=1, relation="zero-out", max_changes=5)
+        5
+    """
+    rows, changes = _checked_shape(kind, depth, max_changes)
+    substitution = checked_relation(relation) == "substitution"
+    classical = checked_calibration(calibration) == "classical"
+    if kind == "counters":
+        # The same counters take single events and whole vectors: cover both.
+        return max(2 if substitution else 1, changes)
+    if not substitution:
+        return rows
+    if kind == "count-sketch" and not classical:
+        return 4 * rows
+    return 2 * rows
+
+
+def changed_cells(kind: CountKind, *, depth: int, relation: Relation, max_changes: int = 1) -> int:
+    """Return how many cells of the count table can differ between neighbours.
+
+    Guarantee: an upper bound for every hash function; the numeric account of
+    :func:`lazysketch.privacy.calibration.calibrate` counts noise draws with it.
+
+    Args:
+        kind: ``"count-min"``, ``"count-sketch"`` or ``"counters"``.
+        depth: rows of the table, 1 to 64; counters have one.
+        relation: ``"substitution"`` or ``"zero-out"``.
+        max_changes: as in :func:`table_sensitivity2`.
+
+    Returns:
+        A positive integer: one cell per row, two under substitution.
+
+    Raises:
+        ArgumentTypeError: an argument is of the wrong type, or does not apply to the kind.
+        ArgumentValueError: an argument is outside its range.
+
+    Source: DESIGN section 4, "Numeric account".
+
+    Example:
+        >>> changed_cells("count-sketch", depth=4, relation="substitution")
+        8
+    """
+    rows, changes = _checked_shape(kind, depth, max_changes)
+    per_row = 2 if checked_relation(relation) == "substitution" else 1
+    return max(per_row, changes) if kind == "counters" else per_row * rows
+
+
+def _checked_shape(kind: object, depth: object, max_changes: object) -> tuple[int, int]:
+    """Return (depth, max_changes) when both fit the kind."""
+    _checked_choice("kind", kind, get_args(CountKind))
+    rows = checked_integer("depth", depth, most=LARGEST_DEPTH)
+    changes = checked_integer("max_changes", max_changes, most=LARGEST_CHANGES)
+    if kind == "counters" and rows != 1:
+        raise ArgumentTypeError(f"depth: expected 1 for counters, got {rows}")
+    if kind != "counters" and changes != 1:
+        raise ArgumentTypeError(f"max_changes: expected 1 for a sketch, got {changes}")
+    return rows, changes
+
+
+def checked_relation(value: object) -> Relation:
+    """Return the relation, or raise.
+
+    Args:
+        value: what a caller gave as ``relation``.
+
+    Returns:
+        The same string.
+
+    Raises:
+        ArgumentTypeError: not a string.
+        ArgumentValueError: a string that names no relation.
+
+    Example:
+        >>> checked_relation("zero-out")
+        'zero-out'
+    """
+    return cast(Relation, _checked_choice("relation", value, get_args(Relation)))
+
+
+def checked_calibration(value: object) -> Calibration:
+    """Return the calibration, or raise.
+
+    Args:
+        value: what a caller gave as ``calibration``.
+
+    Returns:
+        The same string.
+
+    Raises:
+        ArgumentTypeError: not a string.
+        ArgumentValueError: a string that names no calibration.
+
+    Example:
+        >>> checked_calibration("analytic")
+        'analytic'
+    """
+    return cast(Calibration, _checked_choice("calibration", value, get_args(Calibration)))
+
+
+def _checked_choice(name: str, value: object, choices: tuple[str, ...]) -> str:
+    wanted = " or ".join(f'"{choice}"' for choice in choices)
+    if not isinstance(value, str):
+        raise ArgumentTypeError(f"{name}: expected {wanted}, got {type(value).__name__}")
+    if value not in choices:
+        raise ArgumentValueError(f"{name}: expected {wanted}, got {value[:40]!r}")
+    return str(value)
+
+
+def checked_integer(name: str, value: object, *, least: int = 1, most: int = 2**63 - 1) -> int:
+    """Return an integer argument as a Python int, or raise.
+
+    Guarantee: nothing is rounded; floats and booleans are refused even when they
+    are whole, numpy integers are accepted.
+
+    Args:
+        name: the argument's name, for the message.
+        value: what the caller gave.
+        least: smallest value accepted.
+        most: largest value accepted.
+
+    Returns:
+        The value, ``least <= value <= most``.
+
+    Raises:
+        ArgumentTypeError: not an integer.
+        ArgumentValueError: outside the range.
+
+    Example:
+        >>> checked_integer("depth", 3)
+        3
+    """
+    wanted = f"an integer from {least} to {most}"
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
+        raise ArgumentTypeError(f"{name}: expected {wanted}, got {type(value).__name__}")
+    number = operator.index(value)
+    if not least <= number <= most:
+        # Python refuses to print integers beyond some thousand digits.
+        bits = number.bit_length()
+        shown = str(number) if bits <= _SHOWN_BITS else f"an integer of {bits} bits"
+        raise ArgumentValueError(f"{name}: expected {wanted}, got {shown}")
+    return number
+
+
+def checked_real(name: str, value: object) -> float:
+    """Return a real argument as a finite float above zero, or raise.
+
+    Guarantee: booleans, strings, complex numbers, NaN and infinities are refused.
+
+    Args:
+        name: the argument's name, for the message.
+        value: what the caller gave: int, float or a numpy real scalar.
+
+    Returns:
+        The value as a float, finite and positive.
+
+    Raises:
+        ArgumentTypeError: not a real number.
+        ArgumentValueError: NaN, infinite, zero, negative or too large for a float.
+
+    Example:
+        >>> checked_real("epsilon", 1)
+        1.0
+    """
+    wanted = "a finite number above 0"
+    real = (int, float, np.integer, np.floating)
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, real):
+        raise ArgumentTypeError(f"{name}: expected {wanted}, got {type(value).__name__}")
+    try:
+        number = float(value)
+    except OverflowError:
+        raise ArgumentValueError(f"{name}: expected {wanted}, got a larger integer") from None
+    if not (math.isfinite(number) and number > 0.0):
+        raise ArgumentValueError(f"{name}: expected {wanted}, got {number}")
+    return number
+
+
+def checked_epsilon(value: object) -> float:
+    """Return epsilon as a float, or raise.
+
+    Args:
+        value: what a caller gave as ``epsilon``.
+
+    Returns:
+        The value, ``0 < epsilon <= 100``.
+
+    Raises:
+        ArgumentTypeError: not a real number.
+        ArgumentValueError: NaN, infinite or outside the range.
+
+    Example:
+        >>> checked_epsilon(1)
+        1.0
+    """
+    epsilon = checked_real("epsilon", value)
+    if epsilon > LARGEST_EPSILON:
+        raise ArgumentValueError(f"epsilon: expected at most {LARGEST_EPSILON:g}, got {epsilon:g}")
+    return epsilon
+
+
+def checked_delta(value: object) -> float:
+    """Return delta as a float, or raise.
+
+    Args:
+        value: what a caller gave as ``delta``.
+
+    Returns:
+        The value, ``1e-280 <= delta < 1``.
+
+    Raises:
+        ArgumentTypeError: not a real number.
+        ArgumentValueError: NaN, infinite or outside the range.
+
+    Example:
+        >>> checked_delta(1e-8)
+        1e-08
+    """
+    delta = checked_real("delta", value)
+    if not SMALLEST_DELTA <= delta < 1.0:
+        raise ArgumentValueError(
+            f"delta: expected at least {SMALLEST_DELTA:g} and below 1, got {delta:g}"
+        )
+    return delta
+
+
+def square_root_up(square: int) -> float:
+    """Return a float at or above the exact square root of a positive integer.
+
+    Guarantee: the square of the result, taken exactly, is at least ``square``.
+
+    Args:
+        square: a squared L2 sensitivity, times squared weights and events.
+
+    Returns:
+        The root, rounded up.
+
+    Raises:
+        ArgumentValueError: the root of a number that large is no float.
+
+    Example:
+        >>> square_root_up(49)
+        7.0
+    """
+    try:
+        root = math.sqrt(square)
+    except OverflowError:
+        raise ArgumentValueError(
+            "max_weight: expected a sensitivity that fits a float, got a larger one"
+        ) from None
+    while True:
+        numerator, denominator = root.as_integer_ratio()
+        if numerator * numerator >= square * denominator * denominator:
+            return root
+        root = math.nextafter(root, math.inf)

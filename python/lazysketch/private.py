@@ -1,0 +1,237 @@
+"""What all live private tables share: calibration at birth, releases, and no second life.
+
+A live private table holds exact counts inside the native core. It can be updated, asked and
+closed; it cannot be copied, pickled or used in a forked child, because two tables with one
+working key and different events would publish the same noise on different counts.
+"""
+
+from __future__ import annotations
+
+import os
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from lazysketch import _native
+from lazysketch.errors import ArgumentTypeError, LiveStateError
+from lazysketch.keys import Key
+from lazysketch.mechanisms import Mechanism
+from lazysketch.privacy.accounting import Privacy
+from lazysketch.privacy.calibration import NoiseCalibration, calibrate
+from lazysketch.privacy.relations import (
+    Calibration,
+    CountKind,
+    Relation,
+    changed_cells,
+    checked_integer,
+    table_sensitivity2,
+)
+from lazysketch.release import Release, privacy_of
+from lazysketch.schedules import Schedule
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = ["PrivateTable"]
+
+if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
+    os.register_at_fork(after_in_child=_native._after_fork_in_child)
+
+_LARGEST_WEIGHT = 2**32
+
+
+class PrivateTable(_native.PrivateSketch):
+    """Base of the private sketches and counters; not made directly.
+
+    Guarantee: everything ever released, at any number of steps, together satisfies the
+    (epsilon, delta) in :attr:`privacy` for the relation named there, for neighbouring streams
+    that were fixed in advance.
+
+    Source: DESIGN sections 2 to 4.
+    """
+
+    def __new__(
+        cls,
+        *,
+        kind: CountKind,
+        depth: int,
+        width: int,
+        schedule: Schedule,
+        epsilon: float,
+        delta: float,
+        relation: Relation,
+        mechanism: str,
+        calibration: Calibration,
+        max_weight: int,
+        max_events_per_user: int,
+        max_changes: int,
+        hash_seed: int | None,
+        key: Key | None,
+    ) -> Self:
+        """Calibrate the noise and make the core's sketch."""
+        if key is not None and not isinstance(key, Key):
+            raise ArgumentTypeError(f"key: expected a Key, got {type(key).__name__}")
+        if hash_seed is not None:
+            hash_seed = checked_integer("hash_seed", hash_seed, least=0, most=2**64 - 1)
+        if not isinstance(mechanism, str):
+            raise ArgumentTypeError(
+                f"mechanism: expected 'binary' or 'haar', got {type(mechanism).__name__}"
+            )
+        noise = _calibrated(
+            kind=kind,
+            depth=depth,
+            width=width,
+            mechanism=Mechanism(mechanism, leaves=schedule.leaves(width)),
+            relation=relation,
+            max_changes=max_changes,
+            epsilon=epsilon,
+            delta=delta,
+            calibration=calibration,
+            max_weight=checked_integer("max_weight", max_weight, most=_LARGEST_WEIGHT),
+            max_events_per_user=max_events_per_user,
+        )
+        return super().__new__(
+            cls,
+            kind=kind,
+            depth=depth,
+            width=width,
+            hash_seed=hash_seed,
+            schedule=schedule.name,
+            horizon=schedule.horizon,
+            mechanism=mechanism,
+            sigma=noise.sigma,
+            relation=relation,
+            calibration=calibration,
+            epsilon=noise.epsilon,
+            delta=noise.delta,
+            max_weight=int(max_weight),
+            max_events_per_user=int(max_events_per_user),
+            max_changes=int(max_changes),
+            key=Key.generate() if key is None else key,
+        )
+
+    def release(self) -> Release:
+        """Return the public table at this step.
+
+        Guarantee: reading it, any number of times and at any steps, costs nothing beyond
+        :attr:`privacy`.
+
+        Returns:
+            A release that holds no secret and outlives the sketch.
+
+        Raises:
+            ClosedError: after ``close()``.
+            LiveStateError: in a forked child.
+        """
+        return Release(self._release())
+
+    @property
+    def privacy(self) -> Privacy:
+        """What the sketch promises, a frozen description."""
+        return privacy_of(self.kind, self.depth, self._law, self.not_private_because)
+
+    @property
+    def private(self) -> bool:
+        """True unless the sketch was made NOT PRIVATE; see :attr:`not_private_because`."""
+        return not self.not_private_because
+
+    @property
+    def horizon(self) -> int | None:
+        """Largest number of steps, None for streams without end."""
+        horizon: int | None = self._law["horizon"]
+        return horizon
+
+    @property
+    def schedule(self) -> str:
+        """Name of the schedule."""
+        return str(self._law["schedule"])
+
+    @property
+    def mechanism(self) -> str:
+        """Name of the mechanism."""
+        return str(self._law["mechanism"])
+
+    @property
+    def sigma(self) -> float:
+        """Standard deviation of one node's noise, in counts."""
+        return float(self._law["sigma"])
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __copy__(self) -> NoReturn:
+        self._refuse("copying")
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> NoReturn:
+        self._refuse("copying")
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        self._refuse("pickling")
+
+    def _refuse(self, deed: str) -> NoReturn:
+        raise LiveStateError(
+            f"sketch: expected one live state, got {deed}; two copies would publish one noise on "
+            "different counts. Keep release() instead, or make another sketch with the same "
+            "hash_seed and merge the releases"
+        )
+
+    def _shape(self) -> str:
+        return f"depth={self.depth}, width={self.width}"
+
+    def __repr__(self) -> str:
+        law = self._law
+        try:
+            used = "closed" if self.closed else f"steps used={self._step}"
+        except LiveStateError:
+            used = "unusable in a forked child"
+        text = (
+            f"<{type(self).__name__} {self._shape()}, epsilon={law['epsilon']:g}, "
+            f"delta={law['delta']:g}, relation={law['relation']!r}, "
+            f"horizon={law['horizon']}, {used}"
+        )
+        reasons = "; ".join(self.not_private_because)
+        return f"{text}, NOT PRIVATE: {reasons}>" if reasons else f"{text}>"
+
+
+def _calibrated(
+    *,
+    kind: CountKind,
+    depth: int,
+    width: int,
+    mechanism: Mechanism,
+    relation: Relation,
+    max_changes: int,
+    epsilon: float,
+    delta: float,
+    calibration: Calibration,
+    max_weight: int,
+    max_events_per_user: int,
+) -> NoiseCalibration:
+    """Return the noise that the whole life of the table asks for."""
+    return calibrate(
+        epsilon=epsilon,
+        delta=delta,
+        calibration=calibration,
+        table_sensitivity2=table_sensitivity2(
+            kind,
+            depth=depth,
+            relation=relation,
+            calibration=calibration,
+            max_changes=max_changes,
+        ),
+        mechanism_sensitivity2=mechanism.sensitivity2,
+        mechanism_nodes=mechanism.nodes_per_leaf,
+        changed_cells=changed_cells(
+            kind, depth=depth, relation=relation, max_changes=max_changes
+        ),
+        draws=depth * width * mechanism.leaves,
+        max_weight=max_weight,
+        max_events_per_user=max_events_per_user,
+    )

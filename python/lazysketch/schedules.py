@@ -1,0 +1,184 @@
+"""Schedules: at which step a column is pushed, and how often at most.
+
+What it computes: the number of pushes (leaves) that a mechanism must serve, and the pushes of
+every column after a number of steps. A schedule depends on the step number alone, never on data.
+
+==============  ==========================================  =====================  ===============
+schedule        pushes                                      leaves                 lag of a column
+==============  ==========================================  =====================  ===============
+round robin     column (t - 1) mod width at step t          ceil(horizon / width)  width steps
+geometric       rounds of max(width, 1 % of the stream)     4096                   a round
+punctual        every column at every step                  horizon                none
+==============  ==========================================  =====================  ===============
+
+Source: round robin is the Lazy sketch of R. Holland, arXiv 2507.03361; punctual is Epasto et al.
+2023; geometric is ours (DESIGN section 3).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar, Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from lazysketch import _native
+from lazysketch.errors import ArgumentValueError
+from lazysketch.privacy.relations import checked_integer
+
+__all__ = ["LARGEST_HORIZON", "Geometric", "Punctual", "RoundRobin", "Schedule", "schedule_named"]
+
+LARGEST_HORIZON: Final = 2**48
+
+
+@dataclass(frozen=True)
+class _Timed:
+    """A schedule with or without a horizon."""
+
+    horizon: int | None
+    name: ClassVar[str]
+
+    def leaves(self, width: int) -> int:
+        """Return the largest number of pushes of one cell.
+
+        Args:
+            width: columns of the table.
+
+        Returns:
+            The leaves that the mechanism must serve.
+
+        Example:
+            >>> RoundRobin(horizon=1000).leaves(64)
+            16
+        """
+        return _native.schedule_leaves(schedule=self.name, horizon=self.horizon, width=width)
+
+    def pushes(self, width: int, step: int) -> npt.NDArray[np.int64]:
+        """Return the number of pushes of every column after ``step`` steps.
+
+        Args:
+            width: columns of the table.
+            step: steps taken.
+
+        Returns:
+            int64 array of shape (width,).
+
+        Example:
+            >>> RoundRobin(horizon=1000).pushes(3, 4)
+            array([2, 1, 1])
+        """
+        return _native.schedule_pushes(
+            schedule=self.name, horizon=self.horizon, width=width, step=step
+        )
+
+
+@dataclass(frozen=True)
+class RoundRobin(_Timed):
+    """One column per step, in turn, up to a horizon.
+
+    Guarantee: a column is pushed at most ceil(horizon / width) times.
+
+    Args:
+        horizon: number of steps, 1 to 2^48.
+
+    Raises:
+        ArgumentTypeError: not an integer.
+        ArgumentValueError: outside its range.
+
+    Source: Lazy sketch, arXiv 2507.03361; column (t - 1) mod width at step t.
+
+    Example:
+        >>> RoundRobin(horizon=1_048_576).leaves(1024)
+        1024
+    """
+
+    horizon: int
+    name: ClassVar[str] = "round robin"
+
+    def __post_init__(self) -> None:
+        """Check the horizon."""
+        checked_integer("horizon", self.horizon, most=LARGEST_HORIZON)
+
+
+@dataclass(frozen=True)
+class Geometric(_Timed):
+    """Rounds that grow with the stream; needs no horizon.
+
+    Guarantee: a column waits at most max(width, 1 % of the stream) steps, and 4096 rounds outlast
+    2^62 steps.
+
+    Source: DESIGN section 3.
+
+    Example:
+        >>> Geometric().leaves(1024)
+        4096
+    """
+
+    horizon: None = None
+    name: ClassVar[str] = "geometric"
+
+
+@dataclass(frozen=True)
+class Punctual(_Timed):
+    """Every column at every step, up to a horizon.
+
+    Guarantee: no lag; as many leaves as steps, hence more noise than the others.
+
+    Args:
+        horizon: number of steps, 1 to 2^48.
+
+    Raises:
+        ArgumentTypeError: not an integer.
+        ArgumentValueError: outside its range.
+
+    Source: Epasto et al. 2023; the Punctual sketch of arXiv 2507.03361.
+
+    Example:
+        >>> Punctual(horizon=1000).leaves(64)
+        1000
+    """
+
+    horizon: int
+    name: ClassVar[str] = "punctual"
+
+    def __post_init__(self) -> None:
+        """Check the horizon."""
+        checked_integer("horizon", self.horizon, most=LARGEST_HORIZON)
+
+
+Schedule: TypeAlias = RoundRobin | Geometric | Punctual
+
+
+def schedule_named(name: str, horizon: int | None) -> Schedule:
+    """Return the schedule that a release or a user names.
+
+    Args:
+        name: ``"round robin"``, ``"geometric"`` or ``"punctual"``.
+        horizon: a number of steps, or None for geometric.
+
+    Returns:
+        The schedule.
+
+    Raises:
+        ArgumentValueError: an unknown name, or a horizon that is missing or too much.
+
+    Example:
+        >>> schedule_named("punctual", 10)
+        Punctual(horizon=10)
+    """
+    if name == Geometric.name:
+        if horizon is not None:
+            raise ArgumentValueError(
+                f"horizon: expected None for the geometric schedule, got {horizon}"
+            )
+        return Geometric()
+    for schedule in (RoundRobin, Punctual):
+        if name == schedule.name:
+            if horizon is None:
+                raise ArgumentValueError(
+                    f"horizon: expected a number of steps for the {name} schedule, got None"
+                )
+            return schedule(horizon=horizon)
+    known = ", ".join(repr(schedule.name) for schedule in (RoundRobin, Geometric, Punctual))
+    raise ArgumentValueError(f"schedule: expected one of {known}, got {str(name)[:40]!r}")

@@ -1,0 +1,109 @@
+"""From bytes to rows of text, in large blocks.
+
+Rows end at "\\n" ("\\r\\n" counts as one end). A row that cannot be decoded, or is
+longer than LONGEST_ROW bytes, becomes an empty row: it stays a row, so that it
+shifts nothing, and its content goes nowhere. Memory is bounded by the longest row.
+
+Cost: one decode and one scan per block; single rows are looked at only in a block
+that holds an undecodable one.
+"""
+
+from __future__ import annotations
+
+import codecs
+from typing import TYPE_CHECKING
+
+from lazysketch.errors import ArgumentValueError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+LONGEST_ROW = 1 << 20
+
+# Encodings in which a row cannot be read by itself, or that yield what is not text.
+_UNFIT = ("utf-7", "hz", "iso2022", "idna", "punycode", "raw-unicode-escape")
+
+
+def check_encoding(encoding: str) -> str:
+    """Return Python's name of an encoding in which rows can be told apart before decoding.
+
+    Raises:
+        ArgumentValueError: Unknown, or one (UTF-16, UTF-7, ISO-2022, EBCDIC, ...)
+            in which a row does not end with the byte 0x0A or needs the rows before it.
+
+    Example:
+        >>> check_encoding("Latin1")
+        'iso8859-1'
+    """
+    try:
+        name = codecs.lookup(encoding).name
+        fits = "\n".encode("utf-8" if name == "utf-8-sig" else name) == b"\n"
+    except (LookupError, ValueError):
+        raise ArgumentValueError(
+            f"encoding: expected the name of a text encoding, got {encoding!r}"
+        ) from None
+    if not fits or name.startswith(_UNFIT):
+        raise ArgumentValueError(
+            "encoding: expected one whose rows end with the byte 0x0A and stand alone "
+            f"(utf-8, latin-1, cp1252, ...), got {encoding!r}"
+        )
+    return "utf-8" if name == "utf-8-sig" else name
+
+
+def text_blocks(chunks: Iterable[bytes], *, encoding: str) -> Iterator[str]:
+    r"""Yield blocks of whole rows, each row ended by one "\n".
+
+    Args:
+        chunks: Bytes cut anywhere, each chunk shorter than LONGEST_ROW.
+        encoding: A name from ``check_encoding``. A byte-order mark of UTF-8 is dropped.
+
+    Example:
+        >>> list(text_blocks([b"a\r\nb", b"\xff\nc"], encoding="utf-8"))
+        ['a\n', '\n', 'c\n']
+    """
+    first = True
+    for block in _whole_rows(chunks):
+        text = _decoded(block, encoding)
+        if first and encoding == "utf-8":
+            text = text.removeprefix("\ufeff")
+        first = False
+        yield text
+
+
+def _whole_rows(chunks: Iterable[bytes]) -> Iterator[bytes]:
+    held: list[bytes] = []  # the beginning of a row whose end has not come
+    held_size = 0
+    for chunk in chunks:
+        end = chunk.rfind(b"\n") + 1
+        if end == 0:
+            held_size += len(chunk)
+            held.append(chunk)
+            if held_size > LONGEST_ROW:
+                held.clear()
+            continue
+        row_end = chunk.find(b"\n")
+        if held_size + row_end > LONGEST_ROW:
+            yield chunk[row_end:end]
+        elif held_size:
+            yield b"".join([*held, chunk[:end]])
+        else:
+            yield chunk[:end]
+        held_size = len(chunk) - end
+        held = [chunk[end:]] if held_size else []
+    if held_size:
+        yield b"\n" if held_size > LONGEST_ROW else b"".join([*held, b"\n"])
+
+
+def _decoded(block: bytes, encoding: str) -> str:
+    try:
+        text = block.decode(encoding)
+    except ValueError:
+        text = "\n".join(_decoded_row(row, encoding) for row in block.split(b"\n"))
+    return text.replace("\r\n", "\n") if "\r" in text else text
+
+
+def _decoded_row(row: bytes, encoding: str) -> str:
+    try:
+        return row.decode(encoding)
+    except ValueError:
+        return ""

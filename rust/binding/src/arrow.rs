@@ -1,0 +1,259 @@
+//! Arrow data through the PyCapsule interface: pyarrow, polars, pandas, duckdb and others.
+//!
+//! The whole stream is drained, validated and hashed before anything is applied. Strings and
+//! binaries in all layouts, integers of all widths, dictionaries of these (each entry is hashed
+//! once); one-column tables stand for their column.
+#![allow(unsafe_code)]
+
+use crate::errors::{ArgumentTypeError, ArgumentValueError};
+use crate::items::{Fault, Target};
+use arrow_array::cast::AsArray;
+use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi};
+use arrow_array::ffi_stream::{ArrayStreamReader, FFI_ArrowArrayStream};
+use arrow_array::types::{
+    ArrowPrimitiveType, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
+    UInt32Type, UInt64Type,
+};
+use arrow_array::{Array, ArrayRef, downcast_dictionary_array, make_array};
+use arrow_schema::{ArrowError, DataType};
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyTuple};
+
+/// The chunks behind an object with the PyCapsule interface, `None` for other objects.
+pub(crate) fn chunks_of(object: &Bound<'_, PyAny>) -> PyResult<Option<Vec<ArrayRef>>> {
+    if object.hasattr("__arrow_c_stream__")? {
+        let capsule = object.call_method0("__arrow_c_stream__")?;
+        return drain(&capsule.cast_into::<PyCapsule>()?).map(Some);
+    }
+    if object.hasattr("__arrow_c_array__")? {
+        let pair = object
+            .call_method0("__arrow_c_array__")?
+            .cast_into::<PyTuple>()?;
+        let schema = pair.get_item(0)?.cast_into::<PyCapsule>()?;
+        let array = pair.get_item(1)?.cast_into::<PyCapsule>()?;
+        return single(&schema, &array).map(|array| Some(vec![array]));
+    }
+    Ok(None)
+}
+
+fn drain(capsule: &Bound<'_, PyCapsule>) -> PyResult<Vec<ArrayRef>> {
+    let pointer = capsule.pointer_checked(Some(c"arrow_array_stream"))?;
+    // SAFETY: the capsule's name says that it holds an ArrowArrayStream; `from_raw` moves the
+    // stream out and leaves a released one behind, which the capsule's destructor ignores.
+    let stream = unsafe { FFI_ArrowArrayStream::from_raw(pointer.cast().as_ptr()) };
+    let reader = ArrayStreamReader::try_new(stream).map_err(malformed)?;
+    reader
+        .map(|array| array.map_err(malformed).and_then(validated))
+        .collect()
+}
+
+fn single(schema: &Bound<'_, PyCapsule>, array: &Bound<'_, PyCapsule>) -> PyResult<ArrayRef> {
+    let schema = schema.pointer_checked(Some(c"arrow_schema"))?;
+    let array = array.pointer_checked(Some(c"arrow_array"))?;
+    // SAFETY: the capsules' names say what they hold; the array is moved out as above, the
+    // schema is only read and stays with its capsule, which outlives this call.
+    let data = unsafe {
+        let array = FFI_ArrowArray::from_raw(array.cast().as_ptr());
+        from_ffi(array, schema.cast::<FFI_ArrowSchema>().as_ref())
+    };
+    data.map_err(malformed).map(make_array).and_then(validated)
+}
+
+/// Offsets, views and dictionary indices are checked before anything is read through them.
+fn validated(array: ArrayRef) -> PyResult<ArrayRef> {
+    array.to_data().validate_full().map_err(malformed)?;
+    Ok(array)
+}
+
+fn malformed(error: ArrowError) -> PyErr {
+    // The message of an ArrowError may quote values; its kind does not.
+    let kind = match error {
+        ArrowError::CDataInterface(_) => "data that break the Arrow C interface",
+        _ => "malformed Arrow data",
+    };
+    ArgumentValueError::new_err(format!("items: expected valid Arrow data, got {kind}"))
+}
+
+/// Items of all chunks.
+pub(crate) fn convert(
+    chunks: &[ArrayRef],
+    column: Option<&str>,
+    target: Target<'_>,
+) -> PyResult<Vec<u64>> {
+    let mut items = Vec::with_capacity(chunks.iter().map(|chunk| chunk.len()).sum());
+    for chunk in chunks {
+        let chunk = column_of(chunk, column, "items")?;
+        let start = items.len();
+        refuse_nulls(&chunk, start, "items")?;
+        append(&chunk, target, &mut items).map_err(|(offset, fault)| fault.at(start + offset))?;
+    }
+    Ok(items)
+}
+
+/// The column that a chunk stands for.
+fn column_of(chunk: &ArrayRef, column: Option<&str>, name: &str) -> PyResult<ArrayRef> {
+    let DataType::Struct(fields) = chunk.data_type() else {
+        return match column {
+            None => Ok(chunk.clone()),
+            Some(column) => Err(ArgumentTypeError::new_err(format!(
+                "column: expected none for data without columns, got {column:?}"
+            ))),
+        };
+    };
+    let table = chunk.as_struct();
+    refuse_nulls(chunk, 0, name)?;
+    match column {
+        Some(column) => table.column_by_name(column).cloned().ok_or_else(|| {
+            let names: Vec<_> = fields.iter().map(|field| field.name().as_str()).collect();
+            let names = names.join(", ");
+            ArgumentValueError::new_err(format!("column: expected one of {names}, got {column:?}"))
+        }),
+        None if table.num_columns() == 1 => Ok(table.column(0).clone()),
+        None => Err(ArgumentTypeError::new_err(format!(
+            "column: expected the name of one of {} columns, got none",
+            table.num_columns()
+        ))),
+    }
+}
+
+fn refuse_nulls(chunk: &ArrayRef, start: usize, name: &str) -> PyResult<()> {
+    let Some(nulls) = chunk.logical_nulls().filter(|nulls| nulls.null_count() > 0) else {
+        return Ok(());
+    };
+    let position = start + nulls.iter().position(|valid| !valid).unwrap_or(0);
+    let message = format!("expected no nulls, got one at position {position}; nothing was applied");
+    Err(match name {
+        "items" => crate::errors::ItemError::new_err(format!("items: {message}")),
+        _ => ArgumentValueError::new_err(format!("{name}: {message}")),
+    })
+}
+
+type Outcome = Result<(), (usize, Fault)>;
+
+fn append(chunk: &ArrayRef, target: Target<'_>, items: &mut Vec<u64>) -> Outcome {
+    let text = |item: Option<&str>| target.text(item.unwrap_or_default());
+    let bytes = |item: Option<&[u8]>| target.bytes(item.unwrap_or_default());
+    match chunk.data_type() {
+        DataType::Utf8 => extend(items, chunk.as_string::<i32>().iter().map(text)),
+        DataType::LargeUtf8 => extend(items, chunk.as_string::<i64>().iter().map(text)),
+        DataType::Utf8View => extend(items, chunk.as_string_view().iter().map(text)),
+        DataType::Binary => extend(items, chunk.as_binary::<i32>().iter().map(bytes)),
+        DataType::LargeBinary => extend(items, chunk.as_binary::<i64>().iter().map(bytes)),
+        DataType::BinaryView => extend(items, chunk.as_binary_view().iter().map(bytes)),
+        DataType::FixedSizeBinary(_) => {
+            extend(items, chunk.as_fixed_size_binary().iter().map(bytes))
+        }
+        DataType::Int8 => signed::<Int8Type>(chunk, target, items),
+        DataType::Int16 => signed::<Int16Type>(chunk, target, items),
+        DataType::Int32 => signed::<Int32Type>(chunk, target, items),
+        DataType::Int64 => signed::<Int64Type>(chunk, target, items),
+        DataType::UInt8 => unsigned::<UInt8Type>(chunk, target, items),
+        DataType::UInt16 => unsigned::<UInt16Type>(chunk, target, items),
+        DataType::UInt32 => unsigned::<UInt32Type>(chunk, target, items),
+        DataType::UInt64 => unsigned::<UInt64Type>(chunk, target, items),
+        DataType::Dictionary(_, _) => dictionary(chunk, target, items),
+        // A column of nothing but nulls is empty here: refuse_nulls saw the others.
+        DataType::Null => Ok(()),
+        other => {
+            let got = format!("expected text, binary or integers, got Arrow type {other}");
+            Err((0, Fault::new(got)))
+        }
+    }
+}
+
+fn extend(items: &mut Vec<u64>, values: impl Iterator<Item = Result<u64, Fault>>) -> Outcome {
+    for (offset, value) in values.enumerate() {
+        items.push(value.map_err(|fault| (offset, fault))?);
+    }
+    Ok(())
+}
+
+fn signed<T>(chunk: &ArrayRef, target: Target<'_>, items: &mut Vec<u64>) -> Outcome
+where
+    T: ArrowPrimitiveType<Native: Into<i64>>,
+{
+    extend(
+        items,
+        chunk
+            .as_primitive::<T>()
+            .values()
+            .iter()
+            .map(|&item| target.signed(item.into())),
+    )
+}
+
+fn unsigned<T>(chunk: &ArrayRef, target: Target<'_>, items: &mut Vec<u64>) -> Outcome
+where
+    T: ArrowPrimitiveType<Native: Into<u64>>,
+{
+    let values = chunk.as_primitive::<T>().values();
+    extend(
+        items,
+        values.iter().map(|&item| target.unsigned(item.into())),
+    )
+}
+
+/// Every entry of the dictionary is converted once. An entry that cannot be an item counts only
+/// if it occurs; a null entry is reported like a null.
+fn dictionary(chunk: &ArrayRef, target: Target<'_>, items: &mut Vec<u64>) -> Outcome {
+    downcast_dictionary_array!(
+        chunk => {
+            let mut entries = Vec::with_capacity(chunk.values().len());
+            append(chunk.values(), target, &mut entries)?;
+            items.extend(chunk.keys_iter().flatten().map(|key| entries[key]));
+            Ok(())
+        },
+        other => Err((0, Fault::new(format!("expected a dictionary, got {other}")))),
+    )
+}
+
+/// Non-negative integers of all chunks.
+pub(crate) fn convert_counts(chunks: &[ArrayRef], name: &str) -> PyResult<Vec<u64>> {
+    let mut counts = Vec::new();
+    for chunk in chunks {
+        let chunk = column_of(chunk, None, name)?;
+        refuse_nulls(&chunk, counts.len(), name)?;
+        append_counts(&chunk, name, &mut counts)?;
+    }
+    Ok(counts)
+}
+
+fn append_counts(chunk: &ArrayRef, name: &str, counts: &mut Vec<u64>) -> PyResult<()> {
+    macro_rules! integers {
+        ($type:ty) => {
+            chunk
+                .as_primitive::<$type>()
+                .values()
+                .iter()
+                .map(|&value| value.into())
+        };
+    }
+    let start = counts.len();
+    let signed: Vec<i64> = match chunk.data_type() {
+        DataType::UInt8 => integers!(UInt8Type).collect(),
+        DataType::UInt16 => integers!(UInt16Type).collect(),
+        DataType::UInt32 => integers!(UInt32Type).collect(),
+        DataType::UInt64 => {
+            counts.extend(chunk.as_primitive::<UInt64Type>().values());
+            return Ok(());
+        }
+        DataType::Int8 => integers!(Int8Type).collect(),
+        DataType::Int16 => integers!(Int16Type).collect(),
+        DataType::Int32 => integers!(Int32Type).collect(),
+        DataType::Int64 => chunk.as_primitive::<Int64Type>().values().to_vec(),
+        other => {
+            let message = format!("{name}: expected integers, got Arrow type {other}");
+            return Err(ArgumentTypeError::new_err(message));
+        }
+    };
+    match signed.iter().position(|&value| value < 0) {
+        None => counts.extend(signed.into_iter().map(i64::cast_unsigned)),
+        Some(offset) => {
+            return Err(ArgumentValueError::new_err(format!(
+                "{name}: expected non-negative integers, got a negative one at position {}",
+                start + offset
+            )));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,35 @@
+//! Core errors become the exceptions of `lazysketch.errors`.
+
+use lazysketch_core::Error;
+use pyo3::prelude::*;
+
+pyo3::import_exception!(lazysketch.errors, ArgumentTypeError);
+pyo3::import_exception!(lazysketch.errors, ArgumentValueError);
+pyo3::import_exception!(lazysketch.errors, ClosedError);
+pyo3::import_exception!(lazysketch.errors, HorizonError);
+pyo3::import_exception!(lazysketch.errors, ItemError);
+pyo3::import_exception!(lazysketch.errors, LazySketchError);
+pyo3::import_exception!(lazysketch.errors, LiveStateError);
+pyo3::import_exception!(lazysketch.errors, MergeError);
+pyo3::import_exception!(lazysketch.errors, ReleaseFormatError);
+
+/// The exception for a core error.
+pub(crate) fn raise(error: Error) -> PyErr {
+    let message = error.to_string();
+    match error {
+        Error::Parameter { .. } | Error::PrivateDraws => ArgumentValueError::new_err(message),
+        Error::Horizon { .. } => HorizonError::new_err(message),
+        Error::Closed => ClosedError::new_err(message),
+        Error::Entropy(_) => LazySketchError::new_err(message),
+        Error::Format(_) => ReleaseFormatError::new_err(message),
+        Error::Merge(_) => MergeError::new_err(message),
+    }
+}
+
+/// The name of a value's type, for messages that must not show the value.
+pub(crate) fn type_name(value: &Bound<'_, PyAny>) -> String {
+    value
+        .get_type()
+        .name()
+        .map_or_else(|_| "an object".into(), |name| name.to_string())
+}

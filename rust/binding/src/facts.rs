@@ -1,0 +1,127 @@
+//! Names and facts of mechanisms and schedules, for calibration in Python.
+
+use crate::errors::{ArgumentValueError, raise};
+use lazysketch_core::mechanism::{Mechanism, MechanismKind};
+use lazysketch_core::parameters::{Calibration, Kind, Relation};
+use lazysketch_core::schedule::Schedule;
+use numpy::PyArray1;
+use pyo3::prelude::*;
+
+fn unknown<T>(name: &str, expected: &str, got: &str) -> PyResult<T> {
+    Err(ArgumentValueError::new_err(format!(
+        "{name}: expected {expected}, got {got:?}"
+    )))
+}
+
+pub(crate) fn kind_of(name: &str) -> PyResult<Kind> {
+    match name {
+        "count-min" => Ok(Kind::CountMin),
+        "count-sketch" => Ok(Kind::CountSketch),
+        "counters" => Ok(Kind::Counters),
+        other => unknown("kind", "'count-min', 'count-sketch' or 'counters'", other),
+    }
+}
+
+pub(crate) fn mechanism_of(name: &str) -> PyResult<MechanismKind> {
+    match name {
+        "binary" => Ok(MechanismKind::Binary),
+        "haar" => Ok(MechanismKind::Haar),
+        other => unknown("mechanism", "'binary' or 'haar'", other),
+    }
+}
+
+pub(crate) fn relation_of(name: &str) -> PyResult<Relation> {
+    match name {
+        "substitution" => Ok(Relation::Substitution),
+        "zero-out" => Ok(Relation::ZeroOut),
+        other => unknown("relation", "'substitution' or 'zero-out'", other),
+    }
+}
+
+pub(crate) fn calibration_of(name: &str) -> PyResult<Calibration> {
+    match name {
+        "analytic" => Ok(Calibration::Analytic),
+        "classical" => Ok(Calibration::Classical),
+        other => unknown("calibration", "'analytic' or 'classical'", other),
+    }
+}
+
+pub(crate) fn schedule_of(name: &str, horizon: Option<u64>) -> PyResult<Schedule> {
+    let schedule = match (name, horizon) {
+        ("round robin", Some(horizon)) => Schedule::round_robin(horizon),
+        ("punctual", Some(horizon)) => Schedule::Punctual { horizon },
+        ("geometric", None) => Schedule::geometric(),
+        ("round robin" | "punctual", None) => {
+            return unknown("horizon", "a number of steps for this schedule", "None");
+        }
+        ("geometric", Some(_)) => {
+            return unknown("horizon", "None for the geometric schedule", "a number");
+        }
+        (other, _) => {
+            return unknown(
+                "schedule",
+                "'round robin', 'geometric' or 'punctual'",
+                other,
+            );
+        }
+    };
+    schedule.validate().map_err(raise)?;
+    Ok(schedule)
+}
+
+/// `(sensitivity2, nodes_per_leaf)` of a mechanism for a number of pushes.
+#[pyfunction]
+#[pyo3(signature = (*, mechanism, leaves))]
+pub(crate) fn mechanism_facts(mechanism: &str, leaves: u64) -> PyResult<(u64, u64)> {
+    let mechanism = Mechanism::new(mechanism_of(mechanism)?, leaves).map_err(raise)?;
+    Ok((mechanism.sensitivity2(), mechanism.nodes_per_leaf()))
+}
+
+/// Variances of the noise of some pushes, in units of sigma^2; 0 for push 0.
+#[pyfunction]
+#[pyo3(signature = (*, mechanism, leaves, pushes))]
+pub(crate) fn mechanism_variances<'py>(
+    py: Python<'py>,
+    mechanism: &str,
+    leaves: u64,
+    pushes: Vec<u64>,
+) -> PyResult<Bound<'py, PyArray1<f64>>> {
+    let mechanism = Mechanism::new(mechanism_of(mechanism)?, leaves).map_err(raise)?;
+    if let Some(push) = pushes.iter().find(|&&push| push > leaves) {
+        return unknown(
+            "pushes",
+            &format!("integers from 0 to {leaves}"),
+            &push.to_string(),
+        );
+    }
+    let variance = |push| {
+        if push == 0 {
+            0.0
+        } else {
+            mechanism.variance(push)
+        }
+    };
+    Ok(PyArray1::from_iter(py, pushes.into_iter().map(variance)))
+}
+
+/// Largest number of pushes of a cell under a schedule.
+#[pyfunction]
+#[pyo3(signature = (*, schedule, horizon, width))]
+pub(crate) fn schedule_leaves(schedule: &str, horizon: Option<u64>, width: u32) -> PyResult<u64> {
+    Ok(schedule_of(schedule, horizon)?.leaves(width))
+}
+
+/// Number of pushes of every column after `step` steps.
+#[pyfunction]
+#[pyo3(signature = (*, schedule, horizon, width, step))]
+pub(crate) fn schedule_pushes<'py>(
+    py: Python<'py>,
+    schedule: &str,
+    horizon: Option<u64>,
+    width: u32,
+    step: u64,
+) -> PyResult<Bound<'py, PyArray1<i64>>> {
+    let progress = schedule_of(schedule, horizon)?.progress(step, width);
+    let pushes = (0..width).map(|column| progress.pushes(column) as i64);
+    Ok(PyArray1::from_iter(py, pushes))
+}

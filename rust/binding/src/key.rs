@@ -1,0 +1,71 @@
+//! Master keys.
+
+use crate::errors::{ArgumentTypeError, ArgumentValueError, raise, type_name};
+use lazysketch_core::key::{Identity, MasterKey, Origin, SketchId};
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+/// A master key and, for tests, an id that its sketches are forced to take.
+#[pyclass(frozen, subclass, module = "lazysketch._native")]
+pub(crate) struct Key {
+    pub(crate) master: MasterKey,
+    chosen: Option<SketchId>,
+}
+
+impl Key {
+    /// The identity of the next sketch under this key.
+    pub(crate) fn identity(&self) -> PyResult<Identity> {
+        match self.chosen {
+            None => Identity::fresh().map_err(raise),
+            Some(id) => Ok(Identity::chosen(id)),
+        }
+    }
+}
+
+#[pymethods]
+impl Key {
+    #[new]
+    #[pyo3(signature = (secret=None, *, seed=None, sketch_id=None))]
+    fn new(
+        secret: Option<&Bound<'_, PyAny>>,
+        seed: Option<u64>,
+        sketch_id: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        let chosen = sketch_id
+            .map(|id| bytes_of("sketch_id", id))
+            .transpose()?
+            .map(SketchId);
+        let master = match (secret, seed) {
+            (Some(secret), None) => MasterKey::from_bytes(bytes_of("secret", secret)?),
+            (None, Some(seed)) => MasterKey::seeded(seed),
+            (None, None) => MasterKey::generate().map_err(raise)?,
+            (Some(_), Some(_)) => {
+                return Err(ArgumentTypeError::new_err(
+                    "seed: expected none beside secret, got both",
+                ));
+            }
+        };
+        Ok(Self { master, chosen })
+    }
+
+    fn _expose<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        if self.master.origin() == Origin::Seeded || self.chosen.is_some() {
+            return Err(ArgumentValueError::new_err(
+                "key: expected a secret key, got a test key; its bytes would pass for a secret",
+            ));
+        }
+        Ok(PyBytes::new(py, self.master.expose()))
+    }
+}
+
+/// Exactly N bytes; the message shows lengths only.
+fn bytes_of<const N: usize>(name: &str, value: &Bound<'_, PyAny>) -> PyResult<[u8; N]> {
+    let bytes = value.cast::<PyBytes>().map_err(|_| {
+        ArgumentTypeError::new_err(format!("{name}: expected bytes, got {}", type_name(value)))
+    })?;
+    let bytes = bytes.as_bytes();
+    bytes.try_into().map_err(|_| {
+        let message = format!("{name}: expected {N} bytes, got {}", bytes.len());
+        ArgumentValueError::new_err(message)
+    })
+}

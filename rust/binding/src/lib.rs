@@ -1,0 +1,32 @@
+//! The Python face of lazysketch-core: it converts, releases the interpreter lock and translates
+//! errors; it does no arithmetic. Public classes subclass what is here (python/lazysketch).
+//!
+//! Exact counts of private sketches do not pass this border: the core gives releases, estimates
+//! and public parameters only.
+
+mod arrow;
+mod batches;
+mod errors;
+mod exact;
+mod facts;
+mod items;
+mod key;
+mod private;
+mod release;
+
+use pyo3::prelude::*;
+
+/// The native core of lazysketch.
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use super::exact::ExactSketch;
+    #[pymodule_export]
+    use super::facts::{mechanism_facts, mechanism_variances, schedule_leaves, schedule_pushes};
+    #[pymodule_export]
+    use super::key::Key;
+    #[pymodule_export]
+    use super::private::{PrivateSketch, after_fork_in_child};
+    #[pymodule_export]
+    use super::release::Release;
+}

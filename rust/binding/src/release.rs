@@ -1,0 +1,175 @@
+//! Releases: public tables.
+
+use crate::batches::batch_of;
+use crate::errors::raise;
+use crate::items::Target;
+use lazysketch_core::codec;
+use lazysketch_core::hash::Fingerprinter;
+use lazysketch_core::parameters::{Kind, Marks, NoiseLaw, Shape};
+use lazysketch_core::release::{Part, Release as CoreRelease};
+use lazysketch_core::schedule::Schedule;
+use numpy::{PyArray1, PyArray2, PyArrayMethods};
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyTuple};
+
+/// A public table with the law of its noise; wrapped by `lazysketch.Release`.
+#[pyclass(frozen, module = "lazysketch._native")]
+pub(crate) struct Release {
+    inner: CoreRelease,
+    fingerprinter: Fingerprinter,
+}
+
+impl Release {
+    pub(crate) fn new(inner: CoreRelease) -> Self {
+        let fingerprinter = inner.fingerprinter();
+        Self {
+            inner,
+            fingerprinter,
+        }
+    }
+
+    pub(crate) fn core(&self) -> &CoreRelease {
+        &self.inner
+    }
+}
+
+#[pymethods]
+impl Release {
+    #[staticmethod]
+    fn from_bytes(data: &[u8]) -> PyResult<Self> {
+        codec::decode(data).map(Self::new).map_err(raise)
+    }
+
+    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &codec::encode(&self.inner))
+    }
+
+    #[staticmethod]
+    fn merge(releases: Vec<Bound<'_, Self>>) -> PyResult<Self> {
+        let parts: Vec<_> = releases
+            .iter()
+            .map(|release| &release.get().inner)
+            .collect();
+        CoreRelease::merge(&parts).map(Self::new).map_err(raise)
+    }
+
+    fn estimate(&self, item: &Bound<'_, PyAny>) -> PyResult<f64> {
+        let target = target_of(self.inner.shape(), &self.fingerprinter);
+        let item = target.object(item).map_err(|fault| fault.of_item())?;
+        Ok(self.inner.reader().estimate(item))
+    }
+
+    #[pyo3(signature = (items, column=None))]
+    fn estimate_many<'py>(
+        &self,
+        py: Python<'py>,
+        items: &Bound<'py, PyAny>,
+        column: Option<&str>,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let target = target_of(self.inner.shape(), &self.fingerprinter);
+        let batch = batch_of(items, column, target)?;
+        let items = batch.items()?;
+        let reader = self.inner.reader();
+        let estimates = py.detach(|| reader.estimate_many(items, &self.fingerprinter));
+        Ok(PyArray1::from_vec(py, estimates))
+    }
+
+    #[getter]
+    fn table<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i64>>> {
+        table_of(py, self.inner.shape(), self.inner.table().to_vec())
+    }
+
+    #[getter]
+    fn kind(&self) -> &'static str {
+        self.inner.shape().kind.name()
+    }
+
+    #[getter]
+    fn depth(&self) -> u32 {
+        self.inner.shape().depth
+    }
+
+    #[getter]
+    fn width(&self) -> u32 {
+        self.inner.shape().width
+    }
+
+    #[getter]
+    fn hash_seed(&self) -> u64 {
+        self.inner.shape().hash_seed
+    }
+
+    #[getter]
+    fn parts<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        let shape = self.inner.shape();
+        let parts = self
+            .inner
+            .parts()
+            .iter()
+            .map(|part| part_of(py, shape, part));
+        PyTuple::new(py, parts.collect::<PyResult<Vec<_>>>()?)
+    }
+}
+
+/// What items of a table of this shape become.
+pub(crate) fn target_of<'a>(shape: &Shape, fingerprinter: &'a Fingerprinter) -> Target<'a> {
+    match shape.kind {
+        Kind::Counters => Target::Index(shape.width.into()),
+        Kind::CountMin | Kind::CountSketch => Target::Fingerprint(fingerprinter),
+    }
+}
+
+/// Rows of 64-bit integers as an array of shape (depth, width).
+pub(crate) fn table_of<'py>(
+    py: Python<'py>,
+    shape: &Shape,
+    rows: Vec<i64>,
+) -> PyResult<Bound<'py, PyArray2<i64>>> {
+    PyArray1::from_vec(py, rows).reshape([shape.depth as usize, shape.width as usize])
+}
+
+fn part_of<'py>(py: Python<'py>, shape: &Shape, part: &Part) -> PyResult<Bound<'py, PyDict>> {
+    let description = PyDict::new(py);
+    description.set_item("sketch_id", PyBytes::new(py, &part.sketch_id.0))?;
+    description.set_item("step", part.step)?;
+    description.set_item("not_private_because", reasons_of(py, part.marks)?)?;
+    description.set_item(
+        "law",
+        part.law
+            .as_ref()
+            .map(|law| law_of(py, shape, law))
+            .transpose()?,
+    )?;
+    Ok(description)
+}
+
+pub(crate) fn reasons_of(py: Python<'_>, marks: Marks) -> PyResult<Bound<'_, PyTuple>> {
+    PyTuple::new(py, marks.reasons().collect::<Vec<_>>())
+}
+
+/// The public parameters of a noise law.
+pub(crate) fn law_of<'py>(
+    py: Python<'py>,
+    shape: &Shape,
+    law: &NoiseLaw,
+) -> PyResult<Bound<'py, PyDict>> {
+    let schedule = match law.schedule {
+        Schedule::RoundRobin { .. } => "round robin",
+        Schedule::Geometric { .. } => "geometric",
+        Schedule::Punctual { .. } => "punctual",
+    };
+    let description = PyDict::new(py);
+    description.set_item("schedule", schedule)?;
+    description.set_item("horizon", law.schedule.horizon())?;
+    description.set_item("leaves", law.schedule.leaves(shape.width))?;
+    description.set_item("mechanism", law.mechanism.name())?;
+    description.set_item("sigma", law.sigma)?;
+    description.set_item("relation", law.relation.name())?;
+    description.set_item("calibration", law.calibration.name())?;
+    description.set_item("epsilon", law.epsilon)?;
+    description.set_item("delta", law.delta)?;
+    description.set_item("max_weight", law.max_weight)?;
+    description.set_item("max_events_per_user", law.max_events_per_user)?;
+    description.set_item("max_changes", law.max_changes)?;
+    Ok(description)
+}

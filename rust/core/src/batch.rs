@@ -1,0 +1,107 @@
+//! Batches of items on their way into a sketch.
+//!
+//! A batch is checked whole before the first event is applied; items become fingerprints in
+//! small chunks that stay in the fastest cache.
+
+use crate::hash::Fingerprinter;
+use crate::{Error, Result};
+
+/// Items of one batch.
+#[derive(Clone, Copy)]
+pub enum Items<'a> {
+    /// Fingerprints under the sketch's own hash seed, or indices of counters.
+    Ready(&'a [u64]),
+    /// Signed integers.
+    Signed(&'a [i64]),
+    /// Unsigned integers.
+    Unsigned(&'a [u64]),
+}
+
+/// Chunk of fingerprints held at once.
+pub(crate) const CHUNK: usize = 1024;
+
+impl Items<'_> {
+    /// Number of events.
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Ready(items) | Self::Unsigned(items) => items.len(),
+            Self::Signed(items) => items.len(),
+        }
+    }
+
+    /// True without events.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Calls `with(offset, fingerprints)` for the batch in chunks.
+    #[inline]
+    pub(crate) fn for_each_chunk(
+        &self,
+        fingerprinter: &Fingerprinter,
+        mut with: impl FnMut(usize, &[u64]),
+    ) {
+        let mut buffer = [0; CHUNK];
+        let mut converted = |offset: usize, length: usize, fill: &dyn Fn(&mut [u64])| {
+            let chunk = &mut buffer[..length];
+            fill(chunk);
+            with(offset, chunk);
+        };
+        match *self {
+            Self::Ready(items) => {
+                for (number, chunk) in items.chunks(CHUNK).enumerate() {
+                    with(number * CHUNK, chunk);
+                }
+            }
+            Self::Signed(items) => {
+                for (number, chunk) in items.chunks(CHUNK).enumerate() {
+                    converted(number * CHUNK, chunk.len(), &|out| {
+                        for (out, &item) in out.iter_mut().zip(chunk) {
+                            *out = fingerprinter.signed(item);
+                        }
+                    });
+                }
+            }
+            Self::Unsigned(items) => {
+                for (number, chunk) in items.chunks(CHUNK).enumerate() {
+                    converted(number * CHUNK, chunk.len(), &|out| {
+                        for (out, &item) in out.iter_mut().zip(chunk) {
+                            *out = fingerprinter.unsigned(item);
+                        }
+                    });
+                }
+            }
+        }
+    }
+
+    /// The part of the batch from `start` to `end`.
+    pub(crate) fn slice(&self, start: usize, end: usize) -> Self {
+        match *self {
+            Self::Ready(items) => Self::Ready(&items[start..end]),
+            Self::Signed(items) => Self::Signed(&items[start..end]),
+            Self::Unsigned(items) => Self::Unsigned(&items[start..end]),
+        }
+    }
+}
+
+/// Checks the weights of a batch: as many as items, none above the largest.
+pub(crate) fn check_weights(weights: Option<&[u64]>, items: usize, max_weight: u64) -> Result<()> {
+    let Some(weights) = weights else {
+        return Ok(());
+    };
+    if weights.len() != items {
+        let expected = format!("one weight per item ({items})");
+        return Err(Error::parameter("weights", expected, weights.len()));
+    }
+    match weights.iter().position(|&weight| weight > max_weight) {
+        None => Ok(()),
+        Some(position) => {
+            let expected = format!("integers from 0 to max_weight = {max_weight}");
+            Err(Error::parameter(
+                "weights",
+                expected,
+                format!("a larger one at position {position}"),
+            ))
+        }
+    }
+}

@@ -1,0 +1,298 @@
+//! The bytes of a release, version 1 (docs/release-format.md; a golden file pins them).
+//!
+//! All integers are little-endian. Reading is strict: every size is checked against the length
+//! of the input before anything is allocated, every field against its range, and the checksum
+//! (BLAKE3) over all of it; nothing may follow.
+
+use crate::hash::HASH_VERSION;
+use crate::key::SketchId;
+use crate::mechanism::MechanismKind;
+use crate::parameters::{Calibration, Kind, Marks, NoiseLaw, Relation, Shape};
+use crate::release::{LARGEST_PARTS, Part, Release};
+use crate::schedule::{Growth, Schedule};
+use crate::{Error, Result};
+
+/// First bytes of every release.
+pub const MAGIC: [u8; 8] = *b"LAZYSKCH";
+/// Version of the format.
+pub const FORMAT_VERSION: u16 = 1;
+
+const CHECKSUM: usize = 32;
+/// Fewest bytes of a part: marks, id, step and no noise law.
+const SHORTEST_PART: usize = 1 + 16 + 8 + 1;
+
+/// Shape and law in bytes: injective, because every field has a fixed width. The working key is
+/// derived from these bytes, so any changed parameter changes all noise.
+pub(crate) fn encode_parameters(shape: &Shape, law: &NoiseLaw) -> Vec<u8> {
+    let mut out = Vec::new();
+    write_shape(&mut out, shape);
+    write_law(&mut out, law);
+    out
+}
+
+/// A release in bytes.
+pub fn encode(release: &Release) -> Vec<u8> {
+    let mut out = Vec::with_capacity(128 + 8 * release.table().len());
+    out.extend(MAGIC);
+    out.extend(FORMAT_VERSION.to_le_bytes());
+    write_shape(&mut out, release.shape());
+    out.extend((release.parts().len() as u32).to_le_bytes());
+    for part in release.parts() {
+        out.push(part.marks.bits());
+        out.extend(part.sketch_id.0);
+        out.extend(part.step.to_le_bytes());
+        out.push(u8::from(part.law.is_some()));
+        if let Some(law) = &part.law {
+            write_law(&mut out, law);
+        }
+    }
+    for value in release.table() {
+        out.extend(value.to_le_bytes());
+    }
+    let checksum = blake3::hash(&out);
+    out.extend(checksum.as_bytes());
+    out
+}
+
+/// The release in `bytes`, or what is wrong with them.
+pub fn decode(bytes: &[u8]) -> Result<Release> {
+    let mut reader = Reader { rest: bytes };
+    if reader.take::<8>()? != MAGIC {
+        return malformed("expected a lazysketch release, got other data");
+    }
+    let version = u16::from_le_bytes(reader.take()?);
+    if version != FORMAT_VERSION {
+        return malformed(format!(
+            "expected format version {FORMAT_VERSION}, got {version}"
+        ));
+    }
+    let body = bytes.len().checked_sub(CHECKSUM).ok_or_else(truncated)?;
+    if blake3::hash(&bytes[..body])
+        != <[u8; CHECKSUM]>::try_from(&bytes[body..]).unwrap_or_default()
+    {
+        return malformed("the checksum does not match: truncated or damaged");
+    }
+    let shape = read_shape(&mut reader)?;
+    let count = u32::from_le_bytes(reader.take()?) as usize;
+    let cells = shape.cells() as usize;
+    let least = count.saturating_mul(SHORTEST_PART) + 8 * cells + CHECKSUM;
+    if !(1..=LARGEST_PARTS).contains(&count) || reader.rest.len() < least {
+        return malformed("expected sizes that agree with the length, got others");
+    }
+    let mut parts: Vec<Part> = Vec::with_capacity(count);
+    for _ in 0..count {
+        let part = read_part(&mut reader, &shape)?;
+        if count > 1
+            && parts
+                .last()
+                .is_some_and(|last| last.sketch_id >= part.sketch_id)
+        {
+            return malformed("expected parts ordered by sketch id, each once");
+        }
+        parts.push(part);
+    }
+    if reader.rest.len() != 8 * cells + CHECKSUM {
+        return malformed("expected sizes that agree with the length, got others");
+    }
+    let words = reader.rest[..8 * cells].chunks_exact(8);
+    let table = words
+        .map(|word| i64::from_le_bytes(word.try_into().unwrap_or_default()))
+        .collect();
+    Ok(Release::new(shape, parts, table))
+}
+
+fn write_shape(out: &mut Vec<u8>, shape: &Shape) {
+    out.push(match shape.kind {
+        Kind::CountMin => 1,
+        Kind::CountSketch => 2,
+        Kind::Counters => 3,
+    });
+    out.push(HASH_VERSION);
+    out.extend(shape.depth.to_le_bytes());
+    out.extend(shape.width.to_le_bytes());
+    out.extend(shape.hash_seed.to_le_bytes());
+}
+
+fn read_shape(reader: &mut Reader<'_>) -> Result<Shape> {
+    let kind = match reader.byte()? {
+        1 => Kind::CountMin,
+        2 => Kind::CountSketch,
+        3 => Kind::Counters,
+        other => return malformed(format!("expected kind 1 to 3, got {other}")),
+    };
+    let version = reader.byte()?;
+    if version != HASH_VERSION {
+        return malformed(format!(
+            "expected hash version {HASH_VERSION}, got {version}"
+        ));
+    }
+    let shape = Shape {
+        kind,
+        depth: u32::from_le_bytes(reader.take()?),
+        width: u32::from_le_bytes(reader.take()?),
+        hash_seed: u64::from_le_bytes(reader.take()?),
+    };
+    shape.validate().map_err(as_format)?;
+    if kind == Kind::Counters && shape.depth != 1 {
+        return malformed(format!(
+            "expected depth 1 for counters, got {}",
+            shape.depth
+        ));
+    }
+    Ok(shape)
+}
+
+fn write_law(out: &mut Vec<u8>, law: &NoiseLaw) {
+    // Tag, horizon (0: none), period, growth, rounds; unused fields are zero.
+    let (tag, horizon, period, growth, rounds) = match law.schedule {
+        Schedule::RoundRobin { horizon, period } => (1, horizon, period, NO_GROWTH, 0),
+        Schedule::Geometric { growth, rounds } => (2, 0, 0, growth, rounds),
+        Schedule::Punctual { horizon } => (3, horizon, 0, NO_GROWTH, 0),
+    };
+    out.push(tag);
+    out.extend(horizon.to_le_bytes());
+    out.extend(period.to_le_bytes());
+    out.extend(growth.numerator.to_le_bytes());
+    out.extend(growth.denominator.to_le_bytes());
+    out.extend(rounds.to_le_bytes());
+    // Mechanism, its parameter (0: none yet) and the digest of its table (0: closed form).
+    out.push(match law.mechanism {
+        MechanismKind::Binary => 1,
+        MechanismKind::Haar => 2,
+    });
+    out.extend([0; 8]);
+    out.extend([0; 16]);
+    out.extend(law.sigma.to_le_bytes());
+    out.push(match law.relation {
+        Relation::Substitution => 1,
+        Relation::ZeroOut => 2,
+    });
+    out.push(match law.calibration {
+        Calibration::Analytic => 1,
+        Calibration::Classical => 2,
+    });
+    out.extend(law.epsilon.to_le_bytes());
+    out.extend(law.delta.to_le_bytes());
+    out.extend(law.max_weight.to_le_bytes());
+    out.extend(law.max_events_per_user.to_le_bytes());
+    out.extend(law.max_changes.to_le_bytes());
+}
+
+const NO_GROWTH: Growth = Growth {
+    numerator: 0,
+    denominator: 0,
+};
+
+fn read_part(reader: &mut Reader<'_>, shape: &Shape) -> Result<Part> {
+    let bits = reader.byte()?;
+    let marks = Marks::from_bits(bits)
+        .ok_or_else(|| Error::Format(format!("expected known marks, got {bits}")))?;
+    let sketch_id = SketchId(reader.take()?);
+    let step = u64::from_le_bytes(reader.take()?);
+    let law = match reader.byte()? {
+        0 => None,
+        1 => Some(read_law(reader)?),
+        other => return malformed(format!("expected a noise law of type 0 or 1, got {other}")),
+    };
+    match &law {
+        None if !marks.contains(Marks::EXACT) => {
+            return malformed("expected an exact part to be marked NOT PRIVATE");
+        }
+        Some(law) => {
+            law.validate(shape).map_err(as_format)?;
+            if !marks.contains(Marks::of_law(shape.kind, law)) {
+                return malformed("expected the marks that follow from the noise law");
+            }
+            if law.schedule.horizon().is_some_and(|horizon| step > horizon) {
+                return malformed("expected a step within the horizon");
+            }
+        }
+        None => {}
+    }
+    if step >= crate::parameters::LARGEST_COUNT {
+        return malformed("expected a step below 2^62");
+    }
+    Ok(Part {
+        sketch_id,
+        step,
+        law,
+        marks,
+    })
+}
+
+fn read_law(reader: &mut Reader<'_>) -> Result<NoiseLaw> {
+    let tag = reader.byte()?;
+    let horizon = u64::from_le_bytes(reader.take()?);
+    let period = u64::from_le_bytes(reader.take()?);
+    let growth = Growth {
+        numerator: u32::from_le_bytes(reader.take()?),
+        denominator: u32::from_le_bytes(reader.take()?),
+    };
+    let rounds = u64::from_le_bytes(reader.take()?);
+    let schedule = match (tag, horizon, period, growth, rounds) {
+        (1, _, _, NO_GROWTH, 0) => Schedule::RoundRobin { horizon, period },
+        (2, 0, 0, _, _) => Schedule::Geometric { growth, rounds },
+        (3, _, 0, NO_GROWTH, 0) => Schedule::Punctual { horizon },
+        _ => return malformed("expected a known schedule with its own parameters only"),
+    };
+    let mechanism = match reader.byte()? {
+        1 => MechanismKind::Binary,
+        2 => MechanismKind::Haar,
+        other => return malformed(format!("expected mechanism 1 or 2, got {other}")),
+    };
+    if reader.take::<24>()? != [0; 24] {
+        return malformed("expected a mechanism in closed form, got the digest of a table");
+    }
+    let sigma = f64::from_le_bytes(reader.take()?);
+    let relation = match reader.byte()? {
+        1 => Relation::Substitution,
+        2 => Relation::ZeroOut,
+        other => return malformed(format!("expected relation 1 or 2, got {other}")),
+    };
+    let calibration = match reader.byte()? {
+        1 => Calibration::Analytic,
+        2 => Calibration::Classical,
+        other => return malformed(format!("expected calibration 1 or 2, got {other}")),
+    };
+    Ok(NoiseLaw {
+        schedule,
+        mechanism,
+        sigma,
+        relation,
+        calibration,
+        epsilon: f64::from_le_bytes(reader.take()?),
+        delta: f64::from_le_bytes(reader.take()?),
+        max_weight: u64::from_le_bytes(reader.take()?),
+        max_events_per_user: u64::from_le_bytes(reader.take()?),
+        max_changes: u32::from_le_bytes(reader.take()?),
+    })
+}
+
+/// The unread bytes.
+struct Reader<'a> {
+    rest: &'a [u8],
+}
+
+impl Reader<'_> {
+    fn take<const N: usize>(&mut self) -> Result<[u8; N]> {
+        let (head, rest) = self.rest.split_first_chunk::<N>().ok_or_else(truncated)?;
+        self.rest = rest;
+        Ok(*head)
+    }
+
+    fn byte(&mut self) -> Result<u8> {
+        self.take::<1>().map(|[byte]| byte)
+    }
+}
+
+fn truncated() -> Error {
+    Error::Format("expected more bytes: truncated".into())
+}
+
+fn malformed<T>(message: impl Into<String>) -> Result<T> {
+    Err(Error::Format(message.into()))
+}
+
+fn as_format(error: Error) -> Error {
+    Error::Format(error.to_string())
+}

@@ -1,0 +1,185 @@
+//! Exact Count-Min and Count sketches: the paper's baselines, NOT PRIVATE.
+
+use crate::batch::{Items, check_weights};
+use crate::hash::Fingerprinter;
+use crate::key::SketchId;
+use crate::parameters::{Kind, LARGEST_COUNT, Marks, Shape};
+use crate::release::{Estimator, Part, Release};
+use crate::table::{Index, Locate, Ones, Signed, Table, Unsigned};
+use crate::{Error, Result};
+
+/// A sketch without noise.
+pub struct ExactSketch {
+    shape: Shape,
+    sketch_id: SketchId,
+    fingerprinter: Fingerprinter,
+    estimator: Estimator,
+    table: Table,
+    step: u64,
+    total: u64,
+}
+
+impl ExactSketch {
+    /// An empty sketch.
+    pub fn new(shape: Shape) -> Result<Self> {
+        shape.validate()?;
+        let table = Table::new(shape.depth, shape.width, false);
+        Ok(Self::with_table(shape, SketchId::fresh()?, table, 0, 0))
+    }
+
+    fn with_table(shape: Shape, sketch_id: SketchId, table: Table, step: u64, total: u64) -> Self {
+        Self {
+            shape,
+            sketch_id,
+            fingerprinter: Fingerprinter::new(shape.hash_seed),
+            estimator: Estimator::new(&shape),
+            table,
+            step,
+            total,
+        }
+    }
+
+    /// The sketch that made an exact release, under a fresh id: for copying and pickling.
+    pub fn from_release(release: &Release) -> Result<Self> {
+        let [part] = release.parts() else {
+            return Err(Error::Format(
+                "expected one exact sketch, got a merged release".into(),
+            ));
+        };
+        if part.law.is_some() || release.shape().kind == Kind::Counters {
+            return Err(Error::Format(
+                "expected an exact sketch, got a private release".into(),
+            ));
+        }
+        let shape = *release.shape();
+        let width = shape.width as usize;
+        let magnitude = |row: &[i64]| row.iter().map(|v| u128::from(v.unsigned_abs())).sum();
+        // No cell is larger than this, which is all that the bound on later totals needs.
+        let largest: u128 = release
+            .table()
+            .chunks(width)
+            .map(magnitude)
+            .max()
+            .unwrap_or(0);
+        if largest >= u128::from(LARGEST_COUNT) {
+            return Err(Error::Format(
+                "expected a total below 2^62, got a larger one".into(),
+            ));
+        }
+        let table = Table::from_rows(shape.depth, shape.width, release.table());
+        Ok(Self::with_table(
+            shape,
+            SketchId::fresh()?,
+            table,
+            part.step,
+            largest as u64,
+        ))
+    }
+
+    /// Shape and hash seed.
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// Events counted.
+    pub fn step(&self) -> u64 {
+        self.step
+    }
+
+    /// Turns items into fingerprints under this sketch's hash seed.
+    pub fn fingerprinter(&self) -> &Fingerprinter {
+        &self.fingerprinter
+    }
+
+    /// One event.
+    #[inline]
+    pub fn update(&mut self, item: u64, weight: u64) -> Result<()> {
+        if weight == 1 {
+            return self.update_many(Items::Ready(&[item]), None);
+        }
+        self.update_many(Items::Ready(&[item]), Some(&[weight]))
+    }
+
+    /// A batch; everything is checked before anything is applied.
+    pub fn update_many(&mut self, items: Items<'_>, weights: Option<&[u64]>) -> Result<()> {
+        check_weights(weights, items.len(), LARGEST_COUNT - 1)?;
+        let added = weights.map_or(items.len() as u128, |weights| {
+            weights.iter().map(|&weight| u128::from(weight)).sum()
+        });
+        let total = u128::from(self.total) + added;
+        if total >= u128::from(LARGEST_COUNT) {
+            return Err(Error::parameter("weights", "a total below 2^62", "more"));
+        }
+        self.table.make_room(total);
+        self.total = total as u64;
+        self.step += items.len() as u64;
+        let (table, hashes) = (&mut self.table, self.estimator.hashes());
+        items.for_each_chunk(&self.fingerprinter, |offset, chunk| {
+            let weights = weights.map(|weights| &weights[offset..offset + chunk.len()]);
+            match self.shape.kind {
+                Kind::CountMin => add(table, &Unsigned(hashes), chunk, weights),
+                Kind::CountSketch => add(table, &Signed(hashes), chunk, weights),
+                Kind::Counters => add(table, &Index, chunk, weights),
+            }
+        });
+        Ok(())
+    }
+
+    /// The estimate of one item, by fingerprint.
+    #[inline]
+    pub fn estimate(&self, item: u64) -> f64 {
+        self.estimator
+            .estimate(item, |row, column| self.table.published(row, column))
+    }
+
+    /// The estimates of many items, in order.
+    pub fn estimate_many(&self, items: Items<'_>) -> Vec<f64> {
+        let mut estimates = Vec::with_capacity(items.len());
+        items.for_each_chunk(&self.fingerprinter, |_, chunk| {
+            estimates.extend(chunk.iter().map(|&item| self.estimate(item)));
+        });
+        estimates
+    }
+
+    /// The counts, row by row.
+    pub fn table(&self) -> Vec<i64> {
+        self.table.by_rows(|_, _, count| count)
+    }
+
+    /// The counts as a release that says NOT PRIVATE.
+    pub fn release(&self) -> Release {
+        let part = Part {
+            sketch_id: self.sketch_id,
+            step: self.step,
+            law: None,
+            marks: Marks::EXACT,
+        };
+        Release::new(self.shape, vec![part], self.table())
+    }
+
+    /// The sketch of both streams together.
+    pub fn merged(&self, other: &Self) -> Result<Self> {
+        let sum = Release::merge(&[&self.release(), &other.release()])?;
+        let total = u128::from(self.total) + u128::from(other.total);
+        if total >= u128::from(LARGEST_COUNT) {
+            return Err(Error::Merge("expected a total below 2^62, got more".into()));
+        }
+        let table = Table::from_rows(self.shape.depth, self.shape.width, sum.table());
+        let step = self.step + other.step;
+        Ok(Self::with_table(
+            self.shape,
+            SketchId::fresh()?,
+            table,
+            step,
+            total as u64,
+        ))
+    }
+}
+
+#[inline]
+fn add(table: &mut Table, locate: &impl Locate, items: &[u64], weights: Option<&[u64]>) {
+    match weights {
+        None => table.add_directly(locate, items, Ones),
+        Some(weights) => table.add_directly(locate, items, weights),
+    }
+}

@@ -1,0 +1,255 @@
+//! Fingerprints of items and the row functions of a sketch.
+//!
+//! An item becomes a 64-bit fingerprint: XXH3-64 for text and bytes, one strong mix
+//! (moremur, a bijection) for integers; the item's type enters through the seed, so `"1"`,
+//! `b"1"` and `1` differ. A row maps the fingerprint x = (x_high, x_low) to
+//! `h = (a + x_high) (b + x_low) + c mod 2^64`: Thorup's pair-multiply-shift, strongly
+//! universal on the top 33 bits ("High speed hashing for integers and strings", 2015,
+//! section 3.5). The top 32 bits choose the bucket; the sign is the top bit of a second,
+//! independent function. Two items meet in a row with probability at most
+//! ceil(2^32 / width) / 2^32.
+//!
+//! Every seed here is public.
+
+use xxhash_rust::xxh3::xxh3_64_with_seed;
+
+/// Version of fingerprints and row functions; releases of different versions do not merge.
+pub const HASH_VERSION: u8 = 1;
+
+/// Turns items into fingerprints under one public seed.
+#[derive(Debug, Clone, Copy)]
+pub struct Fingerprinter {
+    text: u64,
+    bytes: u64,
+    non_negative: u64,
+    negative: u64,
+    wide: u64,
+}
+
+impl Fingerprinter {
+    /// The fingerprints of one hash seed.
+    pub fn new(hash_seed: u64) -> Self {
+        let tagged = |tag: u64| mix(hash_seed ^ mix(tag));
+        Self {
+            text: tagged(1),
+            bytes: tagged(2),
+            non_negative: tagged(3),
+            negative: tagged(4),
+            wide: tagged(5),
+        }
+    }
+
+    /// Text, by its UTF-8 bytes.
+    #[inline]
+    pub fn text(&self, item: &str) -> u64 {
+        self.text_bytes(item.as_bytes())
+    }
+
+    /// Text whose bytes are known to be valid UTF-8.
+    #[inline]
+    pub fn text_bytes(&self, utf8: &[u8]) -> u64 {
+        xxh3_64_with_seed(utf8, self.text)
+    }
+
+    /// Bytes.
+    #[inline]
+    pub fn bytes(&self, item: &[u8]) -> u64 {
+        xxh3_64_with_seed(item, self.bytes)
+    }
+
+    /// A signed integer of any width up to 64 bits.
+    #[inline]
+    pub fn signed(&self, item: i64) -> u64 {
+        let negative = (item >> 63) as u64;
+        let seed = self.non_negative ^ (negative & (self.non_negative ^ self.negative));
+        mix(item as u64 ^ seed)
+    }
+
+    /// An unsigned integer of any width up to 64 bits; equals [`Self::signed`] on equal values.
+    #[inline]
+    pub fn unsigned(&self, item: u64) -> u64 {
+        mix(item ^ self.non_negative)
+    }
+
+    /// An integer outside -2^63 .. 2^64, as its shortest little-endian two's complement.
+    pub fn wide_integer(&self, two_complement: &[u8]) -> u64 {
+        xxh3_64_with_seed(two_complement, self.wide)
+    }
+}
+
+/// moremur: Pelle Evensen's improved constants for the finaliser of MurmurHash3.
+#[inline]
+fn mix(mut x: u64) -> u64 {
+    x ^= x >> 27;
+    x = x.wrapping_mul(0x3C79_AC49_2BA7_B653);
+    x ^= x >> 33;
+    x = x.wrapping_mul(0x1C69_B3F7_4AC4_AE35);
+    x ^ (x >> 27)
+}
+
+/// Pair-multiply-shift: strongly universal on its upper 33 bits.
+#[derive(Debug, Clone, Copy)]
+struct PairMultiply {
+    a: u64,
+    b: u64,
+    c: u64,
+}
+
+impl PairMultiply {
+    #[inline]
+    fn hash(&self, fingerprint: u64) -> u64 {
+        let left = self.a.wrapping_add(fingerprint >> 32);
+        let right = self.b.wrapping_add(fingerprint & 0xFFFF_FFFF);
+        left.wrapping_mul(right).wrapping_add(self.c)
+    }
+}
+
+/// Bucket and sign are independent functions: with one function for both, the variance bound of
+/// the Count Sketch would need three-wise independence.
+#[derive(Debug, Clone, Copy)]
+struct Row {
+    bucket: PairMultiply,
+    sign: PairMultiply,
+}
+
+/// The independent row functions of a sketch.
+#[derive(Debug, Clone)]
+pub struct RowHashes {
+    rows: Vec<Row>,
+    width: u64,
+}
+
+impl RowHashes {
+    /// `depth` functions into `width` buckets, their coefficients expanded from the seed.
+    pub fn new(hash_seed: u64, depth: u32, width: u32) -> Self {
+        let mut hasher = blake3::Hasher::new_derive_key("lazysketch row hashes, version 1");
+        hasher.update(&hash_seed.to_le_bytes());
+        let mut expanded = hasher.finalize_xof();
+        let mut next = || {
+            let mut bytes = [0; 8];
+            expanded.fill(&mut bytes);
+            u64::from_le_bytes(bytes)
+        };
+        let mut function = || PairMultiply {
+            a: next(),
+            b: next(),
+            c: next(),
+        };
+        let rows = (0..depth)
+            .map(|_| Row {
+                bucket: function(),
+                sign: function(),
+            })
+            .collect();
+        Self {
+            rows,
+            width: u64::from(width),
+        }
+    }
+
+    /// Number of rows.
+    pub fn depth(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The bucket of a fingerprint in `row`.
+    #[inline]
+    pub fn column(&self, row: usize, fingerprint: u64) -> usize {
+        let h = self.rows[row].bucket.hash(fingerprint);
+        (((h >> 32) * self.width) >> 32) as usize
+    }
+
+    /// The sign of a fingerprint in `row`: all ones for -1, zero for +1.
+    #[inline]
+    pub fn negative(&self, row: usize, fingerprint: u64) -> i64 {
+        self.rows[row].sign.hash(fingerprint) as i64 >> 63
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn golden_fingerprints() {
+        let f = Fingerprinter::new(42);
+        let actual = [
+            f.text("a"),
+            f.bytes(b"a"),
+            f.signed(1),
+            f.signed(-1),
+            f.unsigned(u64::MAX),
+        ];
+        assert_eq!(actual, GOLDEN_FINGERPRINTS);
+        let hashes = RowHashes::new(42, 4, 1000);
+        let places: Vec<_> = (0..4)
+            .map(|row| (hashes.column(row, 7), hashes.negative(row, 7)))
+            .collect();
+        assert_eq!(places, GOLDEN_PLACES);
+    }
+
+    const GOLDEN_FINGERPRINTS: [u64; 5] = [
+        10200936598322227747,
+        3353812679618333738,
+        7614722290231054818,
+        13335345716381651630,
+        8282894516953516736,
+    ];
+    const GOLDEN_PLACES: [(usize, i64); 4] = [(404, 0), (627, 0), (148, 0), (24, 0)];
+
+    #[test]
+    fn integers_agree_across_signedness_and_types_differ() {
+        let f = Fingerprinter::new(1);
+        for value in [0_i64, 1, 255, i64::MAX] {
+            assert_eq!(f.signed(value), f.unsigned(value as u64));
+        }
+        let all = [
+            f.signed(-1),
+            f.unsigned(u64::MAX),
+            f.text("1"),
+            f.bytes(b"1"),
+            f.signed(1),
+            f.signed(i64::from(b'1')),
+            f.wide_integer(b"1"),
+        ];
+        let distinct: std::collections::HashSet<_> = all.into_iter().collect();
+        assert_eq!(distinct.len(), all.len());
+    }
+
+    /// Pairwise collisions over many seeds: at most 1 / width, tested against width 16 with
+    /// 40 000 seeds. Standard error 0.0012; the bound is passed by chance with probability
+    /// < 1e-6 (4.8 standard errors); a function that ignores half of the key fails by far.
+    #[test]
+    fn rows_are_two_universal_on_structured_pairs() {
+        let pairs = [
+            (0_u64, 1_u64),
+            (0, 1 << 32),
+            (5, 5 << 32),
+            (7, 7 | 1 << 63),
+            (1, u64::MAX),
+        ];
+        for (x, y) in pairs {
+            let (mut meet, mut equal_signs) = (0, 0);
+            let seeds = 40_000;
+            for seed in 0..seeds {
+                let hashes = RowHashes::new(seed, 1, 16);
+                meet += u32::from(hashes.column(0, x) == hashes.column(0, y));
+                equal_signs += u32::from(hashes.negative(0, x) == hashes.negative(0, y));
+            }
+            let rate = f64::from(meet) / seeds as f64;
+            assert!((rate - 1.0 / 16.0).abs() < 0.006, "{x} {y}: {rate}");
+            let signs = f64::from(equal_signs) / seeds as f64;
+            assert!((signs - 0.5).abs() < 0.0125, "{x} {y}: {signs}");
+        }
+    }
+
+    #[test]
+    fn columns_stay_below_the_width() {
+        for width in [1, 2, 3, 1000, 1 << 24] {
+            let hashes = RowHashes::new(9, 3, width);
+            for x in (0..1000_u64).map(|i| i.wrapping_mul(0x9E37_79B9_7F4A_7C15)) {
+                assert!((0..3).all(|row| hashes.column(row, x) < width as usize));
+            }
+        }
+    }
+}

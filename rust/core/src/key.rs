@@ -1,0 +1,217 @@
+//! Master keys, sketch ids and the derivation of working keys.
+//!
+//! This is the only file through which randomness enters the library: the two
+//! calls of the operating system's CSPRNG below. Everything else is a
+//! deterministic function of a [`MasterKey`], a [`SketchId`] and public
+//! parameters (DESIGN section 2, invariants 2 and 4).
+//!
+//! Derivation is BLAKE3 in keyed mode over an injective encoding:
+//! `label ‖ version ‖ id ‖ parameters`, each part preceded by its length.
+
+use crate::{Error, Result};
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+/// Version of the noise algorithm; part of every working key, so that a change
+/// of the algorithm can never meet the draws of an older one.
+pub const NOISE_VERSION: u16 = 1;
+
+/// What a derived key is for; two purposes never share a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// Noise of the mechanism.
+    Noise,
+    /// The public hash seed, when the user gives none.
+    HashSeed,
+}
+
+impl Purpose {
+    fn label(self) -> &'static [u8] {
+        match self {
+            Self::Noise => b"lazysketch noise",
+            Self::HashSeed => b"lazysketch hash seed",
+        }
+    }
+}
+
+/// Where a master key came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// The operating system, or 32 secret bytes kept by the user.
+    Secret,
+    /// A small public seed: for tests and experiments, NOT PRIVATE.
+    Seeded,
+}
+
+/// 32 secret bytes from which the working keys of any number of sketches derive.
+#[derive(Clone, ZeroizeOnDrop)]
+pub struct MasterKey {
+    bytes: [u8; 32],
+    #[zeroize(skip)]
+    origin: Origin,
+}
+
+impl std::fmt::Debug for MasterKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "MasterKey({:?})", self.origin)
+    }
+}
+
+impl MasterKey {
+    /// A fresh key from the operating system's CSPRNG.
+    pub fn generate() -> Result<Self> {
+        Ok(Self {
+            bytes: entropy()?,
+            origin: Origin::Secret,
+        })
+    }
+
+    /// A key kept by the user; its secrecy is the user's.
+    pub fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self {
+            bytes,
+            origin: Origin::Secret,
+        }
+    }
+
+    /// A key from a public seed. NOT PRIVATE: sketches and releases made with it say so.
+    pub fn seeded(seed: u64) -> Self {
+        let bytes = blake3::derive_key("lazysketch seeded key, NOT PRIVATE", &seed.to_le_bytes());
+        Self {
+            bytes,
+            origin: Origin::Seeded,
+        }
+    }
+
+    /// Where the key came from.
+    pub fn origin(&self) -> Origin {
+        self.origin
+    }
+
+    /// The secret bytes, for a user who stores the key.
+    pub fn expose(&self) -> &[u8; 32] {
+        &self.bytes
+    }
+
+    /// The working key for one purpose, one sketch and one set of parameters.
+    ///
+    /// `parameters` must be an injective encoding; the length prefixes here keep the
+    /// concatenation injective.
+    pub(crate) fn derive(&self, purpose: Purpose, id: &SketchId, parameters: &[u8]) -> WorkingKey {
+        let mut hasher = blake3::Hasher::new_keyed(&self.bytes);
+        let version = NOISE_VERSION.to_le_bytes();
+        for part in [purpose.label(), &version[..], &id.0[..], parameters] {
+            hasher.update(&(part.len() as u64).to_le_bytes());
+            hasher.update(part);
+        }
+        let mut digest = *hasher.finalize().as_bytes();
+        hasher.zeroize();
+        let mut bytes = [0; 16];
+        bytes.copy_from_slice(&digest[..16]);
+        digest.zeroize();
+        WorkingKey { bytes }
+    }
+}
+
+/// A derived AES-128 key.
+#[derive(Zeroize, ZeroizeOnDrop)]
+pub(crate) struct WorkingKey {
+    pub(crate) bytes: [u8; 16],
+}
+
+/// 128 public bits that name one sketch object; equal ids mean equal noise.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SketchId(pub [u8; 16]);
+
+impl SketchId {
+    /// A fresh id from the operating system's CSPRNG.
+    pub fn fresh() -> Result<Self> {
+        Ok(Self(entropy()?))
+    }
+}
+
+/// The id of a sketch that is about to be made. Not `Clone`: a fresh id serves one sketch.
+#[derive(Debug)]
+pub struct Identity {
+    pub(crate) id: SketchId,
+    pub(crate) chosen: bool,
+}
+
+impl Identity {
+    /// A fresh id: what every private sketch has.
+    pub fn fresh() -> Result<Self> {
+        Ok(Self {
+            id: SketchId::fresh()?,
+            chosen: false,
+        })
+    }
+
+    /// An id of the caller's choice, for tests and replay: marks the sketch NOT PRIVATE, because
+    /// two streams under one working key differ exactly.
+    pub fn chosen(id: SketchId) -> Self {
+        Self { id, chosen: true }
+    }
+
+    /// The public hash seed that a key gives this sketch when the user gives none.
+    pub fn hash_seed(&self, key: &MasterKey) -> u64 {
+        let bytes = key.derive(Purpose::HashSeed, &self.id, &[]).bytes;
+        u64::from_le_bytes(std::array::from_fn(|i| bytes[i]))
+    }
+}
+
+/// A fresh public hash seed, for sketches without a key.
+pub fn fresh_hash_seed() -> Result<u64> {
+    Ok(u64::from_le_bytes(entropy()?))
+}
+
+fn entropy<const N: usize>() -> Result<[u8; N]> {
+    let mut bytes = [0; N];
+    getrandom::fill(&mut bytes).map_err(|error| Error::Entropy(error.to_string()))?;
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_input_of_the_derivation_changes_the_key() {
+        let (key, id) = (MasterKey::seeded(1), SketchId([0; 16]));
+        let base = key.derive(Purpose::Noise, &id, b"parameters").bytes;
+        let other_id = SketchId([1; 16]);
+        for different in [
+            key.derive(Purpose::HashSeed, &id, b"parameters").bytes,
+            key.derive(Purpose::Noise, &other_id, b"parameters").bytes,
+            key.derive(Purpose::Noise, &id, b"parameterz").bytes,
+            MasterKey::seeded(2)
+                .derive(Purpose::Noise, &id, b"parameters")
+                .bytes,
+        ] {
+            assert_ne!(base, different);
+        }
+        assert_eq!(base, key.derive(Purpose::Noise, &id, b"parameters").bytes);
+    }
+
+    #[test]
+    fn fresh_values_differ_and_debug_shows_no_secret() {
+        assert_ne!(SketchId::fresh().unwrap(), SketchId::fresh().unwrap());
+        let key = MasterKey::generate().unwrap();
+        assert_ne!(key.expose(), MasterKey::generate().unwrap().expose());
+        assert_eq!(format!("{key:?}"), "MasterKey(Secret)");
+    }
+
+    /// Pins the derivation: a change here changes the noise of every stored key.
+    #[test]
+    fn golden_working_key() {
+        let key = MasterKey::from_bytes([7; 32]);
+        let derived = key
+            .derive(Purpose::Noise, &SketchId([9; 16]), b"golden")
+            .bytes;
+        assert_eq!(hex(&derived), GOLDEN);
+    }
+
+    const GOLDEN: &str = "b3751b7b0786785cb0f1f739965ecd38";
+
+    fn hex(bytes: &[u8]) -> String {
+        bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    }
+}

@@ -1,0 +1,36 @@
+//! Differentially private Count-Min and Count sketches under continual observation.
+//!
+//! The core of lazysketch: everything that touches exact counts, keys and noise, without
+//! Python. The public table may be read after every event, for ever; everything ever read
+//! together satisfies the (epsilon, delta) that sigma was calibrated for.
+//!
+//! | floor | modules |
+//! |---|---|
+//! | sketches | [`sketch`], [`exact`] |
+//! | public tables | [`release`], [`codec`] |
+//! | counting | [`table`](self), [`batch`], [`hash`], [`schedule`] |
+//! | noise | [`mechanism`], [`gaussian`], [`prf`] |
+//! | values | [`parameters`], [`key`], [`error`] |
+//!
+//! An update costs one hash and one addition per row plus the pushes that fall due, and no
+//! draw; a point query costs depth * O(log n) draws of about ten nanoseconds. Source: R. Holland,
+//! "Faster Differentially Private Sketches under Continual Observation", arXiv 2507.03361,
+//! with the corrections recorded in docs/guarantees.md.
+#![forbid(unsafe_code)]
+
+pub mod batch;
+pub mod codec;
+pub mod error;
+pub mod exact;
+pub mod gaussian;
+pub mod hash;
+pub mod key;
+pub mod mechanism;
+pub mod parameters;
+pub mod prf;
+pub mod release;
+pub mod schedule;
+pub mod sketch;
+mod table;
+
+pub use error::{Error, Result};

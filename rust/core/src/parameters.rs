@@ -1,0 +1,273 @@
+//! What defines a sketch: shape, noise law and the marks of what is not private.
+//!
+//! Frozen values, checked once at construction. Their encoding ([`crate::codec`]) is part of
+//! every release and, byte for byte, of the derivation of the working key.
+
+use crate::gaussian::{LARGEST_SIGMA, RoundedGaussian};
+use crate::mechanism::{Mechanism, MechanismKind};
+use crate::schedule::Schedule;
+use crate::{Error, Result};
+
+/// Most rows of a table.
+pub const LARGEST_DEPTH: u32 = 64;
+/// Most columns of a table; beyond it 32 hash bits would no longer spread evenly.
+pub const LARGEST_WIDTH: u32 = 1 << 24;
+/// Most cells of a table.
+pub const LARGEST_CELLS: u64 = 1 << 28;
+/// Largest weight of one event of a private sketch.
+pub const LARGEST_WEIGHT: u64 = 1 << 32;
+/// Counts stay below this bound, so that count plus noise fits into 64 bits.
+pub const LARGEST_COUNT: u64 = 1 << 62;
+
+/// The kind of a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// Minimum over rows of non-negative counters.
+    CountMin,
+    /// Median over rows of signed counters.
+    CountSketch,
+    /// One counter per index, no hashing.
+    Counters,
+}
+
+impl Kind {
+    /// The name users see.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::CountMin => "count-min",
+            Self::CountSketch => "count-sketch",
+            Self::Counters => "counters",
+        }
+    }
+}
+
+/// Shape and hash seed of a table: what two releases must share to be added.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    /// Kind of the table.
+    pub kind: Kind,
+    /// Rows.
+    pub depth: u32,
+    /// Columns.
+    pub width: u32,
+    /// Public seed of fingerprints and row functions.
+    pub hash_seed: u64,
+}
+
+impl Shape {
+    /// Checks the limits, before anything is allocated.
+    pub fn validate(&self) -> Result<()> {
+        let range = |name, value: u32, high: u32| {
+            if (1..=high).contains(&value) {
+                return Ok(());
+            }
+            Err(Error::parameter(
+                name,
+                format!("an integer from 1 to {high}"),
+                value,
+            ))
+        };
+        range("depth", self.depth, LARGEST_DEPTH)?;
+        range("width", self.width, LARGEST_WIDTH)?;
+        if self.cells() > LARGEST_CELLS {
+            let expected = format!("depth * width of at most {LARGEST_CELLS}");
+            return Err(Error::parameter("width", expected, self.cells()));
+        }
+        Ok(())
+    }
+
+    /// Number of cells.
+    pub fn cells(&self) -> u64 {
+        u64::from(self.depth) * u64::from(self.width)
+    }
+}
+
+/// The neighbouring relation that the guarantee speaks of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Relation {
+    /// An event against another event at the same step.
+    Substitution,
+    /// An event against an empty step.
+    ZeroOut,
+}
+
+impl Relation {
+    /// The name users write.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Substitution => "substitution",
+            Self::ZeroOut => "zero-out",
+        }
+    }
+}
+
+/// How sigma was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Calibration {
+    /// Balle and Wang's analytic Gaussian mechanism, with our sensitivities.
+    Analytic,
+    /// The classical formula with the paper's sensitivities.
+    Classical,
+}
+
+impl Calibration {
+    /// The name users write.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Analytic => "analytic",
+            Self::Classical => "classical",
+        }
+    }
+}
+
+/// The law of the noise and the guarantee it was calibrated for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct NoiseLaw {
+    /// When columns are pushed.
+    pub schedule: Schedule,
+    /// How a cell counts.
+    pub mechanism: MechanismKind,
+    /// Standard deviation of one node, in counts.
+    pub sigma: f64,
+    /// Neighbouring relation.
+    pub relation: Relation,
+    /// How sigma was found.
+    pub calibration: Calibration,
+    /// Privacy parameter epsilon of everything ever released.
+    pub epsilon: f64,
+    /// Privacy parameter delta of everything ever released.
+    pub delta: f64,
+    /// Largest weight of one event.
+    pub max_weight: u64,
+    /// Events of one person that the guarantee covers together.
+    pub max_events_per_user: u64,
+    /// Counters that one step may change (`Counters` only, else 1).
+    pub max_changes: u32,
+}
+
+impl NoiseLaw {
+    /// Checks every field, and that the largest noise fits the arithmetic.
+    pub fn validate(&self, shape: &Shape) -> Result<()> {
+        let positive = |name, value: f64, high: f64| {
+            if value.is_finite() && value > 0.0 && value <= high {
+                return Ok(());
+            }
+            Err(Error::parameter(
+                name,
+                format!("a number above 0, at most {high}"),
+                value,
+            ))
+        };
+        positive("epsilon", self.epsilon, 1e3)?;
+        positive("sigma", self.sigma, LARGEST_SIGMA)?;
+        if !(self.delta > 0.0 && self.delta < 1.0) {
+            return Err(Error::parameter(
+                "delta",
+                "a number between 0 and 1",
+                self.delta,
+            ));
+        }
+        let range = |name, value: u64, high: u64| {
+            if (1..=high).contains(&value) {
+                return Ok(());
+            }
+            Err(Error::parameter(
+                name,
+                format!("an integer from 1 to {high}"),
+                value,
+            ))
+        };
+        range("max_weight", self.max_weight, LARGEST_WEIGHT)?;
+        range("max_events_per_user", self.max_events_per_user, 1 << 32)?;
+        let most = if shape.kind == Kind::Counters {
+            shape.width
+        } else {
+            1
+        };
+        range("max_changes", self.max_changes.into(), most.into())?;
+        self.schedule.validate()?;
+        let horizon = self.schedule.horizon().unwrap_or(1);
+        if u128::from(horizon) * u128::from(self.max_weight) >= u128::from(LARGEST_COUNT) {
+            let expected = "horizon * max_weight below 2^62";
+            return Err(Error::parameter("max_weight", expected, self.max_weight));
+        }
+        self.mechanism(shape)?
+            .check_size(&RoundedGaussian::new(self.sigma))
+    }
+
+    /// The mechanism for the leaves of this schedule.
+    pub fn mechanism(&self, shape: &Shape) -> Result<Mechanism> {
+        Mechanism::new(self.mechanism, self.schedule.leaves(shape.width))
+    }
+}
+
+/// Why something is NOT PRIVATE; empty for a private sketch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Marks(u8);
+
+impl Marks {
+    /// Exact counts, no noise.
+    pub const EXACT: Self = Self(1);
+    /// Noise from a public seed.
+    pub const SEEDED: Self = Self(2);
+    /// A sketch id chosen by the caller, which may have met other data.
+    pub const CHOSEN_ID: Self = Self(4);
+    /// Sigma from the paper's Count Sketch sensitivity 2 d instead of 4 d.
+    pub const PAPER_SENSITIVITY: Self = Self(8);
+
+    const REASONS: [(Self, &'static str); 4] = [
+        (Self::EXACT, "exact counts, no noise"),
+        (Self::SEEDED, "noise from a public seed"),
+        (Self::CHOSEN_ID, "sketch id chosen by the caller"),
+        (
+            Self::PAPER_SENSITIVITY,
+            "the paper's Count Sketch sensitivity 2 d, half of the true 4 d",
+        ),
+    ];
+
+    /// The marks that follow from the law itself.
+    pub fn of_law(kind: Kind, law: &NoiseLaw) -> Self {
+        let understated = kind == Kind::CountSketch
+            && law.relation == Relation::Substitution
+            && law.calibration == Calibration::Classical;
+        Self::PAPER_SENSITIVITY.only_if(understated)
+    }
+
+    /// These marks if the condition holds, else none.
+    #[must_use]
+    pub fn only_if(self, condition: bool) -> Self {
+        if condition { self } else { Self::default() }
+    }
+
+    /// Both sets of marks.
+    #[must_use]
+    pub fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// True if every mark of `other` is set.
+    pub fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// True if nothing is marked: the guarantee holds.
+    pub fn is_private(self) -> bool {
+        self.0 == 0
+    }
+
+    /// One phrase per mark.
+    pub fn reasons(self) -> impl Iterator<Item = &'static str> {
+        Self::REASONS
+            .into_iter()
+            .filter(move |(mark, _)| self.contains(*mark))
+            .map(|(_, text)| text)
+    }
+
+    pub(crate) fn bits(self) -> u8 {
+        self.0
+    }
+
+    pub(crate) fn from_bits(bits: u8) -> Option<Self> {
+        (bits < 16).then_some(Self(bits))
+    }
+}

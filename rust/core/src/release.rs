@@ -1,0 +1,225 @@
+//! Releases: public integer tables with the law of their noise.
+//!
+//! A release contains no secret and no exact count of a private sketch. It can be queried,
+//! saved, loaded and merged anywhere; everything done with it is post-processing.
+
+use crate::batch::Items;
+use crate::hash::{Fingerprinter, RowHashes};
+use crate::key::SketchId;
+use crate::parameters::{Kind, Marks, NoiseLaw, Shape};
+use crate::table::{Index, Locate, Signed, Unsigned};
+use crate::{Error, Result};
+
+/// Most parts of a merged release.
+pub const LARGEST_PARTS: usize = 1 << 16;
+
+/// One sketch's share in a release.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Part {
+    /// The sketch; two parts of one release never share it.
+    pub sketch_id: SketchId,
+    /// Step at which the release was made.
+    pub step: u64,
+    /// The noise in the table; `None` for an exact sketch.
+    pub law: Option<NoiseLaw>,
+    /// Why it is NOT PRIVATE, if so.
+    pub marks: Marks,
+}
+
+/// A public table and where it came from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Release {
+    shape: Shape,
+    parts: Vec<Part>,
+    table: Vec<i64>,
+}
+
+impl Release {
+    /// `table` row by row, `shape.cells()` long; at least one part.
+    pub(crate) fn new(shape: Shape, parts: Vec<Part>, table: Vec<i64>) -> Self {
+        debug_assert_eq!(table.len() as u64, shape.cells());
+        debug_assert!(!parts.is_empty());
+        Self {
+            shape,
+            parts,
+            table,
+        }
+    }
+
+    /// Shape and hash seed.
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// The sketches in this release, ordered by id once merged.
+    pub fn parts(&self) -> &[Part] {
+        &self.parts
+    }
+
+    /// The table, row by row.
+    pub fn table(&self) -> &[i64] {
+        &self.table
+    }
+
+    /// All marks of all parts.
+    pub fn marks(&self) -> Marks {
+        self.parts
+            .iter()
+            .fold(Marks::default(), |marks, part| marks.with(part.marks))
+    }
+
+    /// Turns items into what [`Self::reader`] takes.
+    pub fn fingerprinter(&self) -> Fingerprinter {
+        Fingerprinter::new(self.shape.hash_seed)
+    }
+
+    /// What answers point queries on this table.
+    pub fn reader(&self) -> Reader<'_> {
+        Reader {
+            estimator: Estimator::new(&self.shape),
+            table: &self.table,
+        }
+    }
+
+    /// The sum of releases of different sketches with one shape and hash seed.
+    pub fn merge(releases: &[&Self]) -> Result<Self> {
+        let (first, rest) = releases
+            .split_first()
+            .ok_or_else(|| Error::Merge("expected at least one release, got none".into()))?;
+        let mut merged = (*first).clone();
+        for other in rest {
+            merged.add(other)?;
+        }
+        merged.parts.sort_by_key(|part| part.sketch_id);
+        let same = |pair: &[Part]| pair[0].sketch_id == pair[1].sketch_id;
+        if merged.parts.windows(2).any(same) {
+            return Err(Error::Merge(
+                "expected releases of different sketches, got one sketch id twice: its events \
+                 would count double and its noise would not add up"
+                    .into(),
+            ));
+        }
+        Ok(merged)
+    }
+
+    fn add(&mut self, other: &Self) -> Result<()> {
+        let (ours, theirs) = (&self.shape, &other.shape);
+        if ours != theirs {
+            let show = |shape: &Shape| {
+                let Shape {
+                    kind,
+                    depth,
+                    width,
+                    hash_seed,
+                } = shape;
+                format!(
+                    "{} {depth} x {width} with hash_seed {hash_seed}",
+                    kind.name()
+                )
+            };
+            return Err(Error::Merge(format!(
+                "expected {}, got {}",
+                show(ours),
+                show(theirs)
+            )));
+        }
+        if self.parts.len() + other.parts.len() > LARGEST_PARTS {
+            return Err(Error::Merge(format!(
+                "expected at most {LARGEST_PARTS} parts, got more"
+            )));
+        }
+        for (sum, &value) in self.table.iter_mut().zip(&other.table) {
+            *sum = sum
+                .checked_add(value)
+                .ok_or_else(|| Error::Merge("expected sums within 64 bits, got larger".into()))?;
+        }
+        self.parts.extend_from_slice(&other.parts);
+        Ok(())
+    }
+}
+
+/// Point queries on the table of a release.
+pub struct Reader<'a> {
+    estimator: Estimator,
+    table: &'a [i64],
+}
+
+impl Reader<'_> {
+    /// The estimate of one item, given its fingerprint (or index).
+    #[inline]
+    pub fn estimate(&self, item: u64) -> f64 {
+        let width = self.estimator.width;
+        self.estimator
+            .estimate(item, |row, column| self.table[row * width + column])
+    }
+}
+
+impl Reader<'_> {
+    /// The estimates of many items, in order.
+    pub fn estimate_many(&self, items: Items<'_>, fingerprinter: &Fingerprinter) -> Vec<f64> {
+        let mut estimates = Vec::with_capacity(items.len());
+        items.for_each_chunk(fingerprinter, |_, chunk| {
+            estimates.extend(chunk.iter().map(|&item| self.estimate(item)));
+        });
+        estimates
+    }
+}
+
+/// "CO Sketch Query" of the paper: minimum of a Count-Min column, median of a Count Sketch.
+#[derive(Debug, Clone)]
+pub(crate) struct Estimator {
+    kind: Kind,
+    hashes: RowHashes,
+    pub(crate) width: usize,
+}
+
+impl Estimator {
+    pub(crate) fn new(shape: &Shape) -> Self {
+        Self {
+            kind: shape.kind,
+            hashes: RowHashes::new(shape.hash_seed, shape.depth, shape.width),
+            width: shape.width as usize,
+        }
+    }
+
+    pub(crate) fn hashes(&self) -> &RowHashes {
+        &self.hashes
+    }
+
+    /// Combines the released values `value(row, column)` of the item's cells.
+    #[inline]
+    pub(crate) fn estimate(&self, item: u64, mut value: impl FnMut(usize, usize) -> i64) -> f64 {
+        let mut values = [0; crate::parameters::LARGEST_DEPTH as usize];
+        let values = &mut values[..self.hashes.depth()];
+        for (row, out) in values.iter_mut().enumerate() {
+            let (column, negative) = self.locate(row, item);
+            *out = (value(row, column) ^ negative) - negative;
+        }
+        match self.kind {
+            Kind::CountSketch => median(values),
+            Kind::CountMin | Kind::Counters => {
+                values.iter().copied().min().unwrap_or_default() as f64
+            }
+        }
+    }
+
+    #[inline]
+    fn locate(&self, row: usize, item: u64) -> (usize, i64) {
+        match self.kind {
+            Kind::CountMin => Unsigned(&self.hashes).locate(row, item),
+            Kind::CountSketch => Signed(&self.hashes).locate(row, item),
+            Kind::Counters => Index.locate(row, item),
+        }
+    }
+}
+
+/// The middle value, or the mean of the two middle values.
+fn median(values: &mut [i64]) -> f64 {
+    values.sort_unstable();
+    let middle = values.len() / 2;
+    if values.len() % 2 == 1 {
+        values[middle] as f64
+    } else {
+        (values[middle - 1] as f64 + values[middle] as f64) / 2.0
+    }
+}

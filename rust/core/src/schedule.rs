@@ -1,0 +1,464 @@
+//! When columns are pushed: a function of the step number alone (DESIGN section 3).
+//!
+//! Columns are pushed in order 0, 1, ..., width - 1, and again; so after any step the state
+//! of a schedule is one [`Progress`]: `rounds` full rounds plus `column` columns of the next.
+//! Computing it costs O(1) for round robin and punctual, O(rounds) for geometric; the
+//! [`Cursor`] used while counting moves on in O(1).
+
+use crate::{Error, Result};
+
+/// Largest horizon that can be declared.
+pub const LARGEST_HORIZON: u64 = 1 << 48;
+
+/// The default growth of geometric rounds: one hundredth.
+pub const DEFAULT_GROWTH: Growth = Growth {
+    numerator: 1,
+    denominator: 100,
+};
+
+/// The default number of geometric rounds: outlasts 2^63 steps at one hundredth.
+pub const DEFAULT_ROUNDS: u64 = 4096;
+
+/// alpha = numerator / denominator <= 1, the share of the stream that one geometric round lasts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Growth {
+    /// Numerator of alpha.
+    pub numerator: u32,
+    /// Denominator of alpha, positive.
+    pub denominator: u32,
+}
+
+/// Which columns are pushed at which step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Schedule {
+    /// One column every `period` steps, up to `horizon` steps; the paper's at period 1.
+    RoundRobin {
+        /// Number of steps the noise is calibrated for.
+        horizon: u64,
+        /// Steps from one column to the next.
+        period: u64,
+    },
+    /// Rounds of max(width, ceil(alpha t)) steps; needs no horizon.
+    Geometric {
+        /// alpha.
+        growth: Growth,
+        /// Number of rounds; afterwards nothing is pushed any more.
+        rounds: u64,
+    },
+    /// Every column at every step, up to `horizon` steps.
+    Punctual {
+        /// Number of steps the noise is calibrated for.
+        horizon: u64,
+    },
+}
+
+impl Schedule {
+    /// Round robin as in the paper: one column per step.
+    pub fn round_robin(horizon: u64) -> Self {
+        Self::RoundRobin { horizon, period: 1 }
+    }
+
+    /// The default schedule of unbounded streams.
+    pub fn geometric() -> Self {
+        Self::Geometric {
+            growth: DEFAULT_GROWTH,
+            rounds: DEFAULT_ROUNDS,
+        }
+    }
+
+    /// Checks every parameter against its range.
+    pub fn validate(&self) -> Result<()> {
+        let range = |name, value, low, high| {
+            if (low..=high).contains(&value) {
+                return Ok(());
+            }
+            Err(Error::parameter(
+                name,
+                format!("an integer from {low} to {high}"),
+                value,
+            ))
+        };
+        match *self {
+            Self::RoundRobin { horizon, period } => {
+                range("horizon", horizon, 1, LARGEST_HORIZON)?;
+                range("period", period, 1, LARGEST_HORIZON)
+            }
+            Self::Geometric { growth, rounds } => {
+                range("rounds", rounds, 1, 1 << 20)?;
+                range("growth", u64::from(growth.denominator), 1, 1 << 20)?;
+                range("growth", u64::from(growth.numerator), 1, 1 << 20)
+            }
+            Self::Punctual { horizon } => range("horizon", horizon, 1, LARGEST_HORIZON),
+        }
+    }
+
+    /// The last step, if there is one.
+    pub fn horizon(&self) -> Option<u64> {
+        match *self {
+            Self::RoundRobin { horizon, .. } | Self::Punctual { horizon } => Some(horizon),
+            Self::Geometric { .. } => None,
+        }
+    }
+
+    /// Largest number of pushes of one cell: the leaves that the mechanism must serve.
+    pub fn leaves(&self, width: u32) -> u64 {
+        match *self {
+            Self::RoundRobin { horizon, period } => {
+                horizon.div_ceil(period.saturating_mul(u64::from(width)))
+            }
+            Self::Geometric { rounds, .. } => rounds,
+            Self::Punctual { horizon } => horizon,
+        }
+    }
+
+    /// True if every step pushes every column, so that nothing ever waits.
+    pub fn pushes_everything(&self) -> bool {
+        matches!(self, Self::Punctual { .. })
+    }
+
+    /// Where the schedule stands after `step` steps.
+    pub fn progress(&self, step: u64, width: u32) -> Progress {
+        self.cursor(step, width).progress
+    }
+
+    /// The cursor after `step` steps.
+    pub fn cursor(&self, step: u64, width: u32) -> Cursor {
+        match *self {
+            Self::RoundRobin { period, .. } => {
+                let pushes = step / period;
+                let width = u64::from(width);
+                let progress = Progress {
+                    rounds: pushes / width,
+                    column: (pushes % width) as u32,
+                };
+                Cursor {
+                    schedule: *self,
+                    width: width as u32,
+                    progress,
+                    next_step: period.saturating_mul(pushes + 1),
+                    round: Round::default(),
+                    pace: Pace::default(),
+                }
+            }
+            Self::Punctual { .. } => Cursor {
+                schedule: *self,
+                width,
+                progress: Progress {
+                    rounds: step,
+                    column: 0,
+                },
+                next_step: step + 1,
+                round: Round::default(),
+                pace: Pace::default(),
+            },
+            Self::Geometric { growth, rounds } => {
+                let mut round = Round::first(growth, width);
+                let mut done = 0;
+                while done < rounds && round.end() <= step {
+                    round = round.following(growth, width);
+                    done += 1;
+                }
+                let over = done == rounds;
+                let column = if over {
+                    0
+                } else {
+                    round.columns_by(step, width)
+                };
+                let pace = round.pace(column, width);
+                Cursor {
+                    schedule: *self,
+                    width,
+                    progress: Progress {
+                        rounds: done,
+                        column,
+                    },
+                    next_step: if over { u64::MAX } else { pace.step() },
+                    round,
+                    pace,
+                }
+            }
+        }
+    }
+}
+
+/// How far the pushes have come: `rounds` pushes of every column, one more of the first
+/// `column` columns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// Full rounds.
+    pub rounds: u64,
+    /// Columns already pushed in the round that is under way.
+    pub column: u32,
+}
+
+impl Progress {
+    /// Number of pushes of `column` so far.
+    #[inline]
+    pub fn pushes(&self, column: u32) -> u64 {
+        self.rounds + u64::from(column < self.column)
+    }
+}
+
+/// One geometric round: steps `start + 1 ..= start + length`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Round {
+    start: u64,
+    length: u64,
+}
+
+impl Round {
+    fn first(growth: Growth, width: u32) -> Self {
+        Self::starting_at(0, growth, width)
+    }
+
+    fn following(&self, growth: Growth, width: u32) -> Self {
+        Self::starting_at(self.end(), growth, width)
+    }
+
+    fn starting_at(start: u64, growth: Growth, width: u32) -> Self {
+        let share = (u128::from(start) * u128::from(growth.numerator))
+            .div_ceil(u128::from(growth.denominator));
+        let length = u64::try_from(share)
+            .unwrap_or(u64::MAX)
+            .max(u64::from(width));
+        Self { start, length }
+    }
+
+    fn end(&self) -> u64 {
+        self.start.saturating_add(self.length)
+    }
+
+    /// The pace of the round at `column`, which is pushed at start + ceil((column + 1) length / width).
+    fn pace(&self, column: u32, width: u32) -> Pace {
+        let elapsed = (u128::from(column) + 1) * u128::from(self.length);
+        let width = u128::from(width);
+        Pace {
+            whole: self.start.saturating_add((elapsed / width) as u64),
+            part: (elapsed % width) as u32,
+            stride: self.length / width as u64,
+            remainder: (u128::from(self.length) % width) as u32,
+        }
+    }
+
+    /// Number of columns whose step is at most `step`: floor((step - start) width / length).
+    fn columns_by(&self, step: u64, width: u32) -> u32 {
+        let elapsed = u128::from(step - self.start);
+        (elapsed * u128::from(width) / u128::from(self.length)) as u32
+    }
+}
+
+/// `whole + part / width` steps have passed when a column is due; from one column to the next
+/// they grow by `stride + remainder / width`, so that no push costs a division.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Pace {
+    whole: u64,
+    part: u32,
+    stride: u64,
+    remainder: u32,
+}
+
+impl Pace {
+    #[inline]
+    fn step(&self) -> u64 {
+        self.whole.saturating_add(u64::from(self.part > 0))
+    }
+
+    #[inline]
+    fn advance(&mut self, width: u32) -> u64 {
+        self.part += self.remainder;
+        let carry = self.part >= width;
+        self.part -= if carry { width } else { 0 };
+        self.whole = self.whole.saturating_add(self.stride + u64::from(carry));
+        self.step()
+    }
+}
+
+/// The next push of a schedule, moved on in constant time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cursor {
+    schedule: Schedule,
+    width: u32,
+    progress: Progress,
+    next_step: u64,
+    round: Round,
+    pace: Pace,
+}
+
+impl Cursor {
+    /// The step at which the next column is pushed; `u64::MAX` when none will be.
+    #[inline]
+    pub fn next_step(&self) -> u64 {
+        self.next_step
+    }
+
+    /// How far the pushes have come.
+    #[inline]
+    pub fn progress(&self) -> Progress {
+        self.progress
+    }
+
+    /// Takes the push that is due and returns its column.
+    #[inline]
+    pub fn advance(&mut self) -> u32 {
+        let column = self.progress.column;
+        self.progress.column += 1;
+        if self.progress.column == self.width {
+            self.progress = Progress {
+                rounds: self.progress.rounds + 1,
+                column: 0,
+            };
+        }
+        match self.schedule {
+            Schedule::RoundRobin { period, .. } => self.next_step += period,
+            Schedule::Geometric { growth, rounds } => self.advance_geometric(growth, rounds),
+            Schedule::Punctual { .. } => {
+                self.next_step += u64::from(self.progress.column == 0);
+            }
+        }
+        column
+    }
+
+    #[inline]
+    fn advance_geometric(&mut self, growth: Growth, rounds: u64) {
+        if self.progress.column != 0 {
+            self.next_step = self.pace.advance(self.width);
+            return;
+        }
+        self.round = self.round.following(growth, self.width);
+        self.pace = self.round.pace(0, self.width);
+        self.next_step = if self.progress.rounds == rounds {
+            u64::MAX
+        } else {
+            self.pace.step()
+        };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// DESIGN section 3, read literally: the pushes of `column` at steps 1 ..= `step`.
+    fn pushes_by_definition(schedule: &Schedule, width: u32, column: u32, step: u64) -> u64 {
+        let (w, j) = (u64::from(width), u64::from(column));
+        match *schedule {
+            Schedule::RoundRobin { period, .. } => (1..=step)
+                .filter(|t| t % period == 0 && (t / period - 1) % w == j)
+                .count() as u64,
+            Schedule::Punctual { .. } => step,
+            Schedule::Geometric { growth, rounds } => {
+                let (mut start, mut count) = (0_u64, 0);
+                for _ in 0..rounds {
+                    let share = start * u64::from(growth.numerator);
+                    let length = w.max(share.div_ceil(u64::from(growth.denominator)));
+                    count += u64::from(start + ((j + 1) * length).div_ceil(w) <= step);
+                    start += length;
+                }
+                count
+            }
+        }
+    }
+
+    fn schedules() -> impl Strategy<Value = Schedule> {
+        prop_oneof![
+            (1..5_u64).prop_map(|period| Schedule::RoundRobin {
+                horizon: 10_000,
+                period
+            }),
+            Just(Schedule::Punctual { horizon: 10_000 }),
+            (1..50_u32, 50..200_u32, 1..30_u64).prop_map(|(numerator, denominator, rounds)| {
+                let growth = Growth {
+                    numerator,
+                    denominator,
+                };
+                Schedule::Geometric { growth, rounds }
+            }),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn progress_and_cursor_follow_the_definition(
+            schedule in schedules(), width in 1..40_u32, start in 0..300_u64,
+        ) {
+            let mut cursor = schedule.cursor(start, width);
+            for step in start..start + 400 {
+                while cursor.next_step() == step && step > start {
+                    cursor.advance();
+                }
+                prop_assert_eq!(cursor, schedule.cursor(step, width), "step {}", step);
+                let progress = schedule.progress(step, width);
+                if step % 37 == 0 {
+                    for column in 0..width {
+                        let expected = pushes_by_definition(&schedule, width, column, step);
+                        prop_assert_eq!(progress.pushes(column), expected);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn no_column_is_pushed_more_often_than_there_are_leaves() {
+        for (horizon, width) in [(1, 1), (10, 3), (12, 3), (1 << 20, 1000)] {
+            let schedule = Schedule::round_robin(horizon);
+            let leaves = schedule.leaves(width);
+            assert_eq!(schedule.progress(horizon, width).pushes(0), leaves);
+        }
+        let schedule = Schedule::geometric();
+        let end = schedule.progress(1 << 62, 1);
+        assert!(end.pushes(0) <= schedule.leaves(1));
+        assert!((2_600..4_096).contains(&end.rounds), "{end:?}");
+    }
+
+    /// Every column waits at most max(width, 1 %) steps, plus rounding.
+    #[test]
+    fn geometric_lag_is_bounded() {
+        let (schedule, width) = (Schedule::geometric(), 64);
+        let mut cursor = schedule.cursor(0, width);
+        let mut last = vec![0; width as usize];
+        while cursor.next_step() < 1_000_000 {
+            let step = cursor.next_step();
+            let column = cursor.advance() as usize;
+            let lag = step - last[column];
+            let bound = u64::from(width).max(step.div_ceil(100)) + 1;
+            assert!(lag <= bound, "column {column}, step {step}: {lag}");
+            last[column] = step;
+        }
+    }
+
+    #[test]
+    fn parameters_out_of_range_are_named() {
+        let error = Schedule::round_robin(0).validate().unwrap_err().to_string();
+        assert!(
+            error.starts_with("horizon: expected an integer from 1 to"),
+            "{error}"
+        );
+        assert!(
+            Schedule::Punctual {
+                horizon: LARGEST_HORIZON + 1
+            }
+            .validate()
+            .is_err()
+        );
+        assert!(
+            Schedule::RoundRobin {
+                horizon: 1,
+                period: 0
+            }
+            .validate()
+            .is_err()
+        );
+        let growth = Growth {
+            numerator: 1,
+            denominator: 0,
+        };
+        assert!(
+            Schedule::Geometric { growth, rounds: 1 }
+                .validate()
+                .is_err()
+        );
+        assert!(Schedule::geometric().validate().is_ok());
+    }
+}

@@ -1,0 +1,157 @@
+"""The public face: exactly these names, each documented in the house order, each typed."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+from pathlib import Path
+
+import pytest
+
+import lazysketch
+from lazysketch import errors
+
+SKETCHES = {
+    "CountMin",
+    "CountSketch",
+    "LazyCountMin",
+    "LazyCountSketch",
+    "PunctualCountMin",
+    "PunctualCountSketch",
+}
+# Changing this set is changing the interface: it goes with a line in CHANGELOG.md.
+EXPORTED = SKETCHES | {
+    "ContinualCounters",
+    "Geometric",
+    "Key",
+    "LazySketchError",
+    "Mechanism",
+    "Privacy",
+    "Punctual",
+    "Release",
+    "ReleasePart",
+    "RoundRobin",
+    "__version__",
+}
+# The order of a docstring; what a thing does not have (a return value, a source) it leaves out.
+SECTIONS = ["Guarantee", "Args", "Returns", "Raises", "Source", "Example"]
+SYNONYMS = {
+    "Guarantees": "Guarantee",
+    "Formal guarantee": "Guarantee",
+    "Privacy": "Guarantee",
+    "Arguments": "Args",
+    "Attributes": "Args",
+    "Sources": "Source",
+    "Examples": "Example",
+}
+MEMBERS = {"update", "update_many", "estimate", "estimate_many", "release", "depth", "width"} | {
+    "step",
+    "hash_seed",
+    "kind",
+}
+PRIVATE_MEMBERS = {"tick", "horizon", "privacy", "sketch_id", "private", "not_private_because"} | {
+    "sigma",
+    "mechanism",
+    "schedule",
+    "close",
+}
+
+
+def sections(text: str) -> list[str]:
+    """The headings of a docstring that stand for its parts, in the order they stand."""
+    headings = re.findall(r"^ *([A-Z][a-z]+(?: [a-z]+)?):(?: |$)", text, re.MULTILINE)
+    named = [SYNONYMS.get(heading, heading) for heading in headings]
+    return [heading for heading in named if heading in SECTIONS]
+
+
+def public_classes() -> list[str]:
+    return sorted(name for name in lazysketch.__all__ if inspect.isclass(getattr(lazysketch, name)))
+
+
+def public_members(owner: type) -> list[str]:
+    """What a user sees on a class, inherited native members included, not those of object."""
+    return sorted(
+        name for name in dir(owner) if not name.startswith("_") and not hasattr(BaseException, name)
+    )
+
+
+def test_all_is_the_interface() -> None:
+    assert set(lazysketch.__all__) == EXPORTED
+    assert len(lazysketch.__all__) == len(EXPORTED)
+
+
+def test_every_export_exists_and_is_listed_by_dir() -> None:
+    for name in lazysketch.__all__:
+        assert hasattr(lazysketch, name), name
+    assert set(lazysketch.__all__) <= set(dir(lazysketch))
+
+
+@pytest.mark.parametrize("name", sorted(SKETCHES))
+def test_sketch_has_the_members_of_its_kind(name: str) -> None:
+    owner = getattr(lazysketch, name)
+    private = name.startswith(("Lazy", "Punctual"))
+    for member in MEMBERS | (PRIVATE_MEMBERS if private else {"table", "merge"}):
+        assert hasattr(owner, member), f"{name}.{member}"
+    if private:
+        assert not hasattr(owner, "table"), f"{name}.table would show exact counts"
+
+
+@pytest.mark.parametrize("name", public_classes())
+def test_class_docstring_has_its_parts_in_order(name: str) -> None:
+    text = inspect.getdoc(getattr(lazysketch, name)) or ""
+    summary = text.split("\n\n")[0]
+    assert summary.endswith("."), f"{name}: the docstring begins with a sentence"
+    found = sections(text)
+    assert found == sorted(found, key=SECTIONS.index), f"{name}: {found}"
+    if name in SKETCHES | {"ContinualCounters"}:
+        assert {"Guarantee", "Args", "Raises", "Example"} <= set(found), f"{name}: {found}"
+        assert ">>>" in text, f"{name}: its example is one that runs"
+
+
+@pytest.mark.parametrize("name", public_classes())
+def test_members_are_documented(name: str) -> None:
+    owner = getattr(lazysketch, name)
+    for member in public_members(owner):
+        text = inspect.getdoc(getattr(owner, member)) or ""
+        assert text.split("\n\n")[0].rstrip().endswith((".", ":")), f"{name}.{member}"
+        found = sections(text)
+        assert found == sorted(found, key=SECTIONS.index), f"{name}.{member}: {found}"
+
+
+@pytest.mark.parametrize("name", sorted(SKETCHES | {"ContinualCounters"}))
+def test_constructors_take_keywords_only(name: str) -> None:
+    with pytest.raises(TypeError):
+        getattr(lazysketch, name)(3, 1000)
+
+
+def test_errors_are_one_tree() -> None:
+    for name in errors.__all__:
+        raised = getattr(errors, name)
+        assert issubclass(raised, errors.LazySketchError), name
+        assert (raised.__doc__ or "").strip().endswith("."), name
+
+
+def package_files() -> list[Path]:
+    folder = Path(lazysketch.__file__).parent
+    return sorted(folder.rglob("*.py")) + sorted(folder.rglob("*.pyi"))
+
+
+@pytest.mark.parametrize("path", package_files(), ids=lambda path: path.name)
+def test_every_function_is_typed(path: Path) -> None:
+    """In the installed package, so that a stub left out of the wheel is noticed too."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        where = f"{path.name}:{node.lineno} {node.name}"
+        taken = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+        taken += [one for one in (node.args.vararg, node.args.kwarg) if one]
+        bare = [one.arg for one in taken if one.annotation is None]
+        assert set(bare) <= {"self", "cls"}, f"{where}: {bare}"
+        assert node.returns is not None, where
+
+
+def test_types_are_shipped() -> None:
+    folder = Path(lazysketch.__file__).parent
+    assert (folder / "py.typed").exists()
+    assert (folder / "_native.pyi").exists()

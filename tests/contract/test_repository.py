@@ -1,0 +1,201 @@
+"""What a reader of the repository would trip over: sizes, names, traces of a machine, versions."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+from importlib.metadata import requires, version
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+GENERATED = {".git", ".hypothesis", ".mypy_cache", ".pytest_cache", ".ruff_cache"} | {
+    ".tools",
+    ".venv",
+    "__pycache__",
+    "build",
+    "target",
+}
+CODE = {".py", ".pyi", ".rs"}
+MOST_LINES = 420
+# Names that say nothing about what is inside.
+EMPTY_NAMES = {"common", "helper", "helpers", "manager", "misc", "util", "utils"}
+# Written in pieces, so that this file passes its own check.
+HOSTS = ["pypi" + ".org", "python" + "hosted", "crates" + ".io", "npmjs" + ".", "golang" + ".org"]
+# A request line of a web log may well ask for such a path; a path of a machine follows no verb.
+MACHINE_PATH = re.compile(
+    r"(?<!GET )(?<!POST )(?<![\w./-])(?:/(?:root|work|Users|mnt)/|/home/\w+/|[A-Z]:\\Users)"
+)
+
+
+def files() -> list[Path]:
+    """What belongs to the repository: as git knows it, or else all that was not generated."""
+    try:
+        command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+        listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+        names = [ROOT / name for name in listed.stdout.split("\0") if name]
+        return sorted(path for path in names if path.is_file())
+    except (OSError, subprocess.CalledProcessError):
+        pass  # no git here, or not a clone
+    found = []
+    for folder, folders, names_here in os.walk(ROOT):
+        folders[:] = [name for name in folders if name not in GENERATED]
+        found += [Path(folder, name) for name in names_here]
+    return sorted(found)
+
+
+def text_of(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        return ""
+
+
+def name_of(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+FILES = files()
+TEXTS = {name_of(path): text_of(path) for path in FILES}
+LOCKS = {"Cargo.lock", "requirements/demo.txt", "requirements/develop.txt"}
+
+
+def read(name: str) -> str:
+    return (ROOT / name).read_text(encoding="utf-8")
+
+
+def only(pattern: str, text: str) -> str:
+    found = re.findall(pattern, text, re.MULTILINE)
+    assert len(found) == 1, f"{pattern}: {found}"
+    return str(found[0])
+
+
+def test_files_fit_a_reader() -> None:
+    long = {
+        name_of(path): lines
+        for path in FILES
+        if path.suffix in CODE and (lines := text_of(path).count("\n")) > MOST_LINES
+    }
+    assert not long
+
+
+def test_names_say_something() -> None:
+    empty = [
+        name_of(path)
+        for path in FILES
+        if EMPTY_NAMES & {part.split(".")[0] for part in path.relative_to(ROOT).parts}
+    ]
+    assert not empty
+
+
+def test_no_machine_paths() -> None:
+    traces = {
+        name: found[0] for name, text in TEXTS.items() if (found := MACHINE_PATH.search(text))
+    }
+    assert not traces
+
+
+@pytest.mark.parametrize(
+    ("text", "caught"),
+    [
+        ("cd /" + "root/lazysketch", True),
+        ('"/' + 'home/someone/lazysketch"', True),
+        ('"GET /' + 'home/page/ HTTP/1.1"', False),
+        ("rust/core/src and docs/" + "work/plan", False),
+    ],
+)
+def test_machine_paths_are_recognised(text: str, *, caught: bool) -> None:
+    assert bool(MACHINE_PATH.search(text)) == caught
+
+
+def test_no_registry_hosts_outside_lock_files() -> None:
+    named = [
+        (name, host)
+        for name, text in TEXTS.items()
+        if name not in LOCKS
+        for host in HOSTS
+        if host in text
+    ]
+    assert not named
+
+
+def test_python_lock_files_name_no_index_and_pin_everything() -> None:
+    for name in sorted(LOCKS - {"Cargo.lock"}):
+        text = read(name)
+        assert "://" not in text, name
+        assert not re.search(r"^(-i|--\w*index|--find-links)", text, re.MULTILINE), name
+        pins = re.findall(r"^[a-z0-9][^\n]*", text, re.MULTILINE)
+        assert pins, name
+        assert all(re.match(r"[a-z0-9._-]+==\S+", pin) for pin in pins), name
+        assert text.count("--hash=sha256:") >= len(pins), name
+
+
+def wanted(name: str) -> set[str]:
+    """The packages that a requirements/*.in file names itself."""
+    return set(re.findall(r"^([a-z][a-z0-9-]*)", read(name), re.MULTILINE))
+
+
+def test_lock_files_hold_what_their_sources_ask_for() -> None:
+    for name in ("demo", "develop"):
+        pinned = set(re.findall(r"^([a-z0-9-]+)==", read(f"requirements/{name}.txt"), re.MULTILINE))
+        assert wanted(f"requirements/{name}.in") <= pinned, name
+
+
+def test_direct_dependencies_stay_few() -> None:
+    """The library needs numpy only, the command line two more; the demo's lock holds them."""
+    asked = {re.split(r"[^\w-]", line)[0]: line for line in requires("lazysketch") or []}
+    assert {name for name, line in asked.items() if "extra" not in line} == {"numpy"}
+    assert {name for name, line in asked.items() if 'extra == "cli"' in line.replace("'", '"')} == {
+        "click",
+        "rich",
+    }
+    assert set(asked) <= wanted("requirements/demo.in")
+
+
+def test_versions_agree() -> None:
+    number = only(r'^version = "([^"]+)"', read("Cargo.toml").split("[workspace.dependencies]")[0])
+    assert version("lazysketch") == number
+    assert only(r"^version: (\S+)", read("CITATION.cff").replace('"', "")) == number
+    released = re.findall(r"^## \[(\d[^\]]*)\]", read("CHANGELOG.md"), re.MULTILINE)
+    assert released, "CHANGELOG.md has no released version"
+    assert released[0] == number
+    for crate in ("rust/core", "rust/binding", "benches"):
+        assert "version.workspace = true" in read(f"{crate}/Cargo.toml"), crate
+
+
+def test_minimum_versions_agree() -> None:
+    """The oldest Python is one number in four places."""
+    assert only(r'^requires-python = ">=(.+)"', read("pyproject.toml")) == "3.10"
+    assert "abi3-py310" in read("rust/binding/Cargo.toml")
+    assert "--python-version 3.10" in read("Makefile")
+    assert "python3 >= 3.10" in read(".ci/check-tools")
+
+
+def test_scripts_can_be_run() -> None:
+    for name in (".ci/run", ".ci/check-tools"):
+        assert os.access(ROOT / name, os.X_OK), name
+
+
+def test_randomness_enters_through_one_file() -> None:
+    """Only one file of the core asks the operating system for random bytes."""
+    asking = [
+        name
+        for name, text in TEXTS.items()
+        if name.startswith("rust/") and name.endswith(".rs") and "getrandom::" in text
+    ]
+    assert len(asking) == 1, asking
+
+
+def test_privacy_arithmetic_needs_no_native_code() -> None:
+    """How much noise is decided in Python alone, where it can be read and checked by itself."""
+    for name, text in TEXTS.items():
+        if name.startswith("python/lazysketch/privacy/"):
+            assert not re.search(r"^ *(from|import)\b.*_native", text, re.MULTILINE), name
+
+
+def test_licence_is_apache() -> None:
+    assert "Version 2.0, January 2004" in read("LICENSE")
+    assert 'license = "Apache-2.0"' in read("pyproject.toml")
+    assert 'license = "Apache-2.0"' in read("Cargo.toml")

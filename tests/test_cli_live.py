@@ -1,0 +1,166 @@
+"""The command as a process: a live pipe, Ctrl-C, a reader that goes away, a terminal."""
+
+from __future__ import annotations
+
+import os
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+pty = pytest.importorskip("pty", reason="terminals of this kind are POSIX")
+
+COMMAND = [sys.executable, "-m", "lazysketch"]
+PATIENCE = 60.0
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "items.txt").write_text("".join(f"item {i}\n" for i in range(2_000)))
+    (tmp_path / "rows.txt").write_text("item 1\nitem 2\nitem 1\n" * 5_000)
+    return tmp_path
+
+
+class Terminal:
+    """A terminal of 80 x 24 to give to a process as its standard error."""
+
+    def __init__(self) -> None:
+        self._ours, self.theirs = pty.openpty()
+        self.seen = ""
+
+    def wait_for(self, pattern: str) -> str:
+        """Read until the pattern has been written; fail if it never is."""
+        end = time.monotonic() + PATIENCE
+        while not re.search(pattern, self.seen):
+            ready, _, _ = select.select([self._ours], [], [], 0.2)
+            if ready:
+                self.seen += os.read(self._ours, 1 << 16).decode()
+            assert time.monotonic() < end, f"waited for {pattern!r}, saw {self.seen!r}"
+        return self.seen
+
+    def close(self) -> None:
+        os.close(self._ours)
+        os.close(self.theirs)
+
+
+@pytest.fixture
+def terminal() -> Iterator[Terminal]:
+    made = Terminal()
+    yield made
+    made.close()
+
+
+def start(folder: Path, *arguments: str, stderr: int = subprocess.PIPE) -> subprocess.Popen[str]:
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "80", "LINES": "24"}
+    return subprocess.Popen(
+        [*COMMAND, *arguments],
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=stderr,
+        text=True,
+        encoding="utf-8",
+    )
+
+
+def test_ctrl_c_on_a_live_pipe_shows_what_was_published(folder: Path, terminal: Terminal) -> None:
+    asked = ["top", "-", "--domain", "items.txt", "--width", "16", "-k", "3"]
+    with start(folder, *asked, stderr=terminal.theirs) as process:
+        assert process.stdin is not None
+        process.stdin.write("item 1\n" * 1_000 + "half a")
+        process.stdin.flush()
+        terminal.wait_for(r"standard input: 1,000 steps, [\d,]+/s; Ctrl-C ends")
+        process.stdin.write(" row\n")
+        process.stdin.flush()
+        terminal.wait_for("1,001 steps")
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 130
+    assert "1,001 steps of standard input (lines)" in out
+    assert len(re.findall(r"^ +[123]   item \d", out, re.MULTILINE)) == 3
+    assert "interrupted after 1,001 rows" in terminal.wait_for("outside the guarantee")
+    assert "Traceback" not in terminal.seen + out
+
+
+def test_ctrl_c_before_the_first_row_is_clean(folder: Path, terminal: Terminal) -> None:
+    asked = ["top", "-", "--domain", "items.txt"]
+    with start(folder, *asked, stderr=terminal.theirs) as process:
+        terminal.wait_for("reading standard input")
+        process.send_signal(signal.SIGINT)
+        terminal.wait_for("interrupted: no row read")
+        out, _ = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 130
+    assert out == ""
+
+
+def test_the_live_table_is_gone_when_the_final_one_is_written(
+    folder: Path, terminal: Terminal
+) -> None:
+    with start(folder, "demo", stderr=terminal.theirs) as process:
+        out, _ = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0
+    assert "generated traffic" in terminal.wait_for("generated traffic")
+    assert "generated traffic ..." not in out
+    assert "\x1b" not in out
+
+
+def test_without_a_terminal_standard_error_is_silent(folder: Path) -> None:
+    with start(folder, "top", "rows.txt", "--domain", "items.txt") as process:
+        out, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0
+    assert err == ""
+    assert "15,000 steps of rows.txt (lines)" in out
+
+
+@pytest.mark.parametrize("output", ["table", "csv", "json", "jsonl"])
+def test_a_reader_that_goes_away_is_no_failure_to_talk_about(folder: Path, output: str) -> None:
+    asked = ["estimate", "rows.txt", "--items", "items.txt", "--output", output]
+    with start(folder, *asked) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdout.close()
+        err = process.stderr.read()
+        process.wait(timeout=PATIENCE)
+    assert process.returncode == 141
+    assert "Traceback" not in err
+    assert "Error" not in err
+
+
+def test_a_full_disk_is_one_line(folder: Path) -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("no /dev/full here")
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [*COMMAND, "top", "rows.txt", "--domain", "items.txt"],
+            cwd=folder,
+            stdout=full,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    assert done.returncode == 2
+    assert (
+        done.stderr
+        == "lazysketch: standard output: expected to write, got No space left on device\n"
+    )
+
+
+def test_an_encoding_without_block_characters(folder: Path) -> None:
+    (folder / "items.txt").write_text("item 1\nitem é\n", encoding="utf-8")
+    done = subprocess.run(
+        [*COMMAND, "top", "rows.txt", "--domain", "items.txt"],
+        cwd=folder,
+        env={**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"},
+        capture_output=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.isascii()
+    assert rb"item \xe9" in done.stdout

@@ -1,0 +1,172 @@
+"""Access logs: every field, against a plain expression per line; hostile lines in linear time."""
+
+from __future__ import annotations
+
+import gzip
+import re
+import time
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lazysketch.sources import Batch, open_source
+from lazysketch.sources.access_log import COMBINED_FIELDS, read_access_log
+from lazysketch.sources.formats import Selection
+from lazysketch.sources.opening import ByteStream
+
+WEBLOGS = Path(__file__).parents[2] / "shared" / "data" / "weblogs"
+ROW = (
+    r'203.0.113.9 - ann [17/May/2015:10:05:03 +0000] "GET /a?b=1 HTTP/1.1" 200 512 '
+    r'"http://example.org/" "Mozilla/5.0 (X11)"'
+)
+
+
+def read(*rows: str, field: str) -> Batch:
+    data = "".join(row + "\n" for row in rows).encode()
+    stream = ByteStream("test", path=None, blocks=[data])
+    (batch,) = read_access_log(stream, Selection(field=field, encoding="utf-8"))
+    return batch
+
+
+def value(row: str, field: str) -> str | None:
+    batch = read(row, field=field)
+    assert batch.rows == 1
+    return batch.items[0] if batch.items else None
+
+
+@pytest.mark.parametrize(
+    ("field", "expected"),
+    [
+        ("host", "203.0.113.9"),
+        ("path", "/a?b=1"),
+        ("status", "200"),
+        ("method", "GET"),
+        ("referrer", "http://example.org/"),
+        ("agent", "Mozilla/5.0 (X11)"),
+    ],
+)
+def test_each_field_of_a_combined_row(field: str, expected: str) -> None:
+    assert value(ROW, field) == expected
+    assert value(ROW + ' "198.51.100.7" 0.003', field) == expected
+
+
+@pytest.mark.parametrize(
+    ("row", "field", "expected"),
+    [
+        ('h - - [t] "GET /a" 200 5', "path", "/a"),  # HTTP/0.9
+        ('h - - [t] "GET /a b HTTP/1.0" 200 5', "path", "/a"),
+        ('h - - [t] "GET /a"b HTTP/1.0" 200 5', "path", '/a"b'),  # quote not escaped
+        (r'h - - [t] "GET /a\"b HTTP/1.0" 200 5', "path", r"/a\"b"),
+        (r'h - - [t] "GET /\" 200 5 HTTP/1.0" 404 7', "status", "404"),
+        ('h - - [t] "GET "/a" HTTP/1.0" 200 5', "path", '"/a"'),
+        ('h - - [t] "M-SEARCH * HTTP/1.1" 200 -', "method", "M-SEARCH"),
+        ('h - - [t] "-" 408 -', "status", "408"),
+        ('h - - [t] "-" 408 -', "host", "h"),
+        ('h - - [t] "-" 408 -', "path", None),
+        ('h - - [t] "-" 408 -', "method", None),
+        ('h - - [t] "" 400 0', "path", None),
+        (r'h - - [t] "\x16\x03\x01" 400 226', "method", None),
+        (r'h - - [t] "\x16\x03\x01" 400 226', "host", "h"),
+        ('h - John Smith [t] "GET / HTTP/1.0" 200 5', "host", "h"),
+        ('2001:db8::1 - - [t] "GET / HTTP/1.0" 200 5', "host", "2001:db8::1"),
+        ('h - - [t] "GET / HTTP/1.0" 200 5', "agent", None),
+        ('h - - [t] "GET / HTTP/1.0" 200 5 "-" "-"', "agent", "-"),
+        ('h - - [t] "GET / HTTP/1.0" 200 5 "-" "-"', "referrer", "-"),
+        ('h - - [t] "GET / HTTP/1.0" 200 5 "-" ""', "agent", None),
+        ('h - - [t] "GET / HTTP/1.0" 200 5 "-" "cut of', "agent", None),
+        ('h - - [t] "GET / HTTP/1.0" 200 5 "-" "cut of', "referrer", "-"),
+        ('h - - [t] "GET / HTTP/1.0" 200 5 "-" "cut of', "host", "h"),
+        (r'h - - [t] "GET / HTTP/1.0" 200 5 "-" "a \"b\" c"', "agent", r"a \"b\" c"),
+        ("", "host", None),
+        ("not a log", "host", None),
+        ('h - - [t] "GET / HTTP/1.0" 20 5', "host", None),
+        ('h - - [t] "GET / HTTP/1.0" \u0662\u0660\u0660 5', "status", None),
+        ('h - - "GET / HTTP/1.0" 200 5', "host", None),
+    ],
+)
+def test_odd_rows(row: str, field: str, expected: str | None) -> None:
+    assert value(row, field) == expected
+
+
+def test_a_malformed_row_between_others_keeps_its_place() -> None:
+    batch = read(ROW, "rubbish", "", ROW.replace("203", "198"), "x", field="host")
+    assert batch.items == ["203.0.113.9", "198.0.113.9"]
+    assert batch.malformed == [1, 2, 4]
+
+
+PARTS = st.sampled_from(
+    [
+        "h",
+        " ",
+        "- ",
+        "[t] ",
+        '"',
+        '" 200 5',
+        '"GET /a HTTP/1.0"',
+        " 200",
+        " 5",
+        "\\",
+        "GET ",
+        "/",
+        "é",
+    ]
+)
+
+
+@given(rows=st.lists(st.lists(PARTS, max_size=12).map("".join), max_size=6))
+def test_one_row_in_one_row_out_and_each_by_itself(rows: list[str]) -> None:
+    for field in COMBINED_FIELDS:
+        batch = read(*rows, "", field=field)
+        assert batch.rows == len(rows) + 1
+        assert list(batch.items) == [item for row in rows if (item := value(row, field))]
+
+
+@pytest.mark.parametrize(
+    "tail",
+    ['"', ' "', '\\"', "\\", '" 200 x', "a", 'a" ', "a ", "[", " [", "[]", '" "', "5", "A-"],
+)
+def test_hostile_rows_take_linear_time(tail: str) -> None:
+    heads = ("", "h ", "h - - ", 'h - - [t] "', 'h - - [t] "GET /a', 'h - - [t] "GET / H" 200 5 "')
+    size = 100_000
+    begin = time.process_time()
+    for head in heads:
+        for field in COMBINED_FIELDS:
+            read(head + tail * (size // len(tail)), field=field)
+    # 36 rows of 100 kB take about 0.3 s; with time squared they would take hours.
+    assert time.process_time() - begin < 20
+
+
+@pytest.mark.parametrize(
+    ("name", "form", "rows", "hosts"),
+    [
+        ("apache_logs.gz", "combined", 10_000, 1_753),
+        ("nasa_short.gz", "common", 7_084, 857),
+        ("nasa_aug95_head.gz", "common", 5_000, 443),
+    ],
+)
+def test_real_logs_equal_a_plain_expression_per_line(
+    name: str, form: str, rows: int, hosts: int
+) -> None:
+    path = WEBLOGS / name
+    if not path.exists():
+        pytest.skip("the web logs of ../shared/data are not here")
+    lines = gzip.decompress(path.read_bytes()).decode("latin-1").splitlines()
+    plain = re.compile(r'^(\S+) \S+ \S+ \[[^\]]*\] "(.*?)" (\d{3}|-) (?:\d+|-)')
+    matches = [match for match in map(plain.match, lines) if match]
+    expected = {
+        "host": Counter(match[1] for match in matches),
+        "path": Counter(match[2].split(" ")[1] for match in matches if " " in match[2]),
+        "status": Counter(match[3] for match in matches),
+        "method": Counter(match[2].split(" ")[0] for match in matches if " " in match[2]),
+    }
+    assert len(expected["host"]) == hosts
+    for field, truth in expected.items():
+        source = open_source(path, field=field, encoding="latin-1")
+        counted = Counter(item for batch in source for item in batch.items)
+        assert counted == truth
+        assert source.tally.rows == rows
+        assert source.tally.malformed == rows - truth.total()
+        assert source.tally.formats == [f"{form}, field {field}"]

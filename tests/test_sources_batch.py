@@ -1,0 +1,43 @@
+"""Batches: one step per row, in order, wherever the rows without an item stand."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lazysketch.sources import Batch
+
+ROWS = st.lists(st.sampled_from(["", "a", "b"]), max_size=30)
+
+
+def steps_of(batch: Batch) -> list[str]:
+    """Feed a batch as a sketch would be fed, and record each step."""
+    steps: list[str] = []
+    for items, empty_steps in batch.segments():
+        steps.extend(items)
+        steps.extend([""] * empty_steps)
+    return steps
+
+
+@given(ROWS)
+def test_feeding_the_segments_takes_one_step_per_row_in_order(rows: list[str]) -> None:
+    batch = Batch.from_rows(rows)
+    assert steps_of(batch) == rows
+    assert batch.rows == len(rows)
+
+
+@given(ROWS)
+def test_neighbouring_rows_without_an_item_share_a_segment(rows: list[str]) -> None:
+    segments = list(Batch.from_rows(rows).segments())
+    for (_, empty_steps), (items, _) in pairwise(segments):
+        assert empty_steps
+        assert items
+
+
+def test_whole_rows_are_handed_over_without_a_copy() -> None:
+    rows = ["a", "b"]
+    ((items, empty_steps),) = Batch.from_rows(rows).segments()
+    assert items is rows
+    assert empty_steps == 0
