@@ -17,7 +17,7 @@ from lazysketch.cli import main
 
 WEBLOGS = Path(__file__).parents[2] / "shared" / "data" / "weblogs"
 # A stream of 40,000 rows in a narrow sketch with little noise: within 2 % of the truth.
-CLEAR = ["--epsilon", "100", "--delta", "1e-8", "--width", "64", "--depth", "4"]
+CLEAR = ["--epsilon", "12", "--delta", "1e-8", "--width", "64", "--depth", "4"]
 SLACK = 800
 
 
@@ -59,7 +59,7 @@ def test_the_summary_says_what_was_promised(capsys: pytest.CaptureFixture[str], 
     assert found["steps"] == 40_000
     assert (found["kind"], found["depth"], found["width"]) == ("count-min", 4, 64)
     privacy = found["privacy"]
-    assert (privacy["epsilon"], privacy["delta"], privacy["private"]) == (100.0, 1e-8, True)
+    assert (privacy["epsilon"], privacy["delta"], privacy["private"]) == (12.0, 1e-8, True)
     assert privacy["relation"] == "substitution"
 
 
@@ -111,14 +111,18 @@ def test_all_rows_malformed_raises_a_doubt(capsys: pytest.CaptureFixture[str], r
     assert "40,000 steps" in captured.out
 
 
-def test_cells_that_wait_for_their_first_publication_are_told(
+def test_a_width_too_large_for_the_stream_is_told(
     capsys: pytest.CaptureFixture[str], rows: Path
 ) -> None:
     rows.write_text("most\n" * 100)
     assert main(["top", str(rows), "--domain", "items.txt", "--width", "4096"]) == 0
     assert "3,996 of 4,096 columns" in capsys.readouterr().out
     assert main(["top", str(rows), "--domain", "items.txt", "--width", "100"]) == 0
-    assert "columns" not in capsys.readouterr().out
+    assert "up to 100 steps old (100% of the stream)" in capsys.readouterr().out
+    assert main(["top", str(rows), "--domain", "items.txt", "--width", "5"]) == 0
+    out = capsys.readouterr().out
+    assert "columns" not in out
+    assert "old" not in out
 
 
 def test_several_inputs_are_one_stream(capsys: pytest.CaptureFixture[str], rows: Path) -> None:
@@ -166,7 +170,7 @@ def test_csv_has_a_header_and_a_row_per_item(
     captured = capsys.readouterr()
     table = list(csv.DictReader(io.StringIO(captured.out)))
     assert [row["item"] for row in table] == ["rare", "never", "most", "some"]
-    assert "epsilon = 100" in captured.err
+    assert "epsilon = 12" in captured.err
 
 
 @pytest.mark.parametrize(("name", "field"), [("apache_logs.gz", "host"), ("nasa_short.gz", "path")])
@@ -183,7 +187,7 @@ def test_real_logs_with_little_noise_show_the_true_top(
     domain.write_text("".join(f"{item}\n" for item in sorted(truth)))
     asked = ["top", str(path), "--field", field, "--domain", str(domain), "-k", "5"]
     # Every column is pushed within the horizon, so the lag is one round of 1,024 steps.
-    assert main([*asked, "--output", "json", "--epsilon", "100", "--width", "1024"]) == 0
+    assert main([*asked, "--output", "json", "--epsilon", "12", "--width", "1024"]) == 0
     captured = capsys.readouterr()
     found = json.loads(captured.out)
     assert found["steps"] == len(lines)

@@ -45,8 +45,8 @@ TOP = "top rows.txt --domain items.txt --format lines"
 @pytest.mark.parametrize(
     ("command", "message"),
     [
-        ("top none.log --domain items.txt", "none.log: expected a file, got a name where"),
-        ("top rows.txt none.log --domain items.txt", "none.log: expected a file"),
+        ("top none.log --domain items.txt", "none.log: expected an existing file, got none"),
+        ("top rows.txt none.log --domain items.txt", "none.log: expected an existing file"),
         ("top folder --domain items.txt", "folder: expected a file, got a directory"),
         ("top empty.txt --domain items.txt", "empty.txt: expected at least one row, got an empty"),
         ("top empty.txt --domain items.txt --field host", "empty.txt: expected at least one row"),
@@ -61,7 +61,7 @@ TOP = "top rows.txt --domain items.txt --format lines"
         (f"{TOP} --field host", "field: expected none, since a row of format 'lines' is one item"),
         (f"{TOP} --encoding utf-16", "encoding: expected one whose rows end with the byte 0x0A"),
         (f"{TOP} --encoding nope", "encoding: expected the name of a text encoding, got 'nope'"),
-        ("top rows.txt --domain none.txt", "none.txt: expected a file"),
+        ("top rows.txt --domain none.txt", "none.txt: expected an existing file"),
         ("top rows.txt --domain folder", "folder: expected a file, got a directory"),
         ("top rows.txt --domain empty.txt", "empty.txt: expected at least one row"),
         ("top rows.txt --domain blank.txt", "--domain: expected at least one item, got an empty"),

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import codecs
+import contextlib
 import os
 import re
-import select
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -28,25 +30,33 @@ def folder(tmp_path: Path) -> Path:
 
 
 class Terminal:
-    """A terminal of 80 x 24 to give to a process as its standard error."""
+    """A terminal to give to a process as its standard error; all it shows is read at once."""
 
     def __init__(self) -> None:
         self._ours, self.theirs = pty.openpty()
         self.seen = ""
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        decode = codecs.getincrementaldecoder("utf-8")().decode
+        # Linux reports the end of a terminal as an error, others as the end of a file.
+        with contextlib.suppress(OSError):
+            while data := os.read(self._ours, 1 << 16):
+                self.seen += decode(data)
 
     def wait_for(self, pattern: str) -> str:
-        """Read until the pattern has been written; fail if it never is."""
+        """Wait until the pattern has been shown; fail if it never is."""
         end = time.monotonic() + PATIENCE
         while not re.search(pattern, self.seen):
-            ready, _, _ = select.select([self._ours], [], [], 0.2)
-            if ready:
-                self.seen += os.read(self._ours, 1 << 16).decode()
             assert time.monotonic() < end, f"waited for {pattern!r}, saw {self.seen!r}"
+            time.sleep(0.02)
         return self.seen
 
     def close(self) -> None:
-        os.close(self._ours)
         os.close(self.theirs)
+        self._reader.join(PATIENCE)
+        os.close(self._ours)
 
 
 @pytest.fixture

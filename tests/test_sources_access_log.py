@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from lazysketch.sources import Batch, open_source
 from lazysketch.sources.access_log import COMBINED_FIELDS, read_access_log
-from lazysketch.sources.formats import Selection
 from lazysketch.sources.opening import ByteStream
+from lazysketch.sources.reader import Selection
 
 WEBLOGS = Path(__file__).parents[2] / "shared" / "data" / "weblogs"
 ROW = (

@@ -81,7 +81,7 @@ def test_a_small_file_that_expands_to_a_huge_one_needs_little_memory(path: Path)
 
 
 def test_what_cannot_be_opened_is_named(path: Path) -> None:
-    with pytest.raises(SourceError, match="input: expected a file, got a name where there is none"):
+    with pytest.raises(SourceError, match="input: expected an existing file, got none"):
         open_source(path)
     path.mkdir()
     with pytest.raises(SourceError, match="input: expected a file, got a directory"):

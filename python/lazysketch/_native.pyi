@@ -4,7 +4,7 @@ from typing import Any, final
 
 import numpy as np
 import numpy.typing as npt
-from typing_extensions import Self
+from typing_extensions import Self, disjoint_base
 
 __all__ = [
     "ExactSketch",
@@ -18,12 +18,14 @@ __all__ = [
     "schedule_pushes",
 ]
 
+@disjoint_base
 class Key:
     def __new__(
         cls, secret: object = None, *, seed: int | None = None, sketch_id: bytes | None = None
     ) -> Self: ...
     def _expose(self) -> bytes: ...
 
+@disjoint_base
 class ExactSketch:
     def __new__(
         cls,
@@ -34,19 +36,7 @@ class ExactSketch:
         hash_seed: int | None = None,
         state: Release | None = None,
     ) -> Self: ...
-    def update(self, item: object, weight: int = 1) -> None:
-        """Count one event.
-
-        Args:
-            item: str, bytes or int.
-            weight: a non-negative integer.
-
-        Raises:
-            ItemError: something that cannot be an item.
-            ArgumentTypeError: a weight that is no integer.
-            ArgumentValueError: a weight outside its range.
-        """
-
+    def update(self, item: object, weight: int = 1) -> None: ...
     def update_many(
         self, items: object, weights: object = None, *, column: str | None = None
     ) -> None: ...
@@ -69,6 +59,7 @@ class ExactSketch:
     @property
     def step(self) -> int: ...
 
+@disjoint_base
 class PrivateSketch:
     def __new__(
         cls,

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from lazysketch.keys import Key
-from lazysketch.private import PrivateTable
 from lazysketch.privacy.relations import Calibration, Relation, checked_integer
+from lazysketch.private import PrivateTable
 from lazysketch.schedules import schedule_named
 from lazysketch.sizing import LARGEST_WIDTH
 

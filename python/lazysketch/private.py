@@ -228,9 +228,7 @@ def _calibrated(
         ),
         mechanism_sensitivity2=mechanism.sensitivity2,
         mechanism_nodes=mechanism.nodes_per_leaf,
-        changed_cells=changed_cells(
-            kind, depth=depth, relation=relation, max_changes=max_changes
-        ),
+        changed_cells=changed_cells(kind, depth=depth, relation=relation, max_changes=max_changes),
         draws=depth * width * mechanism.leaves,
         max_weight=max_weight,
         max_events_per_user=max_events_per_user,

@@ -258,9 +258,7 @@ class Release:
         """
         return self._native.estimate(item)
 
-    def estimate_many(
-        self, items: object, *, column: str | None = None
-    ) -> npt.NDArray[np.float64]:
+    def estimate_many(self, items: object, *, column: str | None = None) -> npt.NDArray[np.float64]:
         """Return the estimated counts of many items, in order.
 
         Args:

@@ -17,27 +17,34 @@ Source: round robin is the Lazy sketch of R. Holland, arXiv 2507.03361; punctual
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import ClassVar, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
 from lazysketch import _native
-from lazysketch.errors import ArgumentValueError
+from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.privacy.relations import checked_integer
 
 __all__ = ["LARGEST_HORIZON", "Geometric", "Punctual", "RoundRobin", "Schedule", "schedule_named"]
 
 LARGEST_HORIZON: Final = 2**48
+ROUND_ROBIN: Final = "round robin"
+GEOMETRIC: Final = "geometric"
+PUNCTUAL: Final = "punctual"
 
 
-@dataclass(frozen=True)
-class _Timed:
-    """A schedule with or without a horizon."""
+class _Timed(ABC):
+    """A schedule, with or without a horizon."""
 
     horizon: int | None
-    name: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """The name that releases carry."""
 
     def leaves(self, width: int) -> int:
         """Return the largest number of pushes of one cell.
@@ -94,7 +101,11 @@ class RoundRobin(_Timed):
     """
 
     horizon: int
-    name: ClassVar[str] = "round robin"
+
+    @property
+    def name(self) -> str:
+        """The name that releases carry."""
+        return ROUND_ROBIN
 
     def __post_init__(self) -> None:
         """Check the horizon."""
@@ -115,8 +126,15 @@ class Geometric(_Timed):
         4096
     """
 
-    horizon: None = None
-    name: ClassVar[str] = "geometric"
+    @property
+    def name(self) -> str:
+        """The name that releases carry."""
+        return GEOMETRIC
+
+    @property
+    def horizon(self) -> None:  # type: ignore[override]
+        """None: there is no last step."""
+        return None
 
 
 @dataclass(frozen=True)
@@ -140,7 +158,11 @@ class Punctual(_Timed):
     """
 
     horizon: int
-    name: ClassVar[str] = "punctual"
+
+    @property
+    def name(self) -> str:
+        """The name that releases carry."""
+        return PUNCTUAL
 
     def __post_init__(self) -> None:
         """Check the horizon."""
@@ -161,24 +183,30 @@ def schedule_named(name: str, horizon: int | None) -> Schedule:
         The schedule.
 
     Raises:
+        ArgumentTypeError: a name that is not a string.
         ArgumentValueError: an unknown name, or a horizon that is missing or too much.
 
     Example:
         >>> schedule_named("punctual", 10)
         Punctual(horizon=10)
     """
-    if name == Geometric.name:
+    if name == GEOMETRIC:
         if horizon is not None:
             raise ArgumentValueError(
                 f"horizon: expected None for the geometric schedule, got {horizon}"
             )
         return Geometric()
-    for schedule in (RoundRobin, Punctual):
-        if name == schedule.name:
-            if horizon is None:
-                raise ArgumentValueError(
-                    f"horizon: expected a number of steps for the {name} schedule, got None"
-                )
-            return schedule(horizon=horizon)
-    known = ", ".join(repr(schedule.name) for schedule in (RoundRobin, Geometric, Punctual))
-    raise ArgumentValueError(f"schedule: expected one of {known}, got {str(name)[:40]!r}")
+    timed: dict[str, type[RoundRobin] | type[Punctual]] = {
+        ROUND_ROBIN: RoundRobin,
+        PUNCTUAL: Punctual,
+    }
+    if not isinstance(name, str):
+        raise ArgumentTypeError(f"schedule: expected a name, got {type(name).__name__}")
+    if name not in timed:
+        known = ", ".join(repr(known) for known in (ROUND_ROBIN, GEOMETRIC, PUNCTUAL))
+        raise ArgumentValueError(f"schedule: expected one of {known}, got {name[:40]!r}")
+    if horizon is None:
+        raise ArgumentValueError(
+            f"horizon: expected a number of steps for the {name} schedule, got None"
+        )
+    return timed[name](horizon=horizon)

@@ -26,8 +26,8 @@ import numpy.typing as npt
 from lazysketch import _native
 from lazysketch.errors import ArgumentTypeError
 from lazysketch.keys import Key
-from lazysketch.private import PrivateTable
 from lazysketch.privacy.relations import Calibration, Relation, checked_integer
+from lazysketch.private import PrivateTable
 from lazysketch.release import Release
 from lazysketch.schedules import Geometric, Punctual, RoundRobin, Schedule
 from lazysketch.sizing import SketchKind, size_of
@@ -69,9 +69,7 @@ class _Exact(_native.ExactSketch):
         )
         if hash_seed is not None:
             hash_seed = checked_integer("hash_seed", hash_seed, least=0, most=2**64 - 1)
-        return super().__new__(
-            cls, kind=cls._kind, depth=rows, width=columns, hash_seed=hash_seed
-        )
+        return super().__new__(cls, kind=cls._kind, depth=rows, width=columns, hash_seed=hash_seed)
 
     def release(self) -> Release:
         """Return the exact table as a release that says NOT PRIVATE.

@@ -5,7 +5,7 @@ batches, a release -> a table. Results go to standard output, and hold only what
 privacy guarantee covers; what is for the operator's eyes (malformed rows, events/s,
 progress, errors) goes to standard error.
 
-Floors, downward: group -> top, estimate, demo -> stream -> display -> options, text.
+Floors, downward: group -> top, estimate, demo -> stream, traffic -> display, options.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ import click
 
 from lazysketch import LazyCountMin, LazyCountSketch
 from lazysketch.errors import SourceError
+from lazysketch.privacy.relations import Relation
 from lazysketch.sources import FORMATS, Source, open_source
 
 PrivateSketch: TypeAlias = "LazyCountMin | LazyCountSketch"
@@ -30,7 +31,7 @@ class SketchSettings:
 
     epsilon: float
     delta: float
-    relation: str
+    relation: Relation
     horizon: int | None
     depth: int
     width: int

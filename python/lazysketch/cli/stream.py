@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells count
 _REFRESHES_PER_SECOND = 4
+_LAG_WORTH_TELLING = 0.05  # the part of the stream that may be missing
 _SHARE_OF_TIME = 10  # the live table may take one part in so many
 
 
@@ -73,7 +74,12 @@ def feed(sketch: PrivateSketch, batches: Iterable[Batch]) -> Reading:
 def heaviest(release: Release, items: Sequence[str], *, most: int) -> list[dict[str, Any]]:
     """Return the rows of the items with the largest estimates, ties in the list's order."""
     estimates = release.estimate_many(items)
-    order = np.argsort(-estimates, kind="stable")[:most]
+    if most < len(items):
+        least = np.partition(estimates, -most)[-most]
+        candidates = np.flatnonzero(estimates >= least)
+    else:
+        candidates = np.arange(len(items))
+    order = candidates[np.argsort(-estimates[candidates], kind="stable")][:most]
     return _rows(release, [items[i] for i in order], estimates[order], ranked=True)
 
 
@@ -119,12 +125,8 @@ def report(release: Release, rows: list[dict[str, Any]], *, of: str) -> Report:
         "privacy": dataclasses.asdict(privacy),
     }
     lines = [f"{release.step:,} steps of {of}; {table}", str(privacy)]
-    waiting = int(np.count_nonzero(release.pushes == 0))
-    if waiting:
-        lines.append(
-            f"{waiting:,} of {release.width:,} columns wait for their first publication and "
-            "count as 0: so short a stream needs a smaller --width"
-        )
+    if lag := _lag(release):
+        lines.append(lag)
     return Report(rows=rows, summary=summary, lines=lines)
 
 
@@ -141,7 +143,7 @@ def tell_operator(source: Source, reading: Reading) -> None:
     if not (tally.malformed or sys.stderr.isatty()):
         return
     rate = tally.rows / reading.seconds if reading.seconds else 0.0
-    line = f"{tally.rows:,} rows in {reading.seconds:,.1f} s ({rate:,.0f}/s)"
+    line = f"{tally.rows:,} rows in {reading.seconds:,.2f} s ({rate:,.0f}/s)"
     if tally.malformed:
         places = ", ".join(f"{place.name} row {place.row:,}" for place in tally.first_malformed)
         more = ", ..." if tally.malformed > len(tally.first_malformed) else ""
@@ -200,6 +202,8 @@ class _LiveTable:
         if now < self._next_at:
             return self._shown
         release = self._sketch.release()
+        if not release.step:
+            return self._shown
         rows = self._rows(release)
         elapsed = now - self._begin
         head = (
@@ -217,11 +221,41 @@ def _rows(
     release: Release, items: Sequence[str], estimates: Any, *, ranked: bool
 ) -> list[dict[str, Any]]:
     steps = max(release.step, 1)
+    noise = _noise_95(release)
     rows = []
     for rank, (item, estimate) in enumerate(zip(items, estimates, strict=True), start=1):
         row: dict[str, Any] = {"rank": rank} if ranked else {}
         row["item"] = item
         row["estimate"] = as_number(estimate)
+        row["noise_95"] = noise
         row["share"] = float(estimate) / steps
         rows.append(row)
     return rows
+
+
+def _lag(release: Release) -> str:
+    """Say that the stream is too short for the width, if it is: a column waits `width` steps."""
+    waiting = int(np.count_nonzero(release.pushes == 0))
+    share = release.width / release.step
+    if waiting:
+        return (
+            f"{waiting:,} of {release.width:,} columns wait for their first publication and "
+            "count as 0: so short a stream needs a smaller --width"
+        )
+    if share > _LAG_WORTH_TELLING:
+        return (
+            f"counts are up to {release.width:,} steps old ({share:.0%} of the stream): "
+            "a smaller --width gives fresher ones"
+        )
+    return ""
+
+
+def _noise_95(release: Release) -> float:
+    """Return 1.96 standard deviations of a cell's noise, root mean square over columns.
+
+    Approximate for an estimate: a minimum or median of several cells varies less than
+    one cell, and a minimum lies below the truth on average.
+    """
+    deviations = release.noise_deviation
+    published = deviations[deviations > 0]
+    return round(1.96 * float(np.sqrt(np.mean(published**2))), 1) if published.size else 0.0

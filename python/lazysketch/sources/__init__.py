@@ -7,7 +7,7 @@
             sketch.update_many(items)
             sketch.tick(empty_steps)
 
-Floors, downward: source -> formats -> lines, access_log -> text, batch; opening.
+Floors, downward: source -> formats -> lines, access_log -> reader, text -> batch, opening.
 """
 
 from __future__ import annotations

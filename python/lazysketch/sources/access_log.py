@@ -34,8 +34,8 @@ from lazysketch.sources.text import text_blocks
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lazysketch.sources.formats import Selection
     from lazysketch.sources.opening import ByteStream
+    from lazysketch.sources.reader import Head, Selection
 
 COMMON_FIELDS = ("host", "path", "status", "method")
 COMBINED_FIELDS = (*COMMON_FIELDS, "agent", "referrer")
@@ -74,16 +74,16 @@ def read_access_log(stream: ByteStream, selection: Selection) -> Iterator[Batch]
         yield Batch.from_rows(rows_of(text))
 
 
-def looks_common(rows: list[str]) -> bool:
-    """Tell whether more than half of the rows follow the common log format."""
-    return _mostly("host", rows)
+def looks_common(head: Head) -> bool:
+    """Tell whether more than half of the first rows follow the common log format."""
+    return _mostly("host", head.rows)
 
 
-def looks_combined(rows: list[str]) -> bool:
-    """Tell whether more than half of the rows follow the combined log format."""
-    return _mostly("agent", rows)
+def looks_combined(head: Head) -> bool:
+    """Tell whether more than half of the first rows follow the combined log format."""
+    return _mostly("agent", head.rows)
 
 
-def _mostly(field: str, rows: list[str]) -> bool:
+def _mostly(field: str, rows: tuple[str, ...]) -> bool:
     found = _FIELDS[field].findall("".join(row + "\n" for row in rows))
     return 2 * sum(map(bool, found)) > len(rows)

@@ -1,13 +1,12 @@
 """The formats of inputs: what each is called, which fields it has, who reads it.
 
-To add a format, write a reader ``(ByteStream, Selection) -> Iterator[Batch]`` in a
-module of its own and give it a line in FORMATS. A reader takes the stream's bytes as
-they come, or opens ``stream.path`` itself where its format needs to seek.
+To add a format, write its reader and what it looks like in a module of its own, and
+give it a line in FORMATS.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from lazysketch.errors import ArgumentValueError, SourceError
@@ -18,29 +17,11 @@ from lazysketch.sources.access_log import (
     looks_common,
     read_access_log,
 )
-from lazysketch.sources.batch import Batch
 from lazysketch.sources.lines import looks_like_lines, read_lines
 from lazysketch.sources.opening import ByteStream
+from lazysketch.sources.reader import Head, Reader
 
 AUTO = "auto"
-
-_ROWS_TO_GUESS_FROM = 20
-
-
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """What to take out of each row, checked against the format.
-
-    Args:
-        field: The field, or None where a row is one item.
-        encoding: How bytes become text, as ``check_encoding`` names it.
-    """
-
-    field: str | None
-    encoding: str
-
-
-Reader = Callable[[ByteStream, Selection], Iterator[Batch]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +33,13 @@ class Format:
         read: Turns the bytes of an input into batches.
         fields: The fields that a row has, the first being the one taken if none is
             asked for. Empty: a row is one item.
-        looks_like: Tells by some rows at the head of an input whether it is of this format.
+        looks_like: Tells by the head of an input whether it is of this format.
     """
 
     name: str
     read: Reader
     fields: tuple[str, ...]
-    looks_like: Callable[[list[str]], bool]
+    looks_like: Callable[[Head], bool]
 
     def field(self, asked: str | None) -> str | None:
         """Return the field to take.
@@ -119,13 +100,9 @@ def find_format(name: str, *, field: str | None, stream: ByteStream) -> Format:
     """
     if name != AUTO:
         return FORMATS[name]
-    # Latin-1 decodes any byte, and the formats are told by their ASCII skeleton.
-    rows = [row.rstrip("\r") for row in stream.head().decode("latin-1").split("\n")]
-    if len(rows) > 1:
-        rows.pop()  # cut off, or empty
-    rows = [row for row in rows if row][:_ROWS_TO_GUESS_FROM]
-    guess = next(form for form in FORMATS.values() if form.looks_like(rows))
-    if field is not None and not guess.fields and rows:
+    head = Head.of(stream)
+    guess = next(form for form in FORMATS.values() if form.looks_like(head))
+    if field is not None and not guess.fields:
         raise SourceError(
             f"{stream.name}: expected an access log for field {field!r}, got lines of text; "
             "if it is one, name its format"

@@ -10,8 +10,8 @@ from lazysketch.sources.text import text_blocks
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lazysketch.sources.formats import Selection
     from lazysketch.sources.opening import ByteStream
+    from lazysketch.sources.reader import Head, Selection
 
 
 def read_lines(stream: ByteStream, selection: Selection) -> Iterator[Batch]:
@@ -22,6 +22,6 @@ def read_lines(stream: ByteStream, selection: Selection) -> Iterator[Batch]:
         yield Batch.from_rows(rows)
 
 
-def looks_like_lines(rows: list[str]) -> bool:  # noqa: ARG001 -- any text does
+def looks_like_lines(head: Head) -> bool:  # noqa: ARG001 -- any text does
     """Return True: what is nothing else is lines."""
     return True

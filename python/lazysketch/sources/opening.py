@@ -117,7 +117,7 @@ def _naming(name: str) -> Generator[None, None, None]:
     except IsADirectoryError:
         raise SourceError(f"{name}: expected a file, got a directory") from None
     except FileNotFoundError:
-        raise SourceError(f"{name}: expected a file, got a name where there is none") from None
+        raise SourceError(f"{name}: expected an existing file, got none") from None
     except PermissionError:
         raise SourceError(f"{name}: expected a readable file, got permission denied") from None
     except SourceError:

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from lazysketch.errors import ArgumentTypeError, SourceError
-from lazysketch.sources.formats import AUTO, Selection, check_format, find_format
+from lazysketch.sources.formats import AUTO, check_format, find_format
 from lazysketch.sources.opening import STANDARD_INPUT, check_path, open_bytes
+from lazysketch.sources.reader import Selection
 from lazysketch.sources.text import check_encoding
 
 if TYPE_CHECKING:

@@ -3,7 +3,7 @@
 use crate::batches::{batch_of, weights_of};
 use crate::errors::raise;
 use crate::facts::kind_of;
-use crate::items::weight_of;
+use crate::items::Weight;
 use crate::release::{Release, table_of, target_of};
 use lazysketch_core::exact::ExactSketch as CoreSketch;
 use lazysketch_core::key::fresh_hash_seed;
@@ -65,15 +65,46 @@ impl ExactSketch {
         CoreSketch::new(shape).map(Self::of).map_err(raise)
     }
 
-    #[pyo3(signature = (item, weight=None), text_signature = "($self, item, weight=1)")]
-    fn update(&self, item: &Bound<'_, PyAny>, weight: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
-        let weight = weight_of(weight)?;
+    /// Count one event; it takes one step.
+    ///
+    /// Guarantee: nothing is applied when the call raises.
+    ///
+    /// Args:
+    ///     item: str, bytes or int; ``"1"``, ``b"1"`` and ``1`` are different items.
+    ///     weight: an integer from 0 to the largest weight allowed.
+    ///
+    /// Raises:
+    ///     ItemError: something that cannot be an item.
+    ///     ArgumentTypeError: a weight that is not an integer.
+    ///     ArgumentValueError: a weight outside its range.
+    ///     HorizonError: past the horizon of a private sketch.
+    ///     ClosedError: after ``close()``.
+    ///     LiveStateError: in a forked child.
+    #[pyo3(signature = (item, weight=Weight(1)), text_signature = "($self, item, weight=1)")]
+    fn update(&self, item: &Bound<'_, PyAny>, weight: Weight) -> PyResult<()> {
         let mut sketch = self.lock(item.py());
         let target = target_of(&self.shape, sketch.fingerprinter());
         let item = target.object(item).map_err(|fault| fault.of_item())?;
-        sketch.update(item, weight).map_err(raise)
+        sketch.update(item, weight.0).map_err(raise)
     }
 
+    /// Count many events, one step each, in order.
+    ///
+    /// Guarantee: the whole batch is checked before the first event is applied; the same as one
+    /// ``update`` per event, faster.
+    ///
+    /// Args:
+    ///     items: Arrow data, a numpy array or an iterable of items.
+    ///     weights: as many integers, or None for 1 each.
+    ///     column: the column of a table with several.
+    ///
+    /// Raises:
+    ///     ItemError: something that cannot be an item, or a null, with its position.
+    ///     ArgumentTypeError: a single str, bytes or dict; floats; an unnamed column.
+    ///     ArgumentValueError: weights outside their range or of another length.
+    ///     HorizonError: past the horizon of a private sketch.
+    ///     ClosedError: after ``close()``.
+    ///     LiveStateError: in a forked child.
     #[pyo3(signature = (items, weights=None, *, column=None))]
     fn update_many<'py>(
         &self,
@@ -90,6 +121,21 @@ impl ExactSketch {
             .map_err(raise)
     }
 
+    /// Return the estimated count of one item, from the public table.
+    ///
+    /// Guarantee: identical to ``release().estimate(item)``; costs no privacy; neither clipped nor
+    /// rounded, so it may be negative.
+    ///
+    /// Args:
+    ///     item: str, bytes or int; an index for counters.
+    ///
+    /// Returns:
+    ///     Minimum over rows (Count-Min) or median of signed values (Count Sketch).
+    ///
+    /// Raises:
+    ///     ItemError: something that cannot be an item.
+    ///     ClosedError: after ``close()``.
+    ///     LiveStateError: in a forked child.
     fn estimate(&self, item: &Bound<'_, PyAny>) -> PyResult<f64> {
         let sketch = self.lock(item.py());
         let target = target_of(&self.shape, sketch.fingerprinter());
@@ -97,6 +143,20 @@ impl ExactSketch {
         Ok(sketch.estimate(item))
     }
 
+    /// Return the estimated counts of many items, in order.
+    ///
+    /// Args:
+    ///     items: Arrow data, a numpy array or an iterable of items.
+    ///     column: the column of a table with several.
+    ///
+    /// Returns:
+    ///     float64 array.
+    ///
+    /// Raises:
+    ///     ItemError: something that cannot be an item, with its position.
+    ///     ArgumentTypeError: a single str, bytes or dict, or an unnamed column.
+    ///     ClosedError: after ``close()``.
+    ///     LiveStateError: in a forked child.
     #[pyo3(signature = (items, *, column=None))]
     fn estimate_many<'py>(
         &self,
@@ -122,32 +182,38 @@ impl ExactSketch {
         Ok(Release::new(merged.release()))
     }
 
+    /// The exact counts.
     #[getter]
     fn table<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i64>>> {
         let rows = self.lock(py).table();
         table_of(py, &self.shape, rows)
     }
 
+    /// ``"count-min"``, ``"count-sketch"`` or ``"counters"``.
     #[getter]
     fn kind(&self) -> &'static str {
         self.shape.kind.name()
     }
 
+    /// Rows.
     #[getter]
     fn depth(&self) -> u32 {
         self.shape.depth
     }
 
+    /// Columns.
     #[getter]
     fn width(&self) -> u32 {
         self.shape.width
     }
 
+    /// The public seed of the hash functions.
     #[getter]
     fn hash_seed(&self) -> u64 {
         self.shape.hash_seed
     }
 
+    /// Events counted.
     #[getter]
     fn step(&self, py: Python<'_>) -> u64 {
         self.lock(py).step()

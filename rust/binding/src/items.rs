@@ -4,7 +4,8 @@ use crate::errors::{ArgumentTypeError, ArgumentValueError, ItemError, type_name}
 use lazysketch_core::hash::Fingerprinter;
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyBytes, PyInt, PyString};
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyBool, PyBytes, PyInt, PyString, PyType};
 
 /// What an item becomes.
 #[derive(Clone, Copy)]
@@ -136,7 +137,8 @@ impl Target<'_> {
         let refused = || self.refuse(&kind);
         let module = item.get_type().module().map_err(|_| refused())?;
         let module = module.to_string();
-        if module == "numpy" && (kind.starts_with("int") || kind.starts_with("uint")) {
+        if module == "numpy" && is_numpy_integer(item).unwrap_or(false) {
+            // A timedelta is a numpy integer by class, but has no index.
             let integer = item.call_method0("__index__").map_err(|_| refused())?;
             return self.integer(integer.cast::<PyInt>().map_err(|_| refused())?);
         }
@@ -148,6 +150,11 @@ impl Target<'_> {
         }
         Err(refused())
     }
+}
+
+fn is_numpy_integer(item: &Bound<'_, PyAny>) -> PyResult<bool> {
+    static CLASS: PyOnceLock<Py<PyType>> = PyOnceLock::new();
+    item.is_instance(CLASS.import(item.py(), "numpy", "integer")?)
 }
 
 /// The shortest little-endian two's complement of an integer of any size.
@@ -180,8 +187,26 @@ pub(crate) fn count_of(name: &str, value: &Bound<'_, PyAny>) -> PyResult<u64> {
     })
 }
 
-/// The weight of one event, 1 when not given.
-#[inline]
-pub(crate) fn weight_of(weight: Option<&Bound<'_, PyAny>>) -> PyResult<u64> {
-    weight.map_or(Ok(1), |weight| count_of("weight", weight))
+/// The weight of one event.
+#[derive(Clone, Copy)]
+pub(crate) struct Weight(pub(crate) u64);
+
+impl<'py> FromPyObject<'_, 'py> for Weight {
+    type Error = PyErr;
+
+    fn extract(weight: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        count_of("weight", &weight).map(Self)
+    }
+}
+
+/// A number of steps.
+#[derive(Clone, Copy)]
+pub(crate) struct Steps(pub(crate) u64);
+
+impl<'py> FromPyObject<'_, 'py> for Steps {
+    type Error = PyErr;
+
+    fn extract(steps: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        count_of("steps", &steps).map(Self)
+    }
 }

@@ -3,7 +3,7 @@
 use crate::batches::{batch_of, counts_of, weights_of};
 use crate::errors::{LiveStateError, raise};
 use crate::facts::{calibration_of, kind_of, mechanism_of, relation_of, schedule_of};
-use crate::items::{count_of, weight_of};
+use crate::items::{Steps, Weight};
 use crate::key::Key;
 use crate::release::{Release, law_of, reasons_of, target_of};
 use lazysketch_core::hash::Fingerprinter;
@@ -134,15 +134,46 @@ impl PrivateSketch {
         })
     }
 
-    #[pyo3(signature = (item, weight=None), text_signature = "($self, item, weight=1)")]
-    fn update(&self, item: &Bound<'_, PyAny>, weight: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
-        let weight = weight_of(weight)?;
+    /// Count one event; it takes one step.
+    ///
+    /// Guarantee: nothing is applied when the call raises.
+    ///
+    /// Args:
+    ///     item: str, bytes or int; ``"1"``, ``b"1"`` and ``1`` are different items.
+    ///     weight: an integer from 0 to the largest weight allowed.
+    ///
+    /// Raises:
+    ///     ItemError: something that cannot be an item.
+    ///     ArgumentTypeError: a weight that is not an integer.
+    ///     ArgumentValueError: a weight outside its range.
+    ///     HorizonError: past the horizon of a private sketch.
+    ///     ClosedError: after ``close()``.
+    ///     LiveStateError: in a forked child.
+    #[pyo3(signature = (item, weight=Weight(1)), text_signature = "($self, item, weight=1)")]
+    fn update(&self, item: &Bound<'_, PyAny>, weight: Weight) -> PyResult<()> {
         let converted = self.convert(item)?;
         self.lock(item.py())?
-            .update(converted, weight)
+            .update(converted, weight.0)
             .map_err(raise)
     }
 
+    /// Count many events, one step each, in order.
+    ///
+    /// Guarantee: the whole batch is checked before the first event is applied; the same as one
+    /// ``update`` per event, faster.
+    ///
+    /// Args:
+    ///     items: Arrow data, a numpy array or an iterable of items.
+    ///     weights: as many integers, or None for 1 each.
+    ///     column: the column of a table with several.
+    ///
+    /// Raises:
+    ///     ItemError: something that cannot be an item, or a null, with its position.
+    ///     ArgumentTypeError: a single str, bytes or dict; floats; an unnamed column.
+    ///     ArgumentValueError: weights outside their range or of another length.
+    ///     HorizonError: past the horizon of a private sketch.
+    ///     ClosedError: after ``close()``.
+    ///     LiveStateError: in a forked child.
     #[pyo3(signature = (items, weights=None, *, column=None))]
     fn update_many<'py>(
         &self,
@@ -167,17 +198,58 @@ impl PrivateSketch {
             .map_err(raise)
     }
 
-    #[pyo3(signature = (steps=None), text_signature = "($self, steps=1)")]
-    fn tick(&self, py: Python<'_>, steps: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
-        let steps = steps.map_or(Ok(1), |steps| count_of("steps", steps))?;
-        self.lock(py)?.tick(steps).map_err(raise)
+    /// Take steps without an event, as for a row that could not be read.
+    ///
+    /// Guarantee: an empty step is a neighbour of a step with any event.
+    ///
+    /// Args:
+    ///     steps: how many, 0 or more.
+    ///
+    /// Raises:
+    ///     ArgumentTypeError: not an integer.
+    ///     ArgumentValueError: negative.
+    ///     HorizonError: past the horizon.
+    ///     ClosedError: after ``close()``.
+    ///     LiveStateError: in a forked child.
+    #[pyo3(signature = (steps=Steps(1)), text_signature = "($self, steps=1)")]
+    fn tick(&self, py: Python<'_>, steps: Steps) -> PyResult<()> {
+        self.lock(py)?.tick(steps.0).map_err(raise)
     }
 
+    /// Return the estimated count of one item, from the public table.
+    ///
+    /// Guarantee: identical to ``release().estimate(item)``; costs no privacy; neither clipped nor
+    /// rounded, so it may be negative.
+    ///
+    /// Args:
+    ///     item: str, bytes or int; an index for counters.
+    ///
+    /// Returns:
+    ///     Minimum over rows (Count-Min) or median of signed values (Count Sketch).
+    ///
+    /// Raises:
+    ///     ItemError: something that cannot be an item.
+    ///     ClosedError: after ``close()``.
+    ///     LiveStateError: in a forked child.
     fn estimate(&self, item: &Bound<'_, PyAny>) -> PyResult<f64> {
         let converted = self.convert(item)?;
         self.lock(item.py())?.estimate(converted).map_err(raise)
     }
 
+    /// Return the estimated counts of many items, in order.
+    ///
+    /// Args:
+    ///     items: Arrow data, a numpy array or an iterable of items.
+    ///     column: the column of a table with several.
+    ///
+    /// Returns:
+    ///     float64 array.
+    ///
+    /// Raises:
+    ///     ItemError: something that cannot be an item, with its position.
+    ///     ArgumentTypeError: a single str, bytes or dict, or an unnamed column.
+    ///     ClosedError: after ``close()``.
+    ///     LiveStateError: in a forked child.
     #[pyo3(signature = (items, *, column=None))]
     fn estimate_many<'py>(
         &self,
@@ -211,36 +283,46 @@ impl PrivateSketch {
         Ok(PyArray1::from_vec(py, draws))
     }
 
+    /// Destroy key and exact counts; releases made before stay valid.
+    ///
+    /// Raises:
+    ///     LiveStateError: in a forked child.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         self.lock(py)?.close();
         Ok(())
     }
 
+    /// True after ``close()``.
     #[getter]
     fn closed(&self, py: Python<'_>) -> PyResult<bool> {
         Ok(self.lock(py)?.is_closed())
     }
 
+    /// ``"count-min"``, ``"count-sketch"`` or ``"counters"``.
     #[getter]
     fn kind(&self) -> &'static str {
         self.shape.kind.name()
     }
 
+    /// Rows.
     #[getter]
     fn depth(&self) -> u32 {
         self.shape.depth
     }
 
+    /// Columns.
     #[getter]
     fn width(&self) -> u32 {
         self.shape.width
     }
 
+    /// The public seed of the hash functions.
     #[getter]
     fn hash_seed(&self) -> u64 {
         self.shape.hash_seed
     }
 
+    /// 16 public bytes that name this sketch.
     #[getter]
     fn sketch_id<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &self.sketch_id.0)
@@ -251,6 +333,7 @@ impl PrivateSketch {
         Ok(self.lock(py)?.step())
     }
 
+    /// Why the sketch is NOT PRIVATE; empty for a private one.
     #[getter]
     fn not_private_because<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         reasons_of(py, self.marks)

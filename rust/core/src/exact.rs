@@ -1,11 +1,12 @@
 //! Exact Count-Min and Count sketches: the paper's baselines, NOT PRIVATE.
 
 use crate::batch::{Items, check_weights};
+use crate::counting::{Events, Index, Locate, Ones, Signed, Unsigned};
 use crate::hash::Fingerprinter;
 use crate::key::SketchId;
 use crate::parameters::{Kind, LARGEST_COUNT, Marks, Shape};
 use crate::release::{Estimator, Part, Release};
-use crate::table::{Index, Locate, Ones, Signed, Table, Unsigned};
+use crate::table::Table;
 use crate::{Error, Result};
 
 /// A sketch without noise.
@@ -179,7 +180,21 @@ impl ExactSketch {
 #[inline]
 fn add(table: &mut Table, locate: &impl Locate, items: &[u64], weights: Option<&[u64]>) {
     match weights {
-        None => table.add_directly(locate, items, Ones),
-        Some(weights) => table.add_directly(locate, items, weights),
+        None => table.add_published(
+            locate,
+            Events {
+                items,
+                weights: Ones,
+                offset: 0,
+            },
+        ),
+        Some(weights) => table.add_published(
+            locate,
+            Events {
+                items,
+                weights,
+                offset: 0,
+            },
+        ),
     }
 }

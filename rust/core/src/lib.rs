@@ -8,8 +8,8 @@
 //! |---|---|
 //! | sketches | [`sketch`], [`exact`] |
 //! | public tables | [`release`], [`codec`] |
-//! | counting | [`table`](self), [`batch`], [`hash`], [`schedule`] |
-//! | noise | [`mechanism`], [`gaussian`], [`prf`] |
+//! | counting | `ingest`, `counting`, `table`, [`batch`], [`hash`], [`schedule`] |
+//! | noise | `noise`, [`mechanism`], [`gaussian`], [`prf`] |
 //! | values | [`parameters`], [`key`], [`error`] |
 //!
 //! An update costs one hash and one addition per row plus the pushes that fall due, and no
@@ -20,12 +20,15 @@
 
 pub mod batch;
 pub mod codec;
+mod counting;
 pub mod error;
 pub mod exact;
 pub mod gaussian;
 pub mod hash;
+mod ingest;
 pub mod key;
 pub mod mechanism;
+mod noise;
 pub mod parameters;
 pub mod prf;
 pub mod release;

@@ -4,10 +4,10 @@
 //! saved, loaded and merged anywhere; everything done with it is post-processing.
 
 use crate::batch::Items;
+use crate::counting::{Index, Locate, Signed, Unsigned};
 use crate::hash::{Fingerprinter, RowHashes};
 use crate::key::SketchId;
 use crate::parameters::{Kind, Marks, NoiseLaw, Shape};
-use crate::table::{Index, Locate, Signed, Unsigned};
 use crate::{Error, Result};
 
 /// Most parts of a merged release.

@@ -5,15 +5,15 @@
 //! inside a sum with their noise.
 
 use crate::batch::{Items, check_weights};
-use crate::gaussian::RoundedGaussian;
+use crate::counting::{Events, Index, Signed, Unsigned};
 use crate::hash::Fingerprinter;
+use crate::ingest::{Counting, Plan, columns_between};
 use crate::key::{Identity, MasterKey, Origin, Purpose, SketchId};
-use crate::mechanism::{Mechanism, Path};
+use crate::noise::Noise;
 use crate::parameters::{Kind, LARGEST_COUNT, Marks, NoiseLaw, Shape};
-use crate::prf::NoiseFunction;
 use crate::release::{Estimator, Part, Release};
-use crate::schedule::{Cursor, Progress};
-use crate::table::{Index, Locate, Ones, Signed, Table, Unsigned};
+use crate::schedule::Cursor;
+use crate::table::Table;
 use crate::{Error, Result, codec};
 
 /// A Count-Min sketch, Count Sketch or array of counters under continual observation.
@@ -35,39 +35,6 @@ struct State {
     cursor: Cursor,
 }
 
-/// The noise of every (cell, push).
-struct Noise {
-    prf: NoiseFunction,
-    gaussian: RoundedGaussian,
-    mechanism: Mechanism,
-    /// Paths of the current push number and the next; shared by all cells.
-    paths: [Option<(u64, Box<Path>)>; 2],
-}
-
-impl Noise {
-    fn refresh(&mut self, progress: Progress) {
-        let largest = progress.rounds + u64::from(progress.column > 0);
-        for push in progress.rounds..=largest {
-            let slot = &mut self.paths[(push % 2) as usize];
-            if push > 0 && slot.as_ref().is_none_or(|(known, _)| *known != push) {
-                *slot = Some((push, Box::new(self.mechanism.path(push))));
-            }
-        }
-    }
-
-    /// The released value of a cell: 0 before its first push, then published + noise.
-    #[inline]
-    fn released(&self, cell: u64, push: u64, published: i64) -> i64 {
-        match &self.paths[(push % 2) as usize] {
-            Some((known, path)) if push > 0 => {
-                debug_assert_eq!(*known, push);
-                published + path.noise(&self.prf, &self.gaussian, cell)
-            }
-            _ => 0,
-        }
-    }
-}
-
 impl PrivateSketch {
     /// A sketch whose noise belongs to `identity` and nothing else.
     pub fn new(shape: Shape, law: NoiseLaw, key: &MasterKey, identity: Identity) -> Result<Self> {
@@ -80,12 +47,7 @@ impl PrivateSketch {
         let mechanism = law.mechanism(&shape)?;
         let parameters = codec::encode_parameters(&shape, &law);
         let working_key = key.derive(Purpose::Noise, &sketch_id, &parameters);
-        let noise = Noise {
-            prf: NoiseFunction::new(&working_key),
-            gaussian: RoundedGaussian::new(law.sigma),
-            mechanism,
-            paths: [None, None],
-        };
+        let noise = Noise::new(&working_key, law.sigma, mechanism);
         let lazy = !law.schedule.pushes_everything();
         let state = State {
             table: Table::new(shape.depth, shape.width, lazy),
@@ -182,10 +144,15 @@ impl PrivateSketch {
         let bound = self.bound_at(self.step + 1);
         let state = self.state.as_mut().ok_or(Error::Closed)?;
         state.table.make_room(bound);
+        let events = Events {
+            items: &indices,
+            weights,
+            offset: 0,
+        };
         if self.law.schedule.pushes_everything() {
-            state.table.add_directly(&Index, &indices, weights);
+            state.table.add_published(&Index, events);
         } else {
-            state.table.add_pending(&Index, &indices, weights);
+            state.table.add_pending(&Index, events);
         }
         self.tick(1)
     }
@@ -262,11 +229,8 @@ impl PrivateSketch {
             return Err(Error::PrivateDraws);
         }
         let noise = &self.state.as_ref().ok_or(Error::Closed)?.noise;
-        let draw = |cell, node| noise.gaussian.draw(noise.prf.block(cell, node));
-        Ok(cells
-            .iter()
-            .flat_map(|&cell| nodes.iter().map(move |&node| draw(cell, node)))
-            .collect())
+        let row = |&cell: &u64| nodes.iter().map(move |&node| noise.draw(cell, node));
+        Ok(cells.iter().flat_map(row).collect())
     }
 
     fn apply(&mut self, items: Items<'_>, weights: Option<&[u64]>) {
@@ -275,14 +239,28 @@ impl PrivateSketch {
             return;
         };
         state.table.make_room(bound);
-        let punctual = self.law.schedule.pushes_everything();
-        let step = &mut self.step;
+        let plan = Plan::new(
+            &mut state.table,
+            &state.cursor,
+            &self.law.schedule,
+            self.shape.width,
+            self.step,
+            items.len() as u64,
+        );
+        let first_step = self.step + 1;
         items.for_each_chunk(&self.fingerprinter, |offset, chunk| {
             let weights = weights.map(|weights| &weights[offset..offset + chunk.len()]);
-            state.count(self.shape.kind, punctual, chunk, weights, *step);
-            *step += chunk.len() as u64;
+            state.count(
+                self.shape.kind,
+                &plan,
+                first_step,
+                offset as u64,
+                chunk,
+                weights,
+            );
         });
-        if punctual {
+        self.step += items.len() as u64;
+        if !matches!(plan, Plan::Push) {
             state.cursor = self.law.schedule.cursor(self.step, self.shape.width);
         }
     }
@@ -346,62 +324,24 @@ impl State {
     fn count(
         &mut self,
         kind: Kind,
-        punctual: bool,
+        plan: &Plan,
+        first_step: u64,
+        offset: u64,
         items: &[u64],
         weights: Option<&[u64]>,
-        step: u64,
     ) {
         let hashes = self.estimator.hashes();
         let (table, cursor) = (&mut self.table, &mut self.cursor);
+        let mut counting = Counting {
+            table,
+            cursor,
+            plan,
+            first_step,
+        };
         match kind {
-            Kind::CountMin => add(
-                table,
-                &Unsigned(hashes),
-                items,
-                weights,
-                punctual,
-                step,
-                cursor,
-            ),
-            Kind::CountSketch => add(
-                table,
-                &Signed(hashes),
-                items,
-                weights,
-                punctual,
-                step,
-                cursor,
-            ),
-            Kind::Counters => add(table, &Index, items, weights, punctual, step, cursor),
+            Kind::CountMin => counting.add(&Unsigned(hashes), items, weights, offset),
+            Kind::CountSketch => counting.add(&Signed(hashes), items, weights, offset),
+            Kind::Counters => counting.add(&Index, items, weights, offset),
         }
     }
-}
-
-#[inline]
-fn add(
-    table: &mut Table,
-    locate: &impl Locate,
-    items: &[u64],
-    weights: Option<&[u64]>,
-    punctual: bool,
-    step: u64,
-    cursor: &mut Cursor,
-) {
-    match (weights, punctual) {
-        (None, true) => table.add_directly(locate, items, Ones),
-        (Some(weights), true) => table.add_directly(locate, items, weights),
-        (None, false) => table.add_lazily(locate, items, Ones, step, cursor),
-        (Some(weights), false) => table.add_lazily(locate, items, weights, step, cursor),
-    }
-}
-
-/// The columns pushed between two states of a schedule, each once: pushing a column again
-/// without an event in between moves nothing.
-fn columns_between(before: Progress, after: Progress, width: u32) -> impl Iterator<Item = u32> {
-    let width_ = u64::from(width);
-    let done = |progress: Progress| {
-        u128::from(progress.rounds) * u128::from(width_) + u128::from(progress.column)
-    };
-    let pushes = (done(after) - done(before)).min(u128::from(width_)) as u64;
-    (0..pushes).map(move |offset| ((u64::from(before.column) + offset) % width_) as u32)
 }

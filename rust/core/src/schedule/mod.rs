@@ -5,7 +5,11 @@
 //! Computing it costs O(1) for round robin and punctual, O(rounds) for geometric; the
 //! [`Cursor`] used while counting moves on in O(1).
 
+mod cursor;
+
 use crate::{Error, Result};
+pub use cursor::Cursor;
+use cursor::{Pace, Round};
 
 /// Largest horizon that can be declared.
 pub const LARGEST_HORIZON: u64 = 1 << 48;
@@ -121,6 +125,53 @@ impl Schedule {
         self.cursor(step, width).progress
     }
 
+    /// The steps of the last push of every column by the time of `progress`, as pairs of column
+    /// and step in the order of the pushes; every column must have been pushed.
+    pub(crate) fn last_pushes(
+        &self,
+        progress: Progress,
+        width: u32,
+    ) -> impl Iterator<Item = (u32, u64)> + use<> {
+        let mut cursor = self.cursor_at(
+            Progress {
+                rounds: progress.rounds - 1,
+                ..progress
+            },
+            width,
+        );
+        (0..width).map(move |_| {
+            let step = cursor.next_step();
+            (cursor.advance(), step)
+        })
+    }
+
+    /// The cursor whose next push is the one that follows `progress`.
+    fn cursor_at(&self, progress: Progress, width: u32) -> Cursor {
+        let Progress { rounds, column } = progress;
+        match *self {
+            Self::RoundRobin { period, .. } => self.cursor(
+                (rounds * u64::from(width) + u64::from(column)) * period,
+                width,
+            ),
+            Self::Punctual { .. } => self.cursor(rounds, width),
+            Self::Geometric { growth, .. } => {
+                let mut round = Round::first(growth, width);
+                for _ in 0..rounds {
+                    round = round.following(growth, width);
+                }
+                let pace = round.pace(column, width);
+                Cursor {
+                    schedule: *self,
+                    width,
+                    progress,
+                    next_step: pace.step(),
+                    round,
+                    pace,
+                }
+            }
+        }
+    }
+
     /// The cursor after `step` steps.
     pub fn cursor(&self, step: u64, width: u32) -> Cursor {
         match *self {
@@ -196,141 +247,6 @@ impl Progress {
     #[inline]
     pub fn pushes(&self, column: u32) -> u64 {
         self.rounds + u64::from(column < self.column)
-    }
-}
-
-/// One geometric round: steps `start + 1 ..= start + length`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct Round {
-    start: u64,
-    length: u64,
-}
-
-impl Round {
-    fn first(growth: Growth, width: u32) -> Self {
-        Self::starting_at(0, growth, width)
-    }
-
-    fn following(&self, growth: Growth, width: u32) -> Self {
-        Self::starting_at(self.end(), growth, width)
-    }
-
-    fn starting_at(start: u64, growth: Growth, width: u32) -> Self {
-        let share = (u128::from(start) * u128::from(growth.numerator))
-            .div_ceil(u128::from(growth.denominator));
-        let length = u64::try_from(share)
-            .unwrap_or(u64::MAX)
-            .max(u64::from(width));
-        Self { start, length }
-    }
-
-    fn end(&self) -> u64 {
-        self.start.saturating_add(self.length)
-    }
-
-    /// The pace of the round at `column`, which is pushed at start + ceil((column + 1) length / width).
-    fn pace(&self, column: u32, width: u32) -> Pace {
-        let elapsed = (u128::from(column) + 1) * u128::from(self.length);
-        let width = u128::from(width);
-        Pace {
-            whole: self.start.saturating_add((elapsed / width) as u64),
-            part: (elapsed % width) as u32,
-            stride: self.length / width as u64,
-            remainder: (u128::from(self.length) % width) as u32,
-        }
-    }
-
-    /// Number of columns whose step is at most `step`: floor((step - start) width / length).
-    fn columns_by(&self, step: u64, width: u32) -> u32 {
-        let elapsed = u128::from(step - self.start);
-        (elapsed * u128::from(width) / u128::from(self.length)) as u32
-    }
-}
-
-/// `whole + part / width` steps have passed when a column is due; from one column to the next
-/// they grow by `stride + remainder / width`, so that no push costs a division.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-struct Pace {
-    whole: u64,
-    part: u32,
-    stride: u64,
-    remainder: u32,
-}
-
-impl Pace {
-    #[inline]
-    fn step(&self) -> u64 {
-        self.whole.saturating_add(u64::from(self.part > 0))
-    }
-
-    #[inline]
-    fn advance(&mut self, width: u32) -> u64 {
-        self.part += self.remainder;
-        let carry = self.part >= width;
-        self.part -= if carry { width } else { 0 };
-        self.whole = self.whole.saturating_add(self.stride + u64::from(carry));
-        self.step()
-    }
-}
-
-/// The next push of a schedule, moved on in constant time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Cursor {
-    schedule: Schedule,
-    width: u32,
-    progress: Progress,
-    next_step: u64,
-    round: Round,
-    pace: Pace,
-}
-
-impl Cursor {
-    /// The step at which the next column is pushed; `u64::MAX` when none will be.
-    #[inline]
-    pub fn next_step(&self) -> u64 {
-        self.next_step
-    }
-
-    /// How far the pushes have come.
-    #[inline]
-    pub fn progress(&self) -> Progress {
-        self.progress
-    }
-
-    /// Takes the push that is due and returns its column.
-    #[inline]
-    pub fn advance(&mut self) -> u32 {
-        let column = self.progress.column;
-        self.progress.column += 1;
-        if self.progress.column == self.width {
-            self.progress = Progress {
-                rounds: self.progress.rounds + 1,
-                column: 0,
-            };
-        }
-        match self.schedule {
-            Schedule::RoundRobin { period, .. } => self.next_step += period,
-            Schedule::Geometric { growth, rounds } => self.advance_geometric(growth, rounds),
-            Schedule::Punctual { .. } => {
-                self.next_step += u64::from(self.progress.column == 0);
-            }
-        }
-        column
-    }
-
-    #[inline]
-    fn advance_geometric(&mut self, growth: Growth, rounds: u64) {
-        if self.progress.column != 0 {
-            self.next_step = self.pace.advance(self.width);
-            return;
-        }
-        self.round = self.round.following(growth, self.width);
-        self.pace = self.round.pace(0, self.width);
-        self.next_step = if self.progress.rounds == rounds {
-            u64::MAX
-        } else {
-            self.pace.step()
-        };
     }
 }
 

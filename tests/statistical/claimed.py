@@ -1,0 +1,181 @@
+"""The law that is claimed for a cell's noise, computed without the package under test.
+
+sigma = multiplier(epsilon, delta) x sqrt(squared sensitivity of the table x that of the
+mechanism), each factor from its definition; the weights of the draws in a release from the
+oracle's mechanisms. A draw is a normal rounded to an integer, of variance sigma^2 + 1/12
+(Sheppard; the error is below exp(-2 pi^2 sigma^2) / 2, so none for the sigma used here).
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from tests.oracle.gaussian_binary_mechanism import GaussianBinaryMechanism
+from tests.oracle.haar import noise_at, padded
+from tests.statistical.laws import normal_distribution_function
+
+Weights = dict[int, Fraction]
+
+
+def multiplier(epsilon: float, delta: float) -> float:
+    """The smallest m at which a unit shift under noise m is (epsilon, delta)-private.
+
+    Balle and Wang 2018, Theorem 8, by bisection: delta(m) falls. The two terms cancel badly
+    only where delta is far below 1e-12.
+    """
+
+    def exact_delta(m: float) -> float:
+        near, far = 1 / (2 * m) - epsilon * m, -1 / (2 * m) - epsilon * m
+        return math.erfc(-near / math.sqrt(2)) / 2 - math.exp(epsilon) * (
+            math.erfc(-far / math.sqrt(2)) / 2
+        )
+
+    low, high = 1e-3, 1e6
+    for _ in range(200):
+        middle = math.sqrt(low * high)
+        low, high = (middle, high) if exact_delta(middle) > delta else (low, middle)
+    return high
+
+
+def table_sensitivity2(kind: str, *, depth: int, relation: str) -> int:
+    """DESIGN section 3, the table."""
+    substitution = relation == "substitution"
+    if kind == "counters":
+        return 2 if substitution else 1
+    return depth * ({"count-min": 2, "count-sketch": 4}[kind] if substitution else 1)
+
+
+def blocks(n: int) -> list[tuple[int, int, int]]:
+    """(left, mid, right) of every dyadic block of 0..n that has an inside; n = 2^k."""
+    sizes = [n >> level for level in range(n.bit_length() - 1)]
+    return [
+        (left, left + size // 2, left + size) for size in sizes for left in range(0, n, size)
+    ]
+
+
+def node_shift(mechanism: str, leaves: int, first: int, last: int | None = None) -> NDArray[Any]:
+    """The change of every node's exact sum when the count is one larger from push `first` on.
+
+    U 1_{t >= first}, node v at position v - 1. With `last`, when only its first `last` pushes
+    are ever released: nodes that need a later one are left out (binary), nothing (haar).
+    """
+    if mechanism == "binary":
+        node = np.arange(1, leaves + 1)
+        shift = ((node - (node & -node) < first) & (first <= node)).astype(np.int64)
+        return shift if last is None else np.where(node <= last, shift, 0)
+    n = padded(leaves)
+    shift = np.zeros(n, dtype=np.int64)
+    shift[n - 1] = 3 * (n >= first)
+    if n > 1:
+        left, mid, right = np.array(blocks(n)).T
+        shift[mid - 1] = (
+            4 * (mid >= first) - 2 * ((left > 0) & (left >= first)) - 2 * (right >= first)
+        )
+    return shift
+
+
+@cache
+def mechanism_sensitivity2(mechanism: str, leaves: int) -> int:
+    """The largest squared norm of `node_shift`, by trying every leaf."""
+    if leaves > 256:  # the closed forms; tests compare them with this loop below 256
+        return leaves.bit_length() if mechanism == "binary" else 4 * padded(leaves).bit_length() + 5
+    shifts = (node_shift(mechanism, leaves, first) for first in range(1, leaves + 1))
+    return max(int((shift * shift).sum()) for shift in shifts)
+
+
+def sigma(
+    *,
+    kind: str,
+    depth: int,
+    mechanism: str,
+    leaves: int,
+    epsilon: float,
+    delta: float,
+    relation: str = "substitution",
+) -> float:
+    """The standard deviation of a node's noise; analytic calibration, weight and events 1."""
+    table2 = table_sensitivity2(kind, depth=depth, relation=relation)
+    return multiplier(epsilon, delta) * math.sqrt(
+        table2 * mechanism_sensitivity2(mechanism, leaves)
+    )
+
+
+@cache
+def weights(mechanism: str, leaves: int, push: int) -> Weights:
+    """The weight of each draw in the noise of one push, read off the oracle."""
+    if mechanism == "binary":
+        # Node v draws 2^v, so the bits of the release tell which nodes it sums.
+        oracle, total = GaussianBinaryMechanism(lambda node: 1 << node), 0
+        for _ in range(push):
+            total = oracle.feed(0)
+        return {v: Fraction(1) for v in range(1, push + 1) if total >> v & 1}
+    n, touched = padded(leaves), set[int]()
+
+    def note(node: int) -> int:
+        touched.add(node)
+        return 0
+
+    noise_at(push, n, note)
+    return {v: noise_at(push, n, lambda node, v=v: int(node == v)) for v in sorted(touched)}  # type: ignore[misc]
+
+
+def covariance(mechanism: str, leaves: int, push: int, other: int) -> Fraction:
+    """The covariance of the noise of two pushes of one cell, for draws of variance 1."""
+    one, two = weights(mechanism, leaves, push), weights(mechanism, leaves, other)
+    return sum((w * two[v] for v, w in one.items() if v in two), Fraction(0))
+
+
+def rounding(mechanism: str, leaves: int, push: int) -> tuple[float, float]:
+    """Mean and variance of what the final floor(N + 1/2) adds.
+
+    The lattice of N has some step 1 / den and sigma is many steps, so N is uniform modulo 1
+    on it. With den even a tie goes up, half a step more than down; with den 1 nothing is left.
+    """
+    den = math.lcm(*(w.denominator for w in weights(mechanism, leaves, push).values()))
+    return (0.5 / den if den % 2 == 0 else 0.0, (1 - 1 / den**2) / 12)
+
+
+def deviation(mechanism: str, leaves: int, push: int, sigma: float) -> float:
+    """The standard deviation of the released noise of one push."""
+    drawn = float(covariance(mechanism, leaves, push, push)) * (sigma**2 + 1 / 12)
+    return math.sqrt(drawn + rounding(mechanism, leaves, push)[1])
+
+
+def covariance_matrix(
+    mechanism: str, leaves: int, pushes: list[int], sigma: float
+) -> NDArray[np.float64]:
+    """The covariance matrix of the released noise of several pushes of one cell."""
+    matrix = np.array(
+        [[float(covariance(mechanism, leaves, p, q)) for q in pushes] for p in pushes]
+    )
+    added = [rounding(mechanism, leaves, p)[1] for p in pushes]
+    return matrix * (sigma**2 + 1 / 12) + np.diag(added)
+
+
+def probabilities(
+    mechanism: str, leaves: int, push: int, sigma: float
+) -> tuple[int, NDArray[np.float64]]:
+    """The exact law of the released noise: (smallest value, probabilities from there on).
+
+    The convolution of the rounded normals on the lattice of N, then floor(N + 1/2). Only for
+    small sigma: the lattice has about 20 sigma den points.
+    """
+    path = weights(mechanism, leaves, push)
+    den = math.lcm(*(w.denominator for w in path.values()))
+    bound = math.ceil(9 * sigma + 1)  # beyond: 2e-19
+    edges = normal_distribution_function((np.arange(-bound, bound + 2) - 0.5) / sigma)
+    law, start = np.ones(1), 0
+    for weight in path.values():
+        stride = int(weight * den)
+        assert stride > 0
+        spread = np.zeros(stride * 2 * bound + 1)
+        spread[::stride] = np.diff(edges)
+        law, start = np.convolve(law, spread), start - stride * bound
+    released = (2 * (start + np.arange(law.size)) + den) // (2 * den)
+    smallest = int(released[0])
+    return smallest, np.bincount(released - smallest, weights=law)
