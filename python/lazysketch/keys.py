@@ -7,6 +7,7 @@ where a state is to be restored later; whoever has it can remove the noise.
 from __future__ import annotations
 
 from lazysketch import _native
+from lazysketch.errors import ArgumentTypeError
 
 __all__ = ["Key"]
 
@@ -62,6 +63,8 @@ class Key(_native.Key):
             >>> Key.from_bytes(key.to_bytes()).to_bytes() == key.to_bytes()
             True
         """
+        if not isinstance(secret, bytes):
+            raise ArgumentTypeError(f"secret: expected bytes, got {type(secret).__name__}")
         return super().__new__(cls, secret)
 
     def to_bytes(self) -> bytes:

@@ -16,13 +16,45 @@ Variances are per unit of sensitivity (``sensitivity2`` times :meth:`Mechanism.v
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from lazysketch import _native
+from lazysketch.errors import ArgumentTypeError, ArgumentValueError
+from lazysketch.privacy.relations import checked_integer, checked_integers
 
-__all__ = ["Mechanism"]
+__all__ = ["LARGEST_LEAVES", "MECHANISMS", "Mechanism", "checked_mechanism"]
+
+MECHANISMS: Final = ("binary", "haar")
+LARGEST_LEAVES: Final = 2**48
+
+
+def checked_mechanism(argument: str, name: object) -> str:
+    """Return the name of a mechanism, or raise.
+
+    Args:
+        argument: what the caller calls it, for the message.
+        name: what the caller gave.
+
+    Returns:
+        The same string.
+
+    Raises:
+        ArgumentTypeError: not a string.
+        ArgumentValueError: a string that names no mechanism.
+
+    Example:
+        >>> checked_mechanism("mechanism", "haar")
+        'haar'
+    """
+    wanted = " or ".join(repr(known) for known in MECHANISMS)
+    if not isinstance(name, str):
+        raise ArgumentTypeError(f"{argument}: expected {wanted}, got {type(name).__name__}")
+    if name not in MECHANISMS:
+        raise ArgumentValueError(f"{argument}: expected {wanted}, got {name[:40]!r}")
+    return name
 
 
 @dataclass(frozen=True)
@@ -37,6 +69,7 @@ class Mechanism:
         leaves: largest number of pushes of a cell, 1 to 2^48.
 
     Raises:
+        ArgumentTypeError: a wrong type.
         ArgumentValueError: an unknown name or too many leaves.
 
     Source: Chan, Shi and Song 2011 with Gaussian noise (binary); DESIGN section 4 (haar).
@@ -54,7 +87,10 @@ class Mechanism:
     nodes_per_leaf: int = field(init=False)
 
     def __post_init__(self) -> None:
-        """Ask the core for the facts."""
+        """Check the arguments and ask the core for the facts."""
+        checked_mechanism("name", self.name)
+        leaves = checked_integer("leaves", self.leaves, most=LARGEST_LEAVES)
+        object.__setattr__(self, "leaves", leaves)
         sensitivity2, nodes = _native.mechanism_facts(mechanism=self.name, leaves=self.leaves)
         object.__setattr__(self, "sensitivity2", sensitivity2)
         object.__setattr__(self, "nodes_per_leaf", nodes)
@@ -69,13 +105,14 @@ class Mechanism:
             float64 array; 0 for push 0, when nothing has been released.
 
         Raises:
-            ArgumentValueError: a push beyond the leaves.
+            ArgumentTypeError: not integers.
+            ArgumentValueError: negative, or beyond the leaves.
 
         Example:
             >>> Mechanism("binary", leaves=8).variances([0, 7, 8])
             array([0., 3., 1.])
         """
-        values = np.asarray(pushes, dtype=np.uint64)
+        values = checked_integers("pushes", pushes, most=self.leaves)
         distinct, back = np.unique(values, return_inverse=True)
         found = _native.mechanism_variances(
             mechanism=self.name, leaves=self.leaves, pushes=distinct.tolist()

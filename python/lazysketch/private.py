@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from lazysketch import _native
 from lazysketch.errors import ArgumentTypeError, LiveStateError
 from lazysketch.keys import Key
-from lazysketch.mechanisms import Mechanism
+from lazysketch.mechanisms import Mechanism, checked_mechanism
 from lazysketch.privacy.accounting import Privacy
 from lazysketch.privacy.calibration import NoiseCalibration, calibrate
 from lazysketch.privacy.relations import (
@@ -72,10 +72,7 @@ class PrivateTable(_native.PrivateSketch):
             raise ArgumentTypeError(f"key: expected a Key, got {type(key).__name__}")
         if hash_seed is not None:
             hash_seed = checked_integer("hash_seed", hash_seed, least=0, most=2**64 - 1)
-        if not isinstance(mechanism, str):
-            raise ArgumentTypeError(
-                f"mechanism: expected 'binary' or 'haar', got {type(mechanism).__name__}"
-            )
+        checked_mechanism("mechanism", mechanism)
         noise = _calibrated(
             kind=kind,
             depth=depth,

@@ -21,8 +21,14 @@ from lazysketch import _native
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.mechanisms import Mechanism
 from lazysketch.privacy.accounting import Privacy
-from lazysketch.privacy.relations import CountKind, square_root_up, table_sensitivity2
+from lazysketch.privacy.relations import (
+    CountKind,
+    checked_integer,
+    square_root_up,
+    table_sensitivity2,
+)
 from lazysketch.schedules import Schedule, schedule_named
+from lazysketch.sizing import LARGEST_WIDTH
 
 __all__ = ["Release", "ReleasePart", "privacy_of"]
 
@@ -108,8 +114,9 @@ class ReleasePart:
         Returns:
             int64 array of shape (width,).
         """
+        columns = checked_integer("width", width, most=LARGEST_WIDTH)
         if self.schedule is None:
-            return np.full(width, self.step, dtype=np.int64)
+            return np.full(columns, self.step, dtype=np.int64)
         return self.schedule.pushes(width, self.step)
 
     def noise_variance(self, width: int) -> npt.NDArray[np.float64]:
@@ -123,9 +130,16 @@ class ReleasePart:
         Returns:
             float64 array of shape (width,); 0 where nothing has been pushed, and when exact.
         """
+        pushes = self.pushes(width)
         if self.mechanism is None:
-            return np.zeros(width)
-        return self.privacy.sigma**2 * self.mechanism.variances(self.pushes(width))
+            return np.zeros(len(pushes))
+        return self.privacy.sigma**2 * self.mechanism.variances(pushes)
+
+
+def _checked_path(path: object) -> Path:
+    if not isinstance(path, (str, PathLike)):
+        raise ArgumentTypeError(f"path: expected a path, got {type(path).__name__}")
+    return Path(path)
 
 
 class Release:
@@ -172,10 +186,11 @@ class Release:
             The release.
 
         Raises:
+            ArgumentTypeError: not a path.
             OSError: the file cannot be read.
             ReleaseFormatError: it is not a release of this version, or damaged.
         """
-        return cls.from_bytes(Path(path).read_bytes())
+        return cls.from_bytes(_checked_path(path).read_bytes())
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Release:
@@ -204,9 +219,10 @@ class Release:
             path: the file.
 
         Raises:
+            ArgumentTypeError: not a path.
             OSError: the file cannot be written.
         """
-        target = Path(path)
+        target = _checked_path(path)
         unfinished = target.with_name(target.name + ".partial")
         unfinished.write_bytes(self.to_bytes())
         unfinished.replace(target)

@@ -27,10 +27,12 @@ import numpy.typing as npt
 from lazysketch import _native
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.privacy.relations import checked_integer
+from lazysketch.sizing import LARGEST_WIDTH
 
 __all__ = ["LARGEST_HORIZON", "Geometric", "Punctual", "RoundRobin", "Schedule", "schedule_named"]
 
 LARGEST_HORIZON: Final = 2**48
+LARGEST_STEP: Final = 2**62 - 1
 ROUND_ROBIN: Final = "round robin"
 GEOMETRIC: Final = "geometric"
 PUNCTUAL: Final = "punctual"
@@ -55,11 +57,16 @@ class _Timed(ABC):
         Returns:
             The leaves that the mechanism must serve.
 
+        Raises:
+            ArgumentTypeError: not an integer.
+            ArgumentValueError: outside its range.
+
         Example:
             >>> RoundRobin(horizon=1000).leaves(64)
             16
         """
-        return _native.schedule_leaves(schedule=self.name, horizon=self.horizon, width=width)
+        columns = checked_integer("width", width, most=LARGEST_WIDTH)
+        return _native.schedule_leaves(schedule=self.name, horizon=self.horizon, width=columns)
 
     def pushes(self, width: int, step: int) -> npt.NDArray[np.int64]:
         """Return the number of pushes of every column after ``step`` steps.
@@ -71,12 +78,19 @@ class _Timed(ABC):
         Returns:
             int64 array of shape (width,).
 
+        Raises:
+            ArgumentTypeError: not an integer.
+            ArgumentValueError: outside its range, or past the horizon.
+
         Example:
             >>> RoundRobin(horizon=1000).pushes(3, 4)
             array([2, 1, 1])
         """
+        columns = checked_integer("width", width, most=LARGEST_WIDTH)
+        last = LARGEST_STEP if self.horizon is None else self.horizon
+        steps = checked_integer("step", step, least=0, most=last)
         return _native.schedule_pushes(
-            schedule=self.name, horizon=self.horizon, width=width, step=step
+            schedule=self.name, horizon=self.horizon, width=columns, step=steps
         )
 
 

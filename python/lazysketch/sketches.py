@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lazysketch import _native
-from lazysketch.errors import ArgumentTypeError
+from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.keys import Key
 from lazysketch.privacy.relations import Calibration, Relation, checked_integer
 from lazysketch.private import PrivateTable
@@ -249,7 +249,7 @@ class _Punctual(_Private):
     @staticmethod
     def _schedule(horizon: int | None) -> Schedule:
         if horizon is None:
-            raise ArgumentTypeError(
+            raise ArgumentValueError(
                 "horizon: expected the number of steps, which a punctual sketch needs, got None"
             )
         return Punctual(horizon=horizon)
@@ -359,8 +359,8 @@ class PunctualCountMin(_Punctual):
         key: master key; a fresh one when None.
 
     Raises:
-        ArgumentTypeError: no horizon, sizes and errors mixed, or a wrong type.
-        ArgumentValueError: a value outside its range.
+        ArgumentTypeError: sizes and errors mixed, or a wrong type.
+        ArgumentValueError: no horizon, or a value outside its range.
 
     Source: Epasto et al. 2023; the Punctual sketch of arXiv 2507.03361.
 
@@ -397,8 +397,8 @@ class PunctualCountSketch(_Punctual):
         key: master key; a fresh one when None.
 
     Raises:
-        ArgumentTypeError: no horizon, sizes and errors mixed, or a wrong type.
-        ArgumentValueError: a value outside its range.
+        ArgumentTypeError: sizes and errors mixed, or a wrong type.
+        ArgumentValueError: no horizon, or a value outside its range.
 
     Source: Epasto et al. 2023; the Punctual sketch of arXiv 2507.03361.
 

@@ -11,8 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from lazysketch import _native
+from lazysketch.errors import ArgumentTypeError
 from lazysketch.keys import Key
-from lazysketch.privacy.relations import checked_integer
+from lazysketch.mechanisms import LARGEST_LEAVES
+from lazysketch.privacy.relations import checked_integer, checked_integers
 
 __all__ = ["draws", "fixed_id", "seeded_key"]
 
@@ -69,6 +71,10 @@ def fixed_id(key: Key, sketch_id: bytes) -> Key:
         >>> ls.LazyCountMin(depth=2, width=8, epsilon=1.0, delta=1e-6, key=key).private
         False
     """
+    if not isinstance(key, Key):
+        raise ArgumentTypeError(f"key: expected a Key, got {type(key).__name__}")
+    if not isinstance(sketch_id, bytes):
+        raise ArgumentTypeError(f"sketch_id: expected bytes, got {type(sketch_id).__name__}")
     return _native.Key.__new__(Key, key.to_bytes(), sketch_id=sketch_id)
 
 
@@ -88,7 +94,8 @@ def draws(
         int64 array of shape (cells, nodes).
 
     Raises:
-        ArgumentValueError: the sketch's key is secret.
+        ArgumentTypeError: a wrong type.
+        ArgumentValueError: the sketch's key is secret, or a number outside its range.
         ClosedError: the sketch is closed.
 
     Example:
@@ -99,6 +106,10 @@ def draws(
         >>> draws(sketch, cells=[0, 1], nodes=[1, 2, 3]).shape
         (2, 3)
     """
-    cell_list = np.asarray(cells, dtype=np.uint64).tolist()
-    node_list = np.asarray(nodes, dtype=np.uint64).tolist()
-    return sketch._draws(cell_list, node_list).reshape(len(cell_list), len(node_list))
+    if not isinstance(sketch, _native.PrivateSketch):
+        raise ArgumentTypeError(
+            f"sketch: expected a private sketch or counters, got {type(sketch).__name__}"
+        )
+    rows = checked_integers("cells", cells, most=sketch.depth * sketch.width - 1)
+    columns = checked_integers("nodes", nodes, least=1, most=LARGEST_LEAVES)
+    return sketch._draws(rows.tolist(), columns.tolist()).reshape(len(rows), len(columns))

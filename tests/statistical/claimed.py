@@ -11,7 +11,6 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 from functools import cache
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,21 +52,17 @@ def table_sensitivity2(kind: str, *, depth: int, relation: str) -> int:
 def blocks(n: int) -> list[tuple[int, int, int]]:
     """(left, mid, right) of every dyadic block of 0..n that has an inside; n = 2^k."""
     sizes = [n >> level for level in range(n.bit_length() - 1)]
-    return [
-        (left, left + size // 2, left + size) for size in sizes for left in range(0, n, size)
-    ]
+    return [(left, left + size // 2, left + size) for size in sizes for left in range(0, n, size)]
 
 
-def node_shift(mechanism: str, leaves: int, first: int, last: int | None = None) -> NDArray[Any]:
+def node_shift(mechanism: str, leaves: int, first: int) -> NDArray[np.int64]:
     """The change of every node's exact sum when the count is one larger from push `first` on.
 
-    U 1_{t >= first}, node v at position v - 1. With `last`, when only its first `last` pushes
-    are ever released: nodes that need a later one are left out (binary), nothing (haar).
+    U 1_{t >= first}, node v at position v - 1.
     """
     if mechanism == "binary":
         node = np.arange(1, leaves + 1)
-        shift = ((node - (node & -node) < first) & (first <= node)).astype(np.int64)
-        return shift if last is None else np.where(node <= last, shift, 0)
+        return ((node - (node & -node) < first) & (first <= node)).astype(np.int64)
     n = padded(leaves)
     shift = np.zeros(n, dtype=np.int64)
     shift[n - 1] = 3 * (n >= first)

@@ -11,7 +11,7 @@ test            statistic                             bound of its tail
 ``mean``        sum of standardised values            exact normal tail, both sides
 ``variance``    sum of their squares                  Chernoff, chi-square
 ``weighted``    weighted sum of squares               Laurent and Massart 2000, Lemma 1
-``covariance``  sum of products of two columns        the same
+``covariance``  sum of products of two columns        the same (``products`` takes the sum)
 ``shape``       Kolmogorov's distance to the normal   Dvoretzky, Kiefer, Wolfowitz; Massart 1990
 ``counts``      worst cell of a histogram             Chernoff, binomial; union over the cells
 ==============  ====================================  ========================================
@@ -54,8 +54,10 @@ class Budget:
         assert p_value > self.alpha, f"{claim}: p = {p_value:.3g}, alarm at {self.alpha:.3g}"
 
 
-def mean(standardised: Any) -> float:
+def mean(standardised: Any, direction: Any = None) -> float:
     """P-value of independent standard normal values, by their sum; two-sided.
+
+    With a direction, by their inner product with it: whether they follow what is known.
 
     False-alarm rate at p <= alpha: alpha exactly for normal values. Rounded ones are off by
     the relative error of a normal tail for a sum of many bounded errors: negligible where
@@ -64,7 +66,8 @@ def mean(standardised: Any) -> float:
     Power: a shift of s deviations is seen when s sqrt(n) is well above 6 (alpha = 1e-9).
     """
     x = np.asarray(standardised, dtype=np.float64)
-    return math.erfc(abs(float(x.sum())) / math.sqrt(2 * x.size))
+    a = np.ones(x.size) if direction is None else np.asarray(direction, dtype=np.float64)
+    return math.erfc(abs(float(a @ x)) / (math.sqrt(2) * float(np.linalg.norm(a))))
 
 
 def variance(standardised: Any) -> float:
@@ -111,25 +114,32 @@ def weighted(square_sum: float, weights: Any, *, copies: int) -> float:
     )
 
 
-def covariance(x: Any, y: Any, correlation: float) -> float:
-    """P-value of n independent standard normal pairs with a correlation; two-sided.
+def products(total: float, *, pairs: int, correlation: float) -> float:
+    """P-value of the sum of x y over independent standard normal pairs; two-sided.
 
     False-alarm rate at p <= alpha: at most alpha. x y = (1 + r)/2 U^2 - (1 - r)/2 V^2 with
     independent standard normal U and V, so that Laurent and Massart's lemma bounds each side
     with the norms |a|_2^2 = n (1 + r^2) / 2 and |a|_inf <= (1 + |r|) / 2. Critical difference
     of the sample covariance at r = 0, n = 8192, alpha = 1e-9: about 0.075.
     """
-    products = np.asarray(x, dtype=np.float64) * np.asarray(y, dtype=np.float64)
-    n = products.size
     return min(
         1.0,
         2
         * _laurent_massart(
-            float(products.sum()) - n * correlation,
-            euclidean=math.sqrt(n * (1 + correlation**2) / 2),
+            total - pairs * correlation,
+            euclidean=math.sqrt(pairs * (1 + correlation**2) / 2),
             largest=(1 + abs(correlation)) / 2,
         ),
     )
+
+
+def covariance(x: Any, y: Any, correlation: float) -> float:
+    """P-value of two columns of standard normal values, row by row correlated; see `products`.
+
+    False-alarm rate at p <= alpha: at most alpha.
+    """
+    one, two = np.asarray(x, dtype=np.float64), np.asarray(y, dtype=np.float64)
+    return products(float(one @ two), pairs=one.size, correlation=correlation)
 
 
 _erfc = np.frompyfunc(math.erfc, 1, 1)
@@ -148,8 +158,9 @@ def shape(integers: Any, deviation: float) -> float:
     False-alarm rate at p <= alpha: at most alpha for the law P(z <= j) = Phi((j + 1/2) / s).
     P(sup |F_n - F| > d) <= 2 exp(-2 n d^2) for every n and every F, continuous or not
     (Dvoretzky, Kiefer and Wolfowitz 1956, with the constant of Massart 1990). A haar release
-    rounds a sum on a lattice of step at most 1/6, so its F differs by less than 1/(30 s);
-    this is taken off the distance. Critical distance at n = 8192, alpha = 1e-9: 0.036.
+    rounds a sum on a lattice; where ties occur its step is at most 1/12, which moves F by at
+    most 1/(60 s). Twice that is taken off the distance. Critical distance at n = 8192,
+    alpha = 1e-9: 0.036.
     """
     values, occurrences = np.unique(np.asarray(integers), return_counts=True)
     empirical = np.cumsum(occurrences) / occurrences.sum()

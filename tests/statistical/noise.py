@@ -64,7 +64,7 @@ class Case:
         """The claim, not what the sketch says of itself."""
         return claimed.sigma(
             kind=self.kind,
-            depth=1 if self.kind == "counters" else self.depth,
+            depth=self.depth,
             mechanism=self.mechanism,
             leaves=self.law_leaves,
             epsilon=self.epsilon,
@@ -84,7 +84,7 @@ class Case:
         }
         if self.kind == "counters":
             return lazysketch.ContinualCounters(
-                counters=self.depth * self.width, schedule=self.schedule, **common
+                counters=self.width, schedule=self.schedule, **common
             )
         prefix = "Punctual" if self.schedule == "punctual" else "Lazy"
         suffix = "CountMin" if self.kind == "count-min" else "CountSketch"
@@ -94,13 +94,12 @@ class Case:
 
     def step_of(self, push: int) -> int:
         """The step at which every column has been pushed exactly `push` times."""
-        columns = self.depth * self.width if self.kind == "counters" else self.width
         if self.schedule == "punctual":
             return push
         end = 0
         for _ in range(push):
             grown = -(-end // 100) if self.schedule == "geometric" else 0
-            end += max(columns, grown)
+            end += max(self.width, grown)
         return end
 
     def deviation(self, push: int) -> float:
@@ -111,11 +110,6 @@ class Case:
         shift = claimed.rounding(self.mechanism, self.law_leaves, push)[0]
         result: NDArray[np.float64] = (residuals - shift) / self.deviation(push)
         return result
-
-
-def counters_case(case: Case) -> Case:
-    """The same case with one column per counter, so that horizon and width agree."""
-    return Case(**{**case.__dict__, "depth": 1, "width": case.depth * case.width})
 
 
 def residuals(sketch: Any, case: Case, pushes: list[int]) -> dict[int, Integers]:
@@ -132,12 +126,18 @@ def residuals(sketch: Any, case: Case, pushes: list[int]) -> dict[int, Integers]
     return found
 
 
-def every_case(**changes: Any) -> list[Case]:
-    """All kinds, mechanisms and schedules."""
-    cases = [
-        Case(kind, mechanism, schedule, **changes)
+def every_case(*, cells: int = 8192, depth: int = 4, **changes: Any) -> list[Case]:
+    """All kinds, mechanisms and schedules, with equally many cells."""
+    return [
+        Case(
+            kind,
+            mechanism,
+            schedule,
+            depth=1 if kind == "counters" else depth,
+            width=cells if kind == "counters" else cells // depth,
+            **changes,
+        )
         for kind in KINDS
         for mechanism in MECHANISMS
         for schedule in SCHEDULES
     ]
-    return [counters_case(case) if case.kind == "counters" else case for case in cases]

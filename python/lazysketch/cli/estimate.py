@@ -44,7 +44,7 @@ def estimate(
     Example:
       lazysketch estimate events.txt --items items.txt --output csv > counts.csv
 
-    All that one run shows has one (epsilon, delta) guarantee, but N runs over one file
+    All that one run publishes has one (epsilon, delta) guarantee, but N runs over one file
     compose to mu * sqrt(N): save an output rather than run again. What standard error
     tells the operator (malformed rows, events/s) and the guess of a format are outside
     the guarantee.

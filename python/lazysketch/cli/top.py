@@ -59,7 +59,7 @@ def top(
       lazysketch top access.log.gz --field host --domain hosts.txt
       tail -F access.log | lazysketch top - --format combined --domain hosts.txt
 
-    All that one run shows has one (epsilon, delta) guarantee, but N runs over one file
+    All that one run publishes has one (epsilon, delta) guarantee, but N runs over one file
     compose to mu * sqrt(N): save an output rather than run again. What standard error
     tells the operator (malformed rows, events/s) and the guess of a format are outside
     the guarantee.

@@ -27,6 +27,7 @@ import operator
 from typing import Final, Literal, TypeAlias, cast, get_args
 
 import numpy as np
+import numpy.typing as npt
 
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 
@@ -41,6 +42,7 @@ __all__ = [
     "checked_delta",
     "checked_epsilon",
     "checked_integer",
+    "checked_integers",
     "checked_real",
     "checked_relation",
     "square_root_up",
@@ -231,13 +233,61 @@ def checked_integer(name: str, value: object, *, least: int = 1, most: int = 2**
     wanted = f"an integer from {least} to {most}"
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
         raise ArgumentTypeError(f"{name}: expected {wanted}, got {type(value).__name__}")
-    number = operator.index(value)
+    try:
+        number = operator.index(value)
+    except TypeError:  # a timedelta is a numpy integer by class
+        found = type(value).__name__
+        raise ArgumentTypeError(f"{name}: expected {wanted}, got {found}") from None
     if not least <= number <= most:
         # Python refuses to print integers beyond some thousand digits.
         bits = number.bit_length()
         shown = str(number) if bits <= _SHOWN_BITS else f"an integer of {bits} bits"
         raise ArgumentValueError(f"{name}: expected {wanted}, got {shown}")
     return number
+
+
+def checked_integers(
+    name: str, values: object, *, least: int = 0, most: int = 2**63 - 1
+) -> npt.NDArray[np.int64]:
+    """Return several integers as an int64 array, or raise.
+
+    Guarantee: nothing is rounded or wrapped.
+
+    Args:
+        name: the argument's name, for the message.
+        values: what the caller gave: a sequence or an array of one dimension.
+        least: smallest value accepted.
+        most: largest value accepted.
+
+    Returns:
+        The values.
+
+    Raises:
+        ArgumentTypeError: not integers.
+        ArgumentValueError: one outside the range.
+
+    Example:
+        >>> checked_integers("cells", [0, 2])
+        array([0, 2])
+    """
+    wanted = f"integers from {least} to {most}"
+    try:
+        array = np.asarray(values)
+    except (TypeError, ValueError, OverflowError):
+        array = np.asarray(None)
+    if array.ndim != 1:
+        found = type(values).__name__ if array.ndim == 0 else f"{array.ndim} dimensions"
+        raise ArgumentTypeError(f"{name}: expected a sequence of {wanted}, got {found}")
+    if array.size == 0 and isinstance(values, (list, tuple, np.ndarray)):
+        return np.zeros(array.shape, dtype=np.int64)
+    if array.dtype.kind == "O" and all(type(value) is int for value in array.flat):
+        raise ArgumentValueError(f"{name}: expected {wanted}, got larger ones")
+    if array.dtype.kind not in "iu":
+        found = type(values).__name__ if array.dtype.kind == "O" else f"dtype {array.dtype}"
+        raise ArgumentTypeError(f"{name}: expected {wanted}, got {found}")
+    if array.min() < least or array.max() > most:
+        raise ArgumentValueError(f"{name}: expected {wanted}, got one outside that range")
+    return array.astype(np.int64)
 
 
 def checked_real(name: str, value: object) -> float:

@@ -82,8 +82,8 @@ pub(crate) fn convert(
 ) -> PyResult<Vec<u64>> {
     let mut items = Vec::with_capacity(chunks.iter().map(|chunk| chunk.len()).sum());
     for chunk in chunks {
-        let chunk = column_of(chunk, column, "items")?;
         let start = items.len();
+        let chunk = column_of(chunk, column, "items", start)?;
         refuse_nulls(&chunk, start, "items")?;
         append(&chunk, target, &mut items).map_err(|(offset, fault)| fault.at(start + offset))?;
     }
@@ -91,7 +91,12 @@ pub(crate) fn convert(
 }
 
 /// The column that a chunk stands for.
-fn column_of(chunk: &ArrayRef, column: Option<&str>, name: &str) -> PyResult<ArrayRef> {
+fn column_of(
+    chunk: &ArrayRef,
+    column: Option<&str>,
+    name: &str,
+    start: usize,
+) -> PyResult<ArrayRef> {
     let DataType::Struct(fields) = chunk.data_type() else {
         return match column {
             None => Ok(chunk.clone()),
@@ -101,7 +106,7 @@ fn column_of(chunk: &ArrayRef, column: Option<&str>, name: &str) -> PyResult<Arr
         };
     };
     let table = chunk.as_struct();
-    refuse_nulls(chunk, 0, name)?;
+    refuse_nulls(chunk, start, name)?;
     match column {
         Some(column) => table.column_by_name(column).cloned().ok_or_else(|| {
             let names: Vec<_> = fields.iter().map(|field| field.name().as_str()).collect();
@@ -109,8 +114,12 @@ fn column_of(chunk: &ArrayRef, column: Option<&str>, name: &str) -> PyResult<Arr
             ArgumentValueError::new_err(format!("column: expected one of {names}, got {column:?}"))
         }),
         None if table.num_columns() == 1 => Ok(table.column(0).clone()),
-        None => Err(ArgumentTypeError::new_err(format!(
+        None if name == "items" => Err(ArgumentTypeError::new_err(format!(
             "column: expected the name of one of {} columns, got none",
+            table.num_columns()
+        ))),
+        None => Err(ArgumentTypeError::new_err(format!(
+            "{name}: expected one column, got {}",
             table.num_columns()
         ))),
     }
@@ -199,9 +208,17 @@ fn dictionary(chunk: &ArrayRef, target: Target<'_>, items: &mut Vec<u64>) -> Out
     downcast_dictionary_array!(
         chunk => {
             let mut entries = Vec::with_capacity(chunk.values().len());
-            append(chunk.values(), target, &mut entries)?;
-            items.extend(chunk.keys_iter().flatten().map(|key| entries[key]));
-            Ok(())
+            match append(chunk.values(), target, &mut entries) {
+                Ok(()) => {
+                    items.extend(chunk.keys_iter().flatten().map(|key| entries[key]));
+                    Ok(())
+                }
+                // Some entry cannot be an item; it is an error only where it occurs.
+                Err(_) => chunk.keys_iter().flatten().enumerate().try_for_each(|(position, key)| {
+                    let entry = chunk.values().slice(key, 1);
+                    append(&entry, target, items).map_err(|(_, fault)| (position, fault))
+                }),
+            }
         },
         other => Err((0, Fault::new(format!("expected a dictionary, got {other}")))),
     )
@@ -211,7 +228,7 @@ fn dictionary(chunk: &ArrayRef, target: Target<'_>, items: &mut Vec<u64>) -> Out
 pub(crate) fn convert_counts(chunks: &[ArrayRef], name: &str) -> PyResult<Vec<u64>> {
     let mut counts = Vec::new();
     for chunk in chunks {
-        let chunk = column_of(chunk, None, name)?;
+        let chunk = column_of(chunk, None, name, counts.len())?;
         refuse_nulls(&chunk, counts.len(), name)?;
         append_counts(&chunk, name, &mut counts)?;
     }

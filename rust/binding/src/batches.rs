@@ -3,7 +3,7 @@
 
 use crate::arrow;
 use crate::errors::{ArgumentTypeError, ArgumentValueError, type_name};
-use crate::items::{Fault, Target, count_of};
+use crate::items::{Column, Fault, Target, count_of};
 use lazysketch_core::batch::Items;
 use numpy::{
     PyArray1, PyArrayDescrMethods, PyArrayMethods, PyReadonlyArray1, PyUntypedArray,
@@ -37,9 +37,10 @@ impl Batch<'_> {
 /// Any batch of items.
 pub(crate) fn batch_of<'py>(
     items: &Bound<'py, PyAny>,
-    column: Option<&str>,
+    column: Option<&Column>,
     target: Target<'_>,
 ) -> PyResult<Batch<'py>> {
+    let column = column.map(|column| column.0.as_str());
     refuse_single_values("items", items)?;
     if let Some(chunks) = arrow::chunks_of(items)? {
         return arrow::convert(&chunks, column, target).map(Batch::Ready);

@@ -3,7 +3,7 @@
 use crate::batches::{batch_of, weights_of};
 use crate::errors::raise;
 use crate::facts::kind_of;
-use crate::items::Weight;
+use crate::items::{Column, Weight};
 use crate::release::{Release, table_of, target_of};
 use lazysketch_core::exact::ExactSketch as CoreSketch;
 use lazysketch_core::key::fresh_hash_seed;
@@ -110,11 +110,15 @@ impl ExactSketch {
         &self,
         items: &Bound<'py, PyAny>,
         weights: Option<&Bound<'py, PyAny>>,
-        column: Option<&str>,
+        column: Option<Column>,
     ) -> PyResult<()> {
         let py = items.py();
         let fingerprinter = *self.lock(py).fingerprinter();
-        let batch = batch_of(items, column, target_of(&self.shape, &fingerprinter))?;
+        let batch = batch_of(
+            items,
+            column.as_ref(),
+            target_of(&self.shape, &fingerprinter),
+        )?;
         let weights = weights_of(weights)?;
         let items = batch.items()?;
         py.detach(|| self.lock_detached().update_many(items, weights.as_deref()))
@@ -161,11 +165,15 @@ impl ExactSketch {
     fn estimate_many<'py>(
         &self,
         items: &Bound<'py, PyAny>,
-        column: Option<&str>,
+        column: Option<Column>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let py = items.py();
         let fingerprinter = *self.lock(py).fingerprinter();
-        let batch = batch_of(items, column, target_of(&self.shape, &fingerprinter))?;
+        let batch = batch_of(
+            items,
+            column.as_ref(),
+            target_of(&self.shape, &fingerprinter),
+        )?;
         let items = batch.items()?;
         let estimates = py.detach(|| self.lock_detached().estimate_many(items));
         Ok(PyArray1::from_vec(py, estimates))

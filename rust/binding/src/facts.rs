@@ -8,6 +8,7 @@ use numpy::PyArray1;
 use pyo3::prelude::*;
 
 fn unknown<T>(name: &str, expected: &str, got: &str) -> PyResult<T> {
+    let got: String = got.chars().take(40).collect();
     Err(ArgumentValueError::new_err(format!(
         "{name}: expected {expected}, got {got:?}"
     )))

@@ -199,6 +199,21 @@ impl<'py> FromPyObject<'_, 'py> for Weight {
     }
 }
 
+/// The name of a column.
+pub(crate) struct Column(pub(crate) String);
+
+impl<'py> FromPyObject<'_, 'py> for Column {
+    type Error = PyErr;
+
+    fn extract(column: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        let name = column.cast::<PyString>().map_err(|_| {
+            let got = type_name(&column);
+            ArgumentTypeError::new_err(format!("column: expected a str, got {got}"))
+        })?;
+        name.extract().map(Self)
+    }
+}
+
 /// A number of steps.
 #[derive(Clone, Copy)]
 pub(crate) struct Steps(pub(crate) u64);

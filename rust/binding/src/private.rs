@@ -3,7 +3,7 @@
 use crate::batches::{batch_of, counts_of, weights_of};
 use crate::errors::{LiveStateError, raise};
 use crate::facts::{calibration_of, kind_of, mechanism_of, relation_of, schedule_of};
-use crate::items::{Steps, Weight};
+use crate::items::{Column, Steps, Weight};
 use crate::key::Key;
 use crate::release::{Release, law_of, reasons_of, target_of};
 use lazysketch_core::hash::Fingerprinter;
@@ -179,10 +179,14 @@ impl PrivateSketch {
         &self,
         items: &Bound<'py, PyAny>,
         weights: Option<&Bound<'py, PyAny>>,
-        column: Option<&str>,
+        column: Option<Column>,
     ) -> PyResult<()> {
         self.check_generation()?;
-        let batch = batch_of(items, column, target_of(&self.shape, &self.fingerprinter))?;
+        let batch = batch_of(
+            items,
+            column.as_ref(),
+            target_of(&self.shape, &self.fingerprinter),
+        )?;
         let weights = weights_of(weights)?;
         let slice = batch.items()?;
         items
@@ -254,11 +258,15 @@ impl PrivateSketch {
     fn estimate_many<'py>(
         &self,
         items: &Bound<'py, PyAny>,
-        column: Option<&str>,
+        column: Option<Column>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         self.check_generation()?;
         let py = items.py();
-        let batch = batch_of(items, column, target_of(&self.shape, &self.fingerprinter))?;
+        let batch = batch_of(
+            items,
+            column.as_ref(),
+            target_of(&self.shape, &self.fingerprinter),
+        )?;
         let slice = batch.items()?;
         let estimates = py
             .detach(|| self.lock_detached().estimate_many(slice))

@@ -2,7 +2,7 @@
 
 use crate::batches::batch_of;
 use crate::errors::raise;
-use crate::items::Target;
+use crate::items::{Column, Target};
 use lazysketch_core::codec;
 use lazysketch_core::hash::Fingerprinter;
 use lazysketch_core::parameters::{Kind, Marks, NoiseLaw, Shape};
@@ -64,10 +64,10 @@ impl Release {
         &self,
         py: Python<'py>,
         items: &Bound<'py, PyAny>,
-        column: Option<&str>,
+        column: Option<Column>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let target = target_of(self.inner.shape(), &self.fingerprinter);
-        let batch = batch_of(items, column, target)?;
+        let batch = batch_of(items, column.as_ref(), target)?;
         let items = batch.items()?;
         let reader = self.inner.reader();
         let estimates = py.detach(|| reader.estimate_many(items, &self.fingerprinter));

@@ -85,23 +85,34 @@ impl Items<'_> {
 }
 
 /// Checks the weights of a batch: as many as items, none above the largest.
-pub(crate) fn check_weights(weights: Option<&[u64]>, items: usize, max_weight: u64) -> Result<()> {
+pub(crate) fn check_weights(
+    name: &'static str,
+    weights: Option<&[u64]>,
+    items: usize,
+    max_weight: u64,
+) -> Result<()> {
     let Some(weights) = weights else {
         return Ok(());
     };
     if weights.len() != items {
         let expected = format!("one weight per item ({items})");
-        return Err(Error::parameter("weights", expected, weights.len()));
+        return Err(Error::parameter(name, expected, weights.len()));
     }
     match weights.iter().position(|&weight| weight > max_weight) {
         None => Ok(()),
         Some(position) => {
             let expected = format!("integers from 0 to max_weight = {max_weight}");
-            Err(Error::parameter(
-                "weights",
-                expected,
-                format!("a larger one at position {position}"),
-            ))
+            let got = format!("a larger one at position {position}; nothing was applied");
+            Err(Error::parameter(name, expected, got))
         }
     }
+}
+
+/// Checks the weight of one event.
+pub(crate) fn check_weight(weight: u64, max_weight: u64) -> Result<()> {
+    if weight <= max_weight {
+        return Ok(());
+    }
+    let expected = format!("an integer from 0 to max_weight = {max_weight}");
+    Err(Error::parameter("weight", expected, "a larger one"))
 }

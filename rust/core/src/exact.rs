@@ -1,6 +1,6 @@
 //! Exact Count-Min and Count sketches: the paper's baselines, NOT PRIVATE.
 
-use crate::batch::{Items, check_weights};
+use crate::batch::{Items, check_weight, check_weights};
 use crate::counting::{Events, Index, Locate, Ones, Signed, Unsigned};
 use crate::hash::Fingerprinter;
 use crate::key::SketchId;
@@ -95,6 +95,7 @@ impl ExactSketch {
     /// One event.
     #[inline]
     pub fn update(&mut self, item: u64, weight: u64) -> Result<()> {
+        check_weight(weight, LARGEST_COUNT - 1)?;
         if weight == 1 {
             return self.update_many(Items::Ready(&[item]), None);
         }
@@ -103,7 +104,7 @@ impl ExactSketch {
 
     /// A batch; everything is checked before anything is applied.
     pub fn update_many(&mut self, items: Items<'_>, weights: Option<&[u64]>) -> Result<()> {
-        check_weights(weights, items.len(), LARGEST_COUNT - 1)?;
+        check_weights("weights", weights, items.len(), LARGEST_COUNT - 1)?;
         let added = weights.map_or(items.len() as u128, |weights| {
             weights.iter().map(|&weight| u128::from(weight)).sum()
         });

@@ -25,6 +25,11 @@ impl Noise {
         }
     }
 
+    /// The largest node.
+    pub(crate) fn nodes(&self) -> u64 {
+        self.mechanism.nodes()
+    }
+
     /// The draw of one node of one cell.
     pub(crate) fn draw(&self, cell: u64, node: u64) -> i64 {
         self.gaussian.draw(self.prf.block(cell, node))

@@ -4,7 +4,7 @@
 //! it touches from (working key, cell, push number). Exact counts never leave this file except
 //! inside a sum with their noise.
 
-use crate::batch::{Items, check_weights};
+use crate::batch::{Items, check_weight, check_weights};
 use crate::counting::{Events, Index, Signed, Unsigned};
 use crate::hash::Fingerprinter;
 use crate::ingest::{Counting, Plan, columns_between};
@@ -105,6 +105,7 @@ impl PrivateSketch {
     /// One event, one step.
     #[inline]
     pub fn update(&mut self, item: u64, weight: u64) -> Result<()> {
+        check_weight(weight, self.law.max_weight)?;
         if weight == 1 {
             return self.update_many(Items::Ready(&[item]), None);
         }
@@ -113,7 +114,7 @@ impl PrivateSketch {
 
     /// A batch, one step per event; everything is checked before anything is applied.
     pub fn update_many(&mut self, items: Items<'_>, weights: Option<&[u64]>) -> Result<()> {
-        check_weights(weights, items.len(), self.law.max_weight)?;
+        check_weights("weights", weights, items.len(), self.law.max_weight)?;
         self.check_indices(items)?;
         self.check_steps(items.len() as u64)?;
         let last_narrow = Table::last_narrow_step(self.law.max_weight);
@@ -138,7 +139,7 @@ impl PrivateSketch {
             let expected = format!("one entry per counter ({})", self.shape.width);
             return Err(Error::parameter("vector", expected, weights.len()));
         }
-        check_weights(Some(weights), weights.len(), self.law.max_weight)?;
+        check_weights("vector", Some(weights), weights.len(), self.law.max_weight)?;
         self.check_steps(1)?;
         let indices: Vec<u64> = (0..weights.len() as u64).collect();
         let bound = self.bound_at(self.step + 1);
@@ -229,6 +230,21 @@ impl PrivateSketch {
             return Err(Error::PrivateDraws);
         }
         let noise = &self.state.as_ref().ok_or(Error::Closed)?.noise;
+        let (largest_cell, largest_node) = (self.shape.cells() - 1, noise.nodes());
+        if cells.iter().any(|&cell| cell > largest_cell) {
+            return Err(Error::parameter(
+                "cells",
+                format!("0 to {largest_cell}"),
+                "a larger one",
+            ));
+        }
+        if nodes.iter().any(|&node| node == 0 || node > largest_node) {
+            return Err(Error::parameter(
+                "nodes",
+                format!("1 to {largest_node}"),
+                "another",
+            ));
+        }
         let row = |&cell: &u64| nodes.iter().map(move |&node| noise.draw(cell, node));
         Ok(cells.iter().flat_map(row).collect())
     }

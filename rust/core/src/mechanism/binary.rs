@@ -23,6 +23,10 @@ impl Binary {
         u64::from(self.leaves.ilog2()) + 1
     }
 
+    pub(super) fn nodes(&self) -> u64 {
+        self.leaves
+    }
+
     pub(super) fn nodes_per_leaf(&self) -> u64 {
         self.sensitivity2()
     }

@@ -76,6 +76,14 @@ impl Mechanism {
         }
     }
 
+    /// Nodes are numbered from 1 to this.
+    pub fn nodes(&self) -> u64 {
+        match self {
+            Self::Binary(binary) => binary.nodes(),
+            Self::Tree(tree) => tree.nodes(),
+        }
+    }
+
     /// Largest number of nodes whose exact sum changes when one count changes: the m of the
     /// numeric account, per cell.
     pub fn nodes_per_leaf(&self) -> u64 {

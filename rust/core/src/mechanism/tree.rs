@@ -32,6 +32,10 @@ impl Tree {
         4 * u64::from(self.depth) + 9
     }
 
+    pub(super) fn nodes(&self) -> u64 {
+        1 << self.depth
+    }
+
     pub(super) fn nodes_per_leaf(&self) -> u64 {
         u64::from(self.depth) + 1
     }

@@ -1,0 +1,138 @@
+"""The golden releases: one per kind of table and schedule, and one that was merged.
+
+`python tests/golden/releases/regenerate.py` writes them again, after a deliberate change of
+format, hashes or noise (each a new version, told in the changelog). Everything is
+deterministic but the ids of exact sketches. Sigma is a round number here, because the last
+bit of a calibrated one may differ between machines, and the noise with it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import lazysketch as ls
+from lazysketch import _native
+from lazysketch.testing import seeded_key
+
+FOLDER = Path(__file__).parent
+ITEMS: list[Any] = ["a", "", "é", b"a", b"", 0, 1, -1, 2**63, 2**64 - 1, 2**64, -(2**70)]
+STEPS = 200
+SHARED_SEED = 2**64 - 59
+
+
+def _stream(length: int) -> list[Any]:
+    return [ITEMS[(t * t) % len(ITEMS)] for t in range(length)]
+
+
+def _exact(make: Callable[..., Any]) -> ls.Release:
+    sketch = make(depth=3, width=8, hash_seed=SHARED_SEED)
+    sketch.update_many(_stream(STEPS), [1 + t % 5 for t in range(STEPS)])
+    release: ls.Release = sketch.release()
+    return release
+
+
+def _noisy(kind: str, schedule: str, *, number: int, **changed: Any) -> ls.Release:
+    counters = kind == "counters"
+    arguments: dict[str, Any] = {
+        "kind": kind,
+        "depth": 1 if counters else 3,
+        "width": 8,
+        "hash_seed": None,
+        "schedule": schedule,
+        "horizon": None if schedule == "geometric" else 1000,
+        "mechanism": "haar",
+        "sigma": 40.25,
+        "relation": "substitution",
+        "calibration": "analytic",
+        "epsilon": 1.0,
+        "delta": 1e-6,
+        "max_weight": 5,
+        "max_events_per_user": 1,
+        "max_changes": 1,
+        "key": seeded_key(number, sketch_id=bytes([number]) * 16),
+    }
+    sketch = _native.PrivateSketch(**{**arguments, **changed})
+    items = [t % 8 for t in range(STEPS)] if counters else _stream(STEPS)
+    sketch.update_many(items, [t % 6 for t in range(STEPS)])
+    sketch.tick(3)
+    return ls.Release(sketch._release())
+
+
+def _merged() -> ls.Release:
+    parts = [
+        _noisy("count-sketch", "round robin", number=9, hash_seed=SHARED_SEED),
+        _noisy("count-sketch", "geometric", number=8, hash_seed=SHARED_SEED, sigma=12.5),
+    ]
+    return parts[0].merge(parts[1])
+
+
+GOLDEN: dict[str, Callable[[], ls.Release]] = {
+    "exact-count-min": lambda: _exact(ls.CountMin),
+    "exact-count-sketch": lambda: _exact(ls.CountSketch),
+    "count-min-round-robin": lambda: _noisy("count-min", "round robin", number=1),
+    "count-min-geometric": lambda: _noisy(
+        "count-min", "geometric", number=2, mechanism="binary", relation="zero-out"
+    ),
+    "count-min-punctual": lambda: _noisy("count-min", "punctual", number=3, max_events_per_user=7),
+    "count-sketch-round-robin": lambda: _noisy(
+        "count-sketch", "round robin", number=4, calibration="classical", epsilon=0.5
+    ),
+    "count-sketch-geometric": lambda: _noisy("count-sketch", "geometric", number=5),
+    "count-sketch-punctual": lambda: _noisy(
+        "count-sketch", "punctual", number=6, mechanism="binary"
+    ),
+    "counters-round-robin": lambda: _noisy("counters", "round robin", number=7, max_changes=4),
+    "counters-geometric": lambda: _noisy("counters", "geometric", number=10),
+    "counters-punctual": lambda: _noisy("counters", "punctual", number=11),
+    "merged": _merged,
+}
+
+
+def expected(release: ls.Release) -> dict[str, Any]:
+    """What a release says, in words that JSON has."""
+    queries = range(8) if release.kind == "counters" else ITEMS
+    return {
+        "kind": release.kind,
+        "depth": release.depth,
+        "width": release.width,
+        "hash_seed": release.hash_seed,
+        "step": release.step,
+        "not_private_because": list(release.not_private_because),
+        "table": release.table.tolist(),
+        "estimates": [release.estimate(item) for item in queries],
+        "parts": [
+            {
+                "sketch_id": part.sketch_id.hex(),
+                "step": part.step,
+                "schedule": part.schedule.name if part.schedule else None,
+                "horizon": part.schedule.horizon if part.schedule else None,
+                "mechanism": part.mechanism.name if part.mechanism else None,
+                "leaves": part.mechanism.leaves if part.mechanism else None,
+                "pushes": part.pushes(release.width).tolist(),
+                "sigma": part.privacy.sigma,
+                "epsilon": str(part.privacy.epsilon),
+                "delta": part.privacy.delta,
+                "relation": part.privacy.relation,
+                "calibration": part.privacy.calibration,
+                "max_weight": part.privacy.max_weight,
+                "max_events_per_user": part.privacy.max_events_per_user,
+            }
+            for part in release.parts
+        ],
+    }
+
+
+def main() -> None:
+    """Write every golden release and what it says."""
+    for name, make in GOLDEN.items():
+        release = make()
+        (FOLDER / f"{name}.lzs").write_bytes(release.to_bytes())
+        told = json.dumps(expected(release), indent=1)
+        (FOLDER / f"{name}.json").write_text(told + "\n")
+
+
+if __name__ == "__main__":
+    main()

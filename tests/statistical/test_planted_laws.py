@@ -1,0 +1,213 @@
+"""Nearby wrong laws are rejected: the same checks, at the same rate, on planted data.
+
+Everything is seeded: a pass stays a pass, and a rejection is a fact and not a chance. The
+planted data are noise of real sketches, changed as the bug would change them.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.statistical import claimed, laws
+from tests.statistical.noise import Case, every_case, residuals
+from tests.statistical.test_residuals import (
+    BUDGET,
+    PAIRS,
+    SMALL_NOISE,
+    correlation,
+    histogram_law,
+    whitened,
+)
+
+import lazysketch.testing
+
+ALPHA = BUDGET.alpha  # what the tests of residuals use
+
+
+def seeded(case: Case, *, number: int = 0) -> Any:
+    key = lazysketch.testing.seeded_key(8, sketch_id=number.to_bytes(16, "big"))
+    return case.make(key=key, hash_seed=1)
+
+
+def with_sigma(case: Case, wanted: float) -> Case:
+    """The case whose sigma is the wanted one, by another epsilon."""
+    low, high = 1e-3, 90.0
+    for _ in range(100):
+        middle = math.sqrt(low * high)
+        too_large = replace(case, epsilon=middle).sigma > wanted
+        low, high = (middle, high) if too_large else (low, middle)
+    return replace(case, epsilon=high)
+
+
+@pytest.mark.parametrize("factor", [1.1, 1 / 1.1, 0.9])
+@pytest.mark.parametrize("case", every_case(), ids=str)
+def test_sigma_wrong_by_a_tenth(case: Case, factor: float) -> None:
+    """Every push number finds it by itself."""
+    planted = with_sigma(case, factor * case.sigma)
+    assert planted.sigma == pytest.approx(factor * case.sigma, rel=1e-9)
+    for push, values in residuals(seeded(planted), planted, [1, 37, 64]).items():
+        assert laws.variance(case.standardised(values, push)) <= ALPHA
+        assert laws.variance(planted.standardised(values, push)) > ALPHA
+
+
+@pytest.mark.parametrize("power", [0.5, 2.0])
+@pytest.mark.parametrize("mechanism", ["binary", "haar"])
+def test_variance_for_standard_deviation(mechanism: str, power: float) -> None:
+    case = Case("count-min", mechanism, "round robin")
+    planted = with_sigma(case, case.sigma**power)
+    for push, values in residuals(seeded(planted), planted, [1, 37, 64]).items():
+        assert laws.variance(case.standardised(values, push)) <= ALPHA
+        assert laws.shape(values, case.deviation(push)) <= ALPHA
+
+
+def test_one_level_fewer_in_the_calibration() -> None:
+    """sigma for 63 leaves, as if floor(log2 n) were all: 6 for 7."""
+    case = Case("count-min", "binary", "round robin")
+    planted = replace(case, leaves=63)
+    assert planted.sigma == pytest.approx(case.sigma * math.sqrt(6 / 7))
+    for push, values in residuals(seeded(planted), planted, [1, 31, 37]).items():
+        assert laws.variance(case.standardised(values, push)) <= ALPHA
+
+
+def test_one_level_fewer_in_the_noise() -> None:
+    """The largest node left out of the sum."""
+    case = Case("count-min", "binary", "round robin")
+    sketch = seeded(case)
+    found = residuals(sketch, case, [37, 63])
+    top = lazysketch.testing.draws(sketch, range(8192), [32])[:, 0]
+    for push, values in found.items():
+        assert laws.variance(case.standardised(values, push)) > ALPHA
+        assert laws.variance(case.standardised(values - top, push)) <= ALPHA
+
+
+@pytest.mark.parametrize("mechanism", ["binary", "haar"])
+def test_a_lag_of_one_push(mechanism: str) -> None:
+    """The noise of another push has another variance, except by chance of p."""
+    case = Case("count-min", mechanism, "round robin")
+    pushes = [30, 31, 32, 33]
+    found = residuals(seeded(case), case, pushes)
+    for p in pushes[1:]:
+        assert laws.variance(case.standardised(found[p - 1], p)) <= ALPHA
+
+
+@pytest.mark.parametrize("mechanism", ["binary", "haar"])
+def test_fresh_noise_on_every_read(mechanism: str) -> None:
+    """Two reads from two ids: each is right, together they are not."""
+    case = Case("count-min", mechanism, "round robin")
+    pushes = sorted({p for pair in PAIRS for p in pair})
+    one, other = (residuals(seeded(case, number=i), case, pushes) for i in (0, 1))
+    caught = []
+    for p, q in PAIRS:
+        x, y = case.standardised(one[p], p), case.standardised(other[q], q)
+        caught.append(laws.covariance(x, y, correlation(case, p, q)) <= ALPHA)
+        assert laws.variance(y) > ALPHA
+    # binary: 31 and 32, 32 and 64 have no node in common and no covariance to miss
+    assert caught == [abs(correlation(case, p, q)) > 0.15 for p, q in PAIRS]
+    assert sum(caught) >= 3
+
+
+def transcript(case: Case, draws: Any) -> Any:
+    """All pushes from draws of shape (cells, nodes), by the oracle's weights and rounding."""
+    rows = []
+    for push in range(1, case.leaves + 1):
+        path = claimed.weights(case.mechanism, case.leaves, push)
+        den = math.lcm(*(w.denominator for w in path.values()))
+        total = sum(int(w * den) * draws[:, v - 1] for v, w in path.items())
+        rows.append((2 * total + den) // (2 * den))
+    return np.array(rows)
+
+
+@pytest.mark.parametrize("mechanism", ["binary", "haar"])
+def test_noise_shared_by_two_nodes(mechanism: str) -> None:
+    """Node 2 v + 1 draws what node 2 v draws; also only two nodes of 16."""
+    case = Case("count-min", mechanism, "round robin", leaves=16)
+    pushes = list(range(1, 17))
+    draws = lazysketch.testing.draws(seeded(case), range(8192), pushes)
+    right = transcript(case, draws)
+    np.testing.assert_array_equal(
+        right, np.array(list(residuals(seeded(case), case, pushes).values()))
+    )
+
+    def worst(values: Any) -> float:
+        x = whitened(values, case, pushes)
+        return min(laws.covariance(x[i], x[j], 0.0) for i in range(16) for j in range(i))
+
+    assert worst(right) * 120 > ALPHA
+    halved, two = draws.copy(), draws.copy()
+    halved[:, 2::2] = draws[:, 1:-1:2]
+    two[:, 4] = draws[:, 10]
+    for planted in (halved, two):
+        assert worst(transcript(case, planted)) * 120 <= ALPHA
+
+
+def test_noise_shared_by_two_cells() -> None:
+    """All cells alike, rows alike, two sketches alike: mean, or covariance."""
+    case = Case("count-min", "haar", "round robin")
+    found = residuals(seeded(case), case, [37])[37]
+    x = case.standardised(found, 37)
+    assert laws.variance(np.full(8192, x[0])) <= ALPHA
+    assert laws.covariance(x[:2048], x[:2048], 0.0) <= ALPHA
+    again = residuals(seeded(case), case, [37])[37]
+    assert laws.covariance(x, case.standardised(again, 37), 0.0) <= ALPHA
+    other = residuals(seeded(case, number=1), case, [37])[37]
+    assert laws.covariance(x, case.standardised(other, 37), 0.0) > ALPHA
+
+
+def test_noise_skipped_where_the_count_is_zero() -> None:
+    """In one cell of ten."""
+    case = Case("count-min", "haar", "round robin")
+    values = residuals(seeded(case), case, [37])[37]
+    planted = np.where(np.arange(8192) % 10 == 0, 0, values)
+    assert laws.shape(planted, case.deviation(37)) <= ALPHA
+
+
+@pytest.mark.parametrize("law", ["uniform", "laplace", "two bumps"])
+def test_another_shape_with_the_same_variance(law: str) -> None:
+    case = Case("count-min", "haar", "round robin")
+    s, generator = case.deviation(37), np.random.default_rng(1)
+    values = {
+        "uniform": generator.uniform(-s * math.sqrt(3), s * math.sqrt(3), 8192),
+        "laplace": generator.laplace(0, s / math.sqrt(2), 8192),
+        "two bumps": generator.normal(0, 0.6 * s, 8192) + generator.choice([-0.8, 0.8], 8192) * s,
+    }[law]
+    assert laws.shape(np.rint(values).astype(np.int64), s) <= ALPHA
+
+
+def half_even(total: Any, den: int) -> Any:
+    """`round` of Python."""
+    down, rest = np.divmod(total, den)
+    return down + (2 * rest > den) + ((2 * rest == den) & (down % 2 == 1))
+
+
+def half_away(total: Any, den: int) -> Any:
+    """`round` of C."""
+    return np.sign(total) * ((2 * np.abs(total) + den) // (2 * den))
+
+
+@pytest.mark.parametrize("rule", [half_even, half_away])
+def test_wrong_rounding(rule: Any) -> None:
+    """At n/2; the right rule passes on the same draws, and the variance sees nothing."""
+    case = SMALL_NOISE[0]
+    draws = lazysketch.testing.draws(seeded(case), range(case.width), [1, 2])
+    path = claimed.weights("haar", 2, 1)
+    assert path == {1: Fraction(1, 4), 2: Fraction(1, 6)}
+    total = 3 * draws[:, 0] + 2 * draws[:, 1]
+    smallest, law = claimed.probabilities("haar", 2, 1, case.sigma)
+    assert histogram_law((2 * total + 12) // 24, smallest, law) > ALPHA
+    assert histogram_law(rule(total, 12), smallest, law) <= ALPHA
+
+
+def test_half_even_at_a_usual_sigma() -> None:
+    """By parity alone, whatever sigma is: 11 odd values for 13 even ones."""
+    case = replace(SMALL_NOISE[0], epsilon=0.1)
+    draws = lazysketch.testing.draws(seeded(case), range(case.width), [1, 2])
+    total = 3 * draws[:, 0] + 2 * draws[:, 1]
+    for values, caught in (((2 * total + 12) // 24, False), (half_even(total, 12), True)):
+        odd = int(np.count_nonzero(values % 2))
+        p_value = laws.counts([odd, values.size - odd], [0.5, 0.5])
+        assert (p_value <= ALPHA) == caught

@@ -1,0 +1,205 @@
+"""Residual law: release minus true published count is what the calibration promises.
+
+Fresh secret keys throughout: nothing here is seeded, every run draws new noise. False-alarm
+rate of the whole file: at most 1e-6 (`BUDGET`, enforced); of one test: below 1e-7, as no test
+makes more than 100 of its checks. The claimed law comes from `claimed`: sigma from epsilon,
+delta and brute-force sensitivities, weights from the oracle, nothing from the sketch.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.statistical import claimed, laws
+from tests.statistical.noise import MECHANISMS, Case, every_case, residuals
+
+import lazysketch
+
+BUDGET = laws.Budget(total=1e-6, checks=1000)
+
+# Few and many ones, odd and even, the largest node and its neighbours; 64 is the last leaf.
+PUSHES = [1, 2, 31, 32, 37, 63, 64]
+
+# p, q: equal paths but one node; nothing in common but the root; next to each other.
+PAIRS = [(1, 2), (31, 32), (32, 37), (37, 63), (32, 64)]
+
+
+def check_one_push(values: Any, case: Case, push: int) -> None:
+    """Mean, variance and shape of the noise of one push."""
+    what = f"{case}, push {push}"
+    x = case.standardised(values, push)
+    BUDGET.check(laws.mean(x), f"mean: {what}")
+    BUDGET.check(laws.variance(x), f"variance: {what}")
+    BUDGET.check(laws.shape(values, case.deviation(push)), f"shape: {what}")
+
+
+def correlation(case: Case, p: int, q: int) -> float:
+    matrix = claimed.covariance_matrix(case.mechanism, case.law_leaves, [p, q], case.sigma)
+    return float(matrix[0, 1] / math.sqrt(matrix[0, 0] * matrix[1, 1]))
+
+
+@pytest.mark.parametrize("case", every_case(), ids=str)
+def test_each_push_and_each_pair_of_pushes(case: Case) -> None:
+    """8192 cells: 7 pushes x 3 laws, 5 covariances."""
+    with case.make() as sketch:
+        assert sketch.private
+        found = residuals(sketch, case, PUSHES)
+    for push, values in found.items():
+        check_one_push(values, case, push)
+    for p, q in PAIRS:
+        x, y = case.standardised(found[p], p), case.standardised(found[q], q)
+        p_value = laws.covariance(x, y, correlation(case, p, q))
+        BUDGET.check(p_value, f"covariance: {case}, pushes {p} and {q}")
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+@pytest.mark.parametrize("epsilon", [0.1, 8.0])
+@pytest.mark.parametrize("relation", ["substitution", "zero-out"])
+def test_other_parameters(mechanism: str, epsilon: float, relation: str) -> None:
+    """Where the multiplier and the sensitivity of the table are others; 20 leaves are padded."""
+    case = Case(
+        "count-sketch",
+        mechanism,
+        "round robin",
+        leaves=20,
+        epsilon=epsilon,
+        delta=1e-4,
+        relation=relation,
+    )
+    with case.make() as sketch:
+        found = residuals(sketch, case, [1, 15, 16, 20])
+    for push, values in found.items():
+        check_one_push(values, case, push)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_whole_transcript_of_a_cell(mechanism: str) -> None:
+    """All 16 pushes of 8192 cells at once, made independent by the claimed covariance.
+
+    Whitened transcripts must be independent standard normals: 16 variances, 120 covariances
+    by their largest, one total. Two nodes that share noise, or a node that is missing, show.
+    """
+    case = Case("count-min", mechanism, "round robin", leaves=16)
+    pushes = list(range(1, 17))
+    with case.make() as sketch:
+        found = residuals(sketch, case, pushes)
+    x = whitened(np.array([found[p] for p in pushes]), case, pushes)
+    BUDGET.check(laws.variance(x), f"total: {case}")
+    for row, values in enumerate(x):
+        BUDGET.check(laws.variance(values), f"whitened variance {row}: {case}")
+        BUDGET.check(laws.mean(values), f"whitened mean {row}: {case}")
+    p_values = [laws.covariance(a, b, 0.0) for a, b in itertools.combinations(x, 2)]
+    BUDGET.check(min(p_values) * len(p_values), f"whitened covariances: {case}")
+
+
+def whitened(values: Any, case: Case, pushes: list[int]) -> Any:
+    """Rows are pushes: independent standard normal if the claimed law holds."""
+    law = claimed.covariance_matrix(case.mechanism, case.law_leaves, pushes, case.sigma)
+    means = [claimed.rounding(case.mechanism, case.law_leaves, p)[0] for p in pushes]
+    centred = values - np.array(means)[:, None]
+    return np.linalg.solve(np.linalg.cholesky(law), centred)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_cells_are_independent(mechanism: str) -> None:
+    """All pairs of 128 cells over 256 pushes, by the largest of 8128 correlations.
+
+    The two transcripts are whitened: 256 independent values per cell. Cells that share their
+    noise, also with the sign turned, have a correlation of 1; the critical one is 0.6.
+    """
+    case = Case("count-min", mechanism, "round robin", depth=4, width=32, leaves=256)
+    pushes = list(range(1, 257))
+    with case.make() as sketch:
+        found = residuals(sketch, case, pushes)
+    x = whitened(np.array([found[p] for p in pushes]), case, pushes)
+    sums = (x.T @ x)[np.triu_indices(128, k=1)]
+    worst = laws.products(float(np.abs(sums).max()), pairs=256, correlation=0.0)
+    BUDGET.check(worst * sums.size, f"cells: {case}")
+
+
+@pytest.mark.parametrize("lag", [1, 2, 3, 64, 2048, 2049, 4096])
+def test_neighbouring_cells_of_a_wide_table(lag: int) -> None:
+    """Along a row, and from row to row (2048 columns)."""
+    case = Case("count-sketch", "haar", "round robin")
+    with case.make() as sketch:
+        x = case.standardised(residuals(sketch, case, [37])[37], 37)
+    # Products of overlapping pairs are dependent: two halves without overlap, each exact.
+    first = (np.arange(x.size - lag) // lag) % 2 == 0
+    for half in (first, ~first):
+        if half.any():
+            at = np.flatnonzero(half)
+            BUDGET.check(laws.covariance(x[at], x[at + lag], 0.0), f"lag {lag}")
+
+
+@pytest.mark.parametrize("kind", ["count-min", "counters"])
+@pytest.mark.parametrize("given", [False, True], ids=["keys of their own", "one master key"])
+def test_two_sketches_are_independent(kind: str, given: bool) -> None:
+    """Equal parameters, equal steps; a fresh id per sketch has to keep them apart."""
+    case = Case(kind, "haar", "punctual", depth=1 if kind == "counters" else 4)
+    key = lazysketch.Key.generate() if given else None
+    pairs = []
+    for _ in range(2):
+        with case.make(key=key, hash_seed=5) as sketch:
+            pairs.append(case.standardised(residuals(sketch, case, [45])[45], 45))
+    BUDGET.check(laws.covariance(*pairs, 0.0), f"two sketches, {kind}")
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_a_second_read_tells_nothing_new(mechanism: str) -> None:
+    """Exact, no false alarm: noise belongs to (cell, push), not to the act of reading."""
+    case = Case("count-min", mechanism, "round robin", width=64)
+    with case.make() as sketch:
+        sketch.tick(case.step_of(3))
+        first = np.array(sketch.release().table)
+        sketch.estimate_many(range(100))
+        np.testing.assert_array_equal(sketch.release().table, first)
+        sketch.tick(1)  # pushes column 0 only
+        np.testing.assert_array_equal(sketch.release().table[:, 1:], first[:, 1:])
+
+
+SMALL_NOISE = [
+    # haar, n = 2, push 1 = n/2: N = (2 z + 3 z') / 12, one draw in twelve is a tie
+    Case("counters", "haar", "punctual", 1, 2**17, 2, 8.0, 1e-6, "zero-out"),
+    Case("counters", "haar", "punctual", 1, 2**17, 4, 20.0, 1e-6, "zero-out"),
+    Case("counters", "binary", "punctual", 1, 2**17, 1, 8.0, 1e-6, "zero-out"),
+    Case("counters", "binary", "punctual", 1, 2**17, 4, 20.0, 1e-6, "zero-out"),
+]
+
+
+@pytest.mark.parametrize("case", SMALL_NOISE, ids=lambda case: f"{case.mechanism} {case.leaves}")
+def test_the_exact_law_of_small_noise(case: Case) -> None:
+    """Every probability, where sigma is near 1: draws of zero, both signs, ties, rounding.
+
+    131,072 cells. Catches a rejected -0, a sign on the rounded magnitude, half-even (too few
+    odd values) and half-away (too few zeros), which no variance sees at a usual sigma.
+    """
+    pushes = list(range(1, case.leaves + 1))
+    with case.make() as sketch:
+        found = residuals(sketch, case, pushes)
+    for push, values in found.items():
+        smallest, law = claimed.probabilities(case.mechanism, case.leaves, push, case.sigma)
+        BUDGET.check(histogram_law(values, smallest, law), f"{case}, push {push}")
+
+
+def histogram_law(values: Any, smallest: int, law: Any) -> float:
+    """P-value of a histogram; values rarer than 1e-12 count as one."""
+    likely = law > 1e-12
+    low, high = int(likely.argmax()), law.size - int(likely[::-1].argmax())
+    seen = np.bincount(values - smallest, minlength=law.size)
+    rest = max(1e-15, 1.0 - law[low:high].sum())
+    others = values.size - seen[low:high].sum()
+    return laws.counts(np.append(seen[low:high], others), np.append(law[low:high], rest))
+
+
+@pytest.mark.parametrize("push", [32, 16, 48, 1])
+def test_even_and_odd_releases_are_equally_frequent(push: int) -> None:
+    """At a usual sigma: half-even rounding makes ties, one in twelve at n/2, all even."""
+    case = Case("count-min", "haar", "round robin", width=2**15)
+    with case.make() as sketch:
+        values = residuals(sketch, case, [push])[push]
+    odd = int(np.count_nonzero(values % 2))
+    BUDGET.check(laws.counts([odd, values.size - odd], [0.5, 0.5]), f"parity, push {push}")

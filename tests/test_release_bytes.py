@@ -1,0 +1,299 @@
+"""The bytes of releases: golden files, damage of every kind, and headers that lie.
+
+Every single damaged byte is caught by the checksum; to get behind it, the hostile headers
+here carry a right one, from a BLAKE3 in plain Python (one chunk, at most 1024 bytes).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+from itertools import chain
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.golden.releases.regenerate import FOLDER, GOLDEN, expected
+
+import lazysketch as ls
+from lazysketch.errors import MergeError, ReleaseFormatError
+
+WORD = 2**32 - 1
+IV = [
+    *(0x6A09E667, 0xBB67AE85, 0x3C6EF372, 0xA54FF53A),
+    *(0x510E527F, 0x9B05688C, 0x1F83D9AB, 0x5BE0CD19),
+]
+PERMUTATION = [2, 6, 3, 10, 7, 0, 4, 13, 1, 11, 12, 5, 9, 14, 15, 8]
+COLUMNS = [(0, 4, 8, 12), (1, 5, 9, 13), (2, 6, 10, 14), (3, 7, 11, 15)]
+DIAGONALS = [(0, 5, 10, 15), (1, 6, 11, 12), (2, 7, 8, 13), (3, 4, 9, 14)]
+CHUNK_START, CHUNK_END, ROOT = 1, 2, 8
+
+
+def rotated(value: int, bits: int) -> int:
+    return (value >> bits) | (value << (32 - bits)) & WORD
+
+
+def compressed(chain_value: list[int], block: bytes, length: int, flags: int) -> list[int]:
+    v = [*chain_value, *IV[:4], 0, 0, length, flags]
+    message = list(struct.unpack("<16I", block))
+    for _ in range(7):
+        for i, (a, b, c, d) in enumerate(chain(COLUMNS, DIAGONALS)):
+            for word, (first, second) in zip(message[2 * i :], [(16, 12), (8, 7)], strict=False):
+                v[a] = (v[a] + v[b] + word) & WORD
+                v[d] = rotated(v[d] ^ v[a], first)
+                v[c] = (v[c] + v[d]) & WORD
+                v[b] = rotated(v[b] ^ v[c], second)
+        message = [message[p] for p in PERMUTATION]
+    return [v[i] ^ v[i + 8] for i in range(8)]
+
+
+def blake3(data: bytes) -> bytes:
+    """BLAKE3 of one chunk; see the BLAKE3 paper, section 2."""
+    assert len(data) <= 1024
+    blocks = [data[i : i + 64] for i in range(0, len(data), 64)] or [b""]
+    state = IV
+    for number, block in enumerate(blocks):
+        flags = CHUNK_START * (number == 0)
+        flags |= (CHUNK_END | ROOT) * (number == len(blocks) - 1)
+        state = compressed(state, block.ljust(64, b"\0"), len(block), flags)
+    return struct.pack("<8I", *state)
+
+
+def sealed(body: bytes) -> bytes:
+    return body + blake3(body)
+
+
+def test_the_checksum_is_blake3() -> None:
+    known = "af1349b9f5f9a1a6a0404dea36dcc9499bcb25c9adc112b7cc9a93cae41f3262"
+    assert blake3(b"").hex() == known
+    for name in GOLDEN:
+        data = (FOLDER / f"{name}.lzs").read_bytes()
+        assert sealed(data[:-32]) == data
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_golden_releases_say_what_they_said(name: str) -> None:
+    data = (FOLDER / f"{name}.lzs").read_bytes()
+    release = ls.Release.from_bytes(data)
+    assert expected(release) == json.loads((FOLDER / f"{name}.json").read_text())
+    assert release.to_bytes() == data
+
+
+@pytest.mark.parametrize("name", GOLDEN)
+def test_golden_releases_are_made_again_bit_for_bit(name: str) -> None:
+    data, made = (FOLDER / f"{name}.lzs").read_bytes(), GOLDEN[name]().to_bytes()
+    if name.startswith("exact"):  # their ids are fresh
+        assert made[:33] + made[49:-32] == data[:33] + data[49:-32]
+    else:
+        assert made == data
+
+
+def test_no_golden_file_is_left_over() -> None:
+    files = {path.name for path in FOLDER.iterdir() if path.suffix in (".lzs", ".json")}
+    assert files == {f"{name}{end}" for name in GOLDEN for end in (".lzs", ".json")}
+
+
+def small(make: Any = ls.LazyCountMin, **more: Any) -> bytes:
+    noise = {"epsilon": 1.0, "delta": 1e-6, "horizon": 64, "hash_seed": 5}
+    sketch = make(**{"depth": 2, "width": 4, **noise, **more})
+    sketch.update_many([1, 2, 3] * 3)
+    data: bytes = sketch.release().to_bytes()
+    return data
+
+
+def small_exact() -> bytes:
+    sketch = ls.CountSketch(depth=2, width=4, hash_seed=5)
+    sketch.update_many([1, 2, 3] * 3)
+    return sketch.release().to_bytes()
+
+
+def small_merged() -> bytes:
+    first, second = ls.Release.from_bytes(small()), ls.Release.from_bytes(small())
+    return first.merge(second).to_bytes()
+
+
+samples = pytest.mark.parametrize("make", [small, small_exact, small_merged])
+
+
+def assert_refused(data: bytes) -> None:
+    with pytest.raises(ReleaseFormatError, match="^release: ") as raised:
+        ls.Release.from_bytes(data)
+    assert isinstance(raised.value, ValueError)
+
+
+@samples
+def test_every_truncation_is_refused(make: Any) -> None:
+    data = make()
+    for length in range(len(data)):
+        assert_refused(data[:length])
+        assert_refused(data[length + 1 :])
+
+
+@samples
+def test_every_truncation_with_a_right_checksum_is_refused(make: Any) -> None:
+    body = make()[:-32]
+    for length in range(len(body)):
+        assert_refused(sealed(body[:length]))
+
+
+@samples
+def test_every_flipped_byte_is_refused(make: Any) -> None:
+    data = make()
+    for position in range(len(data)):
+        for flip in (0x01, 0x80, 0xFF):
+            changed = bytearray(data)
+            changed[position] ^= flip
+            assert_refused(bytes(changed))
+
+
+@samples
+def test_trailing_bytes_are_refused(make: Any) -> None:
+    data = make()
+    for more in (b"\0", b"\n", bytes(8), data):
+        assert_refused(data + more)
+        assert_refused(sealed(data[:-32] + more[:600]))
+
+
+@samples
+def test_every_flipped_byte_with_a_right_checksum_is_refused_or_read_as_itself(
+    make: Any,
+) -> None:
+    """Some fields may hold anything (ids, seeds, values); no reader may crash on them."""
+    body = make()[:-32]
+    for position in range(len(body)):
+        for flip in (0x01, 0x80, 0xFF):
+            changed = bytearray(body)
+            changed[position] ^= flip
+            data = sealed(bytes(changed))
+            try:
+                release = ls.Release.from_bytes(data)
+            except ReleaseFormatError:
+                continue
+            assert release.to_bytes() == data
+            assert isinstance(release.estimate(1), float)
+            assert release.table.shape == (release.depth, release.width)
+            repr(release)
+            assert release.noise_deviation.shape == (release.width,)
+
+
+# Offset of each field of the first part, as docs/release-format.md lists them.
+FIELDS: dict[str, tuple[int, str]] = {
+    "version": (8, "<H"),
+    "kind": (10, "<B"),
+    "hash version": (11, "<B"),
+    "depth": (12, "<I"),
+    "width": (16, "<I"),
+    "count": (28, "<I"),
+    "marks": (32, "<B"),
+    "step": (49, "<Q"),
+    "law": (57, "<B"),
+    "schedule": (58, "<B"),
+    "horizon": (59, "<Q"),
+    "period": (67, "<Q"),
+    "growth": (75, "<Q"),
+    "rounds": (83, "<Q"),
+    "mechanism": (91, "<B"),
+    "parameter": (92, "<Q"),
+    "digest": (100, "<Q"),
+    "sigma": (116, "<d"),
+    "relation": (124, "<B"),
+    "calibration": (125, "<B"),
+    "epsilon": (126, "<d"),
+    "delta": (134, "<d"),
+    "max_weight": (142, "<Q"),
+    "max_events_per_user": (150, "<Q"),
+    "max_changes": (158, "<I"),
+}
+REALS = [0.0, -0.0, -1.0, math.nan, math.inf, -math.inf, 5e-324, 1e308]
+LIES: dict[str, list[Any]] = {
+    "version": [0, 2, 0xFFFF],
+    "kind": [0, 3, 4, 255],
+    "hash version": [0, 2, 255],
+    "depth": [0, 1, 3, 65, 2**31, 2**32 - 1],
+    "width": [0, 3, 5, 2**24, 2**24 + 1, 2**32 - 1],
+    "count": [0, 2, 2**16, 2**16 + 1, 2**32 - 1],
+    "marks": [1 << bit for bit in range(4, 8)] + [255],
+    "step": [65, 2**62, 2**63, 2**64 - 1],
+    "law": [0, 2, 255],
+    "schedule": [0, 2, 3, 4, 255],
+    "horizon": [0, 8, 2**48 + 1, 2**63, 2**64 - 1],
+    "period": [0, 2**63, 2**64 - 1],
+    "growth": [1, 2**32, 2**64 - 1],
+    "rounds": [1, 4096, 2**64 - 1],
+    "mechanism": [0, 3, 255],
+    "parameter": [1, 2**63],
+    "digest": [1, 2**63],
+    "sigma": [*REALS, 2.0**49, 1.0],  # 1 is far too little noise for the promise
+    "relation": [0, 3, 255],
+    "calibration": [0, 3, 255],
+    "epsilon": [*REALS, 1e-3, 100.5, 500.0],  # 1e-3: more than the noise can promise
+    "delta": [*REALS, 1.0, 1.5, 1e-290, 1e-12],
+    "max_weight": [0, 2**32 + 1, 2**63, 2**64 - 1, 100],
+    "max_events_per_user": [0, 2**32 + 1, 2**63, 2**64 - 1, 100],
+    "max_changes": [0, 2, 5, 2**32 - 1],
+}
+
+
+def with_field(body: bytes, field: str, value: Any) -> bytes:
+    offset, form = FIELDS[field]
+    changed = bytearray(body)
+    struct.pack_into(form, changed, offset, value)
+    return bytes(changed)
+
+
+def test_the_offsets_are_right() -> None:
+    body = small()[:-32]
+    values = {name: struct.unpack_from(form, body, at)[0] for name, (at, form) in FIELDS.items()}
+    told = (values["depth"], values["width"], values["step"], values["horizon"], values["epsilon"])
+    assert told == (2, 4, 9, 64, 1.0)
+    assert len(body) == 162 + 8 * 8
+    ls.Release.from_bytes(sealed(body))
+
+
+@pytest.mark.parametrize("field", LIES)
+def test_headers_that_lie_under_a_right_checksum(field: str) -> None:
+    body = small()[:-32]
+    accepted = {}
+    for value in LIES[field]:
+        try:
+            accepted[value] = repr(ls.Release.from_bytes(sealed(with_field(body, field, value))))
+        except ReleaseFormatError as error:
+            assert str(error).startswith("release: ")
+        except BaseException as error:
+            accepted[value] = f"{type(error).__name__}: {str(error)[:60]}"
+    assert not accepted
+
+
+def test_an_exact_part_must_say_not_private() -> None:
+    body = bytearray(small_exact()[:-32])
+    body[32] = 0
+    assert_refused(sealed(bytes(body)))
+
+
+def test_parts_stand_in_order_and_once() -> None:
+    body = small_merged()[:-32]
+    start, size = 32, 162 - 32
+    first, second = body[start : start + size], body[start + size : start + 2 * size]
+    rest = body[start + 2 * size :]
+    assert sealed(body[:start] + first + second + rest) == sealed(body)
+    for parts in (second + first, first + first):
+        assert_refused(sealed(body[:start] + parts + rest))
+
+
+@pytest.mark.parametrize("make", [ls.LazyCountMin, ls.LazyCountSketch])
+@pytest.mark.parametrize("value", [-(2**63), 2**63 - 1])
+def test_extreme_tables_are_read_without_overflow(make: Any, value: int) -> None:
+    """No sketch publishes such a table, but a file may hold one: refuse or answer, never crash."""
+    bodies = [small(make)[:-32] for _ in range(2)]
+    table = struct.pack("<q", value) * 8
+    try:
+        first, second = (ls.Release.from_bytes(sealed(body[:162] + table)) for body in bodies)
+    except ReleaseFormatError:
+        return
+    assert np.unique(first.table).tolist() == [value]
+    estimates = first.estimate_many(list(range(100)))
+    assert np.isin(estimates, [float(value), -float(value), 0.0]).all()
+    assert first.estimate(1) == estimates[1]
+    with pytest.raises(MergeError):
+        first.merge(second)
