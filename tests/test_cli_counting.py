@@ -86,7 +86,7 @@ def test_the_default_privacy_is_printed(capsys: pytest.CaptureFixture[str], rows
     assert main(["top", str(rows), "--domain", "items.txt"]) == 0
     out = capsys.readouterr().out
     assert "epsilon = 1, delta = 1e-08" in out
-    assert "40,000 steps of rows.txt (lines); count-min 4 x 4,096" in out
+    assert "40,000 steps of rows.txt (lines); count-min 4 x 1,024" in out
 
 
 def test_malformed_rows_are_steps_and_are_told_to_the_operator_only(

@@ -324,7 +324,7 @@ def test_the_share_of_delta_that_sigma_costs_is_named_epsilon() -> None:
 
 def test_large_epsilon_is_beyond_the_reach_of_the_draws() -> None:
     # At epsilon = 100 the ends of one stream's noise lie in the middle of the other's.
-    with pytest.raises(ArgumentValueError, match="^delta: .*lower epsilon"):
+    with pytest.raises(ArgumentValueError, match="^epsilon: .*lower epsilon"):
         made(epsilon=100.0, delta=1e-6)
 
 

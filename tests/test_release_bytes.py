@@ -259,7 +259,8 @@ def test_headers_that_lie_under_a_right_checksum(field: str) -> None:
         try:
             accepted[value] = repr(ls.Release.from_bytes(sealed(with_field(body, field, value))))
         except ReleaseFormatError as error:
-            assert str(error).startswith("release: ")
+            if not str(error).startswith("release: "):
+                accepted[value] = str(error)
         except BaseException as error:
             accepted[value] = f"{type(error).__name__}: {str(error)[:60]}"
     assert not accepted

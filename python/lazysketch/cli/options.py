@@ -105,7 +105,7 @@ def sketch_options(command: Command) -> Command:
             help="Longest stream, in steps, if known: less noise.  [default: unlimited]",
         ),
         _option("--depth", type=int, default=4, help="Rows of the sketch."),
-        _option("--width", type=int, default=4096, help="Buckets in each row."),
+        _option("--width", type=int, default=1024, help="Buckets in each row."),
         _option(
             "--kind", type=click.Choice(list(_KINDS)), default="count-min", help="Kind of sketch."
         ),

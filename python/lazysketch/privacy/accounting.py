@@ -69,8 +69,7 @@ class Privacy:
         ...     max_events_per_user=1, private=True, not_private_because=(),
         ... )
         >>> print(privacy)
-        private: epsilon = 1, delta = 1e-06, for exchanging any one event for another; \
-noise of standard deviation 43 per draw
+        private: epsilon = 1, delta = 1e-06, for exchanging any one event for another
     """
 
     epsilon: float
@@ -206,7 +205,6 @@ noise of standard deviation 43 per draw
         )
         if self.max_weight != 1:
             line += f" (weights up to {self.max_weight})"
-        line += f"; noise of standard deviation {self.sigma:.4g} per draw"
         if self.calibration == "classical":
             line += "; classical calibration, as in the paper: not the bound we stand for"
         return line

@@ -358,6 +358,11 @@ class _Account:
         of_epsilon = self.epsilon_numeric(sigma) / self.epsilon
         of_delta = self.delta_numeric(sigma) / self.delta
         if of_delta > _NUMERIC_SHARE and 2.0 * self.tails() > _NUMERIC_SHARE * self.delta:
+            if self.tails() > _NUMERIC_SHARE:
+                raise ArgumentValueError(
+                    "epsilon: expected one that 127-bit noise draws can serve (below about 20), "
+                    f"got {self.epsilon:g}; lower epsilon"
+                )
             raise ArgumentValueError(
                 f"delta: expected at least {self.tails() / _NUMERIC_SHARE:.3g}, the reach of "
                 f"127-bit noise draws at epsilon = {self.epsilon:g}, got {self.delta:g}; "
