@@ -179,7 +179,7 @@ def counter_methods() -> Iterator[Row]:
             {},
             {"index|item": indices},
         )
-    vectors = [None, 5, "1111", b"1111", {}, True, [1] * 3, [1] * 5, [], [1, 1, 1, 10]]
+    vectors: list[Any] = [None, 5, "1111", b"1111", {}, True, [1] * 3, [1] * 5, [], [1, 1, 1, 10]]
     vectors += [[1, 1, None, 1], [1, 1, 1.0, 1], [1, 1, True, 1], [1, 1, -1, 1], np.ones(4)]
     vectors += [np.ones((4, 1), dtype=int), np.array([0, 0, -1, 0]), [2**64] * 4, Thing()]
     yield "ContinualCounters.step", counters.step, {"vector": [0] * 4}, {"vector": vectors}
@@ -269,7 +269,7 @@ def complaint(call: Callable[..., Any], arguments: dict[str, Any], name: str) ->
     return f"took {taken:.1f} s" if taken > PATIENCE else None
 
 
-@pytest.mark.parametrize(("call", "good", "argument", "values"), table_of_bad_input())
+@pytest.mark.parametrize(("call", "good", "argument", "values"), list(table_of_bad_input()))
 def test_bad_input_is_refused_by_name(
     call: Callable[..., Any], good: dict[str, Any], argument: str, values: list[Any]
 ) -> None:

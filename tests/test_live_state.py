@@ -8,6 +8,7 @@ import pickle
 import sys
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -30,14 +31,16 @@ PRIVATE: dict[str, Callable[..., Any]] = {
 private = pytest.mark.parametrize("make", PRIVATE.values(), ids=PRIVATE)
 exact = pytest.mark.parametrize("make", [ls.CountMin, ls.CountSketch])
 
+
+def pickled(protocol: int) -> Callable[[Any], Any]:
+    return lambda sketch: pickle.dumps(sketch, protocol)
+
+
 COPIES: dict[str, Callable[[Any], Any]] = {
     "copy": copy.copy,
     "deepcopy": copy.deepcopy,
     "deepcopy inside": lambda sketch: copy.deepcopy({"sketch": [sketch]}),
-    **{
-        f"pickle {protocol}": lambda sketch, protocol=protocol: pickle.dumps(sketch, protocol)
-        for protocol in range(pickle.HIGHEST_PROTOCOL + 1)
-    },
+    **{f"pickle {n}": pickled(n) for n in range(pickle.HIGHEST_PROTOCOL + 1)},
 }
 
 
@@ -112,7 +115,7 @@ def complaints_in_a_child(sketch: Any) -> list[str]:
     complaints = []
     calls = uses(sketch)
     calls["close"] = sketch.close
-    calls |= {name: lambda deed=deed: deed(sketch) for name, deed in COPIES.items()}
+    calls |= {name: partial(deed, sketch) for name, deed in COPIES.items()}
     for name, call in calls.items():
         try:
             call()
@@ -364,3 +367,24 @@ def test_closing_beside_other_threads_raises_closed_only() -> None:
     in_threads(work, work, work, sketch.close)
     with pytest.raises(ClosedError):
         sketch.update(1)
+
+
+@pytest.mark.parametrize("make", [ls.CountMin, PRIVATE["LazyCountMin"]])
+@pytest.mark.parametrize("call", ["update", "estimate"])
+def test_an_item_may_look_at_the_sketch_that_takes_it(make: Any, call: str) -> None:
+    """Python code of an item must never run under the sketch's lock: it would wait for itself."""
+    sketch = make(**SIZE) if make is ls.CountMin else make()
+
+    class Curious(int):
+        def bit_length(self) -> int:
+            sketch.estimate(1)
+            return super().bit_length()
+
+    done = threading.Event()
+
+    def work() -> None:
+        getattr(sketch, call)(Curious(2**70))
+        done.set()
+
+    threading.Thread(target=work, daemon=True).start()
+    assert done.wait(timeout=5), "waits for its own lock"

@@ -266,6 +266,25 @@ def test_headers_that_lie_under_a_right_checksum(field: str) -> None:
     assert not accepted
 
 
+def with_period(period: int) -> bytes:
+    return sealed(with_field(small()[:-32], "period", period))
+
+
+@pytest.mark.parametrize("period", [2, 3, 63, 64, 2**20, 2**40])
+def test_a_longer_period_is_refused_or_counted(period: int) -> None:
+    """One column every `period` steps: 9 steps are 9 // period pushes in all."""
+    try:
+        release = ls.Release.from_bytes(with_period(period))
+    except ReleaseFormatError:
+        return
+    assert release.pushes.sum() == 9 // period
+    mechanism = release.parts[0].mechanism
+    assert mechanism is not None
+    assert mechanism.leaves == math.ceil(64 / (period * release.width))
+    variances = mechanism.variances(release.pushes)
+    np.testing.assert_allclose(release.noise_deviation, release.privacy.sigma * variances**0.5)
+
+
 def test_an_exact_part_must_say_not_private() -> None:
     body = bytearray(small_exact()[:-32])
     body[32] = 0

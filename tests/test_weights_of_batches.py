@@ -17,29 +17,30 @@ from lazysketch.errors import ArgumentTypeError, ArgumentValueError, LazySketchE
 ITEMS = ["a", "b", "a", "c"]
 WEIGHTS = [3, 0, 1, 9]
 
+
+def numpy_array(dtype: Any) -> Callable[[list[int]], Any]:
+    return lambda weights: np.array(weights, dtype=dtype)
+
+
+def arrow_array(arrow: Any) -> Callable[[list[int]], Any]:
+    return lambda weights: pa.array(weights, arrow)
+
+
+DTYPES = ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", ">i4", ">u8", object)
+ARROW = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 PRODUCERS: dict[str, Callable[[list[int]], Any]] = {
     "list": lambda weights: weights,
     "tuple": tuple,
     "generator": lambda weights: (weight for weight in weights),
     "numpy scalars": lambda weights: [np.uint8(weight) for weight in weights],
-    **{
-        f"numpy {dtype}": lambda weights, dtype=dtype: np.array(weights, dtype=dtype)
-        for dtype in ("i1", "i8", "u1", "u8", ">i4", ">u8", object)
-    },
     "strided": lambda weights: np.repeat(np.array(weights), 2)[::2],
-    **{
-        f"arrow {arrow}": lambda weights, arrow=arrow: pa.array(weights, arrow)
-        for arrow in (pa.int8(), pa.int16(), pa.int32(), pa.int64())
-    },
-    **{
-        f"arrow {arrow}": lambda weights, arrow=arrow: pa.array(weights, arrow)
-        for arrow in (pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64())
-    },
     "chunked": lambda weights: pa.chunked_array([weights[:1], weights[1:]]),
     "sliced": lambda weights: pa.array([5, *weights, 5])[1:-1],
     "table": lambda weights: pa.table({"w": weights}),
     "polars": pl.Series,
     "pandas": pd.Series,
+    **{f"numpy {dtype}": numpy_array(dtype) for dtype in DTYPES},
+    **{f"arrow {name}": arrow_array(getattr(pa, name)()) for name in ARROW},
 }
 
 

@@ -1,6 +1,6 @@
 """The native core; public classes subclass what is here."""
 
-from typing import Any, final
+from typing import Any, TypeAlias, final
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +17,10 @@ __all__ = [
     "schedule_leaves",
     "schedule_pushes",
 ]
+
+# Name and parameters of a schedule: ("round robin", horizon, period), ("geometric", (numerator,
+# denominator), rounds) or ("punctual", horizon).
+Specification: TypeAlias = tuple[str, int, int] | tuple[str, tuple[int, int], int] | tuple[str, int]
 
 @disjoint_base
 class Key:
@@ -68,8 +72,7 @@ class PrivateSketch:
         depth: int,
         width: int,
         hash_seed: int | None,
-        schedule: str,
-        horizon: int | None,
+        schedule: Specification,
         mechanism: str,
         sigma: float,
         relation: str,
@@ -141,8 +144,6 @@ def mechanism_facts(*, mechanism: str, leaves: int) -> tuple[int, int]: ...
 def mechanism_variances(
     *, mechanism: str, leaves: int, pushes: list[int]
 ) -> npt.NDArray[np.float64]: ...
-def schedule_leaves(*, schedule: str, horizon: int | None, width: int) -> int: ...
-def schedule_pushes(
-    *, schedule: str, horizon: int | None, width: int, step: int
-) -> npt.NDArray[np.int64]: ...
+def schedule_leaves(*, schedule: Specification, width: int) -> int: ...
+def schedule_pushes(*, schedule: Specification, width: int, step: int) -> npt.NDArray[np.int64]: ...
 def _after_fork_in_child() -> None: ...

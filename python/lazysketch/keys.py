@@ -6,8 +6,10 @@ where a state is to be restored later; whoever has it can remove the noise.
 
 from __future__ import annotations
 
+from typing import NoReturn
+
 from lazysketch import _native
-from lazysketch.errors import ArgumentTypeError
+from lazysketch.errors import ArgumentTypeError, LiveStateError
 
 __all__ = ["Key"]
 
@@ -27,7 +29,7 @@ class Key(_native.Key):
 
     def __new__(cls) -> Key:
         """Refuse direct construction; see :meth:`generate` and :meth:`from_bytes`."""
-        return super().__new__(cls)
+        raise ArgumentTypeError("key: expected Key.generate() or Key.from_bytes(...), got Key()")
 
     @classmethod
     def generate(cls) -> Key:
@@ -81,6 +83,12 @@ class Key(_native.Key):
             <class 'bytes'>
         """
         return self._expose()
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        raise LiveStateError(
+            "key: expected to stay in this process, got pickling or copying; to keep a key, store "
+            "to_bytes() where secrets are stored"
+        )
 
     def __repr__(self) -> str:
         return "Key(<secret>)"

@@ -26,7 +26,7 @@ from lazysketch.privacy.relations import (
     table_sensitivity2,
 )
 from lazysketch.release import Release, privacy_of
-from lazysketch.schedules import Schedule
+from lazysketch.schedules import Schedule, schedule_specified
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -37,6 +37,7 @@ if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
     os.register_at_fork(after_in_child=_native._after_fork_in_child)
 
 _LARGEST_WEIGHT = 2**32
+_MOST_EVENTS = 2**20
 
 
 class PrivateTable(_native.PrivateSketch):
@@ -84,7 +85,9 @@ class PrivateTable(_native.PrivateSketch):
             delta=delta,
             calibration=calibration,
             max_weight=checked_integer("max_weight", max_weight, most=_LARGEST_WEIGHT),
-            max_events_per_user=max_events_per_user,
+            max_events_per_user=checked_integer(
+                "max_events_per_user", max_events_per_user, most=_MOST_EVENTS
+            ),
         )
         return super().__new__(
             cls,
@@ -92,8 +95,7 @@ class PrivateTable(_native.PrivateSketch):
             depth=depth,
             width=width,
             hash_seed=hash_seed,
-            schedule=schedule.name,
-            horizon=schedule.horizon,
+            schedule=schedule.specification,
             mechanism=mechanism,
             sigma=noise.sigma,
             relation=relation,
@@ -134,13 +136,12 @@ class PrivateTable(_native.PrivateSketch):
     @property
     def horizon(self) -> int | None:
         """Largest number of steps, None for streams without end."""
-        horizon: int | None = self._law["horizon"]
-        return horizon
+        return schedule_specified(self._law["schedule"]).horizon
 
     @property
     def schedule(self) -> str:
         """Name of the schedule."""
-        return str(self._law["schedule"])
+        return schedule_specified(self._law["schedule"]).name
 
     @property
     def mechanism(self) -> str:
@@ -169,6 +170,9 @@ class PrivateTable(_native.PrivateSketch):
     def __deepcopy__(self, memo: dict[int, Any]) -> NoReturn:
         self._refuse("copying")
 
+    def __reduce__(self) -> NoReturn:
+        self._refuse("pickling")
+
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         self._refuse("pickling")
 
@@ -191,7 +195,7 @@ class PrivateTable(_native.PrivateSketch):
         text = (
             f"<{type(self).__name__} {self._shape()}, epsilon={law['epsilon']:g}, "
             f"delta={law['delta']:g}, relation={law['relation']!r}, "
-            f"horizon={law['horizon']}, {used}"
+            f"horizon={self.horizon}, {used}"
         )
         reasons = "; ".join(self.not_private_because)
         return f"{text}, NOT PRIVATE: {reasons}>" if reasons else f"{text}>"

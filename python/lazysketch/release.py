@@ -18,7 +18,12 @@ import numpy as np
 import numpy.typing as npt
 
 from lazysketch import _native
-from lazysketch.errors import ArgumentTypeError, ArgumentValueError
+from lazysketch.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    LazySketchError,
+    ReleaseFormatError,
+)
 from lazysketch.mechanisms import Mechanism
 from lazysketch.privacy.accounting import Privacy
 from lazysketch.privacy.relations import (
@@ -27,7 +32,7 @@ from lazysketch.privacy.relations import (
     square_root_up,
     table_sensitivity2,
 )
-from lazysketch.schedules import Schedule, schedule_named
+from lazysketch.schedules import Schedule, schedule_specified
 from lazysketch.sizing import LARGEST_WIDTH
 
 __all__ = ["Release", "ReleasePart", "privacy_of"]
@@ -101,7 +106,7 @@ class ReleasePart:
             sketch_id=part["sketch_id"],
             step=part["step"],
             privacy=privacy_of(kind, depth, law, part["not_private_because"]),
-            schedule=law and schedule_named(law["schedule"], law["horizon"]),
+            schedule=law and schedule_specified(law["schedule"]),
             mechanism=law and Mechanism(law["mechanism"], leaves=law["leaves"]),
         )
 
@@ -210,7 +215,12 @@ class Release:
         """
         if not isinstance(data, bytes):
             raise ArgumentTypeError(f"data: expected bytes, got {type(data).__name__}")
-        return cls(_native.Release.from_bytes(data))
+        native = _native.Release.from_bytes(data)
+        try:
+            return cls(native)
+        except LazySketchError as disagreement:
+            # Well-formed, but its noise does not serve its promise.
+            raise ReleaseFormatError(f"release: {disagreement}") from None
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the release to a file, replacing it whole or not at all.
@@ -358,6 +368,9 @@ class Release:
         reasons = [why for part in self._parts for why in part.privacy.not_private_because]
         return tuple(dict.fromkeys(reasons))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self).from_bytes, (self.to_bytes(),)
+
     def _only_part(self, name: str) -> ReleasePart:
         if len(self._parts) == 1:
             return self._parts[0]
@@ -370,7 +383,9 @@ class Release:
         shape = f"{self.kind} {self.depth} x {self.width}"
         made = f"step {self.step}" if len(self._parts) == 1 else f"{len(self._parts)} parts merged"
         if self.private:
-            promise = f"epsilon={self._parts[0].privacy.epsilon:g}, "
-            promise += f"delta={self._parts[0].privacy.delta:g}"
+            up_to = "" if len(self._parts) == 1 else "up to "
+            epsilon = max(part.privacy.epsilon for part in self._parts)
+            delta = max(part.privacy.delta for part in self._parts)
+            promise = f"epsilon={up_to}{epsilon:g}, delta={up_to}{delta:g}"
             return f"<Release of {shape}, {made}, {promise}>"
         return f"<Release of {shape}, {made}, NOT PRIVATE: {'; '.join(self.not_private_because)}>"

@@ -18,6 +18,7 @@ Source: round robin is the Lazy sketch of R. Holland, arXiv 2507.03361; punctual
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -29,7 +30,15 @@ from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.privacy.relations import checked_integer
 from lazysketch.sizing import LARGEST_WIDTH
 
-__all__ = ["LARGEST_HORIZON", "Geometric", "Punctual", "RoundRobin", "Schedule", "schedule_named"]
+__all__ = [
+    "LARGEST_HORIZON",
+    "Geometric",
+    "Punctual",
+    "RoundRobin",
+    "Schedule",
+    "schedule_named",
+    "schedule_specified",
+]
 
 LARGEST_HORIZON: Final = 2**48
 LARGEST_STEP: Final = 2**62 - 1
@@ -45,8 +54,13 @@ class _Timed(ABC):
 
     @property
     @abstractmethod
+    def specification(self) -> _native.Specification:
+        """Name and parameters, as the core and releases have them."""
+
+    @property
     def name(self) -> str:
         """The name that releases carry."""
+        return self.specification[0]
 
     def leaves(self, width: int) -> int:
         """Return the largest number of pushes of one cell.
@@ -66,7 +80,7 @@ class _Timed(ABC):
             16
         """
         columns = checked_integer("width", width, most=LARGEST_WIDTH)
-        return _native.schedule_leaves(schedule=self.name, horizon=self.horizon, width=columns)
+        return _native.schedule_leaves(schedule=self.specification, width=columns)
 
     def pushes(self, width: int, step: int) -> npt.NDArray[np.int64]:
         """Return the number of pushes of every column after ``step`` steps.
@@ -89,19 +103,18 @@ class _Timed(ABC):
         columns = checked_integer("width", width, most=LARGEST_WIDTH)
         last = LARGEST_STEP if self.horizon is None else self.horizon
         steps = checked_integer("step", step, least=0, most=last)
-        return _native.schedule_pushes(
-            schedule=self.name, horizon=self.horizon, width=columns, step=steps
-        )
+        return _native.schedule_pushes(schedule=self.specification, width=columns, step=steps)
 
 
 @dataclass(frozen=True)
 class RoundRobin(_Timed):
-    """One column per step, in turn, up to a horizon.
+    """One column every ``period`` steps, in turn, up to a horizon.
 
-    Guarantee: a column is pushed at most ceil(horizon / width) times.
+    Guarantee: a column is pushed at most ceil(horizon / (period * width)) times.
 
     Args:
         horizon: number of steps, 1 to 2^48.
+        period: steps from one column to the next, 1 to 2^48. Longer: less noise, more lag.
 
     Raises:
         ArgumentTypeError: not an integer.
@@ -115,23 +128,33 @@ class RoundRobin(_Timed):
     """
 
     horizon: int
+    period: int = 1
 
     @property
-    def name(self) -> str:
-        """The name that releases carry."""
-        return ROUND_ROBIN
+    def specification(self) -> tuple[str, int, int]:
+        """Name, horizon and period."""
+        return (ROUND_ROBIN, self.horizon, self.period)
 
     def __post_init__(self) -> None:
-        """Check the horizon."""
+        """Check horizon and period."""
         checked_integer("horizon", self.horizon, most=LARGEST_HORIZON)
+        checked_integer("period", self.period, most=LARGEST_HORIZON)
 
 
 @dataclass(frozen=True)
 class Geometric(_Timed):
     """Rounds that grow with the stream; needs no horizon.
 
-    Guarantee: a column waits at most max(width, 1 % of the stream) steps, and 4096 rounds outlast
-    2^62 steps.
+    Guarantee: a column waits at most max(width, growth of the stream) steps; at 1 %, 4096 rounds
+    outlast 2^62 steps. After the last round nothing is published any more.
+
+    Args:
+        growth: share of the stream that a round lasts, as (numerator, denominator), at most 1.
+        rounds: number of rounds, 1 to 2^20.
+
+    Raises:
+        ArgumentTypeError: a wrong type.
+        ArgumentValueError: a value outside its range.
 
     Source: DESIGN section 3.
 
@@ -140,10 +163,23 @@ class Geometric(_Timed):
         4096
     """
 
+    growth: tuple[int, int] = (1, 100)
+    rounds: int = 4096
+
+    def __post_init__(self) -> None:
+        """Check every parameter."""
+        if not isinstance(self.growth, tuple) or len(self.growth) != 2:
+            raise ArgumentTypeError(
+                f"growth: expected (numerator, denominator), got {type(self.growth).__name__}"
+            )
+        numerator = checked_integer("growth", self.growth[0], most=2**20)
+        checked_integer("growth", self.growth[1], least=numerator, most=2**20)
+        checked_integer("rounds", self.rounds, most=2**20)
+
     @property
-    def name(self) -> str:
-        """The name that releases carry."""
-        return GEOMETRIC
+    def specification(self) -> tuple[str, tuple[int, int], int]:
+        """Name, growth and rounds."""
+        return (GEOMETRIC, self.growth, self.rounds)
 
     @property
     def horizon(self) -> None:  # type: ignore[override]
@@ -174,9 +210,9 @@ class Punctual(_Timed):
     horizon: int
 
     @property
-    def name(self) -> str:
-        """The name that releases carry."""
-        return PUNCTUAL
+    def specification(self) -> tuple[str, int]:
+        """Name and horizon."""
+        return (PUNCTUAL, self.horizon)
 
     def __post_init__(self) -> None:
         """Check the horizon."""
@@ -184,6 +220,28 @@ class Punctual(_Timed):
 
 
 Schedule: TypeAlias = RoundRobin | Geometric | Punctual
+
+
+def schedule_specified(specification: _native.Specification) -> Schedule:
+    """Return the schedule that a release carries.
+
+    Args:
+        specification: name and parameters.
+
+    Returns:
+        The schedule.
+
+    Example:
+        >>> schedule_specified(("round robin", 1000, 1))
+        RoundRobin(horizon=1000, period=1)
+    """
+    known: dict[str, Callable[..., Schedule]] = {
+        ROUND_ROBIN: RoundRobin,
+        GEOMETRIC: lambda growth, rounds: Geometric(growth=growth, rounds=rounds),
+        PUNCTUAL: Punctual,
+    }
+    name, *parameters = specification
+    return known[name](*parameters)
 
 
 def schedule_named(name: str, horizon: int | None) -> Schedule:

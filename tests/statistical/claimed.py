@@ -173,4 +173,5 @@ def probabilities(
         law, start = np.convolve(law, spread), start - stride * bound
     released = (2 * (start + np.arange(law.size)) + den) // (2 * den)
     smallest = int(released[0])
-    return smallest, np.bincount(released - smallest, weights=law)
+    summed = np.bincount(released - smallest, weights=law)
+    return smallest, summed.astype(np.float64)

@@ -66,7 +66,7 @@ def test_variance_for_standard_deviation(mechanism: str, power: float) -> None:
 
 
 def test_one_level_fewer_in_the_calibration() -> None:
-    """sigma for 63 leaves, as if floor(log2 n) were all: 6 for 7."""
+    """The sigma of 63 leaves, as if floor(log2 n) were all: 6 for 7."""
     case = Case("count-min", "binary", "round robin")
     planted = replace(case, leaves=63)
     assert planted.sigma == pytest.approx(case.sigma * math.sqrt(6 / 7))

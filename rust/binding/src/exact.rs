@@ -6,6 +6,7 @@ use crate::facts::kind_of;
 use crate::items::{Column, Weight};
 use crate::release::{Release, table_of, target_of};
 use lazysketch_core::exact::ExactSketch as CoreSketch;
+use lazysketch_core::hash::Fingerprinter;
 use lazysketch_core::key::fresh_hash_seed;
 use lazysketch_core::parameters::Shape;
 use numpy::{PyArray1, PyArray2};
@@ -17,13 +18,16 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 #[pyclass(frozen, subclass, module = "lazysketch._native")]
 pub(crate) struct ExactSketch {
     shape: Shape,
+    fingerprinter: Fingerprinter,
     inner: Mutex<CoreSketch>,
 }
 
 impl ExactSketch {
     fn of(sketch: CoreSketch) -> Self {
+        let (shape, fingerprinter) = (*sketch.shape(), *sketch.fingerprinter());
         Self {
-            shape: *sketch.shape(),
+            shape,
+            fingerprinter,
             inner: Mutex::new(sketch),
         }
     }
@@ -32,6 +36,12 @@ impl ExactSketch {
         self.inner
             .lock_py_attached(py)
             .unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Before any lock: converting may run Python code, which may use this very sketch.
+    fn convert(&self, item: &Bound<'_, PyAny>) -> PyResult<u64> {
+        let target = target_of(&self.shape, &self.fingerprinter);
+        target.object(item).map_err(|fault| fault.of_item())
     }
 
     fn lock_detached(&self) -> MutexGuard<'_, CoreSketch> {
@@ -82,10 +92,10 @@ impl ExactSketch {
     ///     LiveStateError: in a forked child.
     #[pyo3(signature = (item, weight=Weight(1)), text_signature = "($self, item, weight=1)")]
     fn update(&self, item: &Bound<'_, PyAny>, weight: Weight) -> PyResult<()> {
-        let mut sketch = self.lock(item.py());
-        let target = target_of(&self.shape, sketch.fingerprinter());
-        let item = target.object(item).map_err(|fault| fault.of_item())?;
-        sketch.update(item, weight.0).map_err(raise)
+        let converted = self.convert(item)?;
+        self.lock(item.py())
+            .update(converted, weight.0)
+            .map_err(raise)
     }
 
     /// Count many events, one step each, in order.
@@ -113,11 +123,10 @@ impl ExactSketch {
         column: Option<Column>,
     ) -> PyResult<()> {
         let py = items.py();
-        let fingerprinter = *self.lock(py).fingerprinter();
         let batch = batch_of(
             items,
             column.as_ref(),
-            target_of(&self.shape, &fingerprinter),
+            target_of(&self.shape, &self.fingerprinter),
         )?;
         let weights = weights_of(weights)?;
         let items = batch.items()?;
@@ -141,10 +150,8 @@ impl ExactSketch {
     ///     ClosedError: after ``close()``.
     ///     LiveStateError: in a forked child.
     fn estimate(&self, item: &Bound<'_, PyAny>) -> PyResult<f64> {
-        let sketch = self.lock(item.py());
-        let target = target_of(&self.shape, sketch.fingerprinter());
-        let item = target.object(item).map_err(|fault| fault.of_item())?;
-        Ok(sketch.estimate(item))
+        let converted = self.convert(item)?;
+        Ok(self.lock(item.py()).estimate(converted))
     }
 
     /// Return the estimated counts of many items, in order.
@@ -168,11 +175,10 @@ impl ExactSketch {
         column: Option<Column>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let py = items.py();
-        let fingerprinter = *self.lock(py).fingerprinter();
         let batch = batch_of(
             items,
             column.as_ref(),
-            target_of(&self.shape, &fingerprinter),
+            target_of(&self.shape, &self.fingerprinter),
         )?;
         let items = batch.items()?;
         let estimates = py.detach(|| self.lock_detached().estimate_many(items));

@@ -3,9 +3,10 @@
 use crate::errors::{ArgumentValueError, raise};
 use lazysketch_core::mechanism::{Mechanism, MechanismKind};
 use lazysketch_core::parameters::{Calibration, Kind, Relation};
-use lazysketch_core::schedule::Schedule;
+use lazysketch_core::schedule::{Growth, Schedule};
 use numpy::PyArray1;
 use pyo3::prelude::*;
+use pyo3::types::PyTuple;
 
 fn unknown<T>(name: &str, expected: &str, got: &str) -> PyResult<T> {
     let got: String = got.chars().take(40).collect();
@@ -47,27 +48,65 @@ pub(crate) fn calibration_of(name: &str) -> PyResult<Calibration> {
     }
 }
 
-pub(crate) fn schedule_of(name: &str, horizon: Option<u64>) -> PyResult<Schedule> {
-    let schedule = match (name, horizon) {
-        ("round robin", Some(horizon)) => Schedule::round_robin(horizon),
-        ("punctual", Some(horizon)) => Schedule::Punctual { horizon },
-        ("geometric", None) => Schedule::geometric(),
-        ("round robin" | "punctual", None) => {
-            return unknown("horizon", "a number of steps for this schedule", "None");
+const ROUND_ROBIN: &str = "round robin";
+const GEOMETRIC: &str = "geometric";
+const PUNCTUAL: &str = "punctual";
+
+/// A schedule as Python writes it: its name and its own parameters.
+#[derive(FromPyObject)]
+pub(crate) enum Specification {
+    RoundRobin((String, u64, u64)),
+    Geometric((String, (u32, u32), u64)),
+    Punctual((String, u64)),
+}
+
+pub(crate) fn schedule_of(specification: &Specification) -> PyResult<Schedule> {
+    let schedule = match specification {
+        Specification::RoundRobin((name, horizon, period)) if name == ROUND_ROBIN => {
+            Schedule::RoundRobin {
+                horizon: *horizon,
+                period: *period,
+            }
         }
-        ("geometric", Some(_)) => {
-            return unknown("horizon", "None for the geometric schedule", "a number");
+        Specification::Geometric((name, (numerator, denominator), rounds)) if name == GEOMETRIC => {
+            let growth = Growth {
+                numerator: *numerator,
+                denominator: *denominator,
+            };
+            Schedule::Geometric {
+                growth,
+                rounds: *rounds,
+            }
         }
-        (other, _) => {
+        Specification::Punctual((name, horizon)) if name == PUNCTUAL => {
+            Schedule::Punctual { horizon: *horizon }
+        }
+        _ => {
             return unknown(
                 "schedule",
-                "'round robin', 'geometric' or 'punctual'",
-                other,
+                "a known schedule with its parameters",
+                "another",
             );
         }
     };
     schedule.validate().map_err(raise)?;
     Ok(schedule)
+}
+
+/// A schedule as Python reads it: see [`Specification`].
+pub(crate) fn specification_of<'py>(
+    py: Python<'py>,
+    schedule: &Schedule,
+) -> PyResult<Bound<'py, PyTuple>> {
+    match *schedule {
+        Schedule::RoundRobin { horizon, period } => {
+            (ROUND_ROBIN, horizon, period).into_pyobject(py)
+        }
+        Schedule::Geometric { growth, rounds } => {
+            (GEOMETRIC, (growth.numerator, growth.denominator), rounds).into_pyobject(py)
+        }
+        Schedule::Punctual { horizon } => (PUNCTUAL, horizon).into_pyobject(py),
+    }
 }
 
 /// `(sensitivity2, nodes_per_leaf)` of a mechanism for a number of pushes.
@@ -107,22 +146,21 @@ pub(crate) fn mechanism_variances<'py>(
 
 /// Largest number of pushes of a cell under a schedule.
 #[pyfunction]
-#[pyo3(signature = (*, schedule, horizon, width))]
-pub(crate) fn schedule_leaves(schedule: &str, horizon: Option<u64>, width: u32) -> PyResult<u64> {
-    Ok(schedule_of(schedule, horizon)?.leaves(width))
+#[pyo3(signature = (*, schedule, width))]
+pub(crate) fn schedule_leaves(schedule: Specification, width: u32) -> PyResult<u64> {
+    Ok(schedule_of(&schedule)?.leaves(width))
 }
 
 /// Number of pushes of every column after `step` steps.
 #[pyfunction]
-#[pyo3(signature = (*, schedule, horizon, width, step))]
+#[pyo3(signature = (*, schedule, width, step))]
 pub(crate) fn schedule_pushes<'py>(
     py: Python<'py>,
-    schedule: &str,
-    horizon: Option<u64>,
+    schedule: Specification,
     width: u32,
     step: u64,
 ) -> PyResult<Bound<'py, PyArray1<i64>>> {
-    let progress = schedule_of(schedule, horizon)?.progress(step, width);
+    let progress = schedule_of(&schedule)?.progress(step, width);
     let pushes = (0..width).map(|column| progress.pushes(column) as i64);
     Ok(PyArray1::from_iter(py, pushes))
 }

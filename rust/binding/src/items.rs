@@ -159,10 +159,13 @@ fn is_numpy_integer(item: &Bound<'_, PyAny>) -> PyResult<bool> {
 
 /// The shortest little-endian two's complement of an integer of any size.
 fn two_complement<'py>(integer: &Bound<'py, PyInt>) -> PyResult<Bound<'py, PyBytes>> {
-    let bits: usize = integer.call_method0("bit_length")?.extract()?;
+    // The methods of int itself: those of a subclass could answer anything.
+    let int = integer.py().get_type::<PyInt>();
+    let bits: usize = int.call_method1("bit_length", (integer,))?.extract()?;
     let options = pyo3::types::PyDict::new(integer.py());
     options.set_item("signed", true)?;
-    let bytes = integer.call_method("to_bytes", (bits / 8 + 1, "little"), Some(&options))?;
+    let arguments = (integer, bits / 8 + 1, "little");
+    let bytes = int.call_method("to_bytes", arguments, Some(&options))?;
     Ok(bytes.cast_into::<PyBytes>()?)
 }
 

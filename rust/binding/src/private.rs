@@ -2,7 +2,9 @@
 
 use crate::batches::{batch_of, counts_of, weights_of};
 use crate::errors::{LiveStateError, raise};
-use crate::facts::{calibration_of, kind_of, mechanism_of, relation_of, schedule_of};
+use crate::facts::{
+    Specification, calibration_of, kind_of, mechanism_of, relation_of, schedule_of,
+};
 use crate::items::{Column, Steps, Weight};
 use crate::key::Key;
 use crate::release::{Release, law_of, reasons_of, target_of};
@@ -76,7 +78,7 @@ impl PrivateSketch {
 impl PrivateSketch {
     #[new]
     #[pyo3(signature = (
-        *, kind, depth, width, hash_seed, schedule, horizon, mechanism, sigma, relation,
+        *, kind, depth, width, hash_seed, schedule, mechanism, sigma, relation,
         calibration, epsilon, delta, max_weight, max_events_per_user, max_changes, key,
     ))]
     #[expect(
@@ -88,8 +90,7 @@ impl PrivateSketch {
         depth: u32,
         width: u32,
         hash_seed: Option<u64>,
-        schedule: &str,
-        horizon: Option<u64>,
+        schedule: Specification,
         mechanism: &str,
         sigma: f64,
         relation: &str,
@@ -111,7 +112,7 @@ impl PrivateSketch {
             hash_seed,
         };
         let law = NoiseLaw {
-            schedule: schedule_of(schedule, horizon)?,
+            schedule: schedule_of(&schedule)?,
             mechanism: mechanism_of(mechanism)?,
             sigma,
             relation: relation_of(relation)?,

@@ -2,12 +2,12 @@
 
 use crate::batches::batch_of;
 use crate::errors::raise;
+use crate::facts::specification_of;
 use crate::items::{Column, Target};
 use lazysketch_core::codec;
 use lazysketch_core::hash::Fingerprinter;
 use lazysketch_core::parameters::{Kind, Marks, NoiseLaw, Shape};
 use lazysketch_core::release::{Part, Release as CoreRelease};
-use lazysketch_core::schedule::Schedule;
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
@@ -153,14 +153,8 @@ pub(crate) fn law_of<'py>(
     shape: &Shape,
     law: &NoiseLaw,
 ) -> PyResult<Bound<'py, PyDict>> {
-    let schedule = match law.schedule {
-        Schedule::RoundRobin { .. } => "round robin",
-        Schedule::Geometric { .. } => "geometric",
-        Schedule::Punctual { .. } => "punctual",
-    };
     let description = PyDict::new(py);
-    description.set_item("schedule", schedule)?;
-    description.set_item("horizon", law.schedule.horizon())?;
+    description.set_item("schedule", specification_of(py, &law.schedule)?)?;
     description.set_item("leaves", law.schedule.leaves(shape.width))?;
     description.set_item("mechanism", law.mechanism.name())?;
     description.set_item("sigma", law.sigma)?;
