@@ -20,7 +20,9 @@ __all__ = [
 
 # Name and parameters of a schedule: ("round robin", horizon, period), ("geometric", (numerator,
 # denominator), rounds) or ("punctual", horizon).
-Specification: TypeAlias = tuple[str, int, int] | tuple[str, tuple[int, int], int] | tuple[str, int]
+_Specification: TypeAlias = (
+    tuple[str, int, int] | tuple[str, tuple[int, int], int] | tuple[str, int]
+)
 
 @disjoint_base
 class Key:
@@ -72,7 +74,7 @@ class PrivateSketch:
         depth: int,
         width: int,
         hash_seed: int | None,
-        schedule: Specification,
+        schedule: _Specification,
         mechanism: str,
         sigma: float,
         relation: str,
@@ -140,10 +142,12 @@ class Release:
     @property
     def parts(self) -> tuple[dict[str, Any], ...]: ...
 
-def mechanism_facts(*, mechanism: str, leaves: int) -> tuple[int, int]: ...
+def mechanism_facts(*, mechanism: str, leaves: int) -> tuple[int, int, int]: ...
 def mechanism_variances(
     *, mechanism: str, leaves: int, pushes: list[int]
 ) -> npt.NDArray[np.float64]: ...
-def schedule_leaves(*, schedule: Specification, width: int) -> int: ...
-def schedule_pushes(*, schedule: Specification, width: int, step: int) -> npt.NDArray[np.int64]: ...
+def schedule_leaves(*, schedule: _Specification, width: int) -> int: ...
+def schedule_pushes(
+    *, schedule: _Specification, width: int, step: int
+) -> npt.NDArray[np.int64]: ...
 def _after_fork_in_child() -> None: ...

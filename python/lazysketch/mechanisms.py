@@ -85,15 +85,19 @@ class Mechanism:
     leaves: int
     sensitivity2: int = field(init=False)
     nodes_per_leaf: int = field(init=False)
+    nodes: int = field(init=False)
 
     def __post_init__(self) -> None:
         """Check the arguments and ask the core for the facts."""
         checked_mechanism("name", self.name)
         leaves = checked_integer("leaves", self.leaves, most=LARGEST_LEAVES)
         object.__setattr__(self, "leaves", leaves)
-        sensitivity2, nodes = _native.mechanism_facts(mechanism=self.name, leaves=self.leaves)
+        sensitivity2, nodes_per_leaf, nodes = _native.mechanism_facts(
+            mechanism=self.name, leaves=self.leaves
+        )
         object.__setattr__(self, "sensitivity2", sensitivity2)
-        object.__setattr__(self, "nodes_per_leaf", nodes)
+        object.__setattr__(self, "nodes_per_leaf", nodes_per_leaf)
+        object.__setattr__(self, "nodes", nodes)
 
     def variances(self, pushes: npt.ArrayLike) -> npt.NDArray[np.float64]:
         """Return the variance of the noise after some numbers of pushes, in units of sigma^2.

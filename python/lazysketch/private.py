@@ -74,6 +74,11 @@ class PrivateTable(_native.PrivateSketch):
         if hash_seed is not None:
             hash_seed = checked_integer("hash_seed", hash_seed, least=0, most=2**64 - 1)
         checked_mechanism("mechanism", mechanism)
+        # Checked once; the same plain values go to the calibration and to the core.
+        max_weight = checked_integer("max_weight", max_weight, most=_LARGEST_WEIGHT)
+        max_events_per_user = checked_integer(
+            "max_events_per_user", max_events_per_user, most=_MOST_EVENTS
+        )
         noise = _calibrated(
             kind=kind,
             depth=depth,
@@ -84,10 +89,8 @@ class PrivateTable(_native.PrivateSketch):
             epsilon=epsilon,
             delta=delta,
             calibration=calibration,
-            max_weight=checked_integer("max_weight", max_weight, most=_LARGEST_WEIGHT),
-            max_events_per_user=checked_integer(
-                "max_events_per_user", max_events_per_user, most=_MOST_EVENTS
-            ),
+            max_weight=max_weight,
+            max_events_per_user=max_events_per_user,
         )
         return super().__new__(
             cls,
@@ -102,9 +105,9 @@ class PrivateTable(_native.PrivateSketch):
             calibration=calibration,
             epsilon=noise.epsilon,
             delta=noise.delta,
-            max_weight=int(max_weight),
-            max_events_per_user=int(max_events_per_user),
-            max_changes=int(max_changes),
+            max_weight=max_weight,
+            max_events_per_user=max_events_per_user,
+            max_changes=max_changes,
             key=Key.generate() if key is None else key,
         )
 
@@ -230,7 +233,7 @@ def _calibrated(
         mechanism_sensitivity2=mechanism.sensitivity2,
         mechanism_nodes=mechanism.nodes_per_leaf,
         changed_cells=changed_cells(kind, depth=depth, relation=relation, max_changes=max_changes),
-        draws=depth * width * mechanism.leaves,
+        draws=depth * width * mechanism.nodes,
         max_weight=max_weight,
         max_events_per_user=max_events_per_user,
     )

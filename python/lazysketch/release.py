@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, cast
@@ -100,15 +100,27 @@ class ReleasePart:
     mechanism: Mechanism | None
 
     @classmethod
-    def _of(cls, kind: str, depth: int, part: Mapping[str, Any]) -> ReleasePart:
+    def _of(
+        cls,
+        kind: str,
+        depth: int,
+        part: Mapping[str, Any],
+        known: dict[tuple[Any, ...], ReleasePart],
+    ) -> ReleasePart:
         law = part["law"]
-        return cls(
+        # Thousands of merged parts share a law: describe it once.
+        signature = (part["not_private_because"], *(law or {}).values())
+        twin = known.get(signature)
+        if twin is not None:
+            return replace(twin, sketch_id=part["sketch_id"], step=part["step"])
+        known[signature] = cls(
             sketch_id=part["sketch_id"],
             step=part["step"],
             privacy=privacy_of(kind, depth, law, part["not_private_because"]),
             schedule=law and schedule_specified(law["schedule"]),
             mechanism=law and Mechanism(law["mechanism"], leaves=law["leaves"]),
         )
+        return known[signature]
 
     def pushes(self, width: int) -> npt.NDArray[np.int64]:
         """Return the number of pushes of every column; all equal to the steps when exact.
@@ -176,8 +188,9 @@ class Release:
                 f"got {type(native).__name__}"
             )
         self._native = native
+        known: dict[tuple[Any, ...], ReleasePart] = {}
         self._parts = tuple(
-            ReleasePart._of(native.kind, native.depth, part) for part in native.parts
+            ReleasePart._of(native.kind, native.depth, part, known) for part in native.parts
         )
 
     @classmethod
@@ -383,9 +396,9 @@ class Release:
         shape = f"{self.kind} {self.depth} x {self.width}"
         made = f"step {self.step}" if len(self._parts) == 1 else f"{len(self._parts)} parts merged"
         if self.private:
-            up_to = "" if len(self._parts) == 1 else "up to "
-            epsilon = max(part.privacy.epsilon for part in self._parts)
-            delta = max(part.privacy.delta for part in self._parts)
-            promise = f"epsilon={up_to}{epsilon:g}, delta={up_to}{delta:g}"
+            privacy = self._parts[0].privacy
+            promise = f"epsilon={privacy.epsilon:g}, delta={privacy.delta:g}"
+            if len(self._parts) > 1:
+                promise = "each with its own guarantee"
             return f"<Release of {shape}, {made}, {promise}>"
         return f"<Release of {shape}, {made}, NOT PRIVATE: {'; '.join(self.not_private_because)}>"

@@ -47,6 +47,11 @@ GEOMETRIC: Final = "geometric"
 PUNCTUAL: Final = "punctual"
 
 
+def _store(schedule: object, name: str, value: object) -> None:
+    """Put the checked, plain value in place of what the caller gave."""
+    object.__setattr__(schedule, name, value)
+
+
 class _Timed(ABC):
     """A schedule, with or without a horizon."""
 
@@ -54,7 +59,7 @@ class _Timed(ABC):
 
     @property
     @abstractmethod
-    def specification(self) -> _native.Specification:
+    def specification(self) -> _native._Specification:
         """Name and parameters, as the core and releases have them."""
 
     @property
@@ -137,8 +142,8 @@ class RoundRobin(_Timed):
 
     def __post_init__(self) -> None:
         """Check horizon and period."""
-        checked_integer("horizon", self.horizon, most=LARGEST_HORIZON)
-        checked_integer("period", self.period, most=LARGEST_HORIZON)
+        _store(self, "horizon", checked_integer("horizon", self.horizon, most=LARGEST_HORIZON))
+        _store(self, "period", checked_integer("period", self.period, most=LARGEST_HORIZON))
 
 
 @dataclass(frozen=True)
@@ -173,8 +178,9 @@ class Geometric(_Timed):
                 f"growth: expected (numerator, denominator), got {type(self.growth).__name__}"
             )
         numerator = checked_integer("growth", self.growth[0], most=2**20)
-        checked_integer("growth", self.growth[1], least=numerator, most=2**20)
-        checked_integer("rounds", self.rounds, most=2**20)
+        denominator = checked_integer("growth", self.growth[1], least=numerator, most=2**20)
+        _store(self, "growth", (numerator, denominator))
+        _store(self, "rounds", checked_integer("rounds", self.rounds, most=2**20))
 
     @property
     def specification(self) -> tuple[str, tuple[int, int], int]:
@@ -216,13 +222,13 @@ class Punctual(_Timed):
 
     def __post_init__(self) -> None:
         """Check the horizon."""
-        checked_integer("horizon", self.horizon, most=LARGEST_HORIZON)
+        _store(self, "horizon", checked_integer("horizon", self.horizon, most=LARGEST_HORIZON))
 
 
 Schedule: TypeAlias = RoundRobin | Geometric | Punctual
 
 
-def schedule_specified(specification: _native.Specification) -> Schedule:
+def schedule_specified(specification: _native._Specification) -> Schedule:
     """Return the schedule that a release carries.
 
     Args:

@@ -234,7 +234,8 @@ def checked_integer(name: str, value: object, *, least: int = 1, most: int = 2**
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
         raise ArgumentTypeError(f"{name}: expected {wanted}, got {type(value).__name__}")
     try:
-        number = operator.index(value)
+        # A plain int: a subclass could answer later questions differently.
+        number = int.__index__(operator.index(value))
     except TypeError:  # a timedelta is a numpy integer by class
         found = type(value).__name__
         raise ArgumentTypeError(f"{name}: expected {wanted}, got {found}") from None

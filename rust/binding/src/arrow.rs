@@ -2,7 +2,8 @@
 //!
 //! The whole stream is drained, validated and hashed before anything is applied. Strings and
 //! binaries in all layouts, integers of all widths, dictionaries of these (each entry is hashed
-//! once); one-column tables stand for their column.
+//! once); one-column tables stand for their column. The interface makes exported memory immutable;
+//! a producer that changes it during the call breaks that contract, and nothing here can notice.
 #![allow(unsafe_code)]
 
 use crate::errors::{ArgumentTypeError, ArgumentValueError};

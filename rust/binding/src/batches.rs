@@ -82,7 +82,7 @@ fn from_iterable(items: &Bound<'_, PyAny>, target: Target<'_>) -> PyResult<Vec<u
 }
 
 fn from_numpy<'py>(array: &Bound<'py, PyUntypedArray>, target: Target<'_>) -> PyResult<Batch<'py>> {
-    require_one_dimension("items", array)?;
+    require_plain("items", array)?;
     match array.dtype().kind() {
         b'i' => {
             let array = as_contiguous::<i64>(array, "int64")?;
@@ -127,7 +127,12 @@ fn as_contiguous<'py, T: numpy::Element>(
     Ok(array.cast_into::<PyArray1<T>>()?.readonly())
 }
 
-fn require_one_dimension(name: &str, array: &Bound<'_, PyUntypedArray>) -> PyResult<()> {
+/// One dimension and no mask: a masked value is a missing one.
+fn require_plain(name: &str, array: &Bound<'_, PyUntypedArray>) -> PyResult<()> {
+    if array.hasattr("mask")? {
+        let message = format!("{name}: expected an array without a mask, got a masked array");
+        return Err(ArgumentTypeError::new_err(message));
+    }
     if array.ndim() == 1 {
         return Ok(());
     }
@@ -150,7 +155,7 @@ pub(crate) fn counts_of(name: &str, values: &Bound<'_, PyAny>) -> PyResult<Vec<u
         return arrow::convert_counts(&chunks, name);
     }
     if let Ok(array) = values.cast::<PyUntypedArray>() {
-        require_one_dimension(name, array)?;
+        require_plain(name, array)?;
         match array.dtype().kind() {
             b'u' => return Ok(as_contiguous::<u64>(array, "uint64")?.as_array().to_vec()),
             b'i' => {

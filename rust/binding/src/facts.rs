@@ -109,12 +109,16 @@ pub(crate) fn specification_of<'py>(
     }
 }
 
-/// `(sensitivity2, nodes_per_leaf)` of a mechanism for a number of pushes.
+/// `(sensitivity2, nodes_per_leaf, nodes)` of a mechanism for a number of pushes.
 #[pyfunction]
 #[pyo3(signature = (*, mechanism, leaves))]
-pub(crate) fn mechanism_facts(mechanism: &str, leaves: u64) -> PyResult<(u64, u64)> {
+pub(crate) fn mechanism_facts(mechanism: &str, leaves: u64) -> PyResult<(u64, u64, u64)> {
     let mechanism = Mechanism::new(mechanism_of(mechanism)?, leaves).map_err(raise)?;
-    Ok((mechanism.sensitivity2(), mechanism.nodes_per_leaf()))
+    Ok((
+        mechanism.sensitivity2(),
+        mechanism.nodes_per_leaf(),
+        mechanism.nodes(),
+    ))
 }
 
 /// Variances of the noise of some pushes, in units of sigma^2; 0 for push 0.

@@ -1,7 +1,7 @@
 //! Private sketches: the border that exact counts do not pass.
 
 use crate::batches::{batch_of, counts_of, weights_of};
-use crate::errors::{LiveStateError, raise};
+use crate::errors::{ClosedError, LiveStateError, raise};
 use crate::facts::{
     Specification, calibration_of, kind_of, mechanism_of, relation_of, schedule_of,
 };
@@ -17,7 +17,7 @@ use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 /// Counts the forks behind this process; a sketch works only in the generation it was made in.
 static GENERATION: AtomicU64 = AtomicU64::new(0);
@@ -30,6 +30,21 @@ pub(crate) fn after_fork_in_child() {
     GENERATION.fetch_add(1, Ordering::Relaxed);
 }
 
+fn forked() -> PyErr {
+    LiveStateError::new_err(
+        "sketch: expected use in the process that made it, got use in a forked child; two \
+         processes would publish one noise on different counts. Make a sketch per process \
+         with one hash_seed and merge their releases",
+    )
+}
+
+/// After a panic in the middle of an update the state is unknown, and a later read could show a
+/// new count under old noise: nothing is read from it any more.
+fn broken(mut sketch: MutexGuard<'_, CoreSketch>) -> PyErr {
+    sketch.close();
+    ClosedError::new_err("sketch: expected an intact sketch, got one closed by an internal error")
+}
+
 /// A sketch under continual observation; base of the public private sketches.
 #[pyclass(frozen, subclass, module = "lazysketch._native")]
 pub(crate) struct PrivateSketch {
@@ -39,32 +54,51 @@ pub(crate) struct PrivateSketch {
     sketch_id: SketchId,
     fingerprinter: Fingerprinter,
     generation: u64,
+    process: u32,
     inner: Mutex<CoreSketch>,
 }
 
 impl PrivateSketch {
+    /// Refuses a child made by `os.fork()`. Called after items were converted, because converting
+    /// may run Python code, and Python code may fork.
     fn check_generation(&self) -> PyResult<()> {
         if self.generation == GENERATION.load(Ordering::Relaxed) {
             return Ok(());
         }
-        Err(LiveStateError::new_err(
-            "sketch: expected use in the process that made it, got use in a forked child; two \
-             processes would publish one noise on different counts. Make a sketch per process \
-             with one hash_seed and merge their releases",
-        ))
+        Err(forked())
     }
 
+    /// Refuses any other process, however it came to be: a fork from native code runs no hook.
+    /// Costs a system call, so single updates, which publish nothing, go without.
+    fn check_process(&self) -> PyResult<()> {
+        self.check_generation()?;
+        if self.process == std::process::id() {
+            Ok(())
+        } else {
+            Err(forked())
+        }
+    }
+
+    /// The core, for short work under the interpreter lock.
     #[inline]
     fn lock(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, CoreSketch>> {
         self.check_generation()?;
-        Ok(self
-            .inner
+        self.inner
             .lock_py_attached(py)
-            .unwrap_or_else(PoisonError::into_inner))
+            .map_err(|poisoned| broken(poisoned.into_inner()))
     }
 
-    fn lock_detached(&self) -> MutexGuard<'_, CoreSketch> {
-        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Work on the core without the interpreter lock.
+    fn detached<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut CoreSketch) -> lazysketch_core::Result<T> + Send,
+    ) -> PyResult<T> {
+        self.check_process()?;
+        py.detach(|| match self.inner.lock() {
+            Ok(mut sketch) => work(&mut sketch).map_err(raise),
+            Err(poisoned) => Err(broken(poisoned.into_inner())),
+        })
     }
 
     #[inline]
@@ -131,6 +165,7 @@ impl PrivateSketch {
             sketch_id: sketch.sketch_id(),
             fingerprinter: *sketch.fingerprinter(),
             generation: GENERATION.load(Ordering::Relaxed),
+            process: std::process::id(),
             inner: Mutex::new(sketch),
         })
     }
@@ -182,7 +217,6 @@ impl PrivateSketch {
         weights: Option<&Bound<'py, PyAny>>,
         column: Option<Column>,
     ) -> PyResult<()> {
-        self.check_generation()?;
         let batch = batch_of(
             items,
             column.as_ref(),
@@ -190,17 +224,14 @@ impl PrivateSketch {
         )?;
         let weights = weights_of(weights)?;
         let slice = batch.items()?;
-        items
-            .py()
-            .detach(|| self.lock_detached().update_many(slice, weights.as_deref()))
-            .map_err(raise)
+        self.detached(items.py(), |sketch| {
+            sketch.update_many(slice, weights.as_deref())
+        })
     }
 
     fn _update_vector(&self, vector: &Bound<'_, PyAny>) -> PyResult<()> {
         let weights = counts_of("vector", vector)?;
-        self.lock(vector.py())?
-            .update_vector(&weights)
-            .map_err(raise)
+        self.detached(vector.py(), |sketch| sketch.update_vector(&weights))
     }
 
     /// Take steps without an event, as for a row that could not be read.
@@ -218,7 +249,7 @@ impl PrivateSketch {
     ///     LiveStateError: in a forked child.
     #[pyo3(signature = (steps=Steps(1)), text_signature = "($self, steps=1)")]
     fn tick(&self, py: Python<'_>, steps: Steps) -> PyResult<()> {
-        self.lock(py)?.tick(steps.0).map_err(raise)
+        self.detached(py, |sketch| sketch.tick(steps.0))
     }
 
     /// Return the estimated count of one item, from the public table.
@@ -238,6 +269,7 @@ impl PrivateSketch {
     ///     LiveStateError: in a forked child.
     fn estimate(&self, item: &Bound<'_, PyAny>) -> PyResult<f64> {
         let converted = self.convert(item)?;
+        self.check_process()?;
         self.lock(item.py())?.estimate(converted).map_err(raise)
     }
 
@@ -269,17 +301,12 @@ impl PrivateSketch {
             target_of(&self.shape, &self.fingerprinter),
         )?;
         let slice = batch.items()?;
-        let estimates = py
-            .detach(|| self.lock_detached().estimate_many(slice))
-            .map_err(raise)?;
+        let estimates = self.detached(py, |sketch| sketch.estimate_many(slice))?;
         Ok(PyArray1::from_vec(py, estimates))
     }
 
     fn _release(&self, py: Python<'_>) -> PyResult<Release> {
-        self.check_generation()?;
-        py.detach(|| self.lock_detached().release())
-            .map(Release::new)
-            .map_err(raise)
+        self.detached(py, CoreSketch::release).map(Release::new)
     }
 
     fn _draws<'py>(
@@ -297,8 +324,10 @@ impl PrivateSketch {
     /// Raises:
     ///     LiveStateError: in a forked child.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        self.lock(py)?.close();
-        Ok(())
+        self.detached(py, |sketch| {
+            sketch.close();
+            Ok(())
+        })
     }
 
     /// True after ``close()``.

@@ -95,9 +95,12 @@ pub fn decode(bytes: &[u8]) -> Result<Release> {
         return malformed("expected sizes that agree with the length, got others");
     }
     let words = reader.rest[..8 * cells].chunks_exact(8);
-    let table = words
+    let table: Vec<i64> = words
         .map(|word| i64::from_le_bytes(word.try_into().unwrap_or_default()))
         .collect();
+    if table.contains(&i64::MIN) {
+        return malformed("expected values that have a negative, got -2^63");
+    }
     Ok(Release::new(shape, parts, table))
 }
 
@@ -200,7 +203,7 @@ fn read_part(reader: &mut Reader<'_>, shape: &Shape) -> Result<Part> {
         }
         Some(law) => {
             law.validate(shape).map_err(as_format)?;
-            if !marks.contains(Marks::of_law(shape.kind, law)) {
+            if !marks.contains(Marks::of_law(shape, law)) {
                 return malformed("expected the marks that follow from the noise law");
             }
             if law.schedule.horizon().is_some_and(|horizon| step > horizon) {

@@ -10,10 +10,10 @@
 //! | public tables | [`release`], [`codec`] |
 //! | counting | `ingest`, `counting`, `table`, [`batch`], [`hash`], [`schedule`] |
 //! | noise | `noise`, [`mechanism`], [`gaussian`], [`prf`] |
-//! | values | [`parameters`], [`key`], [`error`] |
+//! | values | [`parameters`], `guarantee`, [`key`], [`error`] |
 //!
 //! An update costs one hash and one addition per row plus the pushes that fall due, and no
-//! draw; a point query costs depth * O(log n) draws of about ten nanoseconds. Source: R. Holland,
+//! draw; a point query costs depth * O(log n) draws of some tens of nanoseconds. Source: R. Holland,
 //! "Faster Differentially Private Sketches under Continual Observation", arXiv 2507.03361,
 //! with the corrections recorded in docs/guarantees.md.
 #![forbid(unsafe_code)]
@@ -24,6 +24,7 @@ mod counting;
 pub mod error;
 pub mod exact;
 pub mod gaussian;
+mod guarantee;
 pub mod hash;
 mod ingest;
 pub mod key;

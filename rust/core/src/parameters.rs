@@ -6,7 +6,7 @@
 use crate::gaussian::{LARGEST_SIGMA, RoundedGaussian};
 use crate::mechanism::{Mechanism, MechanismKind};
 use crate::schedule::Schedule;
-use crate::{Error, Result};
+use crate::{Error, Result, guarantee};
 
 /// Most rows of a table.
 pub const LARGEST_DEPTH: u32 = 64;
@@ -158,7 +158,7 @@ impl NoiseLaw {
                 value,
             ))
         };
-        positive("epsilon", self.epsilon, 1e3)?;
+        positive("epsilon", self.epsilon, 100.0)?;
         positive("sigma", self.sigma, LARGEST_SIGMA)?;
         if !(self.delta > 0.0 && self.delta < 1.0) {
             return Err(Error::parameter(
@@ -214,8 +214,10 @@ impl Marks {
     pub const CHOSEN_ID: Self = Self(4);
     /// Sigma from the paper's Count Sketch sensitivity 2 d instead of 4 d.
     pub const PAPER_SENSITIVITY: Self = Self(8);
+    /// A sigma too small for the epsilon and delta beside it.
+    pub const TOO_LITTLE_NOISE: Self = Self(16);
 
-    const REASONS: [(Self, &'static str); 4] = [
+    const REASONS: [(Self, &'static str); 5] = [
         (Self::EXACT, "exact counts, no noise"),
         (Self::SEEDED, "noise from a public seed"),
         (Self::CHOSEN_ID, "sketch id chosen by the caller"),
@@ -223,14 +225,23 @@ impl Marks {
             Self::PAPER_SENSITIVITY,
             "the paper's Count Sketch sensitivity 2 d, half of the true 4 d",
         ),
+        (
+            Self::TOO_LITTLE_NOISE,
+            "noise below what epsilon and delta ask for",
+        ),
     ];
 
-    /// The marks that follow from the law itself.
-    pub fn of_law(kind: Kind, law: &NoiseLaw) -> Self {
-        let understated = kind == Kind::CountSketch
+    /// The marks that follow from the law itself, which has been validated.
+    pub fn of_law(shape: &Shape, law: &NoiseLaw) -> Self {
+        let understated = shape.kind == Kind::CountSketch
             && law.relation == Relation::Substitution
             && law.calibration == Calibration::Classical;
-        Self::PAPER_SENSITIVITY.only_if(understated)
+        let served = law
+            .mechanism(shape)
+            .is_ok_and(|it| guarantee::is_served(shape, law, &it));
+        Self::PAPER_SENSITIVITY
+            .only_if(understated)
+            .with(Self::TOO_LITTLE_NOISE.only_if(!served))
     }
 
     /// These marks if the condition holds, else none.
@@ -268,6 +279,6 @@ impl Marks {
     }
 
     pub(crate) fn from_bits(bits: u8) -> Option<Self> {
-        (bits < 16).then_some(Self(bits))
+        (bits < 32).then_some(Self(bits))
     }
 }

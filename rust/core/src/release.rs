@@ -131,6 +131,7 @@ impl Release {
         for (sum, &value) in self.table.iter_mut().zip(&other.table) {
             *sum = sum
                 .checked_add(value)
+                .filter(|&sum| sum != i64::MIN)
                 .ok_or_else(|| Error::Merge("expected sums within 64 bits, got larger".into()))?;
         }
         self.parts.extend_from_slice(&other.parts);

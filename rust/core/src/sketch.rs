@@ -42,7 +42,7 @@ impl PrivateSketch {
         law.validate(&shape)?;
         let seeded = Marks::SEEDED.only_if(key.origin() == Origin::Seeded);
         let chosen = Marks::CHOSEN_ID.only_if(identity.chosen);
-        let marks = Marks::of_law(shape.kind, &law).with(seeded).with(chosen);
+        let marks = Marks::of_law(&shape, &law).with(seeded).with(chosen);
         let sketch_id = identity.id;
         let mechanism = law.mechanism(&shape)?;
         let parameters = codec::encode_parameters(&shape, &law);
@@ -306,16 +306,21 @@ impl PrivateSketch {
     fn check_index(&self, item: u64) -> Result<()> {
         if self.shape.kind == Kind::Counters && item >= u64::from(self.shape.width) {
             let expected = format!("an integer from 0 to {}", self.shape.width - 1);
-            return Err(Error::parameter("index", expected, item));
+            return Err(Error::parameter("index", expected, "a larger one"));
         }
         Ok(())
     }
 
     fn check_indices(&self, items: Items<'_>) -> Result<()> {
-        match items {
-            Items::Ready(items) if self.shape.kind == Kind::Counters => {
+        match (self.shape.kind, items) {
+            (Kind::Counters, Items::Ready(items)) => {
                 items.iter().try_for_each(|&item| self.check_index(item))
             }
+            (Kind::Counters, _) => Err(Error::parameter(
+                "items",
+                "indices of counters",
+                "integers to be hashed",
+            )),
             _ => Ok(()),
         }
     }

@@ -302,7 +302,14 @@ fn close_forgets_and_private_sketches_show_no_draws() {
     let law = law(Schedule::geometric(), MechanismKind::Haar);
     let shape = shape(Kind::CountMin, 2, 4);
     let key = MasterKey::generate().unwrap();
-    let mut sketch = PrivateSketch::new(shape, law, &key, Identity::fresh().unwrap()).unwrap();
+    let serving = NoiseLaw {
+        sigma: 1000.0,
+        ..law
+    };
+    let fresh = || Identity::fresh().unwrap();
+    let too_little = PrivateSketch::new(shape, law, &key, fresh()).unwrap();
+    assert!(!too_little.marks().is_private());
+    let mut sketch = PrivateSketch::new(shape, serving, &key, fresh()).unwrap();
     assert!(sketch.marks().is_private());
     assert_eq!(sketch.draws(&[0], &[1]), Err(Error::PrivateDraws));
     sketch.close();

@@ -90,7 +90,12 @@ impl Schedule {
             Self::Geometric { growth, rounds } => {
                 range("rounds", rounds, 1, 1 << 20)?;
                 range("growth", u64::from(growth.denominator), 1, 1 << 20)?;
-                range("growth", u64::from(growth.numerator), 1, 1 << 20)
+                range(
+                    "growth",
+                    u64::from(growth.numerator),
+                    1,
+                    growth.denominator.into(),
+                )
             }
             Self::Punctual { horizon } => range("horizon", horizon, 1, LARGEST_HORIZON),
         }

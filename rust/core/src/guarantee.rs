@@ -1,0 +1,104 @@
+//! The core's own check that a noise law serves what it promises.
+//!
+//! Python decides how much noise; the core draws it. So that the language boundary is also the
+//! privacy boundary, a law whose sigma is too small for its epsilon and delta is marked NOT
+//! PRIVATE here, whoever asked for it. The check is of the ideal mechanism and lenient by 1 %;
+//! calibration in Python is exact and accounts for numerics too.
+
+use crate::mechanism::Mechanism;
+use crate::parameters::{Kind, NoiseLaw, Relation, Shape};
+
+/// True if a Gaussian mechanism with this law's sigma is (epsilon, delta)-private, by Balle and
+/// Wang 2018, Theorem 8, up to 1 % of delta.
+pub(crate) fn is_served(shape: &Shape, law: &NoiseLaw, mechanism: &Mechanism) -> bool {
+    let scale = law.max_weight as f64 * law.max_events_per_user as f64;
+    let sensitivity2 = table_sensitivity2(shape, law) as f64 * mechanism.sensitivity2() as f64;
+    let multiplier = law.sigma / (sensitivity2.sqrt() * scale);
+    let centre = law.epsilon * multiplier;
+    let half_mu = 0.5 / multiplier;
+    let near = upper_tail(centre - half_mu);
+    let delta = near - law.epsilon.exp() * upper_tail(centre + half_mu);
+    delta <= 1.01 * law.delta + 1e-12 * near
+}
+
+/// Squared L2 sensitivity of the count table per unit weight (DESIGN section 3).
+fn table_sensitivity2(shape: &Shape, law: &NoiseLaw) -> u64 {
+    let depth = u64::from(shape.depth);
+    match (shape.kind, law.relation) {
+        (Kind::Counters, Relation::ZeroOut) => u64::from(law.max_changes).max(1),
+        (Kind::Counters, Relation::Substitution) => u64::from(law.max_changes).max(2),
+        (_, Relation::ZeroOut) => depth,
+        (Kind::CountMin, Relation::Substitution) => 2 * depth,
+        (Kind::CountSketch, Relation::Substitution) => 4 * depth,
+    }
+}
+
+fn upper_tail(x: f64) -> f64 {
+    libm::erfc(x / std::f64::consts::SQRT_2) / 2.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mechanism::MechanismKind;
+    use crate::parameters::{Calibration, Marks};
+    use crate::schedule::Schedule;
+
+    fn served(kind: Kind, multiplier: f64, epsilon: f64, delta: f64, weight: u64) -> bool {
+        let shape = Shape {
+            kind,
+            depth: 3,
+            width: 8,
+            hash_seed: 1,
+        };
+        let mut law = NoiseLaw {
+            schedule: Schedule::round_robin(1000),
+            mechanism: MechanismKind::Haar,
+            sigma: 1.0,
+            relation: Relation::Substitution,
+            calibration: Calibration::Analytic,
+            epsilon,
+            delta,
+            max_weight: 1,
+            max_events_per_user: 1,
+            max_changes: 1,
+        };
+        let mechanism = law.mechanism(&shape).unwrap();
+        let sensitivity2 = table_sensitivity2(&shape, &law) * mechanism.sensitivity2();
+        law.sigma = multiplier * (sensitivity2 as f64).sqrt();
+        law.max_weight = weight;
+        assert_eq!(
+            Marks::of_law(&shape, &law).is_private(),
+            is_served(&shape, &law, &mechanism)
+        );
+        is_served(&shape, &law, &mechanism)
+    }
+
+    /// Reference multipliers of DESIGN section 4, and 2 % below them.
+    #[test]
+    fn reference_multipliers_serve_and_smaller_ones_do_not() {
+        for (epsilon, delta, multiplier) in [
+            (0.3, 1e-3, 7.0715),
+            (1.0, 1e-6, 4.2250),
+            (0.1, 1e-6, 36.3055),
+            (3.0, 1e-6, 1.5445),
+            (1.0, 1e-9, 5.4955),
+            (8.0, 1e-6, 0.6535),
+        ] {
+            for kind in [Kind::CountMin, Kind::CountSketch] {
+                assert!(
+                    served(kind, multiplier, epsilon, delta, 1),
+                    "{epsilon} {delta}"
+                );
+                assert!(
+                    !served(kind, 0.98 * multiplier, epsilon, delta, 1),
+                    "{epsilon} {delta}"
+                );
+                assert!(
+                    !served(kind, multiplier, epsilon, delta, 2),
+                    "{epsilon} {delta}"
+                );
+            }
+        }
+    }
+}
