@@ -5,143 +5,191 @@
 //! integer, invertible strategy matrix U that has one row per node, non-zero only on the
 //! node's ancestors and itself, the mechanism releases P + U^-1 z = U^-1 (U P + z) for the
 //! exact prefix counts P: post-processing of an integer query plus noise (DESIGN section 4).
+//! Privacy needs nothing of U but that: sensitivity and sizes are recomputed from the rows here,
+//! in exact integers, so a bad table costs accuracy, never privacy.
 //!
-//! *Haar rows*: -2 on the two times that bound the node's block (time 0 has no node), 4 on the
-//! node itself, 3 at the root. Then N(root) = z / 3 and N(mid) = (N(left) + N(right)) / 2 +
-//! z / 4: in closed form N(p) = (p / n) z_root / 3 + sum over d of hat_d(p) z_d / 4, where
-//! hat_d is the triangle over the depth-d block of p. A unit step changes the root's query by
-//! 3 and one node per depth by 2: sensitivity2 = 4 k + 9.
+//! Along the path of p the rows form a triangular matrix R, and the weights are the last row of
+//! R^-1: an exact rational with denominator the product of the diagonal. Cost of a path: k^2 / 2
+//! multiplications, once per push number; cost of a read: k + 1 draws.
 
-use super::Path;
+use super::tables::{LARGEST_DEPTH, Rows};
+use super::{LARGEST_PATH, Path};
 
-/// The tree mechanism for 2^k pushes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// The tree mechanism with optimised rows for 2^k pushes.
+#[derive(Debug, Clone, Copy)]
 pub struct Tree {
-    depth: u32,
+    rows: &'static Rows,
+}
+
+/// What a table costs and how large its numbers get; recomputed when it is loaded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Facts {
+    pub(super) sensitivity2: u64,
+    pub(super) nodes_per_leaf: u64,
+    /// Largest sum of |numerators| over all pushes.
+    pub(super) largest_sum: u128,
+    /// Largest denominator over all pushes.
+    pub(super) largest_denominator: u128,
+    /// Largest sum of |weights|, rounded up.
+    pub(super) largest_weight: u64,
 }
 
 impl Tree {
-    /// Haar rows for the smallest power of two that holds `leaves`.
-    pub(super) fn haar(leaves: u64) -> Self {
-        Self {
-            depth: leaves.next_power_of_two().ilog2(),
-        }
+    pub(super) fn new(rows: &'static Rows) -> Self {
+        Self { rows }
     }
 
-    pub(super) fn sensitivity2(&self) -> u64 {
-        4 * u64::from(self.depth) + 9
+    pub(super) fn rows(&self) -> &'static Rows {
+        self.rows
     }
 
     pub(super) fn nodes(&self) -> u64 {
-        1 << self.depth
+        1 << self.rows.depth()
     }
 
-    pub(super) fn nodes_per_leaf(&self) -> u64 {
-        u64::from(self.depth) + 1
-    }
-
-    /// Largest sum of |numerators| over all pushes, and the denominator.
-    pub(super) fn size(&self) -> (f64, f64) {
-        let n = (1_u64 << self.depth) as f64;
-        (2.0 * n + f64::from(self.depth) * 1.5 * n, 6.0 * n)
-    }
-
-    /// Over the denominator 6 n = 3 * 2^(k+1): numerator 2 p at the root and
-    /// 3 * 2^(d-1) * min(r, s - r) at depth d, with s = n / 2^(d-1) and r = p mod s.
+    /// The weights of push `p`; the table was refused at load if any of them were too large.
     pub(super) fn path(&self, p: u64) -> Path {
-        let n = 1_u64 << self.depth;
-        debug_assert!((1..=n).contains(&p));
-        let mut path = Path::new(6 * u128::from(n));
-        path.add(n, 2 * i128::from(p));
-        for depth in 1..=self.depth {
-            let block = n >> (depth - 1);
-            let within = p & (block - 1);
-            if within == 0 {
-                break;
-            }
-            let node = p - within + block / 2;
-            let hat = within.min(block - within);
-            path.add(node, 3 * (i128::from(hat) << (depth - 1)));
+        let solution = solve(self.rows, p).expect("every push was solved when the table was loaded");
+        let mut path = Path::new(solution.denominator);
+        for (node, numerator) in solution.terms() {
+            path.add(node, numerator);
         }
         path
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// Weights of one push over a common denominator.
+struct Solution {
+    length: usize,
+    nodes: [u64; LARGEST_PATH],
+    numerators: [i128; LARGEST_PATH],
+    denominator: u128,
+}
 
-    #[test]
-    fn weights_equal_the_recursive_definition() {
-        for k in 1..=6_u32 {
-            let tree = Tree { depth: k };
-            let n = 1_u64 << k;
-            for p in 1..=n {
-                let path = tree.path(p);
-                assert_eq!(path.denominator(), 6 * u128::from(n));
-                for node in 1..=n {
-                    let weight: i128 = path.terms().filter(|t| t.0 == node).map(|t| t.1).sum();
-                    assert_eq!(
-                        weight << k,
-                        recursive_scaled(k, p, node),
-                        "k {k} p {p} v {node}"
-                    );
-                }
-            }
-        }
-    }
-
-    /// N(p) for z = 1 at `node`, 0 elsewhere, by the midpoint rule; in units of 1 / (6 n 2^k), so
-    /// that no halving loses a bit.
-    fn recursive_scaled(k: u32, p: u64, node: u64) -> i128 {
-        fn value(n: u64, p: u64, node: u64, unit: i128) -> i128 {
-            if p == 0 {
-                return 0;
-            }
-            if p == n {
-                return if node == p { unit / 3 } else { 0 };
-            }
-            let half = 1 << p.trailing_zeros();
-            let own = if node == p { unit / 4 } else { 0 };
-            own + (value(n, p - half, node, unit) + value(n, p + half, node, unit)) / 2
-        }
-        let n = 1_u64 << k;
-        value(n, p, node, (6 * i128::from(n)) << k)
-    }
-
-    /// Rows of U by their definition; the change of all queries under a step at leaf l.
-    #[test]
-    fn sensitivity_by_brute_force() {
-        for k in 0..=7_u32 {
-            let (n, tree) = (1_u64 << k, Tree { depth: k });
-            let largest = (1..=n).map(|leaf| {
-                let step = |time: u64| i64::from(time >= leaf && time > 0);
-                let inner = (1..n).map(|p| {
-                    let half = 1 << p.trailing_zeros();
-                    4 * step(p) - 2 * step(p - half) - 2 * step(p + half)
-                });
-                let changes: Vec<_> = inner.chain([3 * step(n)]).collect();
-                let nodes = changes.iter().filter(|&&change| change != 0).count() as u64;
-                assert!(nodes <= tree.nodes_per_leaf());
-                changes
-                    .iter()
-                    .map(|change| (change * change) as u64)
-                    .sum::<u64>()
-            });
-            assert_eq!(largest.max().unwrap(), tree.sensitivity2(), "k {k}");
-        }
-    }
-
-    #[test]
-    fn size_bounds_every_path() {
-        for k in 0..=9 {
-            let (sum, denominator) = Tree { depth: k }.size();
-            for p in 1..=1_u64 << k {
-                let path = Tree { depth: k }.path(p);
-                let actual: i128 = path.terms().map(|(_, numerator)| numerator).sum();
-                assert!(actual as f64 <= sum);
-                assert_eq!(path.denominator() as f64, denominator);
-            }
-        }
+impl Solution {
+    fn terms(&self) -> impl Iterator<Item = (u64, i128)> + '_ {
+        let terms = self.nodes.iter().copied().zip(self.numerators.iter().copied());
+        terms.take(self.length)
     }
 }
+
+/// The node of time `p` in a tree of 2^k leaves: its depth and index.
+fn node_at(k: u32, p: u64) -> (u32, u64) {
+    let trailing = p.trailing_zeros();
+    if trailing == k { (0, 0) } else { (k - trailing, p >> (trailing + 1)) }
+}
+
+/// The time of the ancestor at depth `i` of node (d, v).
+fn ancestor_time(k: u32, d: u32, v: u64, i: u32) -> u64 {
+    if i == 0 { 1 << k } else { (2 * (v >> (d - i)) + 1) << (k - i) }
+}
+
+/// Solves R^T weights = last unit vector from below, with weight_j = scaled_j / tail_j and
+/// tail_j = R[j,j] ... R[d,d]; `None` if any number leaves 124 bits.
+fn solve(rows: &Rows, p: u64) -> Option<Solution> {
+    let (k, (d, v)) = (rows.depth(), node_at(rows.depth(), p));
+    let length = d as usize + 1;
+    let row = |i: usize| rows.row(i as u32, if i == 0 { 0 } else { v >> (d as usize - i) });
+    let diagonal = |i: usize| i128::from(row(i)[i]);
+    let mut scaled = [0_i128; LARGEST_PATH];
+    scaled[length - 1] = 1;
+    for j in (0..length - 1).rev() {
+        // sum over i > j of weight_i R[i,j], over the denominator tail_(j+1).
+        let (mut sum, mut between) = (0_i128, 1_i128);
+        for i in j + 1..length {
+            let term = scaled[i].checked_mul(between)?.checked_mul(i128::from(row(i)[j]))?;
+            sum = sum.checked_add(term)?;
+            between = between.checked_mul(diagonal(i))?;
+        }
+        scaled[j] = sum.checked_neg()?;
+    }
+    let mut solution = Solution {
+        length,
+        nodes: [0; LARGEST_PATH],
+        numerators: [0; LARGEST_PATH],
+        denominator: 0,
+    };
+    let mut above = 1_i128;
+    for i in 0..length {
+        solution.nodes[i] = ancestor_time(k, d, v, i as u32);
+        solution.numerators[i] = scaled[i].checked_mul(above)?;
+        above = above.checked_mul(diagonal(i))?;
+    }
+    if above < 0 {
+        solution.numerators.iter_mut().for_each(|numerator| *numerator = -*numerator);
+    }
+    solution.denominator = above.unsigned_abs();
+    let fits = (1..1 << 124).contains(&solution.denominator)
+        && solution.numerators.iter().all(|n| n.unsigned_abs() < 1 << 124);
+    fits.then_some(solution)
+}
+
+/// Everything that privacy and arithmetic need to know of a table, from its rows alone; `None` if
+/// a diagonal entry is zero or a number is too large.
+pub(super) fn examine(rows: &Rows) -> Option<Facts> {
+    let n = 1_u64 << rows.depth();
+    let (sensitivity2, nodes_per_leaf) = sensitivity(rows)?;
+    let mut facts = Facts {
+        sensitivity2,
+        nodes_per_leaf,
+        largest_sum: 0,
+        largest_denominator: 1,
+        largest_weight: 0,
+    };
+    for p in 1..=n {
+        let solution = solve(rows, p)?;
+        let mut sum = 0_u128;
+        for (_, numerator) in solution.terms() {
+            sum = sum.checked_add(numerator.unsigned_abs())?;
+        }
+        let weight = u64::try_from(sum.div_ceil(solution.denominator)).ok()?;
+        facts.largest_sum = facts.largest_sum.max(sum);
+        facts.largest_denominator = facts.largest_denominator.max(solution.denominator);
+        facts.largest_weight = facts.largest_weight.max(weight);
+    }
+    Some(facts)
+}
+
+/// max over leaves l of ||U 1_{t >= l}||^2, and of the number of its non-zero entries.
+///
+/// For each node the sum of its row over times >= l is constant between consecutive times of its
+/// support: each piece is added to a difference array over l.
+fn sensitivity(rows: &Rows) -> Option<(u64, u64)> {
+    let (k, n) = (rows.depth(), 1_usize << rows.depth());
+    let mut squares = vec![0_i128; n + 2];
+    let mut counts = vec![0_i64; n + 2];
+    for d in 0..=k {
+        for v in 0..if d == 0 { 1 } else { 1_u64 << (d - 1) } {
+            let row = rows.row(d, v);
+            let mut support: Vec<(u64, i64)> = (0..=d)
+                .map(|i| (ancestor_time(k, d, v, i), i64::from(row[i as usize])))
+                .collect();
+            if support[d as usize].1 == 0 {
+                return None;
+            }
+            support.sort_unstable();
+            let mut rest: i64 = support.iter().map(|&(_, entry)| entry).sum();
+            let mut from = 1;
+            for (time, entry) in support {
+                let until = time as usize + 1;
+                let square = i128::from(rest) * i128::from(rest);
+                squares[from] += square;
+                squares[until] -= square;
+                counts[from] += i64::from(rest != 0);
+                counts[until] -= i64::from(rest != 0);
+                rest -= entry;
+                from = until;
+            }
+        }
+    }
+    let largest = |differences: Vec<i128>| {
+        let mut sum = 0;
+        differences[1..=n].iter().map(|step| { sum += step; sum }).max()
+    };
+    let squares = u64::try_from(largest(squares)?).ok()?;
+    let counts = u64::try_from(largest(counts.into_iter().map(i128::from).collect())?).ok()?;
+    Some((squares, counts))
+}
+
+/// Deepest table that ships.
+pub(super) const DEEPEST: u32 = LARGEST_DEPTH;
