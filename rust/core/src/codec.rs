@@ -26,7 +26,7 @@ const SHORTEST_PART: usize = 1 + 16 + 8 + 1;
 pub(crate) fn encode_parameters(shape: &Shape, law: &NoiseLaw) -> Vec<u8> {
     let mut out = Vec::new();
     write_shape(&mut out, shape);
-    write_law(&mut out, law);
+    write_law(&mut out, shape, law);
     out
 }
 
@@ -43,7 +43,7 @@ pub fn encode(release: &Release) -> Vec<u8> {
         out.extend(part.step.to_le_bytes());
         out.push(u8::from(part.law.is_some()));
         if let Some(law) = &part.law {
-            write_law(&mut out, law);
+            write_law(&mut out, release.shape(), law);
         }
     }
     for value in release.table() {
@@ -145,7 +145,7 @@ fn read_shape(reader: &mut Reader<'_>) -> Result<Shape> {
     Ok(shape)
 }
 
-fn write_law(out: &mut Vec<u8>, law: &NoiseLaw) {
+fn write_law(out: &mut Vec<u8>, shape: &Shape, law: &NoiseLaw) {
     // Tag, horizon (0: none), period, growth, rounds; unused fields are zero.
     let (tag, horizon, period, growth, rounds) = match law.schedule {
         Schedule::RoundRobin { horizon, period } => (1, horizon, period, NO_GROWTH, 0),
@@ -158,13 +158,17 @@ fn write_law(out: &mut Vec<u8>, law: &NoiseLaw) {
     out.extend(growth.numerator.to_le_bytes());
     out.extend(growth.denominator.to_le_bytes());
     out.extend(rounds.to_le_bytes());
-    // Mechanism, its parameter (0: none yet) and the digest of its table (0: closed form).
+    // Mechanism, the depth of its table and the table's digest (0: closed form).
     out.push(match law.mechanism {
         MechanismKind::Binary => 1,
         MechanismKind::Haar => 2,
+        MechanismKind::Tree => 3,
+        MechanismKind::TreeLog => 4,
+        MechanismKind::SquareRoot => 5,
     });
-    out.extend([0; 8]);
-    out.extend([0; 16]);
+    let (parameter, digest) = law.mechanism(shape).map_or((0, [0; 16]), |m| m.table());
+    out.extend(parameter.to_le_bytes());
+    out.extend(digest);
     out.extend(law.sigma.to_le_bytes());
     out.push(match law.relation {
         Relation::Substitution => 1,
@@ -194,7 +198,7 @@ fn read_part(reader: &mut Reader<'_>, shape: &Shape) -> Result<Part> {
     let step = u64::from_le_bytes(reader.take()?);
     let law = match reader.byte()? {
         0 => None,
-        1 => Some(read_law(reader)?),
+        1 => Some(read_law(reader, shape)?),
         other => return malformed(format!("expected a noise law of type 0 or 1, got {other}")),
     };
     match &law {
@@ -202,7 +206,6 @@ fn read_part(reader: &mut Reader<'_>, shape: &Shape) -> Result<Part> {
             return malformed("expected an exact part to be marked NOT PRIVATE");
         }
         Some(law) => {
-            law.validate(shape).map_err(as_format)?;
             if !marks.contains(Marks::of_law(shape, law)) {
                 return malformed("expected the marks that follow from the noise law");
             }
@@ -223,7 +226,7 @@ fn read_part(reader: &mut Reader<'_>, shape: &Shape) -> Result<Part> {
     })
 }
 
-fn read_law(reader: &mut Reader<'_>) -> Result<NoiseLaw> {
+fn read_law(reader: &mut Reader<'_>, shape: &Shape) -> Result<NoiseLaw> {
     let tag = reader.byte()?;
     let horizon = u64::from_le_bytes(reader.take()?);
     let period = u64::from_le_bytes(reader.take()?);
@@ -241,11 +244,12 @@ fn read_law(reader: &mut Reader<'_>) -> Result<NoiseLaw> {
     let mechanism = match reader.byte()? {
         1 => MechanismKind::Binary,
         2 => MechanismKind::Haar,
-        other => return malformed(format!("expected mechanism 1 or 2, got {other}")),
+        3 => MechanismKind::Tree,
+        4 => MechanismKind::TreeLog,
+        5 => MechanismKind::SquareRoot,
+        other => return malformed(format!("expected mechanism 1 to 5, got {other}")),
     };
-    if reader.take::<24>()? != [0; 24] {
-        return malformed("expected a mechanism in closed form, got the digest of a table");
-    }
+    let table = (u64::from_le_bytes(reader.take()?), reader.take::<16>()?);
     let sigma = f64::from_le_bytes(reader.take()?);
     let relation = match reader.byte()? {
         1 => Relation::Substitution,
@@ -257,7 +261,7 @@ fn read_law(reader: &mut Reader<'_>) -> Result<NoiseLaw> {
         2 => Calibration::Classical,
         other => return malformed(format!("expected calibration 1 or 2, got {other}")),
     };
-    Ok(NoiseLaw {
+    let law = NoiseLaw {
         schedule,
         mechanism,
         sigma,
@@ -268,7 +272,12 @@ fn read_law(reader: &mut Reader<'_>) -> Result<NoiseLaw> {
         max_weight: u64::from_le_bytes(reader.take()?),
         max_events_per_user: u64::from_le_bytes(reader.take()?),
         max_changes: u32::from_le_bytes(reader.take()?),
-    })
+    };
+    law.validate(shape).map_err(as_format)?;
+    if law.mechanism(shape).map_err(as_format)?.table() != table {
+        return malformed("expected the table of this version's mechanism, got another digest");
+    }
+    Ok(law)
 }
 
 /// The unread bytes.

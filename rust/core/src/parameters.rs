@@ -216,8 +216,10 @@ impl Marks {
     pub const PAPER_SENSITIVITY: Self = Self(8);
     /// A sigma too small for the epsilon and delta beside it.
     pub const TOO_LITTLE_NOISE: Self = Self(16);
+    /// A mechanism whose rounding is not exact post-processing.
+    pub const INEXACT: Self = Self(32);
 
-    const REASONS: [(Self, &'static str); 5] = [
+    const REASONS: [(Self, &'static str); 6] = [
         (Self::EXACT, "exact counts, no noise"),
         (Self::SEEDED, "noise from a public seed"),
         (Self::CHOSEN_ID, "sketch id chosen by the caller"),
@@ -229,6 +231,10 @@ impl Marks {
             Self::TOO_LITTLE_NOISE,
             "noise below what epsilon and delta ask for",
         ),
+        (
+            Self::INEXACT,
+            "a mechanism with inexact rounding, for research",
+        ),
     ];
 
     /// The marks that follow from the law itself, which has been validated.
@@ -239,9 +245,11 @@ impl Marks {
         let served = law
             .mechanism(shape)
             .is_ok_and(|it| guarantee::is_served(shape, law, &it));
+        let inexact = law.mechanism == MechanismKind::SquareRoot;
         Self::PAPER_SENSITIVITY
             .only_if(understated)
             .with(Self::TOO_LITTLE_NOISE.only_if(!served))
+            .with(Self::INEXACT.only_if(inexact))
     }
 
     /// These marks if the condition holds, else none.
@@ -279,6 +287,6 @@ impl Marks {
     }
 
     pub(crate) fn from_bits(bits: u8) -> Option<Self> {
-        (bits < 32).then_some(Self(bits))
+        (bits < 64).then_some(Self(bits))
     }
 }

@@ -5,20 +5,28 @@
 //! weights depend on p alone and are shared by all cells; nothing is stored per cell and a
 //! read costs O(log n) draws. Node ids are 1 ..= n.
 //!
-//! | mechanism | `sensitivity2` | variance of release p (units of sigma^2) |
+//! | mechanism | `sensitivity2` | variance at n = 2^10, max / mean, per unit of sensitivity |
 //! |---|---|---|
-//! | [`binary`], the paper's GaussBM | floor(log2 n) + 1 | number of ones of p |
-//! | [`tree`] with Haar rows | 4 k + 9, n = 2^k | (p/n)^2 / 9 + sum of hat^2 / 16 |
+//! | [`binary`], the paper's GaussBM | floor(log2 n) + 1 | 110 / 55 |
+//! | [`haar`], the tree in closed form | 4 log2 n + 9 | 17.7 / 12.7 |
+//! | [`tree`], optimised tables up to 2^14 | about 2^16, by table | 9.48 / 9.32 |
+//! | [`square_root`], for research, NOT PRIVATE | sum of c_j^2 | 10.7 / 9.7 |
 
 pub mod binary;
+pub mod haar;
 pub mod rounding;
+pub mod square_root;
+pub mod tables;
 pub mod tree;
 
 use crate::gaussian::RoundedGaussian;
 use crate::prf::NoiseFunction;
 use crate::{Error, Result};
 use binary::Binary;
+use haar::Haar;
 use rounding::Rounding;
+use square_root::SquareRoot;
+use tables::Target;
 use tree::Tree;
 
 /// Most nodes on the path of one push.
@@ -34,45 +42,101 @@ pub enum MechanismKind {
     Binary,
     /// The tree mechanism with Haar rows in closed form.
     Haar,
+    /// The tree mechanism with rows optimised for the largest variance.
+    Tree,
+    /// The tree mechanism with rows optimised evenly over the logarithm of the push number.
+    TreeLog,
+    /// The square-root mechanism, inexact.
+    SquareRoot,
 }
 
 impl MechanismKind {
+    /// All of them.
+    pub const ALL: [Self; 5] = [
+        Self::Binary,
+        Self::Haar,
+        Self::Tree,
+        Self::TreeLog,
+        Self::SquareRoot,
+    ];
+
     /// The name users write.
     pub fn name(self) -> &'static str {
         match self {
             Self::Binary => "binary",
             Self::Haar => "haar",
+            Self::Tree => "tree",
+            Self::TreeLog => "tree-log",
+            Self::SquareRoot => "square-root",
+        }
+    }
+
+    /// Most leaves that it can serve.
+    pub fn largest_leaves(self) -> u64 {
+        match self {
+            Self::Binary | Self::Haar => LARGEST_LEAVES,
+            Self::Tree => 1 << tables::deepest(Target::Even),
+            Self::TreeLog => 1 << tables::deepest(Target::Early),
+            Self::SquareRoot => square_root::LARGEST_LEAVES,
         }
     }
 }
 
 /// A mechanism for a number of leaves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy)]
 pub enum Mechanism {
     /// See [`binary`].
     Binary(Binary),
+    /// See [`haar`].
+    Haar(Haar),
     /// See [`tree`].
     Tree(Tree),
+    /// See [`square_root`].
+    SquareRoot(SquareRoot),
+}
+
+/// How large the numbers of a mechanism get.
+struct Size {
+    /// Largest sum of |numerators| of a push, and largest denominator.
+    sum: f64,
+    denominator: f64,
+    /// Largest sum of |weights| of a push.
+    weight: f64,
 }
 
 impl Mechanism {
     /// The mechanism that serves at least `leaves` pushes of a cell.
     pub fn new(kind: MechanismKind, leaves: u64) -> Result<Self> {
-        if !(1..=LARGEST_LEAVES).contains(&leaves) {
-            let expected = format!("1 to {LARGEST_LEAVES} pushes of a cell");
-            return Err(Error::parameter("horizon", expected, leaves));
+        let refused = || {
+            let most = kind.largest_leaves();
+            let expected = format!(
+                "1 to {most} pushes of a cell for mechanism '{}'",
+                kind.name()
+            );
+            Error::parameter("horizon", expected, leaves)
+        };
+        if !(1..=kind.largest_leaves()).contains(&leaves) {
+            return Err(refused());
         }
         Ok(match kind {
             MechanismKind::Binary => Self::Binary(Binary::new(leaves)),
-            MechanismKind::Haar => Self::Tree(Tree::haar(leaves)),
+            MechanismKind::Haar => Self::Haar(Haar::new(leaves)),
+            MechanismKind::Tree => Self::Tree(Tree::new(leaves, Target::Even).ok_or_else(refused)?),
+            MechanismKind::TreeLog => {
+                Self::Tree(Tree::new(leaves, Target::Early).ok_or_else(refused)?)
+            }
+            MechanismKind::SquareRoot => Self::SquareRoot(SquareRoot::new(leaves)),
         })
     }
 
-    /// Squared L2 norm of the change of all node sums when one count changes by one.
-    pub fn sensitivity2(&self) -> u64 {
+    /// Squared L2 norm of the change of all node sums when one count changes by one; an integer
+    /// except for the square-root mechanism, where it is rounded up.
+    pub fn sensitivity2(&self) -> f64 {
         match self {
-            Self::Binary(binary) => binary.sensitivity2(),
-            Self::Tree(tree) => tree.sensitivity2(),
+            Self::Binary(binary) => binary.sensitivity2() as f64,
+            Self::Haar(haar) => haar.sensitivity2() as f64,
+            Self::Tree(tree) => tree.facts().sensitivity2 as f64,
+            Self::SquareRoot(root) => root.sensitivity2(),
         }
     }
 
@@ -80,7 +144,9 @@ impl Mechanism {
     pub fn nodes(&self) -> u64 {
         match self {
             Self::Binary(binary) => binary.nodes(),
+            Self::Haar(haar) => haar.nodes(),
             Self::Tree(tree) => tree.nodes(),
+            Self::SquareRoot(root) => root.nodes(),
         }
     }
 
@@ -89,36 +155,53 @@ impl Mechanism {
     pub fn nodes_per_leaf(&self) -> u64 {
         match self {
             Self::Binary(binary) => binary.nodes_per_leaf(),
-            Self::Tree(tree) => tree.nodes_per_leaf(),
+            Self::Haar(haar) => haar.nodes_per_leaf(),
+            Self::Tree(tree) => tree.facts().nodes_per_leaf,
+            Self::SquareRoot(root) => root.nodes_per_leaf(),
+        }
+    }
+
+    /// Parameter and digest of the table behind the mechanism; zero for closed forms.
+    pub fn table(&self) -> (u64, [u8; 16]) {
+        match self {
+            Self::Tree(tree) => (tree.rows().depth().into(), tree.rows().digest()),
+            _ => (0, [0; 16]),
         }
     }
 
     /// The weighted nodes whose draws make up the noise of push `p`, 1 <= p <= leaves.
-    pub fn path(&self, p: u64) -> Path {
+    pub fn weights(&self, p: u64) -> Weights {
         match self {
-            Self::Binary(binary) => binary.path(p),
-            Self::Tree(tree) => tree.path(p),
+            Self::Binary(binary) => Weights::Exact(binary.path(p)),
+            Self::Haar(haar) => Weights::Exact(haar.path(p)),
+            Self::Tree(tree) => Weights::Exact(tree.path(p)),
+            Self::SquareRoot(root) => Weights::Real(root.weights(p).collect()),
         }
     }
 
     /// Variance of the noise of push `p` in units of sigma^2, before the final rounding.
     pub fn variance(&self, p: u64) -> f64 {
-        let path = self.path(p);
-        let denominator = path.rounding.denominator() as f64;
-        path.terms()
-            .map(|(_, numerator)| (numerator as f64 / denominator).powi(2))
-            .sum()
+        match self.weights(p) {
+            Weights::Exact(path) => {
+                let denominator = path.denominator() as f64;
+                path.terms()
+                    .map(|(_, numerator)| (numerator as f64 / denominator).powi(2))
+                    .sum()
+            }
+            Weights::Real(terms) => terms.iter().map(|(_, weight)| weight * weight).sum(),
+        }
     }
 
     /// Refuses a sigma whose largest possible sums would leave 126 bits.
     pub fn check_size(&self, gaussian: &RoundedGaussian) -> Result<()> {
-        let (sum_of_numerators, denominator) = match self {
-            Self::Binary(binary) => (binary.nodes_per_leaf() as f64, 1.0),
-            Self::Tree(tree) => tree.size(),
-        };
-        let largest = 2.0 * sum_of_numerators * gaussian.bound() + denominator;
+        let Size {
+            sum,
+            denominator,
+            weight,
+        } = self.size();
         // One bit of slack covers the rounding of this estimate itself.
-        if largest < 2_f64.powi(125) && sum_of_numerators / denominator * gaussian.bound() < 2e18 {
+        let largest = 2.0 * sum * gaussian.bound() + denominator;
+        if largest < 2_f64.powi(125) && weight * gaussian.bound() < 2e18 {
             return Ok(());
         }
         let expected =
@@ -128,6 +211,78 @@ impl Mechanism {
             expected,
             format!("2^{:.0}", largest.log2()),
         ))
+    }
+
+    fn size(&self) -> Size {
+        match self {
+            Self::Binary(binary) => {
+                let nodes = binary.nodes_per_leaf() as f64;
+                Size {
+                    sum: nodes,
+                    denominator: 1.0,
+                    weight: nodes,
+                }
+            }
+            Self::Haar(haar) => {
+                let (sum, denominator) = haar.size();
+                Size {
+                    sum,
+                    denominator,
+                    weight: sum / denominator,
+                }
+            }
+            Self::Tree(tree) => {
+                let facts = tree.facts();
+                Size {
+                    sum: facts.largest_sum as f64,
+                    denominator: facts.largest_denominator as f64,
+                    weight: facts.largest_weight as f64,
+                }
+            }
+            Self::SquareRoot(root) => {
+                let nodes = root.nodes() as f64;
+                Size {
+                    sum: nodes,
+                    denominator: 1.0,
+                    weight: nodes,
+                }
+            }
+        }
+    }
+}
+
+/// What turns the draws of nodes into the noise of one push.
+#[derive(Debug, Clone)]
+pub enum Weights {
+    /// Exact rationals: rounding their sum is post-processing.
+    Exact(Path),
+    /// Real numbers: the rounding is not, and releases are marked NOT PRIVATE.
+    Real(Vec<(u64, f64)>),
+}
+
+impl Weights {
+    /// The noise of one cell at this push, an integer.
+    #[inline]
+    pub fn noise(&self, prf: &NoiseFunction, gaussian: &RoundedGaussian, cell: u64) -> i64 {
+        match self {
+            Self::Exact(path) => path.noise(prf, gaussian, cell),
+            Self::Real(terms) => {
+                let draw = |node| gaussian.draw(prf.block(cell, node)) as f64;
+                let sum: f64 = terms
+                    .iter()
+                    .map(|&(node, weight)| weight * draw(node))
+                    .sum();
+                (sum + 0.5).floor() as i64
+            }
+        }
+    }
+
+    /// The exact path, if the weights are exact.
+    pub fn exact(&self) -> Option<&Path> {
+        match self {
+            Self::Exact(path) => Some(path),
+            Self::Real(_) => None,
+        }
     }
 }
 

@@ -8,9 +8,6 @@
 use super::tree::{Facts, examine};
 use std::sync::OnceLock;
 
-/// Deepest table that ships: 2^14 pushes.
-pub const LARGEST_DEPTH: u32 = 14;
-
 /// Which error a table was optimised for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Target {
@@ -61,13 +58,23 @@ impl Rows {
         let entry = |pair: &[u8]| i16::from_le_bytes([pair[0], pair[1]]);
         let mut digest = [0; 16];
         digest.copy_from_slice(&blake3::hash(bytes).as_bytes()[..16]);
-        Some(Self { depth, target, entries: bytes.chunks_exact(2).map(entry).collect(), digest })
+        Some(Self {
+            depth,
+            target,
+            entries: bytes.chunks_exact(2).map(entry).collect(),
+            digest,
+        })
     }
 
     /// A table from entries, to test the examination on wrong ones.
     #[cfg(test)]
     pub(super) fn with_entries(depth: u32, entries: Vec<i16>) -> Self {
-        Self { depth, target: Target::Even, entries, digest: [0; 16] }
+        Self {
+            depth,
+            target: Target::Even,
+            entries,
+            digest: [0; 16],
+        }
     }
 
     #[cfg(test)]
@@ -110,13 +117,25 @@ type Loaded = Option<(Rows, Facts)>;
 
 static LOADED: [OnceLock<Loaded>; FILES.len()] = [const { OnceLock::new() }; FILES.len()];
 
+/// k of the deepest table of a target.
+pub(super) fn deepest(target: Target) -> u32 {
+    FILES
+        .iter()
+        .filter(|(_, of, _)| *of == target)
+        .map(|(depth, ..)| *depth)
+        .max()
+        .unwrap_or(0)
+}
+
 /// The smallest table for `leaves` pushes, with its facts; `None` if none is large enough.
 pub(super) fn table_for(leaves: u64, target: Target) -> Option<&'static (Rows, Facts)> {
-    let enough = |&(_, &(depth, of, _)): &(usize, &(u32, Target, _))| {
-        of == target && leaves <= 1 << depth
-    };
-    let (index, &(depth, target, bytes)) =
-        FILES.iter().enumerate().filter(enough).min_by_key(|(_, (depth, _, _))| *depth)?;
+    let enough =
+        |&(_, &(depth, of, _)): &(usize, &(u32, Target, _))| of == target && leaves <= 1 << depth;
+    let (index, &(depth, target, bytes)) = FILES
+        .iter()
+        .enumerate()
+        .filter(enough)
+        .min_by_key(|(_, (depth, _, _))| *depth)?;
     let load = || {
         let rows = Rows::parse(depth, target, bytes)?;
         let facts = examine(&rows)?;

@@ -12,13 +12,14 @@
 //! R^-1: an exact rational with denominator the product of the diagonal. Cost of a path: k^2 / 2
 //! multiplications, once per push number; cost of a read: k + 1 draws.
 
-use super::tables::{LARGEST_DEPTH, Rows};
+use super::tables::{Rows, Target, table_for};
 use super::{LARGEST_PATH, Path};
 
 /// The tree mechanism with optimised rows for 2^k pushes.
 #[derive(Debug, Clone, Copy)]
 pub struct Tree {
     rows: &'static Rows,
+    facts: &'static Facts,
 }
 
 /// What a table costs and how large its numbers get; recomputed when it is loaded.
@@ -35,8 +36,14 @@ pub(super) struct Facts {
 }
 
 impl Tree {
-    pub(super) fn new(rows: &'static Rows) -> Self {
-        Self { rows }
+    /// The smallest table for `leaves` pushes; `None` if there is none.
+    pub(super) fn new(leaves: u64, target: Target) -> Option<Self> {
+        let (rows, facts) = table_for(leaves, target)?;
+        Some(Self { rows, facts })
+    }
+
+    pub(super) fn facts(&self) -> &'static Facts {
+        self.facts
     }
 
     pub(super) fn rows(&self) -> &'static Rows {
@@ -49,7 +56,8 @@ impl Tree {
 
     /// The weights of push `p`; the table was refused at load if any of them were too large.
     pub(super) fn path(&self, p: u64) -> Path {
-        let solution = solve(self.rows, p).expect("every push was solved when the table was loaded");
+        let solution =
+            solve(self.rows, p).expect("every push was solved when the table was loaded");
         let mut path = Path::new(solution.denominator);
         for (node, numerator) in solution.terms() {
             path.add(node, numerator);
@@ -68,7 +76,11 @@ struct Solution {
 
 impl Solution {
     fn terms(&self) -> impl Iterator<Item = (u64, i128)> + '_ {
-        let terms = self.nodes.iter().copied().zip(self.numerators.iter().copied());
+        let terms = self
+            .nodes
+            .iter()
+            .copied()
+            .zip(self.numerators.iter().copied());
         terms.take(self.length)
     }
 }
@@ -76,12 +88,20 @@ impl Solution {
 /// The node of time `p` in a tree of 2^k leaves: its depth and index.
 fn node_at(k: u32, p: u64) -> (u32, u64) {
     let trailing = p.trailing_zeros();
-    if trailing == k { (0, 0) } else { (k - trailing, p >> (trailing + 1)) }
+    if trailing == k {
+        (0, 0)
+    } else {
+        (k - trailing, p >> (trailing + 1))
+    }
 }
 
 /// The time of the ancestor at depth `i` of node (d, v).
 fn ancestor_time(k: u32, d: u32, v: u64, i: u32) -> u64 {
-    if i == 0 { 1 << k } else { (2 * (v >> (d - i)) + 1) << (k - i) }
+    if i == 0 {
+        1 << k
+    } else {
+        (2 * (v >> (d - i)) + 1) << (k - i)
+    }
 }
 
 /// Solves R^T weights = last unit vector from below, with weight_j = scaled_j / tail_j and
@@ -97,7 +117,9 @@ fn solve(rows: &Rows, p: u64) -> Option<Solution> {
         // sum over i > j of weight_i R[i,j], over the denominator tail_(j+1).
         let (mut sum, mut between) = (0_i128, 1_i128);
         for i in j + 1..length {
-            let term = scaled[i].checked_mul(between)?.checked_mul(i128::from(row(i)[j]))?;
+            let term = scaled[i]
+                .checked_mul(between)?
+                .checked_mul(i128::from(row(i)[j]))?;
             sum = sum.checked_add(term)?;
             between = between.checked_mul(diagonal(i))?;
         }
@@ -116,11 +138,17 @@ fn solve(rows: &Rows, p: u64) -> Option<Solution> {
         above = above.checked_mul(diagonal(i))?;
     }
     if above < 0 {
-        solution.numerators.iter_mut().for_each(|numerator| *numerator = -*numerator);
+        solution
+            .numerators
+            .iter_mut()
+            .for_each(|numerator| *numerator = -*numerator);
     }
     solution.denominator = above.unsigned_abs();
     let fits = (1..1 << 124).contains(&solution.denominator)
-        && solution.numerators.iter().all(|n| n.unsigned_abs() < 1 << 124);
+        && solution
+            .numerators
+            .iter()
+            .all(|n| n.unsigned_abs() < 1 << 124);
     fits.then_some(solution)
 }
 
@@ -184,12 +212,132 @@ fn sensitivity(rows: &Rows) -> Option<(u64, u64)> {
     }
     let largest = |differences: Vec<i128>| {
         let mut sum = 0;
-        differences[1..=n].iter().map(|step| { sum += step; sum }).max()
+        differences[1..=n]
+            .iter()
+            .map(|step| {
+                sum += step;
+                sum
+            })
+            .max()
     };
     let squares = u64::try_from(largest(squares)?).ok()?;
     let counts = u64::try_from(largest(counts.into_iter().map(i128::from).collect())?).ok()?;
     Some((squares, counts))
 }
 
-/// Deepest table that ships.
-pub(super) const DEEPEST: u32 = LARGEST_DEPTH;
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tables(most: u32) -> impl Iterator<Item = &'static (Rows, Facts)> {
+        let both = [Target::Even, Target::Early].into_iter();
+        both.flat_map(move |target| (2..=most).filter_map(move |k| table_for(1 << k, target)))
+    }
+
+    /// weights R = unit vector of the node itself, exactly: N is U^-1 z.
+    #[test]
+    fn weights_invert_the_rows() {
+        for (rows, _) in tables(10) {
+            let k = rows.depth();
+            for p in 1..=1_u64 << k {
+                let solution = solve(rows, p).unwrap();
+                let (d, v) = node_at(k, p);
+                assert_eq!(solution.nodes[d as usize], p);
+                for j in 0..=d {
+                    let row = |i: u32| rows.row(i, if i == 0 { 0 } else { v >> (d - i) });
+                    let terms = (j..=d)
+                        .map(|i| solution.numerators[i as usize] * i128::from(row(i)[j as usize]));
+                    let expected = if j == d {
+                        solution.denominator as i128
+                    } else {
+                        0
+                    };
+                    assert_eq!(terms.sum::<i128>(), expected, "k {k} p {p} column {j}");
+                }
+            }
+        }
+    }
+
+    /// ||U 1_{t >= l}||^2 and its non-zero entries, straight from the definition.
+    fn sensitivity_by_definition(rows: &Rows) -> (u64, u64) {
+        let k = rows.depth();
+        let norm = |leaf: u64| {
+            let (mut square, mut count) = (0, 0);
+            for d in 0..=k {
+                for v in 0..if d == 0 { 1 } else { 1_u64 << (d - 1) } {
+                    let row = rows.row(d, v);
+                    let after = |i: &u32| ancestor_time(k, d, v, *i) >= leaf;
+                    let sum: i64 = (0..=d)
+                        .filter(after)
+                        .map(|i| i64::from(row[i as usize]))
+                        .sum();
+                    square += (sum * sum) as u64;
+                    count += u64::from(sum != 0);
+                }
+            }
+            (square, count)
+        };
+        let norms: Vec<_> = (1..=1 << k).map(norm).collect();
+        let largest = |of: fn(&(u64, u64)) -> u64| norms.iter().map(of).max().unwrap();
+        (largest(|norm| norm.0), largest(|norm| norm.1))
+    }
+
+    #[test]
+    fn sensitivity_equals_its_definition() {
+        for (rows, facts) in tables(8) {
+            let found = (facts.sensitivity2, facts.nodes_per_leaf);
+            assert_eq!(found, sensitivity_by_definition(rows), "k {}", rows.depth());
+        }
+    }
+
+    /// A changed entry changes the sensitivity that noise is calibrated for, and a zero on the
+    /// diagonal refuses the table: what is wrong costs accuracy, never privacy.
+    #[test]
+    fn a_wrong_table_is_recalibrated_or_refused() {
+        let (rows, facts) = table_for(16, Target::Even).unwrap();
+        for index in 0..rows.entries().len() {
+            let mut entries = rows.entries().to_vec();
+            entries[index] += 200;
+            let wrong = Rows::with_entries(rows.depth(), entries);
+            match examine(&wrong) {
+                None => assert!((1..=16).any(|p| solve(&wrong, p).is_none())),
+                Some(found) => {
+                    assert_eq!(found.sensitivity2, sensitivity_by_definition(&wrong).0);
+                    assert_ne!(found.sensitivity2, facts.sensitivity2, "entry {index}");
+                }
+            }
+        }
+        let mut entries = rows.entries().to_vec();
+        entries[0] = 0;
+        assert_eq!(examine(&Rows::with_entries(rows.depth(), entries)), None);
+    }
+
+    /// The sizes that DESIGN section 4 names, before cancelling common factors, and the sensitivities of the files.
+    #[test]
+    fn sizes_and_sensitivities_are_as_published() {
+        let log2 = |value: u128| (value as f64).log2();
+        for (k, sensitivity2, denominator, sum, nodes) in [
+            (10, 65_846, 77.0, 72.0, 497),
+            (12, 65_846, 89.0, 85.0, 644),
+            (14, 66_029, 101.0, 97.0, 767),
+        ] {
+            let (rows, facts) = table_for(1 << k, Target::Even).unwrap();
+            assert_eq!((rows.depth(), facts.sensitivity2), (k, sensitivity2));
+            assert!(
+                (log2(facts.largest_denominator) - denominator).abs() < 2.0,
+                "{facts:?}"
+            );
+            assert!((log2(facts.largest_sum) - sum).abs() < 2.0, "{facts:?}");
+            assert_eq!(facts.nodes_per_leaf, nodes);
+        }
+    }
+
+    #[test]
+    fn sizes_between_the_tables_take_the_next() {
+        for (leaves, depth) in [(1, 2), (4, 2), (5, 3), (1000, 10), (1024, 10), (5000, 14)] {
+            assert_eq!(table_for(leaves, Target::Even).unwrap().0.depth(), depth);
+        }
+        assert!(table_for((1 << 14) + 1, Target::Even).is_none());
+        assert_eq!(table_for(700, Target::Early).unwrap().0.depth(), 10);
+    }
+}
