@@ -13,6 +13,8 @@ __all__ = [
     "Release",
     "_after_fork_in_child",
     "mechanism_facts",
+    "mechanism_fits",
+    "mechanism_largest_leaves",
     "mechanism_variances",
     "schedule_leaves",
     "schedule_pushes",
@@ -142,7 +144,9 @@ class Release:
     @property
     def parts(self) -> tuple[dict[str, Any], ...]: ...
 
-def mechanism_facts(*, mechanism: str, leaves: int) -> tuple[int, int, int]: ...
+def mechanism_facts(*, mechanism: str, leaves: int) -> tuple[float, int, int]: ...
+def mechanism_fits(*, mechanism: str, leaves: int, sigma: float) -> bool: ...
+def mechanism_largest_leaves(*, mechanism: str) -> int: ...
 def mechanism_variances(
     *, mechanism: str, leaves: int, pushes: list[int]
 ) -> npt.NDArray[np.float64]: ...

@@ -1,6 +1,7 @@
 //! Names and facts of mechanisms and schedules, for calibration in Python.
 
 use crate::errors::{ArgumentValueError, raise};
+use lazysketch_core::gaussian::{LARGEST_SIGMA, RoundedGaussian};
 use lazysketch_core::mechanism::{Mechanism, MechanismKind};
 use lazysketch_core::parameters::{Calibration, Kind, Relation};
 use lazysketch_core::schedule::{Growth, Schedule};
@@ -28,7 +29,10 @@ pub(crate) fn mechanism_of(name: &str) -> PyResult<MechanismKind> {
     match name {
         "binary" => Ok(MechanismKind::Binary),
         "haar" => Ok(MechanismKind::Haar),
-        other => unknown("mechanism", "'binary' or 'haar'", other),
+        "tree" => Ok(MechanismKind::Tree),
+        "tree-log" => Ok(MechanismKind::TreeLog),
+        "square-root" => Ok(MechanismKind::SquareRoot),
+        other => unknown("mechanism", "a known mechanism", other),
     }
 }
 
@@ -112,13 +116,29 @@ pub(crate) fn specification_of<'py>(
 /// `(sensitivity2, nodes_per_leaf, nodes)` of a mechanism for a number of pushes.
 #[pyfunction]
 #[pyo3(signature = (*, mechanism, leaves))]
-pub(crate) fn mechanism_facts(mechanism: &str, leaves: u64) -> PyResult<(u64, u64, u64)> {
+pub(crate) fn mechanism_facts(mechanism: &str, leaves: u64) -> PyResult<(f64, u64, u64)> {
     let mechanism = Mechanism::new(mechanism_of(mechanism)?, leaves).map_err(raise)?;
     Ok((
         mechanism.sensitivity2(),
         mechanism.nodes_per_leaf(),
         mechanism.nodes(),
     ))
+}
+
+/// Most pushes of a cell that a mechanism can serve.
+#[pyfunction]
+#[pyo3(signature = (*, mechanism))]
+pub(crate) fn mechanism_largest_leaves(mechanism: &str) -> PyResult<u64> {
+    Ok(mechanism_of(mechanism)?.largest_leaves())
+}
+
+/// True if the exact sums of a mechanism stay within 126 bits at this sigma.
+#[pyfunction]
+#[pyo3(signature = (*, mechanism, leaves, sigma))]
+pub(crate) fn mechanism_fits(mechanism: &str, leaves: u64, sigma: f64) -> PyResult<bool> {
+    let mechanism = Mechanism::new(mechanism_of(mechanism)?, leaves).map_err(raise)?;
+    let drawable = sigma > 0.0 && sigma <= LARGEST_SIGMA;
+    Ok(drawable && mechanism.check_size(&RoundedGaussian::new(sigma)).is_ok())
 }
 
 /// Variances of the noise of some pushes, in units of sigma^2; 0 for push 0.
