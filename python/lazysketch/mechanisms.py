@@ -1,21 +1,28 @@
 """Mechanisms: how much noise one cell needs to be counted for ever.
 
 What it computes: the squared sensitivity that sigma is calibrated for, and the variance of the
-noise after each push. The exact integers come from the native core, which draws the noise.
+noise after each push. The exact numbers come from the native core, which draws the noise.
 
-=========  ============================  ===================  ====================================
-mechanism  what it is                    ``sensitivity2``     variance at n = 1024, max and mean
-=========  ============================  ===================  ====================================
-binary     the paper's GaussBM           floor(log2 n) + 1    110 and 55
-haar       tree mechanism, closed form   4 log2 n + 9         17.7 and 12.7
-=========  ============================  ===================  ====================================
+===========  =====================================  =================  =====================
+mechanism    what it is                             most pushes        variance at n = 1024
+===========  =====================================  =================  =====================
+tree         optimised tables                       2^14               9.48 max, 9.32 mean
+tree-log     the same, even over log t              2^12               less early, more late
+haar         the tree in closed form                2^48               17.7 max, 12.7 mean
+binary       the paper's GaussBM                    2^48               110 max, 55 mean
+square-root  Toeplitz, for research, NOT PRIVATE    2^16               10.7 max, 9.7 mean
+===========  =====================================  =================  =====================
 
-Variances are per unit of sensitivity (``sensitivity2`` times :meth:`Mechanism.variances`).
+Variances are per unit of sensitivity (``sensitivity2`` times :meth:`Mechanism.variances`); a read
+costs log2 n draws (square-root: as many as pushes). Asked for ``"tree"``, a sketch takes
+``"tree-log"`` under the geometric schedule, and ``"haar"`` where there are more pushes than the
+tables serve or where their numbers would not fit (:func:`suitable`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from fractions import Fraction
 from typing import Final
 
 import numpy as np
@@ -25,9 +32,9 @@ from lazysketch import _native
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.privacy.relations import checked_integer, checked_integers
 
-__all__ = ["LARGEST_LEAVES", "MECHANISMS", "Mechanism", "checked_mechanism"]
+__all__ = ["LARGEST_LEAVES", "MECHANISMS", "Mechanism", "checked_mechanism", "suitable"]
 
-MECHANISMS: Final = ("binary", "haar")
+MECHANISMS: Final = ("tree", "tree-log", "haar", "binary", "square-root")
 LARGEST_LEAVES: Final = 2**48
 
 
@@ -49,7 +56,7 @@ def checked_mechanism(argument: str, name: object) -> str:
         >>> checked_mechanism("mechanism", "haar")
         'haar'
     """
-    wanted = " or ".join(repr(known) for known in MECHANISMS)
+    wanted = "one of " + ", ".join(repr(known) for known in MECHANISMS)
     if not isinstance(name, str):
         raise ArgumentTypeError(f"{argument}: expected {wanted}, got {type(name).__name__}")
     if name not in MECHANISMS:
@@ -65,14 +72,15 @@ class Mechanism:
     queries of one cell when one count changes by one.
 
     Args:
-        name: ``"binary"`` or ``"haar"``.
-        leaves: largest number of pushes of a cell, 1 to 2^48.
+        name: one of :data:`MECHANISMS`.
+        leaves: largest number of pushes of a cell, 1 to what the mechanism serves.
 
     Raises:
         ArgumentTypeError: a wrong type.
         ArgumentValueError: an unknown name or too many leaves.
 
-    Source: Chan, Shi and Song 2011 with Gaussian noise (binary); DESIGN section 4 (haar).
+    Source: Chan, Shi and Song 2011 with Gaussian noise (binary); docs/theory.md (tree, haar);
+    Fichtenberger, Henzinger and Upadhyay 2023 (square-root).
 
     Example:
         >>> Mechanism("haar", leaves=1024).sensitivity2
@@ -83,21 +91,39 @@ class Mechanism:
 
     name: str
     leaves: int
-    sensitivity2: int = field(init=False)
+    sensitivity2: int | Fraction = field(init=False)
     nodes_per_leaf: int = field(init=False)
     nodes: int = field(init=False)
 
     def __post_init__(self) -> None:
         """Check the arguments and ask the core for the facts."""
         checked_mechanism("name", self.name)
-        leaves = checked_integer("leaves", self.leaves, most=LARGEST_LEAVES)
+        most = _native.mechanism_largest_leaves(mechanism=self.name)
+        leaves = checked_integer("leaves", self.leaves, most=most)
         object.__setattr__(self, "leaves", leaves)
         sensitivity2, nodes_per_leaf, nodes = _native.mechanism_facts(
-            mechanism=self.name, leaves=self.leaves
+            mechanism=self.name, leaves=leaves
         )
-        object.__setattr__(self, "sensitivity2", sensitivity2)
+        # Real only for the square-root mechanism, where the core rounds up.
+        whole = int(sensitivity2) if sensitivity2.is_integer() else Fraction(sensitivity2)
+        object.__setattr__(self, "sensitivity2", whole)
         object.__setattr__(self, "nodes_per_leaf", nodes_per_leaf)
         object.__setattr__(self, "nodes", nodes)
+
+    def fits(self, sigma: float) -> bool:
+        """Return True if the exact sums of this mechanism stay within 126 bits.
+
+        Args:
+            sigma: standard deviation of the draws, in counts.
+
+        Returns:
+            Whether the core would accept this sigma.
+
+        Example:
+            >>> Mechanism("tree", leaves=1024).fits(1e3)
+            True
+        """
+        return _native.mechanism_fits(mechanism=self.name, leaves=self.leaves, sigma=sigma)
 
     def variances(self, pushes: npt.ArrayLike) -> npt.NDArray[np.float64]:
         """Return the variance of the noise after some numbers of pushes, in units of sigma^2.
@@ -122,3 +148,37 @@ class Mechanism:
             mechanism=self.name, leaves=self.leaves, pushes=distinct.tolist()
         )
         return found[back]
+
+
+def suitable(name: str, *, leaves: int, growing: bool) -> tuple[Mechanism, ...]:
+    """Return the mechanisms that serve what was asked for, best first.
+
+    Guarantee: the choice depends on public parameters only.
+
+    Args:
+        name: one of :data:`MECHANISMS`; ``"tree"`` stands for the best exact one.
+        leaves: largest number of pushes of a cell.
+        growing: True for the geometric schedule, whose streams rarely see the last pushes.
+
+    Returns:
+        At least one mechanism; ``"haar"`` last where ``"tree"`` was asked for.
+
+    Raises:
+        ArgumentTypeError: a name that is not a string.
+        ArgumentValueError: an unknown name, or more leaves than it serves.
+
+    Example:
+        >>> [mechanism.name for mechanism in suitable("tree", leaves=2000, growing=True)]
+        ['tree-log', 'tree', 'haar']
+        >>> [mechanism.name for mechanism in suitable("tree", leaves=10**6, growing=False)]
+        ['haar']
+    """
+    if checked_mechanism("mechanism", name) != "tree":
+        return (Mechanism(name, leaves=leaves),)
+    names = ("tree-log", "tree", "haar") if growing else ("tree", "haar")
+    enough = (
+        known
+        for known in names
+        if leaves <= _native.mechanism_largest_leaves(mechanism=known) or known == "haar"
+    )
+    return tuple(Mechanism(known, leaves=leaves) for known in enough)

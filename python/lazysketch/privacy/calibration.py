@@ -19,6 +19,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 from typing import Final
 
@@ -244,7 +245,7 @@ def calibrate(
     delta: float,
     calibration: Calibration,
     table_sensitivity2: int,
-    mechanism_sensitivity2: int,
+    mechanism_sensitivity2: int | Fraction,
     mechanism_nodes: int,
     changed_cells: int,
     draws: int,
@@ -293,7 +294,9 @@ def calibrate(
             f'epsilon: expected below 1 for calibration="classical", got {epsilon:g}'
         )
     table2 = checked_integer("table_sensitivity2", table_sensitivity2)
-    mechanism2 = checked_integer("mechanism_sensitivity2", mechanism_sensitivity2)
+    mechanism2 = mechanism_sensitivity2
+    if not isinstance(mechanism2, Fraction):
+        mechanism2 = checked_integer("mechanism_sensitivity2", mechanism2)
     nodes = checked_integer("mechanism_nodes", mechanism_nodes)
     cells = checked_integer("changed_cells", changed_cells)
     all_draws = checked_integer("draws", draws, most=2**128)

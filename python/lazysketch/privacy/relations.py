@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import math
 import operator
+from fractions import Fraction
 from typing import Final, Literal, TypeAlias, cast, get_args
 
 import numpy as np
@@ -372,8 +373,8 @@ def checked_delta(value: object) -> float:
     return delta
 
 
-def square_root_up(square: int) -> float:
-    """Return a float at or above the exact square root of a positive integer.
+def square_root_up(square: int | Fraction) -> float:
+    """Return a float at or above the exact square root of a positive rational.
 
     Guarantee: the square of the result, taken exactly, is at least ``square``.
 
