@@ -17,14 +17,13 @@ from importlib.metadata import version as _version
 
 from lazysketch.counters import ContinualCounters
 from lazysketch.errors import LazySketchError
+from lazysketch.exact import CountMin, CountSketch
 from lazysketch.keys import Key
 from lazysketch.mechanisms import Mechanism
 from lazysketch.privacy.accounting import Privacy
 from lazysketch.release import Release, ReleasePart
-from lazysketch.schedules import Geometric, Punctual, RoundRobin
+from lazysketch.schedules import Batch, Geometric, Punctual, RoundRobin, Single
 from lazysketch.sketches import (
-    CountMin,
-    CountSketch,
     LazyCountMin,
     LazyCountSketch,
     PunctualCountMin,
@@ -34,6 +33,7 @@ from lazysketch.sketches import (
 __version__ = _version("lazysketch")
 
 __all__ = [
+    "Batch",
     "ContinualCounters",
     "CountMin",
     "CountSketch",
@@ -50,5 +50,6 @@ __all__ = [
     "Release",
     "ReleasePart",
     "RoundRobin",
+    "Single",
     "__version__",
 ]

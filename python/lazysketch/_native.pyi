@@ -21,7 +21,7 @@ __all__ = [
 ]
 
 # Name and parameters of a schedule: ("round robin", horizon, period), ("geometric", (numerator,
-# denominator), rounds) or ("punctual", horizon).
+# denominator), rounds), or ("punctual" | "batch" | "single", horizon).
 _Specification: TypeAlias = (
     tuple[str, int, int] | tuple[str, tuple[int, int], int] | tuple[str, int]
 )
@@ -90,6 +90,9 @@ class PrivateSketch:
     ) -> Self: ...
     def update(self, item: object, weight: int = 1) -> None: ...
     def update_many(
+        self, items: object, weights: object = None, *, column: str | None = None
+    ) -> None: ...
+    def _update_batch(
         self, items: object, weights: object = None, *, column: str | None = None
     ) -> None: ...
     def _update_vector(self, vector: object) -> None: ...

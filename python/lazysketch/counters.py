@@ -35,9 +35,9 @@ class ContinualCounters(PrivateTable):
         max_changes: counters that neighbouring vectors of :meth:`step` may differ in.
         horizon: number of steps, or None for a stream without end (geometric).
         schedule: ``"round robin"`` (default with a horizon), ``"punctual"`` (every counter at
-            every step, the paper's n-counters) or ``"geometric"``.
+            every step, the paper's n-counters), ``"batch"``, ``"single"`` or ``"geometric"``.
         relation: ``"substitution"`` or ``"zero-out"``, for :meth:`update`.
-        mechanism: ``"haar"``, or ``"binary"`` as in the paper.
+        mechanism: ``"tree"``, the least noise; ``"haar"``, or ``"binary"`` as in the paper.
         calibration: ``"analytic"``, or ``"classical"`` to reproduce the paper (epsilon < 1).
         max_weight: largest weight of one event, in counts.
         max_events_per_user: events of one person that are protected together.
@@ -68,7 +68,7 @@ class ContinualCounters(PrivateTable):
         horizon: int | None = None,
         schedule: str | None = None,
         relation: Relation = "substitution",
-        mechanism: str = "haar",
+        mechanism: str = "tree",
         calibration: Calibration = "analytic",
         max_weight: int = 1,
         max_events_per_user: int = 1,

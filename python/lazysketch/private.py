@@ -12,9 +12,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from lazysketch import _native
-from lazysketch.errors import ArgumentTypeError, LiveStateError
+from lazysketch.errors import ArgumentTypeError, ArgumentValueError, LiveStateError
 from lazysketch.keys import Key
-from lazysketch.mechanisms import Mechanism, checked_mechanism
+from lazysketch.mechanisms import Mechanism, suitable
 from lazysketch.privacy.accounting import Privacy
 from lazysketch.privacy.calibration import NoiseCalibration, calibrate
 from lazysketch.privacy.relations import (
@@ -26,7 +26,7 @@ from lazysketch.privacy.relations import (
     table_sensitivity2,
 )
 from lazysketch.release import Release, privacy_of
-from lazysketch.schedules import Schedule, schedule_specified
+from lazysketch.schedules import Geometric, Schedule, schedule_specified
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -73,17 +73,19 @@ class PrivateTable(_native.PrivateSketch):
             raise ArgumentTypeError(f"key: expected a Key, got {type(key).__name__}")
         if hash_seed is not None:
             hash_seed = checked_integer("hash_seed", hash_seed, least=0, most=2**64 - 1)
-        checked_mechanism("mechanism", mechanism)
         # Checked once; the same plain values go to the calibration and to the core.
         max_weight = checked_integer("max_weight", max_weight, most=_LARGEST_WEIGHT)
         max_events_per_user = checked_integer(
             "max_events_per_user", max_events_per_user, most=_MOST_EVENTS
         )
-        noise = _calibrated(
+        suited = suitable(
+            mechanism, leaves=schedule.leaves(width), growing=isinstance(schedule, Geometric)
+        )
+        chosen, noise = _first_that_serves(
+            suited,
             kind=kind,
             depth=depth,
             width=width,
-            mechanism=Mechanism(mechanism, leaves=schedule.leaves(width)),
             relation=relation,
             max_changes=max_changes,
             epsilon=epsilon,
@@ -99,7 +101,7 @@ class PrivateTable(_native.PrivateSketch):
             width=width,
             hash_seed=hash_seed,
             schedule=schedule.specification,
-            mechanism=mechanism,
+            mechanism=chosen.name,
             sigma=noise.sigma,
             relation=relation,
             calibration=calibration,
@@ -125,6 +127,28 @@ class PrivateTable(_native.PrivateSketch):
             LiveStateError: in a forked child.
         """
         return Release(self._release())
+
+    def update_batch(
+        self, items: object, weights: object = None, *, column: str | None = None
+    ) -> None:
+        """Count any number of events in one step; for the batch schedule.
+
+        Guarantee: the number of events is not published; nothing is applied when the call raises.
+
+        Args:
+            items: Arrow data, a numpy array or an iterable of items; may be empty.
+            weights: as many integers, or None for 1 each.
+            column: the column of a table with several.
+
+        Raises:
+            ItemError: something that cannot be an item, or a null, with its position.
+            ArgumentTypeError: a single str, bytes or dict; floats; an unnamed column.
+            ArgumentValueError: another schedule, or weights outside their range.
+            HorizonError: past the last batch.
+            ClosedError: after ``close()``.
+            LiveStateError: in a forked child.
+        """
+        self._update_batch(items, weights, column=column)
 
     @property
     def privacy(self) -> Privacy:
@@ -202,6 +226,25 @@ class PrivateTable(_native.PrivateSketch):
         )
         reasons = "; ".join(self.not_private_because)
         return f"{text}, NOT PRIVATE: {reasons}>" if reasons else f"{text}>"
+
+
+def _first_that_serves(
+    suited: tuple[Mechanism, ...], **asked: Any
+) -> tuple[Mechanism, NoiseCalibration]:
+    """Return the best mechanism whose arithmetic serves the noise asked for, and that noise.
+
+    The optimised tables have large entries: with large weights their sums could leave 126 bits, or
+    their draws the precision of a float, where the closed form still serves.
+    """
+    *better, last = suited
+    for mechanism in better:
+        try:
+            noise = _calibrated(mechanism=mechanism, **asked)
+        except ArgumentValueError:
+            continue
+        if mechanism.fits(noise.sigma):
+            return mechanism, noise
+    return last, _calibrated(mechanism=last, **asked)
 
 
 def _calibrated(

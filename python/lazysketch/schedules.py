@@ -9,6 +9,8 @@ schedule        pushes                                      leaves              
 round robin     column (t - 1) mod width at step t          ceil(horizon / width)  width steps
 geometric       rounds of max(width, 1 % of the stream)     4096                   a round
 punctual        every column at every step                  horizon                none
+batch           the same; a step holds many events          horizon (batches)      a batch
+single          every column once, at the horizon           1                      everything
 ==============  ==========================================  =====================  ===============
 
 Source: round robin is the Lazy sketch of R. Holland, arXiv 2507.03361; punctual is Epasto et al.
@@ -32,10 +34,12 @@ from lazysketch.sizing import LARGEST_WIDTH
 
 __all__ = [
     "LARGEST_HORIZON",
+    "Batch",
     "Geometric",
     "Punctual",
     "RoundRobin",
     "Schedule",
+    "Single",
     "schedule_named",
     "schedule_specified",
 ]
@@ -45,6 +49,8 @@ LARGEST_STEP: Final = 2**62 - 1
 ROUND_ROBIN: Final = "round robin"
 GEOMETRIC: Final = "geometric"
 PUNCTUAL: Final = "punctual"
+BATCH: Final = "batch"
+SINGLE: Final = "single"
 
 
 def _store(schedule: object, name: str, value: object) -> None:
@@ -225,7 +231,72 @@ class Punctual(_Timed):
         _store(self, "horizon", checked_integer("horizon", self.horizon, most=LARGEST_HORIZON))
 
 
-Schedule: TypeAlias = RoundRobin | Geometric | Punctual
+@dataclass(frozen=True)
+class Batch(_Timed):
+    """Every column at every step, where a step is a micro-batch of any number of events.
+
+    Guarantee: as punctual with one leaf per batch; the number of events in a batch is not
+    published. A batch may hold up to 2^32 events.
+
+    Args:
+        horizon: number of batches; horizon * max_weight stays below 2^30.
+
+    Raises:
+        ArgumentTypeError: not an integer.
+        ArgumentValueError: outside its range.
+
+    Source: DESIGN section 3.
+
+    Example:
+        >>> Batch(horizon=24).leaves(64)
+        24
+    """
+
+    horizon: int
+
+    @property
+    def specification(self) -> tuple[str, int]:
+        """Name and horizon."""
+        return (BATCH, self.horizon)
+
+    def __post_init__(self) -> None:
+        """Check the horizon."""
+        _store(self, "horizon", checked_integer("horizon", self.horizon, most=LARGEST_HORIZON))
+
+
+@dataclass(frozen=True)
+class Single(_Timed):
+    """Every column once, at the horizon: the single-release model.
+
+    Guarantee: nothing is published before the horizon; the least noise there is.
+
+    Args:
+        horizon: the step of the release, 1 to 2^48.
+
+    Raises:
+        ArgumentTypeError: not an integer.
+        ArgumentValueError: outside its range.
+
+    Source: Pagh and Thorup 2022; Zhao et al. 2022.
+
+    Example:
+        >>> Single(horizon=1000).leaves(64)
+        1
+    """
+
+    horizon: int
+
+    @property
+    def specification(self) -> tuple[str, int]:
+        """Name and horizon."""
+        return (SINGLE, self.horizon)
+
+    def __post_init__(self) -> None:
+        """Check the horizon."""
+        _store(self, "horizon", checked_integer("horizon", self.horizon, most=LARGEST_HORIZON))
+
+
+Schedule: TypeAlias = RoundRobin | Geometric | Punctual | Batch | Single
 
 
 def schedule_specified(specification: _native._Specification) -> Schedule:
@@ -245,6 +316,8 @@ def schedule_specified(specification: _native._Specification) -> Schedule:
         ROUND_ROBIN: RoundRobin,
         GEOMETRIC: lambda growth, rounds: Geometric(growth=growth, rounds=rounds),
         PUNCTUAL: Punctual,
+        BATCH: Batch,
+        SINGLE: Single,
     }
     name, *parameters = specification
     return known[name](*parameters)
@@ -254,7 +327,7 @@ def schedule_named(name: str, horizon: int | None) -> Schedule:
     """Return the schedule that a release or a user names.
 
     Args:
-        name: ``"round robin"``, ``"geometric"`` or ``"punctual"``.
+        name: ``"round robin"``, ``"geometric"``, ``"punctual"``, ``"batch"`` or ``"single"``.
         horizon: a number of steps, or None for geometric.
 
     Returns:
@@ -274,14 +347,16 @@ def schedule_named(name: str, horizon: int | None) -> Schedule:
                 f"horizon: expected None for the geometric schedule, got {horizon}"
             )
         return Geometric()
-    timed: dict[str, type[RoundRobin] | type[Punctual]] = {
+    timed: dict[str, Callable[..., Schedule]] = {
         ROUND_ROBIN: RoundRobin,
         PUNCTUAL: Punctual,
+        BATCH: Batch,
+        SINGLE: Single,
     }
     if not isinstance(name, str):
         raise ArgumentTypeError(f"schedule: expected a name, got {type(name).__name__}")
     if name not in timed:
-        known = ", ".join(repr(known) for known in (ROUND_ROBIN, GEOMETRIC, PUNCTUAL))
+        known = ", ".join(repr(known) for known in (GEOMETRIC, *timed))
         raise ArgumentValueError(f"schedule: expected one of {known}, got {name[:40]!r}")
     if horizon is None:
         raise ArgumentValueError(

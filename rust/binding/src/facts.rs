@@ -55,13 +55,15 @@ pub(crate) fn calibration_of(name: &str) -> PyResult<Calibration> {
 const ROUND_ROBIN: &str = "round robin";
 const GEOMETRIC: &str = "geometric";
 const PUNCTUAL: &str = "punctual";
+const BATCH: &str = "batch";
+const SINGLE: &str = "single";
 
 /// A schedule as Python writes it: its name and its own parameters.
 #[derive(FromPyObject)]
 pub(crate) enum Specification {
     RoundRobin((String, u64, u64)),
     Geometric((String, (u32, u32), u64)),
-    Punctual((String, u64)),
+    Horizon((String, u64)),
 }
 
 pub(crate) fn schedule_of(specification: &Specification) -> PyResult<Schedule> {
@@ -82,8 +84,14 @@ pub(crate) fn schedule_of(specification: &Specification) -> PyResult<Schedule> {
                 rounds: *rounds,
             }
         }
-        Specification::Punctual((name, horizon)) if name == PUNCTUAL => {
+        Specification::Horizon((name, horizon)) if name == PUNCTUAL => {
             Schedule::Punctual { horizon: *horizon }
+        }
+        Specification::Horizon((name, horizon)) if name == BATCH => {
+            Schedule::Batch { horizon: *horizon }
+        }
+        Specification::Horizon((name, horizon)) if name == SINGLE => {
+            Schedule::Single { horizon: *horizon }
         }
         _ => {
             return unknown(
@@ -110,6 +118,8 @@ pub(crate) fn specification_of<'py>(
             (GEOMETRIC, (growth.numerator, growth.denominator), rounds).into_pyobject(py)
         }
         Schedule::Punctual { horizon } => (PUNCTUAL, horizon).into_pyobject(py),
+        Schedule::Batch { horizon } => (BATCH, horizon).into_pyobject(py),
+        Schedule::Single { horizon } => (SINGLE, horizon).into_pyobject(py),
     }
 }
 

@@ -22,7 +22,10 @@ mod _native {
     #[pymodule_export]
     use super::exact::ExactSketch;
     #[pymodule_export]
-    use super::facts::{mechanism_facts, mechanism_fits, mechanism_largest_leaves, mechanism_variances, schedule_leaves, schedule_pushes};
+    use super::facts::{
+        mechanism_facts, mechanism_fits, mechanism_largest_leaves, mechanism_variances,
+        schedule_leaves, schedule_pushes,
+    };
     #[pymodule_export]
     use super::key::Key;
     #[pymodule_export]

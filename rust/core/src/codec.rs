@@ -151,6 +151,8 @@ fn write_law(out: &mut Vec<u8>, shape: &Shape, law: &NoiseLaw) {
         Schedule::RoundRobin { horizon, period } => (1, horizon, period, NO_GROWTH, 0),
         Schedule::Geometric { growth, rounds } => (2, 0, 0, growth, rounds),
         Schedule::Punctual { horizon } => (3, horizon, 0, NO_GROWTH, 0),
+        Schedule::Batch { horizon } => (4, horizon, 0, NO_GROWTH, 0),
+        Schedule::Single { horizon } => (5, horizon, 0, NO_GROWTH, 0),
     };
     out.push(tag);
     out.extend(horizon.to_le_bytes());
@@ -239,6 +241,8 @@ fn read_law(reader: &mut Reader<'_>, shape: &Shape) -> Result<NoiseLaw> {
         (1, _, _, NO_GROWTH, 0) => Schedule::RoundRobin { horizon, period },
         (2, 0, 0, _, _) => Schedule::Geometric { growth, rounds },
         (3, _, 0, NO_GROWTH, 0) => Schedule::Punctual { horizon },
+        (4, _, 0, NO_GROWTH, 0) => Schedule::Batch { horizon },
+        (5, _, 0, NO_GROWTH, 0) => Schedule::Single { horizon },
         _ => return malformed("expected a known schedule with its own parameters only"),
     };
     let mechanism = match reader.byte()? {

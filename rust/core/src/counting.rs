@@ -199,7 +199,7 @@ fn add_and_push_rows<C: Counter, const DEPTH: usize>(
     for (position, &item) in events.items.iter().enumerate() {
         let weight = events.weights.weight(position);
         add_event::<C, DEPTH>(depth, pending, locate, item, weight);
-        if first_step + position as u64 == cursor.next_step() {
+        while first_step + position as u64 == cursor.next_step() {
             push(depth, published, pending, cursor.advance() as usize);
         }
     }

@@ -12,7 +12,7 @@ use crate::parameters::{Kind, NoiseLaw, Relation, Shape};
 /// Wang 2018, Theorem 8, up to 1 % of delta.
 pub(crate) fn is_served(shape: &Shape, law: &NoiseLaw, mechanism: &Mechanism) -> bool {
     let scale = law.max_weight as f64 * law.max_events_per_user as f64;
-    let sensitivity2 = table_sensitivity2(shape, law) as f64 * mechanism.sensitivity2() as f64;
+    let sensitivity2 = table_sensitivity2(shape, law) as f64 * mechanism.sensitivity2();
     let multiplier = law.sigma / (sensitivity2.sqrt() * scale);
     let centre = law.epsilon * multiplier;
     let half_mu = 0.5 / multiplier;
@@ -64,8 +64,8 @@ mod tests {
             max_changes: 1,
         };
         let mechanism = law.mechanism(&shape).unwrap();
-        let sensitivity2 = table_sensitivity2(&shape, &law) * mechanism.sensitivity2();
-        law.sigma = multiplier * (sensitivity2 as f64).sqrt();
+        let sensitivity2 = table_sensitivity2(&shape, &law) as f64 * mechanism.sensitivity2();
+        law.sigma = multiplier * sensitivity2.sqrt();
         law.max_weight = weight;
         assert_eq!(
             Marks::of_law(&shape, &law).is_private(),

@@ -12,7 +12,7 @@ pub(crate) struct Noise {
     gaussian: RoundedGaussian,
     mechanism: Mechanism,
     /// Paths of the current push number and the next; shared by all cells.
-    paths: [Option<(u64, Box<Weights>)>; 2],
+    paths: [Option<(u64, Weights)>; 2],
 }
 
 impl Noise {
@@ -41,7 +41,7 @@ impl Noise {
         for push in progress.rounds..=largest {
             let slot = &mut self.paths[(push % 2) as usize];
             if push > 0 && slot.as_ref().is_none_or(|(known, _)| *known != push) {
-                *slot = Some((push, Box::new(self.mechanism.weights(push))));
+                *slot = Some((push, self.mechanism.weights(push)));
             }
         }
     }

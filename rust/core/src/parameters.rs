@@ -187,8 +187,9 @@ impl NoiseLaw {
         range("max_changes", self.max_changes.into(), most.into())?;
         self.schedule.validate()?;
         let horizon = self.schedule.horizon().unwrap_or(1);
-        if u128::from(horizon) * u128::from(self.max_weight) >= u128::from(LARGEST_COUNT) {
-            let expected = "horizon * max_weight below 2^62";
+        let events = u128::from(horizon) * u128::from(self.schedule.events_per_step());
+        if events.saturating_mul(self.max_weight.into()) >= u128::from(LARGEST_COUNT) {
+            let expected = "horizon * events per step * max_weight below 2^62";
             return Err(Error::parameter("max_weight", expected, self.max_weight));
         }
         self.mechanism(shape)?

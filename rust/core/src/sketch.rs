@@ -12,7 +12,7 @@ use crate::key::{Identity, MasterKey, Origin, Purpose, SketchId};
 use crate::noise::Noise;
 use crate::parameters::{Kind, LARGEST_COUNT, Marks, NoiseLaw, Shape};
 use crate::release::{Estimator, Part, Release};
-use crate::schedule::Cursor;
+use crate::schedule::{Cursor, Schedule};
 use crate::table::Table;
 use crate::{Error, Result, codec};
 
@@ -124,12 +124,34 @@ impl PrivateSketch {
         // Counters widen at a step that depends on nothing but the step.
         for (start, end) in [(0, narrow), (narrow, items.len())] {
             if start < end {
-                self.apply(
-                    items.slice(start, end),
-                    weights.map(|weights| &weights[start..end]),
-                );
+                let weights = weights.map(|weights| &weights[start..end]);
+                self.apply(items.slice(start, end), weights, (end - start) as u64);
             }
         }
+        Ok(())
+    }
+
+    /// Many events in one step, under the batch schedule.
+    pub fn update_batch(&mut self, items: Items<'_>, weights: Option<&[u64]>) -> Result<()> {
+        let most = self.law.schedule.events_per_step();
+        if !matches!(self.law.schedule, Schedule::Batch { .. }) {
+            return Err(Error::parameter(
+                "schedule",
+                "Batch, for several events in a step",
+                "another",
+            ));
+        }
+        if items.len() as u64 > most {
+            return Err(Error::parameter(
+                "items",
+                format!("at most {most} events"),
+                items.len(),
+            ));
+        }
+        check_weights("weights", weights, items.len(), self.law.max_weight)?;
+        self.check_indices(items)?;
+        self.check_steps(1)?;
+        self.apply(items, weights, 1);
         Ok(())
     }
 
@@ -249,8 +271,9 @@ impl PrivateSketch {
         Ok(cells.iter().flat_map(row).collect())
     }
 
-    fn apply(&mut self, items: Items<'_>, weights: Option<&[u64]>) {
-        let bound = self.bound_at(self.step + items.len() as u64);
+    /// Counts events that take `steps` steps: one each, or one for all of them.
+    fn apply(&mut self, items: Items<'_>, weights: Option<&[u64]>, steps: u64) {
+        let bound = self.bound_at(self.step + steps);
         let Some(state) = self.state.as_mut() else {
             return;
         };
@@ -261,7 +284,7 @@ impl PrivateSketch {
             &self.law.schedule,
             self.shape.width,
             self.step,
-            items.len() as u64,
+            steps,
         );
         let first_step = self.step + 1;
         items.for_each_chunk(&self.fingerprinter, |offset, chunk| {
@@ -275,7 +298,7 @@ impl PrivateSketch {
                 weights,
             );
         });
-        self.step += items.len() as u64;
+        self.step += steps;
         if !matches!(plan, Plan::Push) {
             state.cursor = self.law.schedule.cursor(self.step, self.shape.width);
         }
@@ -283,7 +306,8 @@ impl PrivateSketch {
 
     /// No counter exceeds this after `step` steps.
     fn bound_at(&self, step: u64) -> u128 {
-        u128::from(step) * u128::from(self.law.max_weight)
+        let events = u128::from(step) * u128::from(self.law.schedule.events_per_step());
+        events * u128::from(self.law.max_weight)
     }
 
     fn check_steps(&self, requested: u64) -> Result<()> {

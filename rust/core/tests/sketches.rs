@@ -171,6 +171,9 @@ fn schedules() -> impl Strategy<Value = Schedule> {
             period
         }),
         Just(Schedule::Punctual { horizon: 4_000 }),
+        (1..2_000_u64).prop_map(|horizon| Schedule::Single {
+            horizon: 4_000 - horizon
+        }),
         Just(Schedule::geometric()),
         Just(Schedule::Geometric {
             growth: growth(1, 3),
@@ -345,4 +348,38 @@ fn a_fresh_id_means_fresh_noise() {
         table(Identity::fresh().unwrap()),
     );
     assert!(one.iter().zip(&two).all(|(a, b)| a != b));
+}
+
+/// A batch of events in one step is one push of their sums.
+#[test]
+fn a_batch_is_one_step() {
+    let law = law(Schedule::Batch { horizon: 10 }, MechanismKind::Tree);
+    let shape = shape(Kind::CountMin, 2, 4);
+    let (mut sketch, mut empty) = (seeded(shape, law, 5), seeded(shape, law, 5));
+    sketch.update_batch(Items::Ready(&[9; 1000]), None).unwrap();
+    sketch.update_batch(Items::Ready(&[]), None).unwrap();
+    empty.tick(2).unwrap();
+    assert_eq!((sketch.step(), empty.step()), (2, 2));
+    let difference = sketch.estimate(9).unwrap() - empty.estimate(9).unwrap();
+    assert_eq!(difference, 1000.0);
+    for _ in 0..8 {
+        sketch.update_batch(Items::Ready(&[1]), None).unwrap();
+    }
+    assert!(matches!(
+        sketch.update_batch(Items::Ready(&[1]), None),
+        Err(Error::Horizon { horizon: 10, .. })
+    ));
+    let mut lazy = seeded(
+        shape,
+        NoiseLaw {
+            schedule: Schedule::geometric(),
+            ..law
+        },
+        5,
+    );
+    let refused = lazy
+        .update_batch(Items::Ready(&[1]), None)
+        .unwrap_err()
+        .to_string();
+    assert!(refused.starts_with("schedule: "), "{refused}");
 }

@@ -172,9 +172,9 @@ impl Mechanism {
     /// The weighted nodes whose draws make up the noise of push `p`, 1 <= p <= leaves.
     pub fn weights(&self, p: u64) -> Weights {
         match self {
-            Self::Binary(binary) => Weights::Exact(binary.path(p)),
-            Self::Haar(haar) => Weights::Exact(haar.path(p)),
-            Self::Tree(tree) => Weights::Exact(tree.path(p)),
+            Self::Binary(binary) => Weights::Exact(Box::new(binary.path(p))),
+            Self::Haar(haar) => Weights::Exact(Box::new(haar.path(p))),
+            Self::Tree(tree) => Weights::Exact(Box::new(tree.path(p))),
             Self::SquareRoot(root) => Weights::Real(root.weights(p).collect()),
         }
     }
@@ -255,7 +255,7 @@ impl Mechanism {
 #[derive(Debug, Clone)]
 pub enum Weights {
     /// Exact rationals: rounding their sum is post-processing.
-    Exact(Path),
+    Exact(Box<Path>),
     /// Real numbers: the rounding is not, and releases are marked NOT PRIVATE.
     Real(Vec<(u64, f64)>),
 }

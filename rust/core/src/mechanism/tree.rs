@@ -116,8 +116,8 @@ fn solve(rows: &Rows, p: u64) -> Option<Solution> {
     for j in (0..length - 1).rev() {
         // sum over i > j of weight_i R[i,j], over the denominator tail_(j+1).
         let (mut sum, mut between) = (0_i128, 1_i128);
-        for i in j + 1..length {
-            let term = scaled[i]
+        for (i, &below) in scaled.iter().enumerate().take(length).skip(j + 1) {
+            let term = below
                 .checked_mul(between)?
                 .checked_mul(i128::from(row(i)[j]))?;
             sum = sum.checked_add(term)?;
@@ -132,9 +132,9 @@ fn solve(rows: &Rows, p: u64) -> Option<Solution> {
         denominator: 0,
     };
     let mut above = 1_i128;
-    for i in 0..length {
+    for (i, &below) in scaled.iter().enumerate().take(length) {
         solution.nodes[i] = ancestor_time(k, d, v, i as u32);
-        solution.numerators[i] = scaled[i].checked_mul(above)?;
+        solution.numerators[i] = below.checked_mul(above)?;
         above = above.checked_mul(diagonal(i))?;
     }
     if above < 0 {

@@ -114,8 +114,13 @@ impl Cursor {
         match self.schedule {
             Schedule::RoundRobin { period, .. } => self.next_step += period,
             Schedule::Geometric { growth, rounds } => self.advance_geometric(growth, rounds),
-            Schedule::Punctual { .. } => {
+            Schedule::Punctual { .. } | Schedule::Batch { .. } => {
                 self.next_step += u64::from(self.progress.column == 0);
+            }
+            Schedule::Single { .. } => {
+                if self.progress.column == 0 {
+                    self.next_step = u64::MAX;
+                }
             }
         }
         column

@@ -54,7 +54,20 @@ pub enum Schedule {
         /// Number of steps the noise is calibrated for.
         horizon: u64,
     },
+    /// As punctual, with any number of events (up to [`EVENTS_PER_STEP`]) in one step.
+    Batch {
+        /// Number of batches the noise is calibrated for.
+        horizon: u64,
+    },
+    /// One push of every column, at the last step: the single-release model.
+    Single {
+        /// The step of the release.
+        horizon: u64,
+    },
 }
+
+/// Most events of one step of the batch schedule: a public bound on what a counter can hold.
+pub const EVENTS_PER_STEP: u64 = 1 << 32;
 
 impl Schedule {
     /// Round robin as in the paper: one column per step.
@@ -97,14 +110,28 @@ impl Schedule {
                     growth.denominator.into(),
                 )
             }
-            Self::Punctual { horizon } => range("horizon", horizon, 1, LARGEST_HORIZON),
+            Self::Punctual { horizon } | Self::Batch { horizon } | Self::Single { horizon } => {
+                range("horizon", horizon, 1, LARGEST_HORIZON)
+            }
+        }
+    }
+
+    /// Most events that one step may bring.
+    pub fn events_per_step(&self) -> u64 {
+        if matches!(self, Self::Batch { .. }) {
+            EVENTS_PER_STEP
+        } else {
+            1
         }
     }
 
     /// The last step, if there is one.
     pub fn horizon(&self) -> Option<u64> {
         match *self {
-            Self::RoundRobin { horizon, .. } | Self::Punctual { horizon } => Some(horizon),
+            Self::RoundRobin { horizon, .. }
+            | Self::Punctual { horizon }
+            | Self::Batch { horizon }
+            | Self::Single { horizon } => Some(horizon),
             Self::Geometric { .. } => None,
         }
     }
@@ -116,13 +143,14 @@ impl Schedule {
                 horizon.div_ceil(period.saturating_mul(u64::from(width)))
             }
             Self::Geometric { rounds, .. } => rounds,
-            Self::Punctual { horizon } => horizon,
+            Self::Punctual { horizon } | Self::Batch { horizon } => horizon,
+            Self::Single { .. } => 1,
         }
     }
 
     /// True if every step pushes every column, so that nothing ever waits.
     pub fn pushes_everything(&self) -> bool {
-        matches!(self, Self::Punctual { .. })
+        matches!(self, Self::Punctual { .. } | Self::Batch { .. })
     }
 
     /// Where the schedule stands after `step` steps.
@@ -158,7 +186,9 @@ impl Schedule {
                 (rounds * u64::from(width) + u64::from(column)) * period,
                 width,
             ),
-            Self::Punctual { .. } => self.cursor(rounds, width),
+            Self::Punctual { .. } | Self::Batch { .. } => self.cursor(rounds, width),
+            // Asked for the state before the only round.
+            Self::Single { .. } => self.cursor(0, width),
             Self::Geometric { growth, .. } => {
                 let mut round = Round::first(growth, width);
                 for _ in 0..rounds {
@@ -196,7 +226,7 @@ impl Schedule {
                     pace: Pace::default(),
                 }
             }
-            Self::Punctual { .. } => Cursor {
+            Self::Punctual { .. } | Self::Batch { .. } => Cursor {
                 schedule: *self,
                 width,
                 progress: Progress {
@@ -204,6 +234,17 @@ impl Schedule {
                     column: 0,
                 },
                 next_step: step + 1,
+                round: Round::default(),
+                pace: Pace::default(),
+            },
+            Self::Single { horizon } => Cursor {
+                schedule: *self,
+                width,
+                progress: Progress {
+                    rounds: u64::from(step >= horizon),
+                    column: 0,
+                },
+                next_step: if step < horizon { horizon } else { u64::MAX },
                 round: Round::default(),
                 pace: Pace::default(),
             },
@@ -267,7 +308,8 @@ mod tests {
             Schedule::RoundRobin { period, .. } => (1..=step)
                 .filter(|t| t % period == 0 && (t / period - 1) % w == j)
                 .count() as u64,
-            Schedule::Punctual { .. } => step,
+            Schedule::Punctual { .. } | Schedule::Batch { .. } => step,
+            Schedule::Single { horizon } => u64::from(step >= horizon),
             Schedule::Geometric { growth, rounds } => {
                 let (mut start, mut count) = (0_u64, 0);
                 for _ in 0..rounds {
@@ -288,6 +330,7 @@ mod tests {
                 period
             }),
             Just(Schedule::Punctual { horizon: 10_000 }),
+            (1..600_u64).prop_map(|horizon| Schedule::Single { horizon }),
             (1..50_u32, 50..200_u32, 1..30_u64).prop_map(|(numerator, denominator, rounds)| {
                 let growth = Growth {
                     numerator,

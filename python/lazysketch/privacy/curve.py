@@ -1,0 +1,177 @@
+"""The (epsilon, delta) curve of Gaussian noise as a computer draws it.
+
+What it computes: for every epsilon a delta, and back, when only one pair was calibrated for. What
+it costs: some 10 microseconds per delta, 1 ms per epsilon. A noise multiplier gives the curve of
+ideal noise; what floating point and the block cipher add is known only through the one pair that
+paid for it, so it is bounded from there, and added everywhere else.
+
+With P, Q the ideal outputs on two neighbouring streams, the account of
+:mod:`lazysketch.privacy.calibration` holds at every e, not only at the epsilon asked for:
+
+    delta(e) <= x G(e - n) + (1 + exp(e)) t,    x = exp(n / 2),
+
+G the ideal curve, n = ``epsilon_numeric`` and t the probability outside the reach of the draws.
+
+Sources: B. Balle and Y.-X. Wang, ICML 2018, Theorem 8; docs/theory.md, "Composition".
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Final
+
+from lazysketch.privacy.calibration import gaussian_delta
+from lazysketch.privacy.relations import LARGEST_EPSILON, checked_delta, checked_epsilon
+
+__all__ = ["GaussianCurve", "curve_of"]
+
+# calibrate() refuses to spend more of epsilon, or of delta, on numerics.
+_NUMERIC_SHARE: Final = 0.01
+# gaussian_delta may be this far (relative) above the truth.
+_DELTA_EXCESS: Final = 2e-11
+_STEPS: Final = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class GaussianCurve:
+    """All (epsilon, delta) that a Gaussian mechanism keeps, numerics included.
+
+    Guarantee: every pair that :meth:`delta_at` or :meth:`epsilon_at` returns holds, if the pair
+    (``epsilon``, ``delta``) does and the numeric parts are bounded as said.
+
+    Args:
+        noise_multiplier: sigma / l2_sensitivity of all parts together, above 0.
+        epsilon_numeric: n above, at least 0.
+        tail: t above, at least 0.
+        epsilon: with ``delta``, a pair known to hold.
+        delta: see ``epsilon``.
+
+    Source: the head of this module.
+
+    Example:
+        >>> curve = GaussianCurve(
+        ...     noise_multiplier=4.225, epsilon_numeric=0.0, tail=0.0, epsilon=1.0, delta=1e-6
+        ... )
+        >>> round(curve.epsilon_at(1e-9), 3)
+        1.327
+    """
+
+    noise_multiplier: float
+    epsilon_numeric: float
+    tail: float
+    epsilon: float
+    delta: float
+
+    def delta_at(self, epsilon: float) -> float:
+        """Return a delta that holds with this epsilon, rounded up.
+
+        Args:
+            epsilon: 0 < epsilon <= 100.
+
+        Returns:
+            delta, in [1e-280, 1]; it does not grow with epsilon.
+
+        Raises:
+            ArgumentTypeError: not a real number.
+            ArgumentValueError: outside its range.
+        """
+        asked = checked_epsilon(epsilon)
+        bound = self._bound(min(asked, self._largest_useful()))
+        return min(bound, self.delta) if asked >= self.epsilon else bound
+
+    def epsilon_at(self, delta: float) -> float:
+        """Return an epsilon that holds with this delta, rounded up.
+
+        Args:
+            delta: 1e-280 <= delta < 1.
+
+        Returns:
+            epsilon, above 0; infinite where no epsilon up to 100 holds with this delta.
+
+        Raises:
+            ArgumentTypeError: not a real number.
+            ArgumentValueError: outside its range.
+        """
+        asked = checked_delta(delta)
+        known = self.epsilon if asked >= self.delta else math.inf
+        enough, too_small = self._largest_useful(), self.epsilon_numeric
+        if self._bound(enough) > asked:
+            return known
+        for _ in range(_STEPS):
+            middle = 0.5 * (too_small + enough)
+            if not too_small < middle < enough:
+                break
+            if self._bound(middle) <= asked:  # what is returned was itself tested
+                enough = middle
+            else:
+                too_small = middle
+        return min(enough, known)
+
+    def _bound(self, epsilon: float) -> float:
+        ideal = epsilon - self.epsilon_numeric
+        if ideal <= 0.0:
+            return 1.0
+        below = gaussian_delta(math.nextafter(ideal, 0.0), self.noise_multiplier)
+        spent = (1.0 + math.exp(epsilon)) * self.tail
+        return min(1.0, (math.exp(0.5 * self.epsilon_numeric) * below + spent) * (1.0 + 1e-14))
+
+    def _largest_useful(self) -> float:
+        """Return where the bound is smallest, or 100: beyond it the tail's part grows.
+
+        As a function of exp(e) the bound is convex with slope t - x exp(-n) Q(b), where
+        b = (e - n) / mu + mu / 2. A smaller epsilon is always safe to take, so this may be inexact.
+        """
+        if self.tail == 0.0:
+            return LARGEST_EPSILON
+        mu = 1.0 / self.noise_multiplier
+        level = min(0.5, self.tail * math.exp(0.5 * self.epsilon_numeric))
+        b = -NormalDist().inv_cdf(level)
+        return min(LARGEST_EPSILON, max(0.0, self.epsilon_numeric + mu * (b - 0.5 * mu)))
+
+
+def curve_of(epsilon: float, delta: float, noise_multiplier: float) -> GaussianCurve:
+    """Return the curve through the pair that a noise multiplier was calibrated for.
+
+    Guarantee: the numeric parts are at least those that the calibration counted. It asked for
+    G(epsilon - n) + (x - 1) delta + (1 + exp(epsilon)) t <= delta; whatever lies between G and the
+    pair is taken to have been spent on n, and again on t, but never more than 1 % of either.
+
+    Args:
+        epsilon: as calibrated for.
+        delta: as calibrated for.
+        noise_multiplier: what the calibration answered.
+
+    Returns:
+        The curve.
+
+    Raises:
+        ArgumentTypeError: an argument is not a real number.
+        ArgumentValueError: an argument is outside its range.
+
+    Source: :func:`lazysketch.privacy.calibration.calibrate`.
+
+    Example:
+        >>> curve_of(1.0, 1e-6, 4.3).delta_at(1.0) <= 1e-6
+        True
+    """
+    unspent = delta - gaussian_delta(epsilon, noise_multiplier) * (1.0 - _DELTA_EXCESS)
+    spent = min(_NUMERIC_SHARE * delta, max(0.0, unspent) + 1e-15 * delta)
+    too_small, enough = (1.0 - _NUMERIC_SHARE) * epsilon, epsilon
+    # The largest n with G(epsilon - n) <= delta, from above: too_small keeps G > delta.
+    for _ in range(_STEPS):
+        middle = 0.5 * (too_small + enough)
+        if not too_small < middle < enough:
+            break
+        if gaussian_delta(middle, noise_multiplier) * (1.0 - _DELTA_EXCESS) <= delta:
+            enough = middle
+        else:
+            too_small = middle
+    return GaussianCurve(
+        noise_multiplier=noise_multiplier,
+        epsilon_numeric=math.nextafter(epsilon - too_small, math.inf),
+        tail=spent / (1.0 + math.exp(epsilon)),
+        epsilon=epsilon,
+        delta=delta,
+    )
