@@ -83,7 +83,7 @@ NOISE_TABLE: dict[str, list[Any]] = {
     "delta": [*reals(1.0), 1e-300, 5e-324],
     "horizon": optional(integers(1, 2**48)),
     "relation": names("zero_out", "Substitution"),
-    "mechanism": names("tree", "HAAR"),
+    "mechanism": names("trees", "HAAR"),
     "calibration": names("exact"),
     "max_weight": integers(1, 2**32),
     "max_events_per_user": integers(1, 2**63 - 1),
@@ -219,7 +219,7 @@ def not_numbers_of_a_list(least: int, most: int) -> list[Any]:
 
 
 def descriptions() -> Iterator[Row]:
-    mechanism = {"name": [None, *names("tree")], "leaves": integers(1, 2**48)}
+    mechanism = {"name": [None, *names("trees")], "leaves": integers(1, 2**48)}
     yield "Mechanism", ls.Mechanism, {"name": "haar", "leaves": 8}, mechanism
     haar = ls.Mechanism("haar", leaves=8)
     pushes = {"pushes": not_numbers_of_a_list(0, 8)}

@@ -213,7 +213,7 @@ LIES: dict[str, list[Any]] = {
     "depth": [0, 1, 3, 65, 2**31, 2**32 - 1],
     "width": [0, 3, 5, 2**24, 2**24 + 1, 2**32 - 1],
     "count": [0, 2, 2**16, 2**16 + 1, 2**32 - 1],
-    "marks": [1 << bit for bit in range(5, 8)] + [255],
+    "marks": [1 << bit for bit in range(6, 8)] + [255],
     "step": [65, 2**62, 2**63, 2**64 - 1],
     "law": [0, 2, 255],
     "schedule": [0, 2, 3, 4, 255],
@@ -221,7 +221,7 @@ LIES: dict[str, list[Any]] = {
     "period": [0, 2**63, 2**64 - 1],
     "growth": [1, 2**32, 2**64 - 1],
     "rounds": [1, 4096, 2**64 - 1],
-    "mechanism": [0, 3, 255],
+    "mechanism": [0, 1, 2, 4, 5, 6, 255],
     "parameter": [1, 2**63],
     "digest": [1, 2**63],
     "sigma": [*REALS, 2.0**49, 1.0],  # 1 is far too little noise for the promise

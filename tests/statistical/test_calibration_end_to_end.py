@@ -304,7 +304,9 @@ def test_the_package_states_the_same_law(mechanism: str) -> None:
 def test_claimed_multiplier(epsilon: float, delta: float, expected: float) -> None:
     """The reference values, and that a sketch never takes less."""
     assert claimed.multiplier(epsilon, delta) == pytest.approx(expected, abs=6e-4)
-    sketch = lazysketch.LazyCountMin(depth=3, width=8, epsilon=epsilon, delta=delta, horizon=512)
+    sketch = lazysketch.LazyCountMin(
+        depth=3, width=8, epsilon=epsilon, delta=delta, horizon=512, mechanism="haar"
+    )
     table2, mechanism2 = 6, claimed.mechanism_sensitivity2("haar", 64)
     claim = claimed.multiplier(epsilon, delta) * math.sqrt(table2 * mechanism2)
     assert claim * (1 - 1e-9) <= sketch.sigma <= claim * 1.01
