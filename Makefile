@@ -46,7 +46,7 @@ bench: check-demo-tools $(VENV)/installed  ## benchmarks (minutes); not part of 
 	cargo bench --locked --package lazysketch-benches
 
 lock: check-demo-tools $(VENV)/develop  ## newest allowed versions into every lock file
-	cd requirements && for set in demo develop; do \
+	cd requirements && for set in demo develop tools; do \
 		../$(BIN)/uv pip compile --quiet --universal --python-version 3.10 --upgrade \
 			--generate-hashes --no-emit-index-url --no-annotate \
 			--custom-compile-command "make lock" $$set.in --output-file $$set.txt || exit 1; done

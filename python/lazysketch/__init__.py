@@ -21,6 +21,7 @@ from lazysketch.exact import CountMin, CountSketch
 from lazysketch.keys import Key
 from lazysketch.mechanisms import Mechanism
 from lazysketch.privacy.accounting import Privacy
+from lazysketch.privacy.composition import Composition, compose
 from lazysketch.release import Release, ReleasePart
 from lazysketch.schedules import Batch, Geometric, Punctual, RoundRobin, Single
 from lazysketch.sketches import (
@@ -34,6 +35,7 @@ __version__ = _version("lazysketch")
 
 __all__ = [
     "Batch",
+    "Composition",
     "ContinualCounters",
     "CountMin",
     "CountSketch",
@@ -52,4 +54,5 @@ __all__ = [
     "RoundRobin",
     "Single",
     "__version__",
+    "compose",
 ]

@@ -12,7 +12,8 @@ contains a count, a key or an item of the stream::
     ├── LiveStateError       (TypeError)   copying, pickling or forking a live private sketch
     ├── ReleaseFormatError   (ValueError)  bytes that are not a release
     ├── MergeError           (ValueError)  releases that cannot be added
-    └── SourceError          (OSError)     an input that cannot be read
+    ├── SourceError          (OSError)     an input that cannot be read
+    └── MissingPackageError  (ImportError) an optional package that a call needs
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ __all__ = [
     "LazySketchError",
     "LiveStateError",
     "MergeError",
+    "MissingPackageError",
     "ReleaseFormatError",
     "SourceError",
 ]
@@ -73,3 +75,7 @@ class MergeError(LazySketchError, ValueError):
 
 class SourceError(LazySketchError, OSError):
     """Raised when an input is missing, unreadable, truncated or of an unknown form."""
+
+
+class MissingPackageError(LazySketchError, ImportError):
+    """Raised when a call needs a package that lazysketch does not depend on."""

@@ -22,6 +22,8 @@ SKETCHES = {
 }
 # Changing this set is changing the interface: it goes with a line in CHANGELOG.md.
 EXPORTED = SKETCHES | {
+    "Batch",
+    "Composition",
     "ContinualCounters",
     "Geometric",
     "Key",
@@ -32,7 +34,9 @@ EXPORTED = SKETCHES | {
     "Release",
     "ReleasePart",
     "RoundRobin",
+    "Single",
     "__version__",
+    "compose",
 }
 # The order of a docstring; what a thing does not have (a return value, a source) it leaves out.
 SECTIONS = ["Guarantee", "Args", "Returns", "Raises", "Source", "Example"]

@@ -59,7 +59,7 @@ def name_of(path: Path) -> str:
 
 FILES = files()
 TEXTS = {name_of(path): text_of(path) for path in FILES}
-LOCKS = {"Cargo.lock", "requirements/demo.txt", "requirements/develop.txt"}
+LOCKS = {"Cargo.lock"} | {f"requirements/{name}.txt" for name in ("demo", "develop", "tools")}
 
 
 def read(name: str) -> str:

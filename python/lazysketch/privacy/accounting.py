@@ -1,7 +1,9 @@
 """What a sketch or a release promises about privacy, as one frozen value.
 
 What it holds: the numbers of the guarantee, for printing, storing and composing.
-It costs nothing and prices nothing itself; see :mod:`lazysketch.privacy.calibration`.
+It costs nothing; see :mod:`lazysketch.privacy.calibration` for what sets its numbers,
+:mod:`lazysketch.privacy.curve` for the other pairs (epsilon, delta) that follow, and
+:mod:`lazysketch.privacy.composition` for several sketches.
 A description is checked where it is made: one that claims more than its noise
 gives cannot be constructed.
 
@@ -12,10 +14,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Final
+from functools import cached_property
+from typing import Any, Final
 
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.privacy.calibration import gaussian_delta
+from lazysketch.privacy.curve import GaussianCurve, curve_of
+from lazysketch.privacy.dp_events import gaussian_event, non_private_event
 from lazysketch.privacy.relations import (
     Calibration,
     Relation,
@@ -26,6 +31,7 @@ from lazysketch.privacy.relations import (
     checked_real,
     checked_relation,
 )
+from lazysketch.privacy.sentences import promise
 
 __all__ = ["Privacy"]
 
@@ -191,11 +197,107 @@ class Privacy:
         """
         return math.inf if self.noise_multiplier == 0.0 else 1.0 / self.noise_multiplier
 
+    def delta_at(self, epsilon: float) -> float:
+        """Return a delta that holds with another epsilon: the same noise, differently told.
+
+        Guarantee: an upper bound, floating point included as the calibration paid for it;
+        ``delta`` itself at ``epsilon``. 1 when nothing is promised.
+
+        Args:
+            epsilon: 0 < epsilon <= 100.
+
+        Returns:
+            delta, in [1e-280, 1]; it does not grow with epsilon.
+
+        Raises:
+            ArgumentTypeError: not a real number.
+            ArgumentValueError: outside its range.
+
+        Source: Balle and Wang 2018, Theorem 8; :mod:`lazysketch.privacy.curve`.
+
+        Example:
+            >>> import lazysketch as ls
+            >>> sketch = ls.LazyCountMin(depth=3, width=64, epsilon=1.0, delta=1e-8)
+            >>> sketch.privacy.delta_at(1.0), round(sketch.privacy.delta_at(0.5), 4)
+            (1e-08, 0.0004)
+        """
+        asked = checked_epsilon(epsilon)
+        return self._curve.delta_at(asked) if self.private else 1.0
+
+    def epsilon_at(self, delta: float) -> float:
+        """Return an epsilon that holds with another delta: the same noise, differently told.
+
+        Guarantee: an upper bound, floating point included as the calibration paid for it;
+        at most ``epsilon`` at ``delta``. Infinite when nothing is promised.
+
+        Args:
+            delta: 1e-280 <= delta < 1.
+
+        Returns:
+            epsilon, above 0; infinite where no epsilon up to 100 holds with this delta.
+
+        Raises:
+            ArgumentTypeError: not a real number.
+            ArgumentValueError: outside its range.
+
+        Source: Balle and Wang 2018, Theorem 8; :mod:`lazysketch.privacy.curve`.
+
+        Example:
+            >>> import lazysketch as ls
+            >>> sketch = ls.LazyCountMin(depth=3, width=64, epsilon=1.0, delta=1e-8)
+            >>> round(sketch.privacy.epsilon_at(1e-6), 3)
+            0.816
+        """
+        asked = checked_delta(delta)
+        return self._curve.epsilon_at(asked) if self.private else math.inf
+
+    @cached_property
+    def _curve(self) -> GaussianCurve:
+        return curve_of(self.epsilon, self.delta, self.noise_multiplier)
+
+    def to_dp_event(self) -> Any:
+        """Return the sketch as an event of Google's dp-accounting, to compose with other work.
+
+        Guarantee: the event speaks of ideal Gaussian noise, as that library does; what floating
+        point adds is in ``epsilon`` and ``delta`` here. Its accountants know neighbours by other
+        names: whatever they answer holds for ``relation`` and ``max_events_per_user``.
+
+        Returns:
+            ``GaussianDpEvent(noise_multiplier)``, or ``NonPrivateDpEvent()`` when nothing is
+            promised.
+
+        Raises:
+            MissingPackageError: the package dp-accounting is not installed.
+
+        Source: https://github.com/google/differential-privacy, ``python/dp_accounting``.
+        """
+        return gaussian_event(self.noise_multiplier) if self.private else non_private_event()
+
+    @property
+    def sentence(self) -> str:
+        """What is promised and what is not, in words that a reader without formulas can weigh.
+
+        Returns:
+            One sentence that promises and one that limits, or one that says why nothing holds.
+
+        Example:
+            >>> Privacy.without_noise(because=("exact sketch, no noise",)).sentence
+            'NOT PRIVATE (exact sketch, no noise): nothing is promised to anybody.'
+        """
+        if not self.private:
+            return f"{_reasons(self.not_private_because)}: nothing is promised to anybody."
+        return promise(
+            epsilon=self.epsilon,
+            delta=self.delta,
+            relation=self.relation,
+            max_events_per_user=self.max_events_per_user,
+            max_weight=self.max_weight,
+        )
+
     def __str__(self) -> str:
         """Return one line that says what is hidden and how well."""
         if not self.private:
-            reasons = "; ".join(" ".join(why.split()) for why in self.not_private_because)
-            return f"NOT PRIVATE ({reasons}): promises nothing"
+            return f"{_reasons(self.not_private_because)}: promises nothing"
         one = self.max_events_per_user == 1
         whose = "any one event" if one else f"any {self.max_events_per_user} events of one person"
         swap = ("another" if one else "others") if self.relation == "substitution" else "nothing"
@@ -215,3 +317,7 @@ def _checked_extent(name: str, value: object) -> float:
     if isinstance(value, (int, float)) and not isinstance(value, bool) and value in (0, math.inf):
         return float(value)
     return checked_real(name, value)
+
+
+def _reasons(because: tuple[str, ...]) -> str:
+    return f"NOT PRIVATE ({'; '.join(' '.join(why.split()) for why in because)})"

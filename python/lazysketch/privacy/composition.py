@@ -24,9 +24,11 @@ from functools import cached_property
 from typing import Any
 
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
-from lazysketch.privacy.accounting import Privacy, gaussian_dp_event, promise
+from lazysketch.privacy.accounting import Privacy
 from lazysketch.privacy.curve import GaussianCurve, curve_of
+from lazysketch.privacy.dp_events import composed_event
 from lazysketch.privacy.relations import Relation
+from lazysketch.privacy.sentences import promise
 
 __all__ = ["Composition", "compose"]
 
@@ -56,7 +58,7 @@ class Composition:
         ... ]
         >>> together = ls.compose(*(sketch.privacy for sketch in sketches))
         >>> round(together.epsilon_at(1e-8), 2)  # less than 1 + 1
-        1.47
+        1.44
     """
 
     parts: tuple[Privacy, ...]
@@ -156,7 +158,7 @@ class Composition:
         Raises:
             MissingPackageError: the package dp-accounting is not installed.
         """
-        return gaussian_dp_event(*(part.noise_multiplier for part in self.parts), composed=True)
+        return composed_event(part.noise_multiplier for part in self.parts)
 
     @property
     def sentence(self) -> str:

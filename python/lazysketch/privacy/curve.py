@@ -55,7 +55,7 @@ class GaussianCurve:
         ...     noise_multiplier=4.225, epsilon_numeric=0.0, tail=0.0, epsilon=1.0, delta=1e-6
         ... )
         >>> round(curve.epsilon_at(1e-9), 3)
-        1.327
+        1.318
     """
 
     noise_multiplier: float

@@ -108,6 +108,7 @@ tables![
     (10, Even, "tree_k10.i16"),
     (11, Even, "tree_k11.i16"),
     (12, Even, "tree_k12.i16"),
+    (13, Even, "tree_k13.i16"),
     (14, Even, "tree_k14.i16"),
     (10, Early, "tree_k10_log.i16"),
     (12, Early, "tree_k12_log.i16"),

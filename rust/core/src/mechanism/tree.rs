@@ -334,7 +334,7 @@ mod tests {
 
     #[test]
     fn sizes_between_the_tables_take_the_next() {
-        for (leaves, depth) in [(1, 2), (4, 2), (5, 3), (1000, 10), (1024, 10), (5000, 14)] {
+        for (leaves, depth) in [(1, 2), (4, 2), (5, 3), (1000, 10), (1024, 10), (5000, 13), (9000, 14)] {
             assert_eq!(table_for(leaves, Target::Even).unwrap().0.depth(), depth);
         }
         assert!(table_for((1 << 14) + 1, Target::Even).is_none());
