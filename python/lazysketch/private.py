@@ -25,7 +25,7 @@ from lazysketch.privacy.relations import (
     checked_integer,
     table_sensitivity2,
 )
-from lazysketch.release import Release, privacy_of
+from lazysketch.release import Release, bounds_of, privacy_of
 from lazysketch.schedules import Schedule
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class PrivateTable(_native.PrivateSketch):
     (epsilon, delta) in :attr:`privacy` for the relation named there, for neighbouring streams
     that were fixed in advance.
 
-    Source: DESIGN sections 2 to 4.
+    Source: docs/guarantees.md.
     """
 
     def __new__(
@@ -191,7 +191,7 @@ class PrivateTable(_native.PrivateSketch):
         text = (
             f"<{type(self).__name__} {self._shape()}, epsilon={law['epsilon']:g}, "
             f"delta={law['delta']:g}, relation={law['relation']!r}, "
-            f"horizon={law['horizon']}, {used}"
+            f"horizon={law['horizon']}, {bounds_of(law)}{used}"
         )
         reasons = "; ".join(self.not_private_because)
         return f"{text}, NOT PRIVATE: {reasons}>" if reasons else f"{text}>"

@@ -11,14 +11,19 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
-from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from lazysketch import _native
-from lazysketch.errors import ArgumentTypeError, ArgumentValueError
+from lazysketch.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    LazySketchError,
+    ReleaseFormatError,
+)
+from lazysketch.files import read_release, write_whole
 from lazysketch.mechanisms import Mechanism
 from lazysketch.privacy.accounting import Privacy
 from lazysketch.privacy.relations import (
@@ -30,7 +35,7 @@ from lazysketch.privacy.relations import (
 from lazysketch.schedules import Schedule, schedule_named
 from lazysketch.sizing import LARGEST_WIDTH
 
-__all__ = ["Release", "ReleasePart", "privacy_of"]
+__all__ = ["Release", "ReleasePart", "bounds_of", "privacy_of"]
 
 
 def privacy_of(
@@ -72,6 +77,19 @@ def privacy_of(
         private=not reasons,
         not_private_because=reasons,
     )
+
+
+def bounds_of(law: Mapping[str, Any]) -> str:
+    """Return, for a repr, the bounds of weights and events that are not 1, each with a comma.
+
+    Args:
+        law: the public parameters.
+
+    Returns:
+        For example ``"max_weight=9, "``; empty where both are 1.
+    """
+    names = ("max_weight", "max_events_per_user")
+    return "".join(f"{name}={law[name]}, " for name in names if law[name] != 1)
 
 
 @dataclass(frozen=True)
@@ -136,19 +154,13 @@ class ReleasePart:
         return self.privacy.sigma**2 * self.mechanism.variances(pushes)
 
 
-def _checked_path(path: object) -> Path:
-    if not isinstance(path, (str, PathLike)):
-        raise ArgumentTypeError(f"path: expected a path, got {type(path).__name__}")
-    return Path(path)
-
-
 class Release:
     """A public table with the law of its noise.
 
     Guarantee: holds no secret; whatever is computed from a private sketch's release keeps the
     sketch's (epsilon, delta). Releases of exact or seeded sketches say NOT PRIVATE.
 
-    Source: DESIGN sections 7 and 8; docs/release-format.md for the bytes.
+    Source: docs/release-format.md for the bytes.
 
     Example:
         >>> import lazysketch as ls
@@ -190,7 +202,7 @@ class Release:
             OSError: the file cannot be read.
             ReleaseFormatError: it is not a release of this version, or damaged.
         """
-        return cls.from_bytes(_checked_path(path).read_bytes())
+        return cls.from_bytes(read_release(path))
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Release:
@@ -210,7 +222,12 @@ class Release:
         """
         if not isinstance(data, bytes):
             raise ArgumentTypeError(f"data: expected bytes, got {type(data).__name__}")
-        return cls(_native.Release.from_bytes(data))
+        native = _native.Release.from_bytes(data)
+        try:
+            return cls(native)
+        except LazySketchError as disagreement:
+            # Well-formed, but its noise does not serve its promise.
+            raise ReleaseFormatError(f"release: {disagreement}") from None
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the release to a file, replacing it whole or not at all.
@@ -222,10 +239,7 @@ class Release:
             ArgumentTypeError: not a path.
             OSError: the file cannot be written.
         """
-        target = _checked_path(path)
-        unfinished = target.with_name(target.name + ".partial")
-        unfinished.write_bytes(self.to_bytes())
-        unfinished.replace(target)
+        write_whole(path, self.to_bytes())
 
     def to_bytes(self) -> bytes:
         """Return the release as bytes, the same on every platform.
@@ -372,5 +386,7 @@ class Release:
         if self.private:
             promise = f"epsilon={self._parts[0].privacy.epsilon:g}, "
             promise += f"delta={self._parts[0].privacy.delta:g}"
+            bounds = bounds_of(vars(self._parts[0].privacy)).rstrip(", ")
+            promise += f", {bounds}" if bounds else ""
             return f"<Release of {shape}, {made}, {promise}>"
         return f"<Release of {shape}, {made}, NOT PRIVATE: {'; '.join(self.not_private_because)}>"

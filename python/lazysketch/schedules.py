@@ -12,7 +12,7 @@ punctual        every column at every step                  horizon             
 ==============  ==========================================  =====================  ===============
 
 Source: round robin is the Lazy sketch of R. Holland, arXiv 2507.03361; punctual is Epasto et al.
-2023; geometric is ours (DESIGN section 3).
+2023; geometric is ours.
 """
 
 from __future__ import annotations
@@ -132,8 +132,6 @@ class Geometric(_Timed):
 
     Guarantee: a column waits at most max(width, 1 % of the stream) steps, and 4096 rounds outlast
     2^62 steps.
-
-    Source: DESIGN section 3.
 
     Example:
         >>> Geometric().leaves(1024)
