@@ -41,7 +41,7 @@ def test_top_ranks_the_public_list(capsys: pytest.CaptureFixture[str], rows: Pat
     assert [(row["rank"], row["item"]) for row in found["items"]] == [(1, "most"), (2, "some")]
     for row, truth in zip(found["items"], (29_999, 10_000), strict=True):
         assert abs(row["estimate"] - truth) < SLACK
-        assert row["share"] == pytest.approx(row["estimate"] / 40_000)
+        assert row["share"] == round(row["estimate"] / 40_000, 6)
     assert err == ""
 
 
@@ -105,7 +105,7 @@ def test_malformed_rows_are_steps_and_are_told_to_the_operator_only(
 
 def test_all_rows_malformed_raises_a_doubt(capsys: pytest.CaptureFixture[str], rows: Path) -> None:
     asked = ["top", str(rows), "--domain", "items.txt", "--format", "common"]
-    assert main(asked) == 0
+    assert main(asked) == 2
     captured = capsys.readouterr()
     assert "every row was malformed, read as common, field host" in captured.err
     assert "40,000 steps" in captured.out
@@ -123,6 +123,14 @@ def test_a_width_too_large_for_the_stream_is_told(
     out = capsys.readouterr().out
     assert "columns" not in out
     assert "old" not in out
+
+
+def test_a_large_delta_is_told(capsys: pytest.CaptureFixture[str], rows: Path) -> None:
+    asked = ["top", str(rows), "--domain", "items.txt", "--width", "64", "--delta"]
+    assert main([*asked, "1e-3"]) == 0
+    assert "delta = 0.001 lets a mechanism give away one event in 1,000" in capsys.readouterr().out
+    assert main([*asked, "1e-5"]) == 0
+    assert "give away" not in capsys.readouterr().out
 
 
 def test_several_inputs_are_one_stream(capsys: pytest.CaptureFixture[str], rows: Path) -> None:

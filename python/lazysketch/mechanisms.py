@@ -72,7 +72,7 @@ class Mechanism:
         ArgumentTypeError: a wrong type.
         ArgumentValueError: an unknown name or too many leaves.
 
-    Source: Chan, Shi and Song 2011 with Gaussian noise (binary); DESIGN section 4 (haar).
+    Source: Chan, Shi and Song 2011 with Gaussian noise (binary); docs/guarantees.md (haar).
 
     Example:
         >>> Mechanism("haar", leaves=1024).sensitivity2

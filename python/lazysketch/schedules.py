@@ -12,7 +12,7 @@ punctual        every column at every step                  horizon             
 ==============  ==========================================  =====================  ===============
 
 Source: round robin is the Lazy sketch of R. Holland, arXiv 2507.03361; punctual is Epasto et al.
-2023; geometric is ours (DESIGN section 3).
+2023; geometric is ours.
 """
 
 from __future__ import annotations
@@ -160,8 +160,6 @@ class Geometric(_Timed):
     Raises:
         ArgumentTypeError: a wrong type.
         ArgumentValueError: a value outside its range.
-
-    Source: DESIGN section 3.
 
     Example:
         >>> Geometric().leaves(1024)

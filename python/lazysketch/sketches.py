@@ -18,6 +18,7 @@ Source: R. Holland, "Faster Differentially Private Sketches under Continual Obse
 
 from __future__ import annotations
 
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -45,10 +46,26 @@ __all__ = [
 ]
 
 
+def _name_constructor(cls: Any, shared: Any) -> None:
+    """Let the TypeError of a wrong call name the public class, not the base that it shares."""
+    if cls.__module__ != __name__:  # a user's class may have a constructor of its own
+        return
+    own = FunctionType(shared.__code__, shared.__globals__, closure=shared.__closure__)
+    own.__kwdefaults__ = shared.__kwdefaults__
+    own.__annotations__ = shared.__annotations__
+    own.__doc__ = shared.__doc__
+    own.__qualname__ = cls.__qualname__
+    cls.__new__ = staticmethod(own)
+
+
 class _Exact(_native.ExactSketch):
     """Base of the exact sketches."""
 
     _kind: ClassVar[SketchKind]
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        _name_constructor(cls, _Exact.__new__)
 
     def __new__(
         cls,
@@ -189,6 +206,10 @@ class _Private(PrivateTable):
 
     _kind: ClassVar[SketchKind]
 
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        _name_constructor(cls, _Private.__new__)
+
     def __new__(
         cls,
         *,
@@ -283,7 +304,7 @@ class LazyCountMin(_Private):
         ArgumentTypeError: sizes and errors mixed, or a wrong type.
         ArgumentValueError: a value outside its range.
 
-    Source: arXiv 2507.03361, the Lazy sketch; DESIGN sections 3 and 4.
+    Source: arXiv 2507.03361, the Lazy sketch; docs/guarantees.md.
 
     Example:
         >>> sketch = LazyCountMin(depth=3, width=1024, epsilon=1.0, delta=1e-8)
@@ -325,7 +346,7 @@ class LazyCountSketch(_Private):
         ArgumentTypeError: sizes and errors mixed, or a wrong type.
         ArgumentValueError: a value outside its range.
 
-    Source: arXiv 2507.03361, the Lazy sketch; DESIGN section 3 for the sensitivity.
+    Source: arXiv 2507.03361, the Lazy sketch; docs/guarantees.md for the sensitivity.
 
     Example:
         >>> sketch = LazyCountSketch(depth=3, width=1024, epsilon=1.0, delta=1e-8)

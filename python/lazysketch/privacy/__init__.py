@@ -1,7 +1,8 @@
 """Privacy: what is hidden, how much noise that takes, and how it is described.
 
 ``relations`` says how far one event moves the counts, ``calibration`` how much
-noise (epsilon, delta) then asks for, ``accounting`` describes the result.
+noise (epsilon, delta) then asks for, ``accounting`` describes the result,
+``composition`` joins several.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from lazysketch.privacy.calibration import (
     gaussian_delta,
     noise_multiplier,
 )
+from lazysketch.privacy.composition import Composition, composed
 from lazysketch.privacy.relations import (
     Calibration,
     CountKind,
@@ -24,6 +26,7 @@ from lazysketch.privacy.relations import (
 
 __all__ = [
     "Calibration",
+    "Composition",
     "CountKind",
     "NoiseCalibration",
     "Privacy",
@@ -31,6 +34,7 @@ __all__ = [
     "calibrate",
     "changed_cells",
     "classical_noise_multiplier",
+    "composed",
     "gaussian_delta",
     "noise_multiplier",
     "table_sensitivity2",

@@ -4,7 +4,7 @@
 //! (2v + 1) n / 2^d; so every p in 1..n is the time of one node, whose id is p. With an
 //! integer, invertible strategy matrix U that has one row per node, non-zero only on the
 //! node's ancestors and itself, the mechanism releases P + U^-1 z = U^-1 (U P + z) for the
-//! exact prefix counts P: post-processing of an integer query plus noise (DESIGN section 4).
+//! exact prefix counts P: post-processing of an integer query plus noise (docs/guarantees.md, "Mechanism").
 //!
 //! *Haar rows*: -2 on the two times that bound the node's block (time 0 has no node), 4 on the
 //! node itself, 3 at the root. Then N(root) = z / 3 and N(mid) = (N(left) + N(right)) / 2 +

@@ -1,4 +1,4 @@
-//! When columns are pushed: a function of the step number alone (DESIGN section 3).
+//! When columns are pushed: a function of the step number alone.
 //!
 //! Columns are pushed in order 0, 1, ..., width - 1, and again; so after any step the state
 //! of a schedule is one [`Progress`]: `rounds` full rounds plus `column` columns of the next.
@@ -260,7 +260,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// DESIGN section 3, read literally: the pushes of `column` at steps 1 ..= `step`.
+    /// The definition, read literally: the pushes of `column` at steps 1 ..= `step`.
     fn pushes_by_definition(schedule: &Schedule, width: u32, column: u32, step: u64) -> u64 {
         let (w, j) = (u64::from(width), u64::from(column));
         match *schedule {
