@@ -118,6 +118,21 @@ def test_ctrl_c_keeps_the_release(folder: Path, terminal: Terminal) -> None:
     assert re.search(rf"item 1 +{kept.estimate('item 1'):,.0f} ", out)
 
 
+def test_sigterm_ends_like_ctrl_c(folder: Path, terminal: Terminal) -> None:
+    asked = ["top", "-", "--domain", "items.txt", "--width", "4096", "--save-release", "r.lzs"]
+    with start(folder, *asked, stderr=terminal.theirs) as process:
+        assert process.stdin is not None
+        process.stdin.write("item 1\n" * 1_000)
+        process.stdin.flush()
+        terminal.wait_for("3,096 of 4,096 columns wait for their first publication")
+        process.terminate()
+        out, _ = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 143
+    assert "1,000 steps of standard input (lines)" in out
+    assert Release.load(folder / "r.lzs").step == 1_000
+    assert "Traceback" not in terminal.seen + out
+
+
 def test_the_part_read_of_a_file_is_shown(folder: Path, terminal: Terminal) -> None:
     with (folder / "rows.txt").open("a") as rows:
         rows.writelines("item 1\nitem 2\nitem 1\n" for _ in range(3_000_000))

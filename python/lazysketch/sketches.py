@@ -18,7 +18,6 @@ Source: R. Holland, "Faster Differentially Private Sketches under Continual Obse
 
 from __future__ import annotations
 
-from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -28,7 +27,7 @@ from lazysketch import _native
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.keys import Key
 from lazysketch.privacy.relations import Calibration, Relation, checked_integer
-from lazysketch.private import PrivateTable
+from lazysketch.private import PrivateTable, name_constructor
 from lazysketch.release import Release
 from lazysketch.schedules import Geometric, Punctual, RoundRobin, Schedule
 from lazysketch.sizing import SketchKind, size_of
@@ -46,26 +45,13 @@ __all__ = [
 ]
 
 
-def _name_constructor(cls: Any, shared: Any) -> None:
-    """Let the TypeError of a wrong call name the public class, not the base that it shares."""
-    if cls.__module__ != __name__:  # a user's class may have a constructor of its own
-        return
-    own = FunctionType(shared.__code__, shared.__globals__, closure=shared.__closure__)
-    own.__kwdefaults__ = shared.__kwdefaults__
-    own.__annotations__ = shared.__annotations__
-    own.__doc__ = shared.__doc__
-    own.__qualname__ = cls.__qualname__
-    cls.__new__ = staticmethod(own)
-
-
 class _Exact(_native.ExactSketch):
     """Base of the exact sketches."""
 
     _kind: ClassVar[SketchKind]
 
     def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        _name_constructor(cls, _Exact.__new__)
+        name_constructor(cls, _Exact.__new__)
 
     def __new__(
         cls,
@@ -207,8 +193,7 @@ class _Private(PrivateTable):
     _kind: ClassVar[SketchKind]
 
     def __init_subclass__(cls) -> None:
-        super().__init_subclass__()
-        _name_constructor(cls, _Private.__new__)
+        name_constructor(cls, _Private.__new__)
 
     def __new__(
         cls,
