@@ -17,14 +17,13 @@ from importlib.metadata import version as _version
 
 from lazysketch.counters import ContinualCounters
 from lazysketch.errors import LazySketchError
+from lazysketch.exact import CountMin, CountSketch
 from lazysketch.keys import Key
 from lazysketch.mechanisms import Mechanism
 from lazysketch.privacy.accounting import Privacy
 from lazysketch.release import Release, ReleasePart
 from lazysketch.schedules import Geometric, Punctual, RoundRobin
 from lazysketch.sketches import (
-    CountMin,
-    CountSketch,
     LazyCountMin,
     LazyCountSketch,
     PunctualCountMin,

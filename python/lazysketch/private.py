@@ -8,7 +8,7 @@ working key and different events would publish the same noise on different count
 from __future__ import annotations
 
 import os
-from types import FunctionType, TracebackType
+from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from lazysketch import _native
@@ -31,7 +31,7 @@ from lazysketch.schedules import Schedule, schedule_specified
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["PrivateTable", "name_constructor"]
+__all__ = ["PrivateTable"]
 
 if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
     os.register_at_fork(after_in_child=_native._after_fork_in_child)
@@ -202,23 +202,6 @@ class PrivateTable(_native.PrivateSketch):
         )
         reasons = "; ".join(self.not_private_because)
         return f"{text}, NOT PRIVATE: {reasons}>" if reasons else f"{text}>"
-
-
-def name_constructor(cls: Any, shared: Any) -> None:
-    """Let the TypeError of a wrong call name the public class, not the base that it shares.
-
-    Args:
-        cls: the public class.
-        shared: the constructor of its base.
-    """
-    if cls.__module__ != shared.__module__:  # a user's class may have a constructor of its own
-        return
-    own = FunctionType(shared.__code__, shared.__globals__, closure=shared.__closure__)
-    own.__kwdefaults__ = shared.__kwdefaults__
-    own.__annotations__ = shared.__annotations__
-    own.__doc__ = shared.__doc__
-    own.__qualname__ = cls.__qualname__
-    cls.__new__ = staticmethod(own)
 
 
 def _calibrated(
