@@ -8,16 +8,12 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from lazysketch import sources
-from lazysketch.cli.answers import report
-from lazysketch.cli.display import tell, write
-from lazysketch.cli.live import live
-from lazysketch.cli.saving import check_target, save
+from lazysketch.cli.display import tell
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from lazysketch.cli.answers import Rows
-    from lazysketch.cli.options import PrivateSketch, SketchSettings
+    from lazysketch.cli.options import PrivateSketch
     from lazysketch.sources import Batch, Source
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells count
@@ -46,35 +42,6 @@ def feed(sketch: PrivateSketch, batches: Iterable[Batch]) -> Reading:
     except KeyboardInterrupt:
         interrupted = True
     return Reading(seconds=time.perf_counter() - begin, interrupted=interrupted)
-
-
-def count(
-    source: Source,
-    settings: SketchSettings,
-    *,
-    rows: Rows,
-    rows_while_reading: Rows,
-    output: str,
-    save_release: str | None,
-) -> int:
-    """Count a source with a fresh sketch, write the result and return the exit status."""
-    if save_release is not None:
-        check_target(save_release, option=_SAVE)
-    with settings.create(max_weight=source.max_weight) as sketch:
-        with live(
-            sketch,
-            name=source.name,
-            rows=rows_while_reading,
-            part_read=lambda: source.part_read,
-        ):
-            reading = feed(sketch, source)
-        release = sketch.release()
-    if release.step:
-        if save_release is not None:  # first: a reader of the output that goes away loses it not
-            save(release, save_release, option=_SAVE)
-        write(report(release, rows(release), of=describe(source)), output=output)
-    tell_operator(source, reading)
-    return INTERRUPTED if reading.interrupted else 0
 
 
 def describe(source: Source) -> str:
