@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 
 from lazysketch.cli import main
+from lazysketch.cli.counting import first_rows
+from lazysketch.sources import Batch
 
 WEBLOGS = Path(__file__).parents[2] / "shared" / "data" / "weblogs"
 # A stream of 40,000 rows in a narrow sketch with little noise: within 2 % of the truth.
@@ -41,7 +43,7 @@ def test_top_ranks_the_public_list(capsys: pytest.CaptureFixture[str], rows: Pat
     assert [(row["rank"], row["item"]) for row in found["items"]] == [(1, "most"), (2, "some")]
     for row, truth in zip(found["items"], (29_999, 10_000), strict=True):
         assert abs(row["estimate"] - truth) < SLACK
-        assert row["share"] == pytest.approx(row["estimate"] / 40_000)
+        assert row["share"] == round(row["estimate"] / 40_000, 6)
     assert err == ""
 
 
@@ -105,7 +107,7 @@ def test_malformed_rows_are_steps_and_are_told_to_the_operator_only(
 
 def test_all_rows_malformed_raises_a_doubt(capsys: pytest.CaptureFixture[str], rows: Path) -> None:
     asked = ["top", str(rows), "--domain", "items.txt", "--format", "common"]
-    assert main(asked) == 0
+    assert main(asked) == 2
     captured = capsys.readouterr()
     assert "every row was malformed, read as common, field host" in captured.err
     assert "40,000 steps" in captured.out
@@ -123,6 +125,85 @@ def test_a_width_too_large_for_the_stream_is_told(
     out = capsys.readouterr().out
     assert "columns" not in out
     assert "old" not in out
+
+
+def test_the_advice_is_concrete_and_has_a_floor(
+    capsys: pytest.CaptureFixture[str], rows: Path
+) -> None:
+    rows.write_text("most\n" * 3_000)
+    asked = ["top", str(rows), "--domain", "items.txt", "--output", "json"]
+    assert main([*asked, "--width", "1024"]) == 0
+    notes = json.loads(capsys.readouterr().out)["notes"]
+    assert notes[0].endswith("rows stand above the noise")
+    assert "--width 128 gives fresher ones and --horizon 3000 gives less noise" in notes[1]
+    assert main([*asked, "--width", "1024", "--horizon", "3000"]) == 0
+    assert json.loads(capsys.readouterr().out)["notes"][1].endswith(
+        "--width 128 gives fresher ones"
+    )
+    rows.write_text("most\n")
+    assert main([*asked, "--width", "1", "--horizon", "1"]) == 0
+    notes = json.loads(capsys.readouterr().out)["notes"]
+    assert notes[1:] == [
+        "counts are up to 1 step old (100% of the stream), and shares low by as much"
+    ]
+
+
+def test_rows_that_may_be_noise_say_so(capsys: pytest.CaptureFixture[str], rows: Path) -> None:
+    found, _ = answer(capsys, "estimate", str(rows), "--items", "items.txt")
+    for row in found["items"]:
+        assert row["above_noise"] is (row["estimate"] > row["noise_95"])
+    assert found["items"][2]["above_noise"] is True
+    asked = ["estimate", str(rows), "--items", "items.txt", *CLEAR]
+    assert main([*asked, "--output", "csv"]) == 0
+    captured = capsys.readouterr()
+    assert [row["above_noise"] for row in csv.DictReader(io.StringIO(captured.out))][2] == "true"
+    assert "of 4 rows stand above the noise" in captured.err
+
+
+def test_json_says_what_was_read(capsys: pytest.CaptureFixture[str], rows: Path) -> None:
+    found, _ = answer(capsys, "top", str(rows), "--domain", "items.txt", "--horizon", "50000")
+    assert (found["inputs"], found["format"], found["field"]) == ([str(rows)], "lines", None)
+    assert (found["schedule"], found["horizon"], found["mechanism"]) == (
+        "round robin",
+        50_000,
+        "haar",
+    )
+    Path("access.log").write_text('most - - [t] "GET /x HTTP/1.0" 200 5\n' * 999)
+    found, _ = answer(capsys, "top", "access.log", "--domain", "items.txt")
+    assert (found["format"], found["field"], found["horizon"]) == ("common", "host", None)
+
+
+def test_mostly_malformed_rows_raise_a_doubt(
+    capsys: pytest.CaptureFixture[str], rows: Path
+) -> None:
+    rows.write_text("most\n\n\n" * 999)
+    _, err = answer(capsys, "top", str(rows), "--domain", "items.txt")
+    assert "more than half of the rows were malformed, read as lines: is that its format?" in err
+    rows.write_text("most\nmost\n\n" * 999)
+    _, err = answer(capsys, "top", str(rows), "--domain", "items.txt")
+    assert "format" not in err
+
+
+def test_the_first_rows_of_a_batch() -> None:
+    batch = Batch(items=["a", "b", "c"], malformed=[1, 3], weights=[1, 2, 3], clipped=[0, 2])
+    for rows, items, malformed, clipped in (
+        (0, [], [], []),
+        (2, ["a"], [1], [0]),
+        (3, ["a", "b"], [1], [0]),
+        (5, ["a", "b", "c"], [1, 3], [0, 2]),
+    ):
+        first = first_rows(batch, rows)
+        assert first.rows == rows
+        assert (first.items, first.malformed, first.clipped) == (items, malformed, clipped)
+        assert len(first.weights or ()) == len(items)
+
+
+def test_a_large_delta_is_told(capsys: pytest.CaptureFixture[str], rows: Path) -> None:
+    asked = ["top", str(rows), "--domain", "items.txt", "--width", "64", "--delta"]
+    assert main([*asked, "1e-3"]) == 0
+    assert "delta = 0.001 lets a mechanism give away one event in 1,000" in capsys.readouterr().out
+    assert main([*asked, "1e-5"]) == 0
+    assert "give away" not in capsys.readouterr().out
 
 
 def test_several_inputs_are_one_stream(capsys: pytest.CaptureFixture[str], rows: Path) -> None:

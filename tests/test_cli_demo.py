@@ -62,7 +62,7 @@ def test_the_table_says_that_the_data_are_generated(capsys: pytest.CaptureFixtur
 
 def test_one_event_is_enough(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["demo", "--events", "1", "-k", "1"]) == 0
-    assert "1 steps" in capsys.readouterr().out
+    assert "\n1 step of generated data" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize("field", ["path", "host"])

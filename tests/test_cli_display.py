@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from lazysketch.cli.display import Report, as_number, table_of, tell, visible, write
+from lazysketch.cli.display import Report, as_number, fitting_table, table_of, tell, visible, write
 
 ROWS = [
     {"rank": 1, "item": "plain", "estimate": 1200, "noise_95": 30.5, "share": 0.12},
@@ -66,6 +66,35 @@ def test_a_negative_estimate_has_no_bar() -> None:
     assert "████████████" in first
     assert "-8" in last
     assert "█" not in last
+
+
+def test_a_row_that_may_be_noise_is_dim_and_has_no_bar() -> None:
+    rows = [{**ROWS[0], "above_noise": True}, {**ROWS[1], "above_noise": False}]
+    file = io.StringIO()
+    table = table_of(rows, fold=True, blocks=True)
+    Console(file=file, width=80, force_terminal=True, color_system="standard").print(table)
+    first, last = file.getvalue().splitlines()[2:4]
+    assert "█" in first
+    assert "\x1b[2m" not in first
+    assert "█" not in last
+    assert "\x1b[2m" in last
+    assert "above" not in file.getvalue()
+
+
+def test_bars_make_room_for_items() -> None:
+    for length, bars in ((10, True), (40, False)):
+        file = io.StringIO()
+        console = Console(file=file, width=80)
+        rows = [{**ROWS[0], "item": "x" * length}]
+        console.print(fitting_table(rows, console=console, fold=True))
+        assert ("█" in file.getvalue()) is bars
+        assert "x" * length in file.getvalue()
+
+
+def test_a_table_in_a_pipe_has_no_trailing_blanks(capsys: pytest.CaptureFixture[str]) -> None:
+    write(REPORT, output="table")
+    lines = capsys.readouterr().out.splitlines()
+    assert lines == [line.rstrip() for line in lines]
 
 
 def test_bars_without_block_characters() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from lazysketch import LazyCountMin
 from lazysketch.cli import main
 
 LOG = 'h{} - - [t] "GET /{} HTTP/1.0" 200 5\n'
@@ -26,6 +27,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     Path("cut.gz").write_bytes(gzip.compress(b"a\nb\n" * 999)[:-9])
     Path("rubbish.gz").write_bytes(gzip.compress(b"a\nb\n" * 999)[:20] + bytes(99))
     Path("link.txt").symlink_to("rows.txt")
+    with LazyCountMin(depth=2, width=8, epsilon=1.0, delta=1e-8) as sketch:
+        sketch.release().save("r.lzs")
     return tmp_path
 
 
@@ -50,14 +53,13 @@ TOP = "top rows.txt --domain items.txt --format lines"
         ("top folder --domain items.txt", "folder: expected a file, got a directory"),
         ("top empty.txt --domain items.txt", "empty.txt: expected at least one row, got an empty"),
         ("top empty.txt --domain items.txt --field host", "empty.txt: expected at least one row"),
-        (
-            "top cut.gz --domain items.txt",
-            "cut.gz: expected a whole gzip file, got one that is cut",
-        ),
         ("top rubbish.gz --domain items.txt", "rubbish.gz: expected gzip data, got damaged data"),
-        ("top access.log --domain items.txt --field user", "field: expected one of agent, host,"),
+        ("top access.log --domain items.txt --field user", "field: expected one of host, path,"),
         ("top access.log --domain items.txt --field agent", "for format 'common', got 'agent'"),
-        ("top rows.txt --domain items.txt --field host", "expected an access log for field 'host'"),
+        (
+            "top rows.txt --domain items.txt --field host",
+            "expected rows with a field 'host'",
+        ),
         (f"{TOP} --field host", "field: expected none, since a row of format 'lines' is one item"),
         (f"{TOP} --encoding utf-16", "encoding: expected one whose rows end with the byte 0x0A"),
         (f"{TOP} --encoding nope", "encoding: expected the name of a text encoding, got 'nope'"),
@@ -72,14 +74,41 @@ TOP = "top rows.txt --domain items.txt --format lines"
         ("top - - --domain items.txt", "standard input: expected it once among the inputs"),
         ("estimate rows.txt --items rows.txt", "--items: expected a public list, got one of the"),
         ("estimate rows.txt --items cut.gz", "cut.gz: expected a whole gzip file"),
-        ("top rows.txt", "Missing option '--domain'. (see lazysketch top --help)"),
+        ("top rows.txt", "Missing option '--domain'. Public list to choose from, an item per line"),
+        ("rows.txt", "expected a verb (top, estimate, query, inspect, merge, demo, completion) b"),
         ("top --domain items.txt", "Missing argument 'FILE...'."),
         ("estimate rows.txt", "Missing option '--items'."),
         (f"{TOP} -k 0", "Invalid value for '-k'"),
         (f"{TOP} -k x", "Invalid value for '-k'"),
         (f"{TOP} --output xml", "Invalid value for '--output'"),
-        (f"{TOP} --format csv", "Invalid value for '--format'"),
+        (f"{TOP} --format xls", "Invalid value for '--format'"),
         (f"{TOP} --nope", "No such option '--nope'"),
+        (f"{TOP} --hash-seed -1", "--hash-seed: expected"),
+        (f"{TOP} --max-events-per-user 0", "lazysketch: --max-events-per-user: expected"),
+        (f"{TOP} --save-release rows.txt", "--save-release: expected a new file or a release to"),
+        (f"{TOP} --save-release link.txt", "--save-release: expected a new file or a release to"),
+        (f"{TOP} --save-release none/r", "--save-release: expected an existing directory, got n"),
+        (f"{TOP} --save-release folder", "--save-release: expected a file, got folder, which is"),
+        (f"{TOP} --save-release /dev/null", "--save-release: expected a file, got /dev/null"),
+        (f"{TOP} --save-release -", "--save-release: expected a file, got standard output"),
+        ("query", "Missing argument 'RELEASE'."),
+        ("query none.lzs a", "none.lzs: expected an existing file, got none"),
+        ("query folder a", "folder: expected a release, got a directory"),
+        ("query rows.txt a", "rows.txt: expected a lazysketch release, got other data"),
+        ("query empty.txt a", "empty.txt: expected a lazysketch release, got an empty"),
+        ("query r.lzs", "expected at least one ITEM or --items ITEMS.txt, got none"),
+        ("query r.lzs --items blank.txt", "--items: expected at least one item, got an empty"),
+        ("query r.lzs --items none.txt", "none.txt: expected an existing file, got none"),
+        ("query r.lzs a --items-type int", "ITEM: expected whole numbers, got 'a' at place 1"),
+        ("query r.lzs a\udcff", "items: expected str, bytes or int, got text with a lone"),
+        ("inspect rows.txt", "rows.txt: expected a lazysketch release, got other data"),
+        ("inspect r.lzs r.lzs", "Got unexpected extra argument (r.lzs)"),
+        ("merge r.lzs -o m.lzs", "expected at least two releases, got one"),
+        ("merge r.lzs r.lzs", "Missing option '-o'."),
+        ("merge r.lzs r.lzs -o m.lzs", "r.lzs, r.lzs: expected releases of different sketches"),
+        ("merge r.lzs rows.txt -o m.lzs", "rows.txt: expected a lazysketch release"),
+        ("merge r.lzs r.lzs -o rows.txt", "-o: expected a new file or a release to replace"),
+        ("completion tcsh", "is not one of 'bash', 'zsh', 'fish'"),
         ("nope", "No such command 'nope'"),
         ("demo --events 0", "Invalid value for '--events'"),
         ("demo --seed -1", "Invalid value for '--seed'"),
@@ -96,17 +125,42 @@ TOP = "top rows.txt --domain items.txt --format lines"
         (f"{TOP} --width {1 << 40}", "width: expected"),
         (f"{TOP} --width {1 << 70}", "width: expected"),
         (f"{TOP} --horizon 0", "horizon: expected"),
-        (f"{TOP} --horizon 2", "horizon"),
         (f"{TOP} --relation none", "Invalid value for '--relation'"),
         (f"{TOP} --kind none", "Invalid value for '--kind'"),
         (f"{TOP} --mechanism none", "Invalid value for '--mechanism'"),
         ("demo --epsilon 0", "epsilon: expected"),
         ("demo --width 0", "width: expected"),
-        ("demo --horizon 100", "horizon"),
+        ("demo --horizon 100", "--horizon: expected the most steps that the stream can have"),
     ],
 )
 def test_wrong_use(capsys: pytest.CaptureFixture[str], command: str, message: str) -> None:
     assert message in fails(capsys, command)
+
+
+@pytest.mark.parametrize(
+    ("command", "steps", "message"),
+    [
+        ("top rows.txt --horizon 2", "2 steps", "--horizon: expected the most steps that the st"),
+        ("top rows.txt --horizon 1", "1 step of", "--horizon: expected the most steps that the"),
+        ("top cut.gz", " steps of cut.gz", "cut.gz: expected a whole gzip file, got one that is"),
+        ("top rows.txt rubbish.gz", "3 steps of 2 inputs", "rubbish.gz: expected gzip data, got"),
+    ],
+)
+def test_a_run_that_fails_late_shows_what_was_published(
+    capsys: pytest.CaptureFixture[str], command: str, steps: str, message: str
+) -> None:
+    asked = [*command.split(), "--domain", "items.txt", "--save-release", "kept.lzs"]
+    assert main(asked) == 2
+    captured = capsys.readouterr()
+    assert steps in captured.out
+    assert "epsilon = 1" in captured.out
+    assert captured.err.startswith("lazysketch: release saved to kept.lzs\n")
+    assert captured.err.splitlines()[-1].startswith(f"lazysketch: {message}")
+
+
+def test_a_strict_reading_that_fails_shows_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    Path("rows.txt").write_text("a\n\nb\n")
+    assert "the reading is strict" in fails(capsys, f"{TOP} --strict")
 
 
 def test_no_verb_shows_the_help(capsys: pytest.CaptureFixture[str]) -> None:

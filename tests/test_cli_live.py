@@ -16,6 +16,9 @@ from pathlib import Path
 
 import pytest
 
+from lazysketch import Release
+from lazysketch.cli.live import pace
+
 pty = pytest.importorskip("pty", reason="terminals of this kind are POSIX")
 
 COMMAND = [sys.executable, "-m", "lazysketch"]
@@ -97,6 +100,62 @@ def test_ctrl_c_on_a_live_pipe_shows_what_was_published(folder: Path, terminal: 
     assert len(re.findall(r"^ +[123]   item \d", out, re.MULTILINE)) == 3
     assert "interrupted after 1,001 rows" in terminal.wait_for("outside the guarantee")
     assert "Traceback" not in terminal.seen + out
+
+
+def test_ctrl_c_keeps_the_release(folder: Path, terminal: Terminal) -> None:
+    asked = ["top", "-", "--domain", "items.txt", "--width", "16", "--save-release", "r.lzs"]
+    with start(folder, *asked, stderr=terminal.theirs) as process:
+        assert process.stdin is not None
+        process.stdin.write("item 1\n" * 1_000)
+        process.stdin.flush()
+        terminal.wait_for("1,000 steps")
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 130
+    assert "release saved to r.lzs" in terminal.seen
+    kept = Release.load(folder / "r.lzs")
+    assert kept.step == 1_000
+    assert re.search(rf"item 1 +{kept.estimate('item 1'):,.0f} ", out)
+
+
+def test_sigterm_ends_like_ctrl_c(folder: Path, terminal: Terminal) -> None:
+    asked = ["top", "-", "--domain", "items.txt", "--width", "4096", "--save-release", "r.lzs"]
+    with start(folder, *asked, stderr=terminal.theirs) as process:
+        assert process.stdin is not None
+        process.stdin.write("item 1\n" * 1_000)
+        process.stdin.flush()
+        terminal.wait_for("3,096 of 4,096 columns wait for their first publication")
+        process.terminate()
+        out, _ = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 143
+    assert "1,000 steps of standard input (lines)" in out
+    assert Release.load(folder / "r.lzs").step == 1_000
+    assert "Traceback" not in terminal.seen + out
+
+
+def test_the_part_read_of_a_file_is_shown(folder: Path, terminal: Terminal) -> None:
+    with (folder / "rows.txt").open("a") as rows:
+        rows.writelines("item 1\nitem 2\nitem 1\n" for _ in range(3_000_000))
+    asked = ["top", "rows.txt", "--domain", "items.txt"]
+    with start(folder, *asked, stderr=terminal.theirs) as process:
+        terminal.wait_for(r"rows.txt: [\d,]+ steps, [\d,]+/s, \d+ %(, \d+ s left)?; Ctrl-C ends")
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=PATIENCE)
+    assert process.returncode in (0, 130)
+
+
+@pytest.mark.parametrize(
+    ("part", "seconds", "line"),
+    [
+        (None, 10.0, "500 steps, 50/s"),
+        (0.5, 1.0, "500 steps, 500/s, 50 %"),
+        (0.1, 10.0, "500 steps, 50/s, 10 %, 1 min 30 s left"),
+        (0.001, 10.0, "500 steps, 50/s, 0 %, 2 h 46 min left"),
+        (1.0, 10.0, "500 steps, 50/s, 100 %, 0 s left"),
+    ],
+)
+def test_the_pace(part: float | None, seconds: float, line: str) -> None:
+    assert pace(steps=500, seconds=seconds, part=part) == line
 
 
 def test_ctrl_c_before_the_first_row_is_clean(folder: Path, terminal: Terminal) -> None:

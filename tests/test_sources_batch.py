@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lazysketch.sources import Batch
+from lazysketch.sources import Batch, Segment
 
 ROWS = st.lists(st.sampled_from(["", "a", "b"]), max_size=30)
 
@@ -15,7 +15,7 @@ ROWS = st.lists(st.sampled_from(["", "a", "b"]), max_size=30)
 def steps_of(batch: Batch) -> list[str]:
     """Feed a batch as a sketch would be fed, and record each step."""
     steps: list[str] = []
-    for items, empty_steps in batch.segments():
+    for items, _, empty_steps in batch.segments():
         steps.extend(items)
         steps.extend([""] * empty_steps)
     return steps
@@ -31,13 +31,31 @@ def test_feeding_the_segments_takes_one_step_per_row_in_order(rows: list[str]) -
 @given(ROWS)
 def test_neighbouring_rows_without_an_item_share_a_segment(rows: list[str]) -> None:
     segments = list(Batch.from_rows(rows).segments())
-    for (_, empty_steps), (items, _) in pairwise(segments):
+    for (_, _, empty_steps), (items, _, _) in pairwise(segments):
         assert empty_steps
         assert items
 
 
 def test_whole_rows_are_handed_over_without_a_copy() -> None:
     rows = ["a", "b"]
-    ((items, empty_steps),) = Batch.from_rows(rows).segments()
+    ((items, weights, empty_steps),) = Batch.from_rows(rows).segments()
     assert items is rows
+    assert weights is None
     assert empty_steps == 0
+
+
+def test_weights_go_with_their_items() -> None:
+    batch = Batch(list("abcd"), [1, 4], [1, 2, 3, 4], clipped=[2])
+    assert list(batch.segments()) == [
+        Segment(["a"], [1], 1),
+        Segment(["b", "c"], [2, 3], 1),
+        Segment(["d"], [4], 0),
+    ]
+    assert (batch.rows, batch.total_weight) == (6, 10)
+    assert Batch(list("abc")).total_weight == 3
+
+
+def test_what_stands_before_the_first_malformed_row() -> None:
+    batch = Batch(list("abcd"), [3], [1, 9, 9, 9], clipped=[1, 3])
+    assert batch.before_malformed() == Batch(list("abc"), (), [1, 9, 9], clipped=[1])
+    assert Batch(["a"]).before_malformed() == Batch(["a"])

@@ -16,7 +16,8 @@ import pytest
 
 from lazysketch.errors import SourceError
 from lazysketch.sources import open_source
-from lazysketch.sources.opening import READ_SIZE, open_bytes
+from lazysketch.sources.compression import READ_SIZE
+from lazysketch.sources.opening import open_bytes
 
 PAYLOAD = random.Random(1).randbytes(3 * READ_SIZE + 17)
 

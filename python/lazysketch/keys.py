@@ -20,7 +20,7 @@ class Key(_native.Key):
     Guarantee: noise derives from the key together with a sketch id of 128 fresh bits and every
     parameter of the sketch, so one key may serve any number of sketches.
 
-    Source: DESIGN section 2, invariant 2; BLAKE3 in keyed mode.
+    Source: SECURITY.md; BLAKE3 in keyed mode.
 
     Example:
         >>> Key.generate()

@@ -25,7 +25,7 @@ from lazysketch.privacy.relations import (
     checked_integer,
     table_sensitivity2,
 )
-from lazysketch.release import Release, privacy_of
+from lazysketch.release import Release, bounds_of, privacy_of
 from lazysketch.schedules import Geometric, Schedule, schedule_specified
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class PrivateTable(_native.PrivateSketch):
     (epsilon, delta) in :attr:`privacy` for the relation named there, for neighbouring streams
     that were fixed in advance.
 
-    Source: DESIGN sections 2 to 4.
+    Source: docs/guarantees.md.
     """
 
     def __new__(
@@ -222,7 +222,7 @@ class PrivateTable(_native.PrivateSketch):
         text = (
             f"<{type(self).__name__} {self._shape()}, epsilon={law['epsilon']:g}, "
             f"delta={law['delta']:g}, relation={law['relation']!r}, "
-            f"horizon={self.horizon}, {used}"
+            f"horizon={self.horizon}, {bounds_of(law)}{used}"
         )
         reasons = "; ".join(self.not_private_because)
         return f"{text}, NOT PRIVATE: {reasons}>" if reasons else f"{text}>"

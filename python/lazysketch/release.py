@@ -11,7 +11,6 @@ import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from os import PathLike
-from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
@@ -24,6 +23,7 @@ from lazysketch.errors import (
     LazySketchError,
     ReleaseFormatError,
 )
+from lazysketch.files import read_release, write_whole
 from lazysketch.mechanisms import Mechanism
 from lazysketch.privacy.accounting import Privacy
 from lazysketch.privacy.relations import (
@@ -35,7 +35,7 @@ from lazysketch.privacy.relations import (
 from lazysketch.schedules import Schedule, schedule_specified
 from lazysketch.sizing import LARGEST_WIDTH
 
-__all__ = ["Release", "ReleasePart", "privacy_of"]
+__all__ = ["Release", "ReleasePart", "bounds_of", "privacy_of"]
 
 
 def privacy_of(
@@ -77,6 +77,19 @@ def privacy_of(
         private=not reasons,
         not_private_because=reasons,
     )
+
+
+def bounds_of(law: Mapping[str, Any]) -> str:
+    """Return, for a repr, the bounds of weights and events that are not 1, each with a comma.
+
+    Args:
+        law: the public parameters.
+
+    Returns:
+        For example ``"max_weight=9, "``; empty where both are 1.
+    """
+    names = ("max_weight", "max_events_per_user")
+    return "".join(f"{name}={law[name]}, " for name in names if law[name] != 1)
 
 
 @dataclass(frozen=True)
@@ -153,19 +166,13 @@ class ReleasePart:
         return self.privacy.sigma**2 * self.mechanism.variances(pushes)
 
 
-def _checked_path(path: object) -> Path:
-    if not isinstance(path, (str, PathLike)):
-        raise ArgumentTypeError(f"path: expected a path, got {type(path).__name__}")
-    return Path(path)
-
-
 class Release:
     """A public table with the law of its noise.
 
     Guarantee: holds no secret; whatever is computed from a private sketch's release keeps the
     sketch's (epsilon, delta). Releases of exact or seeded sketches say NOT PRIVATE.
 
-    Source: DESIGN sections 7 and 8; docs/release-format.md for the bytes.
+    Source: docs/release-format.md for the bytes.
 
     Example:
         >>> import lazysketch as ls
@@ -208,7 +215,7 @@ class Release:
             OSError: the file cannot be read.
             ReleaseFormatError: it is not a release of this version, or damaged.
         """
-        return cls.from_bytes(_checked_path(path).read_bytes())
+        return cls.from_bytes(read_release(path))
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Release:
@@ -245,10 +252,7 @@ class Release:
             ArgumentTypeError: not a path.
             OSError: the file cannot be written.
         """
-        target = _checked_path(path)
-        unfinished = target.with_name(target.name + ".partial")
-        unfinished.write_bytes(self.to_bytes())
-        unfinished.replace(target)
+        write_whole(path, self.to_bytes())
 
     def to_bytes(self) -> bytes:
         """Return the release as bytes, the same on every platform.
@@ -397,7 +401,9 @@ class Release:
         made = f"step {self.step}" if len(self._parts) == 1 else f"{len(self._parts)} parts merged"
         if self.private:
             privacy = self._parts[0].privacy
+            bounds = bounds_of(vars(privacy)).rstrip(", ")
             promise = f"epsilon={privacy.epsilon:g}, delta={privacy.delta:g}"
+            promise += f", {bounds}" if bounds else ""
             if len(self._parts) > 1:
                 promise = "each with its own guarantee"
             return f"<Release of {shape}, {made}, {promise}>"

@@ -14,7 +14,7 @@ single          every column once, at the horizon           1                   
 ==============  ==========================================  =====================  ===============
 
 Source: round robin is the Lazy sketch of R. Holland, arXiv 2507.03361; punctual is Epasto et al.
-2023; geometric is ours (DESIGN section 3).
+2023; geometric is ours.
 """
 
 from __future__ import annotations
@@ -167,8 +167,6 @@ class Geometric(_Timed):
         ArgumentTypeError: a wrong type.
         ArgumentValueError: a value outside its range.
 
-    Source: DESIGN section 3.
-
     Example:
         >>> Geometric().leaves(1024)
         4096
@@ -245,7 +243,7 @@ class Batch(_Timed):
         ArgumentTypeError: not an integer.
         ArgumentValueError: outside its range.
 
-    Source: DESIGN section 3.
+    Source: docs/theory.md, schedules.
 
     Example:
         >>> Batch(horizon=24).leaves(64)

@@ -17,13 +17,13 @@ Source: R. Holland, "Faster Differentially Private Sketches under Continual Obse
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar, get_args
+from typing import TYPE_CHECKING, ClassVar
 
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.keys import Key
 from lazysketch.privacy.relations import Calibration, Relation
 from lazysketch.private import PrivateTable
-from lazysketch.schedules import Geometric, Punctual, RoundRobin, Schedule
+from lazysketch.schedules import Batch, Geometric, Punctual, RoundRobin, Schedule, Single
 from lazysketch.sizing import SketchKind, size_of
 
 if TYPE_CHECKING:
@@ -91,7 +91,7 @@ class _Private(PrivateTable):
     def _schedule(horizon: int | None, schedule: Schedule | None) -> Schedule:
         if schedule is None:
             return Geometric() if horizon is None else RoundRobin(horizon=horizon)
-        if not isinstance(schedule, get_args(Schedule)):
+        if not isinstance(schedule, RoundRobin | Geometric | Punctual | Batch | Single):
             raise ArgumentTypeError(
                 f"schedule: expected a schedule such as RoundRobin(...), got "
                 f"{type(schedule).__name__}"
@@ -149,7 +149,7 @@ class LazyCountMin(_Private):
         ArgumentTypeError: sizes and errors mixed, or a wrong type.
         ArgumentValueError: a value outside its range.
 
-    Source: arXiv 2507.03361, the Lazy sketch; DESIGN sections 3 and 4.
+    Source: arXiv 2507.03361, the Lazy sketch; docs/guarantees.md.
 
     Example:
         >>> sketch = LazyCountMin(depth=3, width=1024, epsilon=1.0, delta=1e-8)
@@ -192,7 +192,7 @@ class LazyCountSketch(_Private):
         ArgumentTypeError: sizes and errors mixed, or a wrong type.
         ArgumentValueError: a value outside its range.
 
-    Source: arXiv 2507.03361, the Lazy sketch; DESIGN section 3 for the sensitivity.
+    Source: arXiv 2507.03361, the Lazy sketch; docs/guarantees.md for the sensitivity.
 
     Example:
         >>> sketch = LazyCountSketch(depth=3, width=1024, epsilon=1.0, delta=1e-8)

@@ -1,6 +1,6 @@
 """The haar mechanism: noise at the midpoint of a block from the noise at its two ends.
 
-DESIGN of lazysketch, section 4; the paper has no such mechanism. Over n = 2^k pushes,
+docs/guarantees.md, "Mechanism"; the paper has no such mechanism. Over n = 2^k pushes,
 with independent integer draws z(1..n), one per push number,
 
     N(0) = 0,    N(n) = z(n) / 3,    N(mid) = (N(left) + N(right)) / 2 + z(mid) / 4

@@ -42,7 +42,7 @@ def multiplier(epsilon: float, delta: float) -> float:
 
 
 def table_sensitivity2(kind: str, *, depth: int, relation: str) -> int:
-    """DESIGN section 3, the table."""
+    """docs/guarantees.md, the table under "Sensitivity"."""
     substitution = relation == "substitution"
     if kind == "counters":
         return 2 if substitution else 1

@@ -5,7 +5,8 @@ batches, a release -> a table. Results go to standard output, and hold only what
 privacy guarantee covers; what is for the operator's eyes (malformed rows, events/s,
 progress, errors) goes to standard error.
 
-Floors, downward: group -> top, estimate, demo -> stream, traffic -> display, options.
+Floors, downward: group -> top, estimate, query, inspect, merge, demo, completion,
+configuration -> counting -> stream, traffic -> live -> saving, answers -> options -> display.
 """
 
 from __future__ import annotations
@@ -26,13 +27,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: What follows the command's name; ``sys.argv[1:]`` if None.
 
     Returns:
-        0; 2 after an error (one line on standard error); 130 after Ctrl-C; 141 where
-        the reader of standard output has gone.
+        0; 2 after an error (one line on standard error); 130 after Ctrl-C, 143 after SIGTERM;
+        141 where the reader of standard output has gone.
     """
     try:
         from lazysketch.cli.group import run
     except ModuleNotFoundError as missing:
-        if missing.name not in ("click", "rich"):
+        if missing.name not in ("click", "rich", "tomli"):
             raise
         sys.stderr.write(
             f"lazysketch: the command line needs {missing.name}: pip install 'lazysketch[cli]'\n"

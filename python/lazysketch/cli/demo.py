@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 import click
 import numpy as np
 
+from lazysketch.cli.answers import heaviest, report
 from lazysketch.cli.display import Report, write
+from lazysketch.cli.live import live
 from lazysketch.cli.options import SketchSettings, output_option, sketch_options
-from lazysketch.cli.stream import heaviest, live, report
 from lazysketch.cli.traffic import ITEMS, NAMES, SKEW, Traffic
 
 if TYPE_CHECKING:
@@ -74,6 +75,7 @@ def demo(
             counter,
             name="generated traffic",
             rows=lambda release: heaviest(release, items, most=most),
+            part_read=lambda: counter.step / events,
         ):
             true, seconds = _feed(counter, traffic)
         release = counter.release()

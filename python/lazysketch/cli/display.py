@@ -1,8 +1,9 @@
 """Results on standard output, and what is for the operator on standard error.
 
-A report is rows (one dictionary per item), a summary and lines of text. A table
-shows the rows and the lines; JSON holds the rows and the summary; CSV and JSON lines
-hold the rows alone, and their lines go to standard error.
+A report is rows (one dictionary per item, or per part of a release), a summary and
+lines of text. A table shows the rows and the lines; JSON holds the rows and the
+summary; CSV and JSON lines hold the rows alone, and their lines go to standard error.
+What is not finite is null in JSON and empty in CSV.
 
 Items come from outside: nothing unprintable in them reaches a terminal.
 """
@@ -11,7 +12,9 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -21,11 +24,12 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from typing import TextIO
 
     Row = Mapping[str, Any]
 
+_ABOVE_NOISE = "above_noise"
 _BAR_WIDTH = 12
 _UNLIMITED = 10_000  # columns, where there is no terminal to fit into
 _EIGHTHS = " ▏▎▍▌▋▊▉"
@@ -39,11 +43,15 @@ class Report:
         rows: One mapping per item, with the same keys in the same order.
         summary: Everything else, for programs.
         lines: The same for people.
+        name: What JSON calls the rows.
+        columns: What a table shows of them; None for all, nothing for no table.
     """
 
     rows: Sequence[Row]
     summary: Row
     lines: Sequence[str]
+    name: str = "items"
+    columns: Sequence[str] | None = None
 
 
 class OutputConsole(Console):
@@ -81,40 +89,69 @@ def write(report: Report, *, output: str) -> None:
         _write_table(report)
         return
     if output == "json":
-        whole = {**report.summary, "items": list(report.rows)}
-        sys.stdout.write(json.dumps(whole, indent=2) + "\n")
+        whole = {**report.summary, report.name: report.rows}
+        sys.stdout.write(_json(whole, indent=2) + "\n")
         return
     if output == "csv":
         _write_csv(report.rows, sys.stdout)
     else:
-        sys.stdout.writelines(json.dumps(row) + "\n" for row in report.rows)
+        sys.stdout.writelines(_json(row, indent=None) + "\n" for row in report.rows)
     for line in report.lines:
         tell(line)
 
 
-def table_of(rows: Sequence[Row], *, fold: bool, blocks: bool) -> Table:
-    """Lay rows out as a table, with a bar for each estimate.
+def table_of(
+    rows: Sequence[Row],
+    *,
+    fold: bool,
+    blocks: bool,
+    columns: Sequence[str] | None = None,
+    bars: bool = True,
+) -> Table:
+    """Lay rows out as a table, with a bar for each estimate; those that may be noise are dim.
 
     Args:
-        rows: As in a report; the keys choose the columns.
+        rows: As in a report.
         fold: Break a long item over lines rather than cut it off.
         blocks: Whether block characters can be shown.
+        columns: The keys to show; None for all.
+        bars: Whether there may be bars.
     """
     table = Table(box=box.SIMPLE_HEAD if blocks else box.ASCII2, show_edge=False)
-    keys = list(rows[0]) if rows else []
+    keys = list(columns if columns is not None else rows[0] if rows else [])
+    keys = [key for key in keys if key != _ABOVE_NOISE]  # dim says it
     for key in keys:
-        if key == "item":
-            table.add_column("item", overflow="fold" if fold else "ellipsis", no_wrap=not fold)
+        title = _TITLES.get(key, key)
+        if key in _TEXTS:
+            table.add_column(title, overflow="fold" if fold else "ellipsis", no_wrap=not fold)
         else:
-            title = _TITLES[key] if blocks else _TITLES[key].replace("±", "+-")
+            title = title if blocks else title.replace("±", "+-")
             table.add_column(title, justify="right", no_wrap=True)
-    table.add_column("", no_wrap=True)
-    longest = max((row["estimate"] for row in rows), default=0.0)
+    bars = bars and "estimate" in keys
+    if bars:
+        table.add_column("", no_wrap=True)
+    longest = max((row["estimate"] for row in rows), default=0.0) if bars else 0.0
     for row in rows:
         # Text, not str: an item is not markup.
-        cells = [Text(_SHOWN[key](row[key])) for key in keys]
-        table.add_row(*cells, _bar(row["estimate"], longest=longest, blocks=blocks))
+        cells = [Text(_SHOWN.get(key, _text)(row[key])) for key in keys]
+        above = row.get(_ABOVE_NOISE, True)
+        if bars:
+            length = row["estimate"] if above else 0.0
+            cells.append(_bar(length, longest=longest, blocks=blocks))
+        table.add_row(*cells, style="" if above else "dim")
     return table
+
+
+def fitting_table(
+    rows: Sequence[Row], *, console: Console, fold: bool, columns: Sequence[str] | None = None
+) -> Table:
+    """Lay rows out as a table; without bars where long items would have to make room for them."""
+    blocks = can_show_blocks(console)
+    table = table_of(rows, fold=fold, blocks=blocks, columns=columns)
+    if console.measure(table).maximum < console.width:
+        return table
+    # What is measured is cut to the console: as wide as that may be too wide.
+    return table_of(rows, fold=fold, blocks=blocks, columns=columns, bars=False)
 
 
 def can_show_blocks(console: Console) -> bool:
@@ -132,19 +169,46 @@ def _write_table(report: Report) -> None:
     console = OutputConsole(
         file=sys.stdout, highlight=False, width=None if terminal else _UNLIMITED
     )
-    table = table_of(report.rows, fold=terminal, blocks=can_show_blocks(console))
-    console.print(table)
-    console.print()
+    if report.columns is None or report.columns:
+        table = fitting_table(report.rows, console=console, fold=terminal, columns=report.columns)
+        if terminal:
+            console.print(table)
+        else:
+            with console.capture() as captured:
+                console.print(table)
+            sys.stdout.writelines(f"{line.rstrip()}\n" for line in captured.get().splitlines())
+        console.print()
     for line in report.lines:
-        console.print(Text(visible(line)), soft_wrap=not terminal)
+        style = "bold red" if line.startswith("NOT PRIVATE") else ""
+        console.print(Text(visible(line), style=style), soft_wrap=not terminal)
 
 
 def _write_csv(rows: Sequence[Row], file: TextIO) -> None:
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(rows[0])
-    clean = visible if file.isatty() else str
     for row in rows:
-        writer.writerow(clean(cell) if isinstance(cell, str) else cell for cell in row.values())
+        writer.writerow(_csv_cell(cell, terminal=file.isatty()) for cell in _finite(row).values())
+
+
+def _csv_cell(cell: object, *, terminal: bool) -> object:
+    if isinstance(cell, bool):
+        return str(cell).lower()
+    return visible(cell) if terminal and isinstance(cell, str) else cell
+
+
+def _json(value: object, *, indent: int | None) -> str:
+    return json.dumps(_finite(value), indent=indent, allow_nan=False)
+
+
+def _finite(value: Any) -> Any:
+    """Return the value with None for what no number of JSON can say."""
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, Mapping):
+        return {key: _finite(part) for key, part in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_finite(part) for part in value]
+    return value
 
 
 def _bar(value: float, *, longest: float, blocks: bool) -> Text:
@@ -163,20 +227,21 @@ def _percent(value: float | None) -> str:
     return "-" if value is None else f"{value:.2%}"
 
 
-_TITLES = {
-    "rank": "rank",
-    "estimate": "estimate",
-    "noise_95": "± noise",
-    "share": "share",
-    "true": "true",
-    "relative_error": "error",
-}
+def _text(value: object) -> str:
+    return "-" if value is None else visible(str(value))
+
+
+_TEXTS = ("item", "sketch", "relation", "schedule")  # set to the left
+_TITLES = {"noise_95": "± noise", "relative_error": "error", "noise_deviation_max": "noise"}
+_SHORT_ID = 8  # digits that tell the parts of a release apart; programs get all of them
 _SHOWN: dict[str, Callable[[Any], str]] = {
-    "rank": str,
-    "item": visible,
     "estimate": _whole,
     "noise_95": _whole,
     "share": _percent,
     "true": _whole,
     "relative_error": _percent,
+    "sketch": lambda name: str(name)[:_SHORT_ID],
+    "steps": _whole,
+    "epsilon": lambda value: f"{value:g}",
+    "noise_deviation_max": lambda value: f"{value:,.1f}",
 }

@@ -4,28 +4,34 @@ from __future__ import annotations
 
 import click
 
+from lazysketch.cli.answers import counts, heaviest
+from lazysketch.cli.counting import count
 from lazysketch.cli.options import (
     InputSettings,
     SketchSettings,
     input_options,
     output_option,
+    save_option,
     sketch_options,
 )
-from lazysketch.cli.stream import count, counts, heaviest
 
 _SHOWN_WHILE_READING = 20
 
 
 @click.command(short_help="The counts of a public list.")
-@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@click.argument(
+    "files", metavar="FILE...", nargs=-1, required=True, type=click.Path(allow_dash=True)
+)
 @click.option(
     "--items",
     "list_of_items",
     metavar="ITEMS.txt",
+    type=click.Path(allow_dash=True),
     required=True,
     help="Public list of what to count, an item per line; not taken from the stream.",
 )
 @input_options
+@save_option
 @output_option
 @sketch_options
 def estimate(
@@ -33,6 +39,7 @@ def estimate(
     *,
     list_of_items: str,
     reading: InputSettings,
+    save_release: str | None,
     output: str,
     sketch: SketchSettings,
 ) -> int:
@@ -45,16 +52,18 @@ def estimate(
       lazysketch estimate events.txt --items items.txt --output csv > counts.csv
 
     All that one run publishes has one (epsilon, delta) guarantee, but N runs over one file
-    compose to mu * sqrt(N): save an output rather than run again. What standard error
-    tells the operator (malformed rows, events/s) and the guess of a format are outside
-    the guarantee.
+    compose to mu * sqrt(N), mu being sensitivity / noise: keep the release
+    (--save-release) and query that. What standard error tells the operator (malformed
+    rows, events/s) and the guess of a format are outside the guarantee.
     """
     source = reading.open(files)
     items = reading.read_items(list_of_items, option="--items", inputs=files)
     return count(
         source,
         sketch,
+        reading=reading,
         rows=lambda release: counts(release, items),
         rows_while_reading=lambda release: heaviest(release, items, most=_SHOWN_WHILE_READING),
         output=output,
+        save_release=save_release,
     )

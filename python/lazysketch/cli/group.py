@@ -3,27 +3,51 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from lazysketch.cli.completion import completion
+from lazysketch.cli.configuration import check_environment, configurable, options_of
+from lazysketch.cli.counting import FAILED
 from lazysketch.cli.demo import demo
 from lazysketch.cli.display import tell
 from lazysketch.cli.estimate import estimate
+from lazysketch.cli.inspect import inspect
+from lazysketch.cli.merge import merge
+from lazysketch.cli.query import query
 from lazysketch.cli.stream import INTERRUPTED
 from lazysketch.cli.top import top
-from lazysketch.errors import LazySketchError
+from lazysketch.errors import HorizonError, LazySketchError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
-FAILED = 2
 READER_GONE = 141  # 128 + SIGPIPE
+TERMINATED = 143  # 128 + SIGTERM
 
 
 class _Group(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 -- click's signature
+        return list(self.commands)  # as added: what is wanted first comes first
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the verb; tell someone who begins with the file what is missing."""
+        word = args[0]
+        if word not in self.commands and Path(word).is_file():
+            known = ", ".join(self.commands)
+            raise click.UsageError(f"expected a verb ({known}) before the file {word!r}", ctx)
+        return super().resolve_command(ctx, args)
+
     def invoke(self, ctx: click.Context) -> Any:
+        check_environment(self.commands.values())
         try:
             value = super().invoke(ctx)
             sys.stdout.flush()
@@ -47,11 +71,40 @@ def lazysketch() -> None:
     Examples:
       lazysketch demo
       lazysketch top access.log --field host --domain hosts.txt -k 20
+      lazysketch estimate events.txt --items items.txt --save-release events.lzs
+      lazysketch query events.lzs login logout
     """
 
 
-for _verb in (top, estimate, demo):
-    lazysketch.add_command(_verb)
+for _verb in (top, estimate, query, inspect, merge, demo):
+    lazysketch.add_command(configurable(_verb))
+lazysketch.add_command(completion)
+
+
+def _explained(error: click.UsageError) -> str:
+    """Say what a missing option is for, or which variable a wrong value comes from."""
+    option = error.param if isinstance(error, click.BadParameter) else None
+    if error.ctx is None or option is None or option.name is None:
+        return ""
+    if isinstance(error, click.MissingParameter):
+        return f"{option.help} " if isinstance(option, click.Option) else ""
+    source = error.ctx.get_parameter_source(option.name)
+    if source is not click.core.ParameterSource.ENVIRONMENT:
+        return ""
+    return f"It comes from the variable {option.envvar}. "
+
+
+def _as_typed(message: str) -> str:
+    """Call the argument that the library names by the name of its option.
+
+    Example:
+        >>> _as_typed("max_weight: expected an integer above 0, got 0")
+        '--max-weight: expected an integer above 0, got 0'
+    """
+    argument, colon, rest = message.partition(": ")
+    key = argument.replace("_", "-")
+    known = {key for verb in lazysketch.commands.values() for key in options_of(verb)}
+    return f"--{key}{colon}{rest}" if colon and key in known else message
 
 
 def run(arguments: Sequence[str] | None) -> int:
@@ -60,6 +113,31 @@ def run(arguments: Sequence[str] | None) -> int:
         # An item that the terminal's encoding lacks is shown escaped, not a reason to fail.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
+    with _ending_like_ctrl_c() as terminated:
+        status = _run(arguments)
+    return TERMINATED if status == INTERRUPTED and terminated else status
+
+
+@contextmanager
+def _ending_like_ctrl_c() -> Iterator[list[int]]:
+    """Let SIGTERM end a run with its result; yield the signals that came."""
+    came: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield came
+        return
+
+    def interrupt(number: int, _: object) -> None:
+        came.append(number)
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield came
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _run(arguments: Sequence[str] | None) -> int:
     try:
         status = lazysketch.main(arguments, prog_name="lazysketch", standalone_mode=False)
     except click.exceptions.NoArgsIsHelpError as no_arguments:
@@ -67,13 +145,16 @@ def run(arguments: Sequence[str] | None) -> int:
         return FAILED
     except click.UsageError as error:
         where = error.ctx.command_path if error.ctx else "lazysketch"
-        tell(f"{error.format_message()} (see {where} --help)")
+        tell(f"{error.format_message()} {_explained(error)}(see {where} --help)")
         return FAILED
     except click.ClickException as error:
         tell(error.format_message())
         return FAILED
+    except HorizonError:
+        tell("--horizon: expected the most steps that the stream can have, got a longer stream")
+        return FAILED
     except LazySketchError as error:
-        tell(str(error))
+        tell(_as_typed(str(error)))
         return FAILED
     except click.Abort:
         return INTERRUPTED

@@ -13,7 +13,7 @@ import click
 from lazysketch import LazyCountMin, LazyCountSketch
 from lazysketch.errors import SourceError
 from lazysketch.privacy.relations import Relation
-from lazysketch.sources import FORMATS, Source, open_source
+from lazysketch.sources import FORMATS, ITEM_TYPES, Source, expand_paths, open_source
 
 PrivateSketch: TypeAlias = "LazyCountMin | LazyCountSketch"
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -37,8 +37,10 @@ class SketchSettings:
     width: int
     kind: str
     mechanism: str
+    max_events_per_user: int
+    hash_seed: int | None
 
-    def create(self) -> PrivateSketch:
+    def create(self, *, max_weight: int = 1) -> PrivateSketch:
         """Return a fresh sketch; its constructor checks the values."""
         return _KINDS[self.kind](
             depth=self.depth,
@@ -48,6 +50,9 @@ class SketchSettings:
             relation=self.relation,
             horizon=self.horizon,
             mechanism=self.mechanism,
+            max_weight=max_weight,
+            max_events_per_user=self.max_events_per_user,
+            hash_seed=self.hash_seed,
         )
 
 
@@ -57,13 +62,30 @@ class InputSettings:
 
     format: str
     field: str | None
+    weight: str | None
+    max_weight: int | None
+    delimiter: str | None
     encoding: str
+    items_type: str
+    strict: bool
 
     def open(self, paths: tuple[str, ...]) -> Source:
         """Return the inputs as one source."""
-        return open_source(paths, format=self.format, field=self.field, encoding=self.encoding)
+        return open_source(
+            paths,
+            format=self.format,
+            field=self.field,
+            weight=self.weight,
+            max_weight=self.max_weight,
+            delimiter=self.delimiter,
+            encoding=self.encoding,
+            item_type=self.items_type,
+            strict=self.strict,
+        )
 
-    def read_items(self, path: str, *, option: str, inputs: tuple[str, ...]) -> list[str]:
+    def read_items(
+        self, path: str, *, option: str, inputs: tuple[str, ...]
+    ) -> list[str] | list[int]:
         """Return the distinct items of a public list, in its order.
 
         Raises:
@@ -71,18 +93,28 @@ class InputSettings:
                 or one of the inputs itself: a list taken from the private stream
                 would tell what occurs in it.
         """
-        if any(_same_file(path, other) for other in inputs):
+        if any(_same_file(path, str(other)) for other in expand_paths(inputs)):
             raise SourceError(
                 f"{option}: expected a public list, got one of the inputs; "
                 "a list taken from the stream would tell what occurs in it"
             )
-        source = open_source(path, format="lines", encoding=self.encoding)
-        items: dict[str, None] = {}
-        for batch in source:
-            items.update(dict.fromkeys(batch.items))
-        if not items:
-            raise SourceError(f"{option}: expected at least one item, got an empty list")
-        return list(items)
+        items = read_list(path, option=option, encoding=self.encoding)
+        return _integers(items, option=option) if self.items_type == "int" else items
+
+
+def read_list(path: str, *, option: str, encoding: str = "utf-8") -> list[str]:
+    """Return the distinct items of a list, an item per line, in its order.
+
+    Raises:
+        SourceError: Unreadable, without an item, or with a row that does not decode.
+    """
+    source = open_source(path, format="lines", encoding=encoding)
+    items: dict[str, None] = {}
+    for batch in source:
+        items.update(dict.fromkeys(batch.items))
+    if not items:
+        raise SourceError(f"{option}: expected at least one item, got an empty list")
+    return list(items)
 
 
 def sketch_options(command: Command) -> Command:
@@ -96,7 +128,7 @@ def sketch_options(command: Command) -> Command:
             "--relation",
             type=click.Choice(["substitution", "zero-out"]),
             default="substitution",
-            help="What one person's event may become: another event, or an empty step.",
+            help="What one event may become: another event, or an empty step.",
         ),
         click.option(
             "--horizon",
@@ -115,6 +147,18 @@ def sketch_options(command: Command) -> Command:
             default="haar",
             help="Mechanism of the noise.",
         ),
+        _option(
+            "--max-events-per-user",
+            type=int,
+            default=1,
+            help="Events of one person that are protected together.",
+        ),
+        click.option(
+            "--hash-seed",
+            type=int,
+            metavar="SEED",
+            help="Public seed of the hash; one for all sketches to be merged.  [default: fresh]",
+        ),
     )(command)
 
 
@@ -127,17 +171,56 @@ def input_options(command: Command) -> Command:
             "--format",
             type=click.Choice(["auto", *FORMATS]),
             default="auto",
-            help="Format of the inputs; auto looks at their first rows.",
+            help="Format of the inputs; auto looks at their names and first rows.",
         ),
         click.option(
             "--field",
             metavar="FIELD",
-            help="Field of an access log: host, path, status, method; "
-            "combined also agent, referrer.  [default: host]",
+            help="What to count: a column, a key, a path of keys (user.id); of an access log "
+            "host, path, status, method, agent, referrer.  [default: host; lines: the line]",
+        ),
+        click.option(
+            "--weight",
+            metavar="FIELD",
+            help="Field with the weight of a row, an integer from 0 on.  [default: each weighs 1]",
+        ),
+        click.option(
+            "--max-weight",
+            type=click.IntRange(min=1),
+            metavar="N",
+            help="Larger weights are clipped to this; the noise grows with it.  "
+            "[default: none; needed with --weight]",
+        ),
+        click.option(
+            "--delimiter",
+            metavar="CHAR",
+            help="What separates the columns of CSV: a character, or tab.  "
+            "[default: as the header shows]",
         ),
         _option(
             "--encoding", default="utf-8", help="Encoding; a row that does not decode is malformed."
         ),
+        _option(
+            "--items-type",
+            type=click.Choice(ITEM_TYPES),
+            default="str",
+            help="Type of the items, in the field and in the list: int for columns of integers.",
+        ),
+        click.option(
+            "--strict",
+            is_flag=True,
+            help="Stop at the first malformed row, with status 2.  [default: count them]",
+        ),
+    )(command)
+
+
+def save_option(command: Command) -> Command:
+    """Add the option to keep the release; the command gets it as ``save_release``."""
+    return click.option(
+        "--save-release",
+        metavar="PATH",
+        type=click.Path(),
+        help="Keep the release here, to query it later; also after Ctrl-C.  [default: not kept]",
     )(command)
 
 
@@ -169,6 +252,16 @@ def _gathered(
         return decorated
 
     return decorate
+
+
+def _integers(items: list[str], *, option: str) -> list[int]:
+    try:
+        # The values again without repetition: "7" and "07" are one integer.
+        return list(dict.fromkeys(int(item) for item in items))
+    except ValueError:
+        raise SourceError(
+            f"{option}: expected an integer per line, as --items-type int says, got something else"
+        ) from None
 
 
 def _same_file(path: str, other: str) -> bool:

@@ -6,24 +6,29 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from lazysketch.cli.answers import heaviest
+from lazysketch.cli.counting import count
 from lazysketch.cli.options import (
     InputSettings,
     SketchSettings,
     input_options,
     output_option,
+    save_option,
     sketch_options,
 )
-from lazysketch.cli.stream import count, heaviest
 
 if TYPE_CHECKING:
     from lazysketch import Release
 
 
 @click.command(short_help="The heaviest items of a public list.")
-@click.argument("files", metavar="FILE...", nargs=-1, required=True)
+@click.argument(
+    "files", metavar="FILE...", nargs=-1, required=True, type=click.Path(allow_dash=True)
+)
 @click.option(
     "--domain",
     metavar="ITEMS.txt",
+    type=click.Path(allow_dash=True),
     required=True,
     help="Public list to choose from, an item per line; not taken from the stream.",
 )
@@ -37,6 +42,7 @@ if TYPE_CHECKING:
     help="Items to show.",
 )
 @input_options
+@save_option
 @output_option
 @sketch_options
 def top(
@@ -45,6 +51,7 @@ def top(
     domain: str,
     most: int,
     reading: InputSettings,
+    save_release: str | None,
     output: str,
     sketch: SketchSettings,
 ) -> int:
@@ -60,9 +67,9 @@ def top(
       tail -F access.log | lazysketch top - --format combined --domain hosts.txt
 
     All that one run publishes has one (epsilon, delta) guarantee, but N runs over one file
-    compose to mu * sqrt(N): save an output rather than run again. What standard error
-    tells the operator (malformed rows, events/s) and the guess of a format are outside
-    the guarantee.
+    compose to mu * sqrt(N), mu being sensitivity / noise: keep the release
+    (--save-release) and query that. What standard error tells the operator (malformed
+    rows, events/s) and the guess of a format are outside the guarantee.
     """
     source = reading.open(files)
     items = reading.read_items(domain, option="--domain", inputs=files)
@@ -70,4 +77,12 @@ def top(
     def rows(release: Release) -> list[dict[str, Any]]:
         return heaviest(release, items, most=most)
 
-    return count(source, sketch, rows=rows, rows_while_reading=rows, output=output)
+    return count(
+        source,
+        sketch,
+        reading=reading,
+        rows=rows,
+        rows_while_reading=rows,
+        output=output,
+        save_release=save_release,
+    )

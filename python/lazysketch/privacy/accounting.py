@@ -66,7 +66,7 @@ class Privacy:
         ArgumentTypeError: a field has the wrong type.
         ArgumentValueError: a field is outside its range, or fields contradict each other.
 
-    Source: DESIGN sections 3 and 4.
+    Source: docs/guarantees.md.
 
     Example:
         >>> privacy = Privacy(
@@ -158,8 +158,6 @@ class Privacy:
         Raises:
             ArgumentTypeError: not a tuple of strings.
             ArgumentValueError: no reason, or an empty one.
-
-        Source: DESIGN section 8, "exact sketches".
 
         Example:
             >>> str(Privacy.without_noise(because=("exact sketch, no noise",)))

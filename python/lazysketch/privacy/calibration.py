@@ -54,7 +54,7 @@ _PANELS: Final = 16
 _NODES_PER_PANEL: Final = 20
 _TAIL_EXPONENT: Final = 45.0  # the integral is cut where its integrand fell by e^-45
 
-# The draws, DESIGN section 4 "Noise and floating point".
+# The draws, docs/guarantees.md, "From real numbers to a computer".
 _PMF_ERROR: Final = 2.0**-47  # relative error of a probability, per unit of sigma ...
 _PMF_ERROR_LEAST_SIGMA: Final = 8.0  # ... and never less than at this sigma: see _Account
 _DRAW_TAIL: Final = 2.1e-21  # P(|x| > 9.5), where the relative error is not bounded
@@ -277,7 +277,7 @@ def calibrate(
         ArgumentValueError: an argument is outside its range, or the numeric
             parts would exceed 1 % of epsilon or of delta.
 
-    Source: DESIGN section 4, "Calibration" and "Numeric account".
+    Source: docs/guarantees.md, "Calibration" and "From real numbers to a computer".
 
     Example:
         >>> noise = calibrate(

@@ -94,7 +94,7 @@ def table_sensitivity2(
         ArgumentTypeError: an argument is of the wrong type, or does not apply to the kind.
         ArgumentValueError: an argument is outside its range.
 
-    Source: DESIGN section 3; the paper, sections on CO Count-Min and CO Count Sketch.
+    Source: docs/guarantees.md, "Sensitivity"; the paper on CO Count-Min and CO Count Sketch.
 
     Example:
         >>> table_sensitivity2("count-min", depth=3, relation="substitution")
@@ -136,7 +136,7 @@ def changed_cells(kind: CountKind, *, depth: int, relation: Relation, max_change
         ArgumentTypeError: an argument is of the wrong type, or does not apply to the kind.
         ArgumentValueError: an argument is outside its range.
 
-    Source: DESIGN section 4, "Numeric account".
+    Source: docs/guarantees.md, "From real numbers to a computer".
 
     Example:
         >>> changed_cells("count-sketch", depth=4, relation="substitution")
@@ -292,7 +292,7 @@ def checked_integers(
     return array.astype(np.int64)
 
 
-def checked_real(name: str, value: object) -> float:
+def checked_real(name: str, value: object, *, wanted: str = "a finite number above 0") -> float:
     """Return a real argument as a finite float above zero, or raise.
 
     Guarantee: booleans, strings, complex numbers, NaN and infinities are refused.
@@ -300,6 +300,7 @@ def checked_real(name: str, value: object) -> float:
     Args:
         name: the argument's name, for the message.
         value: what the caller gave: int, float or a numpy real scalar.
+        wanted: what is expected, for the message.
 
     Returns:
         The value as a float, finite and positive.
@@ -312,7 +313,6 @@ def checked_real(name: str, value: object) -> float:
         >>> checked_real("epsilon", 1)
         1.0
     """
-    wanted = "a finite number above 0"
     real = (int, float, np.integer, np.floating)
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, real):
         raise ArgumentTypeError(f"{name}: expected {wanted}, got {type(value).__name__}")
@@ -365,11 +365,11 @@ def checked_delta(value: object) -> float:
         >>> checked_delta(1e-8)
         1e-08
     """
-    delta = checked_real("delta", value)
+    wanted = "a number above 0 and below 1"
+    delta = checked_real("delta", value, wanted=wanted)
     if not SMALLEST_DELTA <= delta < 1.0:
-        raise ArgumentValueError(
-            f"delta: expected at least {SMALLEST_DELTA:g} and below 1, got {delta:g}"
-        )
+        least = f", at least {SMALLEST_DELTA:g}" if delta < 1.0 else ""
+        raise ArgumentValueError(f"delta: expected {wanted}{least}, got {delta:g}")
     return delta
 
 

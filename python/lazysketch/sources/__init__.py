@@ -1,19 +1,43 @@
 """Inputs as streams of items: files, pipes, logs.
 
-:func:`open_source` gives batches of rows; a sketch takes them with one step per row::
+:func:`open_source` gives batches of rows; :func:`feed` gives them to a sketch, one step
+per row::
 
-    for batch in open_source("access.log", format="combined", field="host"):
-        for items, empty_steps in batch.segments():
-            sketch.update_many(items)
+    feed(sketch, open_source("flows.csv.gz", field="src", weight="packets", max_weight=100))
+
+which is short for::
+
+    for batch in source:
+        for items, weights, empty_steps in batch.segments():
+            sketch.update_many(items, weights)
             sketch.tick(empty_steps)
 
-Floors, downward: source -> formats -> lines, access_log -> reader, text -> batch, opening.
+Lines, JSON lines and access logs need NumPy only; CSV, Zeek logs, Parquet, Arrow and
+zstd need pyarrow, which the extra ``cli`` brings.
+
+Floors, downward: feeding, source -> formats -> lines, access_log, json_lines, zeek,
+delimited, parquet, arrow_ipc -> columns, nested, header -> reader, text -> batch,
+paths, opening -> compression.
 """
 
 from __future__ import annotations
 
-from lazysketch.sources.batch import Batch
-from lazysketch.sources.formats import FORMATS
-from lazysketch.sources.source import Position, Source, Tally, open_source
+from lazysketch.sources.batch import Batch, Segment
+from lazysketch.sources.feeding import feed
+from lazysketch.sources.formats import FORMATS, ITEM_TYPES
+from lazysketch.sources.paths import expand_paths
+from lazysketch.sources.source import Source, open_source
+from lazysketch.sources.tally import Position, Tally
 
-__all__ = ["FORMATS", "Batch", "Position", "Source", "Tally", "open_source"]
+__all__ = [
+    "FORMATS",
+    "ITEM_TYPES",
+    "Batch",
+    "Position",
+    "Segment",
+    "Source",
+    "Tally",
+    "expand_paths",
+    "feed",
+    "open_source",
+]

@@ -8,11 +8,26 @@ also where between them the unreadable rows stood.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+# Above one malformed row in so many, short slices are taken: those of a list are cheaper.
+_MANY = 32
+_LARGEST = (1 << 63) - 1
+
+
+class Segment(NamedTuple):
+    """Items in a row, their weights (None: 1 each), and the number of empty steps after them."""
+
+    items: Sequence[Any]
+    weights: Sequence[int] | None
+    empty_steps: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,20 +35,25 @@ class Batch:
     """Consecutive rows of an input.
 
     Args:
-        items: The items of the rows that have one, in order.
+        items: The items of the rows that have one, in order: text, integers or bytes,
+            as a list or as an Arrow array without nulls.
         malformed: Positions, counted from 0 over all rows of the batch and rising,
             of the rows that have none.
+        weights: The weight of each item, as a list or an array; None if all are 1.
+        clipped: Which items, counted from 0, had a larger weight than is allowed.
 
     Example:
         >>> batch = Batch.from_rows(["a", "", "b"])
         >>> batch.items, batch.malformed
         (['a', 'b'], [1])
-        >>> list(batch.segments())
-        [(['a'], 1), (['b'], 0)]
+        >>> [tuple(segment) for segment in batch.segments()]
+        [(['a'], None, 1), (['b'], None, 0)]
     """
 
-    items: Sequence[str]
+    items: Sequence[Any]
     malformed: Sequence[int] = ()
+    weights: Sequence[int] | None = None
+    clipped: Sequence[int] = ()
 
     @classmethod
     def from_rows(cls, rows: list[str]) -> Batch:
@@ -50,23 +70,58 @@ class Batch:
         """The number of rows, and so of steps."""
         return len(self.items) + len(self.malformed)
 
-    def segments(self) -> Iterator[tuple[Sequence[str], int]]:
-        """Cut the batch into pairs (items, number of empty steps after them), in order.
+    @property
+    def total_weight(self) -> int:
+        """The sum of the weights."""
+        weights = self.weights
+        if weights is None:
+            return len(self.items)
+        if isinstance(weights, np.ndarray):
+            if not weights.size or int(weights.max()) <= _LARGEST // weights.size:
+                return int(weights.sum())
+            weights = weights.tolist()  # integers of Python, whose sum does not overflow
+        return sum(weights)
 
-        Feeding each pair with ``update_many(items)`` and then ``tick(steps)`` takes
-        exactly one step per row.
+    def before_malformed(self) -> Batch:
+        """Return the rows before the first malformed one."""
+        if not self.malformed:
+            return self
+        end = self.malformed[0]
+        return Batch(
+            items=self.items[:end],
+            weights=None if self.weights is None else self.weights[:end],
+            clipped=self.clipped[: bisect_left(self.clipped, end)],
+        )
+
+    def segments(self) -> Iterator[Segment]:
+        """Cut the batch into pieces without a malformed row inside, in order.
+
+        Feeding each piece with ``update_many(items, weights)`` and then
+        ``tick(empty_steps)`` takes exactly one step per row.
         """
+        items, weights = self.items, self.weights
+        if len(self.malformed) * _MANY > self.rows:
+            items, weights = _listed(items), _listed(weights)
         begin = end = ticks = 0
         for index, position in enumerate(self.malformed):
             items_before = position - index
             if ticks and items_before > end:
-                yield self.items[begin:end], ticks
+                yield _segment(items, weights, begin, end, ticks)
                 begin, ticks = end, 0
             end = items_before
             ticks += 1
         if ticks:
-            yield self.items[begin:end], ticks
+            yield _segment(items, weights, begin, end, ticks)
         if end == 0 and not ticks:
-            yield self.items, 0
-        elif end < len(self.items):
-            yield self.items[end:], 0
+            yield Segment(items, weights, 0)
+        elif end < len(items):
+            yield _segment(items, weights, end, len(items), 0)
+
+
+def _segment(items: Any, weights: Any, begin: int, end: int, empty_steps: int) -> Segment:
+    return Segment(items[begin:end], None if weights is None else weights[begin:end], empty_steps)
+
+
+def _listed(values: Any) -> Any:
+    """Return an array of NumPy or Arrow as a list, anything else as it is."""
+    return values.tolist() if hasattr(values, "tolist") else values

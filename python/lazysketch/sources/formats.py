@@ -6,10 +6,12 @@ give it a line in FORMATS.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-from lazysketch.errors import ArgumentValueError, SourceError
+from lazysketch.errors import ArgumentTypeError, ArgumentValueError, SourceError
 from lazysketch.sources.access_log import (
     COMBINED_FIELDS,
     COMMON_FIELDS,
@@ -17,11 +19,17 @@ from lazysketch.sources.access_log import (
     looks_common,
     read_access_log,
 )
+from lazysketch.sources.header import looks_like_csv, looks_like_tsv
+from lazysketch.sources.json_lines import looks_like_json_lines, read_json_lines
 from lazysketch.sources.lines import looks_like_lines, read_lines
 from lazysketch.sources.opening import ByteStream
-from lazysketch.sources.reader import Head, Reader
+from lazysketch.sources.reader import Head, Reader, Selection
+
+if TYPE_CHECKING:
+    from lazysketch.sources.batch import Batch
 
 AUTO = "auto"
+ITEM_TYPES = ("str", "int")
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,21 +40,52 @@ class Format:
         name: What the user calls it.
         read: Turns the bytes of an input into batches.
         fields: The fields that a row has, the first being the one taken if none is
-            asked for. Empty: a row is one item.
+            asked for. Empty: a row is one item. None: each input has its own fields,
+            and any may hold the weight.
         looks_like: Tells by the head of an input whether it is of this format.
+        item_types: What items can be.
+        delimiter: What separates columns; "" if the user may say; None if nothing does.
     """
 
     name: str
     read: Reader
-    fields: tuple[str, ...]
+    fields: tuple[str, ...] | None
     looks_like: Callable[[Head], bool]
+    item_types: tuple[str, ...] = ("str",)
+    delimiter: str | None = None
 
-    def field(self, asked: str | None) -> str | None:
-        """Return the field to take.
+    def select(self, asked: Selection) -> Selection:
+        """Return what to take, with the field that is taken if none is asked for.
 
         Raises:
-            ArgumentValueError: The format has no field of that name, or none at all.
+            ArgumentTypeError: A format whose inputs have fields of their own needs one.
+            ArgumentValueError: The format has no such field, weight, delimiter or type.
         """
+        format_ = f"for format {self.name!r}"
+        if asked.weight is not None and self.fields is not None:
+            raise ArgumentValueError(f"weight: expected none {format_}, got {asked.weight!r}")
+        if asked.delimiter not in (None, self.delimiter) and self.delimiter != "":
+            raise ArgumentValueError(f"delimiter: expected none {format_}, got {asked.delimiter!r}")
+        if asked.item_type not in (None, *self.item_types):
+            raise ArgumentValueError(
+                f"item_type: expected {self.item_types[0]} {format_}, got {asked.item_type!r}"
+            )
+        return Selection(
+            field=self._field(asked.field),
+            encoding=asked.encoding,
+            weight=asked.weight,
+            max_weight=asked.max_weight,
+            delimiter=asked.delimiter or self.delimiter or None,
+            item_type=asked.item_type,
+        )
+
+    def _field(self, asked: str | None) -> str | None:
+        if self.fields is None:
+            if not asked:
+                raise ArgumentTypeError(
+                    f"field: expected the name of one for format {self.name!r}, got none"
+                )
+            return asked
         if asked is None:
             return self.fields[0] if self.fields else None
         if not self.fields:
@@ -62,32 +101,77 @@ class Format:
         return asked
 
 
+def _by_pyarrow(module: str, function: str, *, name: str) -> Reader:
+    """Return a reader whose module, which needs pyarrow, is imported where it is used."""
+
+    def read(stream: ByteStream, selection: Selection) -> Iterator[Batch]:
+        try:
+            reader: Reader = getattr(import_module(f"lazysketch.sources.{module}"), function)
+        except ModuleNotFoundError as missing:
+            if missing.name != "pyarrow":
+                raise
+            raise SourceError(
+                f"{stream.name}: expected pyarrow for format {name!r} "
+                "(pip install 'lazysketch[cli]'), got none"
+            ) from None
+        return reader(stream, selection)
+
+    return read
+
+
+def _looks_like_parquet(head: Head) -> bool:
+    return head.data.startswith(b"PAR1")
+
+
+def _looks_like_arrow(head: Head) -> bool:
+    # A stream begins with the mark of a message, whose length has a zero byte on top.
+    stream = head.data.startswith(b"\xff\xff\xff\xff") and head.data[7:8] == b"\0"
+    return stream or head.data.startswith(b"ARROW1\0\0")
+
+
+def _looks_like_zeek(head: Head) -> bool:
+    return bool(head.rows) and head.rows[0].startswith(("#separator ", "#fields\t"))
+
+
+_PARQUET = _by_pyarrow("parquet", "read_parquet", name="parquet")
+_ARROW = _by_pyarrow("arrow_ipc", "read_arrow", name="arrow")
+_ZEEK = _by_pyarrow("zeek", "read_zeek", name="zeek")
+_TSV = _by_pyarrow("delimited", "read_delimited", name="tsv")
+_CSV = _by_pyarrow("delimited", "read_delimited", name="csv")
+
 # In the order in which they are tried on an input whose format is not given.
 FORMATS: dict[str, Format] = {
     known.name: known
     for known in (
+        Format("parquet", _PARQUET, None, _looks_like_parquet, item_types=ITEM_TYPES),
+        Format("arrow", _ARROW, None, _looks_like_arrow, item_types=ITEM_TYPES),
+        Format("zeek", _ZEEK, None, _looks_like_zeek),
+        Format("jsonl", read_json_lines, None, looks_like_json_lines, item_types=ITEM_TYPES),
         Format("combined", read_access_log, COMBINED_FIELDS, looks_combined),
         Format("common", read_access_log, COMMON_FIELDS, looks_common),
+        Format("tsv", _TSV, None, looks_like_tsv, delimiter="\t"),
+        Format("csv", _CSV, None, looks_like_csv, delimiter=""),
         Format("lines", read_lines, (), looks_like_lines),
     )
 }
 
 
-def check_format(name: str, *, field: str | None) -> None:
-    """Raise ArgumentValueError unless the format is known and can have the field."""
+def check_format(name: str, selection: Selection) -> None:
+    """Raise an error unless the format is known and has what is selected."""
+    if selection.item_type not in (None, *ITEM_TYPES):
+        raise ArgumentValueError(
+            f"item_type: expected one of {', '.join(ITEM_TYPES)}, got {selection.item_type!r}"
+        )
     if name == AUTO:
-        known = sorted({field for form in FORMATS.values() for field in form.fields})
-        if field is not None and field not in known:
-            raise ArgumentValueError(f"field: expected one of {', '.join(known)}, got {field!r}")
         return
     if name not in FORMATS:
         raise ArgumentValueError(
             f"format: expected one of {', '.join([AUTO, *FORMATS])}, got {name!r}"
         )
-    FORMATS[name].field(field)
+    FORMATS[name].select(selection)
 
 
-def find_format(name: str, *, field: str | None, stream: ByteStream) -> Format:
+def find_format(name: str, selection: Selection, *, stream: ByteStream) -> Format:
     """Return the format of that name; for "auto", the first that the head looks like.
 
     Guarantee:
@@ -100,11 +184,11 @@ def find_format(name: str, *, field: str | None, stream: ByteStream) -> Format:
     """
     if name != AUTO:
         return FORMATS[name]
-    head = Head.of(stream)
+    head = Head.of(stream, field=selection.field, delimiter=selection.delimiter)
     guess = next(form for form in FORMATS.values() if form.looks_like(head))
-    if field is not None and not guess.fields:
+    if selection.field is not None and guess.fields == ():
         raise SourceError(
-            f"{stream.name}: expected an access log for field {field!r}, got lines of text; "
-            "if it is one, name its format"
+            f"{stream.name}: expected rows with a field {selection.field!r}, got lines of text; "
+            "if they have it, name their format"
         )
     return guess

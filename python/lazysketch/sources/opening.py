@@ -1,9 +1,7 @@
 """Opening an input: a file or standard input, plain or compressed, as a stream of bytes.
 
-Compression is told by the first bytes, never by the name. Memory is bounded: at
-most READ_SIZE bytes are read and at most READ_SIZE bytes are expanded at a time,
-so a small file that expands to a huge one costs time, not memory. A read returns
-what has arrived, so a live pipe is seen at once.
+Memory is bounded: at most READ_SIZE bytes are read, and at most as many expanded, at
+a time. A read returns what has arrived, so a live pipe is seen at once.
 
 Every failure is a SourceError that names the input.
 """
@@ -12,23 +10,21 @@ from __future__ import annotations
 
 import stat
 import sys
-import zlib
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 from lazysketch.errors import SourceError
+from lazysketch.sources.compression import READ_SIZE, ReadableBlocks, expanded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator
     from io import BufferedReader
     from typing import BinaryIO
 
-READ_SIZE = 1 << 18
 STANDARD_INPUT = "-"
 
 _HEAD_SIZE = 1 << 16
-_GZIP = 31  # zlib's window bits for a gzip header and trailer
 
 
 class ByteStream:
@@ -36,14 +32,18 @@ class ByteStream:
 
     Args:
         name: How messages call the input.
-        path: Where it lies, or None for standard input; for formats whose reader
-            must seek.
+        path: Where it lies, for readers that must seek; None if that is not possible:
+            a pipe, or a compressed file.
         blocks: The bytes.
+        bytes_read: How many bytes of the file, as it lies there, were read so far.
     """
 
-    def __init__(self, name: str, *, path: Path | None, blocks: Iterable[bytes]) -> None:
+    def __init__(
+        self, name: str, *, path: Path | None, blocks: Iterable[bytes], bytes_read: int = 0
+    ) -> None:
         self.name = name
         self.path = path
+        self.bytes_read = bytes_read
         self._blocks = iter(blocks)
         self._looked_at: list[bytes] = []
 
@@ -61,6 +61,10 @@ class ByteStream:
             self._looked_at.append(block)
             size += len(block)
         return b"".join(self._looked_at)
+
+    def file(self) -> ReadableBlocks:
+        """Return the bytes as a file that can be read once."""
+        return ReadableBlocks(self)
 
     def __iter__(self) -> Iterator[bytes]:
         while self._looked_at:
@@ -81,6 +85,17 @@ def check_path(path: str | Path) -> None:
             raise IsADirectoryError
 
 
+def size_of(path: str | Path) -> int | None:
+    """Return the size of a regular file; None for a pipe, or if it cannot be told."""
+    if str(path) == STANDARD_INPUT:
+        return None
+    try:
+        status = Path(path).stat()
+    except (OSError, ValueError):
+        return None
+    return status.st_size if stat.S_ISREG(status.st_mode) else None
+
+
 @contextmanager
 def open_bytes(path: str | Path) -> Generator[ByteStream, None, None]:
     """Open one input as a ByteStream; closed when the block ends.
@@ -98,15 +113,23 @@ def open_bytes(path: str | Path) -> Generator[ByteStream, None, None]:
             raise SourceError(f"{name}: expected an open stream, got a closed one")
         # Unlike read(), read1() returns what has arrived.
         standard_input = cast("BufferedReader", sys.stdin.buffer)
-        blocks = _blocks(standard_input.read1, name=name)
-        yield ByteStream(name, path=None, blocks=_expanded(blocks, name=name))
+        yield _stream(standard_input.read1, name=name, path=None)
         return
     name = str(path)
     with _naming(name):
         file: BinaryIO = Path(path).open("rb", buffering=0)  # noqa: SIM115 -- closed below
     with file:
-        blocks = _blocks(file.read, name=name)
-        yield ByteStream(name, path=Path(path), blocks=_expanded(blocks, name=name))
+        seekable = size_of(path) is not None
+        yield _stream(file.read, name=name, path=Path(path) if seekable else None)
+
+
+def _stream(read: Callable[[int], bytes | None], *, name: str, path: Path | None) -> ByteStream:
+    stream = ByteStream(name, path=path, blocks=())
+    blocks, compressed = expanded(_blocks(read, stream=stream), name=name)
+    stream._blocks = blocks  # which count into the stream what they read
+    if compressed:
+        stream.path = None
+    return stream
 
 
 @contextmanager
@@ -129,66 +152,11 @@ def _naming(name: str) -> Generator[None, None, None]:
         raise SourceError(f"{name}: expected a readable file, got none") from None
 
 
-def _blocks(read: Callable[[int], bytes | None], *, name: str) -> Iterator[bytes]:
+def _blocks(read: Callable[[int], bytes | None], *, stream: ByteStream) -> Iterator[bytes]:
     while True:
-        with _naming(name):
+        with _naming(stream.name):
             block = read(READ_SIZE)
         if not block:
             return
+        stream.bytes_read += len(block)
         yield block
-
-
-def _expanded(blocks: Iterator[bytes], *, name: str) -> Iterator[bytes]:
-    """Decompress the blocks if their first bytes are those of a known compression."""
-    first = b""
-    # Waits for more only while the bytes so far could still become a known beginning.
-    while any(magic != first and magic.startswith(first) for magic in _DECOMPRESSORS):
-        block = next(blocks, b"")
-        if not block:
-            break
-        first += block
-    rest = _chain(first, blocks)
-    for magic, decompress in _DECOMPRESSORS.items():
-        if first.startswith(magic):
-            return decompress(rest, name)
-    return rest
-
-
-def _chain(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
-    if first:
-        yield first
-    yield from rest
-
-
-def _gunzip(blocks: Iterator[bytes], name: str) -> Iterator[bytes]:
-    """Decompress gzip data of one or more members; zero padding after a member is allowed."""
-    inflate = zlib.decompressobj(_GZIP)
-    inside = False  # within a member whose trailer has not been seen
-    for compressed in blocks:
-        while True:
-            if not inside:
-                compressed = compressed.lstrip(b"\0")
-                if not compressed:
-                    break
-                inside = True
-            try:
-                block = inflate.decompress(compressed, READ_SIZE)
-            except zlib.error:
-                raise SourceError(f"{name}: expected gzip data, got damaged data") from None
-            if block:
-                yield block
-            if inflate.eof:
-                compressed, inside = inflate.unused_data, False
-                inflate = zlib.decompressobj(_GZIP)
-                continue
-            compressed = inflate.unconsumed_tail
-            # A full block may have more behind it although all its input is taken.
-            if not compressed and len(block) < READ_SIZE:
-                break
-    if inside:
-        raise SourceError(f"{name}: expected a whole gzip file, got one that is cut short")
-
-
-_DECOMPRESSORS: dict[bytes, Callable[[Iterator[bytes], str], Iterator[bytes]]] = {
-    b"\x1f\x8b": _gunzip,
-}

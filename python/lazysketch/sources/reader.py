@@ -12,6 +12,7 @@ from lazysketch.sources.opening import ByteStream
 __all__ = ["Head", "Reader", "Selection"]
 
 _ROWS = 20
+_COMPRESSED = (".gz", ".xz", ".zst", ".bz2")
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +22,18 @@ class Selection:
     Args:
         field: The field, or None where a row is one item.
         encoding: How bytes become text, as ``check_encoding`` names it.
+        weight: The field that holds the weight, or None: each row weighs 1.
+        max_weight: What larger weights are clipped to.
+        delimiter: What separates columns, or None: as the header shows.
+        item_type: "str" or "int" if items have to be of that type, or None.
     """
 
     field: str | None
     encoding: str
+    weight: str | None = None
+    max_weight: int = 1
+    delimiter: str | None = None
+    item_type: str | None = None
 
 
 # Takes the stream's bytes as they come, or opens ``stream.path`` where it has to seek.
@@ -39,18 +48,32 @@ class Head:
         name: What the input is called.
         data: Its first bytes, decompressed.
         rows: Its first rows that are not empty, for formats made of text.
+        field: The field that is asked for.
+        delimiter: What separates columns, if that is given.
     """
 
     name: str
     data: bytes
     rows: tuple[str, ...]
+    field: str | None = None
+    delimiter: str | None = None
 
     @classmethod
-    def of(cls, stream: ByteStream) -> Head:
+    def of(
+        cls, stream: ByteStream, *, field: str | None = None, delimiter: str | None = None
+    ) -> Head:
         """Look at a stream without consuming it."""
         data = stream.head()
         # Latin-1 decodes any byte, and formats are told by their ASCII skeleton.
         rows = [row.rstrip("\r") for row in data.decode("latin-1").split("\n")]
         if len(rows) > 1:
             rows.pop()  # cut off, or empty
-        return cls(stream.name, data, tuple(row for row in rows if row)[:_ROWS])
+        first_rows = tuple(row for row in rows if row)[:_ROWS]
+        return cls(stream.name, data, first_rows, field, delimiter)
+
+    def is_called(self, *endings: str) -> bool:
+        """Tell whether the name, without the ending of a compression, ends in one of these."""
+        name = self.name.lower()
+        for compressed in _COMPRESSED:
+            name = name.removesuffix(compressed)
+        return name.endswith(endings)

@@ -2,46 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
-from lazysketch.errors import ArgumentTypeError, SourceError
+from lazysketch.errors import ArgumentTypeError, ArgumentValueError, SourceError
 from lazysketch.sources.formats import AUTO, check_format, find_format
-from lazysketch.sources.opening import STANDARD_INPUT, check_path, open_bytes
+from lazysketch.sources.header import check_delimiter
+from lazysketch.sources.opening import STANDARD_INPUT, ByteStream, open_bytes, size_of
+from lazysketch.sources.paths import expand_paths
 from lazysketch.sources.reader import Selection
+from lazysketch.sources.tally import Tally
 from lazysketch.sources.text import check_encoding
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from pathlib import Path
 
     from lazysketch.sources.batch import Batch
 
-_POSITIONS_KEPT = 5
-
-
-class Position(NamedTuple):
-    """A row of an input: the input's name, and the row's number, counted from 1."""
-
-    name: str
-    row: int
-
-
-@dataclass
-class Tally:
-    """What was read so far, for the operator alone: outside the privacy guarantee.
-
-    Args:
-        rows: Rows, readable or not; the steps of a sketch that was fed with them.
-        malformed: Rows without an item.
-        first_malformed: Where the first few of these are; never what they hold.
-        formats: What each input was read as, e.g. ``"combined, field host"``.
-    """
-
-    rows: int = 0
-    malformed: int = 0
-    first_malformed: list[Position] = field(default_factory=list)
-    formats: list[str] = field(default_factory=list)
+_LARGEST_WEIGHT = (1 << 63) - 1
 
 
 class Source:
@@ -52,57 +30,91 @@ class Source:
     """
 
     def __init__(
-        self, paths: tuple[str | Path, ...], *, form: str, field: str | None, encoding: str
+        self, paths: tuple[str | Path, ...], *, form: str, asked: Selection, strict: bool
     ) -> None:
         self.tally = Tally()
-        self._paths = paths
+        self.paths = paths
         self._form = form
-        self._field = field
-        self._encoding = encoding
+        self._asked = asked
+        self._strict = strict
+        self._sizes = [size_of(path) for path in paths]
+        self._bytes_before = 0  # of the inputs that are finished
+        self._current: ByteStream | None = None
 
     @property
     def name(self) -> str:
         """What to call the source in a line of text."""
-        if len(self._paths) > 1:
-            return f"{len(self._paths)} inputs"
-        path = str(self._paths[0])
+        if len(self.paths) > 1:
+            return f"{len(self.paths)} inputs"
+        path = str(self.paths[0])
         return "standard input" if path == STANDARD_INPUT else path
+
+    @property
+    def weighted(self) -> bool:
+        """Whether rows have weights."""
+        return self._asked.weight is not None
+
+    @property
+    def max_weight(self) -> int:
+        """The largest weight that a row can have; 1 without weights."""
+        return self._asked.max_weight
+
+    @property
+    def part_read(self) -> float | None:
+        """Which part of the bytes was read so far, 0 to 1; None where pipes are among them."""
+        sizes = [size for size in self._sizes if size is not None]
+        if len(sizes) < len(self._sizes):
+            return None
+        done = self._bytes_before + (self._current.bytes_read if self._current else 0)
+        return min(1.0, done / sum(sizes)) if sum(sizes) else 1.0
 
     def __iter__(self) -> Iterator[Batch]:
         """Yield the batches.
 
         Raises:
-            SourceError: An input cannot be read, is damaged or cut short; or all
-                inputs together have no row.
+            SourceError: An input cannot be read, is damaged or cut short, or lacks the
+                field; all inputs together have no row; or, if the source is strict, a
+                row is malformed: the rows before it have been yielded.
+            ArgumentTypeError: An input turns out to be of a format that needs a field.
+            ArgumentValueError: It turns out to be of one that lacks what is asked for.
         """
-        for path in self._paths:
+        for path in self.paths:
             yield from self._batches_of(path)
         if not self.tally.rows:
             raise SourceError(f"{self.name}: expected at least one row, got an empty stream")
 
     def _batches_of(self, path: str | Path) -> Iterator[Batch]:
         with open_bytes(path) as stream:
-            if not stream.head():
-                return
-            form = find_format(self._form, field=self._field, stream=stream)
-            selection = Selection(field=form.field(self._field), encoding=self._encoding)
-            what = f"{form.name}, field {selection.field}" if selection.field else form.name
-            if what not in self.tally.formats:
-                self.tally.formats.append(what)
-            rows_before = 0
-            for batch in form.read(stream, selection):
-                self._count(batch, name=stream.name, rows_before=rows_before)
-                rows_before += batch.rows
-                yield batch
+            self._current = stream
+            if stream.head():
+                form = find_format(self._form, self._asked, stream=stream)
+                selection = form.select(self._asked)
+                parts = [form.name]
+                parts += [f"field {selection.field}"] if selection.field else []
+                parts += [f"weight {selection.weight}"] if selection.weight else []
+                self._note(", ".join(parts))
+                yield from self._counted(form.read(stream, selection), name=stream.name)
+            # What a reader need not look at, such as the end of a Parquet file, is read too.
+            self._bytes_before += size_of(path) or stream.bytes_read
+            self._current = None
 
-    def _count(self, batch: Batch, *, name: str, rows_before: int) -> None:
-        tally = self.tally
-        tally.rows += batch.rows
-        tally.malformed += len(batch.malformed)
-        missing = _POSITIONS_KEPT - len(tally.first_malformed)
-        tally.first_malformed.extend(
-            Position(name, rows_before + position + 1) for position in batch.malformed[:missing]
-        )
+    def _note(self, what: str) -> None:
+        if what not in self.tally.formats:
+            self.tally.formats.append(what)
+
+    def _counted(self, batches: Iterable[Batch], *, name: str) -> Iterator[Batch]:
+        rows_before = 0
+        for batch in batches:
+            sound = batch.before_malformed() if self._strict else batch
+            self.tally.add(sound, name=name, rows_before=rows_before)
+            rows_before += sound.rows
+            if sound.rows:
+                yield sound
+            if sound.rows < batch.rows:
+                raise SourceError(
+                    f"{name}: expected no malformed row, since the reading is strict, "
+                    f"got one in row {rows_before + 1:,}"
+                )
 
 
 def open_source(
@@ -111,48 +123,86 @@ def open_source(
     format: str = AUTO,  # noqa: A002 -- the word that users know
     field: str | None = None,
     encoding: str = "utf-8",
+    weight: str | None = None,
+    max_weight: int | None = None,
+    delimiter: str | None = None,
+    item_type: str | None = None,
+    strict: bool = False,
 ) -> Source:
     """Open one or more inputs as one stream of rows.
 
     Guarantee:
         One row is one step. A row that cannot be read is still a step, without an
         event, so it shifts nothing. The tally and a guessed format are for the
-        operator: outside the privacy guarantee.
+        operator: outside the privacy guarantee, as is where a strict reading stops.
 
     Args:
-        paths: One path or several, read in this order; ``"-"`` is standard input.
-            Plain or gzip, told by the first bytes.
-        format: "lines", "common", "combined", or "auto" (by the first rows of each input).
-        field: What to take from each row of an access log: "host" (default), "path",
-            "status", "method", and of the combined format "agent" and "referrer".
-        encoding: How bytes become text; a row that does not decode is malformed.
+        paths: One path or several, read in this order; ``"-"`` is standard input, and a
+            ``str`` with ``*``, ``?`` or ``[`` a pattern. Plain, gzip, xz, zstd or bz2,
+            told by the first bytes.
+        format: "lines", "csv", "tsv", "jsonl", "parquet", "arrow", "common",
+            "combined", "zeek", or "auto": told by the name and the first rows of each.
+        field: What to take from each row: the name of a column, a key or a path of
+            keys ("user.id"); of an access log "host" (default), "path", "status",
+            "method", and in the combined format "agent" and "referrer".
+        encoding: How bytes become text; an item that does not decode is malformed.
+        weight: The field that holds the weight of each row, an integer from 0 on.
+        max_weight: What larger weights are clipped to, 1 .. 2^63 - 1; goes with ``weight``.
+        delimiter: What separates the columns of a CSV file: one ASCII character, or
+            "tab". By default the one of ``, tab ; |`` by which the header has the field.
+        item_type: "str" or "int" to take items of this type only: a column of another
+            type is refused, a JSON value of another type malformed. By default all.
+        strict: Whether to stop at the first malformed row.
 
     Returns:
         A source to iterate over once.
 
     Raises:
         SourceError: An input is missing or a directory. While iterating: it is
-            unreadable, damaged or cut short, or there is no row at all.
-        ArgumentValueError: An unknown format, field or encoding, or a field that the
-            format does not have.
+            unreadable, damaged or cut short, lacks the field, or has no row at all.
+        ArgumentTypeError: No input, a field that is needed, or ``weight`` without
+            ``max_weight``, or the reverse.
+        ArgumentValueError: An unknown format, field, encoding, delimiter or type, or
+            one that the format does not have.
 
     Example:
         >>> import pathlib, tempfile
-        >>> path = pathlib.Path(tempfile.mkdtemp(), "events.txt")
-        >>> _ = path.write_text("a\\nb\\n\\na\\n")
-        >>> source = open_source(path, format="lines")
-        >>> [batch.items for batch in source]
-        [['a', 'b', 'a']]
+        >>> path = pathlib.Path(tempfile.mkdtemp(), "flows.csv")
+        >>> _ = path.write_text("src,packets\\na,2\\nb,x\\na,9\\n")
+        >>> source = open_source(path, field="src", weight="packets", max_weight=5)
+        >>> [(list(map(str, batch.items)), list(map(int, batch.weights))) for batch in source]
+        [(['a', 'a'], [2, 5])]
         >>> source.tally.rows, source.tally.malformed, source.tally.first_malformed[0].row
-        (4, 1, 3)
+        (3, 1, 2)
+        >>> source.tally.clipped, source.tally.total_weight
+        (1, 7)
     """
-    inputs = (paths,) if isinstance(paths, (str, Path)) else tuple(paths)
-    if not inputs:
-        raise ArgumentTypeError("paths: expected at least one input, got none")
-    if sum(str(path) == STANDARD_INPUT for path in inputs) > 1:
-        raise SourceError("standard input: expected it once among the inputs, got it twice")
-    check_format(format, field=field)
-    encoding = check_encoding(encoding)
-    for path in inputs:
-        check_path(path)
-    return Source(inputs, form=format, field=field, encoding=encoding)
+    found = expand_paths(paths)
+    asked = Selection(
+        field=field,
+        encoding=check_encoding(encoding),
+        weight=weight,
+        max_weight=_check_max_weight(max_weight, weight=weight),
+        delimiter=check_delimiter(delimiter),
+        item_type=item_type,
+    )
+    check_format(format, asked)
+    return Source(found, form=format, asked=asked, strict=strict)
+
+
+def _check_max_weight(max_weight: int | None, *, weight: str | None) -> int:
+    if weight is None:
+        if max_weight is not None:
+            raise ArgumentTypeError(
+                "max_weight: expected none without weight, which it bounds: it adds noise, got one"
+            )
+        return 1
+    if max_weight is None:
+        raise ArgumentTypeError(
+            "max_weight: expected with weight, since the largest weight sets the noise, got none"
+        )
+    if isinstance(max_weight, bool) or not isinstance(max_weight, int):
+        raise ArgumentTypeError(f"max_weight: expected an integer, got {type(max_weight).__name__}")
+    if not 1 <= max_weight <= _LARGEST_WEIGHT:
+        raise ArgumentValueError(f"max_weight: expected 1 to 2^63 - 1, got {max_weight}")
+    return max_weight

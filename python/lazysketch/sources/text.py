@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 LONGEST_ROW = 1 << 20
+# Stands for bytes that do not decode, where rows are cut from text by another parser. A
+# noncharacter: Unicode keeps it out of interchange, so an item that holds it is malformed.
+UNDECODABLE = "\ufdd0"
+UNDECODABLE_BYTES = UNDECODABLE.encode()
 
 # Encodings in which a row cannot be read by itself, or that yield what is not text.
 _UNFIT = ("utf-7", "hz", "iso2022", "idna", "punycode", "raw-unicode-escape")
@@ -70,6 +74,40 @@ def text_blocks(chunks: Iterable[bytes], *, encoding: str) -> Iterator[str]:
         yield text
 
 
+def utf8_blocks(chunks: Iterable[bytes], *, encoding: str) -> Iterator[bytes]:
+    r"""Yield blocks of whole lines in valid UTF-8, for parsers that cut rows themselves.
+
+    What does not decode becomes UNDECODABLE, so that the line keeps its columns. Each
+    line is decoded as if it stood alone. Lines that are too long become empty.
+
+    Args:
+        chunks: As for ``text_blocks``.
+        encoding: As for ``text_blocks``.
+
+    Example:
+        >>> list(utf8_blocks([b"a\r\nb", b"\xff\nc"], encoding="utf-8"))
+        [b'a\r\n', b'b\xef\xb7\x90\n', b'c\n']
+    """
+    first = True
+    for block in _whole_rows(chunks):
+        if first and encoding == "utf-8":
+            block = block.removeprefix(codecs.BOM_UTF8)
+        first = False
+        if block.isascii() and encoding == "utf-8":
+            yield block
+            continue
+        try:
+            text = block.decode(encoding)
+        except ValueError:
+            text = "\n".join(_marked(row, encoding) for row in block.split(b"\n"))
+        else:
+            if encoding == "utf-8":
+                yield block
+                continue
+        # A decoder may give what is not text: lone surrogates.
+        yield text.encode("utf-8", _MARK)
+
+
 def _whole_rows(chunks: Iterable[bytes]) -> Iterator[bytes]:
     held: list[bytes] = []  # the beginning of a row whose end has not come
     held_size = 0
@@ -100,6 +138,21 @@ def _decoded(block: bytes, encoding: str) -> str:
     except ValueError:
         text = "\n".join(_decoded_row(row, encoding) for row in block.split(b"\n"))
     return text.replace("\r\n", "\n") if "\r" in text else text
+
+
+def _mark(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, (UnicodeDecodeError, UnicodeEncodeError)):
+        raise error
+    return UNDECODABLE, error.end
+
+
+_MARK = "lazysketch-mark"
+codecs.register_error(_MARK, _mark)
+
+
+def _marked(row: bytes, encoding: str) -> str:
+    # Not a decoder's idea of where to go on, which might swallow the end of a row.
+    return row.decode(encoding, _MARK).replace("\n", UNDECODABLE)
 
 
 def _decoded_row(row: bytes, encoding: str) -> str:

@@ -6,7 +6,7 @@
 //! a producer that changes it during the call breaks that contract, and nothing here can notice.
 #![allow(unsafe_code)]
 
-use crate::errors::{ArgumentTypeError, ArgumentValueError};
+use crate::errors::{ArgumentTypeError, ArgumentValueError, type_name};
 use crate::items::{Fault, Target};
 use arrow_array::cast::AsArray;
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi};
@@ -17,24 +17,43 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, ArrayRef, downcast_dictionary_array, make_array};
 use arrow_schema::{ArrowError, DataType};
+use pyo3::exceptions::{PyException, PyMemoryError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 
 /// The chunks behind an object with the PyCapsule interface, `None` for other objects.
-pub(crate) fn chunks_of(object: &Bound<'_, PyAny>) -> PyResult<Option<Vec<ArrayRef>>> {
+pub(crate) fn chunks_of(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Option<Vec<ArrayRef>>> {
     if object.hasattr("__arrow_c_stream__")? {
-        let capsule = object.call_method0("__arrow_c_stream__")?;
+        let capsule = exported(object, "__arrow_c_stream__", name)?;
         return drain(&capsule.cast_into::<PyCapsule>()?).map(Some);
     }
     if object.hasattr("__arrow_c_array__")? {
-        let pair = object
-            .call_method0("__arrow_c_array__")?
-            .cast_into::<PyTuple>()?;
+        let pair = exported(object, "__arrow_c_array__", name)?.cast_into::<PyTuple>()?;
         let schema = pair.get_item(0)?.cast_into::<PyCapsule>()?;
         let array = pair.get_item(1)?.cast_into::<PyCapsule>()?;
         return single(&schema, &array).map(|array| Some(vec![array]));
     }
     Ok(None)
+}
+
+/// What the object hands over; its own failure becomes one of ours, which quotes no value.
+fn exported<'py>(
+    object: &Bound<'py, PyAny>,
+    method: &str,
+    name: &str,
+) -> PyResult<Bound<'py, PyAny>> {
+    let py = object.py();
+    object.call_method0(method).map_err(|error| {
+        if !error.is_instance_of::<PyException>(py) || error.is_instance_of::<PyMemoryError>(py) {
+            return error; // Ctrl-C and the like
+        }
+        ArgumentTypeError::new_err(format!(
+            "{name}: expected a column of one type that Arrow can hold, got {}, whose conversion \
+             raised {}",
+            type_name(object),
+            type_name(error.value(py))
+        ))
+    })
 }
 
 fn drain(capsule: &Bound<'_, PyCapsule>) -> PyResult<Vec<ArrayRef>> {
@@ -108,16 +127,19 @@ fn column_of(
     };
     let table = chunk.as_struct();
     refuse_nulls(chunk, start, name)?;
+    let names = || {
+        let names: Vec<_> = fields.iter().map(|field| field.name().as_str()).collect();
+        names.join(", ")
+    };
     match column {
         Some(column) => table.column_by_name(column).cloned().ok_or_else(|| {
-            let names: Vec<_> = fields.iter().map(|field| field.name().as_str()).collect();
-            let names = names.join(", ");
+            let names = names();
             ArgumentValueError::new_err(format!("column: expected one of {names}, got {column:?}"))
         }),
         None if table.num_columns() == 1 => Ok(table.column(0).clone()),
         None if name == "items" => Err(ArgumentTypeError::new_err(format!(
-            "column: expected the name of one of {} columns, got none",
-            table.num_columns()
+            "column: expected one of {}, got none",
+            names()
         ))),
         None => Err(ArgumentTypeError::new_err(format!(
             "{name}: expected one column, got {}",

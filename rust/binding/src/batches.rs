@@ -42,7 +42,7 @@ pub(crate) fn batch_of<'py>(
 ) -> PyResult<Batch<'py>> {
     let column = column.map(|column| column.0.as_str());
     refuse_single_values("items", items)?;
-    if let Some(chunks) = arrow::chunks_of(items)? {
+    if let Some(chunks) = arrow::chunks_of(items, "items")? {
         return arrow::convert(&chunks, column, target).map(Batch::Ready);
     }
     if let Some(column) = column {
@@ -64,6 +64,11 @@ fn refuse_single_values(name: &str, items: &Bound<'_, PyAny>) -> PyResult<()> {
         return Err(ArgumentTypeError::new_err(format!(
             "{name}: expected a list, array or column of values, got {}",
             type_name(items)
+        )));
+    }
+    if type_name(items) == "LazyFrame" {
+        return Err(ArgumentTypeError::new_err(format!(
+            "{name}: expected data that have been read, got LazyFrame; call .collect() first"
         )));
     }
     Ok(())
@@ -151,7 +156,7 @@ pub(crate) fn weights_of(weights: Option<&Bound<'_, PyAny>>) -> PyResult<Option<
 /// A sequence of non-negative integers, copied.
 pub(crate) fn counts_of(name: &str, values: &Bound<'_, PyAny>) -> PyResult<Vec<u64>> {
     refuse_single_values(name, values)?;
-    if let Some(chunks) = arrow::chunks_of(values)? {
+    if let Some(chunks) = arrow::chunks_of(values, name)? {
         return arrow::convert_counts(&chunks, name);
     }
     if let Ok(array) = values.cast::<PyUntypedArray>() {

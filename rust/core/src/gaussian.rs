@@ -2,7 +2,7 @@
 //!
 //! For an integer q, q + round(x) = round(q + x): integer noise at a node is
 //! post-processing of the continuous Gaussian mechanism, so its calibration carries
-//! over (DESIGN section 4, "Noise and floating point").
+//! over (docs/guarantees.md, "From real numbers to a computer").
 //!
 //! A draw is the inverse of the distribution function at 127 uniform bits, by Wichura's
 //! algorithm AS 241 (PPND16, Applied Statistics 37, 1988). Its three regions are all

@@ -21,7 +21,7 @@ pub(crate) fn is_served(shape: &Shape, law: &NoiseLaw, mechanism: &Mechanism) ->
     delta <= 1.01 * law.delta + 1e-12 * near
 }
 
-/// Squared L2 sensitivity of the count table per unit weight (DESIGN section 3).
+/// Squared L2 sensitivity of the count table per unit weight (docs/theory.md).
 fn table_sensitivity2(shape: &Shape, law: &NoiseLaw) -> u64 {
     let depth = u64::from(shape.depth);
     match (shape.kind, law.relation) {
@@ -74,7 +74,7 @@ mod tests {
         is_served(&shape, &law, &mechanism)
     }
 
-    /// Reference multipliers of DESIGN section 4, and 2 % below them.
+    /// Reference multipliers of Balle and Wang's solution, and 2 % below them.
     #[test]
     fn reference_multipliers_serve_and_smaller_ones_do_not() {
         for (epsilon, delta, multiplier) in [

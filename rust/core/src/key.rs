@@ -3,7 +3,7 @@
 //! This is the only file through which randomness enters the library: the two
 //! calls of the operating system's CSPRNG below. Everything else is a
 //! deterministic function of a [`MasterKey`], a [`SketchId`] and public
-//! parameters (DESIGN section 2, invariants 2 and 4).
+//! parameters (SECURITY.md).
 //!
 //! Derivation is BLAKE3 in keyed mode over an injective encoding:
 //! `label ‖ version ‖ id ‖ parameters`, each part preceded by its length.

@@ -3,7 +3,7 @@
 //!
 //! Only this rule commutes with adding an integer: floor(x + q) = floor(x) + q. Half-even and
 //! half-away-from-zero do not, and would leak the parity or the sign of the exact count at ties
-//! (DESIGN section 4); the tests plant both.
+//! (docs/guarantees.md, "Mechanism"); the tests plant both.
 //!
 //! The division is by a public constant D = 2 den, as multiplication by a precomputed
 //! reciprocal with one correction: hardware and library division take time that depends on the

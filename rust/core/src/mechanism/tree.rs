@@ -4,7 +4,7 @@
 //! (2v + 1) n / 2^d; so every p in 1..n is the time of one node, whose id is p. With an
 //! integer, invertible strategy matrix U that has one row per node, non-zero only on the
 //! node's ancestors and itself, the mechanism releases P + U^-1 z = U^-1 (U P + z) for the
-//! exact prefix counts P: post-processing of an integer query plus noise (DESIGN section 4).
+//! exact prefix counts P: post-processing of an integer query plus noise (docs/theory.md).
 //! Privacy needs nothing of U but that: sensitivity and sizes are recomputed from the rows here,
 //! in exact integers, so a bad table costs accuracy, never privacy.
 //!
@@ -312,7 +312,8 @@ mod tests {
         assert_eq!(examine(&Rows::with_entries(rows.depth(), entries)), None);
     }
 
-    /// The sizes that DESIGN section 4 names, before cancelling common factors, and the sensitivities of the files.
+    /// Sizes before cancelling common factors, within three bits of those after, and the
+    /// sensitivities of the files.
     #[test]
     fn sizes_and_sensitivities_are_as_published() {
         let log2 = |value: u128| (value as f64).log2();
@@ -334,7 +335,15 @@ mod tests {
 
     #[test]
     fn sizes_between_the_tables_take_the_next() {
-        for (leaves, depth) in [(1, 2), (4, 2), (5, 3), (1000, 10), (1024, 10), (5000, 13), (9000, 14)] {
+        for (leaves, depth) in [
+            (1, 2),
+            (4, 2),
+            (5, 3),
+            (1000, 10),
+            (1024, 10),
+            (5000, 13),
+            (9000, 14),
+        ] {
             assert_eq!(table_for(leaves, Target::Even).unwrap().0.depth(), depth);
         }
         assert!(table_for((1 << 14) + 1, Target::Even).is_none());

@@ -1,0 +1,183 @@
+"""End-to-end rows per second, beside reading alone with the same library; peak memory.
+
+Generates a CSV file, an access log and a Parquet file of 10^7 rows each (2.3 GB, in a
+temporary folder that is removed), and reads each in processes of its own:
+
+- ``library``: the library that parses, alone: pyarrow's streaming CSV reader with one
+  column as text, in one thread and in all; pyarrow's Parquet batches; for the access
+  log, whose parser is ours, the lines alone, cut and decoded;
+- ``source``: ``lazysketch.sources``, nothing behind it;
+- ``private``: the source into a LazyCountMin of 4 x 1024.
+
+    python benches/sources.py [ROWS]
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+ROWS = 10_000_000
+BLOCK = 100_000
+FIELDS = {"csv": "host", "csv.zst": "host", "log": "host", "parquet": "host"}
+
+
+def hosts(number: int, *, seed: int) -> list[str]:
+    ranks = np.random.default_rng(seed).zipf(1.3, number) % (1 << 24)
+    return [f"10.{n >> 16}.{n >> 8 & 255}.{n & 255}" for n in ranks.tolist()]
+
+
+def blocks(rows: int) -> Iterator[list[str]]:
+    for seed, begin in enumerate(range(0, rows, BLOCK)):
+        yield hosts(min(BLOCK, rows - begin), seed=seed)
+
+
+def generate(folder: Path, rows: int) -> None:
+    import pyarrow as pa
+    from pyarrow import parquet
+
+    schema = pa.schema([("host", pa.string()), ("bytes", pa.int64())])
+    with (
+        (folder / "rows.csv").open("w") as table,
+        (folder / "rows.log").open("w") as log,
+        pa.CompressedOutputStream(str(folder / "rows.csv.zst"), "zstd") as zipped,
+        parquet.ParquetWriter(folder / "rows.parquet", schema) as columns,
+    ):
+        table.write("time,host,method,path,bytes\n")
+        zipped.write(b"time,host,method,path,bytes\n")
+        for number, block in enumerate(blocks(rows)):
+            stamp = f"2025-11-20T{number // 60 % 24:02}:{number % 60:02}:00"
+            text = "".join(
+                f"{stamp},{host},GET,/shop/{place % 997},{place}\n"
+                for place, host in enumerate(block)
+            )
+            table.write(text)
+            zipped.write(text.encode())
+            log.writelines(
+                f"{host} - - [20/Nov/2025:{number // 60 % 24:02}:{number % 60:02}:00 +0000] "
+                f'"GET /shop/{place % 997} HTTP/1.1" 200 {place} "-" "Mozilla/5.0 (X11)"\n'
+                for place, host in enumerate(block)
+            )
+            batch = [pa.array(block), pa.array(range(len(block)), pa.int64())]
+            columns.write_table(pa.Table.from_arrays(batch, schema=schema))
+
+
+def csv_alone(path: Path, *, threads: bool) -> int:
+    import pyarrow as pa
+    from pyarrow import csv
+
+    reader = csv.open_csv(
+        path,
+        read_options=csv.ReadOptions(use_threads=threads),
+        parse_options=csv.ParseOptions(newlines_in_values=True),
+        convert_options=csv.ConvertOptions(
+            include_columns=["host"], column_types={"host": pa.string()}
+        ),
+    )
+    return sum(batch.num_rows for batch in reader)
+
+
+def parquet_alone(path: Path) -> int:
+    from pyarrow import parquet
+
+    with parquet.ParquetFile(path, pre_buffer=False, buffer_size=1 << 20) as file:
+        return sum(batch.num_rows for batch in file.iter_batches(columns=["host"]))
+
+
+def lines_alone(path: Path) -> int:
+    from lazysketch.sources import open_source
+
+    return sum(batch.rows for batch in open_source(path, format="lines"))
+
+
+def source_alone(path: Path) -> int:
+    from lazysketch.sources import open_source
+
+    return sum(batch.rows for batch in open_source(path, field="host"))
+
+
+def private(path: Path, *, weight: str | None = None) -> int:
+    from lazysketch import LazyCountMin
+    from lazysketch.sources import feed, open_source
+
+    most = 1000 if weight else None
+    source = open_source(path, field="host", weight=weight, max_weight=most)
+    with LazyCountMin(
+        depth=4, width=1024, epsilon=1.0, delta=1e-8, max_weight=source.max_weight
+    ) as sketch:
+        feed(sketch, source)
+        return sketch.step
+
+
+MEASURES: dict[str, tuple[str, Callable[[Path], int]]] = {
+    "csv: library, one thread": ("rows.csv", lambda path: csv_alone(path, threads=False)),
+    "csv: library, all threads": ("rows.csv", lambda path: csv_alone(path, threads=True)),
+    "csv: source": ("rows.csv", source_alone),
+    "csv: private": ("rows.csv", private),
+    "csv: private, weighted": ("rows.csv", lambda path: private(path, weight="bytes")),
+    "csv.zst: private": ("rows.csv.zst", private),
+    "log: lines alone": ("rows.log", lines_alone),
+    "log: source": ("rows.log", source_alone),
+    "log: private": ("rows.log", private),
+    "parquet: library": ("rows.parquet", parquet_alone),
+    "parquet: private": ("rows.parquet", private),
+}
+
+
+def measure(folder: Path, name: str) -> dict[str, Any]:
+    """In this process: the seconds after imports, and the peak of resident memory."""
+    file, read = MEASURES[name]
+    small = folder / f"small.{file.partition('.')[2]}"
+    if small.exists():
+        read(small)  # the imports
+    before = peak_memory()
+    begin, begin_cpu = time.perf_counter(), time.process_time()
+    rows = read(folder / file)
+    seconds, cpu = time.perf_counter() - begin, time.process_time() - begin_cpu
+    return {"rows": rows, "seconds": seconds, "cpu": cpu, "peak": peak_memory(), "before": before}
+
+
+def peak_memory() -> int:
+    """KiB of resident memory at its peak, on Linux; getrusage would count the parent's too."""
+    status = Path("/proc/self/status").read_text()
+    return int(status.split("VmHWM:")[1].split()[0])
+
+
+def main(rows: int) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        generate(folder, 1000)
+        for path in list(folder.iterdir()):
+            path.rename(path.with_name("small" + path.name.removeprefix("rows")))
+        generate(folder, rows)
+        for path in sorted(folder.glob("rows.*")):
+            print(f"{path.name:14}{path.stat().st_size / 1e6:10,.0f} MB")
+        print(f"{'':28}{'rows/s':>12}{'seconds':>10}{'CPU s':>8}{'peak MB':>10}{'imports MB':>12}")
+        for label in MEASURES:
+            # Three processes of their own: the best time, the worst peak.
+            runs = [
+                json.loads(subprocess.check_output([sys.executable, __file__, label, name]))
+                for _ in range(3)
+            ]
+            best = min(runs, key=lambda run: run["seconds"])
+            assert {run["rows"] for run in runs} == {rows}, label
+            print(
+                f"{label:28}{rows / best['seconds']:12,.0f}{best['seconds']:10.2f}"
+                f"{min(run['cpu'] for run in runs):8.2f}"
+                f"{max(run['peak'] for run in runs) / 1024:10,.0f}{best['before'] / 1024:12,.0f}"
+            )
+
+
+if __name__ == "__main__":
+    if len(sys.argv) == 3:
+        print(json.dumps(measure(Path(sys.argv[2]), sys.argv[1])))
+    else:
+        main(int(sys.argv[1]) if len(sys.argv) > 1 else ROWS)

@@ -1,0 +1,233 @@
+"""Asking a release: rows of estimates, and what the release says about itself."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+
+from lazysketch.cli.display import Report, as_number
+from lazysketch.privacy import compose
+from lazysketch.schedules import Punctual
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from lazysketch import Release
+
+Rows: TypeAlias = "Callable[[Release], list[dict[str, Any]]]"
+
+_LAG_WORTH_TELLING = 0.05  # the part of the stream that may be missing
+_LEAST_WIDTH = 32  # below, collisions would be worse than the lag
+
+
+def heaviest(
+    release: Release, items: Sequence[str] | Sequence[int], *, most: int
+) -> list[dict[str, Any]]:
+    """Return the rows of the items with the largest estimates, ties in the list's order."""
+    estimates = release.estimate_many(items)
+    if most < len(items):
+        least = np.partition(estimates, -most)[-most]
+        candidates = np.flatnonzero(estimates >= least)
+    else:
+        candidates = np.arange(len(items))
+    order = candidates[np.argsort(-estimates[candidates], kind="stable")][:most]
+    return _rows(release, [items[i] for i in order], estimates[order], ranked=True)
+
+
+def counts(release: Release, items: Sequence[str] | Sequence[int]) -> list[dict[str, Any]]:
+    """Return the rows of all items, in their order."""
+    return _rows(release, items, release.estimate_many(items), ranked=False)
+
+
+def report(
+    release: Release,
+    rows: list[dict[str, Any]],
+    *,
+    of: str,
+    inputs: Mapping[str, Any] | None = None,
+    length_known: bool = False,
+) -> Report:
+    """Join rows with what the release says about itself.
+
+    Args:
+        release: Where the rows come from.
+        rows: The rows.
+        of: What was counted, for the line of text.
+        inputs: What JSON says about that.
+        length_known: Whether the stream can be counted again with its length as horizon.
+    """
+    found = [
+        note
+        for note in (_buried(rows), _weak_delta(release), _lag(release, length_known=length_known))
+        if note
+    ]
+    lines = [f"{steps_of(release.step)} of {of}; {shape(release)}", *promises(release), *found]
+    whole = {**summary(release), **(inputs or {}), "notes": found}
+    return Report(rows=rows, summary=whole, lines=lines)
+
+
+def waiting(release: Release) -> str:
+    """Say that columns have not been published yet and their items show 0; empty if all have."""
+    columns = 0 if len(release.parts) > 1 else int(np.count_nonzero(release.pushes == 0))
+    if not columns or not release.step:
+        return ""
+    return (
+        f"{columns:,} of {release.width:,} columns wait for their first publication and count as 0"
+    )
+
+
+def steps_of(steps: int) -> str:
+    """Return the number with its noun."""
+    return f"{steps:,} step" if steps == 1 else f"{steps:,} steps"
+
+
+def shape(release: Release) -> str:
+    """Say of what kind and size the table is."""
+    return f"{release.kind} {release.depth} x {release.width:,}"
+
+
+def summary(release: Release) -> dict[str, Any]:
+    """Return what every verb's JSON says about a release; ``privacy`` is null in a merged one."""
+    merged = len(release.parts) > 1
+    part = release.parts[0]
+    schedule, mechanism = (None, None) if merged else (part.schedule, part.mechanism)
+    return {
+        "steps": release.step,
+        "kind": release.kind,
+        "depth": release.depth,
+        "width": release.width,
+        "hash_seed": release.hash_seed,
+        "schedule": schedule.name if schedule else None,
+        "horizon": schedule.horizon if schedule else None,
+        "mechanism": mechanism.name if mechanism else None,
+        "private": release.private,
+        "not_private_because": list(release.not_private_because),
+        "privacy": None if merged else dataclasses.asdict(release.privacy),
+        "composition": _composition(release) if merged else None,
+    }
+
+
+def promises(release: Release) -> list[str]:
+    """Say what is promised; of a merged release also what its parts come to together."""
+    parts = release.parts
+    if not release.private:
+        return [f"NOT PRIVATE ({'; '.join(release.not_private_because)}): promises nothing"]
+    distinct = list(dict.fromkeys(str(part.privacy) for part in parts))
+    if len(parts) == 1:
+        return distinct
+    each = [f"{len(parts)} parts, each {distinct[0]}"]
+    if len(distinct) > 1:
+        each = [f"{len(parts)} parts; {promise}" for promise in distinct]
+    whole = _composition(release)
+    if whole is None:
+        return [*each, "parts for different relations: no common promise"]
+    together = (
+        f"whoever is in all their streams: mu = sqrt(sum of mu^2) = {whole['mu']:.3g}, "
+        f"which is epsilon = {_upwards(whole['epsilon'])} at delta = {whole['delta']:g}"
+    )
+    return [*each, together]
+
+
+def _composition(release: Release) -> dict[str, Any] | None:
+    """Return what the parts come to for whoever is in all their streams, if they compose."""
+    parts = [part.privacy for part in release.parts]
+    if not release.private or len({part.relation for part in parts}) > 1:
+        return None
+    whole, delta = compose(*parts), max(part.delta for part in parts)
+    return {
+        "mu": whole.mu,
+        "epsilon": whole.epsilon_at(delta),
+        "delta": delta,
+        "relation": whole.relation,
+    }
+
+
+def _upwards(epsilon: float) -> str:
+    """Return the number to three digits, never below itself."""
+    shown = f"{epsilon:.3g}"
+    return shown if float(shown) >= epsilon else f"{epsilon * 1.005:.3g}"
+
+
+def _rows(
+    release: Release, items: Sequence[str] | Sequence[int], estimates: Any, *, ranked: bool
+) -> list[dict[str, Any]]:
+    noise = _noise_95(release)
+    # With weights the steps are not what an estimate is a part of.
+    weighted = any(part.privacy.max_weight > 1 for part in release.parts)
+    steps = max(release.step, 1)
+    rows = []
+    for rank, (item, estimate) in enumerate(zip(items, estimates, strict=True), start=1):
+        row: dict[str, Any] = {"rank": rank} if ranked else {}
+        row["item"] = item
+        row["estimate"] = as_number(estimate)
+        row["noise_95"] = noise
+        row["share"] = None if weighted else round(float(estimate) / steps, 6)
+        row["above_noise"] = bool(estimate > noise)
+        rows.append(row)
+    return rows
+
+
+def _buried(rows: list[dict[str, Any]]) -> str:
+    """Say how many rows are more than noise, if not all are."""
+    above = sum(row["above_noise"] for row in rows)
+    noisy = any(row["noise_95"] for row in rows)
+    if above == len(rows) or not noisy:
+        return ""
+    return f"{above:,} of {len(rows):,} rows stand above the noise"
+
+
+def _lag(release: Release, *, length_known: bool) -> str:
+    """Say that the stream is too short for the width, if it is: a column waits `width` steps."""
+    if len(release.parts) > 1 or not release.step:
+        return ""
+    schedule = release.parts[0].schedule
+    if schedule is None or isinstance(schedule, Punctual):
+        return ""
+    late = waiting(release)
+    share = release.width / release.step
+    if not late and share <= _LAG_WORTH_TELLING:
+        return ""
+    if not late:
+        late = (
+            f"counts are up to {steps_of(release.width)} old ({share:.0%} of the stream), "
+            "and shares low by as much"
+        )
+    width = _fresh_width(release.step)
+    helps = width < release.width and 2 * width <= release.step
+    advice = [f"--width {width} gives fresher ones"] if helps else []
+    if length_known and schedule.horizon is None:
+        advice.append(f"--horizon {release.step} gives less noise")
+    return f"{late}: {' and '.join(advice)}" if advice else late
+
+
+def _fresh_width(steps: int) -> int:
+    """Return the largest power of two within the lag that is not worth telling, or the least."""
+    width = _LEAST_WIDTH
+    while 2 * width <= steps * _LAG_WORTH_TELLING:
+        width *= 2
+    return width
+
+
+def _weak_delta(release: Release) -> str:
+    """Say that delta is too large to be a promise, if one in the stream may be given away."""
+    largest = max(part.privacy.delta for part in release.parts)
+    if not release.private or largest * release.step < 1:
+        return ""
+    return (
+        f"delta = {largest:g} lets a mechanism give away one event in {1 / largest:,.0f}: "
+        f"with {steps_of(release.step)} it should be far smaller"
+    )
+
+
+def _noise_95(release: Release) -> float:
+    """Return 1.96 standard deviations of a cell's noise, root mean square over columns.
+
+    Approximate for an estimate: a minimum or median of several cells varies less than
+    one cell, and a minimum lies below the truth on average.
+    """
+    deviations = release.noise_deviation
+    published = deviations[deviations > 0]
+    return round(1.96 * float(np.sqrt(np.mean(published**2))), 1) if published.size else 0.0

@@ -1,0 +1,81 @@
+"""Arrow IPC, as a file (also called Feather) or as a stream, read by pyarrow.
+
+A file is its mark, a stream, and a list of where the pieces lie; so both are read as
+streams, from a pipe too. Columns and items are as in Parquet.
+
+Memory: one record batch of the input; of a plain file on disk, what the operating
+system keeps of it. What wrote the file chose how large its record batches are.
+
+Cost: about 10 ns per row. Needs pyarrow.
+"""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from lazysketch.errors import SourceError
+from lazysketch.sources.columns import batch_of_columns, check_types
+from lazysketch.sources.nested import column_of, path_of, type_of
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator
+
+    from lazysketch.sources.batch import Batch
+    from lazysketch.sources.opening import ByteStream
+    from lazysketch.sources.reader import Selection
+
+FILE_MARK = b"ARROW1\0\0"
+
+_ROWS = 1 << 16
+
+
+def read_arrow(stream: ByteStream, selection: Selection) -> Iterator[Batch]:
+    """Yield one column of each row, with another as its weight if that is asked for."""
+    try:
+        with _opened(stream) as file:
+            for rows in _record_batches(file, selection, name=stream.name):
+                for begin in range(0, rows.num_rows, _ROWS):
+                    part = rows.slice(begin, _ROWS)
+                    items = column_of(part, selection.field or "")
+                    weights = selection.weight and column_of(part, selection.weight)
+                    yield batch_of_columns(items, weights, selection)
+                if stream.path is not None:
+                    stream.bytes_read = file.tell()
+    except pa.ArrowException as error:
+        raise _damaged(stream.name) from error
+    except OSError as error:
+        if isinstance(error, SourceError):
+            raise
+        raise _damaged(stream.name) from None
+
+
+@contextmanager
+def _opened(stream: ByteStream) -> Generator[Any, None, None]:
+    """Open the input behind the mark of a file; in place if it can be."""
+    file = pa.memory_map(str(stream.path)) if stream.path else pa.PythonFile(stream.file(), "r")
+    with file:
+        if stream.head().startswith(FILE_MARK):
+            file.read(len(FILE_MARK))
+        yield file
+
+
+def _record_batches(file: Any, selection: Selection, *, name: str) -> Iterator[Any]:
+    fields = [selection.field or ""] + ([selection.weight] if selection.weight else [])
+    with pa.ipc.open_stream(file) as reader:
+        schema = reader.schema
+        types = [
+            type_of(schema, field, of=of, name=name)
+            for field, of in zip(fields, ("field", "weight"), strict=False)
+        ]
+        check_types(types[0], types[1] if selection.weight else None, selection, name=name)
+        wanted = {path_of(schema.names, field)[0] for field in fields}
+        for batch in reader:
+            # Only what is read is looked at: other columns may be damaged or huge.
+            yield batch.select([column for column in schema.names if column in wanted])
+
+
+def _damaged(name: str) -> SourceError:
+    return SourceError(f"{name}: expected Arrow IPC data, got damaged data")

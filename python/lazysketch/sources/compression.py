@@ -1,0 +1,200 @@
+"""Compression of inputs: told by the first bytes, never by the name, expanded in bounded memory.
+
+At most READ_SIZE bytes are expanded at a time, so a small file that expands to a
+huge one costs time, not memory. Data of several members or frames, as parallel
+compressors write them, are joined. gzip, xz and bz2 are read with the standard
+library, zstd with pyarrow. What has arrived is expanded at once (zstd: once it fills
+a block or the input ends).
+
+Every failure is a SourceError that names the input.
+"""
+
+from __future__ import annotations
+
+import bz2
+import io
+import lzma
+import zlib
+from typing import TYPE_CHECKING, Protocol
+
+from lazysketch.errors import SourceError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+READ_SIZE = 1 << 19
+
+_GZIP = 31  # zlib's window bits for a gzip header and trailer
+_MOST_MEMORY = 1 << 28  # of an xz dictionary; `xz -9` asks for a quarter of it
+
+
+class ReadableBlocks(io.RawIOBase):
+    """Blocks of bytes as a file that can be read once, from its beginning to its end.
+
+    A read returns what there is of one block, so that nothing waits for more.
+    """
+
+    def __init__(self, blocks: Iterable[bytes]) -> None:
+        self._blocks = iter(blocks)
+        self._rest = b""
+
+    def readable(self) -> bool:
+        """Return True."""
+        return True
+
+    def read(self, size: int = -1) -> bytes:
+        """Return at most ``size`` bytes, none only at the end; everything if negative."""
+        if size < 0:
+            return b"".join([self._rest, *self._blocks])
+        if not self._rest:
+            self._rest = next(self._blocks, b"")
+        taken, self._rest = self._rest[:size], self._rest[size:]
+        return taken
+
+
+def expanded(blocks: Iterator[bytes], *, name: str) -> tuple[Iterator[bytes], bool]:
+    """Return the blocks, decompressed if they begin as a known compression does.
+
+    Returns:
+        The blocks, and whether they had been compressed.
+
+    Raises:
+        SourceError: While iterating: damaged, cut short, or zstd without pyarrow.
+    """
+    first = b""
+    # Waits for more only while the bytes so far could still become a known beginning.
+    while any(magic != first and magic.startswith(first) for magic in _DECOMPRESSORS):
+        block = next(blocks, b"")
+        if not block:
+            break
+        first += block
+    rest = _chain(first, blocks)
+    for magic, decompress in _DECOMPRESSORS.items():
+        if first.startswith(magic):
+            return decompress(rest, name), True
+    return rest, False
+
+
+def _chain(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
+    if first:
+        yield first
+    yield from rest
+
+
+def _gunzip(blocks: Iterator[bytes], name: str) -> Iterator[bytes]:
+    """Decompress gzip data of one or more members; zero padding after a member is allowed."""
+    inflate = zlib.decompressobj(_GZIP)
+    inside = False  # within a member whose trailer has not been seen
+    for compressed in blocks:
+        while True:
+            if not inside:
+                compressed = compressed.lstrip(b"\0")
+                if not compressed:
+                    break
+                inside = True
+            try:
+                block = inflate.decompress(compressed, READ_SIZE)
+            except zlib.error:
+                raise _damaged(name, "gzip") from None
+            if block:
+                yield block
+            if inflate.eof:
+                compressed, inside = inflate.unused_data, False
+                inflate = zlib.decompressobj(_GZIP)
+                continue
+            compressed = inflate.unconsumed_tail
+            # A full block may have more behind it although all its input is taken.
+            if not compressed and len(block) < READ_SIZE:
+                break
+    if inside:
+        raise _cut_short(name, "gzip")
+
+
+class _Decompressor(Protocol):
+    """What the decompressors of bz2 and lzma have in common."""
+
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def needs_input(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: bytes, max_length: int = -1) -> bytes: ...
+
+
+def _members(
+    blocks: Iterator[bytes], name: str, *, kind: str, create: Callable[[], _Decompressor]
+) -> Iterator[bytes]:
+    """Decompress one or more members; zero padding after a member is allowed."""
+    member: _Decompressor | None = None
+    for block in blocks:
+        compressed = block
+        while True:
+            if member is None:
+                compressed = compressed.lstrip(b"\0")
+                if not compressed:
+                    break
+                member = create()
+            try:
+                plain = member.decompress(compressed, READ_SIZE)
+            except (OSError, ValueError, EOFError, lzma.LZMAError):
+                raise _damaged(name, kind) from None
+            if plain:
+                yield plain
+            if member.eof:
+                compressed, member = member.unused_data, None
+                continue
+            compressed = b""
+            if member.needs_input:
+                break
+    if member is not None:
+        raise _cut_short(name, kind)
+
+
+def _unbzip2(blocks: Iterator[bytes], name: str) -> Iterator[bytes]:
+    return _members(blocks, name, kind="bz2", create=bz2.BZ2Decompressor)
+
+
+def _unxz(blocks: Iterator[bytes], name: str) -> Iterator[bytes]:
+    def create() -> _Decompressor:
+        return lzma.LZMADecompressor(format=lzma.FORMAT_XZ, memlimit=_MOST_MEMORY)
+
+    return _members(blocks, name, kind="xz", create=create)
+
+
+def _unzstd(blocks: Iterator[bytes], name: str) -> Iterator[bytes]:
+    try:
+        import pyarrow as pa
+    except ModuleNotFoundError:
+        raise SourceError(
+            f"{name}: expected pyarrow for zstd data (pip install 'lazysketch[cli]'), got none"
+        ) from None
+    with pa.CompressedInputStream(pa.PythonFile(ReadableBlocks(blocks), "r"), "zstd") as plain:
+        while True:
+            try:
+                block: bytes = plain.read(READ_SIZE)
+            except SourceError:
+                raise  # from reading the compressed bytes
+            except OSError as error:
+                cut = "runcated" in str(error)
+                raise (_cut_short if cut else _damaged)(name, "zstd") from None
+            if not block:
+                return
+            yield block
+
+
+def _damaged(name: str, kind: str) -> SourceError:
+    return SourceError(f"{name}: expected {kind} data, got damaged data")
+
+
+def _cut_short(name: str, kind: str) -> SourceError:
+    return SourceError(f"{name}: expected a whole {kind} file, got one that is cut short")
+
+
+_DECOMPRESSORS: dict[bytes, Callable[[Iterator[bytes], str], Iterator[bytes]]] = {
+    b"\x1f\x8b": _gunzip,
+    b"BZh": _unbzip2,
+    b"\xfd7zXZ\0": _unxz,
+    b"\x28\xb5\x2f\xfd": _unzstd,
+    b"\x50\x2a\x4d\x18": _unzstd,  # the frame with which parallel zstd begins
+}

@@ -1,0 +1,68 @@
+"""Feeding a sketch from a source: one step per row, weights and malformed rows included."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from lazysketch.errors import ArgumentValueError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lazysketch.sources.batch import Batch
+
+
+class TakesItems(Protocol):
+    """Any sketch, exact or private."""
+
+    def update_many(self, items: object, weights: object = None) -> None:
+        """Take a batch of items."""
+
+
+def feed(sketch: TakesItems, batches: Iterable[Batch]) -> None:
+    """Feed every row as one step, until the source ends.
+
+    Guarantee:
+        A private sketch takes exactly one step per row, in order: a malformed row is a
+        ``tick()``, a weight of 0 an update that adds nothing. An exact sketch, which
+        has no steps without an event, leaves malformed rows out.
+
+    Args:
+        sketch: Where to count. It must have been made with at least the source's
+            ``max_weight``.
+        batches: A source, or the batches of one.
+
+    Raises:
+        ArgumentValueError: The source may yield weights that the sketch does not take.
+        SourceError: As iterating over the source does.
+        HorizonError: More rows than the sketch was made for.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> from lazysketch import CountMin
+        >>> from lazysketch.sources import open_source
+        >>> path = pathlib.Path(tempfile.mkdtemp(), "events.txt")
+        >>> _ = path.write_text("a\\nb\\n\\na\\n")
+        >>> sketch = CountMin(depth=3, width=256)
+        >>> feed(sketch, open_source(path, format="lines"))
+        >>> sketch.estimate("a")
+        2.0
+    """
+    check_weights(sketch, getattr(batches, "max_weight", 1))
+    tick: Any = getattr(sketch, "tick", None)
+    for batch in batches:
+        for items, weights, empty_steps in batch.segments():
+            if len(items):
+                sketch.update_many(items, weights)
+            if empty_steps and tick is not None:
+                tick(empty_steps)
+
+
+def check_weights(sketch: object, max_weight: int) -> None:
+    """Raise ArgumentValueError if a private sketch takes smaller weights only."""
+    privacy: Any = getattr(sketch, "privacy", None)
+    if privacy is not None and privacy.max_weight < max_weight:
+        raise ArgumentValueError(
+            f"sketch: expected one made with max_weight={max_weight} at least, as the source, "
+            f"got {privacy.max_weight}"
+        )

@@ -1,0 +1,142 @@
+"""JSON lines: each line is an object; the field is a key of it, or a path of keys.
+
+``user.id`` is the key of that name if the object has it, or else ``id`` within ``user``.
+Text and integers are items, and "1" and 1 are different ones. A row is malformed if it
+is not one object, if the field is missing, null or of another type, or if the weight
+is not an integer from 0 on.
+
+Each line is decoded by itself, with the standard library: one that is malformed
+changes nothing for the others, and types stay as they are written. A reader of whole
+blocks would guess one type for all of them.
+
+Cost: 1 to 2 us for a short line.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from lazysketch.sources.batch import Batch
+from lazysketch.sources.text import text_blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from lazysketch.sources.opening import ByteStream
+    from lazysketch.sources.reader import Head, Selection
+
+_SPACE = " \t\r"
+_decode = json.JSONDecoder().raw_decode
+
+
+def read_json_lines(stream: ByteStream, selection: Selection) -> Iterator[Batch]:
+    """Yield one field of each object, with another as its weight if that is asked for."""
+    item_of = _item_reader(selection)
+    weight_of = _finder(selection.weight)
+    for text in text_blocks(stream, encoding=selection.encoding):
+        rows = text.split("\n")
+        rows.pop()  # what follows the last line's end
+        if weight_of is None:
+            yield _batch(rows, item_of)
+        else:
+            yield _weighted(rows, item_of, weight_of, most=selection.max_weight)
+
+
+def looks_like_json_lines(head: Head) -> bool:
+    """Tell whether more than half of the first rows are objects."""
+    if head.is_called(".jsonl", ".ndjson"):
+        return True
+    return 2 * sum(_object(row) is not None for row in head.rows) > len(head.rows)
+
+
+def _object(row: str) -> dict[str, Any] | None:
+    row = row.strip(_SPACE)
+    try:
+        value, end = _decode(row)
+    except (ValueError, RecursionError):
+        return None
+    return value if type(value) is dict and end == len(row) else None
+
+
+def _batch(rows: list[str], item_of: Callable[[dict[str, Any]], Any]) -> Batch:
+    items: list[Any] = []
+    malformed: list[int] = []
+    for position, row in enumerate(rows):
+        value = _object(row)
+        item = None if value is None else item_of(value)
+        if item is None:
+            malformed.append(position)
+        else:
+            items.append(item)
+    return Batch(items, malformed)
+
+
+def _weighted(
+    rows: list[str],
+    item_of: Callable[[dict[str, Any]], Any],
+    weight_of: Callable[[dict[str, Any]], Any],
+    *,
+    most: int,
+) -> Batch:
+    items: list[Any] = []
+    weights: list[int] = []
+    malformed: list[int] = []
+    clipped: list[int] = []
+    for position, row in enumerate(rows):
+        value = _object(row)
+        item = None if value is None else item_of(value)
+        weight = None if item is None or value is None else weight_of(value)
+        if type(weight) is not int or weight < 0:  # a bool is no weight
+            malformed.append(position)
+            continue
+        if weight > most:
+            clipped.append(len(items))
+        items.append(item)
+        weights.append(min(weight, most))
+    return Batch(items, malformed, weights, clipped)
+
+
+def _item_reader(selection: Selection) -> Callable[[dict[str, Any]], Any]:
+    find = _finder(selection.field)
+    assert find is not None, "the format requires a field"  # noqa: S101
+    take_text = selection.item_type in (None, "str")
+    take_integers = selection.item_type in (None, "int")
+
+    def item_of(value: dict[str, Any]) -> Any:
+        item = find(value)
+        kind = type(item)  # isinstance would take a bool for an integer
+        if kind is str:
+            return item if take_text and (item.isascii() or _is_text(item)) else None
+        return item if kind is int and take_integers else None
+
+    return item_of
+
+
+def _finder(field: str | None) -> Callable[[dict[str, Any]], Any] | None:
+    """Return a function that takes the field out of an object, None where it is missing."""
+    if field is None:
+        return None
+    if "." not in field:
+        return lambda value: value.get(field)
+    path = field.split(".")
+
+    def find(value: Any) -> Any:
+        if field in value:
+            return value[field]
+        for key in path:
+            if type(value) is not dict:
+                return None
+            value = value.get(key)
+        return value
+
+    return find
+
+
+def _is_text(item: str) -> bool:
+    r"""Tell whether a string is text: JSON can write half of a surrogate pair (``"\ud800"``)."""
+    try:
+        item.encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -1,0 +1,129 @@
+//! Schedules against their definition.
+
+use super::*;
+use proptest::prelude::*;
+
+/// The definition, read literally: the pushes of `column` at steps 1 ..= `step`.
+fn pushes_by_definition(schedule: &Schedule, width: u32, column: u32, step: u64) -> u64 {
+    let (w, j) = (u64::from(width), u64::from(column));
+    match *schedule {
+        Schedule::RoundRobin { period, .. } => (1..=step)
+            .filter(|t| t % period == 0 && (t / period - 1) % w == j)
+            .count() as u64,
+        Schedule::Punctual { .. } | Schedule::Batch { .. } => step,
+        Schedule::Single { horizon } => u64::from(step >= horizon),
+        Schedule::Geometric { growth, rounds } => {
+            let (mut start, mut count) = (0_u64, 0);
+            for _ in 0..rounds {
+                let share = start * u64::from(growth.numerator);
+                let length = w.max(share.div_ceil(u64::from(growth.denominator)));
+                count += u64::from(start + ((j + 1) * length).div_ceil(w) <= step);
+                start += length;
+            }
+            count
+        }
+    }
+}
+
+fn schedules() -> impl Strategy<Value = Schedule> {
+    prop_oneof![
+        (1..5_u64).prop_map(|period| Schedule::RoundRobin {
+            horizon: 10_000,
+            period
+        }),
+        Just(Schedule::Punctual { horizon: 10_000 }),
+        (1..600_u64).prop_map(|horizon| Schedule::Single { horizon }),
+        (1..50_u32, 50..200_u32, 1..30_u64).prop_map(|(numerator, denominator, rounds)| {
+            let growth = Growth {
+                numerator,
+                denominator,
+            };
+            Schedule::Geometric { growth, rounds }
+        }),
+    ]
+}
+
+proptest! {
+    #[test]
+    fn progress_and_cursor_follow_the_definition(
+        schedule in schedules(), width in 1..40_u32, start in 0..300_u64,
+    ) {
+        let mut cursor = schedule.cursor(start, width);
+        for step in start..start + 400 {
+            while cursor.next_step() == step && step > start {
+                cursor.advance();
+            }
+            prop_assert_eq!(cursor, schedule.cursor(step, width), "step {}", step);
+            let progress = schedule.progress(step, width);
+            if step % 37 == 0 {
+                for column in 0..width {
+                    let expected = pushes_by_definition(&schedule, width, column, step);
+                    prop_assert_eq!(progress.pushes(column), expected);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn no_column_is_pushed_more_often_than_there_are_leaves() {
+    for (horizon, width) in [(1, 1), (10, 3), (12, 3), (1 << 20, 1000)] {
+        let schedule = Schedule::round_robin(horizon);
+        let leaves = schedule.leaves(width);
+        assert_eq!(schedule.progress(horizon, width).pushes(0), leaves);
+    }
+    let schedule = Schedule::geometric();
+    let end = schedule.progress(1 << 62, 1);
+    assert!(end.pushes(0) <= schedule.leaves(1));
+    assert!((2_600..4_096).contains(&end.rounds), "{end:?}");
+}
+
+/// Every column waits at most max(width, 1 %) steps, plus rounding.
+#[test]
+fn geometric_lag_is_bounded() {
+    let (schedule, width) = (Schedule::geometric(), 64);
+    let mut cursor = schedule.cursor(0, width);
+    let mut last = vec![0; width as usize];
+    while cursor.next_step() < 1_000_000 {
+        let step = cursor.next_step();
+        let column = cursor.advance() as usize;
+        let lag = step - last[column];
+        let bound = u64::from(width).max(step.div_ceil(100)) + 1;
+        assert!(lag <= bound, "column {column}, step {step}: {lag}");
+        last[column] = step;
+    }
+}
+
+#[test]
+fn parameters_out_of_range_are_named() {
+    let error = Schedule::round_robin(0).validate().unwrap_err().to_string();
+    assert!(
+        error.starts_with("horizon: expected an integer from 1 to"),
+        "{error}"
+    );
+    assert!(
+        Schedule::Punctual {
+            horizon: LARGEST_HORIZON + 1
+        }
+        .validate()
+        .is_err()
+    );
+    assert!(
+        Schedule::RoundRobin {
+            horizon: 1,
+            period: 0
+        }
+        .validate()
+        .is_err()
+    );
+    let growth = Growth {
+        numerator: 1,
+        denominator: 0,
+    };
+    assert!(
+        Schedule::Geometric { growth, rounds: 1 }
+            .validate()
+            .is_err()
+    );
+    assert!(Schedule::geometric().validate().is_ok());
+}

@@ -1,0 +1,103 @@
+"""The options of the inputs, from the command line to the source."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from lazysketch.cli import main
+
+CLEAR = ["--epsilon", "12", "--width", "16", "--output", "json"]
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("flows.csv").write_text("src;n\n" + "a;2\nb;100\n" * 2000)
+    Path("items.txt").write_text("a\nb\n")
+    Path("numbers.txt").write_text("1\n2\n02\n")
+    pq.write_table(pa.table({"id": [1, 2, 2] * 1000, "n": [3, 1, 0] * 1000}), "ids.parquet")
+
+
+def answer(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[dict[Any, Any], Any, str]:
+    assert main(["estimate", *arguments, *CLEAR]) == 0
+    captured = capsys.readouterr()
+    found = json.loads(captured.out)
+    return {row["item"]: row["estimate"] for row in found["items"]}, found, captured.err
+
+
+def test_weights_are_bounded_and_the_sketch_knows(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["flows.csv", "--field", "src", "--items", "items.txt"]
+    counts, found, err = answer(capsys, *asked, "--weight", "n", "--max-weight", "10")
+    assert abs(counts["a"] - 4_000) < 1000
+    assert abs(counts["b"] - 20_000) < 1000
+    assert found["privacy"]["max_weight"] == 10
+    assert found["steps"] == 4_000
+    assert "total weight 24,000, 2,000 weights clipped" in err
+
+
+def test_a_delimiter_and_a_pattern(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["flow?.csv", "--field", "src", "--delimiter", ";", "--items", "items.txt"]
+    counts, found, err = answer(capsys, *asked)
+    assert abs(counts["a"] - 2_000) < 100
+    assert found["privacy"]["max_weight"] == 1
+    assert err == ""
+
+
+def test_integers_are_listed_as_integers(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["ids.parquet", "--field", "id", "--items", "numbers.txt"]
+    counts, _, _ = answer(capsys, *asked, "--items-type", "int")
+    assert list(counts) == [1, 2]
+    assert abs(counts[2] - 2_000) < 100
+    assert main(["estimate", *asked]) == 2
+    assert "expected items of type str in field 'id', got int64" in capsys.readouterr().err
+    assert main(["estimate", *asked[:-1], "items.txt", "--items-type", "int"]) == 2
+    assert "--items: expected an integer per line" in capsys.readouterr().err
+
+
+def test_a_list_that_a_pattern_also_means_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["estimate", "*.txt", "--items", "items.txt"]) == 2
+    assert "--items: expected a public list, got one of the inputs" in capsys.readouterr().err
+
+
+def test_a_strict_reading_shows_nothing_that_depends_on_where_it_stopped(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with Path("flows.csv").open("a") as file:
+        file.write("secret;x;y\n")
+    asked = ["flows.csv", "--field", "src", "--items", "items.txt", *CLEAR]
+    assert main(["estimate", *asked, "--strict"]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.endswith(
+        "flows.csv: expected no malformed row, since the reading is strict, got one in row 4,001\n"
+    )
+    assert main(["estimate", *asked]) == 0
+    assert "1 of them malformed: flows.csv row 4,001" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--weight", "n"], "--max-weight: expected with weight"),
+        (["--max-weight", "3"], "--max-weight: expected none without weight"),
+        (["--weight", "m", "--max-weight", "3"], "for weight, got 'm'"),
+        (["--max-weight", "0", "--weight", "n"], "--max-weight"),
+        (["--delimiter", "ab"], "delimiter: expected one ASCII character"),
+        (["--format", "lines"], "field: expected none"),
+        (["--format", "parquet"], "expected a Parquet file, got damaged data"),
+    ],
+)
+def test_wrong_uses_are_one_line(
+    capsys: pytest.CaptureFixture[str], options: list[str], message: str
+) -> None:
+    assert main(["estimate", "flows.csv", "--field", "src", "--items", "items.txt", *options]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1
+    assert message in captured.err

@@ -1,0 +1,123 @@
+"""Feeding: one step per row for every kind of batch; strict readings stop where they say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import lazysketch as ls
+from lazysketch import testing
+from lazysketch.errors import ArgumentTypeError, ArgumentValueError, SourceError
+from lazysketch.sources import Batch, Position, feed, open_source
+
+EVENTS = st.one_of(st.none(), st.tuples(st.sampled_from(["a", "b"]), st.integers(0, 9)))
+
+
+def private(*, max_weight: int = 9) -> ls.LazyCountMin:
+    return ls.LazyCountMin(
+        depth=2,
+        width=4,
+        epsilon=1.0,
+        delta=1e-6,
+        horizon=1000,
+        max_weight=max_weight,
+        hash_seed=1,
+        key=testing.seeded_key(1),
+    )
+
+
+@given(st.lists(EVENTS, max_size=80))
+def test_feeding_equals_one_call_per_row(rows: list[tuple[str, int] | None]) -> None:
+    one_by_one, fed = private(), private()
+    for row in rows:
+        if row is None:
+            one_by_one.tick()
+        else:
+            one_by_one.update(*row)
+    batch = Batch(
+        items=[row[0] for row in rows if row],
+        malformed=[place for place, row in enumerate(rows) if not row],
+        weights=[row[1] for row in rows if row],
+    )
+    feed(fed, [batch])
+    assert fed.step == one_by_one.step == len(rows)
+    assert (fed.release().table == one_by_one.release().table).all()
+
+
+def test_an_exact_sketch_leaves_malformed_rows_out(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("k,n\na,3\nb,x\na,0\n")
+    sketch = ls.CountMin(depth=3, width=64)
+    feed(sketch, open_source(path, field="k", weight="n", max_weight=5))
+    assert (sketch.step, sketch.estimate("a"), sketch.estimate("b")) == (2, 3.0, 0.0)
+
+
+def test_a_sketch_for_smaller_weights_is_refused_before_anything_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("k,n\na,3\n")
+    source = open_source(path, field="k", weight="n", max_weight=10)
+    with pytest.raises(ArgumentValueError, match="sketch: expected one made with max_weight=10"):
+        feed(private(), source)
+    assert source.tally.rows == 0
+    feed(private(max_weight=10), source)
+    assert source.tally.total_weight == 3
+
+
+def test_a_strict_reading_stops_at_the_first_malformed_row(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("k,n\na,3\nb,99\nsecret,x\nc,1\n")
+    source = open_source(path, field="k", weight="n", max_weight=5, strict=True)
+    sketch = private()
+    with pytest.raises(SourceError, match="got one in row 3$") as caught:
+        feed(sketch, source)
+    assert "secret" not in str(caught.value)
+    assert sketch.step == 2
+    tally = source.tally
+    assert (tally.rows, tally.malformed, tally.clipped, tally.total_weight) == (2, 0, 1, 8)
+
+
+def test_a_strict_reading_of_sound_rows_is_as_any(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    path.write_text("a\nb\n")
+    source = open_source(path, strict=True)
+    assert [batch.items for batch in source] == [["a", "b"]]
+
+
+def test_weights_and_their_bound_go_together(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    path.write_text("k,n\na,3\n")
+    with pytest.raises(ArgumentTypeError, match="max_weight: expected with weight"):
+        open_source(path, field="k", weight="n")
+    with pytest.raises(ArgumentTypeError, match="max_weight: expected none without weight"):
+        open_source(path, field="k", max_weight=3)
+    for wrong in (0, -1, 1 << 63):
+        with pytest.raises(ArgumentValueError, match=r"max_weight: expected 1 to 2\^63 - 1"):
+            open_source(path, field="k", weight="n", max_weight=wrong)
+    for wrong_type in (True, 1.0, "1"):
+        with pytest.raises(ArgumentTypeError, match="max_weight: expected an integer, got"):
+            open_source(path, field="k", weight="n", max_weight=wrong_type)
+
+
+@pytest.mark.parametrize("form", ["lines", "common", "combined"])
+def test_formats_without_weights_say_so(tmp_path: Path, form: str) -> None:
+    path = tmp_path / "a"
+    path.write_text("a\n")
+    with pytest.raises(ArgumentValueError, match=f"weight: expected none for format '{form}'"):
+        open_source(path, format=form, weight="n", max_weight=3)
+
+
+def test_weights_of_several_inputs(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_text("k,n\na,3\n\n")
+    (tmp_path / "b.jsonl").write_text('{"n": 70, "k": "a"}\n{"k": "a"}\n')
+    source = open_source(str(tmp_path / "*"), field="k", weight="n", max_weight=9)
+    sketch = private()
+    feed(sketch, source)
+    assert sketch.step == 4
+    tally = source.tally
+    assert (tally.malformed, tally.clipped, tally.total_weight) == (2, 1, 12)
+    places = [(str(tmp_path / "a.csv"), 2), (str(tmp_path / "b.jsonl"), 2)]
+    assert tally.first_malformed == [Position(*place) for place in places]
+    assert tally.formats == ["csv, field k, weight n", "jsonl, field k, weight n"]

@@ -1,0 +1,62 @@
+"""Patterns are expanded where the shell has not done it; parts of inputs are told."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from lazysketch.errors import ArgumentTypeError, SourceError
+from lazysketch.sources import expand_paths, open_source
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    for name in ("b.log", "a.log", "c.txt", "[x].log", "deep/down/d.log"):
+        path = Path(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(f"{path.stem}\n")
+    Path("e.log").mkdir()
+    return tmp_path
+
+
+def test_a_pattern_stands_for_its_files_sorted() -> None:
+    assert expand_paths("*.log") == ("[x].log", "a.log", "b.log")
+    assert expand_paths(["c.txt", "?.log"]) == ("c.txt", "a.log", "b.log")
+    assert expand_paths("**/d.log") == ("deep/down/d.log",)
+    items = [item for batch in open_source("[ab].log") for item in batch.items]
+    assert items == ["a", "b"]
+
+
+def test_a_file_of_that_name_is_no_pattern() -> None:
+    assert expand_paths("[x].log") == ("[x].log",)
+    assert expand_paths(Path("[x].log")) == (Path("[x].log"),)
+
+
+def test_no_match_is_an_error() -> None:
+    with pytest.raises(SourceError, match=r"^\*.csv: expected a pattern that some file matches"):
+        expand_paths(["a.log", "*.csv"])
+    with pytest.raises(SourceError, match="expected an existing file, got none"):
+        expand_paths(Path("*.csv"))
+    with pytest.raises(ArgumentTypeError, match="paths: expected at least one input"):
+        expand_paths([])
+
+
+def test_the_part_read_goes_from_nothing_to_all() -> None:
+    Path("a.log").write_text("0123456789abcde\n" * 100_000)
+    source = open_source(["a.log", "b.log"])
+    parts = [source.part_read]
+    for _ in source:
+        parts.append(source.part_read)
+    assert parts[0] == 0
+    assert parts == sorted(parts, key=float)  # type: ignore[arg-type]
+    assert 0 < (parts[1] or 0) < 1
+    assert source.part_read == 1
+
+
+def test_the_part_read_of_a_pipe_is_not_known() -> None:
+    os.mkfifo("pipe")
+    assert open_source(["a.log", "pipe"]).part_read is None
+    assert open_source("-").part_read is None
