@@ -166,7 +166,7 @@ def test_json_says_what_was_read(capsys: pytest.CaptureFixture[str], rows: Path)
     assert (found["schedule"], found["horizon"], found["mechanism"]) == (
         "round robin",
         50_000,
-        "haar",
+        "tree",
     )
     Path("access.log").write_text('most - - [t] "GET /x HTTP/1.0" 200 5\n' * 999)
     found, _ = answer(capsys, "top", "access.log", "--domain", "items.txt")

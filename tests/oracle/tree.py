@@ -57,6 +57,16 @@ class Tree:
         noise = self.noise(draws)
         return [rounded(noise[p]) for p in range(1, self.n + 1)]
 
+    def weights(self, p: int) -> dict[int, Fraction]:
+        """Row p of L without its zeros: how much of each draw the noise of push p takes."""
+        row = self.rows[p]
+        found = {p: Fraction(1, row[p])}
+        for a, x in row.items():
+            if a != p:
+                for node, weight in self.weights(a).items():
+                    found[node] = found.get(node, Fraction(0)) - Fraction(x, row[p]) * weight
+        return found
+
     def strategy_matrix(self) -> Matrix:
         """U: row p - 1 belongs to the node of time p."""
         return [

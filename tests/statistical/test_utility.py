@@ -25,6 +25,9 @@ EXPECTED = [
     ("haar", "analytic", 0.3, 1e-3, 61.7),
     ("haar", "analytic", 1.0, 1e-6, 36.9),
     ("haar", "analytic", 0.1, 1e-6, 316.5),
+    ("tree", "analytic", 0.3, 1e-3, 52.9),
+    ("tree", "analytic", 1.0, 1e-6, 31.6),
+    ("tree", "analytic", 0.1, 1e-6, 271.5),
 ]
 
 
@@ -107,20 +110,28 @@ def zipf(generator: np.random.Generator, *, skew: float, items: int, events: int
     return np.minimum(np.searchsorted(cumulated, drawn, side="right"), items - 1)
 
 
-def test_relative_error_of_the_heaviest() -> None:
-    """Average relative error of the top 15, mean of 5 seeds: at most 0.012.
+@pytest.mark.parametrize("horizon", [HORIZON, None], ids=["round robin", "geometric"])
+def test_relative_error_of_the_heaviest(horizon: int | None) -> None:
+    """Average relative error of the top 15, mean of 20 seeds: at most 0.008.
 
-    Data, hash functions and keys are seeded: a pass stays a pass. A bound for sanity: these
-    seeds give 0.0048, the paper's LazyCMS has about 0.29.
+    Data, hash functions and keys are seeded: a pass stays a pass. The paper's LazyCMS has about
+    0.29 in the same memory by its accounting, an exact Count-Min of this width about 0.006.
     """
     errors = []
-    for seed in range(5):
+    for seed in range(20):
         events = zipf(np.random.default_rng(seed), skew=1.3, items=2**20, events=HORIZON)
         counts = np.bincount(events)
         top = np.argsort(counts, kind="stable")[::-1][:15]
-        key = lazysketch.testing.seeded_key(seed)
-        sketch = make("haar", "analytic", 0.3, 1e-3, key=key, hash_seed=seed)
+        sketch = lazysketch.LazyCountMin(
+            depth=DEPTH,
+            width=WIDTH,
+            horizon=horizon,
+            epsilon=0.3,
+            delta=1e-3,
+            key=lazysketch.testing.seeded_key(seed),
+            hash_seed=seed,
+        )
         sketch.update_many(events)
         estimates = sketch.estimate_many(top)
         errors.append(float(np.mean(np.abs(estimates - counts[top]) / counts[top])))
-    assert np.mean(errors) <= 0.012, errors
+    assert np.mean(errors) <= 0.008, errors

@@ -143,8 +143,8 @@ def sketch_options(command: Command) -> Command:
         ),
         _option(
             "--mechanism",
-            type=click.Choice(["haar", "binary"]),
-            default="haar",
+            type=click.Choice(["tree", "haar", "binary"]),
+            default="tree",
             help="Mechanism of the noise.",
         ),
         _option(

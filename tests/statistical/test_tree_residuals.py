@@ -1,0 +1,76 @@
+"""Residual law of the optimised tables: what a sketch releases follows rows and calibration.
+
+Fresh secret keys. False-alarm rate of the whole file: at most 1e-6 (`BUDGET`, enforced). The
+claimed law comes from the bytes of the table files by `tests.oracle.tree`, in exact fractions, and
+from our own multiplier: nothing from the sketch. Noise of 10 % more or less is rejected.
+"""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.oracle.tree import Tree
+from tests.statistical import claimed, laws
+
+import lazysketch as ls
+from lazysketch.schedules import Geometric, Schedule
+
+TABLES = Path(__file__).parents[2] / "rust" / "core" / "src" / "mechanism" / "tables"
+BUDGET = laws.Budget(total=1e-6, checks=300)
+DEPTH, WIDTH, EPSILON, DELTA = 2, 4096, 1.0, 1e-6
+
+
+def law(file: str, pushes: list[int]) -> tuple[float, dict[int, float]]:
+    """The squared sensitivity of the rows, and the variance of each push in squared draws."""
+    tree = Tree.from_bytes((TABLES / file).read_bytes())
+    squares, _ = tree.changes()
+    variances = {p: float(sum(x * x for x in tree.weights(p).values())) for p in pushes}
+    return float(max(squares)), variances
+
+
+def residuals(schedule: Schedule, pushes: list[int]) -> dict[int, Any]:
+    """Releases of a stream of ticks: the published counts are zero, so they are the noise."""
+    rounds = WIDTH  # the first rounds of both schedules are one width long
+    found = {}
+    with ls.LazyCountMin(
+        depth=DEPTH, width=WIDTH, epsilon=EPSILON, delta=DELTA, schedule=schedule
+    ) as sketch:
+        assert sketch.private
+        for push in pushes:
+            sketch.tick(push * rounds - sketch.step)
+            release = sketch.release()
+            assert (release.pushes == push).all()
+            found[push] = release.table.ravel().astype(float)
+    return found
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "file", "schedule", "pushes"),
+    [
+        ("tree", "tree_k5.i16", ls.RoundRobin(horizon=32 * WIDTH), [1, 2, 7, 16, 17, 31, 32]),
+        ("tree", "tree_k7.i16", ls.RoundRobin(horizon=100 * WIDTH), [1, 50, 63, 64, 65, 100]),
+        ("tree-log", "tree_k10_log.i16", Geometric(rounds=1000), [1, 2, 3, 10, 40, 99]),
+    ],
+    ids=["k5", "k7", "k10 log"],
+)
+def test_each_push_follows_its_rows(
+    mechanism: str, file: str, schedule: Schedule, pushes: list[int]
+) -> None:
+    """8192 cells: mean, variance and shape of every push; 10 % more or less noise fails."""
+    sensitivity2, variances = law(file, pushes)
+    table2 = claimed.table_sensitivity2("count-min", depth=DEPTH, relation="substitution")
+    sigma = claimed.multiplier(EPSILON, DELTA) * math.sqrt(table2 * sensitivity2)
+    for push, values in residuals(schedule, pushes).items():
+        # Rounding to integers adds 1/12 at these deviations.
+        deviation = math.sqrt(sigma**2 * variances[push] + 1 / 12)
+        what = f"{mechanism} {file}, push {push}"
+        x = values / deviation
+        BUDGET.check(laws.mean(x), f"mean: {what}")
+        BUDGET.check(laws.variance(x), f"variance: {what}")
+        BUDGET.check(laws.shape(values.astype(np.int64), deviation), f"shape: {what}")
+        for wrong in (0.9, 1.1):
+            assert laws.variance(x * wrong) < BUDGET.alpha, f"{what}: {wrong} passed"
