@@ -59,5 +59,17 @@ impl Error {
     }
 }
 
+/// Checks that an integer parameter lies between 1 and its largest value.
+pub(crate) fn check_integer(name: &'static str, value: u64, largest: u64) -> Result<()> {
+    if (1..=largest).contains(&value) {
+        return Ok(());
+    }
+    Err(Error::parameter(
+        name,
+        format!("an integer from 1 to {largest}"),
+        value,
+    ))
+}
+
 /// Result of the core.
 pub type Result<T> = std::result::Result<T, Error>;

@@ -3,6 +3,7 @@
 //! Frozen values, checked once at construction. Their encoding ([`crate::codec`]) is part of
 //! every release and, byte for byte, of the derivation of the working key.
 
+use crate::error::check_integer;
 use crate::gaussian::{LARGEST_SIGMA, RoundedGaussian};
 use crate::mechanism::{Mechanism, MechanismKind};
 use crate::schedule::Schedule;
@@ -57,18 +58,8 @@ pub struct Shape {
 impl Shape {
     /// Checks the limits, before anything is allocated.
     pub fn validate(&self) -> Result<()> {
-        let range = |name, value: u32, high: u32| {
-            if (1..=high).contains(&value) {
-                return Ok(());
-            }
-            Err(Error::parameter(
-                name,
-                format!("an integer from 1 to {high}"),
-                value,
-            ))
-        };
-        range("depth", self.depth, LARGEST_DEPTH)?;
-        range("width", self.width, LARGEST_WIDTH)?;
+        check_integer("depth", self.depth.into(), LARGEST_DEPTH.into())?;
+        check_integer("width", self.width.into(), LARGEST_WIDTH.into())?;
         if self.cells() > LARGEST_CELLS {
             let expected = format!("depth * width of at most {LARGEST_CELLS}");
             return Err(Error::parameter("width", expected, self.cells()));
@@ -167,24 +158,14 @@ impl NoiseLaw {
                 self.delta,
             ));
         }
-        let range = |name, value: u64, high: u64| {
-            if (1..=high).contains(&value) {
-                return Ok(());
-            }
-            Err(Error::parameter(
-                name,
-                format!("an integer from 1 to {high}"),
-                value,
-            ))
-        };
-        range("max_weight", self.max_weight, LARGEST_WEIGHT)?;
-        range("max_events_per_user", self.max_events_per_user, 1 << 32)?;
+        check_integer("max_weight", self.max_weight, LARGEST_WEIGHT)?;
+        check_integer("max_events_per_user", self.max_events_per_user, 1 << 32)?;
         let most = if shape.kind == Kind::Counters {
             shape.width
         } else {
             1
         };
-        range("max_changes", self.max_changes.into(), most.into())?;
+        check_integer("max_changes", self.max_changes.into(), most.into())?;
         self.schedule.validate()?;
         let horizon = self.schedule.horizon().unwrap_or(1);
         let events = u128::from(horizon) * u128::from(self.schedule.events_per_step());

@@ -7,7 +7,8 @@
 
 mod cursor;
 
-use crate::{Error, Result};
+use crate::Result;
+use crate::error::check_integer;
 pub use cursor::Cursor;
 use cursor::{Pace, Round};
 
@@ -85,33 +86,22 @@ impl Schedule {
 
     /// Checks every parameter against its range.
     pub fn validate(&self) -> Result<()> {
-        let range = |name, value, low, high| {
-            if (low..=high).contains(&value) {
-                return Ok(());
-            }
-            Err(Error::parameter(
-                name,
-                format!("an integer from {low} to {high}"),
-                value,
-            ))
-        };
         match *self {
             Self::RoundRobin { horizon, period } => {
-                range("horizon", horizon, 1, LARGEST_HORIZON)?;
-                range("period", period, 1, LARGEST_HORIZON)
+                check_integer("horizon", horizon, LARGEST_HORIZON)?;
+                check_integer("period", period, LARGEST_HORIZON)
             }
             Self::Geometric { growth, rounds } => {
-                range("rounds", rounds, 1, 1 << 20)?;
-                range("growth", u64::from(growth.denominator), 1, 1 << 20)?;
-                range(
+                check_integer("rounds", rounds, 1 << 20)?;
+                check_integer("growth", u64::from(growth.denominator), 1 << 20)?;
+                check_integer(
                     "growth",
                     u64::from(growth.numerator),
-                    1,
                     growth.denominator.into(),
                 )
             }
             Self::Punctual { horizon } | Self::Batch { horizon } | Self::Single { horizon } => {
-                range("horizon", horizon, 1, LARGEST_HORIZON)
+                check_integer("horizon", horizon, LARGEST_HORIZON)
             }
         }
     }
