@@ -114,7 +114,7 @@ def test_facts_of_the_mechanisms_for_comparison(leaves: int) -> None:
 
 
 NOISES = [
-    *(("tree", leaves, "") for leaves in (1, 4, 5, 16, 33, 128)),
+    *(("tree", leaves, "") for leaves in (3, 4, 5, 16, 33, 128)),
     ("tree", 1024, ""),
     ("tree-log", 700, "_log"),
     ("tree-log", 1024, "_log"),

@@ -15,7 +15,8 @@ square-root  Toeplitz, for research, NOT PRIVATE    2^16               10.7 max,
 
 Variances are per unit of sensitivity (``sensitivity2`` times :meth:`Mechanism.variances`); a read
 costs log2 n draws (square-root: as many as pushes). Asked for ``"tree"``, a sketch takes
-``"tree-log"`` under the geometric schedule, and ``"haar"`` where there are more pushes than the
+``"tree-log"`` under the geometric schedule (beyond 512 rounds), and ``"haar"`` for one or two
+pushes, where there are more than the
 tables serve or where their numbers would not fit (:func:`suitable`).
 """
 
@@ -36,6 +37,10 @@ __all__ = ["LARGEST_LEAVES", "MECHANISMS", "Mechanism", "checked_mechanism", "su
 
 MECHANISMS: Final = ("tree", "tree-log", "haar", "binary", "square-root")
 LARGEST_LEAVES: Final = 2**48
+# Up to here the closed form has less noise than the smallest table: it is optimal for one push.
+_FEWEST_FOR_TABLES: Final = 2
+# The smallest table of tree-log serves 1024 pushes; far fewer are better served by tree.
+_FEWEST_FOR_EARLY: Final = 512
 
 
 def checked_mechanism(argument: str, name: object) -> str:
@@ -175,7 +180,10 @@ def suitable(name: str, *, leaves: int, growing: bool) -> tuple[Mechanism, ...]:
     """
     if checked_mechanism("mechanism", name) != "tree":
         return (Mechanism(name, leaves=leaves),)
-    names = ("tree-log", "tree", "haar") if growing else ("tree", "haar")
+    if leaves <= _FEWEST_FOR_TABLES:
+        return (Mechanism("haar", leaves=leaves),)
+    early = growing and leaves > _FEWEST_FOR_EARLY
+    names = ("tree-log", "tree", "haar") if early else ("tree", "haar")
     enough = (
         known
         for known in names
