@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from lazysketch.sources import Batch, Source
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells count
-_SAVE = "--save-release"
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,13 +42,7 @@ impl Fingerprinter {
     /// Text, by its UTF-8 bytes.
     #[inline]
     pub fn text(&self, item: &str) -> u64 {
-        self.text_bytes(item.as_bytes())
-    }
-
-    /// Text whose bytes are known to be valid UTF-8.
-    #[inline]
-    pub fn text_bytes(&self, utf8: &[u8]) -> u64 {
-        xxh3_64_with_seed(utf8, self.text)
+        xxh3_64_with_seed(item.as_bytes(), self.text)
     }
 
     /// Bytes.

@@ -21,7 +21,6 @@ pub enum Target {
 #[derive(Debug)]
 pub struct Rows {
     depth: u32,
-    target: Target,
     entries: Vec<i16>,
     digest: [u8; 16],
 }
@@ -30,11 +29,6 @@ impl Rows {
     /// k: the table serves 2^k pushes.
     pub fn depth(&self) -> u32 {
         self.depth
-    }
-
-    /// What it was optimised for.
-    pub fn target(&self) -> Target {
-        self.target
     }
 
     /// The first 16 bytes of the BLAKE3 hash of the file.
@@ -51,7 +45,7 @@ impl Rows {
         &self.entries[start..start + d as usize + 1]
     }
 
-    fn parse(depth: u32, target: Target, bytes: &[u8]) -> Option<Self> {
+    fn parse(depth: u32, bytes: &[u8]) -> Option<Self> {
         if bytes.len() != 2 * (1 + rows_before(depth + 1)) {
             return None;
         }
@@ -60,7 +54,6 @@ impl Rows {
         digest.copy_from_slice(&blake3::hash(bytes).as_bytes()[..16]);
         Some(Self {
             depth,
-            target,
             entries: bytes.chunks_exact(2).map(entry).collect(),
             digest,
         })
@@ -71,7 +64,6 @@ impl Rows {
     pub(super) fn with_entries(depth: u32, entries: Vec<i16>) -> Self {
         Self {
             depth,
-            target: Target::Even,
             entries,
             digest: [0; 16],
         }
@@ -132,13 +124,13 @@ pub(super) fn deepest(target: Target) -> u32 {
 pub(super) fn table_for(leaves: u64, target: Target) -> Option<&'static (Rows, Facts)> {
     let enough =
         |&(_, &(depth, of, _)): &(usize, &(u32, Target, _))| of == target && leaves <= 1 << depth;
-    let (index, &(depth, target, bytes)) = FILES
+    let (index, &(depth, _, bytes)) = FILES
         .iter()
         .enumerate()
         .filter(enough)
         .min_by_key(|(_, (depth, _, _))| *depth)?;
     let load = || {
-        let rows = Rows::parse(depth, target, bytes)?;
+        let rows = Rows::parse(depth, bytes)?;
         let facts = examine(&rows)?;
         Some((rows, facts))
     };
