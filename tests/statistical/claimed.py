@@ -16,7 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 from tests.oracle.gaussian_binary_mechanism import GaussianBinaryMechanism
 from tests.oracle.haar import noise_at, padded
-from tests.statistical.laws import normal_distribution_function
+
+from lazysketch.audit.laws import normal_distribution_function
 
 Weights = dict[int, Fraction]
 

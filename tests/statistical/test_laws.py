@@ -11,7 +11,8 @@ from collections.abc import Callable
 import mpmath
 import numpy as np
 import pytest
-from tests.statistical import laws
+
+from lazysketch.audit import laws
 
 
 def chi_square_tails(n: int, ratio: float) -> float:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.statistical import claimed, laws
+from tests.statistical import claimed
 from tests.statistical.noise import Case, every_case, residuals
 from tests.statistical.test_residuals import (
     BUDGET,
@@ -25,6 +25,7 @@ from tests.statistical.test_residuals import (
 )
 
 import lazysketch.testing
+from lazysketch.audit import laws
 
 ALPHA = BUDGET.alpha  # what the tests of residuals use
 

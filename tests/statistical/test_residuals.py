@@ -14,10 +14,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.statistical import claimed, laws
+from tests.statistical import claimed
 from tests.statistical.noise import MECHANISMS, Case, every_case, residuals
 
 import lazysketch
+from lazysketch.audit import laws
 
 BUDGET = laws.Budget(total=1e-6, checks=1000)
 

@@ -19,11 +19,11 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests.oracle.schedules import Schedule
-from tests.statistical import laws
 from tests.statistical.noise import Case, every_case
 
 import lazysketch
 import lazysketch.testing
+from lazysketch.audit import laws
 
 BUDGET = laws.Budget(total=1e-6, checks=1000)
 

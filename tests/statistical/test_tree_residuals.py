@@ -14,9 +14,10 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.oracle.tree import Tree
-from tests.statistical import claimed, laws
+from tests.statistical import claimed
 
 import lazysketch as ls
+from lazysketch.audit import laws
 from lazysketch.schedules import Geometric, Schedule
 
 TABLES = Path(__file__).parents[2] / "rust" / "core" / "src" / "mechanism" / "tables"

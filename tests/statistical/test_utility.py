@@ -11,10 +11,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.statistical import claimed, laws
+from tests.statistical import claimed
 
 import lazysketch
 import lazysketch.testing
+from lazysketch.audit import laws
 
 HORIZON, DEPTH, WIDTH, LEAVES = 2**20, 3, 1024, 1024
 CELLS = DEPTH * WIDTH

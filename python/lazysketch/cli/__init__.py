@@ -5,7 +5,7 @@ batches, a release -> a table. Results go to standard output, and hold only what
 privacy guarantee covers; what is for the operator's eyes (malformed rows, events/s,
 progress, errors) goes to standard error.
 
-Floors, downward: group -> top, estimate, query, inspect, merge, demo, completion,
+Floors, downward: group -> top, estimate, query, inspect, merge, audit, demo, completion,
 configuration -> counting -> stream, traffic -> live -> saving, answers -> options -> display.
 """
 
@@ -27,8 +27,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         arguments: What follows the command's name; ``sys.argv[1:]`` if None.
 
     Returns:
-        0; 2 after an error (one line on standard error); 130 after Ctrl-C, 143 after SIGTERM;
-        141 where the reader of standard output has gone.
+        0; 1 after an alarm of an audit; 2 after an error (one line on standard error); 130 after
+        Ctrl-C, 143 after SIGTERM; 141 where the reader of standard output has gone.
     """
     try:
         from lazysketch.cli.group import run

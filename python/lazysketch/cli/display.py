@@ -231,7 +231,11 @@ def _text(value: object) -> str:
     return "-" if value is None else visible(str(value))
 
 
-_TEXTS = ("item", "sketch", "relation", "schedule")  # set to the left
+# Set to the left.
+_TEXTS = (
+    *("item", "sketch", "relation", "schedule"),
+    *("verdict", "check", "subject", "configuration", "observed"),
+)
 _TITLES = {"noise_95": "± noise", "relative_error": "error", "noise_deviation_max": "noise"}
 _SHORT_ID = 8  # digits that tell the parts of a release apart; programs get all of them
 _SHOWN: dict[str, Callable[[Any], str]] = {
@@ -242,6 +246,8 @@ _SHOWN: dict[str, Callable[[Any], str]] = {
     "relative_error": _percent,
     "sketch": lambda name: str(name)[:_SHORT_ID],
     "steps": _whole,
+    "samples": _whole,
+    "seconds": lambda value: f"{value:.2f}",
     "epsilon": lambda value: f"{value:g}",
     "noise_deviation_max": lambda value: f"{value:,.1f}",
 }

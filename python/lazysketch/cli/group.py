@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from lazysketch.cli.audit import audit
 from lazysketch.cli.completion import completion
 from lazysketch.cli.configuration import check_environment, configurable, options_of
 from lazysketch.cli.counting import FAILED
@@ -76,7 +77,7 @@ def lazysketch() -> None:
     """
 
 
-for _verb in (top, estimate, query, inspect, merge, demo):
+for _verb in (top, estimate, query, inspect, merge, audit, demo):
     lazysketch.add_command(configurable(_verb))
 lazysketch.add_command(completion)
 

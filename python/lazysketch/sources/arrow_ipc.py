@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from lazysketch.errors import SourceError
 from lazysketch.sources.columns import batch_of_columns, check_types
@@ -37,14 +38,16 @@ def read_arrow(stream: ByteStream, selection: Selection) -> Iterator[Batch]:
     try:
         with _opened(stream) as file:
             for rows in _record_batches(file, selection, name=stream.name):
+                rows.validate()
+                items = _sound(column_of(rows, selection.field or ""))
+                weights = _sound(column_of(rows, selection.weight)) if selection.weight else None
                 for begin in range(0, rows.num_rows, _ROWS):
-                    part = rows.slice(begin, _ROWS)
-                    items = column_of(part, selection.field or "")
-                    weights = selection.weight and column_of(part, selection.weight)
-                    yield batch_of_columns(items, weights, selection)
+                    part = None if weights is None else weights.slice(begin, _ROWS)
+                    yield batch_of_columns(items.slice(begin, _ROWS), part, selection)
                 if stream.path is not None:
                     stream.bytes_read = file.tell()
-    except pa.ArrowException as error:
+    except (pa.ArrowException, SystemError, UnicodeDecodeError) as error:
+        # A length below 0, asked of a stream of Python's; a name of a column that is no text.
         raise _damaged(stream.name) from error
     except OSError as error:
         if isinstance(error, SourceError):
@@ -75,6 +78,30 @@ def _record_batches(file: Any, selection: Selection, *, name: str) -> Iterator[A
         for batch in reader:
             # Only what is read is looked at: other columns may be damaged or huge.
             yield batch.select([column for column in schema.names if column in wanted])
+
+
+def _sound(column: Any) -> Any:
+    """Return the column, or raise ArrowInvalid if reading it would leave its buffers.
+
+    IPC data say themselves where each value lies, and pyarrow believes them. What does not
+    decode as UTF-8 is no damage here but a malformed row, hence bytes instead of text.
+    """
+    values = column.dictionary if pa.types.is_dictionary(column.type) else column
+    if pa.types.is_dictionary(column.type):
+        column.indices.validate(full=True)
+        if column.indices.null_count < len(column):
+            bounds = pc.min_max(column.indices)
+            least, most = bounds["min"].as_py(), bounds["max"].as_py()
+            if least < 0 or most >= len(values):
+                raise pa.ArrowInvalid("dictionary: expected indices inside it, got others")
+    as_bytes = {
+        pa.string(): pa.binary(),
+        pa.large_string(): pa.large_binary(),
+        pa.string_view(): pa.binary_view(),
+    }
+    kind = as_bytes.get(values.type)
+    (values if kind is None else values.view(kind)).validate(full=True)
+    return column
 
 
 def _damaged(name: str) -> SourceError:

@@ -135,6 +135,19 @@ pub(crate) fn mechanism_facts(mechanism: &str, leaves: u64) -> PyResult<(f64, u6
     ))
 }
 
+/// The rows of the table behind a mechanism, depth by depth, for whoever checks them; empty for
+/// closed forms.
+#[pyfunction]
+#[pyo3(signature = (*, mechanism, leaves))]
+pub(crate) fn mechanism_rows<'py>(
+    py: Python<'py>,
+    mechanism: &str,
+    leaves: u64,
+) -> PyResult<Bound<'py, PyArray1<i16>>> {
+    let mechanism = Mechanism::new(mechanism_of(mechanism)?, leaves).map_err(raise)?;
+    Ok(PyArray1::from_slice(py, mechanism.rows()))
+}
+
 /// Most pushes of a cell that a mechanism can serve.
 #[pyfunction]
 #[pyo3(signature = (*, mechanism))]

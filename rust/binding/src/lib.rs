@@ -23,8 +23,8 @@ mod _native {
     use super::exact::ExactSketch;
     #[pymodule_export]
     use super::facts::{
-        mechanism_facts, mechanism_fits, mechanism_largest_leaves, mechanism_variances,
-        schedule_leaves, schedule_pushes,
+        mechanism_facts, mechanism_fits, mechanism_largest_leaves, mechanism_rows,
+        mechanism_variances, schedule_leaves, schedule_pushes,
     };
     #[pymodule_export]
     use super::key::Key;

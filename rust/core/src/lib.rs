@@ -36,5 +36,7 @@ pub mod release;
 pub mod schedule;
 pub mod sketch;
 mod table;
+#[cfg(test)]
+mod timing;
 
 pub use error::{Error, Result};

@@ -169,6 +169,14 @@ impl Mechanism {
         }
     }
 
+    /// The rows of the table behind the mechanism, depth by depth; empty for closed forms.
+    pub fn rows(&self) -> &'static [i16] {
+        match self {
+            Self::Tree(tree) => tree.rows().entries(),
+            _ => &[],
+        }
+    }
+
     /// The weighted nodes whose draws make up the noise of push `p`, 1 <= p <= leaves.
     pub fn weights(&self, p: u64) -> Weights {
         match self {

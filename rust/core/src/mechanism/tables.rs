@@ -69,7 +69,7 @@ impl Rows {
         }
     }
 
-    #[cfg(test)]
+    /// All entries, as in the file; public, for whoever checks the table.
     pub(super) fn entries(&self) -> &[i16] {
         &self.entries
     }

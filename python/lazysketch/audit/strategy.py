@@ -1,0 +1,237 @@
+"""The matrices of a mechanism by definition: weights, sensitivity and covariance, in exact numbers.
+
+The audit's own account of how one cell counts n pushes. Node v has time v; the row of U of a
+node holds integers on its ancestors and itself; N = U^-1 z. Rows of the optimised tables are
+public constants and are read from the library, all that follows from them is computed here:
+a wrong sensitivity, weight or path in the core shows as a difference. Weights of one push cost
+k^2 / 2 fractions; the sensitivity n k log k, once.
+
+Source: docs/theory.md, "The tree mechanism"; Chan, Shi and Song 2011 (binary).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+
+from lazysketch import _native
+from lazysketch.audit.pushing import Integers
+from lazysketch.errors import ArgumentValueError
+
+__all__ = ["Strategy", "strategy"]
+
+
+@dataclass(frozen=True)
+class Strategy:
+    """U and its inverse, for one mechanism and one number of pushes.
+
+    Args:
+        mechanism: ``"binary"``, ``"haar"``, ``"tree"`` or ``"tree-log"``.
+        leaves: largest number of pushes.
+    """
+
+    mechanism: str
+    leaves: int
+    nodes: int = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Find the size of the tree."""
+        if self.mechanism not in ("binary", "haar", "tree", "tree-log"):
+            raise ArgumentValueError(
+                "mechanism: expected one with an exact law (tree, tree-log, haar, binary), "
+                f"got {self.mechanism!r}"
+            )
+        if self.mechanism == "binary":
+            nodes = self.leaves
+        elif self.mechanism == "haar":
+            nodes = 1 << (self.leaves - 1).bit_length()
+        else:
+            nodes = 1 << (next(k for k in range(60) if 1 + k * 2**k >= self._table.size))
+        object.__setattr__(self, "nodes", nodes)
+
+    @property
+    def _table(self) -> Integers:
+        return _table(self.mechanism, self.leaves)
+
+    def path(self, push: int) -> list[int]:
+        """Return the ancestors of a push number, the root first, and itself.
+
+        Args:
+            push: 1 to the number of leaves.
+
+        Returns:
+            Push numbers.
+        """
+        left, right, found = 0, self.nodes, [self.nodes]
+        while found[-1] != push:
+            middle = (left + right) // 2
+            found.append(middle)
+            left, right = (left, middle) if push < middle else (middle, right)
+        return found
+
+    def row(self, push: int) -> list[int]:
+        """Return the row of U that belongs to a push number, entry by entry along its path.
+
+        Args:
+            push: 1 to the number of nodes; not for ``"binary"``.
+
+        Returns:
+            As many integers as the path is long.
+        """
+        path = self.path(push)
+        depth = len(path) - 1
+        if self.mechanism == "haar":
+            if depth == 0:
+                return [3]
+            size = self.nodes >> depth  # the bounds of the block are the push -+ its half
+            bounds = {push - size: -2, push + size: -2}
+            return [bounds.get(time, 0) for time in path[:-1]] + [4]
+        # Depths before d hold (d - 1) 2^(d-1) + 1 entries; node (d, v) has d + 1 of them.
+        index = push * 2**depth // (2 * self.nodes)
+        start = 0 if depth == 0 else 1 + (depth - 1) * 2 ** (depth - 1) + index * (depth + 1)
+        return [int(entry) for entry in self._table[start : start + depth + 1]]
+
+    def weights(self, push: int) -> dict[int, Fraction]:
+        """Return how much of each draw the noise of a push takes: its row of U^-1.
+
+        Args:
+            push: 1 to the number of leaves.
+
+        Returns:
+            Weights by node, none of them 0.
+        """
+        return _weights(self, push)
+
+    def shift(self, first: int) -> Integers:
+        """Return the change of every node's exact sum when a count is one larger from a push on.
+
+        Args:
+            first: the push number from which on, 1 to the number of leaves.
+
+        Returns:
+            U 1(t >= first); node v at position v - 1.
+        """
+        node = np.arange(1, self.nodes + 1)
+        if self.mechanism == "binary":
+            return ((node - (node & -node) < first) & (first <= node)).astype(np.int64)
+        times, entries = _dense(self)
+        result: Integers = np.where(times >= first, entries, 0).sum(axis=1)
+        return result
+
+    @property
+    def sensitivity2(self) -> int:
+        """The largest squared norm of :meth:`shift`, over all leaves of the tree."""
+        return _sensitivity2(self)
+
+    def covariance(self, push: int, other: int) -> float:
+        """Return the covariance of the noise of two pushes of a cell, for draws of variance 1.
+
+        Args:
+            push: a push number.
+            other: another, or the same.
+
+        Returns:
+            The sum over common nodes of the products of the weights.
+        """
+        return _covariance(self, min(push, other), max(push, other))
+
+    def denominator(self, push: int) -> int:
+        """Return the common denominator of the weights of a push.
+
+        Args:
+            push: a push number.
+
+        Returns:
+            The least one.
+        """
+        return math.lcm(*(weight.denominator for weight in self.weights(push).values()))
+
+
+@cache
+def strategy(mechanism: str, leaves: int) -> Strategy:
+    """Return the strategy of a mechanism, each one made once.
+
+    Args:
+        mechanism: its name, as a release states it.
+        leaves: largest number of pushes.
+
+    Returns:
+        The strategy.
+
+    Example:
+        >>> strategy("haar", 1024).sensitivity2, strategy("binary", 1024).sensitivity2
+        (49, 11)
+    """
+    return Strategy(mechanism, leaves)
+
+
+@cache
+def _table(mechanism: str, leaves: int) -> Integers:
+    return _native.mechanism_rows(mechanism=mechanism, leaves=leaves).astype(np.int64)
+
+
+@cache
+def _weights(of: Strategy, push: int) -> dict[int, Fraction]:
+    if of.mechanism == "binary":
+        found, node = {}, push
+        while node:
+            found[node] = Fraction(1)
+            node -= node & -node
+        return found
+    known: dict[int, dict[int, Fraction]] = {}
+    path = of.path(push)
+    for time in path:
+        *above, own = of.row(time)
+        combined = {time: Fraction(1, own)}
+        for ancestor, entry in zip(path, above, strict=False):
+            for node, weight in known[ancestor].items() if entry else ():
+                combined[node] = combined.get(node, Fraction(0)) - Fraction(entry, own) * weight
+        known[time] = combined
+    return {node: weight for node, weight in known[push].items() if weight}
+
+
+@cache
+def _covariance(of: Strategy, push: int, other: int) -> float:
+    one, two = of.weights(push), of.weights(other)
+    return float(sum((w * two[node] for node, w in one.items() if node in two), Fraction(0)))
+
+
+@cache
+def _dense(of: Strategy) -> tuple[Integers, Integers]:
+    """Times and entries of all rows, padded with 0 at time 0."""
+    length = of.nodes.bit_length()
+    times = np.zeros((of.nodes, length), dtype=np.int64)
+    entries = np.zeros((of.nodes, length), dtype=np.int64)
+    for push in range(1, of.nodes + 1):
+        path = of.path(push)
+        times[push - 1, : len(path)] = path
+        entries[push - 1, : len(path)] = of.row(push)
+    return times, entries
+
+
+@cache
+def _sensitivity2(of: Strategy) -> int:
+    if of.mechanism == "binary":
+        return max(int(of.shift(first).sum()) for first in _powers(of.leaves))
+    times, entries = _dense(of)
+    order = np.argsort(-times, axis=1)
+    times, entries = (np.take_along_axis(x, order, axis=1) for x in (times, entries))
+    squares = np.cumsum(entries, axis=1) ** 2
+    # Between two of its times, downward, the sum of a row is constant.
+    below = np.concatenate([times[:, 1:], np.zeros((of.nodes, 1), dtype=np.int64)], axis=1)
+    jumps = np.zeros(of.nodes + 2, dtype=np.int64)
+    np.add.at(jumps, below + 1, squares)
+    np.add.at(jumps, times + 1, -squares)
+    return int(np.cumsum(jumps)[1 : of.nodes + 1].max())
+
+
+def _powers(leaves: int) -> list[int]:
+    """A binary leaf lies in most nodes when it comes right after a power of two, or is the first.
+
+    Trying all leaves gives the same; tests do.
+    """
+    return [1, *(2**k + 1 for k in range(leaves.bit_length()) if 2**k < leaves)]

@@ -1,0 +1,310 @@
+//! Timing of draws, path sums and roundings, in the manner of dudect: does it depend on the noise?
+//!
+//! Two classes of secret inputs, drawn beforehand: a fixed one and random ones. A measurement runs a
+//! batch of one class and reads the clock; classes come in random order, so that a noisy spell of
+//! the machine hits both. Welch's t on what remains below a percentile of all times; |t| above 4.5
+//! counts against the code (Reparaz, Balasch and Verbauwhede, "Dude, is my code constant time?",
+//! DATE 2017).
+//!
+//! False alarms: one attempt exceeds 4.5 at one of 3 percentiles with a probability of at most
+//! 3 * 6.8e-6 for normal means; an alarm needs [`ATTEMPTS`] attempts in a row, each on fresh
+//! measurements, that exceed it *with one sign at one percentile*: (6.8e-6)^5 * 3 is below 1e-25.
+//! The room is for what is not normal: interrupts, frequency, another process on the core, each of
+//! which would have to favour the same class five times. The leaky controls must exceed 4.5 in every
+//! attempt: what leaks by a few per cent does, at this number of measurements.
+//!
+//! Where the inputs lie must not depend on their class: each batch is copied to one buffer before
+//! the clock starts. Classes have random bits in all places that decide nothing: a floating-point
+//! divider is faster by some 0.6 % where almost all bits of an operand are 0, which a draw meets
+//! with a probability below 2^-50 and which is not what an observer could use.
+//!
+//! What it cannot see: leaks below some tenths of a per cent, caches and power.
+
+use crate::gaussian::RoundedGaussian;
+use crate::key::{MasterKey, Purpose, SketchId};
+use crate::mechanism::rounding::Rounding;
+use crate::mechanism::{Mechanism, MechanismKind, Path};
+use crate::prf::NoiseFunction;
+use std::hint::black_box;
+use std::time::Instant;
+
+const LIMIT: f64 = 4.5;
+const ATTEMPTS: usize = 5;
+/// Measurements of one attempt, both classes together, and calls in one measurement.
+const MEASUREMENTS: usize = 20_000;
+const BATCH: usize = 16;
+/// Slow measurements are interrupts, not code: t is taken below each of these shares.
+const KEPT: [f64; 3] = [0.5, 0.8, 0.95];
+
+/// Welch's t of two samples.
+fn welch(one: &[f64], two: &[f64]) -> f64 {
+    let moments = |sample: &[f64]| {
+        let n = sample.len() as f64;
+        let mean = sample.iter().sum::<f64>() / n;
+        let square: f64 = sample.iter().map(|x| (x - mean).powi(2)).sum();
+        (mean, square / (n - 1.0) / n)
+    };
+    let ((mean, error), (other, its)) = (moments(one), moments(two));
+    (mean - other) / (error + its).sqrt().max(f64::MIN_POSITIVE)
+}
+
+/// Nanoseconds of each measurement, by class.
+fn measure<T: Copy>(
+    classes: &[Vec<T>; 2],
+    order: &[u128],
+    mut run: impl FnMut(&T),
+) -> [Vec<f64>; 2] {
+    let mut times = [Vec::new(), Vec::new()];
+    let mut buffer = [classes[0][0]; BATCH];
+    for (index, bits) in order.iter().enumerate() {
+        let class = (bits & 1) as usize;
+        let inputs = &classes[class];
+        let start = (index * BATCH) % (inputs.len() - BATCH);
+        buffer.copy_from_slice(&inputs[start..start + BATCH]);
+        let inputs = black_box(&buffer);
+        let clock = Instant::now();
+        for input in inputs {
+            run(input);
+        }
+        times[class].push(clock.elapsed().as_nanos() as f64);
+    }
+    times
+}
+
+/// t at each percentile of one attempt.
+fn attempt<T: Copy>(
+    classes: &[Vec<T>; 2],
+    order: &[u128],
+    run: impl FnMut(&T),
+) -> [f64; KEPT.len()] {
+    let times = measure(classes, order, run);
+    let mut all: Vec<f64> = times.iter().flatten().copied().collect();
+    all.sort_by(f64::total_cmp);
+    KEPT.map(|share| {
+        let most = all[(share * (all.len() - 1) as f64) as usize];
+        let below = |sample: &[f64]| -> Vec<f64> {
+            sample
+                .iter()
+                .copied()
+                .filter(|&time| time <= most)
+                .collect()
+        };
+        welch(&below(&times[0]), &below(&times[1]))
+    })
+}
+
+/// Pseudo-random bits for inputs and for the order of classes; another label, other bits.
+fn bits(label: &str, count: usize) -> Vec<u128> {
+    let key = MasterKey::seeded(6).derive(Purpose::Noise, &SketchId([0; 16]), label.as_bytes());
+    let prf = NoiseFunction::new(&key);
+    (0..count as u64).map(|index| prf.block(index, 1)).collect()
+}
+
+/// Attempts until one stays within the limit for each percentile and sign; their t.
+fn attempts<T: Copy>(label: &str, classes: &[Vec<T>; 2], mut run: impl FnMut(&T)) -> Vec<[f64; 3]> {
+    let mut found: Vec<[f64; 3]> = Vec::new();
+    for number in 0..ATTEMPTS {
+        let order = bits(&format!("{label}, attempt {number}"), MEASUREMENTS);
+        found.push(attempt(classes, &order, &mut run));
+        if !leaks(&found) {
+            break;
+        }
+    }
+    found
+}
+
+/// Whether every attempt exceeds the limit, with one sign at one percentile.
+fn leaks(attempts: &[[f64; 3]]) -> bool {
+    (0..KEPT.len()).any(|at| {
+        [1.0, -1.0]
+            .iter()
+            .any(|sign| attempts.iter().all(|t| sign * t[at] > LIMIT))
+    })
+}
+
+#[track_caller]
+fn assert_constant<T: Copy>(label: &str, classes: &[Vec<T>; 2], run: impl FnMut(&T)) {
+    let found = attempts(label, classes, run);
+    assert!(!leaks(&found), "{label}: t = {found:?}");
+}
+
+#[track_caller]
+fn assert_leaky<T: Copy>(label: &str, classes: &[Vec<T>; 2], run: impl FnMut(&T)) {
+    let found = attempts(label, classes, run);
+    assert!(
+        found.len() == ATTEMPTS && leaks(&found),
+        "{label} passed: t = {found:?}"
+    );
+}
+
+/// Random bits to a block whose draw lies in one region of the quantile.
+type Region = fn(u128) -> u128;
+
+const REGIONS: [(&str, Region); 3] = [
+    ("near zero", |random| random | (3 << 126)),
+    ("in the tail", |random| random >> 5),
+    ("far out", |random| random >> 40),
+];
+
+#[test]
+fn a_draw_takes_the_same_time_whatever_it_is() {
+    for sigma in [3.0, 5e8] {
+        let gaussian = RoundedGaussian::new(sigma);
+        for (name, region) in REGIONS {
+            let some = bits(name, 4096).into_iter().map(region).collect();
+            let classes = [some, bits("any", 4096)];
+            assert_constant(
+                &format!("draws {name}, sigma {sigma}"),
+                &classes,
+                |&block| {
+                    black_box(gaussian.draw(block));
+                },
+            );
+        }
+    }
+}
+
+/// Blocks of one path.
+type Blocks = [u128; 11];
+
+/// The sum over a path from draws, as `Path::noise` forms it, without the cipher in front: the
+/// cipher's blocks cannot be chosen, and hardware AES takes the same time for all.
+fn path_sum(path: &Path, gaussian: &RoundedGaussian, rounding: &Rounding, blocks: &Blocks) -> i64 {
+    let mut sum = 0_i128;
+    for (&block, (_, numerator)) in blocks.iter().zip(path.terms()) {
+        sum += numerator * i128::from(gaussian.draw(block));
+    }
+    rounding.round(sum)
+}
+
+#[test]
+fn a_path_takes_the_same_time_whatever_its_draws_are() {
+    for kind in [MechanismKind::Haar, MechanismKind::Tree] {
+        let mechanism = Mechanism::new(kind, 1024).unwrap();
+        let weights = mechanism.weights(333);
+        let path = weights.exact().unwrap();
+        let rounding = Rounding::new(path.denominator());
+        let gaussian = RoundedGaussian::new(50_000.0);
+        for (name, region) in REGIONS {
+            let paths = |label: &str, region: Region| -> Vec<Blocks> {
+                let random: Vec<u128> = bits(label, 11 * 1024).into_iter().map(region).collect();
+                random
+                    .chunks_exact(11)
+                    .map(|blocks| std::array::from_fn(|i| blocks[i]))
+                    .collect()
+            };
+            let classes = [paths(name, region), paths("any", |random| random)];
+            assert_constant(
+                &format!("path, {}, draws {name}", kind.name()),
+                &classes,
+                |blocks| {
+                    black_box(path_sum(path, &gaussian, &rounding, blocks));
+                },
+            );
+        }
+    }
+}
+
+/// Whole reads, cipher included: the cells whose noise is largest against all.
+#[test]
+fn a_read_takes_the_same_time_whatever_the_noise_is() {
+    let mechanism = Mechanism::new(MechanismKind::Tree, 1024).unwrap();
+    let weights = mechanism.weights(333);
+    let gaussian = RoundedGaussian::new(50_000.0);
+    let key = MasterKey::seeded(7).derive(Purpose::Noise, &SketchId([0; 16]), b"reads");
+    let prf = NoiseFunction::new(&key);
+    let mut cells: Vec<u64> = (0..1 << 16).collect();
+    cells.sort_by_key(|&cell| weights.noise(&prf, &gaussian, cell).unsigned_abs());
+    let (small, large) = (cells[..4096].to_vec(), cells[cells.len() - 4096..].to_vec());
+    assert_constant("read", &[small, large], |&cell| {
+        black_box(weights.noise(&prf, &gaussian, cell));
+    });
+}
+
+/// Sums that round to small numbers, and sums of any size up to the largest allowed.
+fn sums(denominator: u128) -> [Vec<i128>; 2] {
+    let small = bits("small", 4096).into_iter();
+    let any = bits("any", 4096).into_iter();
+    let room = i128::MAX / 8;
+    [
+        small.map(|x| (x % (4 * denominator)) as i128).collect(),
+        any.map(|x| (x as i128 % room) >> (x as u32 % 60)).collect(),
+    ]
+}
+
+#[test]
+fn rounding_takes_the_same_time_whatever_the_sum_is() {
+    for denominator in [12, 6 << 10, (1 << 77) - 3] {
+        let rounding = Rounding::new(denominator);
+        assert_constant(
+            &format!("rounding, {denominator}"),
+            &sums(denominator),
+            |&sum| {
+                black_box(rounding.round(sum));
+            },
+        );
+    }
+}
+
+/// Division by shift and subtraction that stops at the last bit of the quotient.
+fn early_exit_division(sum: i128, denominator: u128) -> i64 {
+    let (negative, mut rest) = (sum < 0, sum.unsigned_abs());
+    let mut quotient = 0_i64;
+    while rest >= denominator {
+        let shift = denominator.leading_zeros() - rest.leading_zeros();
+        let step = (denominator << shift).min(rest);
+        quotient = quotient.wrapping_add(1_i64.wrapping_shl(shift));
+        rest -= step;
+    }
+    if negative {
+        quotient.wrapping_neg()
+    } else {
+        quotient
+    }
+}
+
+#[test]
+fn planted_division_with_an_early_exit_leaks() {
+    let denominator = 6 << 10;
+    assert_leaky("early exit", &sums(denominator), |&sum| {
+        black_box(early_exit_division(sum, denominator));
+    });
+}
+
+/// The quantile by rejection: as many rounds as the block takes to fall into the region.
+fn draw_by_rejection(mut block: u128) -> i64 {
+    let mut rounds = 0;
+    while block >> 126 == 3 && rounds < 64 {
+        block = block.rotate_left(2) ^ u128::from(rounds as u32);
+        rounds += 1;
+    }
+    RoundedGaussian::new(3.0).draw(black_box(block))
+}
+
+#[test]
+fn planted_draw_that_tries_again_leaks() {
+    let classes = [vec![u128::MAX; 4096], bits("any", 4096)];
+    assert_leaky("rejection", &classes, |&block| {
+        black_box(draw_by_rejection(block));
+    });
+}
+
+/// The library's own 128-bit division, which `Rounding` replaces.
+#[test]
+fn planted_division_of_the_library_leaks() {
+    let denominator = (1_u128 << 77) - 3;
+    assert_leaky("library division", &sums(denominator), |&sum| {
+        black_box(black_box(sum).div_euclid(black_box(denominator as i128)));
+    });
+}
+
+#[test]
+fn welch_is_zero_for_equal_samples_and_large_for_others() {
+    let one: Vec<f64> = (0..1000).map(|i| f64::from(i % 10)).collect();
+    let two: Vec<f64> = one.iter().map(|x| x + 1.0).collect();
+    assert!(welch(&one, &one).abs() < 1e-9);
+    assert!(welch(&two, &one) > 7.0);
+    assert!(leaks(&[[5.0, 0.0, 0.0], [4.6, 0.0, 0.0]]));
+    assert!(!leaks(&[[5.0, 0.0, 0.0], [-4.6, 0.0, 0.0]]));
+    assert!(!leaks(&[[5.0, 0.0, 0.0], [0.0, 5.0, 0.0]]));
+}
