@@ -215,7 +215,7 @@ class PublicTable:
         try:
             _native.Release.merge([self._native, other._native])
         except MergeError as error:
-            raise MergeError(f"other: {error}") from None
+            raise MergeError(f"other: {str(error).removeprefix('merge: ')}") from None
         tables, noises = (self.table, other.table), (self._noise_variance, other._noise_variance)
         return inner_product(tables, noises, confidence=level)
 

@@ -200,4 +200,5 @@ def _now(
     upper = np.minimum(estimate + most + upward, finite + lag.longest * lag.max_weight)
     upper = np.where(lag.last > 0, upper, float(lag.step) * lag.max_weight)
     lower = np.maximum(estimate + least - downward, low)
-    return lag.compensated(estimate), lower, np.where(known, upper, high)
+    upper = np.where(known, upper, high)
+    return np.clip(lag.compensated(estimate), lower, upper), lower, upper
