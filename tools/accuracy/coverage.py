@@ -135,10 +135,10 @@ def table(cells: list[Coverage]) -> str:
     lines = [f"| {' | '.join(names)} |", "| --- " * len(names) + "|"]
     rows: dict[tuple[str, ...], dict[str, str]] = {}
     for c in cells:
-        key = (c.stream, c.kind, c.schedule, f"{c.part:.0%}", c.at)
+        key: tuple[str, ...] = (c.stream, c.kind, c.schedule, f"{c.part:.0%}", c.at)
         rows.setdefault(key, {})[c.group] = _shown(c)
-    for key, shown in rows.items():
-        lines.append(f"| {' | '.join([*key, *(shown[group] for group in groups)])} |")
+    for names_of, shown in rows.items():
+        lines.append(f"| {' | '.join([*names_of, *(shown[group] for group in groups)])} |")
     return "\n".join(lines)
 
 
