@@ -17,6 +17,8 @@ from importlib.metadata import version as _version
 
 from lazysketch.counters import ContinualCounters
 from lazysketch.errors import LazySketchError
+from lazysketch.estimation.intervals import Interval, Intervals
+from lazysketch.estimation.moments import Moment
 from lazysketch.exact import CountMin, CountSketch
 from lazysketch.keys import Key
 from lazysketch.mechanisms import Mechanism
@@ -40,11 +42,14 @@ __all__ = [
     "CountMin",
     "CountSketch",
     "Geometric",
+    "Interval",
+    "Intervals",
     "Key",
     "LazyCountMin",
     "LazyCountSketch",
     "LazySketchError",
     "Mechanism",
+    "Moment",
     "Privacy",
     "Punctual",
     "PunctualCountMin",

@@ -15,6 +15,7 @@ from lazysketch import _native
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, LiveStateError
 from lazysketch.keys import Key
 from lazysketch.mechanisms import Mechanism, suitable
+from lazysketch.parts import bounds_of, privacy_of
 from lazysketch.privacy.accounting import Privacy
 from lazysketch.privacy.calibration import NoiseCalibration, calibrate
 from lazysketch.privacy.relations import (
@@ -25,7 +26,7 @@ from lazysketch.privacy.relations import (
     checked_integer,
     table_sensitivity2,
 )
-from lazysketch.release import Release, bounds_of, privacy_of
+from lazysketch.release import ReadsByRelease, Release
 from lazysketch.schedules import Geometric, Schedule, schedule_specified
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ _LARGEST_WEIGHT = 2**32
 _MOST_EVENTS = 2**20
 
 
-class PrivateTable(_native.PrivateSketch):
+class PrivateTable(_native.PrivateSketch, ReadsByRelease):
     """Base of the private sketches and counters; not made directly.
 
     Guarantee: everything ever released, at any number of steps, together satisfies the
