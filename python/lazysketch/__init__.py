@@ -20,6 +20,20 @@ from lazysketch.errors import LazySketchError
 from lazysketch.estimation.intervals import Interval, Intervals
 from lazysketch.estimation.moments import Moment
 from lazysketch.exact import CountMin, CountSketch
+from lazysketch.heavy_hitters import (
+    HeavyHitter,
+    HeavyHitters,
+    HeavyLevel,
+    HierarchicalHeavyHitters,
+    HierarchyNode,
+    JointPrivacy,
+    Levels,
+    LevelsPrivacy,
+    dns_names,
+    ipv4_prefixes,
+    ipv6_prefixes,
+    url_paths,
+)
 from lazysketch.keys import Key
 from lazysketch.mechanisms import Mechanism
 from lazysketch.privacy.accounting import Privacy
@@ -42,12 +56,20 @@ __all__ = [
     "CountMin",
     "CountSketch",
     "Geometric",
+    "HeavyHitter",
+    "HeavyHitters",
+    "HeavyLevel",
+    "HierarchicalHeavyHitters",
+    "HierarchyNode",
     "Interval",
     "Intervals",
+    "JointPrivacy",
     "Key",
     "LazyCountMin",
     "LazyCountSketch",
     "LazySketchError",
+    "Levels",
+    "LevelsPrivacy",
     "Mechanism",
     "Moment",
     "Privacy",
@@ -60,4 +82,8 @@ __all__ = [
     "Single",
     "__version__",
     "compose",
+    "dns_names",
+    "ipv4_prefixes",
+    "ipv6_prefixes",
+    "url_paths",
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import lzma
 import re
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["ABSENT", "REAL", "asked_items", "stream"]
+__all__ = ["ABSENT", "REAL", "asked_items", "stream", "weights"]
 
 Items = npt.NDArray[np.int64]
 
@@ -33,9 +34,20 @@ def stream(name: str, data: Path) -> Items:
         raw = _trace(data / name / "scarab-recs.trace.xz", ">i8")
     elif name == "gutenberg_words":
         raw = np.array(_words(data / name))
+    elif name == "zeek-dns":
+        raw = np.array(_queries(data / "zeek_wrccdc" / "dns.log.gz"))
+    elif name == "netflow":
+        raw = np.array([source for source, _ in _flows(data)])
     else:
         raw = _trace(data / "cache2k_ecommerce" / f"{name}.trace.xz", ">i4")
     return np.unique(raw, return_inverse=True)[1].astype(np.int64).ravel()
+
+
+def weights(name: str, data: Path) -> Items | None:
+    """The weights of the events of a stream: packets of a flow, at most 100; None for 1 each."""
+    if name != "netflow":
+        return None
+    return np.array([min(packets, 100) for _, packets in _flows(data)], dtype=np.int64)
 
 
 def _zipf(skew: float) -> Items:
@@ -56,6 +68,23 @@ def _words(folder: Path) -> list[str]:
         with gzip.open(folder / f"{book}.txt.gz", "rt", encoding="utf-8") as text:
             words += re.findall(r"[a-z']+", text.read().lower())
     return words
+
+
+def _queries(log: Path) -> list[str]:
+    """The names asked for, where one was."""
+    with gzip.open(log, "rt", encoding="utf-8") as lines:
+        rows = [line.rstrip("\n").split("\t") for line in lines]
+    (fields,) = [row[1:] for row in rows if row[0] == "#fields"]
+    at = fields.index("query")
+    return [row[at] for row in rows if not row[0].startswith("#") and row[at] != "-"]
+
+
+@lru_cache(maxsize=1)
+def _flows(data: Path) -> list[tuple[str, int]]:
+    """Source and packets of every flow, in the order of the file."""
+    path = data / "ctu13_s11_netflow" / "flows_pseudonymised.csv.gz"
+    with gzip.open(path, "rt", encoding="utf-8", newline="") as text:
+        return [(row["SrcAddr"], int(row["TotPkts"])) for row in csv.DictReader(text)]
 
 
 def asked_items(events: Items) -> dict[str, Items]:

@@ -15,14 +15,15 @@ from typing import Any, Final
 
 from lazysketch import _native
 from lazysketch.errors import ArgumentValueError
+from lazysketch.heavy_hitters.settings import LARGEST_WINDOW
 from lazysketch.privacy.relations import Relation
+from lazysketch.schedules import Batch, Schedule
 
 __all__ = ["Discovery", "discovery_for"]
 
 _RECALL: Final = 0.95
 _DEVIATIONS: Final = 1.6449  # of a normal variable, exceeded downwards with 1 - _RECALL
 _SLOTS_PER_ITEM: Final = 4  # of Misra-Gries: its error stays below a quarter of the share
-_LARGEST_WINDOW: Final = 2**40
 _LARGEST_CAPACITY: Final = 2**24
 
 
@@ -41,6 +42,8 @@ class Discovery:
         window: steps after which names are published.
         capacity: items that the table holds.
         max_item_bytes: bytes kept of an item; longer ones are published cut.
+        max_weight: largest weight of one event; must be that of the sketch. Events are counted
+            whatever they weigh.
         batches: True if a step may hold many events.
 
     Raises:
@@ -56,6 +59,7 @@ class Discovery:
     window: int
     capacity: int
     max_item_bytes: int
+    max_weight: int = 1
     batches: bool = False
 
     def __post_init__(self) -> None:
@@ -70,7 +74,7 @@ class Discovery:
             "delta": self.delta,
             "relation": self.relation,
             "max_events_per_user": self.max_events_per_user,
-            "max_weight": 1,
+            "max_weight": self.max_weight,
             "weighted": False,
             "window": self.window,
             "batches": self.batches,
@@ -104,8 +108,11 @@ class Discovery:
         """Share of the stream at which an item is found in one window with 95 % probability.
 
         Returns:
-            A share; above 1 if the window is too short for any item.
+            A share; above 1 if the window is too short for any item; NaN for batches, whose
+            events are not counted in advance.
         """
+        if self.batches:
+            return math.nan
         needed = _events_needed(self.threshold, float(self.facts["noise_epsilon"]), self.variant)
         undercount = 0.0 if self.variant == "dictionary" else 1.0 / (self.capacity + 1)
         return needed / self.window + undercount
@@ -115,7 +122,7 @@ def discovery_for(
     share: float,
     *,
     memory: int,
-    horizon: int | None,
+    schedule: Schedule,
     window: int | None,
     **promise: Any,
 ) -> Discovery:
@@ -126,7 +133,7 @@ def discovery_for(
     Args:
         share: of the stream, above 0 and at most 1.
         memory: bytes for the table.
-        horizon: number of steps, or None.
+        schedule: of the sketch.
         window: steps of a window if the caller chooses, or None.
         promise: the other arguments of :class:`Discovery`.
 
@@ -136,18 +143,18 @@ def discovery_for(
     Raises:
         ArgumentValueError: memory for less than one item, or a promise that cannot be kept.
     """
+    horizon = schedule.horizon
+    promise["batches"] = isinstance(schedule, Batch)
     least = Discovery(window=1, capacity=1, **promise)
     slots = min(max(memory // least.memory, 1), _LARGEST_CAPACITY)
-    batches = bool(promise.get("batches"))
-    if window is None and not batches:
+    exact = window
+    if exact is None:
         exact = _window(share, least)
-        window = exact if horizon is None else min(exact, horizon)
-        if window <= slots:
-            return Discovery(window=window, capacity=window, **promise)
+        exact = exact if horizon is None else min(exact, horizon)
+    if exact <= slots and not promise["batches"]:
+        return Discovery(window=exact, capacity=exact, **promise)
     wanted = min(math.ceil(_SLOTS_PER_ITEM / share), slots)
-    if window is not None and window <= slots and not batches:
-        return Discovery(window=window, capacity=window, **promise)
-    summary = Discovery(window=_LARGEST_WINDOW, capacity=wanted, **promise)
+    summary = Discovery(window=LARGEST_WINDOW, capacity=wanted, **promise)
     found = share - 1.0 / (wanted + 1)
     if found <= 0.0:
         raise ArgumentValueError(
@@ -164,8 +171,9 @@ def _window(share: float, setting: Discovery) -> int:
     """Return the steps in which an item of a share is found, rounded up to two digits."""
     noise = float(setting.facts["noise_epsilon"])
     steps = _events_needed(setting.threshold, noise, setting.variant) / share
-    unit = 10 ** max(math.floor(math.log10(steps)) - 1, 0)
-    return min(math.ceil(steps / unit) * unit, _LARGEST_WINDOW)
+    unit: int = 10 ** max(math.floor(math.log10(steps)) - 1, 0)
+    rounded: int = math.ceil(steps / unit) * unit
+    return min(rounded, LARGEST_WINDOW)
 
 
 def _events_needed(threshold: int, noise_epsilon: float, variant: str) -> float:

@@ -1,8 +1,10 @@
 """What discovery and sketch promise together.
 
-Discovery is not a Gaussian mechanism, so the two add up: (epsilon_1 + epsilon_2, delta_1 + delta_2).
+Discovery is not a Gaussian mechanism, so the two add up:
+(epsilon_1 + epsilon_2, delta_1 + delta_2).
 
-Source: C. Dwork and A. Roth, "The Algorithmic Foundations of Differential Privacy", Theorem 3.16.
+Source: C. Dwork and A. Roth, "The Algorithmic Foundations of Differential Privacy", 2014,
+Theorem 3.16.
 """
 
 from __future__ import annotations
@@ -66,14 +68,15 @@ class JointPrivacy:
         """Whether the promise holds."""
         return self.sketch.private
 
+    @property
     def sentence(self) -> str:
-        """Return the promise in words.
+        """What is promised and what is not, in words.
 
         Returns:
             English text in one line.
         """
         if not self.private:
-            return self.sketch.sentence()
+            return self.sketch.sentence
         return promise(
             epsilon=self.epsilon,
             delta=self.delta,
@@ -139,7 +142,6 @@ def _part(name: str, value: object, whole: float, share: float) -> float:
         raise ArgumentTypeError(f"{name}: expected a number, got bool")
     part = checked_real(name, value)
     if part >= whole:
-        raise ArgumentValueError(
-            f"{name}: expected a part of {name.removeprefix('discovery_')} = {whole:g}, got {part:g}"
-        )
+        of = name.removeprefix("discovery_")
+        raise ArgumentValueError(f"{name}: expected a part of {of} = {whole:g}, got {part:g}")
     return part

@@ -8,6 +8,7 @@ only.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -51,6 +52,7 @@ class ShownLists:
     def __init__(self) -> None:
         """Begin with nothing shown."""
         self._shown: dict[Hashable, frozenset[Hashable]] = {}
+        self._lock = threading.Lock()
 
     def most(
         self, name: Hashable, keys: Sequence[Hashable], estimates: Array, errors: Array, *, n: int
@@ -106,9 +108,10 @@ class ShownLists:
         estimates: Array,
         chosen: npt.NDArray[np.intp],
     ) -> list[int]:
-        self._shown.pop(name, None)
-        self._shown[name] = frozenset(keys[i] for i in chosen)
-        if len(self._shown) > _MOST_LISTS:
-            del self._shown[next(iter(self._shown))]
+        with self._lock:
+            self._shown.pop(name, None)
+            self._shown[name] = frozenset(keys[i] for i in chosen)
+            if len(self._shown) > _MOST_LISTS:
+                del self._shown[next(iter(self._shown))]
         ordered: list[int] = chosen[np.argsort(-estimates[chosen], kind="stable")].tolist()
         return ordered

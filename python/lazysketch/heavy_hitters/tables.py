@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any
 from lazysketch import _native
 from lazysketch.heavy_hitters.discovery import Discovery
 from lazysketch.keys import Key
-from lazysketch.private import PrivateTable, key_or_fresh, table_arguments
+from lazysketch.privacy.accounting import Privacy
+from lazysketch.private import PrivateTable, key_or_fresh, noise_of, table_arguments
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["DiscoveringTable", "ListedTable"]
+__all__ = ["DiscoveringTable", "ListedTable", "described"]
 
 
 class ListedTable(PrivateTable):
@@ -44,3 +45,31 @@ class DiscoveringTable(_native.HeavySketch, PrivateTable):
     def step(self) -> int:
         """Steps taken: events and ticks."""
         return self._step
+
+
+def described(**sketch: Any) -> Privacy:
+    """Return what a sketch with these settings would promise; none is made.
+
+    Args:
+        sketch: the arguments of :func:`lazysketch.private.noise_of`.
+
+    Returns:
+        The promise under a secret key.
+
+    Raises:
+        ArgumentTypeError: a wrong type.
+        ArgumentValueError: a value outside its range, or noise that no mechanism serves.
+    """
+    _, noise = noise_of(**sketch)
+    return Privacy(
+        epsilon=noise.epsilon,
+        delta=noise.delta,
+        relation=sketch["relation"],
+        calibration=noise.calibration,
+        sigma=noise.sigma,
+        noise_multiplier=noise.noise_multiplier,
+        l2_sensitivity=noise.l2_sensitivity,
+        max_weight=sketch["max_weight"],
+        max_events_per_user=sketch["max_events_per_user"],
+        private=True,
+    )
