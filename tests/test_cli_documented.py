@@ -14,6 +14,7 @@ from pathlib import Path
 
 import click
 import pytest
+from tests.oracle.captures import ETHERNET, arp, framed, ip, pcap
 
 from lazysketch import LazyCountMin
 from lazysketch.cli import main
@@ -36,7 +37,7 @@ def commands_of(name: str) -> list[str]:
 
 COMMANDS = commands_of("cli.md")
 # What needs another machine's log, the network or a clone is not run here.
-ELSEWHERE = re.compile(r"^(make|tail) |^\. |/var/log")
+ELSEWHERE = re.compile(r"^(make|tail|tcpdump) |^\. |/var/log")
 RUN = {
     name: [command for command in commands_of(name) if not ELSEWHERE.search(command)]
     for name in ("cli.md", "quickstart.md", "recipes.md")
@@ -108,6 +109,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "flows.csv").write_text("src,bytes\n" + flows)
     rows = ({"source": {"address": host}, "bytes": 40} for host in hosts * 50)
     (folder / "flows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    packets = [framed(ip("192.0.2.1", host, ports=(40_000, 443)), ETHERNET) for host in hosts * 50]
+    (folder / "traffic.pcap").write_bytes(pcap([*packets, arp()]))
     settings = re.search(r"^```toml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     assert settings
     (folder / "lazysketch.toml").write_text(settings[1])

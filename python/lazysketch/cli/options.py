@@ -174,15 +174,19 @@ def input_options(command: Command) -> Command:
             help="Format of the inputs; auto looks at their names and first rows.",
         ),
         click.option(
+            "--by",
             "--field",
+            "field",
             metavar="FIELD",
             help="What to count: a column, a key, a path of keys (user.id); of an access log "
-            "host, path, status, method, agent, referrer.  [default: host; lines: the line]",
+            "host, path, status, method, agent, referrer; of a capture src, dst, sport, dport, "
+            "proto, flow, size.  [default: host or src; lines: the line]",
         ),
         click.option(
             "--weight",
             metavar="FIELD",
-            help="Field with the weight of a row, an integer from 0 on.  [default: each weighs 1]",
+            help="Field with the weight of a row, an integer from 0 on; of a capture size.  "
+            "[default: each weighs 1]",
         ),
         click.option(
             "--max-weight",
