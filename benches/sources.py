@@ -5,8 +5,8 @@ in a temporary folder that is removed), and reads each in processes of its own:
 
 - ``library``: the library that parses, alone: pyarrow's streaming CSV reader with one
   column as text, in one thread and in all; pyarrow's Parquet batches; for the access
-  log, whose parser is ours, the lines alone, cut and decoded; for the capture, whose
-  parser is ours too, the native reader alone, by size and by address;
+  log, whose parser is ours, the lines alone, cut and decoded; for the capture the native
+  reader alone (pcap-parser and etherparse), by size and by address;
 - ``source``: ``lazysketch.sources``, nothing behind it;
 - ``private``: the source into a LazyCountMin of 4 x 1024.
 

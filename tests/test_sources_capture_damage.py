@@ -126,6 +126,13 @@ def test_what_stands_before_damage_is_counted(tmp_path: Path, name: str) -> None
 
 
 LONG = made.enhanced(PACKET)
+
+
+def with_options(options: bytes) -> bytes:
+    """A packet with more behind it."""
+    return made.block(6, LONG[8:-4] + options)
+
+
 BROKEN_PACKETS = {
     "more captured than there is": damaged(LONG, 20, 1000),
     "nearly 4 GB captured": damaged(LONG, 20, 0xFFFFFFFF),
@@ -134,6 +141,9 @@ BROKEN_PACKETS = {
     "an obsolete one without a head": made.block(2, bytes(16)),
     "a simple one without a head": made.block(3, b""),
     "a simple one that is too long": damaged(made.simple(PACKET), 8, 1000),
+    "what is captured does not fit": damaged(LONG, 20, len(PACKET.frame) + 40),
+    "a block of more than 2 MiB": with_options(bytes((2 << 20) + 4 - BLOCK)),
+    "an obsolete one of more than 2 MiB": made.block(2, bytes(2 << 20)),
 }
 
 
@@ -151,6 +161,35 @@ def test_a_broken_packet_in_a_sound_block_is_a_malformed_row(
     assert tally.first_malformed == [(str(path), 2)]
     with pytest.raises(SourceError, match="expected no malformed row"):
         list(open_source(path, field=field, strict=True))
+
+
+BROKEN_OPTIONS = {
+    "longer than the block": b"\1\0\xff\xff",
+    "without a length": b"\1\0\4",
+    "behind the end": b"\0\0\0\0\2\0\1\0",
+    "as many as there may be": bytes((2 << 20) - BLOCK),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN_OPTIONS)
+def test_a_packet_does_not_fail_over_its_options(tmp_path: Path, name: str) -> None:
+    packet = with_options(BROKEN_OPTIONS[name])
+    path = tmp_path / "x"
+    path.write_bytes(made.section() + made.interface() + packet + LONG)
+    tally, message = read(path)
+    assert (tally.total_weight, tally.malformed, message) == (2, 0, "")
+
+
+@pytest.mark.parametrize("order", "<>")
+def test_what_stands_behind_the_end_of_options_is_none(order: str) -> None:
+    offset = struct.pack(order + "HHq", 14, 8, 77)
+    described = made.interface(order=order, resolution=9, offset=-5)
+    described = made.block(1, described[8:-4] + offset, order=order)
+    reader = CaptureReader(field="src")
+    times = reader.feed(
+        made.section(order=order) + described + made.enhanced(PACKET, order=order, ticks=7)
+    )[2]
+    assert times.tolist() == [7 - 5 * 10**9]
 
 
 def test_a_simple_packet_is_cut_by_its_interface(tmp_path: Path) -> None:
@@ -209,11 +248,26 @@ def test_memory_is_bounded_whatever_is_claimed() -> None:
     assert reader.position == len(many)
 
 
-def resident() -> int:
+def test_options_are_not_listed_whatever_their_number() -> None:
+    """Blocks of nothing but options of 4 bytes, which take 32 each in a list."""
+    reader = CaptureReader(field="src")
+    reader.feed(made.section() + made.interface())
+    allowed = with_options(BROKEN_OPTIONS["as many as there may be"])
+    too_long = with_options(bytes((16 << 20) - BLOCK))
+    before = resident()
+    Path("/proc/self/clear_refs").write_text("5")  # so that the peak is of what follows
+    for data in (allowed, too_long):
+        for begin in range(0, len(data), 1 << 17):
+            reader.feed(data[begin : begin + (1 << 17)])
+    assert (reader.packets, reader.damage) == (2, None)
+    assert resident("VmHWM:") - before < 48 << 20
+
+
+def resident(line: str = "VmRSS:") -> int:
     status = Path("/proc/self/status")
     if not status.exists():
         pytest.skip("no /proc to tell the resident memory")
-    return 1024 * int(status.read_text().split("VmRSS:")[1].split()[0])
+    return 1024 * int(status.read_text().split(line)[1].split()[0])
 
 
 def mutated(data: bytes, noise: random.Random) -> bytes:

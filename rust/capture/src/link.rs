@@ -2,6 +2,8 @@
 //!
 //! Source: "LINKTYPE_ values" of the registry at tcpdump.org.
 
+use etherparse::{EtherType, Ethernet2Slice, SingleVlanSlice};
+
 /// A link type whose packets can be looked into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Link {
@@ -26,9 +28,11 @@ pub(crate) enum Inside<'a> {
     Cut,
 }
 
-const IPV4: u16 = 0x0800;
-const IPV6: u16 = 0x86dd;
-const TAGS: [u16; 3] = [0x8100, 0x88a8, 0x9100];
+const TAGS: [EtherType; 3] = [
+    EtherType::VLAN_TAGGED_FRAME,
+    EtherType::PROVIDER_BRIDGING,
+    EtherType::VLAN_DOUBLE_TAGGED_FRAME,
+];
 const ARPHRD_NETLINK: u16 = 824; // whose protocol is no EtherType
 
 impl Link {
@@ -49,7 +53,9 @@ impl Link {
         let opened = match self {
             Self::Raw => Some(Inside::Ip(None, frame)),
             Self::Loopback => loopback(frame),
-            Self::Ethernet => ether_type(frame, 12).map(|kind| inside(kind, frame, 14)),
+            Self::Ethernet => Ethernet2Slice::from_slice_without_fcs(frame)
+                .ok()
+                .map(|frame| inside(frame.ether_type(), frame.payload_slice())),
             Self::Cooked => cooked(frame, 14, 2, 16),
             Self::Cooked2 => cooked(frame, 0, 8, 20),
         };
@@ -57,35 +63,30 @@ impl Link {
     }
 }
 
-fn ether_type(frame: &[u8], at: usize) -> Option<u16> {
-    let bytes = frame.get(at..at + 2)?;
-    Some(u16::from_be_bytes([bytes[0], bytes[1]]))
-}
-
 /// Skip tags of virtual networks, any number of them.
-fn inside(mut kind: u16, frame: &[u8], header: usize) -> Inside<'_> {
-    let Some(mut rest) = frame.get(header..) else {
-        return Inside::Cut;
-    };
+fn inside(mut kind: EtherType, mut rest: &[u8]) -> Inside<'_> {
     while TAGS.contains(&kind) {
-        match (ether_type(rest, 2), rest.get(4..)) {
-            (Some(next), Some(behind)) => (kind, rest) = (next, behind),
-            _ => return Inside::Cut,
+        match SingleVlanSlice::from_slice(rest) {
+            Ok(tagged) => (kind, rest) = (tagged.ether_type(), tagged.payload_slice()),
+            Err(_) => return Inside::Cut,
         }
     }
     match kind {
-        IPV4 => Inside::Ip(Some(4), rest),
-        IPV6 => Inside::Ip(Some(6), rest),
+        EtherType::IPV4 => Inside::Ip(Some(4), rest),
+        EtherType::IPV6 => Inside::Ip(Some(6), rest),
         _ => Inside::Other,
     }
 }
 
+/// Read here: etherparse has version 1 only, and of that it refuses packets of the loopback, PPP
+/// and tunnel devices, which are what "any" is asked for.
 fn cooked(frame: &[u8], kind_at: usize, device_at: usize, header: usize) -> Option<Inside<'_>> {
-    let (kind, device) = (ether_type(frame, kind_at)?, ether_type(frame, device_at)?);
-    Some(if device == ARPHRD_NETLINK {
+    let (header, rest) = frame.split_at_checked(header)?;
+    let number = |at| u16::from_be_bytes([header[at], header[at + 1]]);
+    Some(if number(device_at) == ARPHRD_NETLINK {
         Inside::Other
     } else {
-        inside(kind, frame, header)
+        inside(EtherType(number(kind_at)), rest)
     })
 }
 

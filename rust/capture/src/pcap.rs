@@ -4,8 +4,9 @@ use crate::field::Field;
 use crate::link::Link;
 use crate::reader::{Damage, Order, Step};
 use crate::rows::Rows;
+use pcap_parser::nom;
+use pcap_parser::pcap::{parse_pcap_frame, parse_pcap_frame_be, parse_pcap_header};
 
-pub(crate) const HEADER: usize = 24;
 const RECORD: usize = 16;
 /// Far above what libpcap captures of a packet (2^18): more is a damaged length.
 const MOST_CAPTURED: u32 = 1 << 20;
@@ -18,55 +19,61 @@ pub(crate) struct Pcap {
     link: Option<Link>,
 }
 
-/// The byte order and the nanoseconds of a tick, by the first bytes.
-pub(crate) fn magic(bytes: [u8; 4]) -> Option<(Order, u32)> {
-    Some(match bytes {
-        [0xd4, 0xc3, 0xb2, 0xa1] => (Order::Little, 1000),
-        [0xa1, 0xb2, 0xc3, 0xd4] => (Order::Big, 1000),
-        [0x4d, 0x3c, 0xb2, 0xa1] => (Order::Little, 1),
-        [0xa1, 0xb2, 0x3c, 0x4d] => (Order::Big, 1),
-        _ => return None,
-    })
-}
-
 impl Pcap {
-    pub(crate) fn of(header: &[u8; HEADER], field: Field) -> Result<Self, Damage> {
-        let [a, b, c, d, ..] = *header;
-        let (order, nanoseconds) = magic([a, b, c, d]).ok_or(Damage::Unknown)?;
-        // Before version 2 records looked different; there is none behind it.
-        if order.u16([header[4], header[5]]) != 2 {
+    /// Read the header, and tell its length; `None` if it is not there as a whole.
+    pub(crate) fn begin(bytes: &[u8], field: Field) -> Result<Option<(Self, usize)>, Damage> {
+        let header = match parse_pcap_header(bytes) {
+            Ok((_, header)) => header,
+            Err(nom::Err::Incomplete(_)) => return Ok(None),
+            Err(_) => return Err(Damage::Unknown),
+        };
+        // Before version 2 records looked different; there is none behind it. Records of the
+        // modified format are longer, and what wrote it is gone.
+        if header.version_major != 2 || header.is_modified_format() {
             return Err(Damage::Unknown);
         }
         // The upper half of the word says what is at the end of frames.
-        let number = order.u32_at(header, 20) as u16;
+        let number = header.network.0 as u16;
         let link = Link::of(number);
         if link.is_none() && field != Field::Size {
             return Err(Damage::LinkType(number));
         }
-        Ok(Self {
-            order,
-            nanoseconds,
+        let format = Self {
+            order: if header.is_bigendian() {
+                Order::Big
+            } else {
+                Order::Little
+            },
+            nanoseconds: if header.is_nanosecond_precision() {
+                1
+            } else {
+                1000
+            },
             link,
-        })
+        };
+        Ok(Some((format, header.size())))
     }
 
     /// Read one record.
     pub(crate) fn step(&self, bytes: &[u8], field: Field, rows: &mut Rows) -> Result<Step, Damage> {
-        let Some(record) = bytes.first_chunk::<RECORD>() else {
-            return Ok(Step::Wait);
-        };
-        let word = |at| self.order.u32_at(record, at);
-        let captured = word(8);
-        if captured > MOST_CAPTURED {
+        // pcap-parser believes any length, and would have us keep 4 GB for it.
+        if bytes.len() >= RECORD && self.order.u32_at(bytes, 8) > MOST_CAPTURED {
             return Err(Damage::Broken);
         }
-        let Some(frame) = bytes[RECORD..].get(..captured as usize) else {
-            return Ok(Step::Wait);
+        let parsed = match self.order {
+            Order::Little => parse_pcap_frame(bytes),
+            Order::Big => parse_pcap_frame_be(bytes),
         };
-        let fraction = i64::from(word(4)) * i64::from(self.nanoseconds);
-        let time = i64::from(word(0)) * 1_000_000_000 + fraction;
-        let size = word(12);
-        rows.push(time, size, |text| field.find(self.link, frame, size, text));
-        Ok(Step::Taken(RECORD + captured as usize))
+        let (rest, record) = match parsed {
+            Ok(parsed) => parsed,
+            Err(nom::Err::Incomplete(_)) => return Ok(Step::Wait),
+            Err(_) => return Err(Damage::Broken),
+        };
+        let fraction = i64::from(record.ts_usec) * i64::from(self.nanoseconds);
+        let time = i64::from(record.ts_sec) * 1_000_000_000 + fraction;
+        rows.push(time, record.origlen, |text| {
+            field.find(self.link, record.data, record.origlen, text)
+        });
+        Ok(Step::Taken(bytes.len() - rest.len()))
     }
 }

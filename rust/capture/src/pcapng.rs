@@ -5,21 +5,26 @@ use crate::field::Field;
 use crate::link::Link;
 use crate::reader::{Damage, Order, Step};
 use crate::rows::{Found, Rows, UNKNOWN_TIME};
+use pcap_parser::pcapng::{
+    BOM_MAGIC, Block, EPB_MAGIC, EnhancedPacketBlock, IDB_MAGIC, InterfaceDescriptionBlock,
+    OptionCode, SHB_MAGIC, SPB_MAGIC, SimplePacketBlock, parse_block_be, parse_block_le,
+};
+use pcap_parser::traits::PcapNGPacketBlock;
+use std::borrow::Cow;
 
 /// The type of the block that begins a section, the same in both byte orders.
-pub(crate) const SECTION: [u8; 4] = [0x0a, 0x0d, 0x0d, 0x0a];
-const MAGIC: [u8; 4] = [0x1a, 0x2b, 0x3c, 0x4d];
-const INTERFACE: u32 = 1;
+pub(crate) const SECTION: [u8; 4] = SHB_MAGIC.to_be_bytes();
+const BIG: [u8; 4] = BOM_MAGIC.to_be_bytes();
+const LITTLE: [u8; 4] = BOM_MAGIC.to_le_bytes();
 const OBSOLETE_PACKET: u32 = 2;
-const SIMPLE_PACKET: u32 = 3;
-const ENHANCED_PACKET: u32 = 6;
-const OPTION_RESOLUTION: u16 = 9;
-const OPTION_OFFSET: u16 = 14;
 
 /// Type and length before the body, the length again behind it.
 const FRAMING: usize = 12;
 /// What a block may claim to be long; other readers allow as much.
 const MOST_OF_BLOCK: u32 = 1 << 24;
+/// What a block that is looked into may be long: pcap-parser lists all options, and takes 32
+/// bytes for one of 4.
+const MOST_LOOKED_INTO: usize = 1 << 21;
 const MOST_INTERFACES: usize = 1 << 16;
 
 /// What the blocks of the current section have said so far.
@@ -55,14 +60,14 @@ impl Pcapng {
         let Some(head) = bytes.first_chunk::<FRAMING>() else {
             return Ok(Step::Wait);
         };
-        let begins_section = head[..4] == SECTION;
-        if begins_section {
-            self.order = match head[8..] {
-                [0x4d, 0x3c, 0x2b, 0x1a] => Order::Little,
-                [..] if head[8..] == MAGIC => Order::Big,
+        if head.starts_with(&SECTION) {
+            self.order = match &head[8..] {
+                magic if magic == LITTLE => Order::Little,
+                magic if magic == BIG => Order::Big,
                 _ => return Err(Damage::Broken),
             };
         }
+        // pcap-parser believes any length, and compares the two for some types only.
         let length = self.order.u32_at(head, 4);
         if !(FRAMING as u32..=MOST_OF_BLOCK).contains(&length) {
             return Err(Damage::Broken);
@@ -74,95 +79,115 @@ impl Pcapng {
         if block[length - 4..] != block[4..8] {
             return Err(Damage::Broken);
         }
-        let body = &block[8..length - 4];
-        match self.order.u32_at(head, 0) {
-            _ if begins_section => {
-                // A section of another version may be anything.
-                if body
-                    .get(4..6)
-                    .is_none_or(|major| self.order.u16([major[0], major[1]]) != 1)
-                {
-                    return Err(Damage::Broken);
-                }
-                self.interfaces.clear();
-            }
-            INTERFACE => {
-                if body.len() < 8 || self.interfaces.len() == MOST_INTERFACES {
-                    return Err(Damage::Broken);
-                }
-                self.interfaces.push(Interface::of(body, self.order));
-            }
-            kind @ (ENHANCED_PACKET | OBSOLETE_PACKET) => self.timed(kind, body, field, rows),
-            SIMPLE_PACKET => self.simple(body, field, rows),
-            _ => {}
-        }
+        self.open(self.order.u32_at(head, 0), block, field, rows)?;
         Ok(Step::Taken(length))
     }
 
-    /// A packet with its interface and its time; a broken one is a row all the same.
-    fn timed(&self, kind: u32, body: &[u8], field: Field, rows: &mut Rows) {
-        let Some((head, rest)) = body.split_first_chunk::<20>() else {
-            return rows.push(UNKNOWN_TIME, 0, |_| Found::Malformed);
+    /// Look into a block whose frame is sound. A broken packet in it is a row all the same.
+    fn open(
+        &mut self,
+        kind: u32,
+        block: &[u8],
+        field: Field,
+        rows: &mut Rows,
+    ) -> Result<(), Damage> {
+        let is_small = block.len() <= MOST_LOOKED_INTO;
+        let block = match kind {
+            OBSOLETE_PACKET if is_small => Cow::Owned(self.enhanced(block)),
+            SHB_MAGIC | IDB_MAGIC | OBSOLETE_PACKET | EPB_MAGIC | SPB_MAGIC => Cow::Borrowed(block),
+            _ => return Ok(()),
         };
-        let word = |at| self.order.u32_at(head, at);
-        let number = match kind {
-            // Behind it the packets that were lost.
-            OBSOLETE_PACKET => self.order.u16([head[0], head[1]]).into(),
-            _ => word(0),
+        let parsed = match self.order {
+            _ if !is_small => None,
+            Order::Little => parse_block_le(&block).ok(),
+            Order::Big => parse_block_be(&block).ok(),
         };
-        let ticks = u64::from(word(4)) << 32 | u64::from(word(8));
-        let interface = self.interfaces.get(number as usize);
+        match parsed.map(|(_, parsed)| parsed) {
+            Some(Block::EnhancedPacket(packet)) => self.timed(&packet, field, rows),
+            Some(Block::SimplePacket(packet)) => self.simple(&packet, field, rows),
+            // A section of another version may be anything.
+            Some(Block::SectionHeader(section)) if section.major_version == 1 => {
+                self.interfaces.clear();
+            }
+            Some(Block::InterfaceDescription(interface))
+                if self.interfaces.len() < MOST_INTERFACES =>
+            {
+                self.interfaces.push(Interface::of(&interface, self.order));
+            }
+            _ if matches!(kind, SHB_MAGIC | IDB_MAGIC) => return Err(Damage::Broken),
+            _ => rows.push(UNKNOWN_TIME, 0, |_| Found::Malformed),
+        }
+        Ok(())
+    }
+
+    /// The obsolete packet block, which pcap-parser does not know, as an enhanced one. They differ
+    /// in their type, and where one has the number of the interface in 32 bits, the other has it
+    /// in 16 and behind it the packets that were lost.
+    fn enhanced(&self, block: &[u8]) -> Vec<u8> {
+        let mut block = block.to_vec();
+        let (kind, interface) = match self.order {
+            Order::Little => (EPB_MAGIC.to_le_bytes(), [block[8], block[9], 0, 0]),
+            Order::Big => (EPB_MAGIC.to_be_bytes(), [0, 0, block[8], block[9]]),
+        };
+        block[..4].copy_from_slice(&kind);
+        block[8..12].copy_from_slice(&interface);
+        block
+    }
+
+    /// A packet with its interface and its time.
+    fn timed(&self, packet: &EnhancedPacketBlock<'_>, field: Field, rows: &mut Rows) {
+        let ticks = u64::from(packet.ts_high) << 32 | u64::from(packet.ts_low);
+        let interface = self.interfaces.get(packet.if_id as usize);
         let time = interface.map_or(UNKNOWN_TIME, |interface| interface.time(ticks));
-        let size = word(16);
-        rows.push(time, size, |text| {
-            match (interface, rest.get(..word(12) as usize)) {
+        let (size, frame) = (packet.origlen, packet.packet_data());
+        rows.push(time, size, |text| match interface {
+            Some(interface) => field.find(interface.link, frame, size, text),
+            None => Found::Malformed,
+        });
+    }
+
+    /// A packet of the first interface, without a time.
+    fn simple(&self, packet: &SimplePacketBlock<'_>, field: Field, rows: &mut Rows) {
+        let size = packet.origlen;
+        let interface = self.interfaces.first();
+        rows.push(UNKNOWN_TIME, size, |text| {
+            // pcap-parser does not know of the interface, so it takes what pads the block too.
+            let captured = interface.map(|interface| size.min(interface.most_captured) as usize);
+            match (interface, captured.and_then(|end| packet.data.get(..end))) {
                 (Some(interface), Some(frame)) => field.find(interface.link, frame, size, text),
                 _ => Found::Malformed,
             }
         });
     }
-
-    /// A packet of the first interface, without a time.
-    fn simple(&self, body: &[u8], field: Field, rows: &mut Rows) {
-        let (Some((size, rest)), Some(interface)) =
-            (body.split_first_chunk::<4>(), self.interfaces.first())
-        else {
-            return rows.push(UNKNOWN_TIME, 0, |_| Found::Malformed);
-        };
-        let size = self.order.u32_at(size, 0);
-        let captured = size.min(interface.most_captured) as usize;
-        rows.push(UNKNOWN_TIME, size, |text| match rest.get(..captured) {
-            Some(frame) => field.find(interface.link, frame, size, text),
-            None => Found::Malformed,
-        });
-    }
 }
 
 impl Interface {
-    fn of(body: &[u8], order: Order) -> Self {
-        let most_captured = match order.u32_at(body, 4) {
-            0 => u32::MAX,
-            most => most,
-        };
+    fn of(block: &InterfaceDescriptionBlock<'_>, order: Order) -> Self {
         let mut interface = Self {
-            link: Link::of(order.u16([body[0], body[1]])),
-            most_captured,
+            link: Link::of(block.linktype.0 as u16),
+            most_captured: match block.snaplen {
+                0 => u32::MAX,
+                most => most,
+            },
             resolution: 6,
             offset: 0,
         };
-        let mut options = &body[8..];
-        while let Some((head, rest)) = options.split_first_chunk::<4>() {
-            let kind = order.u16([head[0], head[1]]);
-            let length = usize::from(order.u16([head[2], head[3]]));
-            let Some(value) = rest.get(..length).filter(|_| kind != 0) else {
-                break;
-            };
-            match (kind, value) {
-                (OPTION_RESOLUTION, &[resolution]) => interface.resolution = resolution,
-                (OPTION_OFFSET, value) if length == 8 => interface.offset = order.i64(value),
+        // pcap-parser reads on behind the end of the options, and the offset as little-endian
+        // whatever the section is, so the bytes are read here.
+        let options = block.options.iter();
+        for option in options.take_while(|option| option.code != OptionCode::EndOfOpt) {
+            match (option.code, option.as_bytes()) {
+                (OptionCode::IfTsresol, Ok(&[resolution])) => interface.resolution = resolution,
+                (OptionCode::IfTsoffset, Ok(value)) => {
+                    if let Ok(value) = value.try_into() {
+                        interface.offset = match order {
+                            Order::Little => i64::from_le_bytes(value),
+                            Order::Big => i64::from_be_bytes(value),
+                        };
+                    }
+                }
                 _ => {}
             }
-            options = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
         }
         interface
     }

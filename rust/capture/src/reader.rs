@@ -1,7 +1,7 @@
 //! Chunks of bytes in, rows out.
 
 use crate::field::Field;
-use crate::pcap::{self, Pcap};
+use crate::pcap::Pcap;
 use crate::pcapng::{self, Pcapng};
 use crate::rows::Rows;
 
@@ -32,13 +32,6 @@ pub(crate) enum Order {
 }
 
 impl Order {
-    pub(crate) fn u16(self, bytes: [u8; 2]) -> u16 {
-        match self {
-            Self::Little => u16::from_le_bytes(bytes),
-            Self::Big => u16::from_be_bytes(bytes),
-        }
-    }
-
     /// The word at a place that the caller has checked to be there.
     pub(crate) fn u32_at(self, bytes: &[u8], at: usize) -> u32 {
         let word = [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]];
@@ -46,16 +39,6 @@ impl Order {
             Self::Little => u32::from_le_bytes(word),
             Self::Big => u32::from_be_bytes(word),
         }
-    }
-
-    /// The signed number of eight bytes, as the caller has checked.
-    pub(crate) fn i64(self, bytes: &[u8]) -> i64 {
-        let (first, second) = (self.u32_at(bytes, 0), self.u32_at(bytes, 4));
-        let (high, low) = match self {
-            Self::Little => (second, first),
-            Self::Big => (first, second),
-        };
-        (u64::from(high) << 32 | u64::from(low)).cast_signed()
     }
 }
 
@@ -78,7 +61,7 @@ enum Format {
 /// Reads one capture, in chunks.
 ///
 /// Guarantee: any split of the bytes gives the same rows. Memory is bounded by the chunk and
-/// 16 MiB, whatever the bytes say. Nothing panics.
+/// 48 MiB, whatever the bytes say. Nothing panics.
 #[derive(Debug)]
 pub struct Reader {
     field: Field,
@@ -173,18 +156,14 @@ impl Reader {
     }
 
     fn begin(&mut self, bytes: &[u8]) -> Result<Step, Damage> {
-        let Some(&magic) = bytes.first_chunk() else {
-            return Ok(Step::Wait);
-        };
-        if magic == pcapng::SECTION {
+        if bytes.starts_with(&pcapng::SECTION) {
             self.format = Format::Pcapng(Pcapng::new());
             return Ok(Step::Taken(0));
         }
-        pcap::magic(magic).ok_or(Damage::Unknown)?;
-        let Some(header) = bytes.first_chunk() else {
+        let Some((format, header)) = Pcap::begin(bytes, self.field)? else {
             return Ok(Step::Wait);
         };
-        self.format = Format::Pcap(Pcap::of(header, self.field)?);
-        Ok(Step::Taken(pcap::HEADER))
+        self.format = Format::Pcap(format);
+        Ok(Step::Taken(header))
     }
 }
