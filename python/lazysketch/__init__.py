@@ -22,6 +22,7 @@ from lazysketch.estimation.moments import Moment
 from lazysketch.exact import CountMin, CountSketch
 from lazysketch.keys import Key
 from lazysketch.mechanisms import Mechanism
+from lazysketch.planning import Plan, Prediction, plan
 from lazysketch.privacy.accounting import Privacy
 from lazysketch.privacy.composition import Composition, compose
 from lazysketch.release import Release, ReleasePart
@@ -50,6 +51,8 @@ __all__ = [
     "LazySketchError",
     "Mechanism",
     "Moment",
+    "Plan",
+    "Prediction",
     "Privacy",
     "Punctual",
     "PunctualCountMin",
@@ -60,4 +63,5 @@ __all__ = [
     "Single",
     "__version__",
     "compose",
+    "plan",
 ]

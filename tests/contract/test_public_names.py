@@ -32,6 +32,8 @@ EXPORTED = SKETCHES | {
     "LazySketchError",
     "Mechanism",
     "Moment",
+    "Plan",
+    "Prediction",
     "Privacy",
     "Punctual",
     "Release",
@@ -40,6 +42,7 @@ EXPORTED = SKETCHES | {
     "Single",
     "__version__",
     "compose",
+    "plan",
 }
 # The order of a docstring; what a thing does not have (a return value, a source) it leaves out.
 SECTIONS = ["Guarantee", "Args", "Returns", "Raises", "Source", "Example"]

@@ -135,7 +135,7 @@ class ErrorLaw:
     def _chebyshev(self, thresholds: Array) -> Array:
         # The sample may miss what is rare: one more cell, as large as all others together.
         spread2 = self.root_mean_square**2 * (1 + 1 / len(self.sample))
-        return np.minimum(1.0, spread2 / np.maximum(thresholds**2, 1e-300))
+        return spread2 / np.maximum(thresholds**2, max(spread2, 1e-300))
 
 
 @dataclass(frozen=True, eq=False)

@@ -24,14 +24,23 @@ from lazysketch.estimation.estimators import BEST_ESTIMATOR, Readings, estimates
 from lazysketch.estimation.order_statistics import error_above, error_below, ranks
 from lazysketch.privacy.relations import checked_real
 
-__all__ = ["At", "Interval", "Intervals", "Lag", "checked_at", "checked_confidence", "intervals"]
+__all__ = [
+    "BURSTINESS",
+    "At",
+    "Interval",
+    "Intervals",
+    "Lag",
+    "checked_at",
+    "checked_confidence",
+    "intervals",
+]
 
 Array = npt.NDArray[np.float64]
 At: TypeAlias = Literal["published", "now"]
 
 # Standard deviation of an item's rate while it waits, as a share of its published rate
 # (docs/intervals.md has what real streams show).
-_BURSTINESS: Final = 0.5
+BURSTINESS: Final = 0.5
 
 
 @dataclass(frozen=True)
@@ -215,7 +224,7 @@ def _now(
     def arrivals(count: Array, waiting: Array) -> tuple[Array, Array]:
         # Events that come at random, at a rate that is itself uncertain.
         expected = count * waiting / np.maximum(lag.last, 1.0)
-        return expected, deviations * np.sqrt(expected + (_BURSTINESS * expected) ** 2)
+        return expected, deviations * np.sqrt(expected + (BURSTINESS * expected) ** 2)
 
     # Each end moves on at its own rate, and its distance grows as that of independent errors.
     least, spread = arrivals(low, shortest)
