@@ -14,16 +14,22 @@ import numpy.typing as npt
 from lazysketch import _native
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, MergeError
 from lazysketch.estimation.error_law import Strata
-from lazysketch.estimation.estimators import Estimator, Readings, checked_estimator, estimates
+from lazysketch.estimation.estimators import (
+    PAPER,
+    Estimator,
+    Readings,
+    checked_estimator,
+    estimates,
+)
 from lazysketch.estimation.intervals import (
     At,
     Interval,
     Intervals,
-    Lag,
     checked_at,
     checked_confidence,
     intervals,
 )
+from lazysketch.estimation.lag import Lag
 from lazysketch.estimation.moments import Moment, inner_product, second_moment
 from lazysketch.parts import ReleasePart, parts_of
 
@@ -43,8 +49,10 @@ class PublicTable:
         self._native = native
         self._parts = parts_of(native.kind, native.depth, native.parts)
 
-    def estimate(self, item: object, *, estimator: Estimator | None = None) -> float:
-        """Return the estimated count of one item at the last pushes of its columns.
+    def estimate(
+        self, item: object, *, estimator: Estimator | None = None, at: At = "published"
+    ) -> float:
+        """Return the estimated count of one item.
 
         Guarantee: post-processing; neither clipped nor rounded, so it may be negative.
 
@@ -54,21 +62,22 @@ class PublicTable:
                 ``"bias-corrected"``, ``"corrected"`` or ``"joint"``; None for the paper's, the
                 minimum over rows or the median of signed values. Those that learn from the whole
                 table have a fraction of the error: docs/estimators.md.
+            at: ``"published"`` for the count at the last pushes of the item's columns, ``"now"``
+                to add what the item should have brought since, at its published rate.
 
         Returns:
             The count.
 
         Raises:
             ItemError: something that cannot be an item.
-            ArgumentTypeError: an estimator that is not a name.
-            ArgumentValueError: an unknown estimator.
+            ArgumentTypeError: an estimator or a time that is not a name.
+            ArgumentValueError: an unknown one.
 
         Source: arXiv 2507.03361, Algorithm "CO Sketch Query"; docs/estimators.md.
         """
-        chosen = checked_estimator(estimator, self.kind)
-        if chosen in ("minimum", "median"):
+        if checked_estimator(estimator, self.kind) in PAPER and checked_at(at) == "published":
             return self._native.estimate(item)
-        return float(estimates(self._readings(*self._cells(item)), chosen)[0])
+        return float(self._estimates(self._cells(item), estimator, at)[0])
 
     def estimate_many(
         self,
@@ -76,6 +85,7 @@ class PublicTable:
         *,
         column: str | None = None,
         estimator: Estimator | None = None,
+        at: At = "published",
     ) -> npt.NDArray[np.float64]:
         """Return the estimated counts of many items, in order.
 
@@ -83,20 +93,20 @@ class PublicTable:
             items: Arrow data, a numpy array or an iterable of items.
             column: the column of a table with several.
             estimator: as in :meth:`estimate`.
+            at: as in :meth:`estimate`.
 
         Returns:
             float64 array.
 
         Raises:
             ArgumentTypeError: a single str, bytes or dict, an unnamed column, or an estimator
-                that is not a name.
-            ArgumentValueError: an unknown estimator.
+                or a time that is not a name.
+            ArgumentValueError: an unknown estimator or time.
             ItemError: something that cannot be an item; the message gives its position.
         """
-        chosen = checked_estimator(estimator, self.kind)
-        if chosen in ("minimum", "median"):
+        if checked_estimator(estimator, self.kind) in PAPER and checked_at(at) == "published":
             return self._native.estimate_many(items, column)
-        return estimates(self._readings(*self._native.cells_many(items, column)), chosen)
+        return self._estimates(self._native.cells_many(items, column), estimator, at)
 
     def interval(self, item: object, *, confidence: float = 0.95, at: At = "published") -> Interval:
         """Return an estimate of one item's count with an interval that covers it.
@@ -205,7 +215,7 @@ class PublicTable:
         try:
             _native.Release.merge([self._native, other._native])
         except MergeError as error:
-            raise MergeError(f"other: {error}") from None
+            raise MergeError(f"other: {str(error).removeprefix('merge: ')}") from None
         tables, noises = (self.table, other.table), (self._noise_variance, other._noise_variance)
         return inner_product(tables, noises, confidence=level)
 
@@ -286,6 +296,23 @@ class PublicTable:
         signed = self.kind == "count-sketch"
         return Readings.of(self.table, columns, flipped, self._strata, signed=signed)
 
+    def _lag(self, columns: npt.NDArray[np.uint32]) -> Lag:
+        return Lag.of(
+            self._published_steps[columns.astype(np.int64)],
+            step=self.step,
+            max_weight=max(part.privacy.max_weight for part in self._parts),
+        )
+
+    def _estimates(
+        self,
+        cells: tuple[npt.NDArray[np.uint32], npt.NDArray[np.bool_]],
+        estimator: Estimator | None,
+        at: At,
+    ) -> npt.NDArray[np.float64]:
+        chosen = checked_estimator(estimator, self.kind)
+        published = estimates(self._readings(*cells), chosen)
+        return published if at == "published" else self._lag(cells[0]).compensated(published)
+
     def _intervals(
         self,
         cells: tuple[npt.NDArray[np.uint32], npt.NDArray[np.bool_]],
@@ -295,15 +322,7 @@ class PublicTable:
         simultaneous: bool = False,
     ) -> Intervals:
         level, moment = checked_confidence(confidence), checked_at(at)
-        published = self._published_steps[cells[0].astype(np.int64)]
-        pushed = published > 0
-        lag = Lag(
-            first=np.where(pushed, published, np.inf).min(axis=1),
-            last=published.max(axis=1),
-            step=self.step,
-            max_weight=max(part.privacy.max_weight for part in self._parts),
-        )
-        readings = self._readings(*cells)
+        readings, lag = self._readings(*cells), self._lag(cells[0])
         return intervals(readings, lag, confidence=level, at=moment, simultaneous=simultaneous)
 
     def _require_count_sketch(self, name: str) -> None:

@@ -125,15 +125,25 @@ def _add(cell: Coverage, release: ls.Release, items: Counts, counts: _Counts) ->
 
 
 def table(cells: list[Coverage]) -> str:
-    """Markdown."""
-    names = ["stream", "sketch", "schedule", "items", "part", "at"]
-    names += ["coverage", "asked", "median width", "width / true"]
+    """Markdown: a row per stream, sketch, part and time, a column per group of items.
+
+    Each cell: coverage of the guarantee, coverage of the count at the earliest push, and the
+    median width over that of the interval from the true errors.
+    """
+    groups = list(dict.fromkeys(cell.group for cell in cells))
+    names = ["stream", "sketch", "schedule", "part", "at", *groups]
     lines = [f"| {' | '.join(names)} |", "| --- " * len(names) + "|"]
+    rows: dict[tuple[str, ...], dict[str, str]] = {}
     for c in cells:
-        mark = "" if c.rate >= c.least else " **below**"
-        ratio = c.width / c.true_width if c.true_width > 0 else math.nan
-        lines.append(
-            f"| {c.stream} | {c.kind} | {c.schedule} | {c.group} | {c.part:.0%} | {c.at} "
-            f"| {c.rate:.4f}{mark} | {c.asked} | {c.width:.1f} | {ratio:.2f} |"
-        )
+        key: tuple[str, ...] = (c.stream, c.kind, c.schedule, f"{c.part:.0%}", c.at)
+        rows.setdefault(key, {})[c.group] = _shown(c)
+    for names_of, shown in rows.items():
+        lines.append(f"| {' | '.join([*names_of, *(shown[group] for group in groups)])} |")
     return "\n".join(lines)
+
+
+def _shown(cell: Coverage) -> str:
+    rate, first = cell.rate, cell.covered_first / cell.asked
+    ratio = cell.width / cell.true_width if cell.true_width > 0 else math.nan
+    text = f"{rate:.2%}, {first:.2%}, {ratio:.2f}"
+    return text if min(rate, first) >= cell.least and ratio <= 1.5 else f"**{text}**"

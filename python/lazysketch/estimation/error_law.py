@@ -21,7 +21,6 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from statistics import NormalDist
 from typing import Final
 
 import numpy as np
@@ -34,7 +33,7 @@ Array = npt.NDArray[np.float64]
 _FEWEST_CELLS: Final = 512
 _STRETCH: Final = math.log(1.125)  # of the published steps within a stratum
 _DENSITY_POINTS: Final = 2048
-_normal: Final = NormalDist()
+_ROOT_2: Final = math.sqrt(2.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,38 +54,41 @@ class ErrorLaw:
     noise_deviation: float
     one_sided: bool
 
-    def at_least(self, thresholds: Array) -> Array:
-        """Return bounds of P(error >= threshold).
+    def at_least(self, threshold: float) -> float:
+        """Return a bound of P(error >= threshold).
 
         Args:
-            thresholds: float64 array, in counts.
+            threshold: in counts.
 
         Returns:
-            Probabilities, none below what the sample can tell.
+            A probability, never below what the sample can tell.
         """
         if not len(self.sample):
-            return self._noise_below(-thresholds)
-        above = len(self.sample) - np.searchsorted(self.sample, thresholds, side="left")
-        by_rank = np.asarray((above + 1.0) / (len(self.sample) + 1.0), dtype=np.float64)
-        if self.one_sided:
+            return self._noise_below(-threshold)
+        above = len(self.sample) - int(self.sample.searchsorted(threshold, side="left"))
+        by_rank = (above + 1.0) / (len(self.sample) + 1.0)
+        if above or self.one_sided:
             return by_rank
-        return np.minimum(by_rank, np.where(above == 0, self._chebyshev(thresholds), 1.0))
+        return min(by_rank, self._chebyshev(threshold))
 
-    def at_most(self, thresholds: Array) -> Array:
-        """Return bounds of P(error <= threshold).
+    def at_most(self, threshold: float) -> float:
+        """Return a bound of P(error <= threshold).
 
         Args:
-            thresholds: float64 array, in counts.
+            threshold: in counts.
 
         Returns:
-            Probabilities, none below what the sample can tell.
+            A probability, never below what the sample can tell.
         """
         if not len(self.sample):
-            return self._noise_below(thresholds)
-        below = np.searchsorted(self.sample, thresholds, side="right")
-        by_rank = np.asarray((below + 1.0) / (len(self.sample) + 1.0), dtype=np.float64)
-        beyond = self._noise_below(thresholds) if self.one_sided else self._chebyshev(thresholds)
-        return np.minimum(by_rank, np.where(below == 0, beyond, 1.0))
+            return self._noise_below(threshold)
+        below = int(self.sample.searchsorted(threshold, side="right"))
+        by_rank = (below + 1.0) / (len(self.sample) + 1.0)
+        if below:
+            return by_rank
+        if self.one_sided:
+            return min(by_rank, self._noise_below(threshold))
+        return min(by_rank, self._chebyshev(threshold))
 
     @cached_property
     def root_mean_square(self) -> float:
@@ -126,16 +128,15 @@ class ErrorLaw:
         floor = 1.0 / _DENSITY_POINTS  # one cell of the sample, spread over the whole grid
         return points, np.log((smooth + floor) / (len(self.sample) * step))
 
-    def _noise_below(self, thresholds: Array) -> Array:
+    def _noise_below(self, threshold: float) -> float:
         if self.noise_deviation == 0.0:
-            return np.where(thresholds >= 0.0, 1.0, 0.0)
-        scaled = thresholds / self.noise_deviation
-        return np.array([_normal.cdf(x) for x in np.ravel(scaled)]).reshape(scaled.shape)
+            return 1.0 if threshold >= 0.0 else 0.0
+        return math.erfc(-threshold / (self.noise_deviation * _ROOT_2)) / 2.0
 
-    def _chebyshev(self, thresholds: Array) -> Array:
+    def _chebyshev(self, threshold: float) -> float:
         # The sample may miss what is rare: one more cell, as large as all others together.
         spread2 = self.root_mean_square**2 * (1 + 1 / len(self.sample))
-        return spread2 / np.maximum(thresholds**2, max(spread2, 1e-300))
+        return spread2 / threshold**2 if threshold**2 > spread2 else 1.0
 
 
 @dataclass(frozen=True, eq=False)

@@ -33,11 +33,12 @@ from lazysketch.estimation.order_statistics import (
     ranks,
 )
 
-__all__ = ["BEST_ESTIMATOR", "Estimator", "Readings", "checked_estimator", "estimates"]
+__all__ = ["BEST_ESTIMATOR", "PAPER", "Estimator", "Readings", "checked_estimator", "estimates"]
 
 Array = npt.NDArray[np.float64]
 Estimator: TypeAlias = Literal["minimum", "median", "bias-corrected", "corrected", "joint"]
 
+PAPER: Final = ("minimum", "median")  # what the core computes by itself
 BEST_ESTIMATOR: Final[Estimator] = "joint"  # by measured error: docs/estimators.md
 _OF_KIND: Final[dict[str, Estimator]] = {
     "count-min": "minimum",

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Final, Literal, TypeAlias, cast, get_args
+from typing import Literal, TypeAlias, cast, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -21,26 +21,14 @@ import numpy.typing as npt
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.estimation.error_law import ErrorLaw
 from lazysketch.estimation.estimators import BEST_ESTIMATOR, Readings, estimates
+from lazysketch.estimation.lag import Lag
 from lazysketch.estimation.order_statistics import error_above, error_below, ranks
 from lazysketch.privacy.relations import checked_real
 
-__all__ = [
-    "BURSTINESS",
-    "At",
-    "Interval",
-    "Intervals",
-    "Lag",
-    "checked_at",
-    "checked_confidence",
-    "intervals",
-]
+__all__ = ["At", "Interval", "Intervals", "checked_at", "checked_confidence", "intervals"]
 
 Array = npt.NDArray[np.float64]
 At: TypeAlias = Literal["published", "now"]
-
-# Standard deviation of an item's rate while it waits, as a share of its published rate
-# (docs/intervals.md has what real streams show).
-BURSTINESS: Final = 0.5
 
 
 @dataclass(frozen=True)
@@ -108,23 +96,6 @@ class Intervals:
 
     def __iter__(self) -> Iterator[Interval]:
         return (self[position] for position in range(len(self)))
-
-
-@dataclass(frozen=True, eq=False)
-class Lag:
-    """How long the cells of some items have been waiting.
-
-    Attributes:
-        first: earliest published step among the item's columns, float64 of shape (items,).
-        last: latest, same shape; 0 where nothing is published.
-        step: this step.
-        max_weight: largest weight of an event.
-    """
-
-    first: Array
-    last: Array
-    step: int
-    max_weight: int
 
 
 def checked_at(at: object) -> At:
@@ -217,22 +188,17 @@ def _now(
     estimate: Array, low: Array, high: Array, lag: Lag, side: float
 ) -> tuple[Array, Array, Array]:
     """Return estimate and interval of the counts at this step."""
-    unseen = lag.last == 0
-    longest, shortest = lag.step - np.where(unseen, 0.0, lag.first), lag.step - lag.last
     deviations = NormalDist().inv_cdf(1.0 - side)
-
-    def arrivals(count: Array, waiting: Array) -> tuple[Array, Array]:
-        # Events that come at random, at a rate that is itself uncertain.
-        expected = count * waiting / np.maximum(lag.last, 1.0)
-        return expected, deviations * np.sqrt(expected + (BURSTINESS * expected) ** 2)
-
     # Each end moves on at its own rate, and its distance grows as that of independent errors.
-    least, spread = arrivals(low, shortest)
-    lower = estimate + least - np.hypot(estimate - low, spread)
-    most, spread = arrivals(np.where(np.isfinite(high), high, 0.0), longest)
-    upper = np.where(np.isfinite(high), estimate + most + np.hypot(high - estimate, spread), high)
+    least = lag.arrivals(low, lag.shortest)
+    downward = np.hypot(estimate - low, deviations * lag.deviation(least))
+    known = np.isfinite(high)
+    finite = np.where(known, high, 0.0)
+    most = lag.arrivals(finite, lag.longest)
+    upward = np.hypot(finite - estimate, deviations * lag.deviation(most))
     # Rigorous: counts never fall, and a step adds at most the largest weight.
-    upper = np.minimum(upper, high + longest * lag.max_weight)
-    upper = np.where(unseen, float(lag.step) * lag.max_weight, upper)
-    expected, _ = arrivals(estimate, (longest + shortest) / 2)
-    return estimate + expected, np.maximum(lower, low), upper
+    upper = np.minimum(estimate + most + upward, finite + lag.longest * lag.max_weight)
+    upper = np.where(lag.last > 0, upper, float(lag.step) * lag.max_weight)
+    lower = np.maximum(estimate + least - downward, low)
+    upper = np.where(known, upper, high)
+    return np.clip(lag.compensated(estimate), lower, upper), lower, upper

@@ -23,9 +23,9 @@ from lazysketch.estimation.error_law import ErrorLaw
 __all__ = ["error_above", "error_below", "mean_least_noise", "ranks"]
 
 Array = npt.NDArray[np.float64]
-Tail = Callable[[Array], Array]
+Tail = Callable[[float], float]
 
-_HALVINGS: Final = 80
+_HALVINGS: Final = 64
 _NOISE_POINTS: Final = 801
 
 
@@ -108,7 +108,7 @@ def mean_least_noise(deviations: Sequence[float]) -> float:
 
 
 def _mirrored(law: ErrorLaw) -> Tail:
-    return lambda thresholds: law.at_most(-thresholds)
+    return lambda threshold: law.at_most(-threshold)
 
 
 def _threshold(
@@ -117,8 +117,7 @@ def _threshold(
     """Bisect for the smallest q at which `needed` rows pass with at most the probability."""
 
     def passes(q: float) -> bool:
-        rows = [float(tail(np.array([q]))[0]) for tail in tails]
-        return _at_least(needed, rows) <= probability
+        return _at_least(needed, [tail(q) for tail in tails]) <= probability
 
     reach = sum(law.root_mean_square for law in laws) / math.sqrt(probability) + 1.0
     reach += max(
@@ -135,9 +134,9 @@ def _threshold(
 
 def _at_least(needed: int, probabilities: Sequence[float]) -> float:
     """Return P(at least `needed` of independent events happen)."""
-    counts = np.zeros(len(probabilities) + 1)
-    counts[0] = 1.0
-    for p in probabilities:
-        counts[1:] = counts[1:] * (1 - p) + counts[:-1] * p
-        counts[0] *= 1 - p
-    return float(counts[needed:].sum())
+    counts = [1.0] + [0.0] * len(probabilities)  # P(exactly so many of those seen)
+    for seen, p in enumerate(probabilities, start=1):
+        for happened in range(seen, 0, -1):
+            counts[happened] = counts[happened] * (1.0 - p) + counts[happened - 1] * p
+        counts[0] *= 1.0 - p
+    return math.fsum(counts[needed:])

@@ -17,7 +17,8 @@ import numpy.typing as npt
 
 from lazysketch.estimation.error_law import Strata
 from lazysketch.estimation.estimators import Readings
-from lazysketch.estimation.intervals import Intervals, Lag, intervals
+from lazysketch.estimation.intervals import Intervals, intervals
+from lazysketch.estimation.lag import Lag
 from lazysketch.planning.design import Design, round_length, sigma_of
 from lazysketch.planning.request import Request
 from lazysketch.planning.score import Scores

@@ -18,7 +18,7 @@ from typing import Final, Literal
 import numpy as np
 import numpy.typing as npt
 
-from lazysketch.estimation.intervals import BURSTINESS
+from lazysketch.estimation.lag import BURSTINESS
 from lazysketch.planning.design import Design, Noise, round_length
 from lazysketch.planning.request import Request
 from lazysketch.planning.workload import Workload
