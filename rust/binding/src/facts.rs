@@ -209,5 +209,8 @@ pub(crate) fn schedule_published_steps<'py>(
     step: u64,
 ) -> PyResult<Bound<'py, PyArray1<i64>>> {
     let steps = schedule_of(&schedule)?.published_steps(step, width);
-    Ok(PyArray1::from_iter(py, steps.iter().map(|&step| step as i64)))
+    Ok(PyArray1::from_iter(
+        py,
+        steps.iter().map(|&step| step as i64),
+    ))
 }
