@@ -122,7 +122,7 @@ def test_a_width_too_large_for_the_stream_is_told(
     assert main(["top", str(rows), "--domain", "items.txt", "--width", "5"]) == 0
     out = capsys.readouterr().out
     assert "columns" not in out
-    assert "old" not in out
+    assert "steps old" not in out
 
 
 def test_the_advice_is_concrete_and_has_a_floor(
@@ -132,7 +132,7 @@ def test_the_advice_is_concrete_and_has_a_floor(
     asked = ["top", str(rows), "--domain", "items.txt", "--output", "json"]
     assert main([*asked, "--width", "1024"]) == 0
     notes = json.loads(capsys.readouterr().out)["notes"]
-    assert notes[0].endswith("rows stand above the noise")
+    assert notes[0].endswith("rows stand above noise and collisions")
     assert "--width 128 gives fresher ones and --horizon 3000 gives less noise" in notes[1]
     assert main([*asked, "--width", "1024", "--horizon", "3000"]) == 0
     assert json.loads(capsys.readouterr().out)["notes"][1].endswith(
@@ -149,13 +149,14 @@ def test_the_advice_is_concrete_and_has_a_floor(
 def test_rows_that_may_be_noise_say_so(capsys: pytest.CaptureFixture[str], rows: Path) -> None:
     found, _ = answer(capsys, "estimate", str(rows), "--items", "items.txt")
     for row in found["items"]:
-        assert row["above_noise"] is (row["estimate"] > row["noise_95"])
+        assert row["low"] <= row["estimate"] <= row["high"]
+        assert row["above_noise"] is (row["low"] > 0)
     assert found["items"][2]["above_noise"] is True
     asked = ["estimate", str(rows), "--items", "items.txt", *CLEAR]
     assert main([*asked, "--output", "csv"]) == 0
     captured = capsys.readouterr()
     assert [row["above_noise"] for row in csv.DictReader(io.StringIO(captured.out))][2] == "true"
-    assert "of 4 rows stand above the noise" in captured.err
+    assert "of 4 rows stand above noise and collisions" in captured.err
 
 
 def test_json_says_what_was_read(capsys: pytest.CaptureFixture[str], rows: Path) -> None:

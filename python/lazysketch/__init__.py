@@ -17,9 +17,12 @@ from importlib.metadata import version as _version
 
 from lazysketch.counters import ContinualCounters
 from lazysketch.errors import LazySketchError
+from lazysketch.estimation.intervals import Interval, Intervals
+from lazysketch.estimation.moments import Moment
 from lazysketch.exact import CountMin, CountSketch
 from lazysketch.keys import Key
 from lazysketch.mechanisms import Mechanism
+from lazysketch.planning import Plan, Prediction, plan
 from lazysketch.privacy.accounting import Privacy
 from lazysketch.privacy.composition import Composition, compose
 from lazysketch.release import Release, ReleasePart
@@ -40,11 +43,16 @@ __all__ = [
     "CountMin",
     "CountSketch",
     "Geometric",
+    "Interval",
+    "Intervals",
     "Key",
     "LazyCountMin",
     "LazyCountSketch",
     "LazySketchError",
     "Mechanism",
+    "Moment",
+    "Plan",
+    "Prediction",
     "Privacy",
     "Punctual",
     "PunctualCountMin",
@@ -55,4 +63,5 @@ __all__ = [
     "Single",
     "__version__",
     "compose",
+    "plan",
 ]

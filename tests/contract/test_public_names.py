@@ -26,9 +26,14 @@ EXPORTED = SKETCHES | {
     "Composition",
     "ContinualCounters",
     "Geometric",
+    "Interval",
+    "Intervals",
     "Key",
     "LazySketchError",
     "Mechanism",
+    "Moment",
+    "Plan",
+    "Prediction",
     "Privacy",
     "Punctual",
     "Release",
@@ -37,6 +42,7 @@ EXPORTED = SKETCHES | {
     "Single",
     "__version__",
     "compose",
+    "plan",
 }
 # The order of a docstring; what a thing does not have (a return value, a source) it leaves out.
 SECTIONS = ["Guarantee", "Args", "Returns", "Raises", "Source", "Example"]

@@ -125,7 +125,6 @@ def table_of(
         if key in _TEXTS:
             table.add_column(title, overflow="fold" if fold else "ellipsis", no_wrap=not fold)
         else:
-            title = title if blocks else title.replace("±", "+-")
             table.add_column(title, justify="right", no_wrap=True)
     bars = bars and "estimate" in keys
     if bars:
@@ -223,6 +222,10 @@ def _whole(value: float) -> str:
     return f"{value:,.0f}"
 
 
+def _bound(value: float) -> str:
+    return f"{value:,.0f}" if math.isfinite(value) else "-"
+
+
 def _percent(value: float | None) -> str:
     return "-" if value is None else f"{value:.2%}"
 
@@ -231,12 +234,13 @@ def _text(value: object) -> str:
     return "-" if value is None else visible(str(value))
 
 
-_TEXTS = ("item", "sketch", "relation", "schedule")  # set to the left
-_TITLES = {"noise_95": "± noise", "relative_error": "error", "noise_deviation_max": "noise"}
+_TEXTS = ("item", "part", "sketch", "relation", "schedule")  # set to the left
+_TITLES = {"relative_error": "error", "noise_deviation_max": "noise"}
 _SHORT_ID = 8  # digits that tell the parts of a release apart; programs get all of them
 _SHOWN: dict[str, Callable[[Any], str]] = {
     "estimate": _whole,
-    "noise_95": _whole,
+    "low": _whole,
+    "high": _bound,
     "share": _percent,
     "true": _whole,
     "relative_error": _percent,
@@ -244,4 +248,5 @@ _SHOWN: dict[str, Callable[[Any], str]] = {
     "steps": _whole,
     "epsilon": lambda value: f"{value:g}",
     "noise_deviation_max": lambda value: f"{value:,.1f}",
+    "counts": lambda value: f"{value:,.1f}",
 }

@@ -198,3 +198,19 @@ pub(crate) fn schedule_pushes<'py>(
     let pushes = (0..width).map(|column| progress.pushes(column) as i64);
     Ok(PyArray1::from_iter(py, pushes))
 }
+
+/// The step of the last push of every column after `step` steps; 0 before its first.
+#[pyfunction]
+#[pyo3(signature = (*, schedule, width, step))]
+pub(crate) fn schedule_published_steps<'py>(
+    py: Python<'py>,
+    schedule: Specification,
+    width: u32,
+    step: u64,
+) -> PyResult<Bound<'py, PyArray1<i64>>> {
+    let steps = schedule_of(&schedule)?.published_steps(step, width);
+    Ok(PyArray1::from_iter(
+        py,
+        steps.iter().map(|&step| step as i64),
+    ))
+}

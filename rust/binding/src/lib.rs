@@ -27,7 +27,7 @@ mod _native {
     #[pymodule_export]
     use super::facts::{
         mechanism_facts, mechanism_fits, mechanism_largest_leaves, mechanism_variances,
-        schedule_leaves, schedule_pushes,
+        schedule_leaves, schedule_published_steps, schedule_pushes,
     };
     #[pymodule_export]
     use super::key::Key;
