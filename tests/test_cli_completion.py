@@ -24,7 +24,10 @@ def test_the_script_is_one_for_the_shell(capsys: pytest.CaptureFixture[str], she
 @pytest.mark.parametrize(
     ("words", "expected"),
     [
-        ("lazysketch ", {"top", "estimate", "query", "inspect", "merge", "demo", "completion"}),
+        (
+            "lazysketch ",
+            {"top", "estimate", "query", "inspect", "merge", "plan", "demo", "completion"},
+        ),
         ("lazysketch me", {"merge"}),
         ("lazysketch top --dom", {"--domain"}),
         ("lazysketch top --kind ", {"count-min", "count-sketch"}),

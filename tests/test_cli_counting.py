@@ -14,8 +14,6 @@ from typing import Any
 import pytest
 
 from lazysketch.cli import main
-from lazysketch.cli.counting import first_rows
-from lazysketch.sources import Batch
 
 WEBLOGS = Path(__file__).parents[2] / "shared" / "data" / "weblogs"
 # A stream of 40,000 rows in a narrow sketch with little noise: within 2 % of the truth.
@@ -183,20 +181,6 @@ def test_mostly_malformed_rows_raise_a_doubt(
     rows.write_text("most\nmost\n\n" * 999)
     _, err = answer(capsys, "top", str(rows), "--domain", "items.txt")
     assert "format" not in err
-
-
-def test_the_first_rows_of_a_batch() -> None:
-    batch = Batch(items=["a", "b", "c"], malformed=[1, 3], weights=[1, 2, 3], clipped=[0, 2])
-    for rows, items, malformed, clipped in (
-        (0, [], [], []),
-        (2, ["a"], [1], [0]),
-        (3, ["a", "b"], [1], [0]),
-        (5, ["a", "b", "c"], [1, 3], [0, 2]),
-    ):
-        first = first_rows(batch, rows)
-        assert first.rows == rows
-        assert (first.items, first.malformed, first.clipped) == (items, malformed, clipped)
-        assert len(first.weights or ()) == len(items)
 
 
 def test_a_large_delta_is_told(capsys: pytest.CaptureFixture[str], rows: Path) -> None:

@@ -36,6 +36,7 @@ from lazysketch.heavy_hitters import (
 )
 from lazysketch.keys import Key
 from lazysketch.mechanisms import Mechanism
+from lazysketch.planning import Plan, Prediction, plan
 from lazysketch.privacy.accounting import Privacy
 from lazysketch.privacy.composition import Composition, compose
 from lazysketch.release import Release, ReleasePart
@@ -72,6 +73,8 @@ __all__ = [
     "LevelsPrivacy",
     "Mechanism",
     "Moment",
+    "Plan",
+    "Prediction",
     "Privacy",
     "Punctual",
     "PunctualCountMin",
@@ -85,5 +88,6 @@ __all__ = [
     "dns_names",
     "ipv4_prefixes",
     "ipv6_prefixes",
+    "plan",
     "url_paths",
 ]

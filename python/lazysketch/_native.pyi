@@ -7,6 +7,7 @@ import numpy.typing as npt
 from typing_extensions import Self, disjoint_base
 
 __all__ = [
+    "CaptureReader",
     "ExactSketch",
     "HeavySketch",
     "Key",
@@ -28,6 +29,22 @@ __all__ = [
 _Specification: TypeAlias = (
     tuple[str, int, int] | tuple[str, tuple[int, int], int] | tuple[str, int]
 )
+
+# Items are integers, or of text the offsets and the UTF-8; then sizes, times, absent, malformed.
+_Numbers: TypeAlias = npt.NDArray[np.int64]
+_Rows: TypeAlias = tuple[_Numbers | tuple[_Numbers, bytes], _Numbers, _Numbers, _Numbers, _Numbers]
+
+@final
+class CaptureReader:
+    def __new__(cls, *, field: str) -> Self: ...
+    def feed(self, data: bytes) -> _Rows: ...
+    def finish(self) -> None: ...
+    @property
+    def damage(self) -> str | None: ...
+    @property
+    def position(self) -> int: ...
+    @property
+    def packets(self) -> int: ...
 
 @disjoint_base
 class Key:

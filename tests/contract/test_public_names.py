@@ -40,6 +40,8 @@ EXPORTED = SKETCHES | {
     "LevelsPrivacy",
     "Mechanism",
     "Moment",
+    "Plan",
+    "Prediction",
     "Privacy",
     "Punctual",
     "Release",
@@ -52,6 +54,7 @@ EXPORTED = SKETCHES | {
     "ipv4_prefixes",
     "ipv6_prefixes",
     "url_paths",
+    "plan",
 }
 CONSTRUCTED = {"ContinualCounters", "HeavyHitters", "HierarchicalHeavyHitters"}
 # The order of a docstring; what a thing does not have (a return value, a source) it leaves out.

@@ -19,9 +19,9 @@ from tools.accuracy.streams import REAL, asked_items, stream
 import lazysketch as ls
 from lazysketch.estimation.intervals import At
 
-__all__ = ["Coverage", "measure", "table"]
+__all__ = ["STREAMS", "Coverage", "measure", "table"]
 
-_STREAMS = (*REAL, "zipf-1.1")
+STREAMS = (*REAL, "zipf-1.1")
 _PARTS = (0.1, 0.5, 1.0)
 _CONFIDENCE = 0.95
 _DEPTH, _WIDTH = 4, 1024

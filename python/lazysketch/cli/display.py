@@ -234,7 +234,7 @@ def _text(value: object) -> str:
     return "-" if value is None else visible(str(value))
 
 
-_TEXTS = ("item", "sketch", "relation", "schedule")  # set to the left
+_TEXTS = ("item", "part", "sketch", "relation", "schedule")  # set to the left
 _TITLES = {"relative_error": "error", "noise_deviation_max": "noise"}
 _SHORT_ID = 8  # digits that tell the parts of a release apart; programs get all of them
 _SHOWN: dict[str, Callable[[Any], str]] = {
@@ -248,4 +248,5 @@ _SHOWN: dict[str, Callable[[Any], str]] = {
     "steps": _whole,
     "epsilon": lambda value: f"{value:g}",
     "noise_deviation_max": lambda value: f"{value:,.1f}",
+    "counts": lambda value: f"{value:,.1f}",
 }

@@ -12,13 +12,13 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Lag"]
+__all__ = ["BURSTINESS", "Lag"]
 
 Array = npt.NDArray[np.float64]
 
 # Standard deviation of an item's rate while it waits, as a share of its published rate
 # (docs/intervals.md has what real streams show).
-_BURSTINESS: Final = 0.5
+BURSTINESS: Final = 0.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +87,7 @@ class Lag:
         Returns:
             float64 array.
         """
-        deviation: Array = np.sqrt(arrivals + (_BURSTINESS * arrivals) ** 2)
+        deviation: Array = np.sqrt(arrivals + (BURSTINESS * arrivals) ** 2)
         return deviation
 
     def compensated(self, estimates: Array) -> Array:

@@ -6,6 +6,7 @@
 
 mod arrow;
 mod batches;
+mod capture;
 mod errors;
 mod exact;
 mod facts;
@@ -22,6 +23,8 @@ use pyo3::prelude::*;
 /// The native core of lazysketch.
 #[pymodule]
 mod _native {
+    #[pymodule_export]
+    use super::capture::CaptureReader;
     #[pymodule_export]
     use super::exact::ExactSketch;
     #[pymodule_export]
