@@ -1,20 +1,22 @@
 """End-to-end rows per second, beside reading alone with the same library; peak memory.
 
-Generates a CSV file, an access log and a Parquet file of 10^7 rows each (2.3 GB, in a
-temporary folder that is removed), and reads each in processes of its own:
+Generates a CSV file, an access log, a Parquet file and a capture of 10^7 rows each (3.2 GB,
+in a temporary folder that is removed), and reads each in processes of its own:
 
 - ``library``: the library that parses, alone: pyarrow's streaming CSV reader with one
   column as text, in one thread and in all; pyarrow's Parquet batches; for the access
-  log, whose parser is ours, the lines alone, cut and decoded;
+  log, whose parser is ours, the lines alone, cut and decoded; for the capture the native
+  reader alone (pcap-parser and etherparse), by size and by address;
 - ``source``: ``lazysketch.sources``, nothing behind it;
 - ``private``: the source into a LazyCountMin of 4 x 1024.
 
-    python benches/sources.py [ROWS]
+    python benches/sources.py [ROWS [BEGINNING]]   # only measures that begin so, e.g. capture
 """
 
 from __future__ import annotations
 
 import json
+import struct
 import subprocess
 import sys
 import tempfile
@@ -27,7 +29,6 @@ import numpy as np
 
 ROWS = 10_000_000
 BLOCK = 100_000
-FIELDS = {"csv": "host", "csv.zst": "host", "log": "host", "parquet": "host"}
 
 
 def hosts(number: int, *, seed: int) -> list[str]:
@@ -40,6 +41,14 @@ def blocks(rows: int) -> Iterator[list[str]]:
         yield hosts(min(BLOCK, rows - begin), seed=seed)
 
 
+def packets(block: list[str]) -> bytes:
+    """TCP to one server with 20 bytes behind it, of 94 bytes each."""
+    frame = bytes(12) + b"\x08\0" + struct.pack(">BBHIBBH", 0x45, 0, 60, 0, 64, 6, 0)
+    behind = bytes([203, 0, 113, 9]) + struct.pack(">HH", 40_000, 443) + bytes(36)
+    record = struct.pack("<IIII", 1, 2, len(frame) + 4 + len(behind), 1500) + frame
+    return b"".join(record + bytes(map(int, host.split("."))) + behind for host in block)
+
+
 def generate(folder: Path, rows: int) -> None:
     import pyarrow as pa
     from pyarrow import parquet
@@ -48,9 +57,11 @@ def generate(folder: Path, rows: int) -> None:
     with (
         (folder / "rows.csv").open("w") as table,
         (folder / "rows.log").open("w") as log,
+        (folder / "rows.pcap").open("wb") as capture,
         pa.CompressedOutputStream(str(folder / "rows.csv.zst"), "zstd") as zipped,
         parquet.ParquetWriter(folder / "rows.parquet", schema) as columns,
     ):
+        capture.write(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 1 << 18, 1))
         table.write("time,host,method,path,bytes\n")
         zipped.write(b"time,host,method,path,bytes\n")
         for number, block in enumerate(blocks(rows)):
@@ -66,6 +77,7 @@ def generate(folder: Path, rows: int) -> None:
                 f'"GET /shop/{place % 997} HTTP/1.1" 200 {place} "-" "Mozilla/5.0 (X11)"\n'
                 for place, host in enumerate(block)
             )
+            capture.write(packets(block))
             batch = [pa.array(block), pa.array(range(len(block)), pa.int64())]
             columns.write_table(pa.Table.from_arrays(batch, schema=schema))
 
@@ -98,18 +110,28 @@ def lines_alone(path: Path) -> int:
     return sum(batch.rows for batch in open_source(path, format="lines"))
 
 
-def source_alone(path: Path) -> int:
+def capture_alone(path: Path, *, field: str) -> int:
+    from lazysketch._native import CaptureReader
+
+    reader = CaptureReader(field=field)
+    with path.open("rb", buffering=0) as file:
+        while data := file.read(1 << 19):
+            reader.feed(data)
+    return reader.packets
+
+
+def source_alone(path: Path, *, field: str = "host") -> int:
     from lazysketch.sources import open_source
 
-    return sum(batch.rows for batch in open_source(path, field="host"))
+    return sum(batch.rows for batch in open_source(path, field=field))
 
 
-def private(path: Path, *, weight: str | None = None) -> int:
+def private(path: Path, *, field: str = "host", weight: str | None = None) -> int:
     from lazysketch import LazyCountMin
     from lazysketch.sources import feed, open_source
 
     most = 1000 if weight else None
-    source = open_source(path, field="host", weight=weight, max_weight=most)
+    source = open_source(path, field=field, weight=weight, max_weight=most)
     with LazyCountMin(
         depth=4, width=1024, epsilon=1.0, delta=1e-8, max_weight=source.max_weight
     ) as sketch:
@@ -129,6 +151,16 @@ MEASURES: dict[str, tuple[str, Callable[[Path], int]]] = {
     "log: private": ("rows.log", private),
     "parquet: library": ("rows.parquet", parquet_alone),
     "parquet: private": ("rows.parquet", private),
+    "capture: reader by size": ("rows.pcap", lambda path: capture_alone(path, field="size")),
+    "capture: reader by src": ("rows.pcap", lambda path: capture_alone(path, field="src")),
+    "capture: source by src": ("rows.pcap", lambda path: source_alone(path, field="src")),
+    "capture: private by src": ("rows.pcap", lambda path: private(path, field="src")),
+    "capture: private by flow": ("rows.pcap", lambda path: private(path, field="flow")),
+    "capture: private by sport": ("rows.pcap", lambda path: private(path, field="sport")),
+    "capture: private, weighted": (
+        "rows.pcap",
+        lambda path: private(path, field="src", weight="size"),
+    ),
 }
 
 
@@ -151,7 +183,7 @@ def peak_memory() -> int:
     return int(status.split("VmHWM:")[1].split()[0])
 
 
-def main(rows: int) -> None:
+def main(rows: int, *, beginning: str = "") -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         generate(folder, 1000)
@@ -162,6 +194,8 @@ def main(rows: int) -> None:
             print(f"{path.name:14}{path.stat().st_size / 1e6:10,.0f} MB")
         print(f"{'':28}{'rows/s':>12}{'seconds':>10}{'CPU s':>8}{'peak MB':>10}{'imports MB':>12}")
         for label in MEASURES:
+            if not label.startswith(beginning):
+                continue
             # Three processes of their own: the best time, the worst peak.
             runs = [
                 json.loads(subprocess.check_output([sys.executable, __file__, label, name]))
@@ -177,7 +211,8 @@ def main(rows: int) -> None:
 
 
 if __name__ == "__main__":
-    if len(sys.argv) == 3:
+    if sys.argv[1:2] and sys.argv[1] in MEASURES:
         print(json.dumps(measure(Path(sys.argv[2]), sys.argv[1])))
     else:
-        main(int(sys.argv[1]) if len(sys.argv) > 1 else ROWS)
+        asked = dict(enumerate(sys.argv))
+        main(int(asked.get(1, ROWS)), beginning=asked.get(2, ""))

@@ -26,7 +26,7 @@ def test_the_script_is_one_for_the_shell(capsys: pytest.CaptureFixture[str], she
     [
         (
             "lazysketch ",
-            {"top", "estimate", "query", "inspect", "merge", "audit", "demo", "completion"},
+            {"top", "estimate", "query", "inspect", "merge", "plan", "audit", "demo", "completion"},
         ),
         ("lazysketch me", {"merge"}),
         ("lazysketch top --dom", {"--domain"}),

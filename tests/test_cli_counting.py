@@ -14,8 +14,6 @@ from typing import Any
 import pytest
 
 from lazysketch.cli import main
-from lazysketch.cli.counting import first_rows
-from lazysketch.sources import Batch
 
 WEBLOGS = Path(__file__).parents[2] / "shared" / "data" / "weblogs"
 # A stream of 40,000 rows in a narrow sketch with little noise: within 2 % of the truth.
@@ -124,7 +122,7 @@ def test_a_width_too_large_for_the_stream_is_told(
     assert main(["top", str(rows), "--domain", "items.txt", "--width", "5"]) == 0
     out = capsys.readouterr().out
     assert "columns" not in out
-    assert "old" not in out
+    assert "steps old" not in out
 
 
 def test_the_advice_is_concrete_and_has_a_floor(
@@ -134,7 +132,7 @@ def test_the_advice_is_concrete_and_has_a_floor(
     asked = ["top", str(rows), "--domain", "items.txt", "--output", "json"]
     assert main([*asked, "--width", "1024"]) == 0
     notes = json.loads(capsys.readouterr().out)["notes"]
-    assert notes[0].endswith("rows stand above the noise")
+    assert notes[0].endswith("rows stand above noise and collisions")
     assert "--width 128 gives fresher ones and --horizon 3000 gives less noise" in notes[1]
     assert main([*asked, "--width", "1024", "--horizon", "3000"]) == 0
     assert json.loads(capsys.readouterr().out)["notes"][1].endswith(
@@ -151,13 +149,14 @@ def test_the_advice_is_concrete_and_has_a_floor(
 def test_rows_that_may_be_noise_say_so(capsys: pytest.CaptureFixture[str], rows: Path) -> None:
     found, _ = answer(capsys, "estimate", str(rows), "--items", "items.txt")
     for row in found["items"]:
-        assert row["above_noise"] is (row["estimate"] > row["noise_95"])
+        assert row["low"] <= row["estimate"] <= row["high"]
+        assert row["above_noise"] is (row["low"] > 0)
     assert found["items"][2]["above_noise"] is True
     asked = ["estimate", str(rows), "--items", "items.txt", *CLEAR]
     assert main([*asked, "--output", "csv"]) == 0
     captured = capsys.readouterr()
     assert [row["above_noise"] for row in csv.DictReader(io.StringIO(captured.out))][2] == "true"
-    assert "of 4 rows stand above the noise" in captured.err
+    assert "of 4 rows stand above noise and collisions" in captured.err
 
 
 def test_json_says_what_was_read(capsys: pytest.CaptureFixture[str], rows: Path) -> None:
@@ -182,20 +181,6 @@ def test_mostly_malformed_rows_raise_a_doubt(
     rows.write_text("most\nmost\n\n" * 999)
     _, err = answer(capsys, "top", str(rows), "--domain", "items.txt")
     assert "format" not in err
-
-
-def test_the_first_rows_of_a_batch() -> None:
-    batch = Batch(items=["a", "b", "c"], malformed=[1, 3], weights=[1, 2, 3], clipped=[0, 2])
-    for rows, items, malformed, clipped in (
-        (0, [], [], []),
-        (2, ["a"], [1], [0]),
-        (3, ["a", "b"], [1], [0]),
-        (5, ["a", "b", "c"], [1, 3], [0, 2]),
-    ):
-        first = first_rows(batch, rows)
-        assert first.rows == rows
-        assert (first.items, first.malformed, first.clipped) == (items, malformed, clipped)
-        assert len(first.weights or ()) == len(items)
 
 
 def test_a_large_delta_is_told(capsys: pytest.CaptureFixture[str], rows: Path) -> None:

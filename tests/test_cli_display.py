@@ -16,13 +16,14 @@ from rich.console import Console
 from lazysketch.cli.display import Report, as_number, fitting_table, table_of, tell, visible, write
 
 ROWS = [
-    {"rank": 1, "item": "plain", "estimate": 1200, "noise_95": 30.5, "share": 0.12},
-    {"rank": 2, "item": "[red]:smile:", "estimate": 600, "noise_95": 30.5, "share": 0.06},
+    {"rank": 1, "item": "plain", "estimate": 1200, "low": 1170, "high": 1230, "share": 0.12},
+    {"rank": 2, "item": "[red]:smile:", "estimate": 600, "low": 570, "high": 630, "share": 0.06},
     {
         "rank": 3,
         "item": 'a\x1b[2J\r\n\u202eb,"',
         "estimate": -7.5,
-        "noise_95": 30.5,
+        "low": 0,
+        "high": 22,
         "share": -0.001,
     },
 ]
@@ -55,14 +56,14 @@ def test_what_prints_is_left_alone() -> None:
 
 
 def test_items_are_neither_markup_nor_control() -> None:
-    shown = show(ROWS, width=80, fold=True)
+    shown = show(ROWS, width=90, fold=True)
     assert "[red]:smile:" in shown
     assert r'a\x1b[2J\r\n\u202eb,"' in shown
     assert "\x1b" not in shown
 
 
 def test_a_negative_estimate_has_no_bar() -> None:
-    first, _, last = show(ROWS, width=80, fold=True).splitlines()[2:]
+    first, _, last = show(ROWS, width=90, fold=True).splitlines()[2:]
     assert "████████████" in first
     assert "-8" in last
     assert "█" not in last
@@ -81,8 +82,13 @@ def test_a_row_that_may_be_noise_is_dim_and_has_no_bar() -> None:
     assert "above" not in file.getvalue()
 
 
+def test_an_end_that_is_not_known_is_a_dash() -> None:
+    unknown = [{**ROWS[0], "high": float("inf")}]
+    assert " - " in show(unknown, width=90, fold=True).splitlines()[2]
+
+
 def test_bars_make_room_for_items() -> None:
-    for length, bars in ((10, True), (40, False)):
+    for length, bars in ((10, True), (34, False)):
         file = io.StringIO()
         console = Console(file=file, width=80)
         rows = [{**ROWS[0], "item": "x" * length}]
@@ -123,6 +129,7 @@ def test_a_table_in_a_pipe_is_never_cut(capsys: pytest.CaptureFixture[str]) -> N
 
 def test_a_terminal_gets_colour_unless_it_is_asked_not_to(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLUMNS", "90")
     monkeypatch.delenv("NO_COLOR", raising=False)
     for asked_not_to in (False, True):
         terminal = Terminal()

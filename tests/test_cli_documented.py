@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import importlib.util
 import json
 import os
 import re
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import click
 import pytest
+from tests.oracle.captures import ETHERNET, arp, framed, ip, pcap
 
 from lazysketch import LazyCountMin
 from lazysketch.cli import main
@@ -36,10 +38,15 @@ def commands_of(name: str) -> list[str]:
 
 COMMANDS = commands_of("cli.md")
 # What needs another machine's log, the network or a clone is not run here.
-ELSEWHERE = re.compile(r"^(make|tail) |^\. |/var/log")
+ELSEWHERE = re.compile(r"^(make|tail|tcpdump) |^\. |/var/log")
+PLOTS = importlib.util.find_spec("matplotlib") is not None
 RUN = {
-    name: [command for command in commands_of(name) if not ELSEWHERE.search(command)]
-    for name in ("cli.md", "quickstart.md", "recipes.md")
+    name: [
+        command
+        for command in commands_of(name)
+        if not ELSEWHERE.search(command) and (PLOTS or "--plot" not in command)
+    ]
+    for name in ("cli.md", "planning.md", "quickstart.md", "recipes.md")
 }
 LOG = '203.0.113.{host} - - [17/May/2015:10:05:03 +0000] "GET /page HTTP/1.1" 200 512 "-" "agent"\n'
 ZEEK = "#separator \\x09\n#fields\tts\tid.orig_h\tquery\n#types\ttime\taddr\tstring\n"
@@ -102,12 +109,15 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "networks.txt").write_text("".join(f"{host}\n" for host in hosts))
     (folder / "events.txt").write_text("login\nlogout\nlogin\n" * 300)
     (folder / "items.txt").write_text("login\nlogout\nbuy\n")
+    (folder / "sample.txt").write_text("login\nlogout\nlogin\nbuy\n" * 300)
     (folder / "domains.txt").write_text("example.com\nexample.org\n")
     (folder / "dns.log").write_text(ZEEK + "".join(f"1.5\t{h}\texample.com\n" for h in hosts * 50))
     flows = "".join(f"{host},{64 * i}\n" for i, host in enumerate(hosts * 50))
     (folder / "flows.csv").write_text("src,bytes\n" + flows)
     rows = ({"source": {"address": host}, "bytes": 40} for host in hosts * 50)
     (folder / "flows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    packets = [framed(ip("192.0.2.1", host, ports=(40_000, 443)), ETHERNET) for host in hosts * 50]
+    (folder / "traffic.pcap").write_bytes(pcap([*packets, arp()]))
     settings = re.search(r"^```toml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     assert settings
     (folder / "lazysketch.toml").write_text(settings[1])

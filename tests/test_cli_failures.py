@@ -75,7 +75,10 @@ TOP = "top rows.txt --domain items.txt --format lines"
         ("estimate rows.txt --items rows.txt", "--items: expected a public list, got one of the"),
         ("estimate rows.txt --items cut.gz", "cut.gz: expected a whole gzip file"),
         ("top rows.txt", "Missing option '--domain'. Public list to choose from, an item per line"),
-        ("rows.txt", "expected a verb (top, estimate, query, inspect, merge, demo, completion) b"),
+        (
+            "rows.txt",
+            "expected a verb (top, estimate, query, inspect, merge, plan, demo, completion) b",
+        ),
         ("top --domain items.txt", "Missing argument 'FILE...'."),
         ("estimate rows.txt", "Missing option '--items'."),
         (f"{TOP} -k 0", "Invalid value for '-k'"),

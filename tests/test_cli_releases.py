@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 import lazysketch as ls
@@ -58,7 +59,7 @@ def test_the_saved_release_is_the_one_shown(
     assert captured.err == "lazysketch: release saved to kept.lzs\n"
     shown = {row["item"]: row["estimate"] for row in json.loads(captured.out)["items"]}
     kept = ls.Release.load("kept.lzs")
-    assert {item: kept.estimate(item) for item in shown} == shown
+    assert {item: round(kept.interval(item, at="now").estimate, 1) for item in shown} == shown
     asked_again = answer(capsys, "query", "kept.lzs", *shown)
     assert {row["item"]: row["estimate"] for row in asked_again["items"]} == shown
     assert [path.name for path in Path().iterdir() if "partial" in path.name] == []
@@ -86,7 +87,10 @@ def test_items_come_as_words_from_a_file_and_from_a_pipe(
     found = answer(capsys, "query", "r.lzs", "a", "-", "a", "--items", "items.txt")
     items = [row["item"] for row in found["items"]]
     assert items == ["a", "b", "never", "most", "some"]
-    assert [row["estimate"] for row in found["items"]] == release.estimate_many(items).tolist()
+    truth = release.interval_many(items, at="now")
+    assert [row["estimate"] for row in found["items"]] == truth.estimate.round(1).tolist()
+    assert [row["low"] for row in found["items"]] == np.floor(truth.low).tolist()
+    assert [row["high"] for row in found["items"]] == np.ceil(truth.high).tolist()
 
 
 def test_numbers_are_asked_as_numbers(capsys: pytest.CaptureFixture[str]) -> None:
@@ -96,8 +100,9 @@ def test_numbers_are_asked_as_numbers(capsys: pytest.CaptureFixture[str]) -> Non
     as_text = answer(capsys, "query", "numbers.lzs", "7")["items"][0]
     as_number = answer(capsys, "query", "numbers.lzs", "7", "--items-type", "int")["items"][0]
     assert (as_text["item"], as_number["item"]) == ("7", 7)
-    assert as_number["estimate"] == ls.Release.load("numbers.lzs").estimate(7)
-    assert as_text["estimate"] == ls.Release.load("numbers.lzs").estimate("7")
+    release = ls.Release.load("numbers.lzs")
+    assert as_number["estimate"] == round(release.interval(7, at="now").estimate, 1)
+    assert as_text["estimate"] == round(release.interval("7", at="now").estimate, 1)
 
 
 def test_counters_are_asked_by_their_numbers(capsys: pytest.CaptureFixture[str]) -> None:

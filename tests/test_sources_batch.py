@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from itertools import pairwise
 
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lazysketch.sources import Batch, Segment
+from lazysketch.sources import Batch, Segment, Tally
 
 ROWS = st.lists(st.sampled_from(["", "a", "b"]), max_size=30)
 
@@ -59,3 +60,38 @@ def test_what_stands_before_the_first_malformed_row() -> None:
     batch = Batch(list("abcd"), [3], [1, 9, 9, 9], clipped=[1, 3])
     assert batch.before_malformed() == Batch(list("abc"), (), [1, 9, 9], clipped=[1])
     assert Batch(["a"]).before_malformed() == Batch(["a"])
+
+
+def test_the_first_rows_of_a_batch() -> None:
+    batch = Batch(items=["a", "b", "c"], malformed=[1, 3], weights=[1, 2, 3], clipped=[0, 2])
+    for rows, items, malformed, clipped in (
+        (0, [], [], []),
+        (2, ["a"], [1], [0]),
+        (3, ["a", "b"], [1], [0]),
+        (5, ["a", "b", "c"], [1, 3], [0, 2]),
+    ):
+        first = batch.first(rows)
+        assert first.rows == rows
+        assert (first.items, first.malformed, first.clipped) == (items, malformed, clipped)
+        assert len(first.weights or ()) == len(items)
+
+
+def test_absent_rows_are_empty_steps_apart_from_malformed_ones() -> None:
+    times = np.arange(7) * 10
+    batch = Batch(list("abc"), [1, 5], [1, 2, 3], clipped=[1], absent=[0, 2], times=times)
+    assert batch.rows == 7
+    assert list(batch.segments()) == [
+        Segment([], [], 3),
+        Segment(["a", "b"], [1, 2], 1),
+        Segment(["c"], [3], 0),
+    ]
+    first = batch.first(4)
+    assert (first.items, first.malformed, first.absent) == (["a"], [1], [0, 2])
+    assert first.times is not None
+    assert first.times.tolist() == [0, 10, 20, 30]
+    sound = batch.before_malformed()
+    assert (sound.items, sound.malformed, sound.absent, sound.rows) == ([], (), [0], 1)
+    tally = Tally()
+    tally.add(batch, name="x", rows_before=0)
+    assert (tally.rows, tally.malformed, tally.absent) == (7, 2, 2)
+    assert tally.first_malformed == [("x", 2), ("x", 6)]

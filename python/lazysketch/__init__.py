@@ -17,9 +17,26 @@ from importlib.metadata import version as _version
 
 from lazysketch.counters import ContinualCounters
 from lazysketch.errors import LazySketchError
+from lazysketch.estimation.intervals import Interval, Intervals
+from lazysketch.estimation.moments import Moment
 from lazysketch.exact import CountMin, CountSketch
+from lazysketch.heavy_hitters import (
+    HeavyHitter,
+    HeavyHitters,
+    HeavyLevel,
+    HierarchicalHeavyHitters,
+    HierarchyNode,
+    JointPrivacy,
+    Levels,
+    LevelsPrivacy,
+    dns_names,
+    ipv4_prefixes,
+    ipv6_prefixes,
+    url_paths,
+)
 from lazysketch.keys import Key
 from lazysketch.mechanisms import Mechanism
+from lazysketch.planning import Plan, Prediction, plan
 from lazysketch.privacy.accounting import Privacy
 from lazysketch.privacy.composition import Composition, compose
 from lazysketch.release import Release, ReleasePart
@@ -40,11 +57,24 @@ __all__ = [
     "CountMin",
     "CountSketch",
     "Geometric",
+    "HeavyHitter",
+    "HeavyHitters",
+    "HeavyLevel",
+    "HierarchicalHeavyHitters",
+    "HierarchyNode",
+    "Interval",
+    "Intervals",
+    "JointPrivacy",
     "Key",
     "LazyCountMin",
     "LazyCountSketch",
     "LazySketchError",
+    "Levels",
+    "LevelsPrivacy",
     "Mechanism",
+    "Moment",
+    "Plan",
+    "Prediction",
     "Privacy",
     "Punctual",
     "PunctualCountMin",
@@ -55,4 +85,9 @@ __all__ = [
     "Single",
     "__version__",
     "compose",
+    "dns_names",
+    "ipv4_prefixes",
+    "ipv6_prefixes",
+    "plan",
+    "url_paths",
 ]

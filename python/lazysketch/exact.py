@@ -17,7 +17,7 @@ import numpy.typing as npt
 from lazysketch import _native
 from lazysketch.errors import ArgumentTypeError
 from lazysketch.privacy.relations import checked_integer
-from lazysketch.release import Release
+from lazysketch.release import ReadsByRelease, Release
 from lazysketch.sizing import SketchKind, size_of
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 __all__ = ["CountMin", "CountSketch"]
 
 
-class _Exact(_native.ExactSketch):
+class _Exact(_native.ExactSketch, ReadsByRelease):
     """Base of the exact sketches."""
 
     _kind: ClassVar[SketchKind]

@@ -8,6 +8,7 @@ working key and different events would publish the same noise on different count
 from __future__ import annotations
 
 import os
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -15,6 +16,7 @@ from lazysketch import _native
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, LiveStateError
 from lazysketch.keys import Key
 from lazysketch.mechanisms import Mechanism, suitable
+from lazysketch.parts import bounds_of, privacy_of
 from lazysketch.privacy.accounting import Privacy
 from lazysketch.privacy.calibration import NoiseCalibration, calibrate
 from lazysketch.privacy.relations import (
@@ -25,13 +27,13 @@ from lazysketch.privacy.relations import (
     checked_integer,
     table_sensitivity2,
 )
-from lazysketch.release import Release, bounds_of, privacy_of
+from lazysketch.release import ReadsByRelease, Release
 from lazysketch.schedules import Geometric, Schedule, schedule_specified
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["PrivateTable"]
+__all__ = ["PrivateTable", "key_or_fresh", "noise_of", "table_arguments"]
 
 if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
     os.register_at_fork(after_in_child=_native._after_fork_in_child)
@@ -40,7 +42,7 @@ _LARGEST_WEIGHT = 2**32
 _MOST_EVENTS = 2**20
 
 
-class PrivateTable(_native.PrivateSketch):
+class PrivateTable(_native.PrivateSketch, ReadsByRelease):
     """Base of the private sketches and counters; not made directly.
 
     Guarantee: everything ever released, at any number of steps, together satisfies the
@@ -69,49 +71,22 @@ class PrivateTable(_native.PrivateSketch):
         key: Key | None,
     ) -> Self:
         """Calibrate the noise and make the core's sketch."""
-        if key is not None and not isinstance(key, Key):
-            raise ArgumentTypeError(f"key: expected a Key, got {type(key).__name__}")
-        if hash_seed is not None:
-            hash_seed = checked_integer("hash_seed", hash_seed, least=0, most=2**64 - 1)
-        # Checked once; the same plain values go to the calibration and to the core.
-        max_weight = checked_integer("max_weight", max_weight, most=_LARGEST_WEIGHT)
-        max_events_per_user = checked_integer(
-            "max_events_per_user", max_events_per_user, most=_MOST_EVENTS
-        )
-        suited = suitable(
-            mechanism, leaves=schedule.leaves(width), growing=isinstance(schedule, Geometric)
-        )
-        chosen, noise = _first_that_serves(
-            suited,
+        arguments = table_arguments(
             kind=kind,
             depth=depth,
             width=width,
-            relation=relation,
-            max_changes=max_changes,
+            schedule=schedule,
             epsilon=epsilon,
             delta=delta,
-            calibration=calibration,
-            max_weight=max_weight,
-            max_events_per_user=max_events_per_user,
-        )
-        return super().__new__(
-            cls,
-            kind=kind,
-            depth=depth,
-            width=width,
-            hash_seed=hash_seed,
-            schedule=schedule.specification,
-            mechanism=chosen.name,
-            sigma=noise.sigma,
             relation=relation,
+            mechanism=mechanism,
             calibration=calibration,
-            epsilon=noise.epsilon,
-            delta=noise.delta,
             max_weight=max_weight,
             max_events_per_user=max_events_per_user,
             max_changes=max_changes,
-            key=Key.generate() if key is None else key,
+            hash_seed=hash_seed,
         )
+        return super().__new__(cls, **arguments, key=key_or_fresh(key))
 
     def release(self) -> Release:
         """Return the public table at this step.
@@ -228,23 +203,168 @@ class PrivateTable(_native.PrivateSketch):
         return f"{text}, NOT PRIVATE: {reasons}>" if reasons else f"{text}>"
 
 
-def _first_that_serves(
-    suited: tuple[Mechanism, ...], **asked: Any
+def key_or_fresh(key: Key | None) -> Key:
+    """Return the key that a table gets.
+
+    Args:
+        key: the user's, or None.
+
+    Returns:
+        The same, or a fresh one.
+
+    Raises:
+        ArgumentTypeError: not a key.
+    """
+    if key is None:
+        return Key.generate()
+    if not isinstance(key, Key):
+        raise ArgumentTypeError(f"key: expected a Key, got {type(key).__name__}")
+    return key
+
+
+def table_arguments(
+    *,
+    kind: CountKind,
+    depth: int,
+    width: int,
+    schedule: Schedule,
+    epsilon: float,
+    delta: float,
+    relation: Relation,
+    mechanism: str,
+    calibration: Calibration,
+    max_weight: int,
+    max_events_per_user: int,
+    max_changes: int,
+    hash_seed: int | None,
+) -> dict[str, Any]:
+    """Return what the core needs to make a table: everything checked, and the noise calibrated.
+
+    Args:
+        kind: of the table.
+        depth: rows.
+        width: columns.
+        schedule: when they are pushed.
+        epsilon: privacy parameter.
+        delta: privacy parameter.
+        relation: what neighbours are.
+        mechanism: what was asked for, such as ``"tree"``.
+        calibration: ``"analytic"`` or ``"classical"``.
+        max_weight: largest weight of one event, in counts.
+        max_events_per_user: events of one person that are protected together.
+        max_changes: cells that one event changes in each row.
+        hash_seed: public seed, or None.
+
+    Returns:
+        The arguments of the core, but the key.
+
+    Raises:
+        ArgumentTypeError: a wrong type.
+        ArgumentValueError: a value outside its range, or noise that no mechanism serves.
+    """
+    if hash_seed is not None:
+        hash_seed = checked_integer("hash_seed", hash_seed, least=0, most=2**64 - 1)
+    # Checked once; the same plain values go to the calibration and to the core.
+    max_weight = checked_integer("max_weight", max_weight, most=_LARGEST_WEIGHT)
+    max_events_per_user = checked_integer(
+        "max_events_per_user", max_events_per_user, most=_MOST_EVENTS
+    )
+    chosen, noise = noise_of(
+        kind=kind,
+        depth=depth,
+        width=width,
+        schedule=schedule,
+        mechanism=mechanism,
+        relation=relation,
+        max_changes=max_changes,
+        epsilon=epsilon,
+        delta=delta,
+        calibration=calibration,
+        max_weight=max_weight,
+        max_events_per_user=max_events_per_user,
+    )
+    return {
+        "kind": kind,
+        "depth": depth,
+        "width": width,
+        "hash_seed": hash_seed,
+        "schedule": schedule.specification,
+        "mechanism": chosen.name,
+        "sigma": noise.sigma,
+        "relation": relation,
+        "calibration": calibration,
+        "epsilon": noise.epsilon,
+        "delta": noise.delta,
+        "max_weight": max_weight,
+        "max_events_per_user": max_events_per_user,
+        "max_changes": max_changes,
+    }
+
+
+def noise_of(
+    *,
+    kind: CountKind,
+    depth: int,
+    width: int,
+    schedule: Schedule,
+    mechanism: str,
+    relation: Relation,
+    max_changes: int,
+    epsilon: float,
+    delta: float,
+    calibration: Calibration,
+    max_weight: int,
+    max_events_per_user: int,
 ) -> tuple[Mechanism, NoiseCalibration]:
-    """Return the best mechanism whose arithmetic serves the noise asked for, and that noise.
+    """Return the mechanism that a table gets, and its noise; no table is made.
 
     The optimised tables have large entries: with large weights their sums could leave 126 bits, or
     their draws the precision of a float, where the closed form still serves.
+
+    Args:
+        kind: of the table.
+        depth: rows.
+        width: columns.
+        schedule: when they are pushed.
+        mechanism: what was asked for, such as ``"tree"``.
+        relation: what neighbours are.
+        max_changes: cells that one event changes in each row.
+        epsilon: privacy parameter.
+        delta: privacy parameter.
+        calibration: ``"analytic"`` or ``"classical"``.
+        max_weight: largest weight of one event, in counts.
+        max_events_per_user: events of one person that are protected together.
+
+    Returns:
+        The best mechanism whose arithmetic serves the noise asked for, and that noise.
+
+    Raises:
+        ArgumentTypeError: a wrong type.
+        ArgumentValueError: a value outside its range, or noise that no mechanism serves.
     """
-    *better, last = suited
-    for mechanism in better:
+    growing = isinstance(schedule, Geometric)
+    *better, last = suitable(mechanism, leaves=schedule.leaves(width), growing=growing)
+    calibrated = partial(
+        _calibrated,
+        kind=kind,
+        depth=depth,
+        width=width,
+        relation=relation,
+        max_changes=max_changes,
+        epsilon=epsilon,
+        delta=delta,
+        calibration=calibration,
+        max_weight=max_weight,
+        max_events_per_user=max_events_per_user,
+    )
+    for preferred in better:
         try:
-            noise = _calibrated(mechanism=mechanism, **asked)
+            noise = calibrated(mechanism=preferred)
         except ArgumentValueError:
             continue
-        if mechanism.fits(noise.sigma):
-            return mechanism, noise
-    return last, _calibrated(mechanism=last, **asked)
+        if preferred.fits(noise.sigma):
+            return preferred, noise
+    return last, calibrated(mechanism=last)
 
 
 def _calibrated(

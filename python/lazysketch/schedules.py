@@ -111,10 +111,36 @@ class _Timed(ABC):
             >>> RoundRobin(horizon=1000).pushes(3, 4)
             array([2, 1, 1])
         """
+        columns, steps = self._checked(width, step)
+        return _native.schedule_pushes(schedule=self.specification, width=columns, step=steps)
+
+    def published_steps(self, width: int, step: int) -> npt.NDArray[np.int64]:
+        """Return the step of the last push of every column after ``step`` steps.
+
+        Args:
+            width: columns of the table.
+            step: steps taken.
+
+        Returns:
+            int64 array of shape (width,); 0 where nothing has been pushed.
+
+        Raises:
+            ArgumentTypeError: not an integer.
+            ArgumentValueError: outside its range, or past the horizon.
+
+        Example:
+            >>> RoundRobin(horizon=1000).published_steps(3, 5)
+            array([4, 5, 3])
+        """
+        columns, steps = self._checked(width, step)
+        return _native.schedule_published_steps(
+            schedule=self.specification, width=columns, step=steps
+        )
+
+    def _checked(self, width: int, step: int) -> tuple[int, int]:
         columns = checked_integer("width", width, most=LARGEST_WIDTH)
         last = LARGEST_STEP if self.horizon is None else self.horizon
-        steps = checked_integer("step", step, least=0, most=last)
-        return _native.schedule_pushes(schedule=self.specification, width=columns, step=steps)
+        return columns, checked_integer("step", step, least=0, most=last)
 
 
 @dataclass(frozen=True)

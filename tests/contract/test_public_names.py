@@ -26,9 +26,22 @@ EXPORTED = SKETCHES | {
     "Composition",
     "ContinualCounters",
     "Geometric",
+    "HeavyHitter",
+    "HeavyHitters",
+    "HeavyLevel",
+    "HierarchicalHeavyHitters",
+    "HierarchyNode",
+    "Interval",
+    "Intervals",
     "Key",
+    "JointPrivacy",
     "LazySketchError",
+    "Levels",
+    "LevelsPrivacy",
     "Mechanism",
+    "Moment",
+    "Plan",
+    "Prediction",
     "Privacy",
     "Punctual",
     "Release",
@@ -37,7 +50,13 @@ EXPORTED = SKETCHES | {
     "Single",
     "__version__",
     "compose",
+    "dns_names",
+    "ipv4_prefixes",
+    "ipv6_prefixes",
+    "url_paths",
+    "plan",
 }
+CONSTRUCTED = {"ContinualCounters", "HeavyHitters", "HierarchicalHeavyHitters"}
 # The order of a docstring; what a thing does not have (a return value, a source) it leaves out.
 SECTIONS = ["Guarantee", "Args", "Returns", "Raises", "Source", "Example"]
 SYNONYMS = {
@@ -108,7 +127,7 @@ def test_class_docstring_has_its_parts_in_order(name: str) -> None:
     assert summary.endswith("."), f"{name}: the docstring begins with a sentence"
     found = sections(text)
     assert found == sorted(found, key=SECTIONS.index), f"{name}: {found}"
-    if name in SKETCHES | {"ContinualCounters"}:
+    if name in SKETCHES | CONSTRUCTED:
         assert {"Guarantee", "Args", "Raises", "Example"} <= set(found), f"{name}: {found}"
         assert ">>>" in text, f"{name}: its example is one that runs"
 
@@ -124,7 +143,7 @@ def test_members_are_documented(name: str) -> None:
         assert found == sorted(found, key=SECTIONS.index), f"{name}.{member}: {found}"
 
 
-@pytest.mark.parametrize("name", sorted(SKETCHES | {"ContinualCounters"}))
+@pytest.mark.parametrize("name", sorted(SKETCHES | {"ContinualCounters", "HeavyHitters"}))
 def test_constructors_take_keywords_only(name: str) -> None:
     with pytest.raises(TypeError):
         getattr(lazysketch, name)(3, 1000)

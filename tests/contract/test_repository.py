@@ -144,7 +144,7 @@ def test_lock_files_hold_what_their_sources_ask_for() -> None:
 
 
 def test_direct_dependencies_stay_few() -> None:
-    """The library needs numpy only, the command line four more; the demo's lock holds them."""
+    """The library needs numpy only, the command line four more, in the demo's lock; plots one."""
     asked = {re.split(r"[^\w-]", line)[0]: line for line in requires("lazysketch") or []}
     assert {name for name, line in asked.items() if "extra" not in line} == {"numpy"}
     assert {name for name, line in asked.items() if 'extra == "cli"' in line.replace("'", '"')} == {
@@ -166,7 +166,7 @@ def test_versions_agree() -> None:
     released = re.findall(r"^## \[(\d[^\]]*)\]", read("CHANGELOG.md"), re.MULTILINE)
     assert released, "CHANGELOG.md has no released version"
     assert released[0] == number
-    for crate in ("rust/core", "rust/binding", "benches"):
+    for crate in ("rust/core", "rust/capture", "rust/binding", "benches"):
         assert "version.workspace = true" in read(f"{crate}/Cargo.toml"), crate
 
 

@@ -11,6 +11,7 @@ the core's own draws and compare every release exactly.
 ``gaussian_binary_mechanism``      GaussBM, the paper's binary tree with stored nodes
 ``haar``                           the midpoint mechanism in exact fractions
 ``counters``                       the n-counters problem, answered lazily
+``discovery``                      Misra-Gries, the dictionary, and the law of what they publish
 ``sketches``                       Count-Min, Count Sketch, Punctual, Lazy and the query
 =================================  ==================================================
 """

@@ -9,6 +9,7 @@
 ``test_residuals_of_streams``          the same with events, and under many seeded ids
 ``test_planted_laws``                  nearby wrong laws are rejected
 ``test_calibration_end_to_end``        no pair of neighbours is further apart than promised
+``test_recall_of_discovery``           an item of the promised share is found as promised
 ``test_utility``                       the size of the noise is the size that was planned
 =====================================  ==================================================
 

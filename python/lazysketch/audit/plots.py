@@ -67,7 +67,7 @@ def draw_courses(
         ylim=(0, 1.1),
         xlabel="tables per stream",
         ylabel="audited mu / claimed mu",
-        title="Lower bounds (95 %) on mu; above the line would refute the claim",
+        title="Lower bounds (95 %) on mu, as shares of the claim",
     )
     axes.legend(loc="lower right")
     figure.savefig(path, metadata={"Date": None})

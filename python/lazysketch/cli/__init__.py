@@ -5,8 +5,9 @@ batches, a release -> a table. Results go to standard output, and hold only what
 privacy guarantee covers; what is for the operator's eyes (malformed rows, events/s,
 progress, errors) goes to standard error.
 
-Floors, downward: group -> top, estimate, query, inspect, merge, audit, demo, completion,
-configuration -> counting -> stream, traffic -> live -> saving, answers -> options -> display.
+Floors, downward: group -> top, estimate, query, inspect, merge, plan, audit, demo, completion,
+configuration -> counting -> stream, traffic -> live -> saving, answers -> options, quantities ->
+display.
 """
 
 from __future__ import annotations

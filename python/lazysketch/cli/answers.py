@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -15,10 +16,13 @@ from lazysketch.schedules import Punctual
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from lazysketch import Release
+    from lazysketch import Intervals, Release
 
 Rows: TypeAlias = "Callable[[Release], list[dict[str, Any]]]"
 
+CONFIDENCE = 0.95
+_SPARE = 16
+_MOST = 1 << 16  # items that tie
 _LAG_WORTH_TELLING = 0.05  # the part of the stream that may be missing
 _LEAST_WIDTH = 32  # below, collisions would be worse than the lag
 
@@ -27,19 +31,23 @@ def heaviest(
     release: Release, items: Sequence[str] | Sequence[int], *, most: int
 ) -> list[dict[str, Any]]:
     """Return the rows of the items with the largest estimates, ties in the list's order."""
-    estimates = release.estimate_many(items)
     if most < len(items):
-        least = np.partition(estimates, -most)[-most]
-        candidates = np.flatnonzero(estimates >= least)
+        # A quick estimate chooses some more than will be shown, the best one ranks them.
+        wanted = min(2 * most + _SPARE, len(items))
+        quick = release.estimate_many(items, estimator="corrected")
+        candidates = np.flatnonzero(quick >= np.partition(quick, -wanted)[-wanted])[:_MOST]
     else:
         candidates = np.arange(len(items))
-    order = candidates[np.argsort(-estimates[candidates], kind="stable")][:most]
-    return _rows(release, [items[i] for i in order], estimates[order], ranked=True)
+    chosen = [items[i] for i in candidates]
+    found = release.interval_many(chosen, confidence=CONFIDENCE, at="now")
+    order = np.argsort(-found.estimate, kind="stable")[:most]
+    return _rows(release, chosen, found, order, ranked=True)
 
 
 def counts(release: Release, items: Sequence[str] | Sequence[int]) -> list[dict[str, Any]]:
     """Return the rows of all items, in their order."""
-    return _rows(release, items, release.estimate_many(items), ranked=False)
+    found = release.interval_many(items, confidence=CONFIDENCE, at="now")
+    return _rows(release, items, found, np.arange(len(items)), ranked=False)
 
 
 def report(
@@ -64,8 +72,9 @@ def report(
         for note in (_buried(rows), _weak_delta(release), _lag(release, length_known=length_known))
         if note
     ]
-    lines = [f"{steps_of(release.step)} of {of}; {shape(release)}", *promises(release), *found]
-    whole = {**summary(release), **(inputs or {}), "notes": found}
+    lines = [f"{steps_of(release.step)} of {of}; {shape(release)}", *promises(release)]
+    lines += [f"low and high hold each count at this step with {CONFIDENCE:.0%} confidence", *found]
+    whole = {**summary(release), "confidence": CONFIDENCE, **(inputs or {}), "notes": found}
     return Report(rows=rows, summary=whole, lines=lines)
 
 
@@ -152,20 +161,27 @@ def _upwards(epsilon: float) -> str:
 
 
 def _rows(
-    release: Release, items: Sequence[str] | Sequence[int], estimates: Any, *, ranked: bool
+    release: Release,
+    items: Sequence[str] | Sequence[int],
+    found: Intervals,
+    order: Any,
+    *,
+    ranked: bool,
 ) -> list[dict[str, Any]]:
-    noise = _noise_95(release)
     # With weights the steps are not what an estimate is a part of.
     weighted = any(part.privacy.max_weight > 1 for part in release.parts)
     steps = max(release.step, 1)
     rows = []
-    for rank, (item, estimate) in enumerate(zip(items, estimates, strict=True), start=1):
+    for rank, i in enumerate(order, start=1):
         row: dict[str, Any] = {"rank": rank} if ranked else {}
-        row["item"] = item
-        row["estimate"] = as_number(estimate)
-        row["noise_95"] = noise
-        row["share"] = None if weighted else round(float(estimate) / steps, 6)
-        row["above_noise"] = bool(estimate > noise)
+        row["item"] = items[i]
+        row["estimate"] = estimate = as_number(round(float(found.estimate[i]), 1))
+        row["low"] = as_number(math.floor(found.low[i]))
+        row["high"] = as_number(
+            math.ceil(found.high[i]) if math.isfinite(found.high[i]) else math.inf
+        )
+        row["share"] = None if weighted else round(estimate / steps, 6)
+        row["above_noise"] = bool(found.low[i] > 0)
         rows.append(row)
     return rows
 
@@ -173,10 +189,9 @@ def _rows(
 def _buried(rows: list[dict[str, Any]]) -> str:
     """Say how many rows are more than noise, if not all are."""
     above = sum(row["above_noise"] for row in rows)
-    noisy = any(row["noise_95"] for row in rows)
-    if above == len(rows) or not noisy:
+    if above == len(rows):
         return ""
-    return f"{above:,} of {len(rows):,} rows stand above the noise"
+    return f"{above:,} of {len(rows):,} rows stand above noise and collisions"
 
 
 def _lag(release: Release, *, length_known: bool) -> str:
@@ -220,14 +235,3 @@ def _weak_delta(release: Release) -> str:
         f"delta = {largest:g} lets a mechanism give away one event in {1 / largest:,.0f}: "
         f"with {steps_of(release.step)} it should be far smaller"
     )
-
-
-def _noise_95(release: Release) -> float:
-    """Return 1.96 standard deviations of a cell's noise, root mean square over columns.
-
-    Approximate for an estimate: a minimum or median of several cells varies less than
-    one cell, and a minimum lies below the truth on average.
-    """
-    deviations = release.noise_deviation
-    published = deviations[deviations > 0]
-    return round(1.96 * float(np.sqrt(np.mean(published**2))), 1) if published.size else 0.0

@@ -6,8 +6,6 @@ fails behind others) shows and keeps what was published: its privacy is spent ei
 
 from __future__ import annotations
 
-import dataclasses
-from bisect import bisect_left
 from typing import TYPE_CHECKING, Any
 
 from lazysketch.cli.answers import report
@@ -42,7 +40,7 @@ class _UntilFailure:
         try:
             for batch in self._source:
                 if left is not None and batch.rows > left:
-                    yield first_rows(batch, left)
+                    yield batch.first(left)
                     self.failure = HorizonError("horizon")
                     return
                 yield batch
@@ -98,19 +96,6 @@ def count(
     if done.interrupted:
         return INTERRUPTED
     return FAILED if _is_another_format(source) else 0
-
-
-def first_rows(batch: Batch, rows: int) -> Batch:
-    """Return the first rows of a batch."""
-    malformed = bisect_left(batch.malformed, rows)
-    items = rows - malformed
-    return dataclasses.replace(
-        batch,
-        items=batch.items[:items],
-        malformed=batch.malformed[:malformed],
-        weights=None if batch.weights is None else batch.weights[:items],
-        clipped=batch.clipped[: bisect_left(batch.clipped, items)],
-    )
 
 
 def _inputs(source: Source, reading: InputSettings) -> dict[str, Any]:

@@ -125,7 +125,6 @@ def table_of(
         if key in _TEXTS:
             table.add_column(title, overflow="fold" if fold else "ellipsis", no_wrap=not fold)
         else:
-            title = title if blocks else title.replace("±", "+-")
             table.add_column(title, justify="right", no_wrap=True)
     bars = bars and "estimate" in keys
     if bars:
@@ -223,6 +222,10 @@ def _whole(value: float) -> str:
     return f"{value:,.0f}"
 
 
+def _bound(value: float) -> str:
+    return f"{value:,.0f}" if math.isfinite(value) else "-"
+
+
 def _percent(value: float | None) -> str:
     return "-" if value is None else f"{value:.2%}"
 
@@ -233,14 +236,15 @@ def _text(value: object) -> str:
 
 # Set to the left.
 _TEXTS = (
-    *("item", "sketch", "relation", "schedule"),
+    *("item", "part", "sketch", "relation", "schedule"),
     *("verdict", "check", "subject", "configuration", "observed"),
 )
-_TITLES = {"noise_95": "± noise", "relative_error": "error", "noise_deviation_max": "noise"}
+_TITLES = {"relative_error": "error", "noise_deviation_max": "noise"}
 _SHORT_ID = 8  # digits that tell the parts of a release apart; programs get all of them
 _SHOWN: dict[str, Callable[[Any], str]] = {
     "estimate": _whole,
-    "noise_95": _whole,
+    "low": _whole,
+    "high": _bound,
     "share": _percent,
     "true": _whole,
     "relative_error": _percent,
@@ -250,4 +254,5 @@ _SHOWN: dict[str, Callable[[Any], str]] = {
     "seconds": lambda value: f"{value:.2f}",
     "epsilon": lambda value: f"{value:g}",
     "noise_deviation_max": lambda value: f"{value:,.1f}",
+    "counts": lambda value: f"{value:,.1f}",
 }

@@ -21,6 +21,7 @@ from lazysketch.cli.display import tell
 from lazysketch.cli.estimate import estimate
 from lazysketch.cli.inspect import inspect
 from lazysketch.cli.merge import merge
+from lazysketch.cli.plan import plan
 from lazysketch.cli.query import query
 from lazysketch.cli.stream import INTERRUPTED
 from lazysketch.cli.top import top
@@ -77,7 +78,7 @@ def lazysketch() -> None:
     """
 
 
-for _verb in (top, estimate, query, inspect, merge, audit, demo):
+for _verb in (top, estimate, query, inspect, merge, plan, audit, demo):
     lazysketch.add_command(configurable(_verb))
 lazysketch.add_command(completion)
 
@@ -103,9 +104,12 @@ def _as_typed(message: str) -> str:
         '--max-weight: expected an integer above 0, got 0'
     """
     argument, colon, rest = message.partition(": ")
-    key = argument.replace("_", "-")
-    known = {key for verb in lazysketch.commands.values() for key in options_of(verb)}
-    return f"--{key}{colon}{rest}" if colon and key in known else message
+    known = {
+        option.name: key
+        for verb in lazysketch.commands.values()
+        for key, option in options_of(verb).items()
+    }
+    return f"--{known[argument]}{colon}{rest}" if colon and argument in known else message
 
 
 def run(arguments: Sequence[str] | None) -> int:

@@ -11,8 +11,9 @@ from typing import Any, TypeAlias, TypeVar
 import click
 
 from lazysketch import LazyCountMin, LazyCountSketch
-from lazysketch.errors import SourceError
+from lazysketch.errors import ArgumentTypeError, SourceError
 from lazysketch.privacy.relations import Relation
+from lazysketch.schedules import Geometric, RoundRobin, Schedule
 from lazysketch.sources import FORMATS, ITEM_TYPES, Source, expand_paths, open_source
 
 PrivateSketch: TypeAlias = "LazyCountMin | LazyCountSketch"
@@ -26,6 +27,16 @@ _KINDS: dict[str, type[LazyCountMin] | type[LazyCountSketch]] = {
 
 
 @dataclass(frozen=True, slots=True)
+class PromiseSettings:
+    """What a sketch promises."""
+
+    epsilon: float
+    delta: float
+    relation: Relation
+    max_events_per_user: int
+
+
+@dataclass(frozen=True, slots=True)
 class SketchSettings:
     """What describes a private sketch."""
 
@@ -33,6 +44,7 @@ class SketchSettings:
     delta: float
     relation: Relation
     horizon: int | None
+    period: int
     depth: int
     width: int
     kind: str
@@ -42,18 +54,25 @@ class SketchSettings:
 
     def create(self, *, max_weight: int = 1) -> PrivateSketch:
         """Return a fresh sketch; its constructor checks the values."""
+        if self.period != 1 and self.horizon is None:
+            raise ArgumentTypeError("period: expected 1 without a horizon, got another one")
         return _KINDS[self.kind](
             depth=self.depth,
             width=self.width,
             epsilon=self.epsilon,
             delta=self.delta,
             relation=self.relation,
-            horizon=self.horizon,
+            schedule=self._schedule(),
             mechanism=self.mechanism,
             max_weight=max_weight,
             max_events_per_user=self.max_events_per_user,
             hash_seed=self.hash_seed,
         )
+
+    def _schedule(self) -> Schedule:
+        if self.horizon is None:
+            return Geometric()
+        return RoundRobin(horizon=self.horizon, period=self.period)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,24 +136,29 @@ def read_list(path: str, *, option: str, encoding: str = "utf-8") -> list[str]:
     return list(items)
 
 
+def promise_options(command: Command) -> Command:
+    """Add the options of a promise; the command gets them as ``promise``."""
+    return _gathered(PromiseSettings, "promise", *_PROMISE)(command)
+
+
 def sketch_options(command: Command) -> Command:
     """Add the options of a sketch; the command gets them as ``sketch``."""
     return _gathered(
         SketchSettings,
         "sketch",
-        _option("--epsilon", type=float, default=1.0, help="Privacy: the budget epsilon."),
-        _option("--delta", type=float, default=1e-8, help="Privacy: the probability delta."),
-        _option(
-            "--relation",
-            type=click.Choice(["substitution", "zero-out"]),
-            default="substitution",
-            help="What one event may become: another event, or an empty step.",
-        ),
+        *_PROMISE[:-1],
         click.option(
             "--horizon",
             type=int,
             metavar="STEPS",
             help="Longest stream, in steps, if known: less noise.  [default: unlimited]",
+        ),
+        _option(
+            "--period",
+            type=int,
+            default=1,
+            metavar="STEPS",
+            help="With --horizon: steps from one column to the next; less noise, more lag.",
         ),
         _option("--depth", type=int, default=4, help="Rows of the sketch."),
         _option("--width", type=int, default=1024, help="Buckets in each row."),
@@ -147,12 +171,7 @@ def sketch_options(command: Command) -> Command:
             default="tree",
             help="Mechanism of the noise.",
         ),
-        _option(
-            "--max-events-per-user",
-            type=int,
-            default=1,
-            help="Events of one person that are protected together.",
-        ),
+        _PROMISE[-1],
         click.option(
             "--hash-seed",
             type=int,
@@ -174,15 +193,19 @@ def input_options(command: Command) -> Command:
             help="Format of the inputs; auto looks at their names and first rows.",
         ),
         click.option(
+            "--by",
             "--field",
+            "field",
             metavar="FIELD",
             help="What to count: a column, a key, a path of keys (user.id); of an access log "
-            "host, path, status, method, agent, referrer.  [default: host; lines: the line]",
+            "host, path, status, method, agent, referrer; of a capture src, dst, sport, dport, "
+            "proto, flow, size.  [default: host or src; lines: the line]",
         ),
         click.option(
             "--weight",
             metavar="FIELD",
-            help="Field with the weight of a row, an integer from 0 on.  [default: each weighs 1]",
+            help="Field with the weight of a row, an integer from 0 on; of a capture size.  "
+            "[default: each weighs 1]",
         ),
         click.option(
             "--max-weight",
@@ -271,3 +294,21 @@ def _same_file(path: str, other: str) -> bool:
         return Path(path).samefile(other)
     except (OSError, ValueError):
         return False  # opening them tells what is wrong
+
+
+_PROMISE = (
+    _option("--epsilon", type=float, default=1.0, help="Privacy: the budget epsilon."),
+    _option("--delta", type=float, default=1e-8, help="Privacy: the probability delta."),
+    _option(
+        "--relation",
+        type=click.Choice(["substitution", "zero-out"]),
+        default="substitution",
+        help="What one event may become: another event, or an empty step.",
+    ),
+    _option(
+        "--max-events-per-user",
+        type=int,
+        default=1,
+        help="Events of one person that are protected together.",
+    ),
+)

@@ -53,7 +53,7 @@ def tell_operator(source: Source, reading: Reading) -> None:
     tally = source.tally
     if reading.interrupted:
         tell(f"interrupted after {tally.rows:,} rows" if tally.rows else "interrupted: no row read")
-    if not (tally.malformed or tally.clipped or sys.stderr.isatty()):
+    if not (tally.malformed or tally.absent or tally.clipped or sys.stderr.isatty()):
         return
     rate = tally.rows / reading.seconds if reading.seconds else 0.0
     line = f"{tally.rows:,} rows in {reading.seconds:,.2f} s ({rate:,.0f}/s)"
@@ -61,6 +61,8 @@ def tell_operator(source: Source, reading: Reading) -> None:
         places = ", ".join(f"{place.name} row {place.row:,}" for place in tally.first_malformed)
         more = ", ..." if tally.malformed > len(tally.first_malformed) else ""
         line += f", {tally.malformed:,} of them malformed: {places}{more}"
+    if tally.absent:
+        line += f", {tally.absent:,} of them without the field"
     if source.weighted:
         line += f"; total weight {tally.total_weight:,}, {tally.clipped:,} weights clipped"
     tell(f"{line} (for the operator, outside the guarantee)")

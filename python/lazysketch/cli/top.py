@@ -57,14 +57,15 @@ def top(
 ) -> int:
     """Count a stream privately and show the heaviest items of a public list.
 
-    FILE is lines of text or an access log, plain or gzip; - is standard input, which
-    may be a live pipe. One row is one step. The table is live while it reads, if
-    standard error is a terminal, and Ctrl-C shows what was published so far.
+    FILE is lines of text, an access log, a packet capture, ..., plain or gzip; - is
+    standard input, which may be a live pipe. One row is one step. The table is live while
+    it reads, if standard error is a terminal, and Ctrl-C shows what was published so far.
 
     \b
     Examples:
       lazysketch top access.log.gz --field host --domain hosts.txt
       tail -F access.log | lazysketch top - --format combined --domain hosts.txt
+      tcpdump -U -w - | lazysketch top - --format pcap --by dst --domain hosts.txt
 
     All that one run publishes has one (epsilon, delta) guarantee, but N runs over one file
     compose to mu * sqrt(N), mu being sensitivity / noise: keep the release

@@ -12,11 +12,11 @@ which is short for::
             sketch.update_many(items, weights)
             sketch.tick(empty_steps)
 
-Lines, JSON lines and access logs need NumPy only; CSV, Zeek logs, Parquet, Arrow and
-zstd need pyarrow, which the extra ``cli`` brings.
+Lines, JSON lines and access logs need NumPy only; CSV, Zeek logs, Parquet, Arrow,
+captures and zstd need pyarrow, which the extra ``cli`` brings.
 
 Floors, downward: feeding, source -> formats -> lines, access_log, json_lines, zeek,
-delimited, parquet, arrow_ipc -> columns, nested, header -> reader, text -> batch,
+delimited, parquet, arrow_ipc, capture -> columns, nested, header -> reader, text -> batch,
 paths, opening -> compression.
 """
 

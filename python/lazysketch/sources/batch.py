@@ -3,13 +3,15 @@
 A row is a step, whether it could be read or not: a row that cannot be read must
 not shift the steps of the rows behind it, because the schedule of a private
 sketch depends on the step number alone. So a batch tells not only its items but
-also where between them the unreadable rows stood.
+also where between them the rows without one stood.
 """
 
 from __future__ import annotations
 
+import dataclasses
 from bisect import bisect_left
 from dataclasses import dataclass
+from heapq import merge
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -17,7 +19,9 @@ import numpy as np
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-# Above one malformed row in so many, short slices are taken: those of a list are cheaper.
+    from numpy.typing import NDArray
+
+# Above one empty step in so many rows, short slices are taken: those of a list are cheaper.
 _MANY = 32
 _LARGEST = (1 << 63) - 1
 
@@ -38,9 +42,13 @@ class Batch:
         items: The items of the rows that have one, in order: text, integers or bytes,
             as a list or as an Arrow array without nulls.
         malformed: Positions, counted from 0 over all rows of the batch and rising,
-            of the rows that have none.
+            of the rows that cannot be read.
         weights: The weight of each item, as a list or an array; None if all are 1.
         clipped: Which items, counted from 0, had a larger weight than is allowed.
+        absent: Positions, as of ``malformed``, of the rows that are sound but of a kind
+            without such a field: a packet of ARP has no port. Empty steps all the same.
+        times: When each row happened, whether it has an item or not, in nanoseconds
+            since 1970 UTC (the least integer: unknown); None if the format has no times.
 
     Example:
         >>> batch = Batch.from_rows(["a", "", "b"])
@@ -54,6 +62,8 @@ class Batch:
     malformed: Sequence[int] = ()
     weights: Sequence[int] | None = None
     clipped: Sequence[int] = ()
+    absent: Sequence[int] = ()
+    times: NDArray[np.int64] | None = None
 
     @classmethod
     def from_rows(cls, rows: list[str]) -> Batch:
@@ -68,7 +78,7 @@ class Batch:
     @property
     def rows(self) -> int:
         """The number of rows, and so of steps."""
-        return len(self.items) + len(self.malformed)
+        return len(self.items) + len(self.malformed) + len(self.absent)
 
     @property
     def total_weight(self) -> int:
@@ -86,24 +96,34 @@ class Batch:
         """Return the rows before the first malformed one."""
         if not self.malformed:
             return self
-        end = self.malformed[0]
+        return dataclasses.replace(self.first(self.malformed[0]), malformed=())
+
+    def first(self, rows: int) -> Batch:
+        """Return the first rows, at most as many as there are."""
+        malformed = bisect_left(self.malformed, rows)
+        absent = bisect_left(self.absent, rows)
+        items = rows - malformed - absent
         return Batch(
-            items=self.items[:end],
-            weights=None if self.weights is None else self.weights[:end],
-            clipped=self.clipped[: bisect_left(self.clipped, end)],
+            items=self.items[:items],
+            malformed=self.malformed[:malformed],
+            weights=None if self.weights is None else self.weights[:items],
+            clipped=self.clipped[: bisect_left(self.clipped, items)],
+            absent=self.absent[:absent],
+            times=None if self.times is None else self.times[:rows],
         )
 
     def segments(self) -> Iterator[Segment]:
-        """Cut the batch into pieces without a malformed row inside, in order.
+        """Cut the batch into pieces without an empty step inside, in order.
 
         Feeding each piece with ``update_many(items, weights)`` and then
         ``tick(empty_steps)`` takes exactly one step per row.
         """
         items, weights = self.items, self.weights
-        if len(self.malformed) * _MANY > self.rows:
+        empty = list(merge(self.malformed, self.absent)) if self.absent else self.malformed
+        if len(empty) * _MANY > self.rows:
             items, weights = _listed(items), _listed(weights)
         begin = end = ticks = 0
-        for index, position in enumerate(self.malformed):
+        for index, position in enumerate(empty):
             items_before = position - index
             if ticks and items_before > end:
                 yield _segment(items, weights, begin, end, ticks)

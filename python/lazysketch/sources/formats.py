@@ -30,6 +30,15 @@ if TYPE_CHECKING:
 
 AUTO = "auto"
 ITEM_TYPES = ("str", "int")
+CAPTURE_FIELDS = ("src", "dst", "sport", "dport", "proto", "flow", "size")
+
+_CAPTURE_MARKS = (
+    b"\xd4\xc3\xb2\xa1",  # pcap, little-endian and big-endian, in microseconds
+    b"\xa1\xb2\xc3\xd4",
+    b"\x4d\x3c\xb2\xa1",  # in nanoseconds
+    b"\xa1\xb2\x3c\x4d",
+    b"\x0a\x0d\x0d\x0a",  # pcapng
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +53,8 @@ class Format:
             and any may hold the weight.
         looks_like: Tells by the head of an input whether it is of this format.
         item_types: What items can be.
+        integer_fields: Which of the fields are integers, whatever ``item_types`` says.
+        weights: Which of the fields may hold the weight.
         delimiter: What separates columns; "" if the user may say; None if nothing does.
     """
 
@@ -52,6 +63,8 @@ class Format:
     fields: tuple[str, ...] | None
     looks_like: Callable[[Head], bool]
     item_types: tuple[str, ...] = ("str",)
+    integer_fields: tuple[str, ...] = ()
+    weights: tuple[str, ...] = ()
     delimiter: str | None = None
 
     def select(self, asked: Selection) -> Selection:
@@ -62,16 +75,21 @@ class Format:
             ArgumentValueError: The format has no such field, weight, delimiter or type.
         """
         format_ = f"for format {self.name!r}"
-        if asked.weight is not None and self.fields is not None:
-            raise ArgumentValueError(f"weight: expected none {format_}, got {asked.weight!r}")
+        if self.fields is not None and asked.weight not in (None, *self.weights):
+            known = ", ".join(self.weights) or "none"
+            raise ArgumentValueError(f"weight: expected {known} {format_}, got {asked.weight!r}")
         if asked.delimiter not in (None, self.delimiter) and self.delimiter != "":
             raise ArgumentValueError(f"delimiter: expected none {format_}, got {asked.delimiter!r}")
-        if asked.item_type not in (None, *self.item_types):
+        field = self._field(asked.field)
+        of_integers = field in self.integer_fields
+        types = ("int",) if of_integers else self.item_types
+        if asked.item_type not in (None, *types):
+            format_ = f"for field {field!r} of format {self.name!r}" if of_integers else format_
             raise ArgumentValueError(
-                f"item_type: expected {self.item_types[0]} {format_}, got {asked.item_type!r}"
+                f"item_type: expected {types[0]} {format_}, got {asked.item_type!r}"
             )
         return Selection(
-            field=self._field(asked.field),
+            field=field,
             encoding=asked.encoding,
             weight=asked.weight,
             max_weight=asked.max_weight,
@@ -129,12 +147,17 @@ def _looks_like_arrow(head: Head) -> bool:
     return stream or head.data.startswith(b"ARROW1\0\0")
 
 
+def _looks_like_capture(head: Head) -> bool:
+    return head.data.startswith(_CAPTURE_MARKS)
+
+
 def _looks_like_zeek(head: Head) -> bool:
     return bool(head.rows) and head.rows[0].startswith(("#separator ", "#fields\t"))
 
 
 _PARQUET = _by_pyarrow("parquet", "read_parquet", name="parquet")
 _ARROW = _by_pyarrow("arrow_ipc", "read_arrow", name="arrow")
+_CAPTURE = _by_pyarrow("capture", "read_capture", name="pcap")
 _ZEEK = _by_pyarrow("zeek", "read_zeek", name="zeek")
 _TSV = _by_pyarrow("delimited", "read_delimited", name="tsv")
 _CSV = _by_pyarrow("delimited", "read_delimited", name="csv")
@@ -145,6 +168,14 @@ FORMATS: dict[str, Format] = {
     for known in (
         Format("parquet", _PARQUET, None, _looks_like_parquet, item_types=ITEM_TYPES),
         Format("arrow", _ARROW, None, _looks_like_arrow, item_types=ITEM_TYPES),
+        Format(
+            "pcap",
+            _CAPTURE,
+            CAPTURE_FIELDS,
+            _looks_like_capture,
+            integer_fields=("sport", "dport", "size"),
+            weights=("size",),
+        ),
         Format("zeek", _ZEEK, None, _looks_like_zeek),
         Format("jsonl", read_json_lines, None, looks_like_json_lines, item_types=ITEM_TYPES),
         Format("combined", read_access_log, COMBINED_FIELDS, looks_combined),

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 STANDARD_INPUT = "-"
 
 _HEAD_SIZE = 1 << 16
+_MARK_SIZE = 8  # by so many bytes each binary format is told
 
 
 class ByteStream:
@@ -50,11 +51,14 @@ class ByteStream:
     def head(self) -> bytes:
         """Return the first bytes without consuming them, as soon as they hold a whole row.
 
-        Shorter than a row only at the end of the input, or where a row is longer
-        than 64 KiB.
+        Shorter than a row only at the end of the input, where a row is longer than
+        64 KiB, or in binary data, which are told from text by a zero byte: there is no
+        end of a row to wait for, which in a live capture might take long.
         """
         size = sum(map(len, self._looked_at))
         while size < _HEAD_SIZE and not any(b"\n" in block for block in self._looked_at):
+            if size >= _MARK_SIZE and any(b"\0" in block for block in self._looked_at):
+                break
             block = next(self._blocks, b"")
             if not block:
                 break

@@ -141,12 +141,15 @@ def open_source(
             ``str`` with ``*``, ``?`` or ``[`` a pattern. Plain, gzip, xz, zstd or bz2,
             told by the first bytes.
         format: "lines", "csv", "tsv", "jsonl", "parquet", "arrow", "common",
-            "combined", "zeek", or "auto": told by the name and the first rows of each.
+            "combined", "zeek", "pcap" (which is also pcapng), or "auto": told by the name
+            and the first rows of each.
         field: What to take from each row: the name of a column, a key or a path of
             keys ("user.id"); of an access log "host" (default), "path", "status",
-            "method", and in the combined format "agent" and "referrer".
+            "method", and in the combined format "agent" and "referrer"; of a capture
+            "src" (default), "dst", "sport", "dport", "proto", "flow", "size".
         encoding: How bytes become text; an item that does not decode is malformed.
-        weight: The field that holds the weight of each row, an integer from 0 on.
+        weight: The field that holds the weight of each row, an integer from 0 on; of a
+            capture "size".
         max_weight: What larger weights are clipped to, 1 .. 2^63 - 1; goes with ``weight``.
         delimiter: What separates the columns of a CSV file: one ASCII character, or
             "tab". By default the one of ``, tab ; |`` by which the header has the field.

@@ -28,6 +28,7 @@ class Tally:
     Args:
         rows: Rows, readable or not; the steps of a sketch that was fed with them.
         malformed: Rows without an item, or with a weight that is none.
+        absent: Sound rows of a kind that has no such field, counted apart from these.
         first_malformed: Where the first few of these are; never what they hold.
         clipped: Rows whose weight was larger than allowed, and was counted as that.
         total_weight: The sum of the weights as they were counted; without weights, the
@@ -37,6 +38,7 @@ class Tally:
 
     rows: int = 0
     malformed: int = 0
+    absent: int = 0
     first_malformed: list[Position] = field(default_factory=list)
     clipped: int = 0
     total_weight: int = 0
@@ -46,6 +48,7 @@ class Tally:
         """Count a batch of the input of that name, of which so many rows came before."""
         self.rows += batch.rows
         self.malformed += len(batch.malformed)
+        self.absent += len(batch.absent)
         self.clipped += len(batch.clipped)
         self.total_weight += batch.total_weight
         missing = _POSITIONS_KEPT - len(self.first_malformed)

@@ -17,6 +17,7 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, ArrayRef, downcast_dictionary_array, make_array};
 use arrow_schema::{ArrowError, DataType};
+use lazysketch_core::item::Item;
 use pyo3::exceptions::{PyException, PyMemoryError};
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
@@ -100,12 +101,30 @@ pub(crate) fn convert(
     column: Option<&str>,
     target: Target<'_>,
 ) -> PyResult<Vec<u64>> {
-    let mut items = Vec::with_capacity(chunks.iter().map(|chunk| chunk.len()).sum());
-    for chunk in chunks {
+    whole(&columns(chunks, column)?, &|item| target.item(item))
+}
+
+/// The column of each chunk, without nulls.
+pub(crate) fn columns(chunks: &[ArrayRef], column: Option<&str>) -> PyResult<Vec<ArrayRef>> {
+    let mut start = 0;
+    let of_chunk = |chunk: &ArrayRef| {
+        let found = column_of(chunk, column, "items", start)?;
+        refuse_nulls(&found, start, "items")?;
+        start += chunk.len();
+        Ok(found)
+    };
+    chunks.iter().map(of_chunk).collect()
+}
+
+/// What the items of all columns become; they may borrow from the columns.
+pub(crate) fn whole<'a, T: Clone>(
+    columns: &'a [ArrayRef],
+    with: &impl Fn(Item<'a>) -> Result<T, Fault>,
+) -> PyResult<Vec<T>> {
+    let mut items = Vec::with_capacity(columns.iter().map(|column| column.len()).sum());
+    for column in columns {
         let start = items.len();
-        let chunk = column_of(chunk, column, "items", start)?;
-        refuse_nulls(&chunk, start, "items")?;
-        append(&chunk, target, &mut items).map_err(|(offset, fault)| fault.at(start + offset))?;
+        append(column, with, &mut items).map_err(|(offset, fault)| fault.at(start + offset))?;
     }
     Ok(items)
 }
@@ -162,9 +181,13 @@ fn refuse_nulls(chunk: &ArrayRef, start: usize, name: &str) -> PyResult<()> {
 
 type Outcome = Result<(), (usize, Fault)>;
 
-fn append(chunk: &ArrayRef, target: Target<'_>, items: &mut Vec<u64>) -> Outcome {
-    let text = |item: Option<&str>| target.text(item.unwrap_or_default());
-    let bytes = |item: Option<&[u8]>| target.bytes(item.unwrap_or_default());
+fn append<'a, T: Clone>(
+    chunk: &'a ArrayRef,
+    with: &impl Fn(Item<'a>) -> Result<T, Fault>,
+    items: &mut Vec<T>,
+) -> Outcome {
+    let text = |item: Option<&'a str>| with(Item::Text(item.unwrap_or_default()));
+    let bytes = |item: Option<&'a [u8]>| with(Item::Bytes(item.unwrap_or_default()));
     match chunk.data_type() {
         DataType::Utf8 => extend(items, chunk.as_string::<i32>().iter().map(text)),
         DataType::LargeUtf8 => extend(items, chunk.as_string::<i64>().iter().map(text)),
@@ -175,15 +198,15 @@ fn append(chunk: &ArrayRef, target: Target<'_>, items: &mut Vec<u64>) -> Outcome
         DataType::FixedSizeBinary(_) => {
             extend(items, chunk.as_fixed_size_binary().iter().map(bytes))
         }
-        DataType::Int8 => signed::<Int8Type>(chunk, target, items),
-        DataType::Int16 => signed::<Int16Type>(chunk, target, items),
-        DataType::Int32 => signed::<Int32Type>(chunk, target, items),
-        DataType::Int64 => signed::<Int64Type>(chunk, target, items),
-        DataType::UInt8 => unsigned::<UInt8Type>(chunk, target, items),
-        DataType::UInt16 => unsigned::<UInt16Type>(chunk, target, items),
-        DataType::UInt32 => unsigned::<UInt32Type>(chunk, target, items),
-        DataType::UInt64 => unsigned::<UInt64Type>(chunk, target, items),
-        DataType::Dictionary(_, _) => dictionary(chunk, target, items),
+        DataType::Int8 => signed::<Int8Type, T>(chunk, with, items),
+        DataType::Int16 => signed::<Int16Type, T>(chunk, with, items),
+        DataType::Int32 => signed::<Int32Type, T>(chunk, with, items),
+        DataType::Int64 => signed::<Int64Type, T>(chunk, with, items),
+        DataType::UInt8 => unsigned::<UInt8Type, T>(chunk, with, items),
+        DataType::UInt16 => unsigned::<UInt16Type, T>(chunk, with, items),
+        DataType::UInt32 => unsigned::<UInt32Type, T>(chunk, with, items),
+        DataType::UInt64 => unsigned::<UInt64Type, T>(chunk, with, items),
+        DataType::Dictionary(_, _) => dictionary(chunk, with, items),
         // A column of nothing but nulls is empty here: refuse_nulls saw the others.
         DataType::Null => Ok(()),
         other => {
@@ -193,55 +216,61 @@ fn append(chunk: &ArrayRef, target: Target<'_>, items: &mut Vec<u64>) -> Outcome
     }
 }
 
-fn extend(items: &mut Vec<u64>, values: impl Iterator<Item = Result<u64, Fault>>) -> Outcome {
+fn extend<T>(items: &mut Vec<T>, values: impl Iterator<Item = Result<T, Fault>>) -> Outcome {
     for (offset, value) in values.enumerate() {
         items.push(value.map_err(|fault| (offset, fault))?);
     }
     Ok(())
 }
 
-fn signed<T>(chunk: &ArrayRef, target: Target<'_>, items: &mut Vec<u64>) -> Outcome
+fn signed<'a, A, T>(
+    chunk: &ArrayRef,
+    with: &impl Fn(Item<'a>) -> Result<T, Fault>,
+    items: &mut Vec<T>,
+) -> Outcome
 where
-    T: ArrowPrimitiveType<Native: Into<i64>>,
+    A: ArrowPrimitiveType<Native: Into<i64>>,
 {
-    extend(
-        items,
-        chunk
-            .as_primitive::<T>()
-            .values()
-            .iter()
-            .map(|&item| target.signed(item.into())),
-    )
+    let values = chunk.as_primitive::<A>().values();
+    let converted = values.iter().map(|&item| with(Item::Signed(item.into())));
+    extend(items, converted)
 }
 
-fn unsigned<T>(chunk: &ArrayRef, target: Target<'_>, items: &mut Vec<u64>) -> Outcome
+fn unsigned<'a, A, T>(
+    chunk: &ArrayRef,
+    with: &impl Fn(Item<'a>) -> Result<T, Fault>,
+    items: &mut Vec<T>,
+) -> Outcome
 where
-    T: ArrowPrimitiveType<Native: Into<u64>>,
+    A: ArrowPrimitiveType<Native: Into<u64>>,
 {
-    let values = chunk.as_primitive::<T>().values();
-    extend(
-        items,
-        values.iter().map(|&item| target.unsigned(item.into())),
-    )
+    let values = chunk.as_primitive::<A>().values();
+    let converted = values.iter().map(|&item| with(Item::Unsigned(item.into())));
+    extend(items, converted)
 }
 
 /// Every entry of the dictionary is converted once. An entry that cannot be an item counts only
 /// if it occurs; a null entry is reported like a null.
-fn dictionary(chunk: &ArrayRef, target: Target<'_>, items: &mut Vec<u64>) -> Outcome {
+fn dictionary<'a, T: Clone>(
+    chunk: &'a ArrayRef,
+    with: &impl Fn(Item<'a>) -> Result<T, Fault>,
+    items: &mut Vec<T>,
+) -> Outcome {
     downcast_dictionary_array!(
         chunk => {
-            let mut entries = Vec::with_capacity(chunk.values().len());
-            match append(chunk.values(), target, &mut entries) {
-                Ok(()) => {
-                    items.extend(chunk.keys_iter().flatten().map(|key| entries[key]));
-                    Ok(())
-                }
-                // Some entry cannot be an item; it is an error only where it occurs.
-                Err(_) => chunk.keys_iter().flatten().enumerate().try_for_each(|(position, key)| {
-                    let entry = chunk.values().slice(key, 1);
-                    append(&entry, target, items).map_err(|(_, fault)| (position, fault))
-                }),
+            let mut whole = Vec::with_capacity(chunk.values().len());
+            let unchanged: fn(Item<'a>) -> Result<Item<'a>, Fault> = Ok;
+            let values = append(chunk.values(), &unchanged, &mut whole);
+            let entries: Vec<_> = whole.into_iter().map(with).collect();
+            for (position, key) in chunk.keys_iter().flatten().enumerate() {
+                let entry = match &values {
+                    Ok(()) => entries[key].clone(),
+                    // Their type is not one of items.
+                    Err((_, fault)) => Err(fault.clone()),
+                };
+                items.push(entry.map_err(|fault| (position, fault))?);
             }
+            Ok(())
         },
         other => Err((0, Fault::new(format!("expected a dictionary, got {other}")))),
     )

@@ -5,6 +5,7 @@ use crate::arrow;
 use crate::errors::{ArgumentTypeError, ArgumentValueError, type_name};
 use crate::items::{Column, Fault, Target, count_of};
 use lazysketch_core::batch::Items;
+use lazysketch_core::item::Item;
 use numpy::{
     PyArray1, PyArrayDescrMethods, PyArrayMethods, PyReadonlyArray1, PyUntypedArray,
     PyUntypedArrayMethods,
@@ -55,7 +56,7 @@ pub(crate) fn batch_of<'py>(
     from_iterable(items, target).map(Batch::Ready)
 }
 
-fn refuse_single_values(name: &str, items: &Bound<'_, PyAny>) -> PyResult<()> {
+pub(crate) fn refuse_single_values(name: &str, items: &Bound<'_, PyAny>) -> PyResult<()> {
     let single = items.is_instance_of::<PyString>()
         || items.is_instance_of::<PyBytes>()
         || items.is_instance_of::<PyByteArray>()
@@ -93,14 +94,24 @@ fn from_numpy<'py>(array: &Bound<'py, PyUntypedArray>, target: Target<'_>) -> Py
             let array = as_contiguous::<i64>(array, "int64")?;
             match target {
                 Target::Fingerprint(_) => Ok(Batch::Signed(array)),
-                Target::Index(_) => indices(array.as_array().iter().map(|&i| target.signed(i))),
+                Target::Index(_) => indices(
+                    array
+                        .as_array()
+                        .iter()
+                        .map(|&i| target.item(Item::Signed(i))),
+                ),
             }
         }
         b'u' => {
             let array = as_contiguous::<u64>(array, "uint64")?;
             match target {
                 Target::Fingerprint(_) => Ok(Batch::Unsigned(array)),
-                Target::Index(_) => indices(array.as_array().iter().map(|&i| target.unsigned(i))),
+                Target::Index(_) => indices(
+                    array
+                        .as_array()
+                        .iter()
+                        .map(|&i| target.item(Item::Unsigned(i))),
+                ),
             }
         }
         // Text, bytes and objects: numpy gives Python values, each checked by itself.
@@ -123,7 +134,7 @@ fn indices<'py>(converted: impl Iterator<Item = Result<u64, Fault>>) -> PyResult
 }
 
 /// The array in native byte order and one piece of memory; no copy if it already is.
-fn as_contiguous<'py, T: numpy::Element>(
+pub(crate) fn as_contiguous<'py, T: numpy::Element>(
     array: &Bound<'py, PyUntypedArray>,
     dtype: &str,
 ) -> PyResult<PyReadonlyArray1<'py, T>> {
@@ -133,7 +144,7 @@ fn as_contiguous<'py, T: numpy::Element>(
 }
 
 /// One dimension and no mask: a masked value is a missing one.
-fn require_plain(name: &str, array: &Bound<'_, PyUntypedArray>) -> PyResult<()> {
+pub(crate) fn require_plain(name: &str, array: &Bound<'_, PyUntypedArray>) -> PyResult<()> {
     if array.hasattr("mask")? {
         let message = format!("{name}: expected an array without a mask, got a masked array");
         return Err(ArgumentTypeError::new_err(message));

@@ -1,13 +1,14 @@
 //! Names and facts of mechanisms and schedules, for calibration in Python.
 
 use crate::errors::{ArgumentValueError, raise};
+use lazysketch_core::discovery::law::{Design, DiscoveryLaw};
 use lazysketch_core::gaussian::{LARGEST_SIGMA, RoundedGaussian};
 use lazysketch_core::mechanism::{Mechanism, MechanismKind};
 use lazysketch_core::parameters::{Calibration, Kind, Relation};
-use lazysketch_core::schedule::{Growth, Schedule};
+use lazysketch_core::schedule::{EVENTS_PER_STEP, Growth, Schedule};
 use numpy::PyArray1;
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
+use pyo3::types::{PyDict, PyTuple};
 
 fn unknown<T>(name: &str, expected: &str, got: &str) -> PyResult<T> {
     let got: String = got.chars().take(40).collect();
@@ -123,6 +124,61 @@ pub(crate) fn specification_of<'py>(
     }
 }
 
+/// A guarantee of discovery and the size of its table, as Python writes it.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+pub(crate) struct DiscoveryArguments {
+    epsilon: f64,
+    delta: f64,
+    relation: String,
+    max_events_per_user: u64,
+    max_weight: u64,
+    weighted: bool,
+    window: u64,
+    batches: bool,
+    capacity: u32,
+    max_item_bytes: u32,
+}
+
+impl DiscoveryArguments {
+    pub(crate) fn law(&self) -> PyResult<DiscoveryLaw> {
+        Ok(DiscoveryLaw {
+            epsilon: self.epsilon,
+            delta: self.delta,
+            relation: relation_of(&self.relation)?,
+            max_events_per_user: self.max_events_per_user,
+            max_weight: self.max_weight,
+            weighted: self.weighted,
+            window: self.window,
+            events_per_step: if self.batches { EVENTS_PER_STEP } else { 1 },
+            capacity: self.capacity,
+            max_item_bytes: self.max_item_bytes,
+        })
+    }
+}
+
+/// What a guarantee of discovery comes to: variant, slots, threshold, noise, memory.
+#[pyfunction]
+#[pyo3(signature = (*, discovery))]
+pub(crate) fn discovery_facts<'py>(
+    py: Python<'py>,
+    discovery: DiscoveryArguments,
+) -> PyResult<Bound<'py, PyDict>> {
+    facts_of(py, &discovery.law()?.design().map_err(raise)?)
+}
+
+pub(crate) fn facts_of<'py>(py: Python<'py>, design: &Design) -> PyResult<Bound<'py, PyDict>> {
+    let facts = PyDict::new(py);
+    facts.set_item("variant", design.variant.name())?;
+    facts.set_item("slots", design.slots)?;
+    facts.set_item("threshold", design.threshold)?;
+    facts.set_item("noise_epsilon", design.noise_epsilon)?;
+    facts.set_item("threshold_delta", design.threshold_delta)?;
+    facts.set_item("digits", design.noise_digits())?;
+    facts.set_item("bytes", design.bytes)?;
+    Ok(facts)
+}
+
 /// `(sensitivity2, nodes_per_leaf, nodes)` of a mechanism for a number of pushes.
 #[pyfunction]
 #[pyo3(signature = (*, mechanism, leaves))]
@@ -210,4 +266,20 @@ pub(crate) fn schedule_pushes<'py>(
     let progress = schedule_of(&schedule)?.progress(step, width);
     let pushes = (0..width).map(|column| progress.pushes(column) as i64);
     Ok(PyArray1::from_iter(py, pushes))
+}
+
+/// The step of the last push of every column after `step` steps; 0 before its first.
+#[pyfunction]
+#[pyo3(signature = (*, schedule, width, step))]
+pub(crate) fn schedule_published_steps<'py>(
+    py: Python<'py>,
+    schedule: Specification,
+    width: u32,
+    step: u64,
+) -> PyResult<Bound<'py, PyArray1<i64>>> {
+    let steps = schedule_of(&schedule)?.published_steps(step, width);
+    Ok(PyArray1::from_iter(
+        py,
+        steps.iter().map(|&step| step as i64),
+    ))
 }

@@ -2,6 +2,7 @@
 
 use crate::errors::{ArgumentTypeError, ArgumentValueError, ItemError, type_name};
 use lazysketch_core::hash::Fingerprinter;
+use lazysketch_core::item::Item;
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
@@ -17,6 +18,7 @@ pub(crate) enum Target<'a> {
 }
 
 /// What is wrong with an item; the message names types, never values.
+#[derive(Clone)]
 pub(crate) struct Fault(String);
 
 impl Fault {
@@ -49,107 +51,117 @@ impl Target<'_> {
         Fault::new(format!("{expected}, got {got}"))
     }
 
-    pub(crate) fn text(&self, item: &str) -> Converted {
-        match self {
-            Self::Fingerprint(fingerprinter) => Ok(fingerprinter.text(item)),
-            Self::Index(_) => Err(self.refuse("str")),
-        }
-    }
-
-    pub(crate) fn bytes(&self, item: &[u8]) -> Converted {
-        match self {
-            Self::Fingerprint(fingerprinter) => Ok(fingerprinter.bytes(item)),
-            Self::Index(_) => Err(self.refuse("bytes")),
-        }
-    }
-
-    #[inline]
-    pub(crate) fn signed(&self, item: i64) -> Converted {
-        match self {
-            Self::Fingerprint(fingerprinter) => Ok(fingerprinter.signed(item)),
-            Self::Index(_) => match u64::try_from(item) {
-                Ok(index) => self.unsigned(index),
+    /// What a whole item becomes.
+    #[inline(always)]
+    pub(crate) fn item(&self, item: Item<'_>) -> Converted {
+        match (self, item) {
+            (Self::Fingerprint(fingerprinter), item) => Ok(fingerprinter.item(item)),
+            (Self::Index(_), Item::Signed(item)) => match u64::try_from(item) {
+                Ok(index) => self.item(Item::Unsigned(index)),
                 Err(_) => Err(self.refuse("a negative one")),
             },
-        }
-    }
-
-    #[inline]
-    pub(crate) fn unsigned(&self, item: u64) -> Converted {
-        match self {
-            Self::Fingerprint(fingerprinter) => Ok(fingerprinter.unsigned(item)),
-            Self::Index(width) if item < *width => Ok(item),
-            Self::Index(_) => Err(self.refuse("a larger one")),
+            (Self::Index(width), Item::Unsigned(item)) if item < *width => Ok(item),
+            (Self::Index(_), Item::Unsigned(_) | Item::Wide(_)) => Err(self.refuse("a larger one")),
+            (Self::Index(_), Item::Text(_)) => Err(self.refuse("str")),
+            (Self::Index(_), Item::Bytes(_)) => Err(self.refuse("bytes")),
         }
     }
 
     /// Any Python object.
     #[inline]
     pub(crate) fn object(&self, item: &Bound<'_, PyAny>) -> Converted {
-        if let Ok(text) = item.cast_exact::<PyString>() {
-            return self.python_text(text);
-        }
-        if let Ok(integer) = item.cast_exact::<PyInt>() {
-            return self.integer(integer);
-        }
-        self.uncommon(item)
+        with_item(item, &|got| self.refuse(got), |item| self.item(item))
     }
+}
 
-    fn python_text(&self, text: &Bound<'_, PyString>) -> Converted {
-        match text.to_str() {
-            Ok(text) => self.text(text),
-            Err(_) => Err(self.refuse("text with a lone surrogate")),
-        }
-    }
+/// The fault of something that is no item at all.
+pub(crate) fn no_item(got: &str) -> Fault {
+    Fault::new(format!("expected str, bytes or int, got {got}"))
+}
 
-    fn integer(&self, integer: &Bound<'_, PyInt>) -> Converted {
-        if let Ok(value) = integer.extract::<i64>() {
-            return self.signed(value);
-        }
-        if let Ok(value) = integer.extract::<u64>() {
-            return self.unsigned(value);
-        }
-        match self {
-            Self::Fingerprint(fingerprinter) => {
-                let bytes = two_complement(integer)
-                    .map_err(|_| self.refuse("an integer that has no two's complement"))?;
-                Ok(fingerprinter.wide_integer(bytes.as_bytes()))
-            }
-            Self::Index(_) => Err(self.refuse("a larger one")),
-        }
+/// Calls `with` on the item that a Python object is, or says by `refuse` what came instead.
+#[inline(always)]
+pub(crate) fn with_item<T>(
+    object: &Bound<'_, PyAny>,
+    refuse: &dyn Fn(&str) -> Fault,
+    with: impl FnOnce(Item<'_>) -> Result<T, Fault>,
+) -> Result<T, Fault> {
+    if let Ok(text) = object.cast_exact::<PyString>() {
+        return with_text(text, refuse, with);
     }
+    if let Ok(integer) = object.cast_exact::<PyInt>() {
+        return with_integer(integer, refuse, with);
+    }
+    with_uncommon(object, refuse, with)
+}
 
-    /// Subclasses, numpy and Arrow scalars, and everything that is refused.
-    fn uncommon(&self, item: &Bound<'_, PyAny>) -> Converted {
-        if item.is_instance_of::<PyBool>() {
-            return Err(self.refuse("bool"));
-        }
-        if let Ok(bytes) = item.cast::<PyBytes>() {
-            return self.bytes(bytes.as_bytes());
-        }
-        if let Ok(text) = item.cast::<PyString>() {
-            return self.python_text(text);
-        }
-        if let Ok(integer) = item.cast::<PyInt>() {
-            return self.integer(integer);
-        }
-        let kind = type_name(item);
-        let refused = || self.refuse(&kind);
-        let module = item.get_type().module().map_err(|_| refused())?;
-        let module = module.to_string();
-        if module == "numpy" && is_numpy_integer(item).unwrap_or(false) {
-            // A timedelta is a numpy integer by class, but has no index.
-            let integer = item.call_method0("__index__").map_err(|_| refused())?;
-            return self.integer(integer.cast::<PyInt>().map_err(|_| refused())?);
-        }
-        if module.starts_with("pyarrow") {
-            let value = item.call_method0("as_py").map_err(|_| refused())?;
-            if !value.get_type().is(item.get_type()) {
-                return self.object(&value);
-            }
-        }
-        Err(refused())
+#[inline(always)]
+fn with_text<T>(
+    text: &Bound<'_, PyString>,
+    refuse: &dyn Fn(&str) -> Fault,
+    with: impl FnOnce(Item<'_>) -> Result<T, Fault>,
+) -> Result<T, Fault> {
+    match text.to_str() {
+        Ok(text) => with(Item::Text(text)),
+        Err(_) => Err(refuse("text with a lone surrogate")),
     }
+}
+
+#[inline(always)]
+fn with_integer<T>(
+    integer: &Bound<'_, PyInt>,
+    refuse: &dyn Fn(&str) -> Fault,
+    with: impl FnOnce(Item<'_>) -> Result<T, Fault>,
+) -> Result<T, Fault> {
+    if let Ok(value) = integer.extract::<i64>() {
+        return with(Item::Signed(value));
+    }
+    if let Ok(value) = integer.extract::<u64>() {
+        return with(Item::Unsigned(value));
+    }
+    let bytes =
+        two_complement(integer).map_err(|_| refuse("an integer that has no two's complement"))?;
+    with(Item::Wide(bytes.as_bytes()))
+}
+
+/// Subclasses, numpy and Arrow scalars, and everything that is refused.
+fn with_uncommon<T>(
+    item: &Bound<'_, PyAny>,
+    refuse: &dyn Fn(&str) -> Fault,
+    with: impl FnOnce(Item<'_>) -> Result<T, Fault>,
+) -> Result<T, Fault> {
+    if item.is_instance_of::<PyBool>() {
+        return Err(refuse("bool"));
+    }
+    if let Ok(bytes) = item.cast::<PyBytes>() {
+        return with(Item::Bytes(bytes.as_bytes()));
+    }
+    if let Ok(text) = item.cast::<PyString>() {
+        return with_text(text, refuse, with);
+    }
+    if let Ok(integer) = item.cast::<PyInt>() {
+        return with_integer(integer, refuse, with);
+    }
+    let kind = type_name(item);
+    let refused = || refuse(&kind);
+    let module = item.get_type().module().map_err(|_| refused())?;
+    let module = module.to_string();
+    if module == "numpy" && is_numpy_integer(item).unwrap_or(false) {
+        // A timedelta is a numpy integer by class, but has no index.
+        let integer = item.call_method0("__index__").map_err(|_| refused())?;
+        return with_integer(
+            integer.cast::<PyInt>().map_err(|_| refused())?,
+            refuse,
+            with,
+        );
+    }
+    if module.starts_with("pyarrow") {
+        let value = item.call_method0("as_py").map_err(|_| refused())?;
+        if !value.get_type().is(item.get_type()) {
+            return with_item(&value, refuse, with);
+        }
+    }
+    Err(refused())
 }
 
 fn is_numpy_integer(item: &Bound<'_, PyAny>) -> PyResult<bool> {

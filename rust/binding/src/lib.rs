@@ -6,13 +6,17 @@
 
 mod arrow;
 mod batches;
+mod capture;
 mod errors;
 mod exact;
 mod facts;
+mod heavy;
 mod items;
 mod key;
+mod live;
 mod private;
 mod release;
+mod whole;
 
 use pyo3::prelude::*;
 
@@ -20,16 +24,22 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _native {
     #[pymodule_export]
+    use super::capture::CaptureReader;
+    #[pymodule_export]
     use super::exact::ExactSketch;
     #[pymodule_export]
     use super::facts::{
-        mechanism_facts, mechanism_fits, mechanism_largest_leaves, mechanism_rows,
-        mechanism_variances, schedule_leaves, schedule_pushes,
+        discovery_facts, mechanism_facts, mechanism_fits, mechanism_largest_leaves, mechanism_rows,
+        mechanism_variances, schedule_leaves, schedule_published_steps, schedule_pushes,
     };
+    #[pymodule_export]
+    use super::heavy::HeavySketch;
     #[pymodule_export]
     use super::key::Key;
     #[pymodule_export]
-    use super::private::{PrivateSketch, after_fork_in_child};
+    use super::live::after_fork_in_child;
+    #[pymodule_export]
+    use super::private::PrivateSketch;
     #[pymodule_export]
     use super::release::Release;
 }

@@ -1,12 +1,13 @@
 //! Private sketches: the border that exact counts do not pass.
 
 use crate::batches::{batch_of, counts_of, weights_of};
-use crate::errors::{ClosedError, LiveStateError, raise};
+use crate::errors::raise;
 use crate::facts::{
     Specification, calibration_of, kind_of, mechanism_of, relation_of, schedule_of,
 };
 use crate::items::{Column, Steps, Weight};
 use crate::key::Key;
+use crate::live::{Core, Live};
 use crate::release::{Release, law_of, reasons_of, target_of};
 use lazysketch_core::hash::Fingerprinter;
 use lazysketch_core::key::SketchId;
@@ -14,36 +15,7 @@ use lazysketch_core::parameters::{Marks, NoiseLaw, Shape};
 use lazysketch_core::sketch::PrivateSketch as CoreSketch;
 use numpy::PyArray1;
 use pyo3::prelude::*;
-use pyo3::sync::MutexExt;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard};
-
-/// Counts the forks behind this process; a sketch works only in the generation it was made in.
-static GENERATION: AtomicU64 = AtomicU64::new(0);
-
-/// Registered with `os.register_at_fork` (an `os.getpid()` per call would cost more than an
-/// update).
-#[pyfunction]
-#[pyo3(name = "_after_fork_in_child")]
-pub(crate) fn after_fork_in_child() {
-    GENERATION.fetch_add(1, Ordering::Relaxed);
-}
-
-fn forked() -> PyErr {
-    LiveStateError::new_err(
-        "sketch: expected use in the process that made it, got use in a forked child; two \
-         processes would publish one noise on different counts. Make a sketch per process \
-         with one hash_seed and merge their releases",
-    )
-}
-
-/// After a panic in the middle of an update the state is unknown, and a later read could show a
-/// new count under old noise: nothing is read from it any more.
-fn broken(mut sketch: MutexGuard<'_, CoreSketch>) -> PyErr {
-    sketch.close();
-    ClosedError::new_err("sketch: expected an intact sketch, got one closed by an internal error")
-}
 
 /// A sketch under continual observation; base of the public private sketches.
 #[pyclass(frozen, subclass, module = "lazysketch._native")]
@@ -53,52 +25,26 @@ pub(crate) struct PrivateSketch {
     marks: Marks,
     sketch_id: SketchId,
     fingerprinter: Fingerprinter,
-    generation: u64,
-    process: u32,
-    inner: Mutex<CoreSketch>,
+    live: Live,
 }
 
 impl PrivateSketch {
-    /// Refuses a child made by `os.fork()`. Called after items were converted, because converting
-    /// may run Python code, and Python code may fork.
-    fn check_generation(&self) -> PyResult<()> {
-        if self.generation == GENERATION.load(Ordering::Relaxed) {
-            return Ok(());
-        }
-        Err(forked())
-    }
-
-    /// Refuses any other process, however it came to be: a fork from native code runs no hook.
-    /// Costs a system call, so single updates, which publish nothing, go without.
-    fn check_process(&self) -> PyResult<()> {
-        self.check_generation()?;
-        if self.process == std::process::id() {
-            Ok(())
-        } else {
-            Err(forked())
+    /// The Python face of a sketch of the core.
+    pub(crate) fn of_core(mut core: Core) -> Self {
+        let sketch = core.sketch();
+        Self {
+            shape: *sketch.shape(),
+            law: *sketch.law(),
+            marks: sketch.marks(),
+            sketch_id: sketch.sketch_id(),
+            fingerprinter: *sketch.fingerprinter(),
+            live: Live::new(core),
         }
     }
 
-    /// The core, for short work under the interpreter lock.
-    #[inline]
-    fn lock(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, CoreSketch>> {
-        self.check_generation()?;
-        self.inner
-            .lock_py_attached(py)
-            .map_err(|poisoned| broken(poisoned.into_inner()))
-    }
-
-    /// Work on the core without the interpreter lock.
-    fn detached<T: Send>(
-        &self,
-        py: Python<'_>,
-        work: impl FnOnce(&mut CoreSketch) -> lazysketch_core::Result<T> + Send,
-    ) -> PyResult<T> {
-        self.check_process()?;
-        py.detach(|| match self.inner.lock() {
-            Ok(mut sketch) => work(&mut sketch).map_err(raise),
-            Err(poisoned) => Err(broken(poisoned.into_inner())),
-        })
+    /// The core behind its lock.
+    pub(crate) fn live(&self) -> &Live {
+        &self.live
     }
 
     #[inline]
@@ -158,16 +104,7 @@ impl PrivateSketch {
             max_changes,
         };
         let sketch = CoreSketch::new(shape, law, &key.master, identity).map_err(raise)?;
-        Ok(Self {
-            shape,
-            law,
-            marks: sketch.marks(),
-            sketch_id: sketch.sketch_id(),
-            fingerprinter: *sketch.fingerprinter(),
-            generation: GENERATION.load(Ordering::Relaxed),
-            process: std::process::id(),
-            inner: Mutex::new(sketch),
-        })
+        Ok(Self::of_core(Core::Plain(sketch)))
     }
 
     /// Count one event; it takes one step.
@@ -188,8 +125,9 @@ impl PrivateSketch {
     #[pyo3(signature = (item, weight=Weight(1)), text_signature = "($self, item, weight=1)")]
     fn update(&self, item: &Bound<'_, PyAny>, weight: Weight) -> PyResult<()> {
         let converted = self.convert(item)?;
-        self.lock(item.py())?
-            .update(converted, weight.0)
+        let mut core = self.live.lock(item.py())?;
+        core.plain()
+            .and_then(|sketch| sketch.update(converted, weight.0))
             .map_err(raise)
     }
 
@@ -224,8 +162,8 @@ impl PrivateSketch {
         )?;
         let weights = weights_of(weights)?;
         let slice = batch.items()?;
-        self.detached(items.py(), |sketch| {
-            sketch.update_many(slice, weights.as_deref())
+        self.live.detached(items.py(), |core| {
+            core.plain()?.update_many(slice, weights.as_deref())
         })
     }
 
@@ -240,14 +178,15 @@ impl PrivateSketch {
         let batch = batch_of(items, column.as_ref(), target)?;
         let weights = weights_of(weights)?;
         let slice = batch.items()?;
-        self.detached(items.py(), |sketch| {
-            sketch.update_batch(slice, weights.as_deref())
+        self.live.detached(items.py(), |core| {
+            core.plain()?.update_batch(slice, weights.as_deref())
         })
     }
 
     fn _update_vector(&self, vector: &Bound<'_, PyAny>) -> PyResult<()> {
         let weights = counts_of("vector", vector)?;
-        self.detached(vector.py(), |sketch| sketch.update_vector(&weights))
+        self.live
+            .detached(vector.py(), |core| core.plain()?.update_vector(&weights))
     }
 
     /// Take steps without an event, as for a row that could not be read.
@@ -265,7 +204,7 @@ impl PrivateSketch {
     ///     LiveStateError: in a forked child.
     #[pyo3(signature = (steps=Steps(1)), text_signature = "($self, steps=1)")]
     fn tick(&self, py: Python<'_>, steps: Steps) -> PyResult<()> {
-        self.detached(py, |sketch| sketch.tick(steps.0))
+        self.live.detached(py, |core| core.plain()?.tick(steps.0))
     }
 
     /// Return the estimated count of one item, from the public table.
@@ -285,8 +224,9 @@ impl PrivateSketch {
     ///     LiveStateError: in a forked child.
     fn estimate(&self, item: &Bound<'_, PyAny>) -> PyResult<f64> {
         let converted = self.convert(item)?;
-        self.check_process()?;
-        self.lock(item.py())?.estimate(converted).map_err(raise)
+        self.live.check_process()?;
+        let mut core = self.live.lock(item.py())?;
+        core.sketch().estimate(converted).map_err(raise)
     }
 
     /// Return the estimated counts of many items, in order.
@@ -309,7 +249,7 @@ impl PrivateSketch {
         items: &Bound<'py, PyAny>,
         column: Option<Column>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        self.check_generation()?;
+        self.live.check_generation()?;
         let py = items.py();
         let batch = batch_of(
             items,
@@ -317,12 +257,16 @@ impl PrivateSketch {
             target_of(&self.shape, &self.fingerprinter),
         )?;
         let slice = batch.items()?;
-        let estimates = self.detached(py, |sketch| sketch.estimate_many(slice))?;
+        let estimates = self
+            .live
+            .detached(py, |core| core.sketch().estimate_many(slice))?;
         Ok(PyArray1::from_vec(py, estimates))
     }
 
     fn _release(&self, py: Python<'_>) -> PyResult<Release> {
-        self.detached(py, CoreSketch::release).map(Release::new)
+        self.live
+            .detached(py, |core| core.sketch().release())
+            .map(Release::new)
     }
 
     fn _draws<'py>(
@@ -331,7 +275,8 @@ impl PrivateSketch {
         cells: Vec<u64>,
         nodes: Vec<u64>,
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
-        let draws = self.lock(py)?.draws(&cells, &nodes).map_err(raise)?;
+        let mut core = self.live.lock(py)?;
+        let draws = core.sketch().draws(&cells, &nodes).map_err(raise)?;
         Ok(PyArray1::from_vec(py, draws))
     }
 
@@ -340,8 +285,8 @@ impl PrivateSketch {
     /// Raises:
     ///     LiveStateError: in a forked child.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        self.detached(py, |sketch| {
-            sketch.close();
+        self.live.detached(py, |core| {
+            core.close();
             Ok(())
         })
     }
@@ -349,7 +294,7 @@ impl PrivateSketch {
     /// True after ``close()``.
     #[getter]
     fn closed(&self, py: Python<'_>) -> PyResult<bool> {
-        Ok(self.lock(py)?.is_closed())
+        Ok(self.live.lock(py)?.sketch().is_closed())
     }
 
     /// ``"count-min"``, ``"count-sketch"`` or ``"counters"``.
@@ -384,7 +329,7 @@ impl PrivateSketch {
 
     #[getter]
     fn _step(&self, py: Python<'_>) -> PyResult<u64> {
-        Ok(self.lock(py)?.step())
+        Ok(self.live.lock(py)?.sketch().step())
     }
 
     /// Why the sketch is NOT PRIVATE; empty for a private one.

@@ -4,6 +4,7 @@ use crate::batches::batch_of;
 use crate::errors::raise;
 use crate::facts::specification_of;
 use crate::items::{Column, Target};
+use lazysketch_core::batch::Items;
 use lazysketch_core::codec;
 use lazysketch_core::hash::Fingerprinter;
 use lazysketch_core::parameters::{Kind, Marks, NoiseLaw, Shape};
@@ -11,6 +12,9 @@ use lazysketch_core::release::{Part, Release as CoreRelease};
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
+
+type Cells1<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<bool>>);
+type Cells2<'py> = (Bound<'py, PyArray2<u32>>, Bound<'py, PyArray2<bool>>);
 
 /// A public table with the law of its noise; wrapped by `lazysketch.Release`.
 #[pyclass(frozen, module = "lazysketch._native")]
@@ -72,6 +76,34 @@ impl Release {
         let reader = self.inner.reader();
         let estimates = py.detach(|| reader.estimate_many(items, &self.fingerprinter));
         Ok(PyArray1::from_vec(py, estimates))
+    }
+
+    /// Columns and signs of the cells of one item, each of shape (depth,).
+    fn cells<'py>(&self, py: Python<'py>, item: &Bound<'py, PyAny>) -> PyResult<Cells1<'py>> {
+        let target = target_of(self.inner.shape(), &self.fingerprinter);
+        let item = target.object(item).map_err(|fault| fault.of_item())?;
+        let reader = self.inner.reader();
+        let (columns, flipped) = reader.locate_many(Items::Ready(&[item]), &self.fingerprinter);
+        let columns = PyArray1::from_vec(py, columns);
+        Ok((columns, PyArray1::from_vec(py, flipped)))
+    }
+
+    /// Columns and signs of the cells of many items, each of shape (items, depth).
+    #[pyo3(signature = (items, column=None))]
+    fn cells_many<'py>(
+        &self,
+        py: Python<'py>,
+        items: &Bound<'py, PyAny>,
+        column: Option<Column>,
+    ) -> PyResult<Cells2<'py>> {
+        let target = target_of(self.inner.shape(), &self.fingerprinter);
+        let batch = batch_of(items, column.as_ref(), target)?;
+        let items = batch.items()?;
+        let reader = self.inner.reader();
+        let (columns, flipped) = py.detach(|| reader.locate_many(items, &self.fingerprinter));
+        let shape = [items.len(), self.inner.shape().depth as usize];
+        let columns = PyArray1::from_vec(py, columns).reshape(shape)?;
+        Ok((columns, PyArray1::from_vec(py, flipped).reshape(shape)?))
     }
 
     #[getter]

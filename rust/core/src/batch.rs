@@ -4,6 +4,7 @@
 //! small chunks that stay in the fastest cache.
 
 use crate::hash::Fingerprinter;
+use crate::item::Item;
 use crate::{Error, Result};
 
 /// Items of one batch.
@@ -15,6 +16,8 @@ pub enum Items<'a> {
     Signed(&'a [i64]),
     /// Unsigned integers.
     Unsigned(&'a [u64]),
+    /// Items of any type, whole.
+    Whole(&'a [Item<'a>]),
 }
 
 /// Chunk of fingerprints held at once.
@@ -26,6 +29,7 @@ impl Items<'_> {
         match self {
             Self::Ready(items) | Self::Unsigned(items) => items.len(),
             Self::Signed(items) => items.len(),
+            Self::Whole(items) => items.len(),
         }
     }
 
@@ -71,6 +75,50 @@ impl Items<'_> {
                     });
                 }
             }
+            Self::Whole(items) => {
+                for (number, chunk) in items.chunks(CHUNK).enumerate() {
+                    converted(number * CHUNK, chunk.len(), &|out| {
+                        for (out, &item) in out.iter_mut().zip(chunk) {
+                            *out = fingerprinter.item(item);
+                        }
+                    });
+                }
+            }
+        }
+    }
+
+    /// Calls `with(offset, items)` for the batch in chunks of at most N. Integers are copied
+    /// first, so that identity, name and count of an event belong to one value even if somebody
+    /// writes to the array meanwhile. Fingerprints stand for no item and are passed over.
+    #[inline]
+    pub(crate) fn for_each_item_chunk<const N: usize>(
+        &self,
+        mut with: impl FnMut(usize, &[Item<'_>]),
+    ) {
+        let mut buffer = [Item::Unsigned(0); N];
+        match *self {
+            Self::Ready(_) => {}
+            Self::Signed(items) => {
+                for (number, chunk) in items.chunks(N).enumerate() {
+                    for (out, &item) in buffer.iter_mut().zip(chunk) {
+                        *out = Item::Signed(item);
+                    }
+                    with(number * N, &buffer[..chunk.len()]);
+                }
+            }
+            Self::Unsigned(items) => {
+                for (number, chunk) in items.chunks(N).enumerate() {
+                    for (out, &item) in buffer.iter_mut().zip(chunk) {
+                        *out = Item::Unsigned(item);
+                    }
+                    with(number * N, &buffer[..chunk.len()]);
+                }
+            }
+            Self::Whole(items) => {
+                for (number, chunk) in items.chunks(N).enumerate() {
+                    with(number * N, chunk);
+                }
+            }
         }
     }
 
@@ -80,6 +128,7 @@ impl Items<'_> {
             Self::Ready(items) => Self::Ready(&items[start..end]),
             Self::Signed(items) => Self::Signed(&items[start..end]),
             Self::Unsigned(items) => Self::Unsigned(&items[start..end]),
+            Self::Whole(items) => Self::Whole(&items[start..end]),
         }
     }
 }

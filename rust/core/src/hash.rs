@@ -11,6 +11,7 @@
 //!
 //! Every seed here is public.
 
+use crate::item::Item;
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Version of fingerprints and row functions; releases of different versions do not merge.
@@ -36,6 +37,18 @@ impl Fingerprinter {
             non_negative: tagged(3),
             negative: tagged(4),
             wide: tagged(5),
+        }
+    }
+
+    /// Any item.
+    #[inline]
+    pub fn item(&self, item: Item<'_>) -> u64 {
+        match item {
+            Item::Text(text) => self.text(text),
+            Item::Bytes(bytes) => self.bytes(bytes),
+            Item::Signed(integer) => self.signed(integer),
+            Item::Unsigned(integer) => self.unsigned(integer),
+            Item::Wide(two_complement) => self.wide_integer(two_complement),
         }
     }
 

@@ -22,6 +22,10 @@ pub enum Purpose {
     Noise,
     /// The public hash seed, when the user gives none.
     HashSeed,
+    /// Noise of discovery.
+    Discovery,
+    /// The secret hash that tells items of discovery apart.
+    ItemIdentity,
 }
 
 impl Purpose {
@@ -29,6 +33,8 @@ impl Purpose {
         match self {
             Self::Noise => b"lazysketch noise",
             Self::HashSeed => b"lazysketch hash seed",
+            Self::Discovery => b"lazysketch discovery noise",
+            Self::ItemIdentity => b"lazysketch item identity",
         }
     }
 }
@@ -97,17 +103,45 @@ impl MasterKey {
     /// `parameters` must be an injective encoding; the length prefixes here keep the
     /// concatenation injective.
     pub(crate) fn derive(&self, purpose: Purpose, id: &SketchId, parameters: &[u8]) -> WorkingKey {
+        self.derive_wide(purpose, id, parameters).first_half()
+    }
+
+    /// As [`Self::derive`], all 256 bits: a key from which further keys derive, or of a BLAKE3 hash.
+    pub(crate) fn derive_wide(
+        &self,
+        purpose: Purpose,
+        id: &SketchId,
+        parameters: &[u8],
+    ) -> WideKey {
         let mut hasher = blake3::Hasher::new_keyed(&self.bytes);
         let version = NOISE_VERSION.to_le_bytes();
         for part in [purpose.label(), &version[..], &id.0[..], parameters] {
             hasher.update(&(part.len() as u64).to_le_bytes());
             hasher.update(part);
         }
-        let mut digest = *hasher.finalize().as_bytes();
+        let bytes = *hasher.finalize().as_bytes();
         hasher.zeroize();
+        WideKey { bytes }
+    }
+}
+
+/// A derived 256-bit key.
+#[derive(Zeroize, ZeroizeOnDrop)]
+pub(crate) struct WideKey {
+    pub(crate) bytes: [u8; 32],
+}
+
+impl WideKey {
+    /// The AES-128 key of one window: each window has its own, so that the block cipher's account
+    /// is one window's, however many there are.
+    pub(crate) fn of_window(&self, window: u64) -> WorkingKey {
+        let bytes = *blake3::keyed_hash(&self.bytes, &window.to_le_bytes()).as_bytes();
+        Self { bytes }.first_half()
+    }
+
+    pub(crate) fn first_half(&self) -> WorkingKey {
         let mut bytes = [0; 16];
-        bytes.copy_from_slice(&digest[..16]);
-        digest.zeroize();
+        bytes.copy_from_slice(&self.bytes[..16]);
         WorkingKey { bytes }
     }
 }
@@ -180,6 +214,14 @@ mod tests {
         let other_id = SketchId([1; 16]);
         for different in [
             key.derive(Purpose::HashSeed, &id, b"parameters").bytes,
+            key.derive(Purpose::Discovery, &id, b"parameters").bytes,
+            key.derive(Purpose::ItemIdentity, &id, b"parameters").bytes,
+            key.derive_wide(Purpose::Noise, &id, b"parameters")
+                .of_window(0)
+                .bytes,
+            key.derive_wide(Purpose::Noise, &id, b"parameters")
+                .of_window(1)
+                .bytes,
             key.derive(Purpose::Noise, &other_id, b"parameters").bytes,
             key.derive(Purpose::Noise, &id, b"parameterz").bytes,
             MasterKey::seeded(2)

@@ -6,11 +6,12 @@
 //!
 //! | floor | modules |
 //! |---|---|
-//! | sketches | [`sketch`], [`exact`] |
+//! | sketches | [`heavy`], [`sketch`], [`exact`] |
+//! | names | [`discovery`] |
 //! | public tables | [`release`], [`codec`] |
 //! | counting | `ingest`, `counting`, `table`, [`batch`], [`hash`], [`schedule`] |
 //! | noise | `noise`, [`mechanism`], [`gaussian`], [`prf`] |
-//! | values | [`parameters`], `guarantee`, [`key`], [`error`] |
+//! | values | [`parameters`], `guarantee`, [`item`], [`key`], [`error`] |
 //!
 //! An update costs one hash and one addition per row plus the pushes that fall due, and no
 //! draw; a point query costs depth * O(log n) draws of some tens of nanoseconds. Source: R. Holland,
@@ -21,12 +22,15 @@
 pub mod batch;
 pub mod codec;
 mod counting;
+pub mod discovery;
 pub mod error;
 pub mod exact;
 pub mod gaussian;
 mod guarantee;
 pub mod hash;
+pub mod heavy;
 mod ingest;
+pub mod item;
 pub mod key;
 pub mod mechanism;
 mod noise;

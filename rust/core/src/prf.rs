@@ -28,6 +28,22 @@ impl NoiseFunction {
         u128::from_le_bytes(block.into())
     }
 
+    /// Replaces each value by its 128 pseudo-random bits; several in flight at once.
+    #[inline]
+    pub(crate) fn encrypt(&self, values: &mut [u128]) {
+        const LANES: usize = 8;
+        for values in values.chunks_mut(LANES) {
+            let mut blocks = [Block::<Aes128>::default(); LANES];
+            for (block, value) in blocks.iter_mut().zip(values.iter()) {
+                *block = value.to_le_bytes().into();
+            }
+            self.cipher.encrypt_blocks(&mut blocks[..values.len()]);
+            for (value, block) in values.iter_mut().zip(blocks) {
+                *value = u128::from_le_bytes(block.into());
+            }
+        }
+    }
+
     /// The blocks of several nodes of one cell, written to `out`; several in flight at once.
     #[inline]
     pub fn blocks(&self, cell: u64, nodes: &[u64], out: &mut [u128]) {

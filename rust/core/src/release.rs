@@ -164,6 +164,28 @@ impl Reader<'_> {
         });
         estimates
     }
+
+    /// The cells of many items, in order and row by row: columns, and whether values count
+    /// with the opposite sign.
+    pub fn locate_many(
+        &self,
+        items: Items<'_>,
+        fingerprinter: &Fingerprinter,
+    ) -> (Vec<u32>, Vec<bool>) {
+        let depth = self.estimator.hashes.depth();
+        let cells = items.len() * depth;
+        let (mut columns, mut flipped) = (Vec::with_capacity(cells), Vec::with_capacity(cells));
+        items.for_each_chunk(fingerprinter, |_, chunk| {
+            for &item in chunk {
+                for row in 0..depth {
+                    let (column, negative) = self.estimator.locate(row, item);
+                    columns.push(column as u32);
+                    flipped.push(negative != 0);
+                }
+            }
+        });
+        (columns, flipped)
+    }
 }
 
 /// "CO Sketch Query" of the paper: minimum of a Count-Min column, median of a Count Sketch.

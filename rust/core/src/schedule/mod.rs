@@ -168,6 +168,24 @@ impl Schedule {
         })
     }
 
+    /// The step of the last push of every column after `step` steps; 0 before its first.
+    pub fn published_steps(&self, step: u64, width: u32) -> Vec<u64> {
+        let progress = self.progress(step, width);
+        let mut steps = vec![0; width as usize];
+        if progress.rounds > 0 {
+            for (column, pushed) in self.last_pushes(progress, width) {
+                steps[column as usize] = pushed;
+            }
+            return steps;
+        }
+        let mut cursor = self.cursor(0, width);
+        for _ in 0..progress.column {
+            let pushed = cursor.next_step();
+            steps[cursor.advance() as usize] = pushed;
+        }
+        steps
+    }
+
     /// The cursor whose next push is the one that follows `progress`.
     fn cursor_at(&self, progress: Progress, width: u32) -> Cursor {
         let Progress { rounds, column } = progress;

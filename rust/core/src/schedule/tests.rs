@@ -65,6 +65,20 @@ proptest! {
     }
 }
 
+proptest! {
+    /// By definition: the first step at which the column has all of its pushes.
+    #[test]
+    fn published_steps_are_the_steps_of_the_last_pushes(
+        schedule in schedules(), width in 1..12_u32, step in 0..400_u64,
+    ) {
+        for (column, &last) in schedule.published_steps(step, width).iter().enumerate() {
+            let pushes = |step| pushes_by_definition(&schedule, width, column as u32, step);
+            let first = (0..=step).find(|&earlier| pushes(earlier) == pushes(step));
+            prop_assert_eq!(Some(last), first);
+        }
+    }
+}
+
 #[test]
 fn no_column_is_pushed_more_often_than_there_are_leaves() {
     for (horizon, width) in [(1, 1), (10, 3), (12, 3), (1 << 20, 1000)] {

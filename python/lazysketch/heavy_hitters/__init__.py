@@ -1,0 +1,42 @@
+"""Heavy items of a stream that nobody listed in advance, and how heavy they are.
+
+Two mechanisms see every event. *Discovery* publishes names: items whose count in a window of
+steps, plus noise, reaches a threshold that an item of one event hardly ever reaches. The *sketch*
+publishes counts of the whole stream, also of what came before an item was discovered. Their
+guarantees add up.
+
+Releasing an item because the sketch alone finds it heavy would be unsound: an item of one event
+is heavy in the sketch wherever it collides, and its name would tell that it occurred.
+"""
+
+from __future__ import annotations
+
+from lazysketch.heavy_hitters.heavy_hitters import HeavyHitters
+from lazysketch.heavy_hitters.hierarchical import HierarchicalHeavyHitters
+from lazysketch.heavy_hitters.hierarchies import (
+    Levels,
+    dns_names,
+    ipv4_prefixes,
+    ipv6_prefixes,
+    url_paths,
+)
+from lazysketch.heavy_hitters.level_promises import LevelsPrivacy
+from lazysketch.heavy_hitters.promise import JointPrivacy
+from lazysketch.heavy_hitters.published_levels import HeavyLevel
+from lazysketch.heavy_hitters.ranking import HeavyHitter
+from lazysketch.heavy_hitters.tree import HierarchyNode
+
+__all__ = [
+    "HeavyHitter",
+    "HeavyHitters",
+    "HeavyLevel",
+    "HierarchicalHeavyHitters",
+    "HierarchyNode",
+    "JointPrivacy",
+    "Levels",
+    "LevelsPrivacy",
+    "dns_names",
+    "ipv4_prefixes",
+    "ipv6_prefixes",
+    "url_paths",
+]

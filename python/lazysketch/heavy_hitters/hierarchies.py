@@ -1,0 +1,349 @@
+"""Hierarchies of items: from an event's item to its name at every level, and back to parents.
+
+What it computes: for each event one name per level, the coarsest first. An item that is shorter
+than a level stands for itself there (``example.org`` at a level of three labels), so every event
+counts once at every level. Splitting costs some five microseconds per *distinct* item of a batch
+and a tenth of one for each repetition.
+
+A name determines the names above it: that is what lets a tree be drawn from published names alone.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+
+from lazysketch.errors import ArgumentTypeError, ArgumentValueError, ItemError
+from lazysketch.privacy.relations import checked_integer
+
+__all__ = ["Item", "Levels", "dns_names", "ipv4_prefixes", "ipv6_prefixes", "url_paths"]
+
+Item: TypeAlias = str | bytes | int
+_MOST_LEVELS: Final = 64
+_LONGEST_NAME: Final = 253  # characters of a DNS name
+
+
+@dataclass(frozen=True)
+class Levels:
+    """A hierarchy: how an item is named at each level, the coarsest first.
+
+    Guarantee: none by itself. ``split`` and ``parent`` are public functions that must not depend
+    on a stream; then every name above a published one is post-processing of it.
+
+    Args:
+        names: of the levels, such as ``("/8", "/32")``; one or more, all different.
+        split: takes an item and returns one name per level, str, bytes or int.
+        parent: takes a name and its level's number (from 1) and returns the name one level up;
+            when None, ``split(name)[level - 1]``, so that ``split`` has to take names too.
+
+    Raises:
+        ArgumentTypeError: a wrong type.
+        ArgumentValueError: no level, or two of one name.
+
+    Source: docs/heavy-hitters.md.
+
+    Example:
+        >>> shops = Levels(("country", "shop"), lambda shop: (shop[:2], shop))
+        >>> shops.of("DE-417")
+        ('DE', 'DE-417')
+        >>> shops.above("DE-417", 1)
+        'DE'
+    """
+
+    names: tuple[str, ...]
+    split: Callable[[Any], Sequence[Item]]
+    parent: Callable[[Any, int], Item] | None = None
+
+    def __post_init__(self) -> None:
+        """Check everything but what the functions return."""
+        names = self.names
+        if not isinstance(names, tuple) or not all(isinstance(name, str) for name in names):
+            got = type(names).__name__
+            raise ArgumentTypeError(f"names: expected a tuple of str, got {got}")
+        if not 1 <= len(names) <= _MOST_LEVELS or len(set(names)) < len(names):
+            raise ArgumentValueError(
+                f"names: expected 1 to {_MOST_LEVELS} different names, got {len(names)}, "
+                f"{len(set(names))} of them different"
+            )
+        for argument, function in (("split", self.split), ("parent", self.parent)):
+            if not callable(function) and not (argument == "parent" and function is None):
+                got = type(function).__name__
+                raise ArgumentTypeError(f"{argument}: expected a function, got {got}")
+
+    def of(self, item: Item) -> tuple[Item, ...]:
+        """Return the names of an item, one per level.
+
+        Args:
+            item: str, bytes or int.
+
+        Returns:
+            The names, the coarsest first.
+
+        Raises:
+            ItemError: the item does not fit the levels.
+        """
+        return self._split(_plain(item, ""), "")
+
+    def columns(self, items: Iterable[Item]) -> list[list[Item]]:
+        """Return the names of many items, level by level.
+
+        Args:
+            items: a list, an array or a column with ``to_pylist`` or ``tolist``.
+
+        Returns:
+            A list per level, each as long as the items.
+
+        Raises:
+            ArgumentTypeError: a single value, a dictionary, or nothing that can be iterated.
+            ItemError: an item that does not fit the levels, with its position.
+        """
+        values = _values(items)
+        if not set(map(type, values)) <= {str, bytes, int}:
+            values = [_plain(value, f" at position {at}") for at, value in enumerate(values)]
+        known: dict[Item, tuple[Item, ...]] = {}
+        for at, value in enumerate(values):
+            if value not in known:
+                known[value] = self._split(value, f" at position {at}")
+        if not values:
+            return [[] for _ in self.names]
+        return [list(level) for level in zip(*map(known.__getitem__, values), strict=True)]
+
+    def above(self, name: Item, level: int) -> Item:
+        """Return the name one level up.
+
+        Guarantee: a function of the name alone.
+
+        Args:
+            name: of that level.
+            level: its number, 1 or more; level 0 has nothing above.
+
+        Returns:
+            The name at ``level - 1``.
+
+        Raises:
+            ArgumentValueError: the functions of these levels do not take this name.
+        """
+        number = checked_integer("level", level, most=len(self.names) - 1)
+        try:
+            if self.parent is not None:
+                return _plain(self.parent(name, number), "")
+            return self._split(name, "")[number - 1]
+        except Exception as error:
+            raise ArgumentValueError(
+                "levels: expected functions that take the names they make, got "
+                f"{type(error).__name__} from one; give parent"
+            ) from None
+
+    def _split(self, item: Item, where: str) -> tuple[Item, ...]:
+        try:
+            names = tuple(self.split(item))
+        except Exception as error:  # its text may show the item
+            raise ItemError(
+                f"items: expected what the levels can split, got {type(error).__name__}{where}; "
+                "nothing was applied"
+            ) from None
+        if len(names) != len(self.names):
+            raise ItemError(
+                f"items: expected {len(self.names)} names, one per level, got {len(names)}{where}; "
+                "nothing was applied"
+            )
+        return tuple(_plain(name, where) for name in names)
+
+
+def ipv4_prefixes(lengths: Sequence[int] = (8, 16, 24, 32)) -> Levels:
+    """Return the levels of IPv4 addresses: networks by prefix length.
+
+    Names are such as ``"10.1.0.0/16"``, and plain addresses at 32. Items are addresses as text or
+    as integers below 2^32; anything else does not fit.
+
+    Args:
+        lengths: bits of the prefixes, growing, 1 to 32.
+
+    Returns:
+        The levels.
+
+    Raises:
+        ArgumentTypeError: not integers.
+        ArgumentValueError: outside their range, or not growing.
+
+    Example:
+        >>> ipv4_prefixes((8, 32)).of("192.0.2.7")
+        ('192.0.0.0/8', '192.0.2.7')
+    """
+    return _prefixes(lengths, ipaddress.IPv4Address, bits=32)
+
+
+def ipv6_prefixes(lengths: Sequence[int] = (32, 48, 64, 128)) -> Levels:
+    """Return the levels of IPv6 addresses: networks by prefix length.
+
+    Names are such as ``"2001:db8::/32"``, and plain addresses at 128, in their short form; a zone
+    (``%eth0``) is left out. Items are addresses as text or as integers below 2^128.
+
+    Args:
+        lengths: bits of the prefixes, growing, 1 to 128.
+
+    Returns:
+        The levels.
+
+    Raises:
+        ArgumentTypeError: not integers.
+        ArgumentValueError: outside their range, or not growing.
+
+    Example:
+        >>> ipv6_prefixes((32, 128)).of("2001:DB8:0::1")
+        ('2001:db8::/32', '2001:db8::1')
+    """
+    return _prefixes(lengths, ipaddress.IPv6Address, bits=128)
+
+
+def url_paths(depth: int = 3) -> Levels:
+    """Return the levels of URL paths: directories of 1 to ``depth`` segments, and the whole path.
+
+    A directory's name ends in a slash: ``"/shop/"`` stands for all below, ``"/shop"`` for itself.
+    A path with fewer segments stands for itself at the deeper levels. Query and fragment are left
+    out, and of a whole URL scheme and host too. What has no path does not fit.
+
+    Args:
+        depth: most segments of a directory, 1 to 32.
+
+    Returns:
+        ``depth + 1`` levels.
+
+    Raises:
+        ArgumentTypeError: not an integer.
+        ArgumentValueError: outside its range.
+
+    Example:
+        >>> url_paths(2).of("/shop/shoes/417?ref=a")
+        ('/shop/', '/shop/shoes/', '/shop/shoes/417')
+        >>> url_paths(2).of("/about")
+        ('/about', '/about', '/about')
+    """
+    most = checked_integer("depth", depth, most=32)
+
+    def split(item: object) -> tuple[Item, ...]:
+        path = _text(item).partition("#")[0].partition("?")[0]
+        scheme, mark, rest = path.partition("://")
+        if mark and "/" not in scheme:
+            path = "/" + rest.partition("/")[2]
+        if not path.startswith("/"):
+            raise ValueError
+        parts = path.split("/")[1:]
+        shorter = ["/" + "/".join(parts[:n]) + "/" for n in range(1, min(most, len(parts) - 1) + 1)]
+        return (*shorter, *[path] * (most + 1 - len(shorter)))
+
+    return Levels((*(f"{n} segments" for n in range(1, most + 1)), "path"), split)
+
+
+def dns_names(depth: int = 3) -> Levels:
+    """Return the levels of DNS names: the last 1 to ``depth`` labels, and the whole name.
+
+    Names are lower case without the dot at the end; the root is ``"."``. A name with fewer labels
+    stands for itself at the deeper levels. Empty labels and more than 253 characters do not fit.
+
+    Args:
+        depth: most labels of a domain, 1 to 32.
+
+    Returns:
+        ``depth + 1`` levels.
+
+    Raises:
+        ArgumentTypeError: not an integer.
+        ArgumentValueError: outside its range.
+
+    Example:
+        >>> dns_names(2).of("WWW.Example.org.")
+        ('org', 'example.org', 'www.example.org')
+        >>> dns_names(2).of("org")
+        ('org', 'org', 'org')
+    """
+    most = checked_integer("depth", depth, most=32)
+
+    def split(item: object) -> tuple[Item, ...]:
+        name = _text(item).lower()
+        if name == ".":
+            return (".",) * (most + 1)
+        name = name.removesuffix(".")
+        labels = name.split(".")
+        if len(name) > _LONGEST_NAME or not all(labels):
+            raise ValueError
+        return (*(".".join(labels[-n:]) for n in range(1, most + 1)), name)
+
+    return Levels((*(f"{n} labels" for n in range(1, most + 1)), "name"), split)
+
+
+def _prefixes(
+    lengths: Sequence[int],
+    address: type[ipaddress.IPv4Address] | type[ipaddress.IPv6Address],
+    *,
+    bits: int,
+) -> Levels:
+    if isinstance(lengths, str | bytes | int):
+        raise ArgumentTypeError(f"lengths: expected integers, got {type(lengths).__name__}")
+    sizes = tuple(checked_integer("lengths", size, most=bits) for size in lengths)
+    if not sizes or any(first >= second for first, second in pairwise(sizes)):
+        raise ArgumentValueError("lengths: expected one or more that grow, got others")
+
+    shown = _dotted if bits == 32 else ipaddress.IPv6Address
+
+    def name_of(number: int, size: int) -> Item:
+        rest = bits - size
+        name = str(shown(number >> rest << rest))
+        return f"{name}/{size}" if rest else name
+
+    def split(item: Any) -> tuple[Item, ...]:
+        if isinstance(item, bytes):  # which ipaddress would take for a packed address
+            raise TypeError
+        number = int(address(item))
+        return tuple(name_of(number, size) for size in sizes)
+
+    def parent(name: Any, level: int) -> Item:
+        return name_of(int(address(name.partition("/")[0])), sizes[level - 1])
+
+    return Levels(tuple(f"/{size}" for size in sizes), split, parent)
+
+
+def _dotted(number: int) -> str:
+    """Return an IPv4 address as text, faster than by way of an object."""
+    return f"{number >> 24}.{number >> 16 & 255}.{number >> 8 & 255}.{number & 255}"
+
+
+def _text(item: object) -> str:
+    if isinstance(item, str):
+        return item
+    raise TypeError
+
+
+def _values(items: Any) -> list[Any]:
+    if not isinstance(items, str | bytes | bytearray | dict):
+        for method in ("to_pylist", "tolist", "to_list"):  # Arrow; numpy and pandas; polars
+            if hasattr(items, method):
+                items = getattr(items, method)()
+                break
+        try:
+            return list(items)
+        except TypeError:
+            pass
+    got = type(items).__name__
+    raise ArgumentTypeError(f"items: expected a list, array or column of values, got {got}")
+
+
+def _plain(value: object, where: str) -> Item:
+    got = type(value).__name__
+    if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            got = "text with a lone surrogate"
+        else:
+            return str(value)
+    elif isinstance(value, bytes):
+        return bytes(value)
+    elif isinstance(value, int | np.integer) and not isinstance(value, bool):
+        return int(value)
+    raise ItemError(f"items: expected str, bytes or int, got {got}{where}; nothing was applied")

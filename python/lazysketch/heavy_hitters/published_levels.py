@@ -1,0 +1,215 @@
+"""What can be read from a hierarchy of heavy hitters: the tree, its levels and their tables.
+
+All of it is post-processing of published names and public tables.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+
+import numpy as np
+
+from lazysketch.heavy_hitters.discovery import Discovery
+from lazysketch.heavy_hitters.hierarchies import Item, Levels
+from lazysketch.heavy_hitters.level_promises import LevelsPrivacy
+from lazysketch.heavy_hitters.promise import Split
+from lazysketch.heavy_hitters.published import PublishedHitters, SingleLife
+from lazysketch.heavy_hitters.ranking import HeavyHitter
+from lazysketch.heavy_hitters.settings import checked_share
+from lazysketch.heavy_hitters.tables import DiscoveringTable
+from lazysketch.heavy_hitters.tree import HierarchyNode, tree_of
+from lazysketch.privacy.relations import checked_integer
+from lazysketch.release import Release
+
+__all__ = ["HeavyLevel", "PublishedLevels"]
+
+
+class HeavyLevel(PublishedHitters):
+    """One level of a hierarchy, to be read; made by :meth:`HierarchicalHeavyHitters.level`.
+
+    Guarantee: :attr:`privacy` is the promise of this level by itself; that of all levels together
+    is the hierarchy's.
+    """
+
+
+class PublishedLevels(SingleLife):
+    """The readings of all levels; not made directly.
+
+    Guarantee: see :attr:`privacy`; reading, any number of times, costs nothing beyond it.
+    """
+
+    def __init__(
+        self,
+        levels: Levels,
+        tables: Sequence[DiscoveringTable],
+        settings: Sequence[Discovery],
+        *,
+        share: float,
+        whole: Split,
+    ) -> None:
+        """Read one table with discovery per level."""
+        self._hierarchy, self._share, self._whole = levels, share, whole
+        self._tables = list(tables)
+        self._lock = threading.RLock()
+        self._levels = [
+            HeavyLevel(table, share=share, discovery=names)
+            for table, names in zip(tables, settings, strict=True)
+        ]
+
+    @property
+    def levels(self) -> Levels:
+        """The hierarchy, as given."""
+        return self._hierarchy
+
+    def hierarchy(
+        self, share: float | None = None, *, confidence: float = 0.95
+    ) -> tuple[HierarchyNode, ...]:
+        """Return the tree of what is heavy, at any level, and of all names above it.
+
+        Guarantee: post-processing of published names and counts. A name that was not published
+        appears only where a published one implies it.
+
+        Args:
+            share: above 0 and at most 1; by default that of the construction.
+            confidence: of each interval, above 0 and below 1.
+
+        Returns:
+            The roots, by falling estimate; names that were cut have no parent and stand last.
+
+        Raises:
+            ArgumentTypeError: a wrong type.
+            ArgumentValueError: a value outside its range, or levels that do not take the names
+                they make.
+            ClosedError: after ``close()``.
+            LiveStateError: in a forked child.
+        """
+        with self._lock:
+            heavy = [level.above(share, confidence=confidence) for level in self._levels]
+
+            def read(level: int, names: list[Item]) -> list[HeavyHitter]:
+                return self._levels[level]._named(names, confidence) if names else []
+
+            return tree_of(heavy, self.levels, read)
+
+    def above(self, share: float | None = None, *, confidence: float = 0.95) -> list[HierarchyNode]:
+        """Return the names that are heavy by themselves: beside their heavy children.
+
+        Guarantee: as :meth:`hierarchy`.
+
+        Args:
+            share: above 0 and at most 1; by default that of the construction.
+            confidence: of each interval, above 0 and below 1.
+
+        Returns:
+            Nodes of the tree whose ``own`` part reaches the share, by falling ``own``.
+
+        Raises:
+            ArgumentTypeError: a wrong type.
+            ArgumentValueError: as :meth:`hierarchy`.
+            ClosedError: after ``close()``.
+            LiveStateError: in a forked child.
+        """
+        least = self._share if share is None else checked_share("share", share)
+        nodes = [
+            node for root in self.hierarchy(least, confidence=confidence) for node in root.walk()
+        ]
+        return sorted(
+            (node for node in nodes if node.own_share >= least), key=lambda node: -node.own
+        )
+
+    def top(self, n: int, *, level: int = -1, confidence: float = 0.95) -> list[HeavyHitter]:
+        """Return the n heaviest of the known names of a level.
+
+        Guarantee: as :meth:`HeavyHitters.top`.
+
+        Args:
+            n: how many, 1 or more.
+            level: its number; the finest by default.
+            confidence: of each interval, above 0 and below 1.
+
+        Returns:
+            At most n, by falling estimate.
+
+        Raises:
+            ArgumentTypeError: a wrong type.
+            ArgumentValueError: a value outside its range.
+            ClosedError: after ``close()``.
+            LiveStateError: in a forked child.
+        """
+        return self.level(level).top(n, confidence=confidence)
+
+    def level(self, level: int) -> HeavyLevel:
+        """Return what can be read of one level.
+
+        Args:
+            level: its number, from 0, the coarsest; -1 is the finest.
+
+        Returns:
+            Lists, names and releases of that level.
+
+        Raises:
+            ArgumentTypeError: not an integer.
+            ArgumentValueError: no such level.
+        """
+        number = len(self._levels)
+        return self._levels[checked_integer("level", level, least=-number, most=number - 1)]
+
+    def release(self, level: int) -> Release:
+        """Return the public table of a level at this step; it holds no names.
+
+        Guarantee: reading it costs nothing beyond :attr:`privacy`.
+
+        Args:
+            level: its number, from 0, the coarsest; -1 is the finest.
+
+        Returns:
+            A release that holds no secret and outlives this object.
+
+        Raises:
+            ArgumentTypeError: not an integer.
+            ArgumentValueError: no such level.
+            ClosedError: after ``close()``.
+            LiveStateError: in a forked child.
+        """
+        return self.level(level).release()
+
+    @property
+    def smallest_share(self) -> float:
+        """Share that one window of every level finds with 95 % probability; NaN for batches."""
+        return float(np.max([level.smallest_share for level in self._levels]))
+
+    @property
+    def memory(self) -> int:
+        """Bytes of all tables while counters have 32 bits."""
+        return sum(level.memory for level in self._levels)
+
+    @property
+    def step(self) -> int:
+        """Steps taken: events and ticks."""
+        return self._tables[0].step
+
+    @property
+    def privacy(self) -> LevelsPrivacy:
+        """What everything published promises."""
+        names = [level.privacy for level in self._levels]
+        whole = self._whole
+        return LevelsPrivacy(
+            epsilon=whole.sketch_epsilon + whole.discovery_epsilon,
+            delta=whole.sketch_delta + whole.discovery_delta,
+            counts_epsilon=whole.sketch_epsilon,
+            counts_delta=whole.sketch_delta,
+            discovery_epsilon=whole.discovery_epsilon,
+            discovery_delta=whole.discovery_delta,
+            levels=tuple(names),
+        )
+
+    @property
+    def private(self) -> bool:
+        """True unless the guarantee does not hold; see :attr:`not_private_because`."""
+        return not self.not_private_because
+
+    @property
+    def not_private_because(self) -> tuple[str, ...]:
+        """The reasons, empty for a private object."""
+        return tuple(dict.fromkeys(why for one in self._tables for why in one.not_private_because))

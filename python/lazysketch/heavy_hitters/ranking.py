@@ -1,0 +1,117 @@
+"""Lists of heavy items that do not flicker.
+
+Two items of nearly one weight would change places with every reading, because of noise alone. An
+item that was shown stays until another is heavier by more than one standard error, and a share
+that was reached has to be missed by as much. Both depend on published names and public estimates
+only.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["HeavyHitter", "ShownLists"]
+
+Array = npt.NDArray[np.float64]
+
+_MOST_LISTS: Final = 64  # kept; the oldest are forgotten
+
+
+@dataclass(frozen=True)
+class HeavyHitter:
+    """A heavy item.
+
+    Guarantee: post-processing of published names and of the public table.
+
+    Attributes:
+        item: as it was given, or its first bytes if it is not ``complete``.
+        estimate: count at this step, within the interval.
+        low: lower end of its interval.
+        high: upper end.
+        share: estimate over the size of the stream.
+        complete: False if the item is longer than ``max_item_bytes``.
+    """
+
+    item: str | bytes | int
+    estimate: float
+    low: float
+    high: float
+    share: float
+    complete: bool = True
+
+
+class ShownLists:
+    """What was shown last, list by list."""
+
+    def __init__(self) -> None:
+        """Begin with nothing shown."""
+        self._shown: dict[Hashable, frozenset[Hashable]] = {}
+        self._lock = threading.Lock()
+
+    def most(
+        self, name: Hashable, keys: Sequence[Hashable], estimates: Array, errors: Array, *, n: int
+    ) -> list[int]:
+        """Return the positions of the n heaviest, those shown before favoured.
+
+        Args:
+            name: of the list.
+            keys: what identifies the candidates.
+            estimates: float64 of shape (candidates,).
+            errors: standard errors of the estimates, same shape.
+            n: how many.
+
+        Returns:
+            Positions by falling estimate.
+        """
+        favoured = estimates + np.where(self._were_shown(name, keys), errors, 0.0)
+        chosen = np.argsort(-favoured, kind="stable")[:n]
+        return self._show(name, keys, estimates, chosen)
+
+    def above(
+        self,
+        name: Hashable,
+        keys: Sequence[Hashable],
+        estimates: Array,
+        errors: Array,
+        *,
+        least: float,
+    ) -> list[int]:
+        """Return the positions of all that reach a count, those shown before with one error less.
+
+        Args:
+            name: of the list.
+            keys: what identifies the candidates.
+            estimates: float64 of shape (candidates,).
+            errors: standard errors of the estimates, same shape.
+            least: the count.
+
+        Returns:
+            Positions by falling estimate.
+        """
+        favoured = estimates + np.where(self._were_shown(name, keys), errors, 0.0)
+        return self._show(name, keys, estimates, np.flatnonzero(favoured >= least))
+
+    def _were_shown(self, name: Hashable, keys: Sequence[Hashable]) -> npt.NDArray[np.bool_]:
+        before = self._shown.get(name, frozenset())
+        return np.array([key in before for key in keys], dtype=np.bool_)
+
+    def _show(
+        self,
+        name: Hashable,
+        keys: Sequence[Hashable],
+        estimates: Array,
+        chosen: npt.NDArray[np.intp],
+    ) -> list[int]:
+        with self._lock:
+            self._shown.pop(name, None)
+            self._shown[name] = frozenset(keys[i] for i in chosen)
+            if len(self._shown) > _MOST_LISTS:
+                del self._shown[next(iter(self._shown))]
+        ordered: list[int] = chosen[np.argsort(-estimates[chosen], kind="stable")].tolist()
+        return ordered

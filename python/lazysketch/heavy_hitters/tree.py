@@ -1,0 +1,149 @@
+"""The tree of what is heavy in a hierarchy, drawn from published names alone.
+
+A node is a name published at its own level, or the name above a published one. The latter may be
+shown although no window published it: it is a function of a name that is public already, and its
+count is read from a table that is public already, so it is post-processing twice over.
+
+Source: C. Dwork and A. Roth, 2014, Proposition 2.1 (post-processing); G. Cormode, F. Korn,
+S. Muthukrishnan and D. Srivastava, "Finding Hierarchical Heavy Hitters in Data Streams", VLDB 2003
+(what a node has beside its heavy children).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from lazysketch.heavy_hitters.hierarchies import Item, Levels
+from lazysketch.heavy_hitters.ranking import HeavyHitter
+
+__all__ = ["HierarchyNode", "tree_of"]
+
+Key: TypeAlias = tuple[type, Item, bool]
+
+
+@dataclass(frozen=True)
+class HierarchyNode:
+    """A name in the tree of heavy names.
+
+    Guarantee: post-processing of published names and of public tables.
+
+    Attributes:
+        item: the name.
+        level: number of its level, from 0, the coarsest.
+        label: name of its level.
+        estimate: count at this step, within the interval.
+        low: lower end of its interval.
+        high: upper end.
+        share: estimate over the size of the stream.
+        own: the part of the estimate that the children do not explain; noise may make it negative.
+        own_share: the same over the size of the stream.
+        children: heavy names one level down, by falling estimate.
+        published: False if only a name below it was published.
+        complete: False if the name is longer than ``max_item_bytes``; it has no parent then.
+    """
+
+    item: Item
+    level: int
+    label: str
+    estimate: float
+    low: float
+    high: float
+    share: float
+    own: float
+    own_share: float
+    children: tuple[HierarchyNode, ...]
+    published: bool = True
+    complete: bool = True
+
+    def walk(self) -> Iterator[HierarchyNode]:
+        """Return this node and all below it, parents first.
+
+        Returns:
+            An iterator.
+        """
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+
+def tree_of(
+    heavy: Sequence[Sequence[HeavyHitter]],
+    levels: Levels,
+    read: Callable[[int, list[Item]], Sequence[HeavyHitter]],
+) -> tuple[HierarchyNode, ...]:
+    """Return the tree of heavy names.
+
+    Guarantee: post-processing, as the head of this module argues.
+
+    Args:
+        heavy: published names to show, level by level.
+        levels: the hierarchy.
+        read: takes a level and names, and returns their estimates from the level's table.
+
+    Returns:
+        The roots, level by level, by falling estimate.
+
+    Raises:
+        ArgumentValueError: levels that do not take the names they make.
+    """
+    shown = [{_key(hitter): (hitter, True) for hitter in level} for level in heavy]
+    parents: list[dict[Key, Key]] = [{} for _ in shown]
+    for level in range(len(shown) - 1, 0, -1):
+        missing: dict[Key, Item] = {}
+        for key, (hitter, _) in shown[level].items():
+            if not hitter.complete:
+                continue
+            name = levels.above(hitter.item, level)
+            parent = (type(name), name, True)
+            parents[level][key] = parent
+            if parent not in shown[level - 1]:
+                missing[parent] = name
+        found = read(level - 1, list(missing.values()))
+        shown[level - 1].update({_key(hitter): (hitter, False) for hitter in found})
+    below: dict[Key, list[HierarchyNode]] = {}
+    roots: list[HierarchyNode] = []
+    for level in range(len(shown) - 1, -1, -1):
+        above: dict[Key, list[HierarchyNode]] = {}
+        orphans: list[HierarchyNode] = []
+        for key, (hitter, published) in shown[level].items():
+            children = sorted(below.get(key, ()), key=_by_estimate)
+            node = _node(hitter, level, levels.names[level], children, published=published)
+            known = parents[level].get(key)
+            (orphans if known is None else above.setdefault(known, [])).append(node)
+        roots = sorted(orphans, key=_by_estimate) + roots
+        below = above
+    return tuple(roots)
+
+
+def _node(
+    hitter: HeavyHitter,
+    level: int,
+    label: str,
+    children: Sequence[HierarchyNode],
+    *,
+    published: bool,
+) -> HierarchyNode:
+    return HierarchyNode(
+        item=hitter.item,
+        level=level,
+        label=label,
+        estimate=hitter.estimate,
+        low=hitter.low,
+        high=hitter.high,
+        share=hitter.share,
+        own=hitter.estimate - sum(child.estimate for child in children),
+        own_share=hitter.share - sum(child.share for child in children),
+        children=tuple(children),
+        published=published,
+        complete=hitter.complete,
+    )
+
+
+def _key(hitter: HeavyHitter) -> Key:
+    return (type(hitter.item), hitter.item, hitter.complete)
+
+
+def _by_estimate(node: HierarchyNode) -> float:
+    return -node.estimate

@@ -1,0 +1,114 @@
+"""Planning: which sketch to make for an error or a memory, and the errors to expect.
+
+``plan`` scores some thousands of sketches by closed forms, simulates those that it chooses from,
+and returns one with its predicted error in parts. It reads no private stream and makes no table.
+Costs about a second. Prefer ``depth`` and ``width`` by hand to follow a paper.
+
+Floors, downward: sketch_plan -> search, plot -> prediction -> score -> design -> request ->
+workload.
+"""
+
+from __future__ import annotations
+
+from lazysketch.planning.prediction import Prediction
+from lazysketch.planning.request import SHARE, request_of
+from lazysketch.planning.sketch_plan import Plan, planned
+from lazysketch.privacy.relations import Relation
+from lazysketch.sizing import SketchKind
+
+__all__ = ["Plan", "Prediction", "plan"]
+
+
+def plan(
+    *,
+    epsilon: float,
+    delta: float,
+    steps: int | None = None,
+    events_per_second: float | None = None,
+    duration: float | None = None,
+    horizon: int | None = None,
+    relation: Relation = "substitution",
+    max_weight: int = 1,
+    mean_weight: float | None = None,
+    max_events_per_user: int = 1,
+    kind: SketchKind | None = None,
+    relative_error: float | None = None,
+    share: float = SHARE,
+    memory: int | None = None,
+    confidence: float = 0.95,
+    skew: float | None = None,
+    distinct: int | None = None,
+    sample: object = None,
+) -> Plan:
+    """Return a sketch to make: the smallest that reaches an error, or the best within a memory.
+
+    With neither ``relative_error`` nor ``memory``, the smallest sketch whose error is within a
+    tenth of the least that any has. The error is half the width of
+    ``release.interval(item, at="now")`` for an item with the given share of the stream, at the
+    last of ``steps``.
+
+    Guarantee: the parameters can always be used: the sketch can be made, each of its columns is
+    published at least eight times, and the interval of the item is predicted to be narrower than
+    its count.
+    A ``sample`` must be public, or parameters chosen by it tell about it and void the guarantee.
+
+    Args:
+        epsilon: privacy parameter, above 0.
+        delta: privacy parameter, below 1 / number of people.
+        steps: events of the stream after which the error is predicted, 1 to 2^48.
+        events_per_second: instead of ``steps``; with ``duration``.
+        duration: of the stream, in seconds.
+        horizon: largest number of steps, if there is one; it allows round robin. None for a
+            stream that may go on. Alone it stands for ``steps`` too.
+        relation: ``"substitution"`` or ``"zero-out"``.
+        max_weight: largest weight of one event, in counts.
+        mean_weight: mean weight of an event; needed where ``max_weight`` is above 1.
+        max_events_per_user: events of one person that are protected together.
+        kind: ``"count-min"`` or ``"count-sketch"``; None for the better one.
+        relative_error: half width of the interval as a part of the count, above 0, below 1.
+        share: of the item in the stream, above 0 and below 1.
+        memory: bytes of counters, instead of ``relative_error``.
+        confidence: of the interval, above 0 and below 1.
+        skew: of a Zipf distribution of the items, 0 to 10; 1.1 when None.
+        distinct: items of that distribution, 1 to 2^22; 2^20 or ``steps`` when None.
+        sample: a *public* sample of the stream instead: items, or a mapping from items to counts.
+
+    Returns:
+        The plan: parameters, predicted errors, and the sketch by :meth:`Plan.sketch`.
+
+    Raises:
+        ArgumentTypeError: a wrong type, a contradiction, or something missing.
+        ArgumentValueError: a value outside its range, or a target that no sketch reaches; the
+            message says what would reach it.
+
+    Source: docs/planning.md.
+
+    Example:
+        >>> found = plan(steps=1_000_000, epsilon=1.0, delta=1e-8, relative_error=0.05)
+        >>> found.kind, found.predicted.relative_error <= 0.05
+        ('count-min', True)
+        >>> found.sketch().depth == found.depth
+        True
+    """
+    return planned(
+        request_of(
+            steps=steps,
+            events_per_second=events_per_second,
+            duration=duration,
+            horizon=horizon,
+            relation=relation,
+            epsilon=epsilon,
+            delta=delta,
+            max_weight=max_weight,
+            mean_weight=mean_weight,
+            max_events_per_user=max_events_per_user,
+            kind=kind,
+            relative_error=relative_error,
+            share=share,
+            memory=memory,
+            confidence=confidence,
+            skew=skew,
+            distinct=distinct,
+            sample=sample,
+        )
+    )

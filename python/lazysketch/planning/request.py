@@ -1,0 +1,258 @@
+"""What a plan is asked for: arguments, checked once.
+
+A stream, a promise, and either an error to reach or a memory to stay within.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, get_args
+
+import numpy as np
+
+from lazysketch.errors import ArgumentTypeError, ArgumentValueError
+from lazysketch.estimation.intervals import checked_confidence
+from lazysketch.planning.workload import LARGEST_DISTINCT, Workload
+from lazysketch.privacy.relations import (
+    Relation,
+    checked_delta,
+    checked_epsilon,
+    checked_integer,
+    checked_real,
+    checked_relation,
+)
+from lazysketch.schedules import LARGEST_HORIZON
+from lazysketch.sizing import SketchKind
+
+__all__ = ["SHARE", "Request", "request_of"]
+
+SHARE: Final = 0.01
+SKEW: Final = 1.1
+_DISTINCT: Final = 2**20
+_LARGEST_SKEW: Final = 10.0
+_LARGEST_WEIGHT: Final = 2**32
+_MOST_EVENTS: Final = 2**20
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """The checked arguments of :func:`lazysketch.plan`.
+
+    Attributes:
+        steps: at which the error is predicted.
+        horizon: largest number of steps; None for a stream without end.
+        epsilon: privacy parameter.
+        delta: privacy parameter.
+        relation: what neighbours are.
+        max_weight: largest weight of one event.
+        mean_weight: mean weight of an event.
+        max_events_per_user: events of one person that are protected together.
+        kinds: of sketches that may be planned.
+        relative_error: largest half width of the interval, as a part of the count, or None.
+        share: of the stream that the item has for which the error is predicted.
+        memory: largest table, in bytes, or None.
+        confidence: of the interval.
+        workload: how the weight is spread over items.
+    """
+
+    steps: int
+    horizon: int | None
+    epsilon: float
+    delta: float
+    relation: Relation
+    max_weight: int
+    mean_weight: float
+    max_events_per_user: int
+    kinds: tuple[SketchKind, ...]
+    relative_error: float | None
+    share: float
+    memory: int | None
+    confidence: float
+    workload: Workload
+
+    @property
+    def total(self) -> float:
+        """Weight of the whole stream, in counts."""
+        return self.steps * self.mean_weight
+
+    @property
+    def count(self) -> float:
+        """Count of the item for which the error is predicted."""
+        return self.share * self.total
+
+
+def request_of(
+    *,
+    steps: int | None,
+    events_per_second: float | None,
+    duration: float | None,
+    horizon: int | None,
+    relation: Relation,
+    epsilon: float,
+    delta: float,
+    max_weight: int,
+    mean_weight: float | None,
+    max_events_per_user: int,
+    kind: SketchKind | None,
+    relative_error: float | None,
+    share: float,
+    memory: int | None,
+    confidence: float,
+    skew: float | None,
+    distinct: int | None,
+    sample: object,
+) -> Request:
+    """Check the arguments of :func:`lazysketch.plan`, which describes them.
+
+    Returns:
+        The request.
+
+    Raises:
+        ArgumentTypeError: a wrong type, a contradiction, or something missing.
+        ArgumentValueError: a value outside its range.
+    """
+    last = None if horizon is None else checked_integer("horizon", horizon, most=LARGEST_HORIZON)
+    length = _length(steps, events_per_second, duration, last)
+    if last is not None and length > last:
+        raise ArgumentValueError(f"horizon: expected at least the {length} steps, got {last}")
+    heaviest = checked_integer("max_weight", max_weight, most=_LARGEST_WEIGHT)
+    weight = _mean_weight(mean_weight, heaviest)
+    if relative_error is not None and memory is not None:
+        raise ArgumentTypeError(
+            "relative_error: expected this or memory, for one follows from the other, got both"
+        )
+    return Request(
+        steps=length,
+        horizon=last,
+        epsilon=checked_epsilon(epsilon),
+        delta=checked_delta(delta),
+        relation=checked_relation(relation),
+        max_weight=heaviest,
+        mean_weight=weight,
+        max_events_per_user=checked_integer(
+            "max_events_per_user", max_events_per_user, most=_MOST_EVENTS
+        ),
+        kinds=_kinds(kind),
+        relative_error=_fraction("relative_error", relative_error),
+        share=_fraction("share", share) or SHARE,
+        memory=None if memory is None else checked_integer("memory", memory),
+        confidence=checked_confidence(confidence),
+        workload=_workload(skew, distinct, sample, events=length * weight),
+    )
+
+
+def _length(
+    steps: int | None, events_per_second: float | None, duration: float | None, last: int | None
+) -> int:
+    """Return the number of steps, given directly, as a rate for a time, or as the horizon."""
+    timed = (events_per_second, duration)
+    if steps is not None:
+        if timed != (None, None):
+            raise ArgumentTypeError(
+                "steps: expected this or events_per_second and duration, got a mix"
+            )
+        return checked_integer("steps", steps, most=LARGEST_HORIZON)
+    if timed == (None, None):
+        if last is None:
+            raise ArgumentTypeError(
+                "steps: expected the length of the stream, or events_per_second and duration, or "
+                "horizon, got none"
+            )
+        return last
+    for name, value, other in zip(
+        ("events_per_second", "duration"), timed, timed[::-1], strict=True
+    ):
+        if value is None and other is not None:
+            raise ArgumentTypeError(f"{name}: expected a value beside the other, got None")
+    rate = checked_real("events_per_second", events_per_second)
+    length = rate * checked_real("duration", duration)
+    if not 1.0 <= length <= LARGEST_HORIZON:
+        raise ArgumentValueError(
+            f"duration: expected a time with 1 to 2^48 events, got one with {length:g}"
+        )
+    return round(length)
+
+
+def _mean_weight(mean_weight: float | None, heaviest: int) -> float:
+    if mean_weight is None:
+        if heaviest > 1:
+            raise ArgumentTypeError(
+                "mean_weight: expected the mean weight of an event beside max_weight, got None"
+            )
+        return 1.0
+    weight = checked_real("mean_weight", mean_weight)
+    if weight > heaviest:
+        raise ArgumentValueError(
+            f"mean_weight: expected at most max_weight, {heaviest}, got {weight:g}"
+        )
+    return weight
+
+
+def _kinds(kind: object) -> tuple[SketchKind, ...]:
+    known: tuple[SketchKind, ...] = get_args(SketchKind)
+    if kind is None:
+        return known
+    wanted = '"count-min" or "count-sketch"'
+    if not isinstance(kind, str):
+        raise ArgumentTypeError(f"kind: expected {wanted}, got {type(kind).__name__}")
+    chosen = tuple(name for name in known if name == kind)
+    if not chosen:
+        raise ArgumentValueError(f"kind: expected {wanted}, got {kind[:40]!r}")
+    return chosen
+
+
+def _fraction(name: str, value: object) -> float | None:
+    if value is None:
+        return None
+    number = checked_real(name, value)
+    if number >= 1.0:
+        raise ArgumentValueError(f"{name}: expected a number above 0 and below 1, got {number:g}")
+    return number
+
+
+def _workload(skew: object, distinct: object, sample: object, *, events: float) -> Workload:
+    if sample is None:
+        number = max(1, min(int(events), _DISTINCT))
+        if distinct is not None:
+            number = checked_integer("distinct", distinct, most=LARGEST_DISTINCT)
+        return Workload.zipf(_checked_skew(skew), distinct=number, events=events)
+    for name, value in (("skew", skew), ("distinct", distinct)):
+        if value is not None:
+            raise ArgumentTypeError(
+                f"{name}: expected none beside sample, which shows it, got both"
+            )
+    return Workload.sample(_counted(sample), events=events)
+
+
+def _checked_skew(skew: object) -> float:
+    if skew is None:
+        return SKEW
+    if isinstance(skew, int | float) and not isinstance(skew, bool) and skew == 0:
+        return 0.0
+    number = checked_real("skew", skew, wanted="a number from 0 to 10")
+    if number > _LARGEST_SKEW:
+        raise ArgumentValueError(f"skew: expected a number from 0 to 10, got {number:g}")
+    return number
+
+
+def _counted(sample: Any) -> Any:
+    """Return how often the items of a sample occur, or the values of a mapping."""
+    wanted = "items, or a mapping from items to counts"
+    if isinstance(sample, str | bytes) or not isinstance(sample, Iterable):
+        raise ArgumentTypeError(f"sample: expected {wanted}, got {type(sample).__name__}")
+    if isinstance(sample, Mapping):
+        counts = [checked_integer("sample", count, least=0) for count in sample.values()]
+    elif isinstance(sample, np.ndarray):
+        if sample.ndim != 1:
+            raise ArgumentTypeError(f"sample: expected {wanted}, got {sample.ndim} dimensions")
+        counts = np.unique(sample, return_counts=True)[1].tolist()
+    else:
+        try:
+            counts = list(Counter(sample).values())
+        except TypeError:
+            raise ArgumentTypeError(f"sample: expected {wanted}, got unhashable ones") from None
+    if not any(counts):
+        raise ArgumentValueError("sample: expected at least one event, got none")
+    return counts

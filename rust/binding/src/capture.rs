@@ -1,0 +1,94 @@
+//! Packet captures: bytes in, columns out, without the interpreter lock.
+
+use crate::errors::ArgumentValueError;
+use lazysketch_capture::{Field, Items, Reader};
+use numpy::PyArray1;
+use pyo3::IntoPyObjectExt;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+type Numbers<'py> = Bound<'py, PyArray1<i64>>;
+
+/// Reads one capture; used by `lazysketch.sources`.
+#[pyclass(frozen, module = "lazysketch._native")]
+pub(crate) struct CaptureReader {
+    inner: Mutex<Reader>,
+}
+
+impl CaptureReader {
+    fn lock(&self) -> MutexGuard<'_, Reader> {
+        // Held without the interpreter lock only, and never while Python code runs.
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[pymethods]
+impl CaptureReader {
+    #[new]
+    #[pyo3(signature = (*, field))]
+    fn new(field: &str) -> PyResult<Self> {
+        let field = Field::named(field).ok_or_else(|| {
+            let names = Field::NAMES.map(|(name, _)| name).join(", ");
+            ArgumentValueError::new_err(format!("field: expected one of {names}, got {field:?}"))
+        })?;
+        Ok(Self {
+            inner: Mutex::new(Reader::new(field)),
+        })
+    }
+
+    /// The packets that these bytes complete: items, sizes, times, absent, malformed. Text is a
+    /// pair of offsets and UTF-8.
+    fn feed<'py>(
+        &self,
+        py: Python<'py>,
+        data: &[u8],
+    ) -> PyResult<(
+        Bound<'py, PyAny>,
+        Numbers<'py>,
+        Numbers<'py>,
+        Numbers<'py>,
+        Numbers<'py>,
+    )> {
+        let rows = py.detach(|| self.lock().feed(data));
+        let items = match rows.items {
+            Items::Text { offsets, data } => {
+                let offsets = PyArray1::from_vec(py, offsets);
+                (offsets, PyBytes::new(py, &data)).into_bound_py_any(py)?
+            }
+            Items::Numbers(numbers) => PyArray1::from_vec(py, numbers).into_any(),
+        };
+        let column = |values| PyArray1::from_vec(py, values);
+        Ok((
+            items,
+            column(rows.sizes),
+            column(rows.times),
+            column(rows.absent),
+            column(rows.malformed),
+        ))
+    }
+
+    /// Say that there are no more bytes.
+    fn finish(&self, py: Python<'_>) {
+        py.detach(|| self.lock().finish());
+    }
+
+    /// Why the capture cannot be read on, if so.
+    #[getter]
+    fn damage(&self, py: Python<'_>) -> Option<String> {
+        py.detach(|| self.lock().damage())
+            .map(|damage| damage.to_string())
+    }
+
+    /// How many bytes were read, up to the end of the last sound record.
+    #[getter]
+    fn position(&self, py: Python<'_>) -> u64 {
+        py.detach(|| self.lock().position())
+    }
+
+    /// How many packets were read.
+    #[getter]
+    fn packets(&self, py: Python<'_>) -> u64 {
+        py.detach(|| self.lock().packets())
+    }
+}

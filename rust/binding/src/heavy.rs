@@ -1,0 +1,262 @@
+//! Private sketches with discovery: names of heavy items, published under a threshold.
+
+use crate::batches::weights_of;
+use crate::errors::raise;
+use crate::facts::{
+    DiscoveryArguments, Specification, calibration_of, facts_of, kind_of, mechanism_of,
+    relation_of, schedule_of,
+};
+use crate::items::{Column, Steps, Weight, no_item, with_item};
+use crate::key::Key;
+use crate::live::{Core, Live};
+use crate::private::PrivateSketch;
+use crate::whole::whole_batch_of;
+use lazysketch_core::discovery::name::{Kept, NameKind};
+use lazysketch_core::heavy::HeavySketch as CoreHeavy;
+use lazysketch_core::parameters::{NoiseLaw, Shape};
+use numpy::PyArray1;
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyDict, PyInt, PyString};
+
+/// A sketch under continual observation that publishes the names of heavy items.
+#[pyclass(frozen, subclass, extends = PrivateSketch, module = "lazysketch._native")]
+pub(crate) struct HeavySketch;
+
+/// The arguments of `PrivateSketch`, in one dictionary.
+#[derive(FromPyObject)]
+#[pyo3(from_item_all)]
+struct SketchArguments {
+    kind: String,
+    depth: u32,
+    width: u32,
+    hash_seed: Option<u64>,
+    schedule: Specification,
+    mechanism: String,
+    sigma: f64,
+    relation: String,
+    calibration: String,
+    epsilon: f64,
+    delta: f64,
+    max_weight: u64,
+    max_events_per_user: u64,
+}
+
+impl SketchArguments {
+    fn law(&self) -> PyResult<NoiseLaw> {
+        Ok(NoiseLaw {
+            schedule: schedule_of(&self.schedule)?,
+            mechanism: mechanism_of(&self.mechanism)?,
+            sigma: self.sigma,
+            relation: relation_of(&self.relation)?,
+            calibration: calibration_of(&self.calibration)?,
+            epsilon: self.epsilon,
+            delta: self.delta,
+            max_weight: self.max_weight,
+            max_events_per_user: self.max_events_per_user,
+            max_changes: 1,
+        })
+    }
+}
+
+fn live<'a>(sketch: &'a Bound<'_, HeavySketch>) -> &'a Live {
+    sketch.as_super().get().live()
+}
+
+#[pymethods]
+impl HeavySketch {
+    #[new]
+    #[pyo3(signature = (*, sketch, discovery, key))]
+    fn new(
+        sketch: SketchArguments,
+        discovery: DiscoveryArguments,
+        key: &Bound<'_, Key>,
+    ) -> PyResult<PyClassInitializer<Self>> {
+        let key = key.get();
+        let identity = key.identity()?;
+        let hash_seed = sketch.hash_seed;
+        let shape = Shape {
+            kind: kind_of(&sketch.kind)?,
+            depth: sketch.depth,
+            width: sketch.width,
+            hash_seed: hash_seed.unwrap_or_else(|| identity.hash_seed(&key.master)),
+        };
+        let (law, discovery) = (sketch.law()?, discovery.law()?);
+        let core = CoreHeavy::new(shape, law, discovery, &key.master, identity).map_err(raise)?;
+        let base = PrivateSketch::of_core(Core::Heavy(Box::new(core)));
+        Ok(PyClassInitializer::from(base).add_subclass(Self))
+    }
+
+    /// Count one event; it takes one step.
+    ///
+    /// Guarantee: nothing is applied when the call raises.
+    ///
+    /// Args:
+    ///     item: str, bytes or int; ``"1"``, ``b"1"`` and ``1`` are different items.
+    ///     weight: an integer from 0 to the largest weight allowed.
+    ///
+    /// Raises:
+    ///     ItemError: something that cannot be an item.
+    ///     ArgumentTypeError: a weight that is not an integer.
+    ///     ArgumentValueError: a weight outside its range.
+    ///     HorizonError: past the horizon.
+    ///     ClosedError: after ``close()``.
+    ///     LiveStateError: in a forked child.
+    #[pyo3(signature = (item, weight=Weight(1)), text_signature = "($self, item, weight=1)")]
+    fn update(slf: &Bound<'_, Self>, item: &Bound<'_, PyAny>, weight: Weight) -> PyResult<()> {
+        let updated = with_item(item, &no_item, |item| {
+            // Converted: no Python code runs between the check of the process and the update.
+            Ok(live(slf).lock(slf.py()).and_then(|mut core| {
+                let updated = core
+                    .heavy()
+                    .and_then(|sketch| sketch.update(item, weight.0));
+                updated.map_err(raise)
+            }))
+        });
+        updated.map_err(|fault| fault.of_item())?
+    }
+
+    /// Count many events, one step each, in order.
+    ///
+    /// Guarantee: the whole batch is checked before the first event is applied; the same as one
+    /// ``update`` per event, faster.
+    ///
+    /// Args:
+    ///     items: Arrow data, a numpy array or an iterable of items.
+    ///     weights: as many integers, or None for 1 each.
+    ///     column: the column of a table with several.
+    ///
+    /// Raises:
+    ///     ItemError: something that cannot be an item, or a null, with its position.
+    ///     ArgumentTypeError: a single str, bytes or dict; floats; an unnamed column.
+    ///     ArgumentValueError: weights outside their range or of another length.
+    ///     HorizonError: past the horizon.
+    ///     ClosedError: after ``close()``.
+    ///     LiveStateError: in a forked child.
+    #[pyo3(signature = (items, weights=None, *, column=None))]
+    fn update_many<'py>(
+        slf: &Bound<'py, Self>,
+        items: &Bound<'py, PyAny>,
+        weights: Option<&Bound<'py, PyAny>>,
+        column: Option<Column>,
+    ) -> PyResult<()> {
+        let batch = whole_batch_of(items, column.as_ref())?;
+        let weights = weights_of(weights)?;
+        batch.with_items(|items| {
+            live(slf).detached(slf.py(), |core| {
+                core.heavy()?.update_many(items, weights.as_deref())
+            })
+        })
+    }
+
+    #[pyo3(signature = (items, weights=None, *, column=None))]
+    fn _update_batch<'py>(
+        slf: &Bound<'py, Self>,
+        items: &Bound<'py, PyAny>,
+        weights: Option<&Bound<'py, PyAny>>,
+        column: Option<Column>,
+    ) -> PyResult<()> {
+        let batch = whole_batch_of(items, column.as_ref())?;
+        let weights = weights_of(weights)?;
+        batch.with_items(|items| {
+            live(slf).detached(slf.py(), |core| {
+                core.heavy()?.update_batch(items, weights.as_deref())
+            })
+        })
+    }
+
+    /// Take steps without an event, as for a row that could not be read.
+    ///
+    /// Guarantee: an empty step is a neighbour of a step with any event.
+    ///
+    /// Args:
+    ///     steps: how many, 0 or more.
+    ///
+    /// Raises:
+    ///     ArgumentTypeError: not an integer.
+    ///     ArgumentValueError: negative.
+    ///     HorizonError: past the horizon.
+    ///     ClosedError: after ``close()``.
+    ///     LiveStateError: in a forked child.
+    #[pyo3(signature = (steps=Steps(1)), text_signature = "($self, steps=1)")]
+    fn tick(slf: &Bound<'_, Self>, steps: Steps) -> PyResult<()> {
+        live(slf).detached(slf.py(), |core| core.heavy()?.tick(steps.0))
+    }
+
+    /// Publish the open window now.
+    ///
+    /// Guarantee: the window is consumed: it is never published again, and the next one begins
+    /// with the next step. When to call this must not depend on the events.
+    ///
+    /// Raises:
+    ///     ClosedError: after ``close()``.
+    ///     LiveStateError: in a forked child.
+    fn end_window(slf: &Bound<'_, Self>) -> PyResult<()> {
+        live(slf).detached(slf.py(), |core| core.heavy()?.end_window())
+    }
+
+    /// Published names in order: `(item, complete, window, estimate)`.
+    fn _candidates<'py>(slf: &Bound<'py, Self>) -> PyResult<Vec<Candidate<'py>>> {
+        let py = slf.py();
+        let found = live(slf).detached(py, |core| core.heavy()?.candidates())?;
+        let candidate = |(kept, window, estimate): (Kept, u64, f64)| {
+            let complete = !kept.truncated;
+            Ok((item_of(py, &kept)?, complete, window, estimate))
+        };
+        found.into_iter().map(candidate).collect()
+    }
+
+    /// Number of the open window, from 0.
+    #[getter]
+    fn _window(slf: &Bound<'_, Self>) -> PyResult<u64> {
+        let mut core = live(slf).lock(slf.py())?;
+        Ok(core.heavy().map_err(raise)?.discovery().window())
+    }
+
+    #[getter]
+    fn _discovery_facts<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyDict>> {
+        let mut core = live(slf).lock(slf.py())?;
+        facts_of(slf.py(), core.heavy().map_err(raise)?.discovery().design())
+    }
+
+    fn _discovery_draws<'py>(
+        slf: &Bound<'py, Self>,
+        window: u64,
+        slots: Vec<u64>,
+    ) -> PyResult<Bound<'py, PyArray1<i64>>> {
+        let mut core = live(slf).lock(slf.py())?;
+        let sketch = core.heavy().map_err(raise)?;
+        let draws = sketch.discovery_draws(window, &slots).map_err(raise)?;
+        Ok(PyArray1::from_vec(slf.py(), draws))
+    }
+
+    fn _identities(slf: &Bound<'_, Self>, items: &Bound<'_, PyAny>) -> PyResult<Vec<u128>> {
+        let batch = whole_batch_of(items, None)?;
+        batch.with_items(|items| {
+            live(slf).detached(slf.py(), |core| core.heavy()?.identities(items))
+        })
+    }
+}
+
+type Candidate<'py> = (Bound<'py, PyAny>, bool, u64, f64);
+
+/// A published name as a Python value; a cut integer stays bytes.
+fn item_of<'py>(py: Python<'py>, kept: &Kept) -> PyResult<Bound<'py, PyAny>> {
+    let signed = match kept.kind {
+        NameKind::Text => {
+            let text = String::from_utf8(kept.bytes.clone())?;
+            return Ok(PyString::new(py, &text).into_any());
+        }
+        NameKind::Wide if !kept.truncated => true,
+        NameKind::Negative => true,
+        NameKind::NonNegative => false,
+        NameKind::Bytes | NameKind::Wide => {
+            return Ok(PyBytes::new(py, &kept.bytes).into_any());
+        }
+    };
+    let options = PyDict::new(py);
+    options.set_item("signed", signed)?;
+    let bytes = PyBytes::new(py, &kept.bytes);
+    let arguments = (bytes, "little");
+    py.get_type::<PyInt>()
+        .call_method("from_bytes", arguments, Some(&options))
+}

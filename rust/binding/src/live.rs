@@ -1,0 +1,149 @@
+//! The life of a private sketch: one lock, one process, no use after a failure.
+
+use crate::errors::{ClosedError, LiveStateError, raise};
+use lazysketch_core::heavy::HeavySketch;
+use lazysketch_core::sketch::PrivateSketch;
+use lazysketch_core::{Error, Result};
+use pyo3::prelude::*;
+use pyo3::sync::MutexExt;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard};
+
+/// Counts the forks behind this process; a sketch works only in the generation it was made in.
+static GENERATION: AtomicU64 = AtomicU64::new(0);
+
+/// Registered with `os.register_at_fork` (an `os.getpid()` per call would cost more than an
+/// update).
+#[pyfunction]
+#[pyo3(name = "_after_fork_in_child")]
+pub(crate) fn after_fork_in_child() {
+    GENERATION.fetch_add(1, Ordering::Relaxed);
+}
+
+fn forked() -> PyErr {
+    LiveStateError::new_err(
+        "sketch: expected use in the process that made it, got use in a forked child; two \
+         processes would publish one noise on different counts. Make a sketch per process \
+         with one hash_seed and merge their releases",
+    )
+}
+
+/// A sketch of the core, alone or with discovery.
+#[expect(
+    clippy::large_enum_variant,
+    reason = "one per Python object; a box would cost every update a load"
+)]
+pub(crate) enum Core {
+    Plain(PrivateSketch),
+    Heavy(Box<HeavySketch>),
+}
+
+impl Core {
+    /// The sketch, to be read.
+    #[inline]
+    pub(crate) fn sketch(&mut self) -> &mut PrivateSketch {
+        match self {
+            Self::Plain(sketch) => sketch,
+            Self::Heavy(sketch) => sketch.sketch_mut(),
+        }
+    }
+
+    /// The sketch, to be fed by fingerprints, which discovery cannot use.
+    #[inline]
+    pub(crate) fn plain(&mut self) -> Result<&mut PrivateSketch> {
+        match self {
+            Self::Plain(sketch) => Ok(sketch),
+            Self::Heavy(_) => Err(Error::parameter(
+                "sketch",
+                "one without discovery",
+                "one with",
+            )),
+        }
+    }
+
+    /// The sketch with discovery.
+    #[inline]
+    pub(crate) fn heavy(&mut self) -> Result<&mut HeavySketch> {
+        match self {
+            Self::Heavy(sketch) => Ok(sketch),
+            Self::Plain(_) => Err(Error::parameter(
+                "sketch",
+                "one with discovery",
+                "one without",
+            )),
+        }
+    }
+
+    pub(crate) fn close(&mut self) {
+        match self {
+            Self::Plain(sketch) => sketch.close(),
+            Self::Heavy(sketch) => sketch.close(),
+        }
+    }
+}
+
+/// After a panic in the middle of an update the state is unknown, and a later read could show a
+/// new count under old noise: nothing is read from it any more.
+fn broken(mut core: MutexGuard<'_, Core>) -> PyErr {
+    core.close();
+    ClosedError::new_err("sketch: expected an intact sketch, got one closed by an internal error")
+}
+
+/// The core behind its lock, and where it was made.
+pub(crate) struct Live {
+    generation: u64,
+    process: u32,
+    inner: Mutex<Core>,
+}
+
+impl Live {
+    pub(crate) fn new(core: Core) -> Self {
+        Self {
+            generation: GENERATION.load(Ordering::Relaxed),
+            process: std::process::id(),
+            inner: Mutex::new(core),
+        }
+    }
+
+    /// Refuses a child made by `os.fork()`. Called after items were converted, because converting
+    /// may run Python code, and Python code may fork.
+    pub(crate) fn check_generation(&self) -> PyResult<()> {
+        if self.generation == GENERATION.load(Ordering::Relaxed) {
+            return Ok(());
+        }
+        Err(forked())
+    }
+
+    /// Refuses any other process, however it came to be: a fork from native code runs no hook.
+    /// Costs a system call, so single updates, which publish nothing, go without.
+    pub(crate) fn check_process(&self) -> PyResult<()> {
+        self.check_generation()?;
+        if self.process == std::process::id() {
+            Ok(())
+        } else {
+            Err(forked())
+        }
+    }
+
+    /// The core, for short work under the interpreter lock.
+    #[inline]
+    pub(crate) fn lock(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, Core>> {
+        self.check_generation()?;
+        self.inner
+            .lock_py_attached(py)
+            .map_err(|poisoned| broken(poisoned.into_inner()))
+    }
+
+    /// Work on the core without the interpreter lock.
+    pub(crate) fn detached<T: Send>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&mut Core) -> Result<T> + Send,
+    ) -> PyResult<T> {
+        self.check_process()?;
+        py.detach(|| match self.inner.lock() {
+            Ok(mut core) => work(&mut core).map_err(raise),
+            Err(poisoned) => Err(broken(poisoned.into_inner())),
+        })
+    }
+}

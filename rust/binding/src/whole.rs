@@ -1,0 +1,148 @@
+//! Batches of whole items, for discovery, which publishes names and not fingerprints.
+//!
+//! Text and bytes are borrowed from Arrow memory; numpy integers are read in place; what comes
+//! from other Python objects is copied, because those objects may be gone before the batch is
+//! counted.
+
+use crate::arrow;
+use crate::batches::{as_contiguous, refuse_single_values, require_plain};
+use crate::errors::{ArgumentTypeError, ArgumentValueError, type_name};
+use crate::items::{Column, Fault, no_item, with_item};
+use arrow_array::ArrayRef;
+use lazysketch_core::batch::Items;
+use lazysketch_core::item::Item;
+use numpy::{PyArrayDescrMethods, PyReadonlyArray1, PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::prelude::*;
+
+/// A batch that keeps its items alive.
+pub(crate) enum WholeBatch<'py> {
+    /// Columns of text, bytes or integers.
+    Columns(Vec<ArrayRef>),
+    /// A numpy array of signed integers.
+    Signed(PyReadonlyArray1<'py, i64>),
+    /// A numpy array of unsigned integers.
+    Unsigned(PyReadonlyArray1<'py, u64>),
+    /// Copies.
+    Copied(Copies),
+}
+
+/// Items one after the other.
+#[derive(Default)]
+pub(crate) struct Copies {
+    text: String,
+    bytes: Vec<u8>,
+    entries: Vec<Entry>,
+}
+
+/// An item, or where it ends among the others.
+enum Entry {
+    Text(usize),
+    Bytes(usize),
+    Wide(usize),
+    Signed(i64),
+    Unsigned(u64),
+}
+
+impl Copies {
+    fn push(&mut self, item: Item<'_>) {
+        let entry = match item {
+            Item::Text(text) => {
+                self.text.push_str(text);
+                Entry::Text(self.text.len())
+            }
+            Item::Bytes(bytes) => {
+                self.bytes.extend(bytes);
+                Entry::Bytes(self.bytes.len())
+            }
+            Item::Wide(bytes) => {
+                self.bytes.extend(bytes);
+                Entry::Wide(self.bytes.len())
+            }
+            Item::Signed(integer) => Entry::Signed(integer),
+            Item::Unsigned(integer) => Entry::Unsigned(integer),
+        };
+        self.entries.push(entry);
+    }
+
+    fn items(&self) -> Vec<Item<'_>> {
+        let (mut text_start, mut start) = (0, 0);
+        let mut bytes = |end: usize| &self.bytes[std::mem::replace(&mut start, end)..end];
+        let item = |entry: &Entry| match *entry {
+            Entry::Text(end) => {
+                Item::Text(&self.text[std::mem::replace(&mut text_start, end)..end])
+            }
+            Entry::Bytes(end) => Item::Bytes(bytes(end)),
+            Entry::Wide(end) => Item::Wide(bytes(end)),
+            Entry::Signed(integer) => Item::Signed(integer),
+            Entry::Unsigned(integer) => Item::Unsigned(integer),
+        };
+        self.entries.iter().map(item).collect()
+    }
+}
+
+impl WholeBatch<'_> {
+    /// Calls `with` on the items, as the core takes them.
+    pub(crate) fn with_items<T>(&self, with: impl FnOnce(Items<'_>) -> PyResult<T>) -> PyResult<T> {
+        let not_contiguous = |_| ArgumentValueError::new_err("items: expected contiguous memory");
+        match self {
+            Self::Columns(columns) => with(Items::Whole(&arrow::whole(
+                columns,
+                &Ok::<Item<'_>, Fault>,
+            )?)),
+            Self::Signed(array) => with(Items::Signed(array.as_slice().map_err(not_contiguous)?)),
+            Self::Unsigned(array) => {
+                with(Items::Unsigned(array.as_slice().map_err(not_contiguous)?))
+            }
+            Self::Copied(copies) => with(Items::Whole(&copies.items())),
+        }
+    }
+}
+
+/// Any batch of items.
+pub(crate) fn whole_batch_of<'py>(
+    items: &Bound<'py, PyAny>,
+    column: Option<&Column>,
+) -> PyResult<WholeBatch<'py>> {
+    let column = column.map(|column| column.0.as_str());
+    refuse_single_values("items", items)?;
+    if let Some(chunks) = arrow::chunks_of(items, "items")? {
+        return arrow::columns(&chunks, column).map(WholeBatch::Columns);
+    }
+    if let Some(column) = column {
+        let message = format!("column: expected none for data without columns, got {column:?}");
+        return Err(ArgumentTypeError::new_err(message));
+    }
+    if let Ok(array) = items.cast::<PyUntypedArray>() {
+        return from_numpy(array);
+    }
+    copied(items).map(WholeBatch::Copied)
+}
+
+fn from_numpy<'py>(array: &Bound<'py, PyUntypedArray>) -> PyResult<WholeBatch<'py>> {
+    require_plain("items", array)?;
+    match array.dtype().kind() {
+        b'i' => as_contiguous(array, "int64").map(WholeBatch::Signed),
+        b'u' => as_contiguous(array, "uint64").map(WholeBatch::Unsigned),
+        b'U' | b'S' | b'O' | b'T' => copied(&array.call_method0("tolist")?).map(WholeBatch::Copied),
+        _ => Err(ArgumentTypeError::new_err(format!(
+            "items: expected an array of integers, text or bytes, got dtype {}",
+            array.dtype()
+        ))),
+    }
+}
+
+fn copied(items: &Bound<'_, PyAny>) -> PyResult<Copies> {
+    let iterator = items.try_iter().map_err(|_| {
+        let got = type_name(items);
+        ArgumentTypeError::new_err(format!("items: expected an iterable of items, got {got}"))
+    })?;
+    let mut copies = Copies::default();
+    for (position, object) in iterator.enumerate() {
+        with_item(&object?, &no_item, |item| {
+            copies.push(item);
+            Ok(())
+        })
+        .map_err(|fault| fault.at(position))?;
+    }
+    Ok(copies)
+}

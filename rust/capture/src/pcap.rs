@@ -1,0 +1,79 @@
+//! pcap: one header, then records of 16 bytes and the packet.
+
+use crate::field::Field;
+use crate::link::Link;
+use crate::reader::{Damage, Order, Step};
+use crate::rows::Rows;
+use pcap_parser::nom;
+use pcap_parser::pcap::{parse_pcap_frame, parse_pcap_frame_be, parse_pcap_header};
+
+const RECORD: usize = 16;
+/// Far above what libpcap captures of a packet (2^18): more is a damaged length.
+const MOST_CAPTURED: u32 = 1 << 20;
+
+/// How the records of a file are written.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pcap {
+    order: Order,
+    nanoseconds: u32,
+    link: Option<Link>,
+}
+
+impl Pcap {
+    /// Read the header, and tell its length; `None` if it is not there as a whole.
+    pub(crate) fn begin(bytes: &[u8], field: Field) -> Result<Option<(Self, usize)>, Damage> {
+        let header = match parse_pcap_header(bytes) {
+            Ok((_, header)) => header,
+            Err(nom::Err::Incomplete(_)) => return Ok(None),
+            Err(_) => return Err(Damage::Unknown),
+        };
+        // Before version 2 records looked different; there is none behind it. Records of the
+        // modified format are longer, and what wrote it is gone.
+        if header.version_major != 2 || header.is_modified_format() {
+            return Err(Damage::Unknown);
+        }
+        // The upper half of the word says what is at the end of frames.
+        let number = header.network.0 as u16;
+        let link = Link::of(number);
+        if link.is_none() && field != Field::Size {
+            return Err(Damage::LinkType(number));
+        }
+        let format = Self {
+            order: if header.is_bigendian() {
+                Order::Big
+            } else {
+                Order::Little
+            },
+            nanoseconds: if header.is_nanosecond_precision() {
+                1
+            } else {
+                1000
+            },
+            link,
+        };
+        Ok(Some((format, header.size())))
+    }
+
+    /// Read one record.
+    pub(crate) fn step(&self, bytes: &[u8], field: Field, rows: &mut Rows) -> Result<Step, Damage> {
+        // pcap-parser believes any length, and would have us keep 4 GB for it.
+        if bytes.len() >= RECORD && self.order.u32_at(bytes, 8) > MOST_CAPTURED {
+            return Err(Damage::Broken);
+        }
+        let parsed = match self.order {
+            Order::Little => parse_pcap_frame(bytes),
+            Order::Big => parse_pcap_frame_be(bytes),
+        };
+        let (rest, record) = match parsed {
+            Ok(parsed) => parsed,
+            Err(nom::Err::Incomplete(_)) => return Ok(Step::Wait),
+            Err(_) => return Err(Damage::Broken),
+        };
+        let fraction = i64::from(record.ts_usec) * i64::from(self.nanoseconds);
+        let time = i64::from(record.ts_sec) * 1_000_000_000 + fraction;
+        rows.push(time, record.origlen, |text| {
+            field.find(self.link, record.data, record.origlen, text)
+        });
+        Ok(Step::Taken(bytes.len() - rest.len()))
+    }
+}

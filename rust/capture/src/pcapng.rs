@@ -1,0 +1,212 @@
+//! pcapng: blocks, of which some hold a packet. Sections may differ in byte order, interfaces in
+//! link type and unit of time. Blocks of other types are skipped.
+
+use crate::field::Field;
+use crate::link::Link;
+use crate::reader::{Damage, Order, Step};
+use crate::rows::{Found, Rows, UNKNOWN_TIME};
+use pcap_parser::pcapng::{
+    BOM_MAGIC, Block, EPB_MAGIC, EnhancedPacketBlock, IDB_MAGIC, InterfaceDescriptionBlock,
+    OptionCode, SHB_MAGIC, SPB_MAGIC, SimplePacketBlock, parse_block_be, parse_block_le,
+};
+use pcap_parser::traits::PcapNGPacketBlock;
+use std::borrow::Cow;
+
+/// The type of the block that begins a section, the same in both byte orders.
+pub(crate) const SECTION: [u8; 4] = SHB_MAGIC.to_be_bytes();
+const BIG: [u8; 4] = BOM_MAGIC.to_be_bytes();
+const LITTLE: [u8; 4] = BOM_MAGIC.to_le_bytes();
+const OBSOLETE_PACKET: u32 = 2;
+
+/// Type and length before the body, the length again behind it.
+const FRAMING: usize = 12;
+/// What a block may claim to be long; other readers allow as much.
+const MOST_OF_BLOCK: u32 = 1 << 24;
+/// What a block that is looked into may be long: pcap-parser lists all options, and takes 32
+/// bytes for one of 4.
+const MOST_LOOKED_INTO: usize = 1 << 21;
+const MOST_INTERFACES: usize = 1 << 16;
+
+/// What the blocks of the current section have said so far.
+#[derive(Debug)]
+pub(crate) struct Pcapng {
+    order: Order,
+    interfaces: Vec<Interface>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Interface {
+    link: Option<Link>,
+    most_captured: u32,
+    resolution: u8,
+    offset: i64,
+}
+
+impl Pcapng {
+    pub(crate) fn new() -> Self {
+        Self {
+            order: Order::Little,
+            interfaces: Vec::new(),
+        }
+    }
+
+    /// Read one block.
+    pub(crate) fn step(
+        &mut self,
+        bytes: &[u8],
+        field: Field,
+        rows: &mut Rows,
+    ) -> Result<Step, Damage> {
+        let Some(head) = bytes.first_chunk::<FRAMING>() else {
+            return Ok(Step::Wait);
+        };
+        if head.starts_with(&SECTION) {
+            self.order = match &head[8..] {
+                magic if magic == LITTLE => Order::Little,
+                magic if magic == BIG => Order::Big,
+                _ => return Err(Damage::Broken),
+            };
+        }
+        // pcap-parser believes any length, and compares the two for some types only.
+        let length = self.order.u32_at(head, 4);
+        if !(FRAMING as u32..=MOST_OF_BLOCK).contains(&length) {
+            return Err(Damage::Broken);
+        }
+        let length = length as usize;
+        let Some(block) = bytes.get(..length) else {
+            return Ok(Step::Wait);
+        };
+        if block[length - 4..] != block[4..8] {
+            return Err(Damage::Broken);
+        }
+        self.open(self.order.u32_at(head, 0), block, field, rows)?;
+        Ok(Step::Taken(length))
+    }
+
+    /// Look into a block whose frame is sound. A broken packet in it is a row all the same.
+    fn open(
+        &mut self,
+        kind: u32,
+        block: &[u8],
+        field: Field,
+        rows: &mut Rows,
+    ) -> Result<(), Damage> {
+        let is_small = block.len() <= MOST_LOOKED_INTO;
+        let block = match kind {
+            OBSOLETE_PACKET if is_small => Cow::Owned(self.enhanced(block)),
+            SHB_MAGIC | IDB_MAGIC | OBSOLETE_PACKET | EPB_MAGIC | SPB_MAGIC => Cow::Borrowed(block),
+            _ => return Ok(()),
+        };
+        let parsed = match self.order {
+            _ if !is_small => None,
+            Order::Little => parse_block_le(&block).ok(),
+            Order::Big => parse_block_be(&block).ok(),
+        };
+        match parsed.map(|(_, parsed)| parsed) {
+            Some(Block::EnhancedPacket(packet)) => self.timed(&packet, field, rows),
+            Some(Block::SimplePacket(packet)) => self.simple(&packet, field, rows),
+            // A section of another version may be anything.
+            Some(Block::SectionHeader(section)) if section.major_version == 1 => {
+                self.interfaces.clear();
+            }
+            Some(Block::InterfaceDescription(interface))
+                if self.interfaces.len() < MOST_INTERFACES =>
+            {
+                self.interfaces.push(Interface::of(&interface, self.order));
+            }
+            _ if matches!(kind, SHB_MAGIC | IDB_MAGIC) => return Err(Damage::Broken),
+            _ => rows.push(UNKNOWN_TIME, 0, |_| Found::Malformed),
+        }
+        Ok(())
+    }
+
+    /// The obsolete packet block, which pcap-parser does not know, as an enhanced one. They differ
+    /// in their type, and where one has the number of the interface in 32 bits, the other has it
+    /// in 16 and behind it the packets that were lost.
+    fn enhanced(&self, block: &[u8]) -> Vec<u8> {
+        let mut block = block.to_vec();
+        let (kind, interface) = match self.order {
+            Order::Little => (EPB_MAGIC.to_le_bytes(), [block[8], block[9], 0, 0]),
+            Order::Big => (EPB_MAGIC.to_be_bytes(), [0, 0, block[8], block[9]]),
+        };
+        block[..4].copy_from_slice(&kind);
+        block[8..12].copy_from_slice(&interface);
+        block
+    }
+
+    /// A packet with its interface and its time.
+    fn timed(&self, packet: &EnhancedPacketBlock<'_>, field: Field, rows: &mut Rows) {
+        let ticks = u64::from(packet.ts_high) << 32 | u64::from(packet.ts_low);
+        let interface = self.interfaces.get(packet.if_id as usize);
+        let time = interface.map_or(UNKNOWN_TIME, |interface| interface.time(ticks));
+        let (size, frame) = (packet.origlen, packet.packet_data());
+        rows.push(time, size, |text| match interface {
+            Some(interface) => field.find(interface.link, frame, size, text),
+            None => Found::Malformed,
+        });
+    }
+
+    /// A packet of the first interface, without a time.
+    fn simple(&self, packet: &SimplePacketBlock<'_>, field: Field, rows: &mut Rows) {
+        let size = packet.origlen;
+        let interface = self.interfaces.first();
+        rows.push(UNKNOWN_TIME, size, |text| {
+            // pcap-parser does not know of the interface, so it takes what pads the block too.
+            let captured = interface.map(|interface| size.min(interface.most_captured) as usize);
+            match (interface, captured.and_then(|end| packet.data.get(..end))) {
+                (Some(interface), Some(frame)) => field.find(interface.link, frame, size, text),
+                _ => Found::Malformed,
+            }
+        });
+    }
+}
+
+impl Interface {
+    fn of(block: &InterfaceDescriptionBlock<'_>, order: Order) -> Self {
+        let mut interface = Self {
+            link: Link::of(block.linktype.0 as u16),
+            most_captured: match block.snaplen {
+                0 => u32::MAX,
+                most => most,
+            },
+            resolution: 6,
+            offset: 0,
+        };
+        // pcap-parser reads on behind the end of the options, and the offset as little-endian
+        // whatever the section is, so the bytes are read here.
+        let options = block.options.iter();
+        for option in options.take_while(|option| option.code != OptionCode::EndOfOpt) {
+            match (option.code, option.as_bytes()) {
+                (OptionCode::IfTsresol, Ok(&[resolution])) => interface.resolution = resolution,
+                (OptionCode::IfTsoffset, Ok(value)) => {
+                    if let Ok(value) = value.try_into() {
+                        interface.offset = match order {
+                            Order::Little => i64::from_le_bytes(value),
+                            Order::Big => i64::from_be_bytes(value),
+                        };
+                    }
+                }
+                _ => {}
+            }
+        }
+        interface
+    }
+
+    /// Nanoseconds since 1970, bounded by what 64 bits hold.
+    fn time(&self, ticks: u64) -> i64 {
+        let power = u32::from(self.resolution & 0x7f);
+        let since_offset = if self.resolution & 0x80 != 0 {
+            // Ticks of 2^-power seconds.
+            (u128::from(ticks) * 1_000_000_000) >> power
+        } else if power <= 9 {
+            u128::from(ticks) * 10_u128.pow(9 - power)
+        } else {
+            10_u128
+                .checked_pow(power - 9)
+                .map_or(0, |parts| u128::from(ticks) / parts)
+        };
+        // Below 2^94: ticks have 64 bits, a second 10^9 nanoseconds.
+        let time = since_offset as i128 + i128::from(self.offset) * 1_000_000_000;
+        time.clamp((UNKNOWN_TIME + 1).into(), i64::MAX.into()) as i64
+    }
+}

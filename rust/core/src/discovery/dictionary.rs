@@ -1,0 +1,70 @@
+//! Exact counts of every item of a window.
+//!
+//! As many slots as a window can have events, so that it never overflows; needs less noise than
+//! Misra-Gries and is taken wherever memory allows it, which is decided once, at construction, by
+//! the greatest number of events that a window can have and not by those that come.
+
+use super::slots::Slots;
+use crate::item::Item;
+
+/// One slot per distinct item, in the order of first arrival.
+pub(crate) struct Dictionary {
+    slots: Slots,
+    used: usize,
+}
+
+impl Dictionary {
+    /// Room for `number` distinct items.
+    pub(crate) fn new(number: usize, max_item_bytes: usize) -> Self {
+        Self {
+            slots: Slots::new(number, max_item_bytes),
+            used: 0,
+        }
+    }
+
+    /// Bytes that [`Self::new`] takes.
+    pub(crate) fn bytes(number: u64, max_item_bytes: u64) -> u64 {
+        Slots::bytes(number, max_item_bytes)
+    }
+
+    /// Empty again.
+    pub(crate) fn clear(&mut self) {
+        self.slots.clear();
+        self.used = 0;
+    }
+
+    pub(crate) fn slots(&self) -> &Slots {
+        &self.slots
+    }
+
+    /// Number of distinct items.
+    pub(crate) fn used(&self) -> usize {
+        self.used
+    }
+
+    /// The count in a slot.
+    pub(crate) fn count(&self, slot: usize) -> u64 {
+        self.slots.counts()[slot]
+    }
+
+    /// Counts an item `weight` times.
+    #[inline]
+    pub(crate) fn add(
+        &mut self,
+        identity: u128,
+        weight: u64,
+        item: Item<'_>,
+        fingerprint: impl Fn() -> u64,
+    ) {
+        if weight == 0 {
+            return; // no event; and a window may hold more of these than it has slots
+        }
+        let slot = self.slots.find(identity).unwrap_or_else(|| {
+            let slot = self.used;
+            self.used += 1;
+            self.slots.put(slot, identity, item, fingerprint());
+            slot
+        });
+        self.slots.counts_mut()[slot] += weight;
+    }
+}

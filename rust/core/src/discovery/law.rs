@@ -1,0 +1,377 @@
+//! What discovery promises, and what follows from it: variant, noise, threshold and memory.
+//!
+//! The caller gives epsilon and delta of discovery alone; the core finds the noise and the
+//! threshold itself, so no law here can understate them. The chain (docs/theory.md,
+//! "Discovery"): a person changes r units (an event counted or not; twice as many for a
+//! substitution under Misra-Gries), and r steps of (e, d) are (r e, d (e^(r e) - 1) / (e^e - 1)).
+
+use super::dictionary::Dictionary;
+use super::laplace::{DiscreteLaplace, LARGEST_EPSILON, SMALLEST_EPSILON};
+use super::misra_gries::MisraGries;
+use super::threshold;
+use crate::error::check_integer;
+use crate::parameters::{LARGEST_COUNT, LARGEST_WEIGHT, Relation};
+use crate::{Error, Result};
+
+/// Most names that a table may hold.
+pub const LARGEST_CAPACITY: u32 = 1 << 24;
+/// Smallest `max_item_bytes`: integers and short text always fit whole.
+pub const SMALLEST_ITEM_BYTES: u32 = 16;
+/// Largest `max_item_bytes`.
+pub const LARGEST_ITEM_BYTES: u32 = 1 << 16;
+/// Most bytes of one table.
+const LARGEST_MEMORY: u64 = 1 << 34;
+/// Version of the algorithm; part of the key of its noise.
+const DISCOVERY_VERSION: u16 = 1;
+
+/// The guarantee of discovery and the size of its table.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct DiscoveryLaw {
+    /// Privacy parameter epsilon of all names ever published.
+    pub epsilon: f64,
+    /// Privacy parameter delta of all names ever published.
+    pub delta: f64,
+    /// Neighbouring relation.
+    pub relation: Relation,
+    /// Events of one person that the guarantee covers together.
+    pub max_events_per_user: u64,
+    /// Largest weight of one event; matters if `weighted`.
+    pub max_weight: u64,
+    /// Count weights instead of events.
+    pub weighted: bool,
+    /// Steps of a window.
+    pub window: u64,
+    /// Most events of a step.
+    pub events_per_step: u64,
+    /// Names that the table holds.
+    pub capacity: u32,
+    /// Bytes kept of an item.
+    pub max_item_bytes: u32,
+}
+
+/// How a window counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Variant {
+    /// Exactly: no window can have more events than there are slots.
+    Dictionary,
+    /// By Misra-Gries: with an error of at most events / (capacity + 1).
+    MisraGries,
+}
+
+impl Variant {
+    /// The name users read.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Dictionary => "dictionary",
+            Self::MisraGries => "misra-gries",
+        }
+    }
+}
+
+/// What a law comes to.
+#[derive(Debug, Clone)]
+pub struct Design {
+    /// How a window counts.
+    pub variant: Variant,
+    /// Slots of the table.
+    pub slots: u32,
+    /// A name is published if its count plus noise reaches this.
+    pub threshold: i64,
+    /// Epsilon of the discrete Laplace noise.
+    pub noise_epsilon: f64,
+    /// Delta that the threshold serves, for one unit.
+    pub threshold_delta: f64,
+    /// Bytes of memory.
+    pub bytes: u64,
+    pub(crate) laplace: DiscreteLaplace,
+}
+
+impl Design {
+    /// The probabilities of the binary digits of a geometric draw, times 2^128.
+    pub fn noise_digits(&self) -> &[u128] {
+        self.laplace.thresholds()
+    }
+}
+
+/// Guarantee of one unit.
+struct Unit {
+    epsilon: f64,
+    delta: f64,
+}
+
+impl DiscoveryLaw {
+    /// Checks every field before anything is allocated, and finds variant, noise and threshold.
+    pub fn design(&self) -> Result<Design> {
+        self.check_fields()?;
+        let events = self.window.saturating_mul(self.events_per_step);
+        let variant = if events <= u64::from(self.capacity) {
+            Variant::Dictionary
+        } else {
+            Variant::MisraGries
+        };
+        let slots = events.min(self.capacity.into()) as u32;
+        let unit = self.unit(variant)?;
+        let laplace = DiscreteLaplace::new(unit.epsilon);
+        let numeric = numeric_delta(&laplace, unit.epsilon, slots, events);
+        if numeric > 0.01 * unit.delta {
+            let expected = format!("at least {:e} after shares of each event", 100.0 * numeric);
+            return Err(Error::parameter("delta", expected, unit.delta));
+        }
+        let threshold_delta = unit.delta - numeric;
+        let of_variant = match variant {
+            Variant::Dictionary => threshold::dictionary,
+            Variant::MisraGries => threshold::misra_gries,
+        };
+        Ok(Design {
+            variant,
+            slots,
+            threshold: of_variant(&laplace, threshold_delta),
+            noise_epsilon: unit.epsilon,
+            threshold_delta,
+            bytes: self.bytes(variant, slots)?,
+            laplace,
+        })
+    }
+
+    fn check_fields(&self) -> Result<()> {
+        if !(self.epsilon > 0.0 && self.epsilon <= 100.0) {
+            let expected = "a number above 0, at most 100";
+            return Err(Error::parameter("epsilon", expected, self.epsilon));
+        }
+        if !(self.delta > 0.0 && self.delta < 1.0) {
+            let expected = "a number between 0 and 1";
+            return Err(Error::parameter("delta", expected, self.delta));
+        }
+        check_integer("max_events_per_user", self.max_events_per_user, 1 << 32)?;
+        check_integer("max_weight", self.max_weight, LARGEST_WEIGHT)?;
+        check_integer("window", self.window, LARGEST_COUNT)?;
+        check_integer("capacity", self.capacity.into(), LARGEST_CAPACITY.into())?;
+        if (SMALLEST_ITEM_BYTES..=LARGEST_ITEM_BYTES).contains(&self.max_item_bytes) {
+            return Ok(());
+        }
+        let expected = format!("an integer from {SMALLEST_ITEM_BYTES} to {LARGEST_ITEM_BYTES}");
+        Err(Error::parameter(
+            "max_item_bytes",
+            expected,
+            self.max_item_bytes,
+        ))
+    }
+
+    /// The guarantee that one unit needs for r of them to have what was asked for. Roundings err
+    /// towards privacy.
+    fn unit(&self, variant: Variant) -> Result<Unit> {
+        let weight = if self.weighted { self.max_weight } else { 1 };
+        let group = self.max_events_per_user as f64 * weight as f64;
+        let substitution = self.relation == Relation::Substitution;
+        // In the dictionary a substitution is one unit of twice the epsilon, with no loss in
+        // delta; in Misra-Gries it is two units.
+        let (steps, halves) = match (variant, substitution) {
+            (Variant::MisraGries, true) => (2.0 * group, 1.0),
+            (Variant::Dictionary, true) => (group, 2.0),
+            (_, false) => (group, 1.0),
+        };
+        let epsilon = (self.epsilon / (steps * halves))
+            .next_down()
+            .min(LARGEST_EPSILON);
+        if epsilon < SMALLEST_EPSILON {
+            let least = SMALLEST_EPSILON * steps * halves;
+            let expected = format!("at least {least} for this many events of a person");
+            return Err(Error::parameter("epsilon", expected, self.epsilon));
+        }
+        let delta = if steps == 1.0 {
+            self.delta
+        } else {
+            let step = halves * epsilon;
+            let share = libm::expm1(step) / libm::expm1(steps * step);
+            self.delta * share * (1.0 - 1e-12)
+        };
+        if halves == 2.0 && delta > -libm::expm1(-epsilon) {
+            let expected = format!("at most 1 - e^-{epsilon}");
+            return Err(Error::parameter("delta", expected, delta));
+        }
+        Ok(Unit { epsilon, delta })
+    }
+
+    fn bytes(&self, variant: Variant, slots: u32) -> Result<u64> {
+        let of_variant = match variant {
+            Variant::Dictionary => Dictionary::bytes,
+            Variant::MisraGries => MisraGries::bytes,
+        };
+        let bytes = of_variant(slots.into(), self.max_item_bytes.into());
+        if bytes > LARGEST_MEMORY {
+            let expected = format!("a table of at most {LARGEST_MEMORY} bytes");
+            return Err(Error::parameter("capacity", expected, bytes));
+        }
+        Ok(bytes)
+    }
+
+    /// In bytes: injective, because every field has a fixed width.
+    pub(crate) fn encode(&self) -> Vec<u8> {
+        let mut out = DISCOVERY_VERSION.to_le_bytes().to_vec();
+        out.extend(self.epsilon.to_le_bytes());
+        out.extend(self.delta.to_le_bytes());
+        out.push(u8::from(self.relation == Relation::Substitution));
+        out.push(u8::from(self.weighted));
+        for field in [
+            self.max_events_per_user,
+            self.max_weight,
+            self.window,
+            self.events_per_step,
+            self.capacity.into(),
+            self.max_item_bytes.into(),
+        ] {
+            out.extend(field.to_le_bytes());
+        }
+        out
+    }
+}
+
+/// What a unit's delta pays for beside the threshold: the last value of the noise on both sides
+/// (in the dictionary for two names); the block cipher, a permutation where independent draws
+/// are assumed; two long items with one identity. Only the window of the unit's event counts,
+/// because each window has its own key and everything else is the same in both streams.
+fn numeric_delta(laplace: &DiscreteLaplace, epsilon: f64, slots: u32, events: u64) -> f64 {
+    let blocks = laplace.blocks_per_draw() as f64 * (f64::from(slots) + 1.0);
+    let cipher = blocks * blocks * TWO_POW_MINUS_128 / 2.0;
+    let names = 4.0 * events as f64 * TWO_POW_MINUS_128;
+    (1.0 + libm::exp(epsilon)) * (2.0 * laplace.last() + cipher + names) * 1.001
+}
+
+const TWO_POW_MINUS_128: f64 = f64::from_bits((1023 - 128) << 52);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn law() -> DiscoveryLaw {
+        DiscoveryLaw {
+            epsilon: 1.0,
+            delta: 1e-6,
+            relation: Relation::Substitution,
+            max_events_per_user: 1,
+            max_weight: 1,
+            weighted: false,
+            window: 10_000,
+            events_per_step: 1,
+            capacity: 256,
+            max_item_bytes: 64,
+        }
+    }
+
+    fn design(change: impl Fn(&mut DiscoveryLaw)) -> Design {
+        let mut law = law();
+        change(&mut law);
+        law.design().unwrap()
+    }
+
+    #[test]
+    fn the_variant_follows_from_the_largest_window() {
+        let exact = design(|law| law.capacity = 10_000);
+        assert_eq!((exact.variant, exact.slots), (Variant::Dictionary, 10_000));
+        assert_eq!(design(|law| law.capacity = 20_000).slots, 10_000);
+        let summary = design(|law| law.capacity = 9_999);
+        assert_eq!(
+            (summary.variant, summary.slots),
+            (Variant::MisraGries, 9_999)
+        );
+        let batches = design(|law| {
+            law.events_per_step = 1 << 40;
+            law.window = 1;
+            law.capacity = 1 << 20;
+        });
+        assert_eq!(batches.variant, Variant::MisraGries);
+        assert!(exact.threshold < summary.threshold);
+    }
+
+    /// By hand: epsilon / 2; Misra-Gries delta / (1 + e^(epsilon / 2)); g events of weight c.
+    #[test]
+    fn units_follow_from_the_relation_and_the_person() {
+        let close = |a: f64, b: f64| (a / b - 1.0).abs() < 1e-9;
+        let summary = design(|_| ());
+        assert!(close(summary.noise_epsilon, 0.5));
+        assert!(close(summary.threshold_delta, 1e-6 / (1.0 + 0.5_f64.exp())));
+        let exact = design(|law| law.capacity = 10_000);
+        assert!(close(exact.noise_epsilon, 0.5));
+        assert!(close(exact.threshold_delta, 1e-6));
+        let zero_out = design(|law| law.relation = Relation::ZeroOut);
+        assert!(close(zero_out.noise_epsilon, 1.0));
+        assert!(close(zero_out.threshold_delta, 1e-6));
+        let person = |law: &mut DiscoveryLaw| {
+            law.max_events_per_user = 3;
+            law.max_weight = 2;
+            law.weighted = true;
+        };
+        let summary = design(person);
+        assert!(close(summary.noise_epsilon, 1.0 / 12.0));
+        let twelve: f64 = (0..12).map(|i| (f64::from(i) / 12.0).exp()).sum();
+        assert!(close(summary.threshold_delta, 1e-6 / twelve));
+        let exact = design(|law| {
+            person(law);
+            law.capacity = 10_000;
+        });
+        assert!(close(exact.noise_epsilon, 1.0 / 12.0));
+        let six: f64 = (0..6).map(|i| (f64::from(i) / 6.0).exp()).sum();
+        assert!(close(exact.threshold_delta, 1e-6 / six));
+        assert!(design(|law| law.epsilon = 90.0).noise_epsilon <= LARGEST_EPSILON);
+    }
+
+    #[test]
+    fn what_cannot_be_served_is_refused_by_name() {
+        let refused = |change: fn(&mut DiscoveryLaw)| {
+            let mut law = law();
+            change(&mut law);
+            law.design().unwrap_err().to_string()
+        };
+        for (message, name) in [
+            (refused(|law| law.epsilon = f64::NAN), "epsilon:"),
+            (refused(|law| law.epsilon = 0.001), "epsilon:"),
+            (refused(|law| law.max_events_per_user = 1000), "epsilon:"),
+            (refused(|law| law.delta = 0.0), "delta:"),
+            (refused(|law| law.delta = 1e-26), "delta:"),
+            (
+                refused(|law| {
+                    law.capacity = 10_000;
+                    law.delta = 0.4;
+                }),
+                "delta:",
+            ),
+            (refused(|law| law.window = 0), "window:"),
+            (refused(|law| law.capacity = 0), "capacity:"),
+            (refused(|law| law.max_item_bytes = 15), "max_item_bytes:"),
+            (
+                refused(|law| {
+                    law.capacity = 1 << 24;
+                    law.window = 1 << 30;
+                    law.max_item_bytes = 1 << 16;
+                }),
+                "capacity:",
+            ),
+        ] {
+            assert!(message.starts_with(name), "{message}");
+        }
+    }
+
+    #[test]
+    fn every_field_enters_the_encoding() {
+        let base = law().encode();
+        let changes: [fn(&mut DiscoveryLaw); 10] = [
+            |law| law.epsilon = 2.0,
+            |law| law.delta = 1e-7,
+            |law| law.relation = Relation::ZeroOut,
+            |law| law.max_events_per_user = 2,
+            |law| law.max_weight = 2,
+            |law| law.weighted = true,
+            |law| law.window = 2,
+            |law| law.events_per_step = 2,
+            |law| law.capacity = 2,
+            |law| law.max_item_bytes = 20,
+        ];
+        for change in changes {
+            let mut law = law();
+            change(&mut law);
+            let encoded = law.encode();
+            assert_ne!(encoded, base);
+            assert_eq!(encoded.len(), base.len());
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! The summary of Misra and Gries as Lebeda and Tetek make it private.
+//!
+//! k counters, O(1) per event: a count falls short of the truth by at most events / (k + 1). Taken
+//! where a window may hold more events than there are slots.
+//!
+//! Source: C. Lebeda and J. Tetek, "Better Differentially Private Approximate Histograms and Heavy
+//! Hitters using the Misra-Gries Sketch", PODS 2023, Algorithm 1. All k slots are always
+//! taken, at first by dummy keys; a key that falls to zero stays until another takes its
+//! place; among several at zero the smallest by a fixed total order goes, dummies
+//! included. Only so do neighbouring streams leave tables that differ in at most two keys, with
+//! counts of at most one. The order is that of the secret identities.
+
+use super::slots::Slots;
+use crate::item::Item;
+
+/// Counters, and which of them are at zero.
+pub(crate) struct MisraGries {
+    slots: Slots,
+    /// What was taken off all counters; a stored count less this is the count.
+    taken_off: u64,
+    /// Slots that were at zero after the last time something was taken off, smallest identity
+    /// first, each behind the upper half of its identity; those before `next_zero` have been used
+    /// or passed.
+    zeros: Vec<(u64, u32)>,
+    next_zero: usize,
+    dummies: Vec<u128>,
+}
+
+impl MisraGries {
+    /// One counter per dummy key.
+    pub(crate) fn new(mut dummies: Vec<u128>, max_item_bytes: usize) -> Self {
+        // In order, so that at the beginning the slots are in the order of their eviction.
+        dummies.sort_unstable();
+        let mut summary = Self {
+            slots: Slots::new(dummies.len(), max_item_bytes),
+            taken_off: 0,
+            zeros: Vec::with_capacity(dummies.len()),
+            next_zero: 0,
+            dummies,
+        };
+        summary.clear();
+        summary
+    }
+
+    /// Bytes that [`Self::new`] takes.
+    pub(crate) fn bytes(number: u64, max_item_bytes: u64) -> u64 {
+        Slots::bytes(number, max_item_bytes) + number * (16 + 16)
+    }
+
+    /// Back to dummies with zero counts.
+    pub(crate) fn clear(&mut self) {
+        self.slots.clear();
+        self.slots.set_identities(&self.dummies);
+        self.taken_off = 0;
+        self.zeros.clear();
+        let dummies = self.dummies.iter().zip(0..);
+        self.zeros
+            .extend(dummies.map(|(&identity, slot)| (upper(identity), slot)));
+        self.next_zero = 0;
+    }
+
+    pub(crate) fn slots(&self) -> &Slots {
+        &self.slots
+    }
+
+    /// The count in a slot.
+    pub(crate) fn count(&self, slot: usize) -> u64 {
+        self.slots.counts()[slot] - self.taken_off
+    }
+
+    /// Counts an item `weight` times, as so many single events.
+    #[inline]
+    pub(crate) fn add(
+        &mut self,
+        identity: u128,
+        weight: u64,
+        item: Item<'_>,
+        fingerprint: impl Fn() -> u64,
+    ) {
+        if let Some(slot) = self.slots.find(identity) {
+            self.slots.counts_mut()[slot] += weight;
+        } else if weight > 0 {
+            self.add_new(identity, weight, item, fingerprint());
+        }
+    }
+
+    fn add_new(&mut self, identity: u128, mut weight: u64, item: Item<'_>, fingerprint: u64) {
+        loop {
+            if let Some(slot) = self.smallest_at_zero() {
+                if self.slots.has_item(slot) {
+                    self.slots.take_out(slot);
+                }
+                self.slots.put(slot, identity, item, fingerprint);
+                self.slots.counts_mut()[slot] = self.taken_off + weight;
+                return;
+            }
+            let taken = self.take_off(weight);
+            weight -= taken;
+            if weight == 0 {
+                return;
+            }
+        }
+    }
+
+    /// The key to evict: the smallest whose count is zero.
+    fn smallest_at_zero(&mut self) -> Option<usize> {
+        while let Some(&(_, slot)) = self.zeros.get(self.next_zero) {
+            self.next_zero += 1;
+            // Passed if it was counted since.
+            if self.slots.counts()[slot as usize] == self.taken_off {
+                return Some(slot as usize);
+            }
+        }
+        None
+    }
+
+    /// Takes as much off every counter as events of a stranger do, up to `weight` of them, until
+    /// one is at zero; returns how much. All counts are positive.
+    fn take_off(&mut self, weight: u64) -> u64 {
+        let taken = if weight == 1 {
+            1
+        } else {
+            let lowest = self.slots.counts().iter().min();
+            weight.min(lowest.map_or(0, |lowest| lowest - self.taken_off))
+        };
+        self.taken_off += taken;
+        let level = self.taken_off;
+        self.zeros.clear();
+        self.next_zero = 0;
+        let slots = &self.slots;
+        let counts = slots.counts().iter().zip(0_u32..);
+        let at_zero = counts.filter(|(count, _)| **count == level);
+        self.zeros
+            .extend(at_zero.map(|(_, slot)| (upper(slots.identity(slot as usize)), slot)));
+        // Upper halves differ but for an accident; then the whole decides.
+        self.zeros.sort_unstable_by(|one, other| {
+            let whole = |slot: u32| slots.identity(slot as usize);
+            (one.0.cmp(&other.0)).then_with(|| whole(one.1).cmp(&whole(other.1)))
+        });
+        taken
+    }
+}
+
+/// The half that decides the order of eviction nearly always.
+fn upper(identity: u128) -> u64 {
+    (identity >> 64) as u64
+}

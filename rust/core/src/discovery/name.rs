@@ -1,0 +1,323 @@
+//! Names: what tells items apart, and what of them is kept and published.
+//!
+//! Two items are the same if their *identities* are: 128 bits under a secret key. Integers and
+//! text or bytes of up to 15 bytes fill one AES block together with their type and length, and
+//! AES is a permutation, so their identities differ with certainty. Longer items pass through
+//! keyed BLAKE3 first; two of them meet with probability 2^-128, which the account of
+//! [`super::law`] pays for. The public 64-bit fingerprint serves the sketch only: whoever knows
+//! the hash seed finds items that share it, and would swap one name for another.
+//!
+//! Kept is the item itself, or of a longer one its first `max_item_bytes` bytes and that it was
+//! cut; its frequency is read from the sketch by the fingerprint of the whole.
+
+use crate::item::Item;
+use crate::key::{MasterKey, Purpose, SketchId, WideKey};
+use crate::prf::NoiseFunction;
+use zeroize::Zeroize;
+
+/// Most bytes of an item that fit one block beside type and length.
+const INLINE: usize = 15;
+/// Text, bytes, wide integers: what may be longer than a block.
+const LONG_KINDS: u8 = 3;
+
+/// The type of a published name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum NameKind {
+    /// UTF-8 text, cut at a character.
+    Text,
+    /// Bytes.
+    Bytes,
+    /// An integer outside 64 bits, little-endian two's complement; as bytes if cut.
+    Wide,
+    /// An integer from 0 to 2^64 - 1, 8 bytes, little-endian.
+    NonNegative,
+    /// An integer from -2^63 to -1, 8 bytes, little-endian two's complement.
+    Negative,
+}
+
+impl NameKind {
+    const ALL: [Self; 5] = [
+        Self::Text,
+        Self::Bytes,
+        Self::Wide,
+        Self::NonNegative,
+        Self::Negative,
+    ];
+}
+
+/// What is kept of an item: public once the item is published.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Kept {
+    /// Its type.
+    pub kind: NameKind,
+    /// Its content, or the beginning.
+    pub bytes: Vec<u8>,
+    /// True if the item was longer.
+    pub truncated: bool,
+    /// The fingerprint of the whole item under the public hash seed.
+    pub fingerprint: u64,
+}
+
+/// Type and content of an item; integers as 8 bytes in `buffer`.
+#[inline]
+fn parts_of<'a>(item: Item<'a>, buffer: &'a mut [u8; 8]) -> (NameKind, &'a [u8]) {
+    match item {
+        Item::Text(text) => (NameKind::Text, text.as_bytes()),
+        Item::Bytes(bytes) => (NameKind::Bytes, bytes),
+        Item::Wide(bytes) => (NameKind::Wide, bytes),
+        Item::Unsigned(integer) => {
+            *buffer = integer.to_le_bytes();
+            (NameKind::NonNegative, buffer)
+        }
+        Item::Signed(integer) => {
+            *buffer = integer.to_le_bytes();
+            let kind = if integer < 0 {
+                NameKind::Negative
+            } else {
+                NameKind::NonNegative
+            };
+            (kind, buffer)
+        }
+    }
+}
+
+/// Turns items into identities under secret keys.
+pub(crate) struct Identities {
+    cipher: NoiseFunction,
+    long: [WideKey; LONG_KINDS as usize],
+}
+
+impl Identities {
+    /// The keys of one sketch; `parameters` is an injective encoding.
+    pub(crate) fn new(key: &MasterKey, id: &SketchId, parameters: &[u8]) -> Self {
+        let derived = |part: u8| {
+            let parameters = [parameters, &[part]].concat();
+            key.derive_wide(Purpose::ItemIdentity, id, &parameters)
+        };
+        Self {
+            cipher: NoiseFunction::new(&derived(LONG_KINDS).first_half()),
+            long: std::array::from_fn(|kind| derived(kind as u8)),
+        }
+    }
+
+    /// The identities of several items, written to `out`.
+    #[inline]
+    pub(crate) fn fill(&self, items: &[Item<'_>], out: &mut [u128]) {
+        for (out, &item) in out.iter_mut().zip(items) {
+            *out = self.block_of(item);
+        }
+        self.cipher.encrypt(out);
+    }
+
+    /// The identities of `number` dummy keys, no item's.
+    pub(crate) fn dummies(&self, number: usize) -> Vec<u128> {
+        let tag = 0x70_u128 << 120;
+        let mut identities: Vec<u128> = (0..number as u128).map(|i| tag | i).collect();
+        self.cipher.encrypt(&mut identities);
+        identities
+    }
+
+    /// Content, length and type in one block, or a hash of what is longer.
+    #[inline]
+    fn block_of(&self, item: Item<'_>) -> u128 {
+        let mut buffer = [0; 8];
+        let (kind, content) = parts_of(item, &mut buffer);
+        if content.len() > INLINE {
+            let hash = blake3::keyed_hash(&self.long[kind as usize].bytes, content);
+            return u128::from_le_bytes(std::array::from_fn(|i| hash.as_bytes()[i]));
+        }
+        load(content) | u128::from((kind as u8) << 4 | content.len() as u8) << 120
+    }
+}
+
+/// Up to 15 bytes as an integer; two overlapping loads, as a copy of unknown length would be a
+/// call.
+#[inline]
+fn load(content: &[u8]) -> u128 {
+    let word = |from: usize| u64::from_le_bytes(std::array::from_fn(|i| content[from + i]));
+    let half = |from: usize| u32::from_le_bytes(std::array::from_fn(|i| content[from + i]));
+    match content.len() {
+        8.. => {
+            let last = content.len() - 8;
+            u128::from(word(0)) | u128::from(word(last)) << (8 * last)
+        }
+        4..8 => {
+            let last = content.len() - 4;
+            u128::from(half(0)) | u128::from(half(last)) << (8 * last)
+        }
+        _ => content
+            .iter()
+            .rev()
+            .fold(0, |value, &byte| value << 8 | u128::from(byte)),
+    }
+}
+
+/// A fixed number of names, each of at most `max_item_bytes` bytes, in one piece of memory.
+pub(crate) struct NameStore {
+    heads: Vec<Head>,
+    bytes: Vec<u8>,
+    max_item_bytes: usize,
+}
+
+#[derive(Clone, Copy)]
+struct Head {
+    fingerprint: u64,
+    length: u32,
+    /// A [`NameKind`], or [`NO_ITEM`].
+    kind: u8,
+    truncated: bool,
+}
+
+const NO_ITEM: u8 = u8::MAX;
+const EMPTY: Head = Head {
+    fingerprint: 0,
+    length: 0,
+    kind: NO_ITEM,
+    truncated: false,
+};
+
+impl NameStore {
+    /// Room for `number` names, touched at once.
+    pub(crate) fn new(number: usize, max_item_bytes: usize) -> Self {
+        Self {
+            heads: vec![EMPTY; number],
+            bytes: vec![u8::MAX; number * max_item_bytes],
+            max_item_bytes,
+        }
+    }
+
+    /// Bytes that [`Self::new`] takes.
+    pub(crate) fn bytes(number: u64, max_item_bytes: u64) -> u64 {
+        number * (size_of::<Head>() as u64 + max_item_bytes)
+    }
+
+    /// Copies what is kept of an item.
+    pub(crate) fn keep(&mut self, slot: usize, item: Item<'_>, fingerprint: u64) {
+        let mut buffer = [0; 8];
+        let (kind, content) = parts_of(item, &mut buffer);
+        let length = match item {
+            // A cut inside a character would leave no text.
+            Item::Text(text) => (0..=self.max_item_bytes.min(text.len()))
+                .rev()
+                .find(|&end| text.is_char_boundary(end))
+                .unwrap_or(0),
+            _ => content.len().min(self.max_item_bytes),
+        };
+        let start = slot * self.max_item_bytes;
+        self.bytes[start..start + length].copy_from_slice(&content[..length]);
+        self.heads[slot] = Head {
+            fingerprint,
+            length: length as u32,
+            kind: kind as u8,
+            truncated: length < content.len(),
+        };
+    }
+
+    /// Forgets all names.
+    pub(crate) fn clear(&mut self) {
+        self.heads.fill(EMPTY);
+    }
+
+    /// True if the slot holds a name.
+    pub(crate) fn has_item(&self, slot: usize) -> bool {
+        self.heads[slot].kind != NO_ITEM
+    }
+
+    /// The name in a slot.
+    pub(crate) fn name(&self, slot: usize) -> Option<Kept> {
+        let head = self.heads[slot];
+        let kind = *NameKind::ALL.get(usize::from(head.kind))?;
+        let start = slot * self.max_item_bytes;
+        Some(Kept {
+            kind,
+            bytes: self.bytes[start..start + head.length as usize].to_vec(),
+            truncated: head.truncated,
+            fingerprint: head.fingerprint,
+        })
+    }
+}
+
+impl Drop for NameStore {
+    fn drop(&mut self) {
+        self.heads.fill(EMPTY);
+        self.bytes.zeroize();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    fn identities() -> Identities {
+        Identities::new(&MasterKey::seeded(5), &SketchId([0; 16]), b"names")
+    }
+
+    fn identity(item: Item<'_>) -> u128 {
+        let mut out = [0];
+        identities().fill(&[item], &mut out);
+        out[0]
+    }
+
+    #[test]
+    fn different_items_have_different_identities() {
+        let long = "a".repeat(40);
+        let mut all = vec![
+            identity(Item::Signed(-1)),
+            identity(Item::Unsigned(u64::MAX)),
+            identity(Item::Signed(1)),
+            identity(Item::Wide(&[0; 9])),
+            identity(Item::Wide(&[0; 20])),
+        ];
+        for length in 0..=40 {
+            all.push(identity(Item::Text(&long[..length])));
+            all.push(identity(Item::Bytes(&long.as_bytes()[..length])));
+            all.push(identity(Item::Bytes(&[0; 41][..length])));
+        }
+        all.extend(identities().dummies(100));
+        // No bytes at all, twice: an empty slice of one and of the other.
+        let distinct: HashSet<_> = all.iter().collect();
+        assert_eq!(distinct.len(), all.len() - 1);
+        assert_eq!(identity(Item::Signed(7)), identity(Item::Unsigned(7)));
+    }
+
+    #[test]
+    fn blocks_hold_every_byte() {
+        let content: Vec<u8> = (1..=15).collect();
+        for length in 0..=15 {
+            let expected = content[..length].iter().rev();
+            let expected = expected.fold(0, |value, &byte| value << 8 | u128::from(byte));
+            assert_eq!(load(&content[..length]), expected);
+        }
+    }
+
+    #[test]
+    fn kept_is_the_item_or_its_beginning() {
+        let mut store = NameStore::new(2, 16);
+        let mut kept = |item| {
+            store.keep(1, item, 9);
+            store.name(1).map(|it| (it.kind, it.bytes, it.truncated))
+        };
+        let text = "fifteen bytes..é tail";
+        assert_eq!(
+            kept(Item::Text(text)),
+            Some((NameKind::Text, b"fifteen bytes..".to_vec(), true))
+        );
+        assert_eq!(
+            kept(Item::Bytes(&[7; 16])),
+            Some((NameKind::Bytes, vec![7; 16], false))
+        );
+        assert_eq!(
+            kept(Item::Bytes(&[7; 17])),
+            Some((NameKind::Bytes, vec![7; 16], true))
+        );
+        assert_eq!(
+            kept(Item::Signed(-2)),
+            Some((NameKind::Negative, (-2_i64).to_le_bytes().to_vec(), false))
+        );
+        assert_eq!(store.name(0), None);
+        store.clear();
+        assert_eq!(store.name(1), None);
+    }
+}

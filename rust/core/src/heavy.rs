@@ -1,0 +1,172 @@
+//! A private sketch and discovery over one stream: which items are heavy, and how heavy.
+//!
+//! Both are fed by each call. The sketch answers for any item; discovery publishes names, which
+//! the sketch can then be asked for at no cost. Their guarantees add up: (epsilon, delta) of the
+//! sketch plus those of discovery. Checks come first and are the sketch's: what it
+//! accepts, discovery counts.
+
+use crate::batch::Items;
+use crate::discovery::Discovery;
+use crate::discovery::law::DiscoveryLaw;
+use crate::discovery::name::Kept;
+use crate::item::Item;
+use crate::key::{Identity, MasterKey};
+use crate::parameters::{Kind, Marks, NoiseLaw, Shape};
+use crate::sketch::PrivateSketch;
+use crate::{Error, Result, codec};
+
+/// A sketch with the names of its heavy items.
+pub struct HeavySketch {
+    sketch: PrivateSketch,
+    discovery: Discovery,
+}
+
+impl HeavySketch {
+    /// Noise of both belongs to `identity` and nothing else.
+    pub fn new(
+        shape: Shape,
+        law: NoiseLaw,
+        discovery: DiscoveryLaw,
+        key: &MasterKey,
+        identity: Identity,
+    ) -> Result<Self> {
+        check_agreement(&shape, &law, &discovery)?;
+        let id = identity.id;
+        // Refuses a bad shape or law before discovery takes memory.
+        let sketch = PrivateSketch::new(shape, law, key, identity)?;
+        let parameters = codec::encode_parameters(&shape, &law);
+        let discovery = Discovery::new(discovery, key, &id, &parameters, *sketch.fingerprinter())?;
+        Ok(Self { sketch, discovery })
+    }
+
+    /// The sketch.
+    pub fn sketch(&self) -> &PrivateSketch {
+        &self.sketch
+    }
+
+    /// The sketch, to be read. (An event given to it alone is not discovered.)
+    pub fn sketch_mut(&mut self) -> &mut PrivateSketch {
+        &mut self.sketch
+    }
+
+    /// Windows and published names.
+    pub fn discovery(&self) -> &Discovery {
+        &self.discovery
+    }
+
+    /// One event, one step.
+    #[inline]
+    pub fn update(&mut self, item: Item<'_>, weight: u64) -> Result<()> {
+        let fingerprint = self.sketch.fingerprinter().item(item);
+        self.sketch.update(fingerprint, weight)?;
+        self.discovery.feed_one(item, weight);
+        Ok(())
+    }
+
+    /// A batch, one step per event; everything is checked before anything is applied.
+    pub fn update_many(&mut self, items: Items<'_>, weights: Option<&[u64]>) -> Result<()> {
+        check_whole(items)?;
+        self.sketch.update_many(items, weights)?;
+        self.discovery.feed(items, weights);
+        Ok(())
+    }
+
+    /// Many events in one step, under the batch schedule.
+    pub fn update_batch(&mut self, items: Items<'_>, weights: Option<&[u64]>) -> Result<()> {
+        check_whole(items)?;
+        self.sketch.update_batch(items, weights)?;
+        self.discovery.feed_batch(items, weights);
+        Ok(())
+    }
+
+    /// Steps without events.
+    pub fn tick(&mut self, steps: u64) -> Result<()> {
+        self.sketch.tick(steps)?;
+        self.discovery.tick(steps);
+        Ok(())
+    }
+
+    /// Publishes the open window now; it is consumed, and the next begins.
+    pub fn end_window(&mut self) -> Result<()> {
+        if self.sketch.is_closed() {
+            return Err(Error::Closed);
+        }
+        self.discovery.end_window();
+        Ok(())
+    }
+
+    /// Published names in order, the window that published each first, and the sketch's estimates.
+    pub fn candidates(&mut self) -> Result<Vec<(Kept, u64, f64)>> {
+        let sketch = &mut self.sketch;
+        self.discovery
+            .candidates()
+            .map(|(kept, window)| {
+                let estimate = sketch.estimate(kept.fingerprint)?;
+                Ok((kept.clone(), window, estimate))
+            })
+            .collect()
+    }
+
+    /// Destroys keys and counts; the open window is never published.
+    pub fn close(&mut self) {
+        self.sketch.close();
+        self.discovery.close();
+    }
+
+    /// The noise of slots of a window, for the oracle in tests; only under a seeded key.
+    pub fn discovery_draws(&self, window: u64, slots: &[u64]) -> Result<Vec<i64>> {
+        self.check_seeded()?;
+        self.discovery.draws(window, slots)
+    }
+
+    /// The identities of all dummies and then of items, for the oracle in tests; only under a
+    /// seeded key.
+    pub fn identities(&self, items: Items<'_>) -> Result<Vec<u128>> {
+        self.check_seeded()?;
+        check_whole(items)?;
+        self.discovery.identities(items)
+    }
+
+    fn check_seeded(&self) -> Result<()> {
+        if self.sketch.marks().contains(Marks::SEEDED) {
+            return Ok(());
+        }
+        Err(Error::PrivateDraws)
+    }
+}
+
+/// The two laws must speak of one stream and one person.
+fn check_agreement(shape: &Shape, law: &NoiseLaw, discovery: &DiscoveryLaw) -> Result<()> {
+    if shape.kind == Kind::Counters {
+        return Err(Error::parameter("kind", "a sketch", shape.kind.name()));
+    }
+    if law.relation != discovery.relation {
+        let (expected, got) = (law.relation.name(), discovery.relation.name());
+        return Err(Error::parameter("relation", expected, got));
+    }
+    for (name, expected, got) in [
+        (
+            "max_events_per_user",
+            law.max_events_per_user,
+            discovery.max_events_per_user,
+        ),
+        ("max_weight", law.max_weight, discovery.max_weight),
+        (
+            "events_per_step",
+            law.schedule.events_per_step(),
+            discovery.events_per_step,
+        ),
+    ] {
+        if expected != got {
+            return Err(Error::parameter(name, expected.to_string(), got));
+        }
+    }
+    Ok(())
+}
+
+fn check_whole(items: Items<'_>) -> Result<()> {
+    match items {
+        Items::Ready(_) => Err(Error::parameter("items", "whole items", "fingerprints")),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,391 @@
+//! Discovery against its definition: a naive model that keeps every step, cuts windows, runs
+//! Misra-Gries line by line as Lebeda and Tetek print it (or counts in a map) and adds the core's
+//! own draws.
+
+use lazysketch_core::Error;
+use lazysketch_core::batch::Items;
+use lazysketch_core::discovery::law::{DiscoveryLaw, Variant};
+use lazysketch_core::discovery::name::{Kept, NameKind};
+use lazysketch_core::heavy::HeavySketch;
+use lazysketch_core::item::Item;
+use lazysketch_core::key::{Identity, MasterKey, SketchId};
+use lazysketch_core::mechanism::MechanismKind;
+use lazysketch_core::parameters::{Calibration, Kind, NoiseLaw, Relation, Shape};
+use lazysketch_core::schedule::Schedule;
+use proptest::prelude::*;
+use std::collections::BTreeMap;
+
+const MAX_WEIGHT: u64 = 5;
+const WINDOW: u64 = 40;
+
+fn discovery(capacity: u32, weighted: bool, events_per_step: u64) -> DiscoveryLaw {
+    DiscoveryLaw {
+        // Little noise and a low threshold, so that many sets of names occur.
+        epsilon: 20.0,
+        delta: 0.2,
+        relation: Relation::ZeroOut,
+        max_events_per_user: 1,
+        max_weight: MAX_WEIGHT,
+        weighted,
+        window: WINDOW,
+        events_per_step,
+        capacity,
+        max_item_bytes: 16,
+    }
+}
+
+fn sketch(schedule: Schedule, law: DiscoveryLaw, key: &MasterKey) -> HeavySketch {
+    let shape = Shape {
+        kind: Kind::CountMin,
+        depth: 2,
+        width: 8,
+        hash_seed: 11,
+    };
+    let noise = NoiseLaw {
+        schedule,
+        mechanism: MechanismKind::Haar,
+        sigma: 3.7,
+        relation: Relation::ZeroOut,
+        calibration: Calibration::Analytic,
+        epsilon: 1.0,
+        delta: 1e-6,
+        max_weight: MAX_WEIGHT,
+        max_events_per_user: 1,
+        max_changes: 1,
+    };
+    let identity = Identity::chosen(SketchId([3; 16]));
+    HeavySketch::new(shape, noise, law, key, identity).unwrap()
+}
+
+fn seeded(capacity: u32, weighted: bool, seed: u64) -> HeavySketch {
+    let law = discovery(capacity, weighted, 1);
+    sketch(Schedule::geometric(), law, &MasterKey::seeded(seed))
+}
+
+/// Something that happens to a sketch.
+#[derive(Debug, Clone)]
+enum Deed {
+    Event(u64, u64),
+    Batch(Vec<(u64, u64)>),
+    Tick(u64),
+    EndWindow,
+}
+
+/// Text of various lengths, cut or not, and integers.
+fn text(number: u64) -> String {
+    format!("{number}{}", "x".repeat(4 * number as usize % 30))
+}
+
+/// Lebeda and Tetek's Algorithm 1, and the exact dictionary.
+struct Oracle<'a> {
+    sketch: &'a HeavySketch,
+    weighted: bool,
+    table: Vec<(u128, u64, Option<u64>)>,
+    window: u64,
+    taken: u64,
+    published: BTreeMap<u64, u64>,
+}
+
+impl<'a> Oracle<'a> {
+    fn new(sketch: &'a HeavySketch, weighted: bool) -> Self {
+        let mut oracle = Self {
+            sketch,
+            weighted,
+            table: Vec::new(),
+            window: 0,
+            taken: 0,
+            published: BTreeMap::new(),
+        };
+        oracle.start();
+        oracle
+    }
+
+    fn variant(&self) -> Variant {
+        self.sketch.discovery().design().variant
+    }
+
+    fn start(&mut self) {
+        let mut dummies = self.sketch.identities(Items::Whole(&[])).unwrap();
+        dummies.sort_unstable();
+        self.table = match self.variant() {
+            Variant::Dictionary => Vec::new(),
+            Variant::MisraGries => dummies.into_iter().map(|key| (key, 0, None)).collect(),
+        };
+    }
+
+    fn event(&mut self, item: u64, weight: u64) {
+        let name = text(item);
+        let identity = self.sketch.identities(Items::Whole(&[Item::Text(&name)]));
+        let identity = *identity.unwrap().last().unwrap();
+        for _ in 0..if self.weighted { weight } else { 1 } {
+            self.count(item, identity);
+        }
+        self.step();
+    }
+
+    fn count(&mut self, item: u64, identity: u128) {
+        if let Some(row) = self.table.iter_mut().find(|row| row.0 == identity) {
+            row.1 += 1; // x in T: c_x <- c_x + 1
+        } else if self.variant() == Variant::Dictionary {
+            self.table.push((identity, 1, Some(item)));
+        } else if self.table.iter().all(|row| row.1 >= 1) {
+            self.table.iter_mut().for_each(|row| row.1 -= 1); // all c >= 1: c <- c - 1
+        } else {
+            // y <- the smallest key with c_y = 0; replace it by x with c_x = 1
+            let zeros = self.table.iter_mut().filter(|row| row.1 == 0);
+            *zeros.min_by_key(|row| row.0).unwrap() = (identity, 1, Some(item));
+        }
+    }
+
+    fn step(&mut self) {
+        self.taken += 1;
+        if self.taken == WINDOW {
+            self.end_window();
+        }
+    }
+
+    fn end_window(&mut self) {
+        let slots: Vec<u64> = (0..=self.table.len() as u64).collect();
+        let noise = self.sketch.discovery_draws(self.window, &slots).unwrap();
+        let shared = match self.variant() {
+            Variant::Dictionary => 0,
+            Variant::MisraGries => noise[0],
+        };
+        let threshold = self.sketch.discovery().design().threshold;
+        for ((_, count, item), own) in self.table.iter().zip(&noise[1..]) {
+            if *count as i64 + shared + own >= threshold
+                && let Some(item) = item
+            {
+                self.published.entry(*item).or_insert(self.window);
+            }
+        }
+        self.window += 1;
+        self.taken = 0;
+        self.start();
+    }
+
+    fn run(mut self, deeds: &[Deed]) -> BTreeMap<String, u64> {
+        for deed in deeds {
+            match deed {
+                Deed::Event(item, weight) => self.event(*item, *weight),
+                Deed::Batch(events) => events.iter().for_each(|&(i, w)| self.event(i, w)),
+                Deed::Tick(steps) => (0..*steps).for_each(|_| self.step()),
+                Deed::EndWindow => self.end_window(),
+            }
+        }
+        let cut = |item| text(item).chars().take(16).collect();
+        self.published
+            .iter()
+            .map(|(&item, &w)| (cut(item), w))
+            .collect()
+    }
+}
+
+fn run(sketch: &mut HeavySketch, deeds: &[Deed]) {
+    for deed in deeds {
+        match deed {
+            Deed::Event(item, weight) => sketch.update(Item::Text(&text(*item)), *weight),
+            Deed::Batch(events) => {
+                let texts: Vec<String> = events.iter().map(|&(item, _)| text(item)).collect();
+                let items: Vec<Item<'_>> = texts.iter().map(|text| Item::Text(text)).collect();
+                let weights: Vec<u64> = events.iter().map(|&(_, weight)| weight).collect();
+                sketch.update_many(Items::Whole(&items), Some(&weights))
+            }
+            Deed::Tick(steps) => sketch.tick(*steps),
+            Deed::EndWindow => sketch.end_window(),
+        }
+        .unwrap();
+    }
+}
+
+fn published(sketch: &HeavySketch) -> BTreeMap<String, u64> {
+    let name = |kept: &Kept| String::from_utf8(kept.bytes.clone()).unwrap();
+    sketch
+        .discovery()
+        .candidates()
+        .map(|(kept, window)| (name(kept), window))
+        .collect()
+}
+
+fn event() -> impl Strategy<Value = (u64, u64)> {
+    // Few frequent items and many rare ones.
+    (prop_oneof![0_u64..4, 0_u64..40], 0..=MAX_WEIGHT)
+}
+
+fn deeds() -> impl Strategy<Value = Vec<Deed>> {
+    let deed = prop_oneof![
+        3 => event().prop_map(|(item, weight)| Deed::Event(item, weight)),
+        3 => proptest::collection::vec(event(), 0..120).prop_map(Deed::Batch),
+        1 => (0_u64..100).prop_map(Deed::Tick),
+        1 => Just(Deed::EndWindow),
+    ];
+    proptest::collection::vec(deed, 0..12)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    /// Misra-Gries with 1 to 12 counters, and the dictionary (40 slots for windows of 40).
+    #[test]
+    fn names_equal_the_definition(
+        deeds in deeds(),
+        capacity in prop_oneof![1_u32..13, Just(40)],
+        weighted: bool,
+        seed in 0_u64..1000,
+    ) {
+        let mut sketch = seeded(capacity, weighted, seed);
+        let variant = sketch.discovery().design().variant;
+        prop_assert_eq!(variant == Variant::Dictionary, capacity == 40);
+        let expected = Oracle::new(&sketch, weighted).run(&deeds);
+        run(&mut sketch, &deeds);
+        prop_assert_eq!(published(&sketch), expected);
+    }
+
+    /// One batch, events one by one, or any split: the same names, the same table.
+    #[test]
+    fn any_split_gives_the_same_state(
+        events in proptest::collection::vec(event(), 1..200),
+        cuts in proptest::collection::vec(0_usize..200, 0..5),
+        capacity in prop_oneof![1_u32..13, Just(40)],
+        weighted: bool,
+    ) {
+        let mut whole = seeded(capacity, weighted, 1);
+        run(&mut whole, &[Deed::Batch(events.clone()), Deed::EndWindow]);
+        let mut single = seeded(capacity, weighted, 1);
+        let one_by_one: Vec<Deed> = events.iter().map(|&(i, w)| Deed::Event(i, w)).collect();
+        run(&mut single, &one_by_one);
+        single.end_window().unwrap();
+        let mut split = seeded(capacity, weighted, 1);
+        let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(events.len())).collect();
+        cuts.extend([0, events.len()]);
+        cuts.sort_unstable();
+        for ends in cuts.windows(2) {
+            run(&mut split, &[Deed::Batch(events[ends[0]..ends[1]].to_vec())]);
+        }
+        split.end_window().unwrap();
+        for other in [&mut single, &mut split] {
+            prop_assert_eq!(published(&whole), published(other));
+            let one = whole.sketch_mut().release().unwrap();
+            let two = other.sketch_mut().release().unwrap();
+            prop_assert_eq!(one.table(), two.table());
+        }
+    }
+}
+
+/// Integers in all three forms of a batch, and one by one, are one item.
+#[test]
+fn integers_are_one_item_in_every_form() {
+    let signed: Vec<i64> = (0..300).map(|i: i64| (i % 7).min(3)).collect();
+    let unsigned: Vec<u64> = signed.iter().map(|&i| i as u64).collect();
+    let whole: Vec<Item<'_>> = signed.iter().map(|&i| Item::Signed(i)).collect();
+    let mut names = Vec::new();
+    for items in [
+        Items::Signed(&signed),
+        Items::Unsigned(&unsigned),
+        Items::Whole(&whole),
+    ] {
+        let mut sketch = seeded(3, false, 5);
+        sketch.update_many(items, None).unwrap();
+        names.push(sketch.candidates().unwrap());
+    }
+    let mut single = seeded(3, false, 5);
+    for &item in &whole {
+        single.update(item, 1).unwrap();
+    }
+    names.push(single.candidates().unwrap());
+    assert!(!names[0].is_empty());
+    assert!(
+        names[0]
+            .iter()
+            .all(|(kept, ..)| kept.kind == NameKind::NonNegative)
+    );
+    assert!(names.iter().all(|other| *other == names[0]));
+}
+
+#[test]
+fn batches_share_a_step_and_always_use_misra_gries() {
+    let schedule = Schedule::Batch { horizon: 1000 };
+    let mut law = discovery(1 << 16, false, schedule.events_per_step());
+    law.window = 2;
+    let mut sketch = sketch(schedule, law, &MasterKey::seeded(1));
+    assert_eq!(sketch.discovery().design().variant, Variant::MisraGries);
+    let items = [7_i64; 500];
+    sketch.update_batch(Items::Signed(&items), None).unwrap();
+    assert_eq!(sketch.discovery().candidates().len(), 0);
+    sketch.update_batch(Items::Signed(&[]), None).unwrap();
+    let names: Vec<Vec<u8>> = sketch
+        .discovery()
+        .candidates()
+        .map(|(kept, _)| kept.bytes.clone())
+        .collect();
+    assert_eq!(names, [7_i64.to_le_bytes()]);
+}
+
+#[test]
+fn nothing_of_a_rejected_batch_is_counted_and_close_discards_the_window() {
+    let mut sketch = seeded(40, false, 1);
+    let items = [Item::Unsigned(1); 30];
+    let mut weights = [1; 30];
+    weights[29] = MAX_WEIGHT + 1;
+    assert!(
+        sketch
+            .update_many(Items::Whole(&items), Some(&weights))
+            .is_err()
+    );
+    assert!(sketch.update(items[0], MAX_WEIGHT + 1).is_err());
+    assert!(sketch.update_many(Items::Ready(&[1]), None).is_err());
+    sketch.tick(WINDOW).unwrap();
+    assert_eq!(sketch.discovery().candidates().len(), 0);
+    sketch.update_many(Items::Whole(&items), None).unwrap();
+    sketch.end_window().unwrap();
+    assert_eq!(sketch.discovery().candidates().len(), 1);
+    sketch
+        .update_many(Items::Whole(&[Item::Unsigned(2); 30]), None)
+        .unwrap();
+    sketch.close();
+    assert_eq!(sketch.discovery().candidates().len(), 1);
+    assert_eq!(sketch.end_window(), Err(Error::Closed));
+    assert_eq!(sketch.update(items[0], 1), Err(Error::Closed));
+    assert_eq!(sketch.tick(1), Err(Error::Closed));
+    assert_eq!(sketch.candidates(), Err(Error::Closed));
+}
+
+#[test]
+fn a_long_silence_skips_windows_at_once() {
+    let mut sketch = seeded(4, false, 1);
+    sketch.tick(1 << 50).unwrap();
+    assert_eq!(sketch.discovery().window(), (1 << 50) / WINDOW);
+}
+
+#[test]
+fn a_secret_sketch_shows_neither_noise_nor_identities() {
+    let key = MasterKey::from_bytes([1; 32]);
+    let sketch = sketch(Schedule::geometric(), discovery(4, false, 1), &key);
+    assert_eq!(sketch.discovery_draws(0, &[0]), Err(Error::PrivateDraws));
+    let refused = sketch.identities(Items::Whole(&[]));
+    assert_eq!(refused, Err(Error::PrivateDraws));
+}
+
+/// The two parts must promise about one relation, one person, one weight.
+#[test]
+fn disagreeing_laws_are_refused() {
+    let changes: [fn(&mut DiscoveryLaw); 4] = [
+        |law| law.relation = Relation::Substitution,
+        |law| law.max_events_per_user = 2,
+        |law| law.max_weight = 1,
+        |law| law.events_per_step = 2,
+    ];
+    for change in changes {
+        let mut law = discovery(4, false, 1);
+        change(&mut law);
+        let shape = Shape {
+            kind: Kind::CountMin,
+            depth: 2,
+            width: 8,
+            hash_seed: 11,
+        };
+        let noise = *seeded(4, false, 1).sketch().law();
+        let identity = Identity::fresh().unwrap();
+        assert!(HeavySketch::new(shape, noise, law, &MasterKey::seeded(1), identity).is_err());
+    }
+}

@@ -1,0 +1,162 @@
+"""Discovery: Misra-Gries and the exact dictionary, thresholds, and what is published of them.
+
+Algorithms 1 and 2 of C. Lebeda and J. Tetek, "Better Differentially Private Approximate Histograms
+and Heavy Hitters using the Misra-Gries Sketch" (PODS 2023), line by line, and the thresholded
+histogram of Korolova et al. (WWW 2009). Published are names only, never counts.
+
+Bugs can be planted by name, to see that the tests notice them:
+
+=========================  ==========================================================
+``forget zeros``           a key that falls to zero leaves at once; no dummies
+``no shared noise``        Misra-Gries with own noise only
+``sign bit``               the sign of the noise beside its magnitude: zero counts twice
+``fingerprint``            items are told apart by a colliding hash
+``ask the sketch``         an item seen is also published where its cell is heavy
+=========================  ==========================================================
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import mpmath
+
+Key = Hashable
+Row = tuple[Key, int]
+mpmath.mp.dps = 60
+
+
+@dataclass(frozen=True)
+class Dummy:
+    """A key that is no item; published names never include one."""
+
+    number: int
+
+
+def misra_gries(
+    stream: Iterable[Key],
+    *,
+    counters: int,
+    order: Callable[[Key], Any],
+    bug: str | None = None,
+) -> list[Row]:
+    """Algorithm 1: the table after a stream, in the order of slots."""
+    # T <- k dummy keys, c <- 0
+    keys: list[Key] = sorted((Dummy(i) for i in range(counters)), key=order)
+    counts: list[int] = [0] * counters
+    for x in stream:
+        if x in keys:
+            # x in T: c_x <- c_x + 1
+            counts[keys.index(x)] += 1
+        elif min(counts, default=1) >= 1 and len(keys) == counters:
+            # all c_i >= 1: decrement all
+            counts = [c - 1 for c in counts]
+            if bug == "forget zeros":
+                kept = [(key, c) for key, c in zip(keys, counts, strict=True) if c > 0]
+                keys, counts = [key for key, _ in kept], [c for _, c in kept]
+        elif bug == "forget zeros" and len(keys) < counters:
+            keys.append(x)
+            counts.append(1)
+        else:
+            # y <- the smallest key of T with c_y = 0; replace it by x, c_x <- 1
+            zeros = [i for i, c in enumerate(counts) if c == 0]
+            i = min(zeros, key=lambda i: order(keys[i]))
+            keys[i], counts[i] = x, 1
+    return list(zip(keys, counts, strict=True))
+
+
+def dictionary(stream: Iterable[Key], *, fingerprint: Callable[[Key], Key] | None = None) -> list:
+    """Exact counts in the order of first arrival; by a hash of the items if one is given."""
+    names: dict[Key, Key] = {}
+    counts: dict[Key, int] = {}
+    for x in stream:
+        identity = x if fingerprint is None else fingerprint(x)
+        names.setdefault(identity, x)
+        counts[identity] = counts.get(identity, 0) + 1
+    return [(names[identity], count) for identity, count in counts.items()]
+
+
+class Law:
+    """A symmetric law of integer noise with finite support: probabilities and tails."""
+
+    def __init__(self, probabilities: Sequence[Any]) -> None:
+        """From P(Z = z) for z = 0, 1, ..."""
+        self.reach = len(probabilities) - 1
+        self._at = [mpmath.mpf(p) for p in probabilities]
+        tails, total = [], mpmath.mpf(0)
+        for p in reversed(self._at):
+            total += p
+            tails.append(total)
+        self._tails = tails[::-1]  # P(Z >= z) for z >= 0
+
+    def at(self, z: int) -> Any:
+        return self._at[abs(z)] if abs(z) <= self.reach else mpmath.mpf(0)
+
+    def tail(self, x: int) -> Any:
+        """P(Z >= x)."""
+        if x > self.reach:
+            return mpmath.mpf(0)
+        if x >= 0:
+            return self._tails[x]
+        return 1 - self.tail(1 - x)
+
+
+def drawn(digits: Sequence[int], *, bug: str | None = None) -> Law:
+    """The exact law of the core's draws from the thresholds of its binary digits.
+
+    Digit i of a geometric variable is one with probability digits[i] / 2^128; noise is the
+    difference of two. All sums are of integers, over the common denominator.
+    """
+    weights = [1]
+    for threshold in digits:
+        weights = [w * ((1 << 128) - threshold) for w in weights] + [w * threshold for w in weights]
+    whole = 1 << (256 * len(digits))
+    last = len(weights) - 1
+    if bug == "sign bit":
+        one = mpmath.mpf(1) / (1 << (128 * len(digits)))
+        return Law([weights[0] * one] + [w * one / 2 for w in weights[1:]])
+    convolved = [
+        sum(weights[j] * weights[j + z] for j in range(last - z + 1)) for z in range(last + 1)
+    ]
+    return Law([mpmath.mpf(c) / whole for c in convolved])
+
+
+Published = dict[frozenset, Any]
+
+
+def published(table: Sequence[Row], law: Law, *, threshold: int, shared: bool) -> Published:
+    """Algorithm 2 with names only: the probability of every set of names."""
+    rows = [(key, count) for key, count in table if not isinstance(key, Dummy)]
+    sets: Published = {}
+    levels = range(-law.reach, law.reach + 1) if shared else range(1)
+    for level in levels:
+        weight = law.at(level) if shared else mpmath.mpf(1)
+        passes = [law.tail(threshold - count - level) for _, count in rows]
+        for chosen in itertools.product((False, True), repeat=len(rows)):
+            p = weight
+            for passed, probability in zip(chosen, passes, strict=True):
+                p = p * (probability if passed else 1 - probability)
+            names = frozenset(key for (key, _), c in zip(rows, chosen, strict=True) if c)
+            sets[names] = sets.get(names, mpmath.mpf(0)) + p
+    return sets
+
+
+def hockey_stick(one: Published, other: Published, epsilon: float) -> Any:
+    """The smallest delta for which (epsilon, delta) holds from `one` to `other`."""
+    grown = mpmath.exp(epsilon)
+    excess = (p - grown * other.get(names, 0) for names, p in one.items())
+    return sum((e for e in excess if e > 0), mpmath.mpf(0))
+
+
+def neighbours(length: int, universe: Sequence[Key], *, relation: str) -> Iterable[tuple]:
+    """All pairs of streams of a length (None is an empty step) that differ in one step."""
+    symbols = [*universe, None]
+    for stream in itertools.product(symbols, repeat=length):
+        for step, event in enumerate(stream):
+            others = [None] if relation == "zero-out" else symbols
+            for other in others:
+                if other != event and event is not None:
+                    yield stream, (*stream[:step], other, *stream[step + 1 :])

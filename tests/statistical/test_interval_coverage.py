@@ -1,0 +1,65 @@
+"""Intervals cover the true count, over hash seeds and noise; nearby wrong ones do not.
+
+One item per sketch, so that the answers are independent: n sketches, each with a fresh key and
+hash seed, cover at least at the confidence, so that the number of misses is at most binomial and
+Chernoff's bound gives the p-value. Total false-alarm rate of this file: 1e-6.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import lazysketch as ls
+from lazysketch.audit.laws import Budget
+from lazysketch.estimation.error_law import Strata
+
+SKETCHES, CONFIDENCE = 500, 0.9
+KINDS = (ls.LazyCountMin, ls.LazyCountSketch)
+EVENTS = np.minimum(np.random.default_rng(11).zipf(1.2, 20_000), 5_000)
+COUNTS = np.bincount(EVENTS, minlength=6_000)
+BUDGET = Budget(total=1e-6, checks=12)
+
+
+def too_many_misses(misses: int, asked: int) -> float:
+    """P-value of a binomial number of misses at 1 - confidence or less (Chernoff)."""
+    rate, allowed = misses / asked, 1 - CONFIDENCE
+    if rate <= allowed:
+        return 1.0
+    divergence = rate * math.log(rate / allowed) + (1 - rate) * math.log((1 - rate) / CONFIDENCE)
+    return math.exp(-asked * divergence)
+
+
+def misses(make: type, *, depth: int, item: int, confidence: float, plant: str = "") -> int:
+    missed = 0
+    for _ in range(SKETCHES):
+        with make(depth=depth, width=128, epsilon=1.0, delta=1e-6, horizon=20_000) as sketch:
+            sketch.update_many(EVENTS)
+            release = sketch.release()
+        if plant == "no collisions":
+            release.__dict__["_strata"] = Strata.of(
+                release.table,
+                published_steps=release._published_steps,
+                noise_variance=release._noise_variance,
+                signed=release.kind == "count-sketch",
+                collisions=False,
+            )
+        found = release.interval(item, confidence=confidence, at="now")
+        missed += not found.low <= COUNTS[item] <= found.high
+    return missed
+
+
+@pytest.mark.parametrize("make", KINDS)
+@pytest.mark.parametrize(("depth", "item"), [(3, 1), (4, 40), (3, 5_500)])
+def test_they_cover(make: type, depth: int, item: int) -> None:
+    missed = misses(make, depth=depth, item=item, confidence=CONFIDENCE)
+    BUDGET.check(too_many_misses(missed, SKETCHES), f"{make.__name__} {depth} of item {item}")
+
+
+@pytest.mark.parametrize("make", KINDS)
+@pytest.mark.parametrize(("confidence", "plant"), [(0.65, ""), (CONFIDENCE, "no collisions")])
+def test_nearby_wrong_ones_are_noticed(make: type, confidence: float, plant: str) -> None:
+    missed = misses(make, depth=3, item=40, confidence=confidence, plant=plant)
+    assert too_many_misses(missed, SKETCHES) < BUDGET.alpha

@@ -1,0 +1,8 @@
+"""How accurate answers are on real and generated streams: the tables in the documents.
+
+    python -m tools.accuracy TABLE [--data ../shared/data] [--seeds 20]
+
+TABLE is one of estimators, coverage, heavy-hitters and planner.
+
+Real streams are read from a folder that is not part of the repository.
+"""

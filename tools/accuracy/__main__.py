@@ -1,0 +1,62 @@
+"""``python -m tools.accuracy TABLE``: print a table of the documents."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from tools.accuracy import coverage, estimators, heavy_hitters, planner
+
+__all__: list[str] = []
+
+_KINDS = ("count-min", "count-sketch")
+_SCHEDULES = ("geometric", "round robin")
+
+
+def _coverage(data: Path, seeds: int) -> str:
+    cells = [
+        cell
+        for name in coverage.STREAMS
+        for kind in _KINDS
+        for schedule in _SCHEDULES
+        for cell in coverage.measure(name, kind, schedule, data=data, seeds=seeds)
+    ]
+    return coverage.table(cells)
+
+
+def _estimators(data: Path, seeds: int) -> str:
+    names = estimators.STREAMS
+    cells = [cell for name in names for cell in estimators.measure(name, data=data, seeds=seeds)]
+    return estimators.table(cells)
+
+
+def _heavy_hitters(data: Path, seeds: int) -> str:
+    names = heavy_hitters.STREAMS
+    cells = [cell for name in names for cell in heavy_hitters.measure(name, data=data, seeds=seeds)]
+    return heavy_hitters.table(cells)
+
+
+def _planner(data: Path, seeds: int) -> str:
+    return planner.table(planner.measured_streams(data=data, seeds=seeds))
+
+
+_TABLES = {
+    "coverage": _coverage,
+    "estimators": _estimators,
+    "heavy-hitters": _heavy_hitters,
+    "planner": _planner,
+}
+
+
+def main() -> None:
+    """Print the table that is asked for."""
+    parser = argparse.ArgumentParser(prog="python -m tools.accuracy", description=__doc__)
+    parser.add_argument("table", choices=list(_TABLES))
+    parser.add_argument("--data", type=Path, default=Path("../shared/data"))
+    parser.add_argument("--seeds", type=int, default=20)
+    asked = parser.parse_args()
+    print(_TABLES[asked.table](asked.data, asked.seeds))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,91 @@
+"""Errors of all estimators on real streams and Zipf streams, in one table.
+
+For every stream and sketch: the average relative error of the 15 heaviest items, and the mean
+absolute error, in counts, over the 100 heaviest and 1000 random others. True counts are those at
+the end of the stream, so that lag is an error too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+from tools.accuracy.streams import REAL, asked_items, stream
+
+import lazysketch as ls
+from lazysketch.estimation.estimators import Estimator
+from lazysketch.estimation.intervals import At
+
+__all__ = ["STREAMS", "Errors", "measure", "table"]
+
+STREAMS = (*REAL, "zipf-0.8", "zipf-1.1", "zipf-1.3", "zipf-1.7", "zipf-2.1")
+_TOP = 15
+# Table, and promise: a small one where collisions rule, a wide one where noise does.
+_SKETCHES = (
+    (ls.LazyCountMin, 4, 1024, 1.0),
+    (ls.LazyCountMin, 3, 4096, 0.3),
+    (ls.LazyCountSketch, 5, 1024, 1.0),
+    (ls.LazyCountSketch, 3, 4096, 0.3),
+)
+_CORRECTED: tuple[tuple[Estimator, At], ...] = (
+    ("bias-corrected", "published"),
+    ("corrected", "published"),
+    ("joint", "published"),
+    ("joint", "now"),
+)
+
+
+@dataclass
+class Errors:
+    """Errors of one estimator on one sketch of one stream, one entry per seed."""
+
+    stream: str
+    sketch: str
+    estimator: str
+    relative: list[float] = field(default_factory=list)
+    absolute: list[float] = field(default_factory=list)
+
+
+def measure(name: str, *, data: Path, seeds: int) -> Iterator[Errors]:
+    """The errors of every estimator on every sketch of a stream."""
+    events = stream(name, data)
+    groups = asked_items(events)
+    items = np.concatenate([groups["top 100"], groups["random 1000"]])
+    counts = np.bincount(events)[items]
+    for make, depth, width, epsilon in _SKETCHES:
+        label = f"{make.__name__} {depth} x {width}, ({epsilon:g}, 1e-6)"
+        plain: Estimator = "minimum" if make is ls.LazyCountMin else "median"
+        asked = ((plain, "published"), *_CORRECTED)
+        found = {pair: Errors(name, label, _label(*pair)) for pair in asked}
+        for _ in range(seeds):
+            sketch = make(depth=depth, width=width, epsilon=epsilon, delta=1e-6)
+            sketch.update_many(events)
+            release = sketch.release()
+            for (estimator, at), errors in found.items():
+                answer = release.estimate_many(items, estimator=estimator, at=at)
+                off = np.abs(answer - counts)
+                errors.relative.append(float(np.mean(off[:_TOP] / counts[:_TOP])))
+                errors.absolute.append(float(np.mean(off)))
+        yield from found.values()
+
+
+def table(cells: list[Errors]) -> str:
+    """Markdown: a row per stream and sketch, a column per estimator."""
+    columns = ["minimum or median", *(_label(*pair) for pair in _CORRECTED)]
+    lines = [f"| stream | sketch | {' | '.join(columns)} |", "| --- " * (len(columns) + 2) + "|"]
+    for at in range(0, len(cells), len(columns)):
+        row = cells[at : at + len(columns)]
+        best = min(np.mean(errors.absolute) for errors in row)
+        shown = []
+        for errors in row:
+            absolute = np.mean(errors.absolute)
+            text = f"{np.mean(errors.relative):.2%}, {absolute:.1f}"
+            shown.append(f"**{text}**" if absolute <= 1.02 * best else text)
+        lines.append(f"| {row[0].stream} | {row[0].sketch} | {' | '.join(shown)} |")
+    return "\n".join(lines)
+
+
+def _label(estimator: Estimator, at: At) -> str:
+    return f"{estimator}, now" if at == "now" else estimator
