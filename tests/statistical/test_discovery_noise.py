@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.statistical import laws
 from tests.test_discovery import DISCOVERY, SKETCH
 
 import lazysketch as ls
 from lazysketch import _native
+from lazysketch.audit import laws
 from lazysketch.testing import seeded_key
 
 ALPHA = 1e-9
