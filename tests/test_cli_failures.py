@@ -77,7 +77,7 @@ TOP = "top rows.txt --domain items.txt --format lines"
         ("top rows.txt", "Missing option '--domain'. Public list to choose from, an item per line"),
         (
             "rows.txt",
-            "expected a verb (top, estimate, query, inspect, merge, plan, demo, completion) b",
+            "expected a verb (top, estimate, query, inspect, merge, plan, audit, demo, completion)",
         ),
         ("top --domain items.txt", "Missing argument 'FILE...'."),
         ("estimate rows.txt", "Missing option '--items'."),
