@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet
 import pytest
 from tests.fuzzing.mutations import SECONDS, damaged, rounds
+from tests.oracle import captures
 
 from lazysketch.errors import LazySketchError
 from lazysketch.sources import FORMATS, open_source
@@ -49,7 +50,15 @@ WHOLE: dict[str, bytes] = {
     "zeek": ZEEK.encode() + text("item {}\t{}\n"),
     "parquet": parquet_bytes(),
     "arrow": arrow_bytes(pa.ipc.new_stream),
+    "pcap": captures.pcap(
+        [
+            captures.framed(captures.ip(f"198.51.100.{i}", "203.0.113.9"), captures.ETHERNET)
+            for i in range(ROWS)
+        ]
+    ),
 }
+# The column to count, where it is not "a".
+FIELD = {"lines": None, "combined": "host", "common": "host", "pcap": "src"}
 
 
 def test_every_format_is_fuzzed() -> None:
@@ -65,7 +74,7 @@ def read(path: Path, **settings: Any) -> int:
 @pytest.mark.parametrize("form", sorted(WHOLE))
 def test_damaged_inputs(form: str, tmp_path: Path) -> None:
     path = tmp_path / "input"
-    field = "host" if form in ("combined", "common") else None if form == "lines" else "a"
+    field = FIELD.get(form, "a")
     path.write_bytes(WHOLE[form])
     assert read(path, format=form, field=field) == ROWS
     whole = refused = 0
