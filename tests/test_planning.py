@@ -90,6 +90,11 @@ def test_whatever_is_planned_can_be_made_and_keeps_to_what_was_asked(
     assert str(round(plan.predicted.count)) in plan.explain().replace(",", "")
 
 
+def test_a_memory_below_the_coarse_grid_is_refused_with_words() -> None:
+    with pytest.raises(ArgumentValueError, match="^share: expected an item that stands above"):
+        ls.plan(steps=8_117, memory=324, share=0.01, kind="count-sketch", **PROMISE)
+
+
 @pytest.mark.parametrize("horizon", [None, 10**6])
 def test_more_memory_is_never_worse(horizon: int | None) -> None:
     plans = [

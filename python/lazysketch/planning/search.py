@@ -234,6 +234,8 @@ def _reaching(scores: Scores, argument: str, target: float) -> float | None:
             known = candidates(asked, fine=1, memory=request.memory)
         except ArgumentValueError:
             return None  # no mechanism serves such a promise
+        if not known:
+            return None  # the coarse grid has no table as small as the memory
         # A margin for what the simulation may show beyond the score.
         if min(known, key=lambda pair: pair[0])[0] <= 0.9 * target * asked.request.count:
             return _rounded_up(value)
