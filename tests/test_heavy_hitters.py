@@ -98,7 +98,9 @@ def test_a_known_domain_is_the_sketch_alone() -> None:
     for sketch in (heavy, alone):
         sketch.update_many(EVENTS)
     assert np.array_equal(heavy.release().table, alone.release().table)
-    answers = alone.release().interval_many(list(range(1, 20)), confidence=0.9, at="now")
+    answers = alone.release().interval_many(
+        list(range(1, 20)), confidence=0.9, at="now", simultaneous=True
+    )
     shown = {hitter.item: hitter for hitter in heavy.top(19, confidence=0.9)}
     for item, answer in zip(range(1, 20), answers, strict=True):
         hitter = shown[item]

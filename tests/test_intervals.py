@@ -287,3 +287,14 @@ def test_every_release_answers_without_nonsense(
             assert np.all((found.low <= found.estimate) & (found.estimate <= found.high))
         for name in ("joint", "corrected", "bias-corrected"):
             assert np.all(np.isfinite(release.estimate_many(np.arange(9), estimator=name)))
+
+
+def test_among_covers_the_whole_list_that_items_were_chosen_from(release: ls.Release) -> None:
+    whole = list(range(200))
+    for at in ("published", "now"):
+        together = release.interval_many(whole, simultaneous=True, at=at)
+        chosen = release.interval_many(whole[:3], among=200, at=at)
+        assert chosen.simultaneous
+        assert list(chosen) == [together[position] for position in range(3)]
+    alone = release.interval_many(whole[:3], among=3)
+    assert list(alone) == list(release.interval_many(whole[:3], simultaneous=True))

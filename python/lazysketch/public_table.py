@@ -7,6 +7,7 @@ the cells from the whole table: one sort, kept for the next question.
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -32,8 +33,11 @@ from lazysketch.estimation.intervals import (
 from lazysketch.estimation.lag import Lag
 from lazysketch.estimation.moments import Moment, inner_product, second_moment
 from lazysketch.parts import ReleasePart, parts_of
+from lazysketch.privacy.relations import checked_integer
 
 __all__ = ["PublicTable"]
+
+LARGEST_CHOICE: Final = 2**40
 
 
 class PublicTable:
@@ -141,18 +145,22 @@ class PublicTable:
         confidence: float = 0.95,
         at: At = "published",
         simultaneous: bool = False,
+        among: int | None = None,
         column: str | None = None,
     ) -> Intervals:
         """Return estimates and intervals of many items, in order.
 
         Guarantee: as :meth:`interval`, for each item; with ``simultaneous`` all intervals cover
-        together with at least ``confidence``.
+        together with at least ``confidence``, and with ``among`` also those of the items that
+        these were chosen from, so that the choice may depend on the release.
 
         Args:
             items: Arrow data, a numpy array or an iterable of items.
             confidence: above 0 and below 1.
             at: ``"published"`` or ``"now"``.
             simultaneous: True to cover all counts together.
+            among: how many items these were chosen from, such as the length of a list whose
+                heaviest they are; at least as many as ``items``.
             column: the column of a table with several.
 
         Returns:
@@ -169,7 +177,12 @@ class PublicTable:
             got = type(simultaneous).__name__
             raise ArgumentTypeError(f"simultaneous: expected True or False, got {got}")
         cells = self._native.cells_many(items, column)
-        return self._intervals(cells, confidence, at, simultaneous=simultaneous)
+        given = len(cells[0])
+        if among is not None:
+            among = checked_integer("among", among, least=max(given, 1), most=LARGEST_CHOICE)
+        elif simultaneous:
+            among = max(given, 1)
+        return self._intervals(cells, confidence, at, among=among)
 
     def second_moment(self, *, confidence: float = 0.95) -> Moment:
         """Return the sum of squared counts of all items (F2), for Count Sketch.
@@ -188,7 +201,7 @@ class PublicTable:
         """
         self._require_count_sketch("second_moment")
         level = checked_confidence(confidence)
-        return second_moment(self.table, self._noise_variance, confidence=level)
+        return second_moment(self._table, self._noise_variance, confidence=level)
 
     def inner_product(self, other: PublicTable, *, confidence: float = 0.95) -> Moment:
         """Return the sum over all items of the products of their counts in two releases.
@@ -216,15 +229,14 @@ class PublicTable:
             _native.Release.merge([self._native, other._native])
         except MergeError as error:
             raise MergeError(f"other: {str(error).removeprefix('merge: ')}") from None
-        tables, noises = (self.table, other.table), (self._noise_variance, other._noise_variance)
+        tables, noises = (self._table, other._table), (self._noise_variance, other._noise_variance)
         return inner_product(tables, noises, confidence=level)
 
     @property
     def table(self) -> npt.NDArray[np.int64]:
         """The table, int64 of shape (depth, width), read-only."""
-        table = self._native.table
-        table.setflags(write=False)
-        return table
+        whole: npt.NDArray[np.int64] = self._table.view()  # which nobody can make writable
+        return whole
 
     @property
     def kind(self) -> str:
@@ -262,6 +274,12 @@ class PublicTable:
         return np.sqrt(self._noise_variance)
 
     @cached_property
+    def _table(self) -> npt.NDArray[np.int64]:
+        table = self._native.table
+        table.setflags(write=False)
+        return table
+
+    @cached_property
     def _noise_variance(self) -> npt.NDArray[np.float64]:
         variance = np.zeros(self.width)
         for part in self._parts:
@@ -279,7 +297,7 @@ class PublicTable:
     @cached_property
     def _strata(self) -> Strata:
         return Strata.of(
-            self.table,
+            self._table,
             published_steps=self._published_steps,
             noise_variance=self._noise_variance,
             signed=self.kind == "count-sketch",
@@ -294,7 +312,7 @@ class PublicTable:
         self, columns: npt.NDArray[np.uint32], flipped: npt.NDArray[np.bool_]
     ) -> Readings:
         signed = self.kind == "count-sketch"
-        return Readings.of(self.table, columns, flipped, self._strata, signed=signed)
+        return Readings.of(self._table, columns, flipped, self._strata, signed=signed)
 
     def _lag(self, columns: npt.NDArray[np.uint32]) -> Lag:
         return Lag.of(
@@ -319,11 +337,11 @@ class PublicTable:
         confidence: float,
         at: At,
         *,
-        simultaneous: bool = False,
+        among: int | None = None,
     ) -> Intervals:
         level, moment = checked_confidence(confidence), checked_at(at)
         readings, lag = self._readings(*cells), self._lag(cells[0])
-        return intervals(readings, lag, confidence=level, at=moment, simultaneous=simultaneous)
+        return intervals(readings, lag, confidence=level, at=moment, among=among)
 
     def _require_count_sketch(self, name: str) -> None:
         if self.kind != "count-sketch":

@@ -222,6 +222,7 @@ class ReadsByRelease:
         confidence: float = 0.95,
         at: At = "published",
         simultaneous: bool = False,
+        among: int | None = None,
         column: str | None = None,
     ) -> Intervals:
         """Return estimates and intervals of many items, in order.
@@ -233,6 +234,7 @@ class ReadsByRelease:
             confidence: above 0 and below 1.
             at: ``"published"`` or ``"now"``.
             simultaneous: True to cover all counts together.
+            among: how many items these were chosen from, all of which are covered together.
             column: the column of a table with several.
 
         Returns:
@@ -248,5 +250,10 @@ class ReadsByRelease:
         Source: docs/intervals.md.
         """
         return self.release().interval_many(
-            items, confidence=confidence, at=at, simultaneous=simultaneous, column=column
+            items,
+            confidence=confidence,
+            at=at,
+            simultaneous=simultaneous,
+            among=among,
+            column=column,
         )

@@ -30,7 +30,11 @@ _LEAST_WIDTH = 32  # below, collisions would be worse than the lag
 def heaviest(
     release: Release, items: Sequence[str] | Sequence[int], *, most: int
 ) -> list[dict[str, Any]]:
-    """Return the rows of the items with the largest estimates, ties in the list's order."""
+    """Return the rows of the items with the largest estimates, ties in the list's order.
+
+    Their intervals cover all items of the list together: of many items that never occurred the
+    largest estimates are those that noise has lifted, above intervals that hold one by one.
+    """
     if most < len(items):
         # A quick estimate chooses some more than will be shown, the best one ranks them.
         wanted = min(2 * most + _SPARE, len(items))
@@ -39,7 +43,7 @@ def heaviest(
     else:
         candidates = np.arange(len(items))
     chosen = [items[i] for i in candidates]
-    found = release.interval_many(chosen, confidence=CONFIDENCE, at="now")
+    found = release.interval_many(chosen, confidence=CONFIDENCE, at="now", among=len(items))
     order = np.argsort(-found.estimate, kind="stable")[:most]
     return _rows(release, chosen, found, order, ranked=True)
 
@@ -73,8 +77,17 @@ def report(
         if note
     ]
     lines = [f"{steps_of(release.step)} of {of}; {shape(release)}", *promises(release)]
-    lines += [f"low and high hold each count at this step with {CONFIDENCE:.0%} confidence", *found]
-    whole = {**summary(release), "confidence": CONFIDENCE, **(inputs or {}), "notes": found}
+    # Rows with a rank were chosen, and their intervals hold with those of all others.
+    together = any("rank" in row for row in rows)
+    held = "all counts of the list together" if together else "each count"
+    lines += [f"low and high hold {held} at this step with {CONFIDENCE:.0%} confidence", *found]
+    whole = {
+        **summary(release),
+        "confidence": CONFIDENCE,
+        "simultaneous": together,
+        **(inputs or {}),
+        "notes": found,
+    }
     return Report(rows=rows, summary=whole, lines=lines)
 
 

@@ -141,7 +141,7 @@ def checked_confidence(confidence: object) -> float:
 
 
 def intervals(
-    readings: Readings, lag: Lag, *, confidence: float, at: At, simultaneous: bool
+    readings: Readings, lag: Lag, *, confidence: float, at: At, among: int | None = None
 ) -> Intervals:
     """Return the intervals of items.
 
@@ -150,16 +150,14 @@ def intervals(
         lag: how long these have been waiting.
         confidence: above 0 and below 1.
         at: which count to cover.
-        simultaneous: True to cover all counts together, by the union bound.
+        among: how many counts are covered together, by the union bound; None for each by itself.
 
     Returns:
         The intervals, in order.
 
     Source: docs/intervals.md.
     """
-    side = (1.0 - confidence) / 2.0
-    if simultaneous:
-        side /= max(len(readings.values), 1)
+    side = (1.0 - confidence) / 2.0 / (among or 1)
 
     def ends(values: Array, laws: list[ErrorLaw]) -> tuple[Array, Array]:
         below, above = ranks(values.shape[1], signed=readings.signed)
@@ -180,7 +178,7 @@ def intervals(
         high,
         confidence,
         at,
-        simultaneous,
+        among is not None,
     )
 
 

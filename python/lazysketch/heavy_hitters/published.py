@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import Any, Final, NoReturn
+from statistics import NormalDist
+from typing import Any, NoReturn
 
 import numpy as np
 import numpy.typing as npt
@@ -24,8 +25,6 @@ from lazysketch.privacy.relations import checked_integer
 from lazysketch.release import Release
 
 __all__ = ["PublishedHitters", "SingleLife"]
-
-_STANDARD_ERRORS: Final = 2 * 1.959964  # in the width of an interval of 95 %
 
 Array = npt.NDArray[np.float64]
 
@@ -76,11 +75,12 @@ class PublishedHitters(SingleLife):
         """Return the n heaviest of the known items, by falling estimate.
 
         Guarantee: post-processing of published names and counts. An item that the last call
-        returned stays until another is heavier by more than a standard error.
+        returned stays until another is heavier by more than a standard error. The intervals of
+        all known items cover together, so those of the heaviest do, although chosen by estimate.
 
         Args:
             n: how many, 1 or more.
-            confidence: of each interval, above 0 and below 1.
+            confidence: that all intervals cover, above 0 and below 1.
 
         Returns:
             At most n; fewer while fewer names are published.
@@ -92,8 +92,9 @@ class PublishedHitters(SingleLife):
             LiveStateError: in a forked child.
         """
         most = checked_integer("n", n)
-        known, _ = self._known(checked_confidence(confidence))
-        estimates, errors = _estimates(known)
+        level = checked_confidence(confidence)
+        known, _ = self._known(level)
+        estimates, errors = _estimates(known, confidence=level)
         found = self._lists.most(
             ("top", most), [_identity(hitter) for hitter in known], estimates, errors, n=most
         )
@@ -107,7 +108,7 @@ class PublishedHitters(SingleLife):
 
         Args:
             share: above 0 and at most 1; by default that of the construction.
-            confidence: of each interval, above 0 and below 1.
+            confidence: that all intervals cover, above 0 and below 1.
 
         Returns:
             The items.
@@ -119,8 +120,9 @@ class PublishedHitters(SingleLife):
             LiveStateError: in a forked child.
         """
         least = self._share if share is None else checked_share("share", share)
-        known, size = self._known(checked_confidence(confidence))
-        estimates, errors = _estimates(known)
+        level = checked_confidence(confidence)
+        known, size = self._known(level)
+        estimates, errors = _estimates(known, confidence=level)
         found = self._lists.above(
             ("above", least),
             [_identity(hitter) for hitter in known],
@@ -216,7 +218,7 @@ class PublishedHitters(SingleLife):
         whole = [item for item, complete, _ in candidates if complete]
         release = self.release()
         size = self._size(release)
-        known = _read(release, whole, size=size, confidence=confidence)
+        known = _read(release, whole, size=size, confidence=confidence, among=len(whole))
         # Of a name that was cut only the core knows the cells; it answers with an estimate.
         known += [
             HeavyHitter(item, estimate, 0.0, math.inf, estimate / size, complete=False)
@@ -228,7 +230,9 @@ class PublishedHitters(SingleLife):
     def _named(self, items: Sequence[str | bytes | int], confidence: float) -> list[HeavyHitter]:
         """Read items whose names are public for another reason than discovery at this table."""
         release = self.release()
-        return _read(release, items, size=self._size(release), confidence=confidence)
+        among = len(items) + len(self._candidates())
+        size = self._size(release)
+        return _read(release, items, size=size, confidence=confidence, among=among)
 
     def _size(self, release: Release) -> float:
         """Return what shares are shares of, at least 1: steps, or else the noisy total.
@@ -246,9 +250,16 @@ class PublishedHitters(SingleLife):
 
 
 def _read(
-    release: Release, items: Sequence[str | bytes | int], *, size: float, confidence: float
+    release: Release,
+    items: Sequence[str | bytes | int],
+    *,
+    size: float,
+    confidence: float,
+    among: int,
 ) -> list[HeavyHitter]:
-    found = release.interval_many(list(items), confidence=confidence, at="now")
+    if not items:
+        return []
+    found = release.interval_many(list(items), confidence=confidence, at="now", among=among)
     return [
         HeavyHitter(item, answer.estimate, answer.low, answer.high, answer.estimate / size)
         for item, answer in zip(items, found, strict=True)
@@ -259,7 +270,9 @@ def _identity(hitter: HeavyHitter) -> tuple[Any, ...]:
     return (type(hitter.item), hitter.item, hitter.complete)
 
 
-def _estimates(known: Sequence[HeavyHitter]) -> tuple[Array, Array]:
+def _estimates(known: Sequence[HeavyHitter], *, confidence: float) -> tuple[Array, Array]:
+    """Return estimates and, from the widths of their joint intervals, standard errors."""
     estimates = np.array([hitter.estimate for hitter in known], dtype=np.float64)
     widths = np.array([hitter.high - hitter.low for hitter in known], dtype=np.float64)
-    return estimates, np.where(np.isfinite(widths), widths, 0.0) / _STANDARD_ERRORS
+    deviations = NormalDist().inv_cdf(1.0 - (1.0 - confidence) / (2.0 * max(len(known), 1)))
+    return estimates, np.where(np.isfinite(widths), widths, 0.0) / (2.0 * max(deviations, 0.1))

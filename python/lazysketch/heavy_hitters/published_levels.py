@@ -72,7 +72,7 @@ class PublishedLevels(SingleLife):
 
         Args:
             share: above 0 and at most 1; by default that of the construction.
-            confidence: of each interval, above 0 and below 1.
+            confidence: that all intervals of a level cover, above 0 and below 1.
 
         Returns:
             The roots, by falling estimate; names that were cut have no parent and stand last.
@@ -99,7 +99,7 @@ class PublishedLevels(SingleLife):
 
         Args:
             share: above 0 and at most 1; by default that of the construction.
-            confidence: of each interval, above 0 and below 1.
+            confidence: that all intervals of a level cover, above 0 and below 1.
 
         Returns:
             Nodes of the tree whose ``own`` part reaches the share, by falling ``own``.
@@ -126,7 +126,7 @@ class PublishedLevels(SingleLife):
         Args:
             n: how many, 1 or more.
             level: its number; the finest by default.
-            confidence: of each interval, above 0 and below 1.
+            confidence: that all intervals of a level cover, above 0 and below 1.
 
         Returns:
             At most n, by falling estimate.

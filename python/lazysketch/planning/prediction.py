@@ -162,4 +162,4 @@ def _asked(
         step=request.steps,
         max_weight=request.max_weight,
     )
-    return intervals(readings, lag, confidence=request.confidence, at="now", simultaneous=False)
+    return intervals(readings, lag, confidence=request.confidence, at="now")

@@ -1,0 +1,79 @@
+"""Intervals of a ranked list hold although the list was chosen by its estimates.
+
+The heaviest of many items are partly those that noise has lifted. Each list here comes from a
+sketch of its own, so the lists that miss are at most binomial, and Chernoff's bound gives the
+p-value. Total false-alarm rate of this file: 1e-6.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import lazysketch as ls
+from lazysketch.audit.laws import Budget
+
+pytest.importorskip("click")
+
+from lazysketch.cli.answers import CONFIDENCE, counts, heaviest
+
+LISTS = 120
+STEPS = 20_000
+EVENTS = np.minimum(np.random.default_rng(5).zipf(1.2, STEPS), 5_000)
+COUNTS = np.bincount(EVENTS, minlength=10_000)
+ABSENT = list(range(6_000, 8_000))
+BUDGET = Budget(total=1e-6, checks=4)
+
+
+def too_many_misses(misses: int) -> float:
+    """P-value of a binomial number of lists that miss at 5 % or less (Chernoff)."""
+    rate, allowed = misses / LISTS, 1 - CONFIDENCE
+    if rate <= allowed:
+        return 1.0
+    divergence = rate * math.log(rate / allowed)
+    if rate < 1:
+        divergence += (1 - rate) * math.log((1 - rate) / CONFIDENCE)
+    return math.exp(-LISTS * divergence)
+
+
+def releases() -> list[ls.Release]:
+    made = []
+    for _ in range(LISTS):
+        with ls.LazyCountMin(depth=3, width=256, epsilon=1.0, delta=1e-6, horizon=STEPS) as sketch:
+            sketch.update_many(EVENTS)
+            made.append(sketch.release())
+    return made
+
+
+def by_class(release: ls.Release, items: list[int]) -> list[tuple[int, float, float]]:
+    found = release.interval_many(items, at="now", simultaneous=True)
+    return list(zip(items, found.low, found.high, strict=True))
+
+
+def by_command(release: ls.Release, items: list[int]) -> list[tuple[int, float, float]]:
+    rows = heaviest(release, items, most=20)
+    return [(row["item"], row["low"], row["high"]) for row in rows]
+
+
+def each_by_itself(release: ls.Release, items: list[int]) -> list[tuple[int, float, float]]:
+    """What top() did once: the plant."""
+    rows = sorted(counts(release, items), key=lambda row: -row["estimate"])[:20]
+    return [(row["item"], row["low"], row["high"]) for row in rows]
+
+
+@pytest.mark.parametrize("items", [ABSENT, [*range(1, 400), *ABSENT]], ids=["absent", "mixed"])
+def test_lists_hold_and_nearby_wrong_ones_are_noticed(items: list[int]) -> None:
+    made = releases()
+
+    def misses(rows_of: Callable[[ls.Release, list[int]], list[tuple[int, float, float]]]) -> int:
+        return sum(
+            any(not low <= COUNTS[item] <= high for item, low, high in rows_of(release, items))
+            for release in made
+        )
+
+    BUDGET.check(too_many_misses(misses(by_class)), "all items")
+    BUDGET.check(too_many_misses(misses(by_command)), "the heaviest")
+    assert too_many_misses(misses(each_by_itself)) < BUDGET.total
