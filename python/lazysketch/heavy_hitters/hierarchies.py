@@ -16,9 +16,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Final, TypeAlias
 
-import numpy as np
-
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, ItemError
+from lazysketch.heavy_hitters.settings import plain_item
 from lazysketch.privacy.relations import checked_integer
 
 __all__ = ["Item", "Levels", "dns_names", "ipv4_prefixes", "ipv6_prefixes", "url_paths"]
@@ -334,16 +333,4 @@ def _values(items: Any) -> list[Any]:
 
 
 def _plain(value: object, where: str) -> Item:
-    got = type(value).__name__
-    if isinstance(value, str):
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            got = "text with a lone surrogate"
-        else:
-            return str(value)
-    elif isinstance(value, bytes):
-        return bytes(value)
-    elif isinstance(value, int | np.integer) and not isinstance(value, bool):
-        return int(value)
-    raise ItemError(f"items: expected str, bytes or int, got {got}{where}; nothing was applied")
+    return plain_item(value, name="items", where=f"{where}; nothing was applied")

@@ -24,6 +24,7 @@ __all__ = [
     "checked_schedule",
     "checked_share",
     "checked_window",
+    "plain_item",
     "share_of",
     "width_of",
 ]
@@ -221,14 +222,29 @@ def checked_domain(domain: Iterable[object]) -> list[str | bytes | int]:
     except TypeError:
         got = type(domain).__name__
         raise ArgumentTypeError(f"domain: expected a list of items, got {got}") from None
-    items = dict.fromkeys(_plain_item(value, at) for at, value in enumerate(values))
+    items = dict.fromkeys(
+        plain_item(value, name="domain", where=f" at position {at}")
+        for at, value in enumerate(values)
+    )
     if not items:
         raise ArgumentValueError("domain: expected at least one item, got none")
     return list(items)
 
 
-def _plain_item(value: object, position: int) -> str | bytes | int:
-    """Return a plain value: True and 1.0 must not pass for a 1 that is in the list too."""
+def plain_item(value: object, *, name: str, where: str) -> str | bytes | int:
+    """Return a plain value: True and 1.0 must not pass for a 1 that is in the list too.
+
+    Args:
+        value: what was given.
+        name: of the argument.
+        where: in the argument, and what else the message ends with.
+
+    Returns:
+        The value as a str, bytes or int of Python.
+
+    Raises:
+        ItemError: something that cannot be an item.
+    """
     got = type(value).__name__
     if isinstance(value, str):
         try:
@@ -241,4 +257,4 @@ def _plain_item(value: object, position: int) -> str | bytes | int:
         return bytes(value)
     elif isinstance(value, int | np.integer) and not isinstance(value, bool):
         return int(value)
-    raise ItemError(f"domain: expected str, bytes or int, got {got} at position {position}")
+    raise ItemError(f"{name}: expected str, bytes or int, got {got}{where}")

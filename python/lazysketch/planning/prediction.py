@@ -156,10 +156,5 @@ def _asked(
     own = np.maximum(count - waiting, 0.0)
     errors = table[np.arange(design.depth), columns]
     readings = Readings(own + errors, strata.of_column[columns], strata.laws, signed)
-    lag = Lag(
-        first=published[columns].min(axis=1),
-        last=published[columns].max(axis=1),
-        step=request.steps,
-        max_weight=request.max_weight,
-    )
+    lag = Lag.of(published[columns], step=request.steps, max_weight=request.max_weight)
     return intervals(readings, lag, confidence=request.confidence, at="now")
