@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from lazysketch import _native
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, LiveStateError
@@ -29,6 +29,7 @@ from lazysketch.privacy.relations import (
 )
 from lazysketch.release import ReadsByRelease, Release
 from lazysketch.schedules import Geometric, Schedule, schedule_specified
+from lazysketch.single_life import SingleLife
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -42,7 +43,7 @@ _LARGEST_WEIGHT = 2**32
 _MOST_EVENTS = 2**20
 
 
-class PrivateTable(_native.PrivateSketch, ReadsByRelease):
+class PrivateTable(SingleLife, _native.PrivateSketch, ReadsByRelease):
     """Base of the private sketches and counters; not made directly.
 
     Guarantee: everything ever released, at any number of steps, together satisfies the
@@ -165,25 +166,6 @@ class PrivateTable(_native.PrivateSketch, ReadsByRelease):
         trace: TracebackType | None,
     ) -> None:
         self.close()
-
-    def __copy__(self) -> NoReturn:
-        self._refuse("copying")
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> NoReturn:
-        self._refuse("copying")
-
-    def __reduce__(self) -> NoReturn:
-        self._refuse("pickling")
-
-    def __reduce_ex__(self, protocol: object) -> NoReturn:
-        self._refuse("pickling")
-
-    def _refuse(self, deed: str) -> NoReturn:
-        raise LiveStateError(
-            f"sketch: expected one live state, got {deed}; two copies would publish one noise on "
-            "different counts. Keep release() instead, or make another sketch with the same "
-            "hash_seed and merge the releases"
-        )
 
     def _shape(self) -> str:
         return f"depth={self.depth}, width={self.width}"

@@ -9,12 +9,11 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from statistics import NormalDist
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from lazysketch.errors import LiveStateError
 from lazysketch.estimation.intervals import checked_confidence
 from lazysketch.heavy_hitters.discovery import Discovery
 from lazysketch.heavy_hitters.promise import JointPrivacy
@@ -23,33 +22,11 @@ from lazysketch.heavy_hitters.settings import CELL_BYTES, checked_share
 from lazysketch.heavy_hitters.tables import DiscoveringTable, ListedTable
 from lazysketch.privacy.relations import checked_integer
 from lazysketch.release import Release
+from lazysketch.single_life import SingleLife
 
-__all__ = ["PublishedHitters", "SingleLife"]
+__all__ = ["PublishedHitters"]
 
 Array = npt.NDArray[np.float64]
-
-
-class SingleLife:
-    """Refuses to be copied or pickled, as the live tables inside do."""
-
-    def __copy__(self) -> NoReturn:
-        self._refuse("copying")
-
-    def __deepcopy__(self, memo: dict[int, Any]) -> NoReturn:
-        self._refuse("copying")
-
-    def __reduce__(self) -> NoReturn:
-        self._refuse("pickling")
-
-    def __reduce_ex__(self, protocol: object) -> NoReturn:
-        self._refuse("pickling")
-
-    def _refuse(self, deed: str) -> NoReturn:
-        raise LiveStateError(
-            f"sketch: expected one live state, got {deed}; two copies would publish one noise on "
-            "different counts. Keep release() instead, or make another sketch with the same "
-            "hash_seed and merge the releases"
-        )
 
 
 class PublishedHitters(SingleLife):

@@ -14,13 +14,14 @@ from lazysketch.heavy_hitters.discovery import Discovery
 from lazysketch.heavy_hitters.hierarchies import Item, Levels
 from lazysketch.heavy_hitters.level_promises import LevelsPrivacy
 from lazysketch.heavy_hitters.promise import Split
-from lazysketch.heavy_hitters.published import PublishedHitters, SingleLife
+from lazysketch.heavy_hitters.published import PublishedHitters
 from lazysketch.heavy_hitters.ranking import HeavyHitter
 from lazysketch.heavy_hitters.settings import checked_share
 from lazysketch.heavy_hitters.tables import DiscoveringTable
 from lazysketch.heavy_hitters.tree import HierarchyNode, tree_of
 from lazysketch.privacy.relations import checked_integer
 from lazysketch.release import Release
+from lazysketch.single_life import SingleLife
 
 __all__ = ["HeavyLevel", "PublishedLevels"]
 

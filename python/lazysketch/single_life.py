@@ -1,0 +1,39 @@
+"""One life: what holds a live private state cannot be copied or pickled.
+
+Two tables with one working key and different events would publish the same noise on different
+counts, and the difference of their releases would be exact.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+from lazysketch.errors import LiveStateError
+
+__all__ = ["SingleLife"]
+
+
+class SingleLife:
+    """Base of every live private table, and of what holds some.
+
+    Guarantee: copying, deep-copying and pickling raise LiveStateError.
+    """
+
+    def __copy__(self) -> NoReturn:
+        self._refuse("copying")
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> NoReturn:
+        self._refuse("copying")
+
+    def __reduce__(self) -> NoReturn:
+        self._refuse("pickling")
+
+    def __reduce_ex__(self, protocol: object) -> NoReturn:
+        self._refuse("pickling")
+
+    def _refuse(self, deed: str) -> NoReturn:
+        raise LiveStateError(
+            f"sketch: expected one live state, got {deed}; two copies would publish one noise on "
+            "different counts. Keep release() instead, or make another sketch with the same "
+            "hash_seed and merge the releases"
+        )
