@@ -15,10 +15,10 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint format bench lock clean check-demo-tools check-test-tools
+.PHONY: help demo test lint format bench experiments lock clean check-demo-tools check-test-tools
 
 help:  ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
 
 demo: check-demo-tools $(VENV)/installed  ## build, install and run the main job on a generated stream
 	$(BIN)/lazysketch demo
@@ -44,6 +44,10 @@ format: check-test-tools $(VENV)/develop  ## rewrite Python and Rust in the hous
 
 bench: check-demo-tools $(VENV)/installed  ## benchmarks (minutes); not part of the tests
 	cargo bench --locked --package lazysketch-benches
+
+experiments: check-demo-tools $(VENV)/installed $(VENV)/plots  ## the paper's evaluation and ours (half an hour); goes on where it stopped
+	status=0; $(BIN)/python -m experiments run all || status=$$?; \
+		$(BIN)/python -m experiments report && exit $$status
 
 lock: check-demo-tools $(VENV)/develop  ## newest allowed versions into every lock file
 	cd requirements && for set in demo develop tools; do \
@@ -72,6 +76,10 @@ $(VENV)/demo: requirements/demo.txt $(VENV)/created
 	@touch $@
 
 $(VENV)/develop: requirements/develop.txt $(VENV)/demo
+	$(BIN)/python -m pip install --quiet --require-hashes -r $<
+	@touch $@
+
+$(VENV)/plots: requirements/tools.txt $(VENV)/demo
 	$(BIN)/python -m pip install --quiet --require-hashes -r $<
 	@touch $@
 

@@ -1,0 +1,102 @@
+"""The paper's table of complexities, measured: how cost and errors grow with width and horizon.
+
+Times of Lazy and Punctual are those of the algorithms written plainly; memory is that of their
+nodes. Errors are taken apart: noise by reading empty sketches, collisions from absent items of an
+exact one, lag from the schedule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+import lazysketch as ls
+from experiments.cell import Cell, Observation
+from experiments.contenders import Private, contender, private
+from experiments.measures.timing import plain_events
+from experiments.plain import Plain
+from experiments.streams import zipf
+
+__all__ = ["measure"]
+
+_ABSENT = 1 << 40
+_ASKED = 2000
+_READS = 12
+_NODE_BYTES = 16  # a sum and a noisy sum, as benches/src/paper.rs stores them
+
+
+def measure(
+    parameters: Mapping[str, Any], contenders: Sequence[str], cell: Cell
+) -> list[Observation]:
+    """Measure all contenders at one width and horizon.
+
+    Args:
+        parameters: ``width`` and ``horizon``; ``depth``, ``epsilon``, ``delta``, ``skew`` and
+            ``items``.
+        contenders: sketches of the paper with noise.
+        cell: value and seed.
+
+    Returns:
+        ``time``, ``memory``, ``noise`` and ``lag`` of each; ``collisions`` of CMS.
+    """
+    generator = cell.generator()
+    depth, width = int(parameters["depth"]), int(parameters["width"])
+    horizon = int(parameters["horizon"])
+    found = [Observation("CMS", cell.value, "collisions", _collisions(generator, parameters))]
+    for name in contenders:
+        one = contender(name)
+        promise = {key: float(parameters[key]) for key in ("epsilon", "delta")}
+        sketch = private(one.make(generator, depth=depth, width=width, steps=horizon, **promise))
+        plain = Plain(name, depth=depth, width=width, horizon=horizon, sigma=sketch.sigma)
+        events = min(plain_events(name, depth=depth, width=width), horizon)
+        nanoseconds, levels = plain.nanoseconds(
+            events, skew=float(parameters["skew"]), seed=cell.seed % 2**32
+        )
+        figures = {
+            "time": nanoseconds,
+            "memory": depth * width * levels * _NODE_BYTES / 1000,
+            "noise": _noise(sketch, generator, horizon),
+            "lag": _lag(name, generator, width=width, horizon=horizon),
+        }
+        found += [Observation(name, cell.value, *pair) for pair in figures.items()]
+    return found
+
+
+def _collisions(generator: np.random.Generator, parameters: Mapping[str, Any]) -> float:
+    """Mean estimate of items that never occur, without noise."""
+    events = zipf(
+        generator,
+        skew=float(parameters["skew"]),
+        items=int(parameters["items"]),
+        events=int(parameters["horizon"]),
+    )
+    exact = ls.CountMin(
+        depth=int(parameters["depth"]),
+        width=int(parameters["width"]),
+        hash_seed=int(generator.integers(2**63)),
+    )
+    exact.update_many(events)
+    absent = _ABSENT + np.arange(_ASKED, dtype=np.int64)
+    return float(np.mean(exact.estimate_many(absent)))
+
+
+def _noise(sketch: Private, generator: np.random.Generator, horizon: int) -> float:
+    """Root mean square of the cells of an empty sketch, read at random steps of its second half."""
+    reads = np.sort(generator.integers(horizon // 2, horizon, _READS)) + 1
+    squares = []
+    for step in reads.tolist():
+        if step > sketch.step:
+            sketch.tick(step - sketch.step)
+        squares.append(np.mean(np.square(sketch.release().table, dtype=np.float64)))
+    return float(np.sqrt(np.mean(squares)))
+
+
+def _lag(name: str, generator: np.random.Generator, *, width: int, horizon: int) -> float:
+    """Mean number of steps that a column waits."""
+    if name.startswith("Punctual"):
+        return 0.0
+    step = int(generator.integers(horizon // 2, horizon)) + 1
+    published = ls.RoundRobin(horizon=horizon).published_steps(width, step)
+    return float(np.mean(step - published))
