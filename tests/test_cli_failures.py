@@ -74,7 +74,10 @@ TOP = "top rows.txt --domain items.txt --format lines"
         ("top - - --domain items.txt", "standard input: expected it once among the inputs"),
         ("estimate rows.txt --items rows.txt", "--items: expected a public list, got one of the"),
         ("estimate rows.txt --items cut.gz", "cut.gz: expected a whole gzip file"),
-        ("top rows.txt", "Missing option '--domain'. Public list to choose from, an item per line"),
+        (
+            "estimate rows.txt",
+            "Missing option '--items'. Public list of what to count, an item per",
+        ),
         (
             "rows.txt",
             "expected a verb (top, estimate, query, inspect, merge, plan, audit, demo, completion)",

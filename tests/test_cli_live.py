@@ -48,11 +48,16 @@ class Terminal:
             while data := os.read(self._ours, 1 << 16):
                 self.seen += decode(data)
 
+    @property
+    def plain(self) -> str:
+        """All that was shown, without controls, each run of blanks as one."""
+        return re.sub(r"\s+", " ", re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", self.seen))
+
     def wait_for(self, pattern: str) -> str:
         """Wait until the pattern has been shown; fail if it never is."""
         end = time.monotonic() + PATIENCE
-        while not re.search(pattern, self.seen):
-            assert time.monotonic() < end, f"waited for {pattern!r}, saw {self.seen!r}"
+        while not re.search(pattern, self.plain):
+            assert time.monotonic() < end, f"waited for {pattern!r}, saw {self.plain[-2_000:]!r}"
             time.sleep(0.02)
         return self.seen
 
@@ -69,8 +74,10 @@ def terminal() -> Iterator[Terminal]:
     made.close()
 
 
-def start(folder: Path, *arguments: str, stderr: int = subprocess.PIPE) -> subprocess.Popen[str]:
-    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "80", "LINES": "24"}
+def start(
+    folder: Path, *arguments: str, stderr: int = subprocess.PIPE, **variables: str
+) -> subprocess.Popen[str]:
+    environment = {**os.environ, "TERM": "xterm", "COLUMNS": "80", "LINES": "24", **variables}
     return subprocess.Popen(
         [*COMMAND, *arguments],
         cwd=folder,
@@ -89,7 +96,7 @@ def test_ctrl_c_on_a_live_pipe_shows_what_was_published(folder: Path, terminal: 
         assert process.stdin is not None
         process.stdin.write("item 1\n" * 1_000 + "half a")
         process.stdin.flush()
-        terminal.wait_for(r"standard input: 1,000 steps, [\d,]+/s; Ctrl-C ends")
+        terminal.wait_for(r"standard input: 1,000 steps in \d s, [\d,]+/s; Ctrl-C ends")
         process.stdin.write(" row\n")
         process.stdin.flush()
         terminal.wait_for("1,001 steps")
@@ -139,24 +146,92 @@ def test_the_part_read_of_a_file_is_shown(folder: Path, terminal: Terminal) -> N
         rows.writelines("item 1\nitem 2\nitem 1\n" for _ in range(3_000_000))
     asked = ["top", "rows.txt", "--domain", "items.txt"]
     with start(folder, *asked, stderr=terminal.theirs) as process:
-        terminal.wait_for(r"rows.txt: [\d,]+ steps, [\d,]+/s, \d+ %(, \d+ s left)?; Ctrl-C ends")
+        terminal.wait_for(r"rows.txt: [\d,]+ steps in \d+ s, [\d,]+/s, \d+ %")
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=PATIENCE)
     assert process.returncode in (0, 130)
 
 
+NAMES = ["--epsilon", "20", "--names-every", "2000", "--width", "64"]
+
+
+@pytest.mark.parametrize(
+    ("width", "columns"),
+    [
+        (50, "item estimate low high share ─"),
+        (80, "item estimate low high share trend ─"),
+        (140, "item estimate low high share trend ─"),
+    ],
+)
+def test_names_that_are_found_in_terminals_of_any_width(
+    folder: Path, terminal: Terminal, width: int, columns: str
+) -> None:
+    asked = ["top", "-", *NAMES]
+    with start(folder, *asked, stderr=terminal.theirs, COLUMNS=str(width)) as process:
+        assert process.stdin is not None
+        process.stdin.write("203.0.113.129\n198.51.100.7\n" * 500)
+        process.stdin.flush()
+        terminal.wait_for("names appear every 2,000 steps, 1,000 to go; found are")
+        process.stdin.write("203.0.113.129\n203.0.113.129\n198.51.100.7\n" * 600)
+        process.stdin.flush()
+        terminal.wait_for("2 names so far, more in 1,200")
+        terminal.wait_for(columns)
+        terminal.wait_for("1 203.0.113.129 1,[67]")
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 130
+    assert "2,800 steps of standard input (lines)" in out
+    assert "\x1b" not in out
+    drawn = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", terminal.seen)
+    lines = [line for line in re.split(r"[\r\n]+", drawn) if not line.startswith("lazysketch: ")]
+    assert max(map(len, lines)) <= width
+
+
+@pytest.mark.parametrize(
+    ("variables", "shown", "coloured"),
+    [
+        ({"TERM": "xterm-256color"}, True, True),
+        ({"TERM": "xterm-256color", "NO_COLOR": "1"}, True, False),
+        ({"TERM": "dumb"}, False, False),
+    ],
+)
+def test_colours_and_controls_as_the_terminal_wants_them(
+    folder: Path, terminal: Terminal, variables: dict[str, str], *, shown: bool, coloured: bool
+) -> None:
+    asked = ["top", "-", *NAMES]
+    with start(folder, *asked, stderr=terminal.theirs, **variables) as process:
+        assert process.stdin is not None
+        process.stdin.write("item 1\nitem 2\nitem 1\n" * 1_000)
+        process.stdin.flush()
+        if shown:
+            terminal.wait_for("1 item 1 [12],")
+        else:
+            time.sleep(1.5)
+        process.stdin.close()
+        process.wait(timeout=PATIENCE)
+    colours = re.findall(r"\x1b\[[0-9;]*3[0-9][0-9;]*m", terminal.seen)
+    assert bool(colours) == coloured
+    assert ("\x1b" in terminal.seen) == shown
+    assert ("reading" in terminal.plain) == shown
+
+
 @pytest.mark.parametrize(
     ("part", "seconds", "line"),
     [
-        (None, 10.0, "500 steps, 50/s"),
-        (0.5, 1.0, "500 steps, 500/s, 50 %"),
-        (0.1, 10.0, "500 steps, 50/s, 10 %, 1 min 30 s left"),
-        (0.001, 10.0, "500 steps, 50/s, 0 %, 2 h 46 min left"),
-        (1.0, 10.0, "500 steps, 50/s, 100 %, 0 s left"),
+        (None, 10.0, "500 steps in 10 s, 70/s"),
+        (0.5, 1.0, "500 steps in 1 s, 70/s, 50 %"),
+        (0.1, 10.0, "500 steps in 10 s, 70/s, 10 %, 1 min 30 s left"),
+        (0.001, 10.0, "500 steps in 10 s, 70/s, 0 %, 2 h 46 min left"),
+        (1.0, 10.0, "500 steps in 10 s, 70/s, 100 %, 0 s left"),
     ],
 )
 def test_the_pace(part: float | None, seconds: float, line: str) -> None:
-    assert pace(steps=500, seconds=seconds, part=part) == line
+    assert pace(steps=500, seconds=seconds, rate=70.0, part=part) == line
+
+
+def test_a_slow_pace_is_not_shown_as_none() -> None:
+    assert pace(steps=3, seconds=30.0, rate=0.1, part=None) == "3 steps in 30 s, 0.10/s"
+    assert pace(steps=3, seconds=30.0, rate=0.0, part=None) == "3 steps in 30 s, 0/s"
 
 
 def test_ctrl_c_before_the_first_row_is_clean(folder: Path, terminal: Terminal) -> None:

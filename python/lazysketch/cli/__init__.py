@@ -6,8 +6,8 @@ privacy guarantee covers; what is for the operator's eyes (malformed rows, event
 progress, errors) goes to standard error.
 
 Floors, downward: group -> top, estimate, query, inspect, merge, plan, audit, demo, completion,
-configuration -> counting -> stream, traffic -> live -> saving, answers -> options, quantities ->
-display.
+configuration -> counting -> stream, traffic, ticker, course, picture, live -> live_table ->
+trends -> subjects -> names, saving -> answers -> options, quantities -> display.
 """
 
 from __future__ import annotations

@@ -54,6 +54,20 @@ def counts(release: Release, items: Sequence[str] | Sequence[int]) -> list[dict[
     return _rows(release, items, found, np.arange(len(items)), ranked=False)
 
 
+def row_of(
+    item: str | int, estimate: float, low: float, high: float, *, share: float | None
+) -> dict[str, Any]:
+    """Return what is told of one item: an estimate to a tenth, its interval outwards."""
+    return {
+        "item": item,
+        "estimate": as_number(round(estimate, 1)),
+        "low": as_number(math.floor(low)),
+        "high": as_number(math.ceil(high) if math.isfinite(high) else math.inf),
+        "share": None if share is None else round(share, 6),
+        "above_noise": low > 0,
+    }
+
+
 def report(
     release: Release,
     rows: list[dict[str, Any]],
@@ -186,16 +200,10 @@ def _rows(
     steps = max(release.step, 1)
     rows = []
     for rank, i in enumerate(order, start=1):
-        row: dict[str, Any] = {"rank": rank} if ranked else {}
-        row["item"] = items[i]
-        row["estimate"] = estimate = as_number(round(float(found.estimate[i]), 1))
-        row["low"] = as_number(math.floor(found.low[i]))
-        row["high"] = as_number(
-            math.ceil(found.high[i]) if math.isfinite(found.high[i]) else math.inf
-        )
-        row["share"] = None if weighted else round(estimate / steps, 6)
-        row["above_noise"] = bool(found.low[i] > 0)
-        rows.append(row)
+        estimate = float(found.estimate[i])
+        share = None if weighted else as_number(round(estimate, 1)) / steps
+        row = row_of(items[i], estimate, float(found.low[i]), float(found.high[i]), share=share)
+        rows.append({"rank": rank, **row} if ranked else row)
     return rows
 
 

@@ -106,7 +106,7 @@ def _described(sketch: SketchSettings) -> Configuration:
     return Configuration(
         sketch.kind,
         sketch.depth,
-        sketch.width,
+        sketch.columns,
         schedule,
         epsilon=sketch.epsilon,
         delta=sketch.delta,

@@ -6,24 +6,63 @@ fails behind others) shows and keeps what was published: its privacy is spent ei
 
 from __future__ import annotations
 
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from lazysketch.cli.answers import report
+from lazysketch.cli.course import Course
 from lazysketch.cli.display import tell, write
 from lazysketch.cli.live import live
-from lazysketch.cli.saving import check_target, save
-from lazysketch.cli.stream import INTERRUPTED, describe, feed, tell_operator
+from lazysketch.cli.picture import check_picture, save_picture
+from lazysketch.cli.saving import check_target, save, save_names
+from lazysketch.cli.stream import INTERRUPTED, Reading, describe, feed, tell_operator
+from lazysketch.cli.subjects import Found
+from lazysketch.cli.ticker import Ticker, write_state
 from lazysketch.errors import HorizonError, LazySketchError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager
 
-    from lazysketch.cli.answers import Rows
-    from lazysketch.cli.options import InputSettings, SketchSettings
+    from lazysketch.cli.display import Report
+    from lazysketch.cli.options import InputSettings
+    from lazysketch.cli.subjects import Moment, Subject
     from lazysketch.sources import Batch, Source
 
 FAILED = 2
 _SAVE = "--save-release"
+_SAVE_NAMES = "--save-names"
+_TICK = 1.0  # seconds
+
+
+@dataclass(frozen=True, slots=True)
+class ResultSettings:
+    """What becomes of a run's result.
+
+    Args:
+        output: The form of the result on standard output.
+        save_release: Where to keep the release, or None.
+        save_names: Where to keep the names that were found, or None.
+        plot: Where to draw the top items, or None.
+        ticking: Whether standard output gets an object per refresh instead.
+        every: Seconds between refreshes; None for the default of each kind.
+    """
+
+    output: str
+    save_release: str | None = None
+    save_names: str | None = None
+    plot: str | None = None
+    ticking: bool = False
+    every: float | None = None
+
+    def check(self) -> None:
+        """Raise unless everything can be saved where it shall be; nothing has been read yet."""
+        if self.save_release is not None:
+            check_target(self.save_release, option=_SAVE)
+        if self.save_names is not None:
+            check_target(self.save_names, option=_SAVE_NAMES, replaces=None)
+        if self.plot is not None:
+            check_picture(self.plot)
 
 
 class _UntilFailure:
@@ -51,48 +90,110 @@ class _UntilFailure:
 
 def count(
     source: Source,
-    settings: SketchSettings,
+    subject: Subject,
     *,
     reading: InputSettings,
-    rows: Rows,
-    rows_while_reading: Rows,
-    output: str,
-    save_release: str | None,
+    horizon: int | None,
+    result: ResultSettings,
 ) -> int:
-    """Count a source with a fresh sketch, write the result and return the exit status.
+    """Feed a subject from a source, write the result and return the exit status.
+
+    The subject is closed: only what it has published is used then.
 
     Raises:
         LazySketchError: What ended the reading early, once the result is written.
+        BrokenPipeError: The reader of standard output has gone.
     """
-    if save_release is not None:
-        check_target(save_release, option=_SAVE)
-    batches = _UntilFailure(source, horizon=settings.horizon)
-    with settings.create(max_weight=source.max_weight) as sketch:
-        with live(
-            sketch,
-            name=source.name,
-            rows=rows_while_reading,
-            part_read=lambda: source.part_read,
-        ):
-            done = feed(sketch, batches)
-        release = sketch.release()
-    failure = batches.failure
-    if failure is not None and (reading.strict or not release.step):
-        raise failure
-    if release.step:
-        if save_release is not None:  # first: a reader of the output that goes away loses it not
-            save(release, save_release, option=_SAVE)
-        found = report(
-            release,
-            rows(release),
-            of=describe(source),
-            inputs=_inputs(source, reading),
-            length_known=not (done.interrupted or failure) and source.part_read is not None,
-        )
-        write(found, output=output)
+    batches = _UntilFailure(source, horizon=horizon)
+    run = _Run(source, subject, reading=reading, result=result)
+    done = Reading(seconds=0.0, interrupted=True)
+    try:
+        # Ctrl-C while what is shown comes or goes ends the run as it does while it reads.
+        with suppress(KeyboardInterrupt), run.shown():
+            done = feed(run.course or subject, batches)
+        failure = batches.failure
+        moment = subject.finish()
+        if failure is not None and (reading.strict or not moment.release.step):
+            raise failure
+        if moment.release.step:
+            known = not (done.interrupted or failure) and source.part_read is not None
+            run.finish(moment, length_known=known)
+    finally:
+        subject.close()
     tell_operator(source, done)
     if failure is not None:
         raise failure
+    return _status(source, done)
+
+
+class _Run:
+    """One run: what is shown while it reads, and written at its end."""
+
+    def __init__(
+        self, source: Source, subject: Subject, *, reading: InputSettings, result: ResultSettings
+    ) -> None:
+        self.course = Course(subject) if result.plot is not None else None
+        self._source = source
+        self._subject = subject
+        self._reading = reading
+        self._result = result
+        self._ticker: Ticker | None = None
+
+    def shown(self) -> AbstractContextManager[Any]:
+        """Return what shows the run while it reads: the ticker, or the live table."""
+        every = self._result.every
+        if self._result.ticking:
+            self._ticker = Ticker(self._state, every=_TICK if every is None else every)
+            return self._ticker
+        return live(
+            self._subject,
+            name=self._source.name,
+            part_read=lambda: self._source.part_read,
+            every=every,
+        )
+
+    def finish(self, moment: Moment, *, length_known: bool) -> None:
+        """Save what is to be saved, then write the result."""
+        result = self._result
+        report = self._report(moment, length_known=length_known)
+        # First: where the reader of the output goes away nothing is lost.
+        if result.save_release is not None:
+            save(moment.release, result.save_release, option=_SAVE)
+        if result.save_names is not None and isinstance(self._subject, Found):
+            save_names(self._subject.names(), result.save_names, option=_SAVE_NAMES)
+        if result.plot is not None and self.course is not None:
+            releases = [kept for kept in self.course.releases if kept.step < moment.release.step]
+            whole = [*releases, moment.release]
+            among = self._subject.choice
+            save_picture(result.plot, report, whole, of=self._source.name, among=among)
+        if self._ticker is None:
+            write(report, output=result.output)
+            return
+        if self._ticker.failure is not None:
+            raise self._ticker.failure
+        write_state(_as_state(moment, report), final=True)
+
+    def _state(self) -> dict[str, Any] | None:
+        moment = self._subject.moment()
+        if not moment.release.step:
+            return None
+        return _as_state(moment, self._report(moment, length_known=False))
+
+    def _report(self, moment: Moment, *, length_known: bool) -> Report:
+        return self._subject.report(
+            moment,
+            of=describe(self._source),
+            inputs=_inputs(self._source, self._reading),
+            length_known=length_known,
+        )
+
+
+def _as_state(moment: Moment, report: Report) -> dict[str, Any]:
+    return {**report.summary, "waiting": moment.waiting, report.name: report.rows}
+
+
+def _status(source: Source, done: Reading) -> int:
+    """Return the exit status of a run that did not fail."""
     if done.interrupted:
         return INTERRUPTED
     return FAILED if _is_another_format(source) else 0

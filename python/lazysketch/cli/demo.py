@@ -13,6 +13,7 @@ from lazysketch.cli.answers import heaviest, report
 from lazysketch.cli.display import Report, write
 from lazysketch.cli.live import live
 from lazysketch.cli.options import SketchSettings, output_option, sketch_options
+from lazysketch.cli.subjects import Listed
 from lazysketch.cli.traffic import ITEMS, NAMES, SKEW, Traffic
 
 if TYPE_CHECKING:
@@ -72,9 +73,8 @@ def demo(
     with sketch.create() as counter:
         items = traffic.items  # made before two threads ask for them
         with live(
-            counter,
+            Listed(counter, lambda release: heaviest(release, items, most=most), choice=ITEMS),
             name="generated traffic",
-            rows=lambda release: heaviest(release, items, most=most),
             part_read=lambda: counter.step / events,
         ):
             true, seconds = _feed(counter, traffic)

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     Row = Mapping[str, Any]
 
 _ABOVE_NOISE = "above_noise"
+_COMPLETE = "complete"
 _BAR_WIDTH = 12
 _UNLIMITED = 10_000  # columns, where there is no terminal to fit into
 _EIGHTHS = " ▏▎▍▌▋▊▉"
@@ -45,6 +46,7 @@ class Report:
         lines: The same for people.
         name: What JSON calls the rows.
         columns: What a table shows of them; None for all, nothing for no table.
+        header: The keys of the rows, for CSV without a row.
     """
 
     rows: Sequence[Row]
@@ -52,6 +54,7 @@ class Report:
     lines: Sequence[str]
     name: str = "items"
     columns: Sequence[str] | None = None
+    header: Sequence[str] = ()
 
 
 class OutputConsole(Console):
@@ -90,12 +93,12 @@ def write(report: Report, *, output: str) -> None:
         return
     if output == "json":
         whole = {**report.summary, report.name: report.rows}
-        sys.stdout.write(_json(whole, indent=2) + "\n")
+        sys.stdout.write(as_json(whole, indent=2) + "\n")
         return
     if output == "csv":
-        _write_csv(report.rows, sys.stdout)
+        _write_csv(report, sys.stdout)
     else:
-        sys.stdout.writelines(_json(row, indent=None) + "\n" for row in report.rows)
+        sys.stdout.writelines(as_json(row, indent=None) + "\n" for row in report.rows)
     for line in report.lines:
         tell(line)
 
@@ -119,7 +122,7 @@ def table_of(
     """
     table = Table(box=box.SIMPLE_HEAD if blocks else box.ASCII2, show_edge=False)
     keys = list(columns if columns is not None else rows[0] if rows else [])
-    keys = [key for key in keys if key != _ABOVE_NOISE]  # dim says it
+    keys = [key for key in keys if key not in (_ABOVE_NOISE, _COMPLETE)]  # dim and … say it
     for key in keys:
         title = _TITLES.get(key, key)
         if key in _TEXTS:
@@ -132,11 +135,11 @@ def table_of(
     longest = max((row["estimate"] for row in rows), default=0.0) if bars else 0.0
     for row in rows:
         # Text, not str: an item is not markup.
-        cells = [Text(_SHOWN.get(key, _text)(row[key])) for key in keys]
+        cells = [Text(shown(row, key)) for key in keys]
         above = row.get(_ABOVE_NOISE, True)
         if bars:
             length = row["estimate"] if above else 0.0
-            cells.append(_bar(length, longest=longest, blocks=blocks))
+            cells.append(bar(length, longest=longest, blocks=blocks))
         table.add_row(*cells, style="" if above else "dim")
     return table
 
@@ -153,6 +156,21 @@ def fitting_table(
     return table_of(rows, fold=fold, blocks=blocks, columns=columns, bars=False)
 
 
+def shown(row: Row, key: str) -> str:
+    """Return what a table shows of one value of a row; a name that was cut ends in an ellipsis."""
+    text = _SHOWN.get(key, _text)(row[key])
+    return text if key != "item" or row.get(_COMPLETE, True) else f"{text}…"
+
+
+def bar(value: float, *, longest: float, blocks: bool, width: int = _BAR_WIDTH) -> Text:
+    """Return a bar that is as long, in parts of the width, as the value in parts of the longest."""
+    share = max(0.0, value / longest) if longest > 0 else 0.0
+    if not blocks:
+        return Text("#" * round(share * width))
+    eighths = round(share * width * 8)
+    return Text("█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip(), style="cyan")
+
+
 def can_show_blocks(console: Console) -> bool:
     """Tell whether the console's encoding has block characters."""
     return console.encoding.lower().startswith("utf")
@@ -163,12 +181,17 @@ def as_number(value: float) -> int | float:
     return int(value) if float(value).is_integer() else float(value)
 
 
+def as_json(value: object, *, indent: int | None) -> str:
+    """Return the value as JSON; what is not finite is null."""
+    return json.dumps(_finite(value), indent=indent, allow_nan=False)
+
+
 def _write_table(report: Report) -> None:
     terminal = sys.stdout.isatty()
     console = OutputConsole(
         file=sys.stdout, highlight=False, width=None if terminal else _UNLIMITED
     )
-    if report.columns is None or report.columns:
+    if report.rows and (report.columns is None or report.columns):
         table = fitting_table(report.rows, console=console, fold=terminal, columns=report.columns)
         if terminal:
             console.print(table)
@@ -182,10 +205,10 @@ def _write_table(report: Report) -> None:
         console.print(Text(visible(line), style=style), soft_wrap=not terminal)
 
 
-def _write_csv(rows: Sequence[Row], file: TextIO) -> None:
+def _write_csv(report: Report, file: TextIO) -> None:
     writer = csv.writer(file, lineterminator="\n")
-    writer.writerow(rows[0])
-    for row in rows:
+    writer.writerow(report.rows[0] if report.rows else report.header)
+    for row in report.rows:
         writer.writerow(_csv_cell(cell, terminal=file.isatty()) for cell in _finite(row).values())
 
 
@@ -193,10 +216,6 @@ def _csv_cell(cell: object, *, terminal: bool) -> object:
     if isinstance(cell, bool):
         return str(cell).lower()
     return visible(cell) if terminal and isinstance(cell, str) else cell
-
-
-def _json(value: object, *, indent: int | None) -> str:
-    return json.dumps(_finite(value), indent=indent, allow_nan=False)
 
 
 def _finite(value: Any) -> Any:
@@ -208,14 +227,6 @@ def _finite(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return [_finite(part) for part in value]
     return value
-
-
-def _bar(value: float, *, longest: float, blocks: bool) -> Text:
-    share = max(0.0, value / longest) if longest > 0 else 0.0
-    if not blocks:
-        return Text("#" * round(share * _BAR_WIDTH))
-    eighths = round(share * _BAR_WIDTH * 8)
-    return Text("█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip(), style="cyan")
 
 
 def _whole(value: float) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from lazysketch.cli.answers import counts, heaviest
-from lazysketch.cli.counting import count
+from lazysketch.cli.counting import ResultSettings, count
 from lazysketch.cli.options import (
     InputSettings,
     SketchSettings,
@@ -14,6 +14,7 @@ from lazysketch.cli.options import (
     save_option,
     sketch_options,
 )
+from lazysketch.cli.subjects import Listed
 
 _SHOWN_WHILE_READING = 20
 
@@ -58,12 +59,12 @@ def estimate(
     """
     source = reading.open(files)
     items = reading.read_items(list_of_items, option="--items", inputs=files)
-    return count(
-        source,
-        sketch,
-        reading=reading,
-        rows=lambda release: counts(release, items),
+    result = ResultSettings(output=output, save_release=save_release)
+    result.check()
+    subject = Listed(
+        sketch.create(max_weight=source.max_weight),
+        lambda release: counts(release, items),
+        choice=len(items),
         rows_while_reading=lambda release: heaviest(release, items, most=_SHOWN_WHILE_READING),
-        output=output,
-        save_release=save_release,
     )
+    return count(source, subject, reading=reading, horizon=sketch.horizon, result=result)

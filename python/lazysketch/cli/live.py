@@ -1,21 +1,25 @@
 """The live table: what has been published so far, the pace and the time left.
 
-It is shown on standard error while a stream is read, on a terminal only.
+It is shown on standard error while a stream is read, on a terminal only. A thread draws it, by
+the clock, so that it lives while the input is silent.
 """
 
 from __future__ import annotations
 
 import sys
 import time
+from collections import deque
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
-from rich.console import Console, Group
+from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from lazysketch.cli.answers import steps_of, waiting
-from lazysketch.cli.display import fitting_table, visible
+from lazysketch.cli.answers import steps_of
+from lazysketch.cli.display import visible
+from lazysketch.cli.live_table import heading, live_table
+from lazysketch.cli.trends import Trends
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -23,18 +27,23 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from lazysketch.cli.answers import Rows
-    from lazysketch.cli.options import PrivateSketch
+    from lazysketch.cli.subjects import Subject
 
-_REFRESHES_PER_SECOND = 4
+EVERY = 0.25  # seconds from one refresh to the next
+_SLOWEST_PAINT = 0.25  # so often is the terminal painted, for one that changes its size
 _SHARE_OF_TIME = 10  # the live table may take one part in so many
 _LONG = 2.0  # seconds of reading after which the time left is worth a guess
+_RECENT = 10.0  # seconds over which the pace is taken
 _MINUTE = 60
 _HOUR = 60 * _MINUTE
 
 
 def live(
-    sketch: PrivateSketch, *, name: str, rows: Rows, part_read: Callable[[], float | None]
+    subject: Subject,
+    *,
+    name: str,
+    part_read: Callable[[], float | None],
+    every: float | None = None,
 ) -> AbstractContextManager[None]:
     """Show the rows on standard error while the block runs, if that is a terminal.
 
@@ -42,27 +51,39 @@ def live(
     it costs time, at most one part in ten.
 
     Args:
-        sketch: What is being fed.
+        subject: What is being fed.
         name: What it is fed with.
-        rows: The rows of a release.
         part_read: Tells how much of the input has been read, 0 to 1, or None for a pipe.
+        every: Seconds from one refresh to the next; a quarter if None.
     """
     console = Console(stderr=True, highlight=False)
     if not sys.stderr.isatty() or console.is_dumb_terminal:
         return nullcontext()
-    return _live(
-        _LiveTable(sketch, name=name, rows=rows, part_read=part_read, console=console),
+    table = _LiveTable(
+        subject,
+        name=name,
+        part_read=part_read,
+        every=EVERY if every is None else every,
+        console=console,
     )
+    return _live(table)
 
 
-def pace(*, steps: int, seconds: float, part: float | None) -> str:
+def pace(*, steps: int, seconds: float, rate: float, part: float | None) -> str:
     """Say how fast a stream is read and, of a long one whose length is known, the time left.
 
+    Args:
+        steps: Read so far.
+        seconds: Since the beginning.
+        rate: Steps per second of late.
+        part: How much of the input has been read, 0 to 1; None if that is not known.
+
     Example:
-        >>> pace(steps=1_000_000, seconds=10.0, part=0.25)
-        '1,000,000 steps, 100,000/s, 25 %, 30 s left'
+        >>> pace(steps=1_000_000, seconds=10.0, rate=90_000.0, part=0.25)
+        '1,000,000 steps in 10 s, 90,000/s, 25 %, 30 s left'
     """
-    line = f"{steps_of(steps)}, {steps / seconds:,.0f}/s"
+    shown = f"{rate:,.0f}" if rate >= 1 or not rate else f"{rate:.2f}"
+    line = f"{steps_of(steps)} in {duration(seconds)}, {shown}/s"
     if part is None or not 0 < part <= 1:
         return line
     line += f", {part:.0%}".replace("%", " %")
@@ -91,7 +112,7 @@ def _live(table: _LiveTable) -> Iterator[None]:
     with Live(
         get_renderable=table.render,
         console=table.console,
-        refresh_per_second=_REFRESHES_PER_SECOND,
+        refresh_per_second=1 / min(table.every, _SLOWEST_PAINT),
         transient=True,
         redirect_stdout=False,
         redirect_stderr=False,
@@ -104,34 +125,57 @@ class _LiveTable:
 
     def __init__(
         self,
-        sketch: PrivateSketch,
+        subject: Subject,
         *,
         name: str,
-        rows: Rows,
         part_read: Callable[[], float | None],
+        every: float,
         console: Console,
     ) -> None:
         self.console = console
-        self._sketch = sketch
+        self.every = every
+        self._subject = subject
         self._name = name
-        self._rows = rows
         self._part_read = part_read
+        self._trends = Trends()
         self._begin = time.perf_counter()
-        self._next_at = self._begin + 1 / _REFRESHES_PER_SECOND
+        self._next_at = self._begin + min(every, EVERY)
+        self._pace = deque([(self._begin, 0)])
         self._shown: RenderableType = Text(f"reading {visible(name)} ...")
 
     def render(self) -> RenderableType:
         now = time.perf_counter()
         if now < self._next_at:
             return self._shown
-        release = self._sketch.release()
-        if not release.step:
-            return self._shown
-        progress = pace(steps=release.step, seconds=now - self._begin, part=self._part_read())
-        head = Text(f"reading {visible(self._name)}: {progress}; Ctrl-C ends")
-        late = waiting(release)
-        table = fitting_table(self._rows(release), console=self.console, fold=False)
-        self._shown = Group(head, *([Text(late)] if late else []), table)
+        self._shown = self._drawn(now)
         finished = time.perf_counter()
-        self._next_at = finished + _SHARE_OF_TIME * (finished - now)
+        self._next_at = finished + max(_SHARE_OF_TIME * (finished - now), self.every)
         return self._shown
+
+    def _drawn(self, now: float) -> RenderableType:
+        moment = self._subject.moment()
+        steps = moment.release.step
+        progress = pace(
+            steps=steps,
+            seconds=now - self._begin,
+            rate=self._rate(now, steps),
+            part=self._part_read(),
+        )
+        whole = [row for row in moment.rows if row.get("complete", True)]
+        found = self._trends.of(moment.release, [row["item"] for row in whole])
+        by_item = {row["item"]: ratio for row, ratio in zip(whole, found, strict=True)}
+        return live_table(
+            moment.rows,
+            [by_item.get(row["item"]) for row in moment.rows],
+            head=[heading(self._name, progress=progress), *map(Text, moment.waiting)],
+            foot=[Text(moment.promise, style="dim")],
+            console=self.console,
+        )
+
+    def _rate(self, now: float, steps: int) -> float:
+        """Return steps per second of late."""
+        self._pace.append((now, steps))
+        while len(self._pace) > 2 and self._pace[1][0] <= now - _RECENT:
+            self._pace.popleft()
+        begin, before = self._pace[0]
+        return (steps - before) / (now - begin)

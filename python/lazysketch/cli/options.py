@@ -10,8 +10,8 @@ from typing import Any, TypeAlias, TypeVar
 
 import click
 
-from lazysketch import LazyCountMin, LazyCountSketch
-from lazysketch.errors import ArgumentTypeError, SourceError
+from lazysketch import HeavyHitters, LazyCountMin, LazyCountSketch
+from lazysketch.errors import ArgumentTypeError, ArgumentValueError, SourceError
 from lazysketch.privacy.relations import Relation
 from lazysketch.schedules import Geometric, RoundRobin, Schedule
 from lazysketch.sources import FORMATS, ITEM_TYPES, Source, expand_paths, open_source
@@ -20,6 +20,8 @@ PrivateSketch: TypeAlias = "LazyCountMin | LazyCountSketch"
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 OUTPUTS = ("table", "csv", "json", "jsonl")
+_WIDTH = 1024
+_ITEM_BYTES = 256  # paths and agents are longer than addresses
 _KINDS: dict[str, type[LazyCountMin] | type[LazyCountSketch]] = {
     "count-min": LazyCountMin,
     "count-sketch": LazyCountSketch,
@@ -46,19 +48,22 @@ class SketchSettings:
     horizon: int | None
     period: int
     depth: int
-    width: int
-    kind: str
+    width: int | None
+    kind: Any
     mechanism: str
     max_events_per_user: int
     hash_seed: int | None
 
+    @property
+    def columns(self) -> int:
+        """The width of a sketch that nothing else sizes."""
+        return _WIDTH if self.width is None else self.width
+
     def create(self, *, max_weight: int = 1) -> PrivateSketch:
         """Return a fresh sketch; its constructor checks the values."""
-        if self.period != 1 and self.horizon is None:
-            raise ArgumentTypeError("period: expected 1 without a horizon, got another one")
         return _KINDS[self.kind](
             depth=self.depth,
-            width=self.width,
+            width=self.columns,
             epsilon=self.epsilon,
             delta=self.delta,
             relation=self.relation,
@@ -69,7 +74,35 @@ class SketchSettings:
             hash_seed=self.hash_seed,
         )
 
+    def discover(
+        self, *, share: float, window: int | None, memory: int, max_weight: int = 1
+    ) -> HeavyHitters:
+        """Return a fresh sketch that finds the names of heavy items; it chooses its own width."""
+        if self.mechanism != "tree":
+            raise ArgumentValueError(
+                f"mechanism: expected tree where names are found, got {self.mechanism}; "
+                "others go with a public list (--domain)"
+            )
+        return HeavyHitters(
+            share=share,
+            window=window,
+            memory=memory,
+            depth=self.depth,
+            width=self.width,
+            kind=self.kind,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            relation=self.relation,
+            schedule=self._schedule(),
+            max_weight=max_weight,
+            max_events_per_user=self.max_events_per_user,
+            max_item_bytes=_ITEM_BYTES,
+            hash_seed=self.hash_seed,
+        )
+
     def _schedule(self) -> Schedule:
+        if self.period != 1 and self.horizon is None:
+            raise ArgumentTypeError("period: expected 1 without a horizon, got another one")
         if self.horizon is None:
             return Geometric()
         return RoundRobin(horizon=self.horizon, period=self.period)
@@ -143,6 +176,15 @@ def promise_options(command: Command) -> Command:
 
 def sketch_options(command: Command) -> Command:
     """Add the options of a sketch; the command gets them as ``sketch``."""
+    return _sketch_options(f"{_WIDTH}")(command)
+
+
+def discovering_sketch_options(command: Command) -> Command:
+    """Add the options of a sketch that may have to find its names, as ``sketch`` too."""
+    return _sketch_options(f"{_WIDTH}; without --domain by --share")(command)
+
+
+def _sketch_options(width: str) -> Callable[[Command], Command]:
     return _gathered(
         SketchSettings,
         "sketch",
@@ -161,7 +203,7 @@ def sketch_options(command: Command) -> Command:
             help="With --horizon: steps from one column to the next; less noise, more lag.",
         ),
         _option("--depth", type=int, default=4, help="Rows of the sketch."),
-        _option("--width", type=int, default=1024, help="Buckets in each row."),
+        click.option("--width", type=int, help=f"Buckets in each row.  [default: {width}]"),
         _option(
             "--kind", type=click.Choice(list(_KINDS)), default="count-min", help="Kind of sketch."
         ),
@@ -178,7 +220,7 @@ def sketch_options(command: Command) -> Command:
             metavar="SEED",
             help="Public seed of the hash; one for all sketches to be merged.  [default: fresh]",
         ),
-    )(command)
+    )
 
 
 def input_options(command: Command) -> Command:

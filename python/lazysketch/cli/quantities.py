@@ -1,4 +1,4 @@
-"""Numbers as people write them: 1e8 steps, 5000/s, 30d, 64KB, 0.1%.
+"""Numbers as people write them: 1e8 steps, 5000/s, 30d, 500ms, 64KB, 0.1%.
 
 What a number means is the library's to check; here it is only read.
 """
@@ -67,6 +67,9 @@ SHARE: Final = _Quantity(
     wanted="a part such as 0.001 or 0.1%",
 )
 DURATION: Final = _Quantity(
-    "text", _TIMES, whole=False, wanted="a time such as 90s, 15m, 12h, 30d or 2w"
+    "text",
+    {**_TIMES, "ms": Fraction(1, 1000), "min": Fraction(60)},
+    whole=False,
+    wanted="a time such as 500ms, 90s, 15m, 12h, 30d or 2w",
 )
 RATE: Final = _Quantity("text", _RATES, whole=False, wanted="a rate such as 5000/s or 2e6/d")

@@ -13,8 +13,8 @@ from lazysketch.cli.display import tell
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from lazysketch.cli.options import PrivateSketch
     from lazysketch.sources import Batch, Source
+    from lazysketch.sources.feeding import TakesItems
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells count
 
@@ -32,12 +32,12 @@ class Reading:
     interrupted: bool
 
 
-def feed(sketch: PrivateSketch, batches: Iterable[Batch]) -> Reading:
+def feed(subject: TakesItems, batches: Iterable[Batch]) -> Reading:
     """Feed every row as one step, until the stream ends or Ctrl-C."""
     begin = time.perf_counter()
     interrupted = False
     try:
-        sources.feed(sketch, batches)
+        sources.feed(subject, batches)
     except KeyboardInterrupt:
         interrupted = True
     return Reading(seconds=time.perf_counter() - begin, interrupted=interrupted)

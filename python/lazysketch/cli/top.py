@@ -1,27 +1,42 @@
-"""``lazysketch top``: the heaviest items of a public list."""
+"""``lazysketch top``: the heaviest items of a stream, found on the way or from a public list."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
+from click.core import ParameterSource
 
 from lazysketch.cli.answers import heaviest
-from lazysketch.cli.counting import count
+from lazysketch.cli.counting import ResultSettings, count
 from lazysketch.cli.options import (
     InputSettings,
     SketchSettings,
+    discovering_sketch_options,
     input_options,
     output_option,
     save_option,
-    sketch_options,
 )
+from lazysketch.cli.quantities import BYTES, DURATION, SHARE, STEPS
+from lazysketch.cli.subjects import Found, Listed
+from lazysketch.errors import ArgumentValueError
 
 if TYPE_CHECKING:
     from lazysketch import Release
+    from lazysketch.cli.subjects import Subject
+    from lazysketch.sources import Source
+
+_SOONEST: Final = 0.05  # seconds between refreshes
+# What only names that are found need, by the parameter's name.
+_FOR_NAMES: Final = {
+    "share": "--share",
+    "window": "--names-every",
+    "memory": "--memory",
+    "save_names": "--save-names",
+}
 
 
-@click.command(short_help="The heaviest items of a public list.")
+@click.command(short_help="The heaviest items of a stream, live.")
 @click.argument(
     "files", metavar="FILE...", nargs=-1, required=True, type=click.Path(allow_dash=True)
 )
@@ -29,8 +44,8 @@ if TYPE_CHECKING:
     "--domain",
     metavar="ITEMS.txt",
     type=click.Path(allow_dash=True),
-    required=True,
-    help="Public list to choose from, an item per line; not taken from the stream.",
+    help="Public list to choose from, an item per line; not taken from the stream.  "
+    "[default: names are found, for a part of the privacy]",
 )
 @click.option(
     "-k",
@@ -41,21 +56,79 @@ if TYPE_CHECKING:
     metavar="N",
     help="Items to show.",
 )
+@click.option(
+    "--share",
+    type=SHARE,
+    default="1%",
+    show_default=True,
+    metavar="PART",
+    help="Without --domain: find items above this part of the stream.",
+)
+@click.option(
+    "--names-every",
+    "window",
+    type=STEPS,
+    metavar="STEPS",
+    help="Without --domain: publish names every so many steps.  "
+    "[default: the fewest that find items of the share]",
+)
+@click.option(
+    "--memory",
+    type=BYTES,
+    default="64MB",
+    show_default=True,
+    metavar="BYTES",
+    help="Without --domain: most memory for sketch and names.",
+)
+@click.option(
+    "--every",
+    type=DURATION,
+    metavar="TIME",
+    help="Time between refreshes, such as 500ms, 2s or 1min.  "
+    "[default: 250ms on a terminal, 1s with --json]",
+)
+@click.option(
+    "--json",
+    "ticking",
+    is_flag=True,
+    help="An object per refresh, a line each; the last is the result.  [default: as --output]",
+)
+@click.option(
+    "--plot",
+    metavar="PATH",
+    type=click.Path(),
+    help="Draw the top items over the stream into this .png, .svg or .html.  [default: not drawn]",
+)
 @input_options
 @save_option
+@click.option(
+    "--save-names",
+    metavar="PATH",
+    type=click.Path(),
+    help="Without --domain: keep the names that were found here, a line each.  [default: not kept]",
+)
 @output_option
-@sketch_options
+@discovering_sketch_options
+@click.pass_context
 def top(
+    context: click.Context,
     files: tuple[str, ...],
     *,
-    domain: str,
+    domain: str | None,
     most: int,
+    share: float,
+    window: int | None,
+    memory: int,
+    every: float | None,
+    ticking: bool,
+    plot: str | None,
     reading: InputSettings,
     save_release: str | None,
+    save_names: str | None,
     output: str,
     sketch: SketchSettings,
 ) -> int:
-    """Count a stream privately and show the heaviest items of a public list.
+    """Count a stream privately and show its heaviest items, live.
 
     FILE is lines of text, an access log, a packet capture, ..., plain or gzip; - is
     standard input, which may be a live pipe. One row is one step. The table is live while
@@ -63,27 +136,69 @@ def top(
 
     \b
     Examples:
+      tail -F access.log | lazysketch top - --format combined
+      tcpdump -U -w - | lazysketch top - --format pcap --by dst
       lazysketch top access.log.gz --field host --domain hosts.txt
-      tail -F access.log | lazysketch top - --format combined --domain hosts.txt
-      tcpdump -U -w - | lazysketch top - --format pcap --by dst --domain hosts.txt
+
+    With a public list (--domain) all privacy goes to the counts. Without one the names are
+    found too, at the end of every so many steps, for a part of it.
 
     All that one run publishes has one (epsilon, delta) guarantee, but N runs over one file
     compose to mu * sqrt(N), mu being sensitivity / noise: keep the release
     (--save-release) and query that. What standard error tells the operator (malformed
     rows, events/s) and the guess of a format are outside the guarantee.
     """
-    source = reading.open(files)
-    items = reading.read_items(domain, option="--domain", inputs=files)
-
-    def rows(release: Release) -> list[dict[str, Any]]:
-        return heaviest(release, items, most=most)
-
-    return count(
-        source,
-        sketch,
-        reading=reading,
-        rows=rows,
-        rows_while_reading=rows,
+    _refuse_mixtures(context, listed=domain is not None, ticking=ticking, every=every)
+    result = ResultSettings(
         output=output,
         save_release=save_release,
+        save_names=save_names if domain is None else None,
+        plot=plot,
+        ticking=ticking,
+        every=every,
     )
+    source = reading.open(files)
+    if domain is not None:
+        items = reading.read_items(domain, option="--domain", inputs=files)
+    result.check()
+    subject: Subject
+    if domain is None:
+        subject = Found(
+            sketch.discover(
+                share=share, window=window, memory=memory, max_weight=source.max_weight
+            ),
+            most=most,
+            epsilon=sketch.epsilon,
+            delta=sketch.delta,
+        )
+    else:
+        subject = _listed(source, sketch, items=items, most=most)
+    return count(source, subject, reading=reading, horizon=sketch.horizon, result=result)
+
+
+def _listed(source: Source, sketch: SketchSettings, *, items: Any, most: int) -> Listed:
+    def rows(release: Release) -> list[dict[str, Any]]:
+        return [{**row, "complete": True} for row in heaviest(release, items, most=most)]
+
+    return Listed(sketch.create(max_weight=source.max_weight), rows, choice=len(items))
+
+
+def _refuse_mixtures(
+    context: click.Context, *, listed: bool, ticking: bool, every: float | None
+) -> None:
+    """Raise for options on one command line that contradict each other."""
+
+    def typed(name: str) -> bool:
+        return context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+
+    beside = [option for name, option in _FOR_NAMES.items() if listed and typed(name)]
+    if beside and typed("domain"):
+        raise click.UsageError(
+            f"{beside[0]}: expected no --domain beside it, which lists all names, got one", context
+        )
+    if ticking and typed("ticking") and typed("output"):
+        raise click.UsageError("--json: expected no --output beside it, got one", context)
+    if every is not None and every < _SOONEST:
+        raise ArgumentValueError(
+            f"every: expected a time of at least {_SOONEST * 1000:.0f}ms, got {every * 1000:g}ms"
+        )
