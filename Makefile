@@ -15,10 +15,11 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint format bench experiments lock clean check-demo-tools check-test-tools
+.PHONY: help demo test lint format bench bench-quick bench-instructions experiments lock clean \
+	check-demo-tools check-test-tools
 
 help:  ## this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile
 
 demo: check-demo-tools $(VENV)/installed  ## build, install and run the main job on a generated stream
 	$(BIN)/lazysketch demo
@@ -42,15 +43,24 @@ format: check-test-tools $(VENV)/develop  ## rewrite Python and Rust in the hous
 	$(BIN)/ruff format .
 	cargo fmt --all
 
-bench: check-demo-tools $(VENV)/installed  ## benchmarks (minutes); not part of the tests
-	cargo bench --locked --package lazysketch-benches
+bench: check-demo-tools $(VENV)/installed $(VENV)/bench  ## speed beside what others use (5 minutes), into benches/record/
+	cargo build --release --locked --quiet --package lazysketch-benches
+	$(BIN)/python -m benches run
+
+bench-quick: check-demo-tools $(VENV)/installed $(VENV)/bench  ## the same in a minute, once built; records nothing
+	cargo build --release --locked --quiet --package lazysketch-benches
+	$(BIN)/python -m benches run --quick
+
+bench-instructions: check-demo-tools $(VENV)/installed  ## instructions of the kernels against the record (needs valgrind)
+	cargo build --release --locked --quiet --package lazysketch-benches
+	$(BIN)/python -m benches instructions
 
 experiments: check-demo-tools $(VENV)/installed $(VENV)/plots  ## the paper's evaluation and ours (half an hour); goes on where it stopped
 	status=0; $(BIN)/python -m experiments run all || status=$$?; \
 		$(BIN)/python -m experiments report && exit $$status
 
 lock: check-demo-tools $(VENV)/develop  ## newest allowed versions into every lock file
-	cd requirements && for set in demo develop tools; do \
+	cd requirements && for set in demo develop tools bench; do \
 		../$(BIN)/uv pip compile --quiet --universal --python-version 3.10 --upgrade \
 			--generate-hashes --no-emit-index-url --no-annotate \
 			--custom-compile-command "make lock" $$set.in --output-file $$set.txt || exit 1; done
@@ -80,6 +90,10 @@ $(VENV)/develop: requirements/develop.txt $(VENV)/demo
 	@touch $@
 
 $(VENV)/plots: requirements/tools.txt $(VENV)/demo
+	$(BIN)/python -m pip install --quiet --require-hashes -r $<
+	@touch $@
+
+$(VENV)/bench: requirements/bench.txt $(VENV)/demo
 	$(BIN)/python -m pip install --quiet --require-hashes -r $<
 	@touch $@
 

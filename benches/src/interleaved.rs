@@ -21,9 +21,18 @@ impl<'a> Contender<'a> {
     }
 }
 
-/// Median nanoseconds per event of each contender over `rounds` interleaved rounds, after one
-/// round to warm up.
-pub fn medians(contenders: &mut [Contender<'_>], rounds: usize) -> Vec<(String, f64)> {
+/// Nanoseconds per event of one contender.
+pub struct Measured {
+    /// Its name.
+    pub name: String,
+    /// The median of its runs.
+    pub median: f64,
+    /// The least, which work of others on the machine disturbs least.
+    pub least: f64,
+}
+
+/// Runs each contender once per round, `rounds` times, after one round to warm up.
+pub fn measured(contenders: &mut [Contender<'_>], rounds: usize) -> Vec<Measured> {
     let mut samples = vec![Vec::with_capacity(rounds); contenders.len()];
     for round in 0..=rounds {
         for (contender, samples) in contenders.iter_mut().zip(&mut samples) {
@@ -35,12 +44,22 @@ pub fn medians(contenders: &mut [Contender<'_>], rounds: usize) -> Vec<(String, 
             }
         }
     }
-    let median = |mut samples: Vec<f64>| {
+    let measured = |(contender, mut samples): (&Contender<'_>, Vec<f64>)| {
         samples.sort_by(f64::total_cmp);
-        samples[samples.len() / 2]
+        Measured {
+            name: contender.name.clone(),
+            median: samples[samples.len() / 2],
+            least: samples[0],
+        }
     };
-    let names = contenders.iter().map(|contender| contender.name.clone());
-    names.zip(samples.into_iter().map(median)).collect()
+    contenders.iter().zip(samples).map(measured).collect()
+}
+
+/// Median nanoseconds per event of each contender over `rounds` interleaved rounds, after one
+/// round to warm up.
+pub fn medians(contenders: &mut [Contender<'_>], rounds: usize) -> Vec<(String, f64)> {
+    let measured = measured(contenders, rounds).into_iter();
+    measured.map(|one| (one.name, one.median)).collect()
 }
 
 /// Prints nanoseconds per event, millions of events per second and the ratio to `reference`.

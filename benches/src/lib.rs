@@ -6,4 +6,5 @@
 
 pub mod interleaved;
 pub mod paper;
+pub mod sketches;
 pub mod streams;

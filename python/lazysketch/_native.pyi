@@ -67,7 +67,12 @@ class ExactSketch:
     ) -> Self: ...
     def update(self, item: object, weight: int = 1) -> None: ...
     def update_many(
-        self, items: object, weights: object = None, *, column: str | None = None
+        self,
+        items: object,
+        weights: object = None,
+        *,
+        column: str | None = None,
+        threads: int = 1,
     ) -> None: ...
     def estimate(self, item: object) -> float: ...
     def estimate_many(
@@ -111,7 +116,12 @@ class PrivateSketch:
     ) -> Self: ...
     def update(self, item: object, weight: int = 1) -> None: ...
     def update_many(
-        self, items: object, weights: object = None, *, column: str | None = None
+        self,
+        items: object,
+        weights: object = None,
+        *,
+        column: str | None = None,
+        threads: int = 1,
     ) -> None: ...
     def _update_batch(
         self, items: object, weights: object = None, *, column: str | None = None
@@ -151,7 +161,12 @@ class HeavySketch(PrivateSketch):
     def __new__(cls, *, sketch: dict[str, Any], discovery: dict[str, Any], key: Key) -> Self: ...
     def update(self, item: object, weight: int = 1) -> None: ...
     def update_many(
-        self, items: object, weights: object = None, *, column: str | None = None
+        self,
+        items: object,
+        weights: object = None,
+        *,
+        column: str | None = None,
+        threads: int = 1,
     ) -> None: ...
     def _update_batch(
         self, items: object, weights: object = None, *, column: str | None = None

@@ -59,7 +59,9 @@ def name_of(path: Path) -> str:
 
 FILES = files()
 TEXTS = {name_of(path): text_of(path) for path in FILES}
-LOCKS = {"Cargo.lock"} | {f"requirements/{name}.txt" for name in ("demo", "develop", "tools")}
+LOCKS = {"Cargo.lock"} | {
+    f"requirements/{name}.txt" for name in ("bench", "demo", "develop", "tools")
+}
 
 
 def read(name: str) -> str:

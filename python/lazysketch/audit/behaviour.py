@@ -71,11 +71,9 @@ class _TalkativeCountMin(LazyCountMin):
         except Exception as error:
             raise type(error)(f"{error}: {item!r}") from None
 
-    def update_many(
-        self, items: object, weights: object = None, *, column: str | None = None
-    ) -> None:
+    def update_many(self, items: object, weights: object = None, **options: Any) -> None:
         self._keep(items)
-        super().update_many(items, weights, column=column)
+        super().update_many(items, weights, **options)
         if weights is not None and np.asarray(weights).any():
             self._keep(np.zeros(1000))
 

@@ -15,7 +15,10 @@ use arrow_array::types::{
     ArrowPrimitiveType, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
     UInt32Type, UInt64Type,
 };
-use arrow_array::{Array, ArrayRef, downcast_dictionary_array, make_array};
+use arrow_array::{
+    Array, ArrayRef, GenericStringArray, OffsetSizeTrait, StringViewArray,
+    downcast_dictionary_array, make_array,
+};
 use arrow_schema::{ArrowError, DataType};
 use lazysketch_core::item::Item;
 use pyo3::exceptions::{PyException, PyMemoryError};
@@ -64,7 +67,7 @@ fn drain(capsule: &Bound<'_, PyCapsule>) -> PyResult<Vec<ArrayRef>> {
     let stream = unsafe { FFI_ArrowArrayStream::from_raw(pointer.cast().as_ptr()) };
     let reader = ArrayStreamReader::try_new(stream).map_err(malformed)?;
     reader
-        .map(|array| array.map_err(malformed).and_then(validated))
+        .map(|array| array.map_err(malformed).and_then(laid_out))
         .collect()
 }
 
@@ -77,14 +80,73 @@ fn single(schema: &Bound<'_, PyCapsule>, array: &Bound<'_, PyCapsule>) -> PyResu
         let array = FFI_ArrowArray::from_raw(array.cast().as_ptr());
         from_ffi(array, schema.cast::<FFI_ArrowSchema>().as_ref())
     };
-    data.map_err(malformed).map(make_array).and_then(validated)
+    data.map_err(malformed).map(make_array).and_then(laid_out)
 }
 
-/// Offsets, views and dictionary indices are checked before anything is read through them.
+/// The layout is checked before anything is read through it; what the values of a column say is
+/// checked by [`columns`], for the column that is asked for.
+fn laid_out(array: ArrayRef) -> PyResult<ArrayRef> {
+    let data = array.to_data();
+    let checked = data.validate().and_then(|()| data.validate_nulls());
+    checked.map_err(malformed).map(|()| array)
+}
+
+/// Offsets, views, dictionary indices and UTF-8 are checked before anything is read through them.
 fn validated(array: ArrayRef) -> PyResult<ArrayRef> {
-    array.to_data().validate_full().map_err(malformed)?;
+    let sound = match array.data_type() {
+        DataType::Utf8 => is_plain_text(array.as_string::<i32>()),
+        DataType::LargeUtf8 => is_plain_text(array.as_string::<i64>()),
+        DataType::Utf8View => are_plain_views(array.as_string_view()),
+        _ => false,
+    };
+    if !sound {
+        array.to_data().validate_full().map_err(malformed)?;
+    }
     Ok(array)
 }
+
+/// True for rising offsets into ASCII, where every cut lies between two characters: found in one
+/// pass over the bytes, many at a time, where the general check looks at each text. False says
+/// nothing.
+fn is_plain_text<O: OffsetSizeTrait>(array: &GenericStringArray<O>) -> bool {
+    let (offsets, data) = (array.value_offsets(), array.value_data());
+    let rising = offsets
+        .windows(2)
+        .fold(true, |rising, pair| rising & (pair[0] <= pair[1]));
+    let within = |offset: &O| offset.to_usize().filter(|&offset| offset <= data.len());
+    match (
+        offsets.first().and_then(within),
+        offsets.last().and_then(within),
+    ) {
+        (Some(first), Some(last)) => rising && data[first..last].is_ascii(),
+        _ => false,
+    }
+}
+
+/// As [`is_plain_text`], for views: ASCII that lies in the view itself, or where the view says.
+fn are_plain_views(array: &StringViewArray) -> bool {
+    const INLINE: u32 = 12;
+    let buffers = array.data_buffers();
+    array.views().iter().all(|&view| {
+        let length = view as u32;
+        if length <= INLINE {
+            // Content behind the length, zeros behind the content.
+            let content = view >> 32;
+            let beyond = content.checked_shr(8 * length).unwrap_or(0);
+            return (content & NOT_ASCII) | beyond == 0;
+        }
+        // Length, the first four bytes, number of the buffer, offset: 32 bits each.
+        let [prefix, buffer, start] = [32, 64, 96].map(|shift| (view >> shift) as u32);
+        let content = buffers.get(buffer as usize).and_then(|buffer| {
+            let start = start as usize;
+            buffer.get(start..start.checked_add(length as usize)?)
+        });
+        content.is_some_and(|content| content.is_ascii() && content[..4] == prefix.to_le_bytes())
+    })
+}
+
+/// The highest bits of all bytes.
+const NOT_ASCII: u128 = u128::from_ne_bytes([0x80; 16]);
 
 fn malformed(error: ArrowError) -> PyErr {
     // The message of an ArrowError may quote values; its kind does not.
@@ -108,12 +170,24 @@ pub(crate) fn convert(
 pub(crate) fn columns(chunks: &[ArrayRef], column: Option<&str>) -> PyResult<Vec<ArrayRef>> {
     let mut start = 0;
     let of_chunk = |chunk: &ArrayRef| {
-        let found = column_of(chunk, column, "items", start)?;
+        let found = validated(column_of(chunk, column, "items", start)?)?;
         refuse_nulls(&found, start, "items")?;
         start += chunk.len();
         Ok(found)
     };
     chunks.iter().map(of_chunk).collect()
+}
+
+/// The fingerprints of a column that has `start` items before it.
+pub(crate) fn fingerprints(
+    column: &ArrayRef,
+    start: usize,
+    target: Target<'_>,
+) -> PyResult<Vec<u64>> {
+    let mut items = Vec::with_capacity(column.len());
+    append(column, &|item| target.item(item), &mut items)
+        .map_err(|(offset, fault)| fault.at(start + offset))?;
+    Ok(items)
 }
 
 /// What the items of all columns become; they may borrow from the columns.
@@ -280,7 +354,7 @@ fn dictionary<'a, T: Clone>(
 pub(crate) fn convert_counts(chunks: &[ArrayRef], name: &str) -> PyResult<Vec<u64>> {
     let mut counts = Vec::new();
     for chunk in chunks {
-        let chunk = column_of(chunk, None, name, counts.len())?;
+        let chunk = validated(column_of(chunk, None, name, counts.len())?)?;
         refuse_nulls(&chunk, counts.len(), name)?;
         append_counts(&chunk, name, &mut counts)?;
     }

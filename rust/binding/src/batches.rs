@@ -2,6 +2,7 @@
 //! rejects the batch and names its position, not its content.
 
 use crate::arrow;
+use crate::columns::HashedColumns;
 use crate::errors::{ArgumentTypeError, ArgumentValueError, type_name};
 use crate::items::{Column, Fault, Target, count_of};
 use lazysketch_core::batch::Items;
@@ -11,7 +12,7 @@ use numpy::{
     PyUntypedArrayMethods,
 };
 use pyo3::prelude::*;
-use pyo3::types::{PyByteArray, PyBytes, PyDict, PyString};
+use pyo3::types::{PyByteArray, PyBytes, PyDict, PyList, PyString};
 
 /// A batch that is ready for the core.
 pub(crate) enum Batch<'py> {
@@ -21,6 +22,10 @@ pub(crate) enum Batch<'py> {
     Signed(PyReadonlyArray1<'py, i64>),
     /// A numpy array of unsigned integers, read in place.
     Unsigned(PyReadonlyArray1<'py, u64>),
+    /// A numpy array of 32-bit signed integers, read in place.
+    Narrow(PyReadonlyArray1<'py, i32>),
+    /// Columns of Arrow data, hashed while they are counted.
+    Columns(HashedColumns),
 }
 
 impl Batch<'_> {
@@ -31,6 +36,8 @@ impl Batch<'_> {
             Self::Ready(items) => Items::Ready(items),
             Self::Signed(array) => Items::Signed(array.as_slice().map_err(not_contiguous)?),
             Self::Unsigned(array) => Items::Unsigned(array.as_slice().map_err(not_contiguous)?),
+            Self::Narrow(array) => Items::Narrow(array.as_slice().map_err(not_contiguous)?),
+            Self::Columns(columns) => Items::columns(columns),
         })
     }
 }
@@ -42,9 +49,19 @@ pub(crate) fn batch_of<'py>(
     target: Target<'_>,
 ) -> PyResult<Batch<'py>> {
     let column = column.map(|column| column.0.as_str());
+    if let (None, Target::Fingerprint(_)) = (column, target)
+        && let Some(batch) = in_place(items)
+    {
+        return Ok(batch);
+    }
     refuse_single_values("items", items)?;
     if let Some(chunks) = arrow::chunks_of(items, "items")? {
-        return arrow::convert(&chunks, column, target).map(Batch::Ready);
+        return match target {
+            Target::Fingerprint(fingerprinter) => {
+                HashedColumns::new(&chunks, column, fingerprinter).map(Batch::Columns)
+            }
+            Target::Index(_) => arrow::convert(&chunks, column, target).map(Batch::Ready),
+        };
     }
     if let Some(column) = column {
         let message = format!("column: expected none for data without columns, got {column:?}");
@@ -54,6 +71,30 @@ pub(crate) fn batch_of<'py>(
         return from_numpy(array, target);
     }
     from_iterable(items, target).map(Batch::Ready)
+}
+
+/// An array that needs no conversion, found by a few comparisons: what follows costs a short batch
+/// more than counting it.
+fn in_place<'py>(items: &Bound<'py, PyAny>) -> Option<Batch<'py>> {
+    // A subclass may have a mask.
+    if !items.is_exact_instance_of::<PyUntypedArray>() {
+        return None;
+    }
+    if let Some(array) = plain::<i64>(items) {
+        return Some(Batch::Signed(array));
+    }
+    if let Some(array) = plain::<i32>(items) {
+        return Some(Batch::Narrow(array));
+    }
+    plain::<u64>(items).map(Batch::Unsigned)
+}
+
+/// The array, if it has this type, one dimension, and its values side by side where the type
+/// wants them.
+fn plain<'py, T: numpy::Element>(items: &Bound<'py, PyAny>) -> Option<PyReadonlyArray1<'py, T>> {
+    let array = items.cast::<PyArray1<T>>().ok()?;
+    let plain = array.is_c_contiguous() && array.data().is_aligned();
+    plain.then(|| array.readonly())
 }
 
 pub(crate) fn refuse_single_values(name: &str, items: &Bound<'_, PyAny>) -> PyResult<()> {
@@ -67,7 +108,7 @@ pub(crate) fn refuse_single_values(name: &str, items: &Bound<'_, PyAny>) -> PyRe
             type_name(items)
         )));
     }
-    if type_name(items) == "LazyFrame" {
+    if !items.is_exact_instance_of::<PyList>() && type_name(items) == "LazyFrame" {
         return Err(ArgumentTypeError::new_err(format!(
             "{name}: expected data that have been read, got LazyFrame; call .collect() first"
         )));
@@ -140,7 +181,13 @@ pub(crate) fn as_contiguous<'py, T: numpy::Element>(
 ) -> PyResult<PyReadonlyArray1<'py, T>> {
     let numpy = PyModule::import(array.py(), "numpy")?;
     let array = numpy.call_method1("ascontiguousarray", (array, dtype))?;
-    Ok(array.cast_into::<PyArray1<T>>()?.readonly())
+    let array = array.cast_into::<PyArray1<T>>()?;
+    if array.data().is_aligned() {
+        return Ok(array.readonly());
+    }
+    // Cut out of other memory at an odd address.
+    let copy = array.call_method0("copy")?;
+    Ok(copy.cast_into::<PyArray1<T>>()?.readonly())
 }
 
 /// One dimension and no mask: a masked value is a missing one.
@@ -154,6 +201,59 @@ pub(crate) fn require_plain(name: &str, array: &Bound<'_, PyUntypedArray>) -> Py
     }
     let message = format!("{name}: expected one dimension, got {}", array.ndim());
     Err(ArgumentValueError::new_err(message))
+}
+
+/// Up to so many events a batch is counted under the interpreter lock: to give the lock away and
+/// take it again costs more.
+pub(crate) const SHORT_BATCH: usize = 256;
+
+/// Weights of a batch.
+pub(crate) enum BatchWeights<'py> {
+    /// 1 each.
+    Ones,
+    /// A numpy array, read in place. The core bounds each weight again where it counts it.
+    InPlace(PyReadonlyArray1<'py, u64>),
+    Copied(Vec<u64>),
+}
+
+impl BatchWeights<'_> {
+    pub(crate) fn as_slice(&self) -> PyResult<Option<&[u64]>> {
+        let not_contiguous = |_| ArgumentValueError::new_err("weights: expected contiguous memory");
+        match self {
+            Self::Ones => Ok(None),
+            Self::InPlace(weights) => weights.as_slice().map(Some).map_err(not_contiguous),
+            Self::Copied(weights) => Ok(Some(weights)),
+        }
+    }
+}
+
+/// Weights that need no copy, or else one: for a sketch alone, which takes a weight that was
+/// changed since the check for the largest at most. (Discovery would not.)
+pub(crate) fn weights_in_place<'py>(
+    weights: Option<&Bound<'py, PyAny>>,
+) -> PyResult<BatchWeights<'py>> {
+    let Some(weights) = weights else {
+        return Ok(BatchWeights::Ones);
+    };
+    if weights.is_exact_instance_of::<PyUntypedArray>() {
+        if let Some(array) = plain::<u64>(weights) {
+            return Ok(BatchWeights::InPlace(array));
+        }
+        if let Some(signed) = plain::<i64>(weights)
+            && signed.as_slice().is_ok_and(all_non_negative)
+        {
+            let unsigned = weights.call_method1("view", ("uint64",))?;
+            if let Some(array) = plain::<u64>(&unsigned) {
+                return Ok(BatchWeights::InPlace(array));
+            }
+        }
+    }
+    counts_of("weights", weights).map(BatchWeights::Copied)
+}
+
+/// Without a branch per value, so that many are compared at a time.
+fn all_non_negative(values: &[i64]) -> bool {
+    values.iter().fold(0, |all, &value| all | value) >= 0
 }
 
 /// Weights, copied: another thread may write to the array while the interpreter lock is
@@ -176,6 +276,13 @@ pub(crate) fn counts_of(name: &str, values: &Bound<'_, PyAny>) -> PyResult<Vec<u
             b'u' => return Ok(as_contiguous::<u64>(array, "uint64")?.as_array().to_vec()),
             b'i' => {
                 let array = as_contiguous::<i64>(array, "int64")?;
+                if let Ok(values) = array.as_slice() {
+                    let copied: Vec<u64> = values.iter().map(|&v| v.cast_unsigned()).collect();
+                    // The copy is checked: what it was made of may change.
+                    if copied.iter().fold(0, |all, &value| all | value) <= i64::MAX as u64 {
+                        return Ok(copied);
+                    }
+                }
                 return non_negative(name, array.as_array().iter().copied());
             }
             b'O' => {}

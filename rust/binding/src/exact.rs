@@ -1,9 +1,9 @@
 //! Exact sketches: NOT PRIVATE, and free to be read, copied and pickled.
 
-use crate::batches::{batch_of, weights_of};
+use crate::batches::{SHORT_BATCH, batch_of, weights_in_place};
 use crate::errors::raise;
 use crate::facts::kind_of;
-use crate::items::{Column, Weight};
+use crate::items::{Column, Threads, Weight};
 use crate::release::{Release, table_of, target_of};
 use lazysketch_core::exact::ExactSketch as CoreSketch;
 use lazysketch_core::hash::Fingerprinter;
@@ -107,6 +107,8 @@ impl ExactSketch {
     ///     items: Arrow data, a numpy array or an iterable of items.
     ///     weights: as many integers, or None for 1 each.
     ///     column: the column of a table with several.
+    ///     threads: most threads to count in; large batches gain, and any number ends in the same
+    ///         state.
     ///
     /// Raises:
     ///     ItemError: something that cannot be an item, or a null, with its position.
@@ -115,12 +117,16 @@ impl ExactSketch {
     ///     HorizonError: past the horizon of a private sketch.
     ///     ClosedError: after ``close()``.
     ///     LiveStateError: in a forked child.
-    #[pyo3(signature = (items, weights=None, *, column=None))]
+    #[pyo3(
+        signature = (items, weights=None, *, column=None, threads=Threads(1)),
+        text_signature = "($self, items, weights=None, *, column=None, threads=1)"
+    )]
     fn update_many<'py>(
         &self,
         items: &Bound<'py, PyAny>,
         weights: Option<&Bound<'py, PyAny>>,
         column: Option<Column>,
+        threads: Threads,
     ) -> PyResult<()> {
         let py = items.py();
         let batch = batch_of(
@@ -128,10 +134,16 @@ impl ExactSketch {
             column.as_ref(),
             target_of(&self.shape, &self.fingerprinter),
         )?;
-        let weights = weights_of(weights)?;
-        let items = batch.items()?;
-        py.detach(|| self.lock_detached().update_many(items, weights.as_deref()))
-            .map_err(raise)
+        let weights = weights_in_place(weights)?;
+        let (items, weights) = (batch.items()?, weights.as_slice()?);
+        let update = |mut sketch: MutexGuard<'_, CoreSketch>| {
+            sketch.update_many_in_threads(items, weights, threads.0)
+        };
+        if items.len() <= SHORT_BATCH {
+            update(self.lock(py)).map_err(raise)
+        } else {
+            py.detach(|| update(self.lock_detached())).map_err(raise)
+        }
     }
 
     /// Return the estimated count of one item, from the public table.

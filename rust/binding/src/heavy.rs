@@ -6,7 +6,7 @@ use crate::facts::{
     DiscoveryArguments, Specification, calibration_of, facts_of, kind_of, mechanism_of,
     relation_of, schedule_of,
 };
-use crate::items::{Column, Steps, Weight, no_item, with_item};
+use crate::items::{Column, Steps, Threads, Weight, no_item, with_item};
 use crate::key::Key;
 use crate::live::{Core, Live};
 use crate::private::PrivateSketch;
@@ -124,6 +124,8 @@ impl HeavySketch {
     ///     items: Arrow data, a numpy array or an iterable of items.
     ///     weights: as many integers, or None for 1 each.
     ///     column: the column of a table with several.
+    ///     threads: most threads to count in; large batches gain, and any number ends in the same
+    ///         state.
     ///
     /// Raises:
     ///     ItemError: something that cannot be an item, or a null, with its position.
@@ -132,18 +134,23 @@ impl HeavySketch {
     ///     HorizonError: past the horizon.
     ///     ClosedError: after ``close()``.
     ///     LiveStateError: in a forked child.
-    #[pyo3(signature = (items, weights=None, *, column=None))]
+    #[pyo3(
+        signature = (items, weights=None, *, column=None, threads=Threads(1)),
+        text_signature = "($self, items, weights=None, *, column=None, threads=1)"
+    )]
     fn update_many<'py>(
         slf: &Bound<'py, Self>,
         items: &Bound<'py, PyAny>,
         weights: Option<&Bound<'py, PyAny>>,
         column: Option<Column>,
+        threads: Threads,
     ) -> PyResult<()> {
         let batch = whole_batch_of(items, column.as_ref())?;
         let weights = weights_of(weights)?;
         batch.with_items(|items| {
             live(slf).detached(slf.py(), |core| {
-                core.heavy()?.update_many(items, weights.as_deref())
+                core.heavy()?
+                    .update_many_in_threads(items, weights.as_deref(), threads.0)
             })
         })
     }

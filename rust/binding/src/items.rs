@@ -240,3 +240,23 @@ impl<'py> FromPyObject<'_, 'py> for Steps {
         count_of("steps", &steps).map(Self)
     }
 }
+
+/// Most threads of one batch: an argument, that is bounded by what the events pay for.
+#[derive(Clone, Copy)]
+pub(crate) struct Threads(pub(crate) usize);
+
+impl<'py> FromPyObject<'_, 'py> for Threads {
+    type Error = PyErr;
+
+    fn extract(threads: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        match count_of("threads", &threads)? {
+            0 => Err(ArgumentValueError::new_err(
+                "threads: expected a positive integer, got 0",
+            )),
+            threads => Ok(Self(threads.min(MOST_THREADS) as usize)),
+        }
+    }
+}
+
+/// Beyond it no machine that we know of gains.
+const MOST_THREADS: u64 = 256;

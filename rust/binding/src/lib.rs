@@ -7,6 +7,7 @@
 mod arrow;
 mod batches;
 mod capture;
+mod columns;
 mod errors;
 mod exact;
 mod facts;

@@ -1,11 +1,11 @@
 //! Private sketches: the border that exact counts do not pass.
 
-use crate::batches::{batch_of, counts_of, weights_of};
+use crate::batches::{SHORT_BATCH, batch_of, counts_of, weights_in_place, weights_of};
 use crate::errors::raise;
 use crate::facts::{
     Specification, calibration_of, kind_of, mechanism_of, relation_of, schedule_of,
 };
-use crate::items::{Column, Steps, Weight};
+use crate::items::{Column, Steps, Threads, Weight};
 use crate::key::Key;
 use crate::live::{Core, Live};
 use crate::release::{Release, law_of, reasons_of, target_of};
@@ -140,6 +140,8 @@ impl PrivateSketch {
     ///     items: Arrow data, a numpy array or an iterable of items.
     ///     weights: as many integers, or None for 1 each.
     ///     column: the column of a table with several.
+    ///     threads: most threads to count in; large batches gain, and any number ends in the same
+    ///         state.
     ///
     /// Raises:
     ///     ItemError: something that cannot be an item, or a null, with its position.
@@ -148,23 +150,34 @@ impl PrivateSketch {
     ///     HorizonError: past the horizon of a private sketch.
     ///     ClosedError: after ``close()``.
     ///     LiveStateError: in a forked child.
-    #[pyo3(signature = (items, weights=None, *, column=None))]
+    #[pyo3(
+        signature = (items, weights=None, *, column=None, threads=Threads(1)),
+        text_signature = "($self, items, weights=None, *, column=None, threads=1)"
+    )]
     fn update_many<'py>(
         &self,
         items: &Bound<'py, PyAny>,
         weights: Option<&Bound<'py, PyAny>>,
         column: Option<Column>,
+        threads: Threads,
     ) -> PyResult<()> {
         let batch = batch_of(
             items,
             column.as_ref(),
             target_of(&self.shape, &self.fingerprinter),
         )?;
-        let weights = weights_of(weights)?;
-        let slice = batch.items()?;
-        self.live.detached(items.py(), |core| {
-            core.plain()?.update_many(slice, weights.as_deref())
-        })
+        let weights = weights_in_place(weights)?;
+        let (slice, weights) = (batch.items()?, weights.as_slice()?);
+        let update = |core: &mut Core| {
+            core.plain()?
+                .update_many_in_threads(slice, weights, threads.0)
+        };
+        if slice.len() <= SHORT_BATCH {
+            self.live.check_process()?;
+            update(&mut *self.live.lock(items.py())?).map_err(raise)
+        } else {
+            self.live.detached(items.py(), update)
+        }
     }
 
     #[pyo3(signature = (items, weights=None, *, column=None))]

@@ -3,9 +3,25 @@
 //! A batch is checked whole before the first event is applied; items become fingerprints in
 //! small chunks that stay in the fastest cache.
 
+use crate::counting::CHUNK;
 use crate::hash::Fingerprinter;
 use crate::item::Item;
 use crate::{Error, Result};
+
+/// Items that turn into fingerprints where they lie: columns of a format that the core does not
+/// know. Whatever could be wrong with them was checked before.
+pub trait Columns: Sync {
+    /// Number of items.
+    fn len(&self) -> usize;
+
+    /// True without items.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The fingerprints of the items from `start` on, as many as `out` takes.
+    fn fingerprints(&self, fingerprinter: &Fingerprinter, start: usize, out: &mut [u64]);
+}
 
 /// Items of one batch.
 #[derive(Clone, Copy)]
@@ -16,20 +32,31 @@ pub enum Items<'a> {
     Signed(&'a [i64]),
     /// Unsigned integers.
     Unsigned(&'a [u64]),
+    /// Signed integers of 32 bits.
+    Narrow(&'a [i32]),
     /// Items of any type, whole.
     Whole(&'a [Item<'a>]),
+    /// A part of some columns.
+    Columns(&'a dyn Columns, usize, usize),
 }
 
-/// Chunk of fingerprints held at once.
-pub(crate) const CHUNK: usize = 1024;
+/// A batch up to this length takes a buffer of this length.
+const SHORT: usize = 32;
 
-impl Items<'_> {
+impl<'a> Items<'a> {
+    /// All items of some columns.
+    pub fn columns(columns: &'a dyn Columns) -> Self {
+        Self::Columns(columns, 0, columns.len())
+    }
+
     /// Number of events.
     pub fn len(&self) -> usize {
         match self {
             Self::Ready(items) | Self::Unsigned(items) => items.len(),
             Self::Signed(items) => items.len(),
+            Self::Narrow(items) => items.len(),
             Self::Whole(items) => items.len(),
+            Self::Columns(_, start, end) => end - start,
         }
     }
 
@@ -45,51 +72,49 @@ impl Items<'_> {
         fingerprinter: &Fingerprinter,
         mut with: impl FnMut(usize, &[u64]),
     ) {
-        let mut buffer = [0; CHUNK];
-        let mut converted = |offset: usize, length: usize, fill: &dyn Fn(&mut [u64])| {
-            let chunk = &mut buffer[..length];
-            fill(chunk);
-            with(offset, chunk);
-        };
-        match *self {
-            Self::Ready(items) => {
-                for (number, chunk) in items.chunks(CHUNK).enumerate() {
-                    with(number * CHUNK, chunk);
+        if let Self::Ready(items) = *self {
+            with(0, items);
+            return;
+        }
+        // Clearing a long buffer would cost a short batch more than counting it.
+        if self.len() <= SHORT {
+            self.for_each_filled::<SHORT>(fingerprinter, &mut with);
+        } else {
+            self.for_each_filled::<CHUNK>(fingerprinter, &mut with);
+        }
+    }
+
+    fn for_each_filled<const N: usize>(
+        &self,
+        fingerprinter: &Fingerprinter,
+        with: &mut dyn FnMut(usize, &[u64]),
+    ) {
+        let mut buffer = [0; N];
+        for start in (0..self.len()).step_by(N) {
+            let chunk = self.slice(start, self.len().min(start + N));
+            let out = &mut buffer[..chunk.len()];
+            match chunk {
+                Self::Ready(items) => out.copy_from_slice(items),
+                Self::Signed(items) => fingerprinter.signed_to(items, out),
+                Self::Unsigned(items) => fingerprinter.unsigned_to(items, out),
+                Self::Narrow(items) => fingerprinter.narrow_to(items, out),
+                Self::Whole(items) => {
+                    for (out, &item) in out.iter_mut().zip(items) {
+                        *out = fingerprinter.item(item);
+                    }
+                }
+                Self::Columns(columns, start, _) => {
+                    columns.fingerprints(fingerprinter, start, out);
                 }
             }
-            Self::Signed(items) => {
-                for (number, chunk) in items.chunks(CHUNK).enumerate() {
-                    converted(number * CHUNK, chunk.len(), &|out| {
-                        for (out, &item) in out.iter_mut().zip(chunk) {
-                            *out = fingerprinter.signed(item);
-                        }
-                    });
-                }
-            }
-            Self::Unsigned(items) => {
-                for (number, chunk) in items.chunks(CHUNK).enumerate() {
-                    converted(number * CHUNK, chunk.len(), &|out| {
-                        for (out, &item) in out.iter_mut().zip(chunk) {
-                            *out = fingerprinter.unsigned(item);
-                        }
-                    });
-                }
-            }
-            Self::Whole(items) => {
-                for (number, chunk) in items.chunks(CHUNK).enumerate() {
-                    converted(number * CHUNK, chunk.len(), &|out| {
-                        for (out, &item) in out.iter_mut().zip(chunk) {
-                            *out = fingerprinter.item(item);
-                        }
-                    });
-                }
-            }
+            with(start, out);
         }
     }
 
     /// Calls `with(offset, items)` for the batch in chunks of at most N. Integers are copied
     /// first, so that identity, name and count of an event belong to one value even if somebody
-    /// writes to the array meanwhile. Fingerprints stand for no item and are passed over.
+    /// writes to the array meanwhile. Fingerprints, and columns that give nothing else, stand for no item and are
+    /// passed over.
     #[inline]
     pub(crate) fn for_each_item_chunk<const N: usize>(
         &self,
@@ -97,7 +122,7 @@ impl Items<'_> {
     ) {
         let mut buffer = [Item::Unsigned(0); N];
         match *self {
-            Self::Ready(_) => {}
+            Self::Ready(_) | Self::Columns(..) => {}
             Self::Signed(items) => {
                 for (number, chunk) in items.chunks(N).enumerate() {
                     for (out, &item) in buffer.iter_mut().zip(chunk) {
@@ -110,6 +135,14 @@ impl Items<'_> {
                 for (number, chunk) in items.chunks(N).enumerate() {
                     for (out, &item) in buffer.iter_mut().zip(chunk) {
                         *out = Item::Unsigned(item);
+                    }
+                    with(number * N, &buffer[..chunk.len()]);
+                }
+            }
+            Self::Narrow(items) => {
+                for (number, chunk) in items.chunks(N).enumerate() {
+                    for (out, &item) in buffer.iter_mut().zip(chunk) {
+                        *out = Item::Signed(item.into());
                     }
                     with(number * N, &buffer[..chunk.len()]);
                 }
@@ -128,7 +161,9 @@ impl Items<'_> {
             Self::Ready(items) => Self::Ready(&items[start..end]),
             Self::Signed(items) => Self::Signed(&items[start..end]),
             Self::Unsigned(items) => Self::Unsigned(&items[start..end]),
+            Self::Narrow(items) => Self::Narrow(&items[start..end]),
             Self::Whole(items) => Self::Whole(&items[start..end]),
+            Self::Columns(columns, first, _) => Self::Columns(columns, first + start, first + end),
         }
     }
 }

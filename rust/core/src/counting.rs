@@ -1,18 +1,32 @@
 //! The loops that count a batch, one instance per counter width, kind of table and depth.
 //!
 //! An item's cell in row r of column c is `c * depth + r` (column by column, so that a push is one
-//! contiguous run). Depths up to 8 are compile-time constants: the rows unroll and their hashes
-//! overlap. What bounds the loops is two multiplications per row and the additions to one and the
-//! same cell that a heavy item causes, event after event.
+//! contiguous run). A batch goes in chunks: first the places of all its items, row by row in wide
+//! registers ([`crate::lanes`]), then one addition per row and event. Depths up to 8 are
+//! compile-time constants: the additions of an event's rows are independent and overlap. What
+//! bounds the second loop is one store per row, and the additions to one and the same cell that a
+//! heavy item causes, event after event.
 
 use crate::hash::RowHashes;
+use crate::lanes;
 use crate::schedule::Cursor;
 use zeroize::Zeroize;
 
+/// Events whose places are held at once: with their fingerprints they leave room in the fastest
+/// cache for the cells.
+pub(crate) const CHUNK: usize = 512;
+
 /// Where an item's events go; one implementation per kind of table.
-pub(crate) trait Locate {
+pub(crate) trait Locate: Sync {
+    /// Places are doubled to make room for a sign.
+    const SIGNED: bool;
+
     /// Column, and all ones for a sign of -1.
     fn locate(&self, row: usize, item: u64) -> (usize, i64);
+
+    /// The places of items in a row: column * depth + row; with signs, twice that, plus 1 for a
+    /// sign of -1.
+    fn places(&self, row: usize, depth: usize, items: &[u64], out: &mut [u32]);
 }
 
 /// Count-Min: the bucket, always added.
@@ -23,29 +37,87 @@ pub(crate) struct Signed<'a>(pub(crate) &'a RowHashes);
 pub(crate) struct Index;
 
 impl Locate for Unsigned<'_> {
+    const SIGNED: bool = false;
+
     #[inline]
     fn locate(&self, row: usize, item: u64) -> (usize, i64) {
         (self.0.column(row, item), 0)
     }
+
+    #[inline]
+    fn places(&self, row: usize, depth: usize, items: &[u64], out: &mut [u32]) {
+        lanes::places(&self.0.places_of_row(row, depth), items, out);
+    }
 }
 
 impl Locate for Signed<'_> {
+    const SIGNED: bool = true;
+
     #[inline]
     fn locate(&self, row: usize, item: u64) -> (usize, i64) {
         (self.0.column(row, item), self.0.negative(row, item))
     }
+
+    #[inline]
+    fn places(&self, row: usize, depth: usize, items: &[u64], out: &mut [u32]) {
+        lanes::signed_places(&self.0.places_of_row(row, depth), items, out);
+    }
 }
 
 impl Locate for Index {
+    const SIGNED: bool = false;
+
     #[inline]
     fn locate(&self, _row: usize, item: u64) -> (usize, i64) {
         (item as usize, 0)
+    }
+
+    #[inline]
+    fn places(&self, row: usize, depth: usize, items: &[u64], out: &mut [u32]) {
+        for (out, &item) in out.iter_mut().zip(items) {
+            *out = item as u32 * depth as u32 + row as u32;
+        }
+    }
+}
+
+/// The places of one chunk, row by row. They tell of the items that came last.
+pub(crate) struct Places {
+    depth: usize,
+    places: Vec<u32>,
+}
+
+impl Places {
+    /// For tables of `depth` rows; memory is taken by the first chunk.
+    pub(crate) fn new(depth: usize) -> Self {
+        Self {
+            depth,
+            places: Vec::new(),
+        }
+    }
+
+    /// The rows of places of at most [`CHUNK`] items, each [`CHUNK`] long.
+    #[inline]
+    fn fill(&mut self, locate: &impl Locate, items: &[u64]) -> &[u32] {
+        if self.places.is_empty() {
+            self.places = vec![0; self.depth * CHUNK];
+        }
+        for (row, out) in self.places.chunks_exact_mut(CHUNK).enumerate() {
+            locate.places(row, self.depth, items, &mut out[..items.len()]);
+        }
+        &self.places
+    }
+}
+
+impl Drop for Places {
+    fn drop(&mut self) {
+        self.places.zeroize();
     }
 }
 
 /// Weights of a batch: the constant 1 or one per event.
 pub(crate) trait Weights: Copy {
     fn weight(&self, position: usize) -> u64;
+    fn slice(&self, start: usize, end: usize) -> Self;
 }
 
 #[derive(Clone, Copy)]
@@ -56,12 +128,31 @@ impl Weights for Ones {
     fn weight(&self, _position: usize) -> u64 {
         1
     }
+    #[inline]
+    fn slice(&self, _start: usize, _end: usize) -> Self {
+        Self
+    }
 }
 
-impl Weights for &[u64] {
+/// One weight per event, none above `largest`: they were checked, but they may lie in an array of
+/// Python's that somebody writes to since.
+#[derive(Clone, Copy)]
+pub(crate) struct Bounded<'a> {
+    pub(crate) weights: &'a [u64],
+    pub(crate) largest: u64,
+}
+
+impl Weights for Bounded<'_> {
     #[inline]
     fn weight(&self, position: usize) -> u64 {
-        self[position]
+        self.weights[position].min(self.largest)
+    }
+    #[inline]
+    fn slice(&self, start: usize, end: usize) -> Self {
+        Self {
+            weights: &self.weights[start..end],
+            ..*self
+        }
     }
 }
 
@@ -95,13 +186,6 @@ macro_rules! counter {
 counter!(i32);
 counter!(i64);
 
-/// When each column was last pushed within a batch, as an offset from the batch's first step;
-/// `all_before` is the smallest of them.
-pub(crate) struct LastPushes {
-    pub(crate) offsets: Vec<u64>,
-    pub(crate) all_before: u64,
-}
-
 /// Events of a batch at consecutive offsets.
 #[derive(Clone, Copy)]
 pub(crate) struct Events<'a, W> {
@@ -111,97 +195,177 @@ pub(crate) struct Events<'a, W> {
     pub(crate) offset: u64,
 }
 
+impl<'a> Events<'a, Ones> {
+    /// Events of weight 1.
+    pub(crate) fn ones(items: &'a [u64], offset: u64) -> Self {
+        Self {
+            items,
+            weights: Ones,
+            offset,
+        }
+    }
+}
+
+impl<W: Weights> Events<'_, W> {
+    /// The events from `start` to `end`.
+    #[inline]
+    pub(crate) fn slice(&self, start: usize, end: usize) -> Self {
+        Self {
+            items: &self.items[start..end],
+            weights: self.weights.slice(start, end),
+            offset: self.offset + start as u64,
+        }
+    }
+
+    #[inline]
+    fn chunks(self) -> impl Iterator<Item = Self> {
+        let length = self.items.len();
+        let starts = (0..length).step_by(CHUNK);
+        starts.map(move |start| self.slice(start, length.min(start + CHUNK)))
+    }
+}
+
 /// Calls a loop with the depth as a constant, or with 0 for depths that are rare.
 macro_rules! with_depth {
-    ($depth:expr, $loop:ident($($argument:expr),*)) => {
+    ($depth:expr, $loop:ident::<$($type:ty),*>($($argument:expr),*)) => {
         match $depth {
-            1 => $loop::<_, 1>($($argument),*),
-            2 => $loop::<_, 2>($($argument),*),
-            3 => $loop::<_, 3>($($argument),*),
-            4 => $loop::<_, 4>($($argument),*),
-            5 => $loop::<_, 5>($($argument),*),
-            6 => $loop::<_, 6>($($argument),*),
-            7 => $loop::<_, 7>($($argument),*),
-            8 => $loop::<_, 8>($($argument),*),
-            _ => $loop::<_, 0>($($argument),*),
+            1 => $loop::<$($type,)* 1>($($argument),*),
+            2 => $loop::<$($type,)* 2>($($argument),*),
+            3 => $loop::<$($type,)* 3>($($argument),*),
+            4 => $loop::<$($type,)* 4>($($argument),*),
+            5 => $loop::<$($type,)* 5>($($argument),*),
+            6 => $loop::<$($type,)* 6>($($argument),*),
+            7 => $loop::<$($type,)* 7>($($argument),*),
+            8 => $loop::<$($type,)* 8>($($argument),*),
+            _ => $loop::<$($type,)* 0>($($argument),*),
         }
     };
 }
 
 /// Adds events to `cells`.
-pub(crate) fn add_all<C: Counter>(
-    depth: usize,
+pub(crate) fn add_all<C: Counter, L: Locate, W: Weights>(
+    places: &mut Places,
     cells: &mut [C],
-    locate: &impl Locate,
-    events: Events<'_, impl Weights>,
+    locate: &L,
+    events: Events<'_, W>,
 ) {
-    with_depth!(depth, add_all_rows(depth, cells, locate, events));
-}
-
-#[inline]
-fn add_all_rows<C: Counter, const DEPTH: usize>(
-    depth: usize,
-    cells: &mut [C],
-    locate: &impl Locate,
-    events: Events<'_, impl Weights>,
-) {
-    for (position, &item) in events.items.iter().enumerate() {
-        let weight = events.weights.weight(position);
-        add_event::<C, DEPTH>(depth, cells, locate, item, weight);
+    for chunk in events.chunks() {
+        let depth = places.depth;
+        let places = places.fill(locate, chunk.items);
+        with_depth!(
+            depth,
+            add_places::<C, L, W>(depth, cells, places, chunk, 0, chunk.items.len())
+        );
     }
 }
 
+/// Adds the events from `start` to `end` of a chunk.
 #[inline]
-fn add_event<C: Counter, const DEPTH: usize>(
+fn add_places<C: Counter, L: Locate, W: Weights, const DEPTH: usize>(
+    depth: usize,
+    cells: &mut [C],
+    places: &[u32],
+    chunk: Events<'_, W>,
+    start: usize,
+    end: usize,
+) {
+    if DEPTH == 0 {
+        for row in places.chunks_exact(CHUNK).take(depth) {
+            add_rows::<C, L, W, 1>(cells, [row], chunk, start, end);
+        }
+        return;
+    }
+    let rows: [&[u32]; DEPTH] = std::array::from_fn(|row| &places[row * CHUNK..][..CHUNK]);
+    add_rows::<C, L, W, DEPTH>(cells, rows, chunk, start, end);
+}
+
+#[inline]
+fn add_rows<C: Counter, L: Locate, W: Weights, const DEPTH: usize>(
+    cells: &mut [C],
+    rows: [&[u32]; DEPTH],
+    chunk: Events<'_, W>,
+    start: usize,
+    end: usize,
+) {
+    let rows = rows.map(|row| &row[start..end]);
+    for position in 0..end - start {
+        let weight = chunk.weights.weight(start + position);
+        for row in rows {
+            let place = row[position];
+            if L::SIGNED {
+                let negative = -i64::from(place & 1);
+                cells[place as usize >> 1].add_signed(weight, negative);
+            } else {
+                cells[place as usize].add_signed(weight, 0);
+            }
+        }
+    }
+}
+
+/// Adds one event to `cells`.
+#[inline]
+pub(crate) fn add_one<C: Counter>(
     depth: usize,
     cells: &mut [C],
     locate: &impl Locate,
     item: u64,
     weight: u64,
 ) {
-    let depth = if DEPTH == 0 { depth } else { DEPTH };
     for row in 0..depth {
         let (column, negative) = locate.locate(row, item);
         cells[column * depth + row].add_signed(weight, negative);
     }
 }
 
-/// Adds events to the pending cells and takes every push that falls due after an event. Cheapest
-/// where pushes are rare or the batch is short.
-pub(crate) fn add_and_push<C: Counter>(
-    depth: usize,
-    published: &mut [C],
-    pending: &mut [C],
-    locate: &impl Locate,
-    events: Events<'_, impl Weights>,
+/// Adds events to the pending cells and takes every push that falls due after an event.
+pub(crate) fn add_and_push<C: Counter, L: Locate, W: Weights>(
+    places: &mut Places,
+    [published, pending]: [&mut [C]; 2],
+    locate: &L,
+    events: Events<'_, W>,
     first_step: u64,
     cursor: &mut Cursor,
 ) {
-    with_depth!(
-        depth,
-        add_and_push_rows(
-            depth, published, pending, locate, events, first_step, cursor
-        )
-    );
+    for chunk in events.chunks() {
+        let depth = places.depth;
+        let places = places.fill(locate, chunk.items);
+        with_depth!(
+            depth,
+            add_and_push_places::<C, L, W>(
+                depth,
+                [&mut *published, &mut *pending],
+                places,
+                chunk,
+                first_step + chunk.offset,
+                cursor
+            )
+        );
+    }
 }
 
 #[inline]
-fn add_and_push_rows<C: Counter, const DEPTH: usize>(
+fn add_and_push_places<C: Counter, L: Locate, W: Weights, const DEPTH: usize>(
     depth: usize,
-    published: &mut [C],
-    pending: &mut [C],
-    locate: &impl Locate,
-    events: Events<'_, impl Weights>,
+    [published, pending]: [&mut [C]; 2],
+    places: &[u32],
+    chunk: Events<'_, W>,
     first_step: u64,
     cursor: &mut Cursor,
 ) {
-    let first_step = first_step + events.offset;
-    for (position, &item) in events.items.iter().enumerate() {
-        let weight = events.weights.weight(position);
-        add_event::<C, DEPTH>(depth, pending, locate, item, weight);
-        while first_step + position as u64 == cursor.next_step() {
+    let depth = if DEPTH == 0 { depth } else { DEPTH };
+    let mut start = 0;
+    while start < chunk.items.len() {
+        // The events up to and with the one at whose step a push falls due.
+        let due = cursor.next_step() - (first_step + start as u64);
+        let run = due
+            .saturating_add(1)
+            .min((chunk.items.len() - start) as u64);
+        let end = start + run as usize;
+        add_places::<C, L, W, DEPTH>(depth, pending, places, chunk, start, end);
+        while first_step + end as u64 - 1 == cursor.next_step() {
             push(depth, published, pending, cursor.advance() as usize);
         }
+        start = end;
     }
 }
 
@@ -214,45 +378,20 @@ pub(crate) fn push<C: Counter>(
     column: usize,
 ) {
     let column = column * depth..(column + 1) * depth;
-    let published = &mut published[column.clone()];
-    for (published, pending) in published.iter_mut().zip(&mut pending[column]) {
+    push_all(&mut published[column.clone()], &mut pending[column]);
+}
+
+/// Moves all of these pending counts to the published ones.
+#[inline]
+pub(crate) fn push_all<C: Counter>(published: &mut [C], pending: &mut [C]) {
+    for (published, pending) in published.iter_mut().zip(pending) {
         published.add(std::mem::take(pending));
     }
 }
 
-/// Adds the events of a batch in which every column is pushed, straight to where they end: an
-/// event at or before the last push of its column to `cells[..half]` (published), a later one to
-/// `cells[half..]` (pending).
-pub(crate) fn add_by_last_push<C: Counter>(
-    depth: usize,
-    cells: &mut [C],
-    locate: &impl Locate,
-    events: Events<'_, impl Weights>,
-    last: &LastPushes,
-) {
-    with_depth!(
-        depth,
-        add_by_last_push_rows(depth, cells, locate, events, last)
-    );
-}
-
-#[inline]
-fn add_by_last_push_rows<C: Counter, const DEPTH: usize>(
-    depth: usize,
-    cells: &mut [C],
-    locate: &impl Locate,
-    events: Events<'_, impl Weights>,
-    last: &LastPushes,
-) {
-    let depth = if DEPTH == 0 { depth } else { DEPTH };
-    let half = cells.len() / 2;
-    for (position, &item) in events.items.iter().enumerate() {
-        let weight = events.weights.weight(position);
-        let offset = events.offset + position as u64;
-        for row in 0..depth {
-            let (column, negative) = locate.locate(row, item);
-            let pending = usize::from(offset > last.offsets[column]);
-            cells[column * depth + row + pending * half].add_signed(weight, negative);
-        }
+/// Adds other counts to these, cell by cell.
+pub(crate) fn sum<C: Counter>(cells: &mut [C], others: &[C]) {
+    for (cell, &other) in cells.iter_mut().zip(others) {
+        cell.add(other);
     }
 }

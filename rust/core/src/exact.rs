@@ -1,8 +1,9 @@
 //! Exact Count-Min and Count sketches: the paper's baselines, NOT PRIVATE.
 
 use crate::batch::{Items, check_weight, check_weights};
-use crate::counting::{Events, Index, Locate, Ones, Signed, Unsigned};
+use crate::counting::{Index, Signed, Unsigned};
 use crate::hash::Fingerprinter;
+use crate::ingest::Batch;
 use crate::key::SketchId;
 use crate::parameters::{Kind, LARGEST_COUNT, Marks, Shape};
 use crate::release::{Estimator, Part, Release};
@@ -96,34 +97,56 @@ impl ExactSketch {
     #[inline]
     pub fn update(&mut self, item: u64, weight: u64) -> Result<()> {
         check_weight(weight, LARGEST_COUNT - 1)?;
-        if weight == 1 {
-            return self.update_many(Items::Ready(&[item]), None);
+        self.make_room(weight.into())?;
+        self.step += 1;
+        let (table, hashes) = (&mut self.table, self.estimator.hashes());
+        match self.shape.kind {
+            Kind::CountMin => table.add_one(&Unsigned(hashes), item, weight),
+            Kind::CountSketch => table.add_one(&Signed(hashes), item, weight),
+            Kind::Counters => table.add_one(&Index, item, weight),
         }
-        self.update_many(Items::Ready(&[item]), Some(&[weight]))
+        Ok(())
     }
 
     /// A batch; everything is checked before anything is applied.
     pub fn update_many(&mut self, items: Items<'_>, weights: Option<&[u64]>) -> Result<()> {
+        self.update_many_in_threads(items, weights, 1)
+    }
+
+    /// As [`Self::update_many`], in at most so many threads; all end in the same state.
+    pub fn update_many_in_threads(
+        &mut self,
+        items: Items<'_>,
+        weights: Option<&[u64]>,
+        threads: usize,
+    ) -> Result<()> {
         check_weights("weights", weights, items.len(), LARGEST_COUNT - 1)?;
         let added = weights.map_or(items.len() as u128, |weights| {
             weights.iter().map(|&weight| u128::from(weight)).sum()
         });
+        self.make_room(added)?;
+        self.step += items.len() as u64;
+        let batch = Batch {
+            kind: self.shape.kind,
+            fingerprinter: &self.fingerprinter,
+            hashes: self.estimator.hashes(),
+            items,
+            weights,
+            max_weight: LARGEST_COUNT - 1,
+        };
+        batch.publish(&mut self.table, threads);
+        Ok(())
+    }
+
+    /// Counts weight that is about to be added, and widens the counters if it needs it.
+    #[inline]
+    fn make_room(&mut self, added: u128) -> Result<()> {
         let total = u128::from(self.total) + added;
         if total >= u128::from(LARGEST_COUNT) {
             return Err(Error::parameter("weights", "a total below 2^62", "more"));
         }
         self.table.make_room(total);
         self.total = total as u64;
-        self.step += items.len() as u64;
-        let (table, hashes) = (&mut self.table, self.estimator.hashes());
-        items.for_each_chunk(&self.fingerprinter, |offset, chunk| {
-            let weights = weights.map(|weights| &weights[offset..offset + chunk.len()]);
-            match self.shape.kind {
-                Kind::CountMin => add(table, &Unsigned(hashes), chunk, weights),
-                Kind::CountSketch => add(table, &Signed(hashes), chunk, weights),
-                Kind::Counters => add(table, &Index, chunk, weights),
-            }
-        });
         Ok(())
     }
 
@@ -145,7 +168,7 @@ impl ExactSketch {
 
     /// The counts, row by row.
     pub fn table(&self) -> Vec<i64> {
-        self.table.by_rows(|_, _, count| count)
+        self.table.rows()
     }
 
     /// The counts as a release that says NOT PRIVATE.
@@ -175,27 +198,5 @@ impl ExactSketch {
             step,
             total as u64,
         ))
-    }
-}
-
-#[inline]
-fn add(table: &mut Table, locate: &impl Locate, items: &[u64], weights: Option<&[u64]>) {
-    match weights {
-        None => table.add_published(
-            locate,
-            Events {
-                items,
-                weights: Ones,
-                offset: 0,
-            },
-        ),
-        Some(weights) => table.add_published(
-            locate,
-            Events {
-                items,
-                weights,
-                offset: 0,
-            },
-        ),
     }
 }

@@ -51,6 +51,12 @@ impl RoundedGaussian {
         (magnitude ^ -sign) + sign
     }
 
+    /// The standard deviation.
+    #[inline]
+    pub(crate) fn sigma(&self) -> f64 {
+        self.sigma
+    }
+
     /// Bound on the absolute value of every draw.
     pub fn bound(&self) -> f64 {
         LARGEST_DEVIATION * self.sigma + 1.0
@@ -62,7 +68,7 @@ impl RoundedGaussian {
 /// With V = 2u + 1 the lower tail probability is p = V 2^-129 and q = 1/2 - p
 /// = (2^128 - V) 2^-129 is formed as an integer, never as a float difference.
 #[inline]
-fn deviation(block: u128) -> f64 {
+pub(crate) fn deviation(block: u128) -> f64 {
     let v = block | 1;
     let p = v as f64 * TWO_POW_MINUS_129;
     let q = v.wrapping_neg() as f64 * TWO_POW_MINUS_129;
@@ -81,8 +87,8 @@ fn ratio(r: f64, numerator: &[f64; 8], denominator: &[f64; 8]) -> f64 {
     horner(r, numerator) / horner(r, denominator)
 }
 
-#[inline]
-fn horner(r: f64, coefficients: &[f64; 8]) -> f64 {
+#[inline(always)]
+pub(crate) fn horner(r: f64, coefficients: &[f64; 8]) -> f64 {
     let mut value = coefficients[7];
     for coefficient in coefficients[..7].iter().rev() {
         value = value * r + coefficient;
@@ -99,7 +105,7 @@ fn select(condition: bool, a: f64, b: f64) -> f64 {
 }
 
 // The constants as published, digit for digit.
-const CENTRAL_A: [f64; 8] = [
+pub(crate) const CENTRAL_A: [f64; 8] = [
     3.387_132_872_796_366_608_0,
     133.141_667_891_784_377_45,
     1_971.590_950_306_551_442_7,
@@ -109,7 +115,7 @@ const CENTRAL_A: [f64; 8] = [
     33_430.575_583_588_128_105,
     2_509.080_928_730_122_672_7,
 ];
-const CENTRAL_B: [f64; 8] = [
+pub(crate) const CENTRAL_B: [f64; 8] = [
     1.0,
     42.313_330_701_600_911_252,
     687.187_007_492_057_908_30,
@@ -119,7 +125,7 @@ const CENTRAL_B: [f64; 8] = [
     28_729.085_735_721_942_674,
     5_226.495_278_852_854_561_0,
 ];
-const MIDDLE_C: [f64; 8] = [
+pub(crate) const MIDDLE_C: [f64; 8] = [
     1.423_437_110_749_683_577_34,
     4.630_337_846_156_545_295_90,
     5.769_497_221_460_691_405_50,
@@ -129,7 +135,7 @@ const MIDDLE_C: [f64; 8] = [
     0.022_723_844_989_269_184_583_3,
     7.745_450_142_783_414_076_40e-4,
 ];
-const MIDDLE_D: [f64; 8] = [
+pub(crate) const MIDDLE_D: [f64; 8] = [
     1.0,
     2.053_191_626_637_758_821_87,
     1.676_384_830_183_803_849_40,
@@ -139,7 +145,7 @@ const MIDDLE_D: [f64; 8] = [
     5.475_938_084_995_344_946_00e-4,
     1.050_750_071_644_416_843_24e-9,
 ];
-const FAR_E: [f64; 8] = [
+pub(crate) const FAR_E: [f64; 8] = [
     6.657_904_643_501_103_777_20,
     5.463_784_911_164_114_369_90,
     1.784_826_539_917_291_335_80,
@@ -149,7 +155,7 @@ const FAR_E: [f64; 8] = [
     2.711_555_568_743_487_578_15e-5,
     2.010_334_399_292_288_132_65e-7,
 ];
-const FAR_F: [f64; 8] = [
+pub(crate) const FAR_F: [f64; 8] = [
     1.0,
     0.599_832_206_555_887_937_690,
     0.136_929_880_922_735_805_310,

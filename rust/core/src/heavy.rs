@@ -65,8 +65,19 @@ impl HeavySketch {
 
     /// A batch, one step per event; everything is checked before anything is applied.
     pub fn update_many(&mut self, items: Items<'_>, weights: Option<&[u64]>) -> Result<()> {
+        self.update_many_in_threads(items, weights, 1)
+    }
+
+    /// As [`Self::update_many`], in at most so many threads, of which discovery uses one.
+    pub fn update_many_in_threads(
+        &mut self,
+        items: Items<'_>,
+        weights: Option<&[u64]>,
+        threads: usize,
+    ) -> Result<()> {
         check_whole(items)?;
-        self.sketch.update_many(items, weights)?;
+        self.sketch
+            .update_many_in_threads(items, weights, threads)?;
         self.discovery.feed(items, weights);
         Ok(())
     }
@@ -166,7 +177,9 @@ fn check_agreement(shape: &Shape, law: &NoiseLaw, discovery: &DiscoveryLaw) -> R
 
 fn check_whole(items: Items<'_>) -> Result<()> {
     match items {
-        Items::Ready(_) => Err(Error::parameter("items", "whole items", "fingerprints")),
+        Items::Ready(_) | Items::Columns(..) => {
+            Err(Error::parameter("items", "whole items", "fingerprints"))
+        }
         _ => Ok(()),
     }
 }

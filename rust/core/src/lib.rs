@@ -8,21 +8,20 @@
 //! |---|---|
 //! | sketches | [`heavy`], [`sketch`], [`exact`] |
 //! | names | [`discovery`] |
-//! | public tables | [`release`], [`codec`] |
-//! | counting | `ingest`, `counting`, `table`, [`batch`], [`hash`], [`schedule`] |
-//! | noise | `noise`, [`mechanism`], [`gaussian`], [`prf`] |
+//! | public tables | `reading`, [`release`], [`codec`] |
+//! | counting | `ingest`, `counting`, `lanes`, `table`, [`batch`], [`hash`], [`schedule`] |
+//! | noise | `noise`, [`mechanism`], [`gaussian`], `draws`, [`prf`] |
 //! | values | [`parameters`], `guarantee`, [`item`], [`key`], [`error`] |
 //!
 //! An update costs one hash and one addition per row plus the pushes that fall due, and no
 //! draw; a point query costs depth * O(log n) draws of some tens of nanoseconds. Source: R. Holland,
 //! "Faster Differentially Private Sketches under Continual Observation", arXiv 2507.03361,
 //! with the corrections recorded in docs/guarantees.md.
-#![forbid(unsafe_code)]
-
 pub mod batch;
 pub mod codec;
 mod counting;
 pub mod discovery;
+mod draws;
 pub mod error;
 pub mod exact;
 pub mod gaussian;
@@ -32,10 +31,12 @@ pub mod heavy;
 mod ingest;
 pub mod item;
 pub mod key;
+mod lanes;
 pub mod mechanism;
 mod noise;
 pub mod parameters;
 pub mod prf;
+mod reading;
 pub mod release;
 pub mod schedule;
 pub mod sketch;

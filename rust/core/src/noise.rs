@@ -6,6 +6,9 @@ use crate::mechanism::{Mechanism, Weights};
 use crate::prf::NoiseFunction;
 use crate::schedule::Progress;
 
+/// Cells whose noise is made at once.
+const CELLS: usize = 64;
+
 /// The noise of every (cell, push).
 pub(crate) struct Noise {
     prf: NoiseFunction,
@@ -46,17 +49,56 @@ impl Noise {
         }
     }
 
-    /// The released value of a cell: 0 before its first push, then published + noise.
-    #[inline]
-    pub(crate) fn released(&self, cell: u64, push: u64, published: i64) -> i64 {
-        if push == 0 {
-            return 0;
+    /// The released values of cells, given their published counts in `values`: 0 before a cell's
+    /// first push, then published + noise. Cells are pairs of number and column.
+    pub(crate) fn release(&self, progress: Progress, cells: &[(u64, u32)], values: &mut [i64]) {
+        let (mut numbers, mut noises) = ([0; CELLS], [0; CELLS]);
+        for (cells, values) in cells.chunks(CELLS).zip(values.chunks_mut(CELLS)) {
+            // Columns before `progress.column` were pushed once more than the others.
+            for push in [progress.rounds, progress.rounds + 1] {
+                let pushed = |column: u32| progress.pushes(column) == push;
+                let mut found = 0;
+                for &(number, _) in cells.iter().filter(|(_, column)| pushed(*column)) {
+                    numbers[found] = number;
+                    found += 1;
+                }
+                if found == 0 {
+                    continue;
+                }
+                let noises = &mut noises[..found];
+                if push > 0 {
+                    self.path(push)
+                        .noises(&self.prf, &self.gaussian, &numbers[..found], noises);
+                }
+                let values = values.iter_mut().zip(cells);
+                let values = values.filter(|(_, (_, column))| pushed(*column));
+                for ((value, _), &noise) in values.zip(noises.iter()) {
+                    *value = if push > 0 { *value + noise } else { 0 };
+                }
+            }
         }
-        let path = match &self.paths[(push % 2) as usize] {
+    }
+
+    /// The released values of a whole table, given its published counts row by row.
+    pub(crate) fn release_rows(&self, progress: Progress, width: u32, rows: &mut [i64]) {
+        let width = width as usize;
+        let mut cells = [(0, 0); CELLS];
+        for (row, values) in rows.chunks_exact_mut(width).enumerate() {
+            for (chunk, values) in values.chunks_mut(CELLS).enumerate() {
+                let columns = chunk * CELLS..;
+                for (cell, column) in cells[..values.len()].iter_mut().zip(columns) {
+                    *cell = ((row * width + column) as u64, column as u32);
+                }
+                self.release(progress, &cells[..values.len()], values);
+            }
+        }
+    }
+
+    fn path(&self, push: u64) -> &Weights {
+        match &self.paths[(push % 2) as usize] {
             // Noise bound to one push must never meet the count of another.
             Some((known, path)) if *known == push => path,
             _ => unreachable!("the paths of this step were refreshed"),
-        };
-        published + path.noise(&self.prf, &self.gaussian, cell)
+        }
     }
 }

@@ -218,6 +218,12 @@ impl Estimator {
             let (column, negative) = self.locate(row, item);
             *out = (value(row, column) ^ negative) - negative;
         }
+        self.combine(values)
+    }
+
+    /// The estimate from the values of an item's cells, signs applied.
+    #[inline]
+    pub(crate) fn combine(&self, values: &mut [i64]) -> f64 {
         match self.kind {
             Kind::CountSketch => median(values),
             Kind::CountMin | Kind::Counters => {
@@ -226,8 +232,9 @@ impl Estimator {
         }
     }
 
+    /// Column and sign of an item in a row.
     #[inline]
-    fn locate(&self, row: usize, item: u64) -> (usize, i64) {
+    pub(crate) fn locate(&self, row: usize, item: u64) -> (usize, i64) {
         match self.kind {
             Kind::CountMin => Unsigned(&self.hashes).locate(row, item),
             Kind::CountSketch => Signed(&self.hashes).locate(row, item),

@@ -5,12 +5,13 @@
 //! inside a sum with their noise.
 
 use crate::batch::{Items, check_weight, check_weights};
-use crate::counting::{Events, Index, Signed, Unsigned};
+use crate::counting::{Bounded, Events, Index, Signed, Unsigned};
 use crate::hash::Fingerprinter;
-use crate::ingest::{Counting, Plan, columns_between};
+use crate::ingest::{Batch, columns_between};
 use crate::key::{Identity, MasterKey, Origin, Purpose, SketchId};
 use crate::noise::Noise;
 use crate::parameters::{Kind, LARGEST_COUNT, Marks, NoiseLaw, Shape};
+use crate::reading::Reading;
 use crate::release::{Estimator, Part, Release};
 use crate::schedule::{Cursor, Schedule};
 use crate::table::Table;
@@ -24,6 +25,9 @@ pub struct PrivateSketch {
     marks: Marks,
     fingerprinter: Fingerprinter,
     step: u64,
+    /// The last step there may be, and the last that 32-bit counters suffice for.
+    last_step: u64,
+    last_narrow_step: u64,
     state: Option<State>,
 }
 
@@ -56,6 +60,7 @@ impl PrivateSketch {
             cursor: law.schedule.cursor(0, shape.width),
         };
         let fingerprinter = Fingerprinter::new(shape.hash_seed);
+        let possible = (LARGEST_COUNT - 1) / law.max_weight;
         Ok(Self {
             shape,
             law,
@@ -63,6 +68,8 @@ impl PrivateSketch {
             marks,
             fingerprinter,
             step: 0,
+            last_step: law.schedule.horizon().unwrap_or(possible),
+            last_narrow_step: Table::last_narrow_step(law.max_weight),
             state: Some(state),
         })
     }
@@ -106,26 +113,55 @@ impl PrivateSketch {
     #[inline]
     pub fn update(&mut self, item: u64, weight: u64) -> Result<()> {
         check_weight(weight, self.law.max_weight)?;
-        if weight == 1 {
-            return self.update_many(Items::Ready(&[item]), None);
+        self.check_index(item)?;
+        self.check_steps(1)?;
+        let step = self.step + 1;
+        let bound = (step > self.last_narrow_step).then(|| self.bound_at(step));
+        let state = self.state.as_mut().ok_or(Error::Closed)?;
+        let (table, hashes) = (&mut state.table, state.estimator.hashes());
+        if let Some(bound) = bound {
+            table.make_room(bound);
         }
-        self.update_many(Items::Ready(&[item]), Some(&[weight]))
+        match self.shape.kind {
+            Kind::CountMin => table.add_one(&Unsigned(hashes), item, weight),
+            Kind::CountSketch => table.add_one(&Signed(hashes), item, weight),
+            Kind::Counters => table.add_one(&Index, item, weight),
+        }
+        if self.law.schedule.pushes_everything() {
+            state.cursor = state.cursor.moved_to(step);
+        }
+        while state.cursor.next_step() == step {
+            table.push(state.cursor.advance());
+        }
+        self.step = step;
+        Ok(())
     }
 
     /// A batch, one step per event; everything is checked before anything is applied.
     pub fn update_many(&mut self, items: Items<'_>, weights: Option<&[u64]>) -> Result<()> {
+        self.update_many_in_threads(items, weights, 1)
+    }
+
+    /// As [`Self::update_many`], in at most so many threads; all end in the same state.
+    pub fn update_many_in_threads(
+        &mut self,
+        items: Items<'_>,
+        weights: Option<&[u64]>,
+        threads: usize,
+    ) -> Result<()> {
         check_weights("weights", weights, items.len(), self.law.max_weight)?;
         self.check_indices(items)?;
         self.check_steps(items.len() as u64)?;
-        let last_narrow = Table::last_narrow_step(self.law.max_weight);
-        let narrow = last_narrow
+        let narrow = self
+            .last_narrow_step
             .saturating_sub(self.step)
             .min(items.len() as u64) as usize;
         // Counters widen at a step that depends on nothing but the step.
         for (start, end) in [(0, narrow), (narrow, items.len())] {
             if start < end {
                 let weights = weights.map(|weights| &weights[start..end]);
-                self.apply(items.slice(start, end), weights, (end - start) as u64);
+                let steps = (end - start) as u64;
+                self.apply_in_threads(items.slice(start, end), weights, steps, threads);
             }
         }
         Ok(())
@@ -169,7 +205,10 @@ impl PrivateSketch {
         state.table.make_room(bound);
         let events = Events {
             items: &indices,
-            weights,
+            weights: Bounded {
+                weights,
+                largest: self.law.max_weight,
+            },
             offset: 0,
         };
         if self.law.schedule.pushes_everything() {
@@ -188,7 +227,7 @@ impl PrivateSketch {
         state.table.make_room(bound);
         self.step += steps;
         let before = state.cursor.progress();
-        state.cursor = self.law.schedule.cursor(self.step, self.shape.width);
+        state.cursor = state.cursor.moved_to(self.step);
         if !self.law.schedule.pushes_everything() {
             for column in columns_between(before, state.cursor.progress(), self.shape.width) {
                 state.table.push(column);
@@ -203,7 +242,9 @@ impl PrivateSketch {
         self.check_index(item)?;
         let state = self.state.as_mut().ok_or(Error::Closed)?;
         state.noise.refresh(state.cursor.progress());
-        Ok(state.estimate(item))
+        let mut estimate = 0.0;
+        state.reading().estimate(&[item], |found| estimate = found);
+        Ok(estimate)
     }
 
     /// The estimates of many items, in order.
@@ -211,9 +252,9 @@ impl PrivateSketch {
         self.check_indices(items)?;
         let state = self.state.as_mut().ok_or(Error::Closed)?;
         state.noise.refresh(state.cursor.progress());
-        let mut estimates = Vec::with_capacity(items.len());
+        let (reading, mut estimates) = (state.reading(), Vec::with_capacity(items.len()));
         items.for_each_chunk(&self.fingerprinter, |_, chunk| {
-            estimates.extend(chunk.iter().map(|&item| state.estimate(item)));
+            reading.estimate(chunk, |found| estimates.push(found));
         });
         Ok(estimates)
     }
@@ -223,15 +264,10 @@ impl PrivateSketch {
         let state = self.state.as_mut().ok_or(Error::Closed)?;
         let progress = state.cursor.progress();
         state.noise.refresh(progress);
-        let width = self.shape.width as usize;
-        let (table, noise) = (&state.table, &state.noise);
-        let rows = table.by_rows(|row, column, published| {
-            noise.released(
-                (row * width + column) as u64,
-                progress.pushes(column as u32),
-                published,
-            )
-        });
+        let mut rows = state.table.rows();
+        state
+            .noise
+            .release_rows(progress, self.shape.width, &mut rows);
         let part = Part {
             sketch_id: self.sketch_id,
             step: self.step,
@@ -273,35 +309,39 @@ impl PrivateSketch {
 
     /// Counts events that take `steps` steps: one each, or one for all of them.
     fn apply(&mut self, items: Items<'_>, weights: Option<&[u64]>, steps: u64) {
+        self.apply_in_threads(items, weights, steps, 1);
+    }
+
+    fn apply_in_threads(
+        &mut self,
+        items: Items<'_>,
+        weights: Option<&[u64]>,
+        steps: u64,
+        threads: usize,
+    ) {
         let bound = self.bound_at(self.step + steps);
         let Some(state) = self.state.as_mut() else {
             return;
         };
-        state.table.make_room(bound);
-        let plan = Plan::new(
-            &mut state.table,
-            &state.cursor,
-            &self.law.schedule,
-            self.shape.width,
-            self.step,
-            steps,
-        );
-        let first_step = self.step + 1;
-        items.for_each_chunk(&self.fingerprinter, |offset, chunk| {
-            let weights = weights.map(|weights| &weights[offset..offset + chunk.len()]);
-            state.count(
-                self.shape.kind,
-                &plan,
-                first_step,
-                offset as u64,
-                chunk,
-                weights,
-            );
-        });
-        self.step += steps;
-        if !matches!(plan, Plan::Push) {
-            state.cursor = self.law.schedule.cursor(self.step, self.shape.width);
+        let (table, cursor) = (&mut state.table, &mut state.cursor);
+        table.make_room(bound);
+        let batch = Batch {
+            kind: self.shape.kind,
+            fingerprinter: &self.fingerprinter,
+            hashes: state.estimator.hashes(),
+            items,
+            weights,
+            max_weight: self.law.max_weight,
+        };
+        let after = cursor.moved_to(self.step + steps);
+        if self.law.schedule.pushes_everything() {
+            batch.publish(table, threads);
+        } else {
+            batch.count(table, cursor, &after, self.step, threads);
+            debug_assert_eq!(*cursor, after);
         }
+        *cursor = after;
+        self.step += steps;
     }
 
     /// No counter exceeds this after `step` steps.
@@ -314,8 +354,7 @@ impl PrivateSketch {
         if self.state.is_none() {
             return Err(Error::Closed);
         }
-        let possible = (LARGEST_COUNT - 1) / self.law.max_weight;
-        let horizon = self.law.schedule.horizon().unwrap_or(possible);
+        let horizon = self.last_step;
         let remaining = horizon - self.step;
         if requested > remaining {
             return Err(Error::Horizon {
@@ -351,42 +390,12 @@ impl PrivateSketch {
 }
 
 impl State {
-    #[inline]
-    fn estimate(&self, item: u64) -> f64 {
-        let (table, noise, progress) = (&self.table, &self.noise, self.cursor.progress());
-        let width = self.estimator.width;
-        self.estimator.estimate(item, |row, column| {
-            let published = table.published(row, column);
-            noise.released(
-                (row * width + column) as u64,
-                progress.pushes(column as u32),
-                published,
-            )
-        })
-    }
-
-    #[inline]
-    fn count(
-        &mut self,
-        kind: Kind,
-        plan: &Plan,
-        first_step: u64,
-        offset: u64,
-        items: &[u64],
-        weights: Option<&[u64]>,
-    ) {
-        let hashes = self.estimator.hashes();
-        let (table, cursor) = (&mut self.table, &mut self.cursor);
-        let mut counting = Counting {
-            table,
-            cursor,
-            plan,
-            first_step,
-        };
-        match kind {
-            Kind::CountMin => counting.add(&Unsigned(hashes), items, weights, offset),
-            Kind::CountSketch => counting.add(&Signed(hashes), items, weights, offset),
-            Kind::Counters => counting.add(&Index, items, weights, offset),
+    fn reading(&self) -> Reading<'_> {
+        Reading {
+            table: &self.table,
+            noise: &self.noise,
+            estimator: &self.estimator,
+            progress: self.cursor.progress(),
         }
     }
 }

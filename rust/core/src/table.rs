@@ -5,7 +5,7 @@
 //! Cost of an event: one hash and one addition per row; of a push: `depth` additions.
 
 use crate::counting::{
-    Counter, Events, LastPushes, Locate, Weights, add_all, add_and_push, add_by_last_push, push,
+    Counter, Events, Locate, Places, Weights, add_all, add_and_push, add_one, push, push_all, sum,
 };
 use crate::schedule::Cursor;
 use zeroize::Zeroize;
@@ -33,6 +33,7 @@ pub(crate) struct Table {
     depth: usize,
     width: usize,
     cells: Cells,
+    places: Places,
 }
 
 impl Table {
@@ -44,6 +45,7 @@ impl Table {
             depth,
             width,
             cells: Cells::Narrow(vec![0; counters]),
+            places: Places::new(depth),
         }
     }
 
@@ -55,6 +57,7 @@ impl Table {
             depth,
             width,
             cells: Cells::Wide(published.collect()),
+            places: Places::new(depth),
         }
     }
 
@@ -76,14 +79,24 @@ impl Table {
 
     /// Adds events to the published counts.
     pub(crate) fn add_published(&mut self, locate: &impl Locate, events: Events<'_, impl Weights>) {
-        let (depth, half) = (self.depth, self.depth * self.width);
-        with_cells!(&mut self.cells, cells => add_all(depth, &mut cells[..half], locate, events));
+        let (places, half) = (&mut self.places, self.depth * self.width);
+        with_cells!(&mut self.cells, cells => add_all(places, &mut cells[..half], locate, events));
     }
 
     /// Adds events to the pending counts.
     pub(crate) fn add_pending(&mut self, locate: &impl Locate, events: Events<'_, impl Weights>) {
+        let (places, half) = (&mut self.places, self.depth * self.width);
+        with_cells!(&mut self.cells, cells => add_all(places, &mut cells[half..], locate, events));
+    }
+
+    /// Adds one event to the pending counts, or to the published ones of a table without.
+    #[inline]
+    pub(crate) fn add_one(&mut self, locate: &impl Locate, item: u64, weight: u64) {
         let (depth, half) = (self.depth, self.depth * self.width);
-        with_cells!(&mut self.cells, cells => add_all(depth, &mut cells[half..], locate, events));
+        with_cells!(&mut self.cells, cells => {
+            let start = cells.len() - half;
+            add_one(depth, &mut cells[start..], locate, item, weight);
+        });
     }
 
     /// Adds events at the steps from `first_step`, taking each push as it falls due.
@@ -94,22 +107,11 @@ impl Table {
         first_step: u64,
         cursor: &mut Cursor,
     ) {
-        let (depth, half) = (self.depth, self.depth * self.width);
+        let (places, half) = (&mut self.places, self.depth * self.width);
         with_cells!(&mut self.cells, cells => {
             let (published, pending) = cells.split_at_mut(half);
-            add_and_push(depth, published, pending, locate, events, first_step, cursor);
+            add_and_push(places, [published, pending], locate, events, first_step, cursor);
         });
-    }
-
-    /// Adds events to where they stand once all pushes of the batch are done.
-    pub(crate) fn add_by_last_push(
-        &mut self,
-        locate: &impl Locate,
-        events: Events<'_, impl Weights>,
-        last: &LastPushes,
-    ) {
-        let depth = self.depth;
-        with_cells!(&mut self.cells, cells => add_by_last_push(depth, cells, locate, events, last));
     }
 
     /// Moves the pending counts of a column to the published ones.
@@ -121,6 +123,43 @@ impl Table {
         });
     }
 
+    /// Moves all pending counts to the published ones.
+    pub(crate) fn push_all(&mut self) {
+        let half = self.depth * self.width;
+        with_cells!(&mut self.cells, cells => {
+            let (published, pending) = cells.split_at_mut(half);
+            push_all(published, pending);
+        });
+    }
+
+    /// Number of cells.
+    pub(crate) fn cells(&self) -> usize {
+        self.depth * self.width
+    }
+
+    /// An empty table without pending counts, with counters as wide as this one's.
+    pub(crate) fn empty_of_published(&self) -> Self {
+        let cells = match &self.cells {
+            Cells::Narrow(_) => Cells::Narrow(vec![0; self.cells()]),
+            Cells::Wide(_) => Cells::Wide(vec![0; self.cells()]),
+        };
+        Self {
+            depth: self.depth,
+            width: self.width,
+            cells,
+            places: Places::new(self.depth),
+        }
+    }
+
+    /// Adds the published counts of a table of [`Self::empty_of_published`].
+    pub(crate) fn add_table(&mut self, other: &Self) {
+        match (&mut self.cells, &other.cells) {
+            (Cells::Narrow(cells), Cells::Narrow(others)) => sum(cells, others),
+            (Cells::Wide(cells), Cells::Wide(others)) => sum(cells, others),
+            _ => unreachable!("counters of one width: neither is widened in between"),
+        }
+    }
+
     /// The published count of a cell.
     #[inline]
     pub(crate) fn published(&self, row: usize, column: usize) -> i64 {
@@ -128,13 +167,11 @@ impl Table {
         with_cells!(&self.cells, cells => cells[cell].wide())
     }
 
-    /// The published counts row by row, each passed through `with(row, column, count)`.
-    pub(crate) fn by_rows(&self, mut with: impl FnMut(usize, usize, i64) -> i64) -> Vec<i64> {
-        let mut rows = Vec::with_capacity(self.depth * self.width);
+    /// The published counts, row by row.
+    pub(crate) fn rows(&self) -> Vec<i64> {
+        let mut rows = Vec::with_capacity(self.cells());
         for row in 0..self.depth {
-            for column in 0..self.width {
-                rows.push(with(row, column, self.published(row, column)));
-            }
+            rows.extend((0..self.width).map(|column| self.published(row, column)));
         }
         rows
     }

@@ -164,6 +164,29 @@ fn a_draw_takes_the_same_time_whatever_it_is() {
     }
 }
 
+/// As many blocks as a few steps of [`crate::draws`] take, with some left over.
+type Many = [u128; 40];
+
+#[test]
+fn many_draws_take_the_same_time_whatever_they_are() {
+    let gaussian = RoundedGaussian::new(50_000.0);
+    for (name, region) in REGIONS {
+        let many = |label: &str, region: Region| -> Vec<Many> {
+            let random: Vec<u128> = bits(label, 40 * 1024).into_iter().map(region).collect();
+            random
+                .chunks_exact(40)
+                .map(|blocks| std::array::from_fn(|i| blocks[i]))
+                .collect()
+        };
+        let classes = [many(name, region), many("any", |random| random)];
+        assert_constant(&format!("many draws {name}"), &classes, |blocks| {
+            let mut out = [0; 40];
+            gaussian.draws(blocks, &mut out);
+            black_box(out);
+        });
+    }
+}
+
 /// Blocks of one path.
 type Blocks = [u128; 11];
 
@@ -216,8 +239,13 @@ fn a_read_takes_the_same_time_whatever_the_noise_is() {
     let mut cells: Vec<u64> = (0..1 << 16).collect();
     cells.sort_by_key(|&cell| weights.noise(&prf, &gaussian, cell).unsigned_abs());
     let (small, large) = (cells[..4096].to_vec(), cells[cells.len() - 4096..].to_vec());
-    assert_constant("read", &[small, large], |&cell| {
+    assert_constant("read", &[small.clone(), large.clone()], |&cell| {
         black_box(weights.noise(&prf, &gaussian, cell));
+    });
+    assert_constant("read of many", &[small, large], |&cell| {
+        let mut noise = [0];
+        weights.noises(&prf, &gaussian, &[cell], &mut noise);
+        black_box(noise);
     });
 }
 

@@ -14,6 +14,7 @@
 
 pub mod binary;
 pub mod haar;
+mod path;
 pub mod rounding;
 pub mod square_root;
 pub mod tables;
@@ -24,7 +25,7 @@ use crate::prf::NoiseFunction;
 use crate::{Error, Result};
 use binary::Binary;
 use haar::Haar;
-use rounding::Rounding;
+pub use path::Path;
 use square_root::SquareRoot;
 use tables::Target;
 use tree::Tree;
@@ -285,66 +286,30 @@ impl Weights {
         }
     }
 
+    /// The noise of several cells at this push, written to `out`.
+    #[inline]
+    pub(crate) fn noises(
+        &self,
+        prf: &NoiseFunction,
+        gaussian: &RoundedGaussian,
+        cells: &[u64],
+        out: &mut [i64],
+    ) {
+        match self {
+            Self::Exact(path) => path.noises(prf, gaussian, cells, out),
+            Self::Real(_) => {
+                for (out, &cell) in out.iter_mut().zip(cells) {
+                    *out = self.noise(prf, gaussian, cell);
+                }
+            }
+        }
+    }
+
     /// The exact path, if the weights are exact.
     pub fn exact(&self) -> Option<&Path> {
         match self {
             Self::Exact(path) => Some(path),
             Self::Real(_) => None,
         }
-    }
-}
-
-/// The nodes of one push and their exact rational weights.
-#[derive(Debug, Clone)]
-pub struct Path {
-    length: usize,
-    nodes: [u64; LARGEST_PATH],
-    numerators: [i128; LARGEST_PATH],
-    rounding: Rounding,
-}
-
-impl Path {
-    fn new(denominator: u128) -> Self {
-        Self {
-            length: 0,
-            nodes: [0; LARGEST_PATH],
-            numerators: [0; LARGEST_PATH],
-            rounding: Rounding::new(denominator),
-        }
-    }
-
-    fn add(&mut self, node: u64, numerator: i128) {
-        self.nodes[self.length] = node;
-        self.numerators[self.length] = numerator;
-        self.length += 1;
-    }
-
-    /// Node and numerator of each term; the common denominator is in the rounding.
-    pub fn terms(&self) -> impl Iterator<Item = (u64, i128)> + '_ {
-        self.nodes[..self.length]
-            .iter()
-            .copied()
-            .zip(self.numerators[..self.length].iter().copied())
-    }
-
-    /// The common denominator of the weights.
-    pub fn denominator(&self) -> u128 {
-        self.rounding.denominator()
-    }
-
-    /// floor(sum of weight * draw + 1/2): the noise of one cell at this push.
-    ///
-    /// Adding it to the count equals rounding (count + exact noise), because flooring commutes
-    /// with integers: the release is post-processing of the Gaussian mechanism.
-    #[inline]
-    pub fn noise(&self, prf: &NoiseFunction, gaussian: &RoundedGaussian, cell: u64) -> i64 {
-        let mut blocks = [0; LARGEST_PATH];
-        let blocks = &mut blocks[..self.length];
-        prf.blocks(cell, &self.nodes[..self.length], blocks);
-        let mut sum = 0_i128;
-        for (&block, &numerator) in blocks.iter().zip(&self.numerators) {
-            sum += numerator * i128::from(gaussian.draw(block));
-        }
-        self.rounding.round(sum)
     }
 }

@@ -100,6 +100,85 @@ impl Cursor {
         self.progress
     }
 
+    /// Number of columns.
+    #[inline]
+    pub(crate) fn width(&self) -> u32 {
+        self.width
+    }
+
+    /// The cursor after `step` steps, none fewer than this one's.
+    pub(crate) fn moved_to(&self, step: u64) -> Self {
+        match self.schedule {
+            // From the open round on: from the first it would be thousands late in a stream.
+            Schedule::Geometric { growth, rounds } if self.next_step != u64::MAX => {
+                if step < self.next_step {
+                    return *self;
+                }
+                let (round, done) = (self.round, self.progress.rounds);
+                Self::geometric(growth, rounds, self.width, step, (round, done))
+            }
+            Schedule::Geometric { .. } => *self,
+            _ => self.schedule.cursor(step, self.width),
+        }
+    }
+
+    /// The cursor one round before `after`, which is at least one round after this one.
+    pub(crate) fn one_round_before(&self, after: &Self) -> Self {
+        let progress = Progress {
+            rounds: after.progress.rounds - 1,
+            ..after.progress
+        };
+        let Schedule::Geometric { growth, .. } = self.schedule else {
+            return self.schedule.cursor_at(progress, self.width);
+        };
+        let mut round = self.round;
+        for _ in self.progress.rounds..progress.rounds {
+            round = round.following(growth, self.width);
+        }
+        let pace = round.pace(progress.column, self.width);
+        Self {
+            schedule: self.schedule,
+            width: self.width,
+            progress,
+            next_step: pace.step(),
+            round,
+            pace,
+        }
+    }
+
+    /// The cursor of a geometric schedule after `step` steps, searched from a round that begins
+    /// before them and the number of rounds before it.
+    pub(super) fn geometric(
+        growth: Growth,
+        rounds: u64,
+        width: u32,
+        step: u64,
+        (mut round, mut done): (Round, u64),
+    ) -> Self {
+        while done < rounds && round.end() <= step {
+            round = round.following(growth, width);
+            done += 1;
+        }
+        let over = done == rounds;
+        let column = if over {
+            0
+        } else {
+            round.columns_by(step, width)
+        };
+        let pace = round.pace(column, width);
+        Self {
+            schedule: Schedule::Geometric { growth, rounds },
+            width,
+            progress: Progress {
+                rounds: done,
+                column,
+            },
+            next_step: if over { u64::MAX } else { pace.step() },
+            round,
+            pace,
+        }
+    }
+
     /// Takes the push that is due and returns its column.
     #[inline]
     pub fn advance(&mut self) -> u32 {

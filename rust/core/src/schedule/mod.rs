@@ -257,30 +257,8 @@ impl Schedule {
                 pace: Pace::default(),
             },
             Self::Geometric { growth, rounds } => {
-                let mut round = Round::first(growth, width);
-                let mut done = 0;
-                while done < rounds && round.end() <= step {
-                    round = round.following(growth, width);
-                    done += 1;
-                }
-                let over = done == rounds;
-                let column = if over {
-                    0
-                } else {
-                    round.columns_by(step, width)
-                };
-                let pace = round.pace(column, width);
-                Cursor {
-                    schedule: *self,
-                    width,
-                    progress: Progress {
-                        rounds: done,
-                        column,
-                    },
-                    next_step: if over { u64::MAX } else { pace.step() },
-                    round,
-                    pace,
-                }
+                let first = (Round::first(growth, width), 0);
+                Cursor::geometric(growth, rounds, width, step, first)
             }
         }
     }

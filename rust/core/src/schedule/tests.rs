@@ -141,3 +141,24 @@ fn parameters_out_of_range_are_named() {
     );
     assert!(Schedule::geometric().validate().is_ok());
 }
+
+proptest! {
+    /// However far a cursor is moved at once, it stands where a fresh one would.
+    #[test]
+    fn cursors_move_by_any_number_of_steps(
+        schedule in schedules(), width in 1..40_u32, start in 0..600_u64, steps in 0..600_u64,
+    ) {
+        let before = schedule.cursor(start, width);
+        let after = schedule.cursor(start + steps, width);
+        prop_assert_eq!(before.moved_to(start + steps), after);
+        if after.progress().rounds > before.progress().rounds {
+            let mut back = before.one_round_before(&after);
+            prop_assert_eq!(back.progress().rounds + 1, after.progress().rounds);
+            prop_assert_eq!(back.progress().column, after.progress().column);
+            for _ in 0..width {
+                back.advance();
+            }
+            prop_assert_eq!(back, after);
+        }
+    }
+}

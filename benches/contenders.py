@@ -1,0 +1,228 @@
+"""The Python face against what people would use instead, on one stream.
+
+Peers that are not installed are left out, and the record says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import lazysketch
+
+from .measuring import Contender, medians
+from .streams import integers, texts
+
+EVENTS = 1_000_000
+SINGLE = 100_000
+READS = 10_000
+RELEASES = 20
+HORIZON = 1 << 40
+DEPTH = 3
+WIDTH = 1024
+
+
+def private(cls: Any, *, width: int = WIDTH, **overrides: Any) -> Any:
+    arguments = {"depth": DEPTH, "width": width, "epsilon": 1.0, "delta": 1e-8}
+    return cls(**{**arguments, **overrides})
+
+
+def round_robin(*, width: int = WIDTH) -> Any:
+    return private(lazysketch.LazyCountMin, width=width, horizon=HORIZON)
+
+
+def one_by_one(method: Callable[[Any], object], items: list[Any]) -> Callable[[], None]:
+    def run() -> None:
+        for item in items:
+            method(item)
+
+    return run
+
+
+def in_batches(sketch: Any, items: Any, size: int) -> Callable[[], None]:
+    def run() -> None:
+        for start in range(0, len(items), size):
+            sketch.update_many(items[start : start + size])
+
+    return run
+
+
+def counted_by_numpy(fingerprints: np.ndarray, width: int) -> None:
+    """A multiply-shift Count-Min in NumPy: a hash and a bincount per row."""
+    for row in range(DEPTH):
+        hashed = fingerprints * np.uint64(0x9E3779B97F4A7C15 + 2 * row)
+        np.bincount((hashed >> np.uint64(40)) % np.uint64(width), minlength=width)
+
+
+def of_integers(items: np.ndarray, width: int) -> dict[str, Callable[[], object]]:
+    exact = lazysketch.CountMin(depth=DEPTH, width=width)
+    unsigned = items.view(np.uint64)
+    return {
+        "CountMin": lambda: exact.update_many(items),
+        "LazyCountMin, round robin": bound(round_robin(width=width), items),
+        "LazyCountMin, geometric": bound(private(lazysketch.LazyCountMin, width=width), items),
+        "LazyCountSketch, geometric": bound(
+            private(lazysketch.LazyCountSketch, width=width), items
+        ),
+        "LazyCountMin, 2 threads": bound(round_robin(width=width), items, threads=2),
+        "NumPy hash + bincount": lambda: counted_by_numpy(unsigned, width),
+    }
+
+
+def of_texts(strings: list[str], width: int) -> dict[str, Callable[[], object]]:
+    import pyarrow as pa
+
+    column = pa.array(strings)
+    runs: dict[str, Callable[[], object]] = {
+        "CountMin": bound(lazysketch.CountMin(depth=DEPTH, width=width), column),
+        "LazyCountMin, round robin": bound(round_robin(width=width), column),
+        "LazyCountMin, geometric": bound(private(lazysketch.LazyCountMin, width=width), column),
+        "LazyCountMin, 2 threads": bound(round_robin(width=width), column, threads=2),
+    }
+    try:
+        import polars
+    except ImportError:
+        return runs
+    series = polars.Series(strings)
+    runs["polars hash + NumPy bincount"] = lambda: counted_by_numpy(series.hash().to_numpy(), width)
+    runs["LazyCountMin, from polars"] = bound(round_robin(width=width), series)
+    return runs
+
+
+def bound(sketch: Any, items: Any, **arguments: Any) -> Callable[[], object]:
+    return lambda: sketch.update_many(items, **arguments)
+
+
+def batch_ingest(*, quick: bool, rounds: int) -> list[dict[str, Any]]:
+    results = []
+    for skew in (1.3,) if quick else (1.3, 0.8):
+        items = integers(EVENTS, skew=skew)
+        strings = texts(items)
+        for width in (1 << 10,) if quick else (1 << 10, 1 << 16):
+            for kind, runs in (
+                ("int64", of_integers(items, width)),
+                ("12-byte text", of_texts(strings, width)),
+            ):
+                facts = {"items": kind, "skew": skew, "depth": DEPTH, "width": width}
+                contenders = [
+                    Contender(name=name, events=EVENTS, run=run, facts=facts)
+                    for name, run in runs.items()
+                ]
+                results += medians("batches from Python", contenders, rounds=rounds)
+    return results
+
+
+def side_doors(*, rounds: int) -> list[dict[str, Any]]:
+    """Other ways in: none should be slow beside its best neighbour."""
+    import pyarrow as pa
+
+    items = integers(EVENTS, skew=1.3)
+    column = pa.array(texts(items))
+    weights = np.ones(EVENTS, dtype=np.int64)
+    weighted = private(lazysketch.LazyCountMin, max_weight=5)
+    part = items[:SINGLE]
+    sketch = private(lazysketch.LazyCountMin)
+    ways: dict[str, tuple[int, Callable[[], object]]] = {
+        "int64": (EVENTS, bound(sketch, items)),
+        "int32": (EVENTS, bound(sketch, items.astype(np.int32))),
+        "uint64": (EVENTS, bound(sketch, items.view(np.uint64))),
+        "Arrow int64": (EVENTS, bound(sketch, pa.array(items))),
+        "int64 with weights": (EVENTS, lambda: weighted.update_many(items, weights)),
+        "text": (EVENTS, bound(sketch, column)),
+        "large text": (EVENTS, bound(sketch, column.cast(pa.large_string()))),
+        "text views": (EVENTS, bound(sketch, column.cast(pa.string_view()))),
+        "dictionary of text": (EVENTS, bound(sketch, column.dictionary_encode())),
+        "list of int": (SINGLE, bound(sketch, part.tolist())),
+        "list of str": (SINGLE, bound(sketch, column[:SINGLE].to_pylist())),
+        "int64 in batches of 4096": (SINGLE, in_batches(sketch, part, 4096)),
+        "int64 in batches of 256": (SINGLE, in_batches(sketch, part, 256)),
+        "int64 in batches of 16": (SINGLE, in_batches(sketch, part, 16)),
+        "int64 in batches of 1": (READS, in_batches(sketch, part[:READS], 1)),
+        "slices of 1, nothing done": (READS, slices(part[:READS])),
+        "one update per event": (SINGLE, one_by_one(sketch.update, part.tolist())),
+    }
+    contenders = [
+        Contender(name=name, events=events, run=run, facts={"depth": DEPTH, "width": WIDTH})
+        for name, (events, run) in ways.items()
+    ]
+    return medians("ways in", contenders, rounds=rounds)
+
+
+def slices(items: np.ndarray) -> Callable[[], None]:
+    def run() -> None:
+        for start in range(len(items)):
+            items[start : start + 1]
+
+    return run
+
+
+def single_calls(*, rounds: int) -> list[dict[str, Any]]:
+    """One update or estimate per call, beside datasketches, which is not private."""
+    items = integers(SINGLE, skew=1.3)
+    streams = {"int": items.tolist(), "str": texts(items)}
+    results = []
+    for kind, stream in streams.items():
+        lazy, geometric = round_robin(), private(lazysketch.LazyCountMin)
+        exact = lazysketch.CountMin(depth=DEPTH, width=WIDTH)
+        runs = {
+            "update, LazyCountMin, round robin": one_by_one(lazy.update, stream),
+            "update, LazyCountMin, geometric": one_by_one(geometric.update, stream),
+            "update, CountMin": one_by_one(exact.update, stream),
+        }
+        reads = {
+            "estimate, LazyCountMin, geometric": one_by_one(geometric.estimate, stream[:READS]),
+            "estimate, CountMin": one_by_one(exact.estimate, stream[:READS]),
+        }
+        try:
+            import datasketches
+        except ImportError:
+            pass
+        else:
+            peer = datasketches.count_min_sketch(DEPTH, WIDTH)
+            runs["update, datasketches"] = one_by_one(peer.update, stream)
+            reads["estimate, datasketches"] = one_by_one(peer.get_estimate, stream[:READS])
+        contenders = [
+            Contender(name=name, events=events, run=run, facts={"items": kind})
+            for group, events in ((runs, SINGLE), (reads, READS))
+            for name, run in group.items()
+        ]
+        results += medians("single calls", contenders, rounds=rounds)
+    return results
+
+
+def whole_reads(*, rounds: int) -> list[dict[str, Any]]:
+    """A release of 3 x 1000 cells, and many estimates, beside OpenDP's noise for one vector."""
+    sketch = private(lazysketch.LazyCountMin, width=1000)
+    sketch.update_many(integers(EVENTS, skew=1.3))
+    asked = integers(SINGLE, skew=0.8)
+
+    def releases() -> None:
+        for _ in range(RELEASES):
+            sketch.release()
+
+    runs: dict[str, tuple[int, Callable[[], object]]] = {
+        "release of 3 x 1000 cells, per cell": (RELEASES * 3000, releases),
+        "estimate_many, per item": (SINGLE, lambda: sketch.estimate_many(asked)),
+    }
+    noise = noise_of_opendp(6000)
+    if noise is not None:
+        runs["OpenDP noise for a vector of 6000, per entry"] = (6000, noise)
+    contenders = [
+        Contender(name=name, events=events, run=run, facts={})
+        for name, (events, run) in runs.items()
+    ]
+    return medians("reads", contenders, rounds=rounds)
+
+
+def noise_of_opendp(length: int) -> Callable[[], object] | None:
+    try:
+        import opendp.prelude as dp
+    except ImportError:
+        return None
+    dp.enable_features("contrib")
+    space = dp.vector_domain(dp.atom_domain(T=int)), dp.l2_distance(T=float)
+    gaussian = dp.m.make_gaussian(*space, scale=60.0)
+    vector = [0] * length
+    return lambda: gaussian(vector)

@@ -1,0 +1,171 @@
+"""The numbers to reach, and what one run found: each goal is a ratio or a limit within the run.
+
+Judged by the least of the native rounds and by processor time from Python: what else the machine
+does adds to the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+Results = list[dict[str, Any]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Goal:
+    """What is asked for; ``found`` picks it out of the results, worst case first."""
+
+    text: str
+    limit: float
+    at_most: bool
+    found: Callable[[Results], list[float]]
+
+    def row(self, results: Results) -> dict[str, Any]:
+        """The worst value found, and whether it meets the limit; None if not measured."""
+        try:
+            values = self.found(results)
+        except LookupError:
+            values = []
+        if not values:
+            return {"goal": self.text, "limit": self.limit, "found": None, "met": None}
+        worst = max(values) if self.at_most else min(values)
+        met = worst <= self.limit if self.at_most else worst >= self.limit
+        return {"goal": self.text, "limit": self.limit, "found": worst, "met": met}
+
+
+def value(results: Results, field: str, **facts: Any) -> float:
+    """The one result with these facts."""
+    found = [row for row in results if all(row.get(key) == want for key, want in facts.items())]
+    if not found:
+        raise LookupError(str(facts))
+    return float(found[0][field])
+
+
+def native(results: Results, above: str, below: str) -> list[float]:
+    """Time of one over that of the other, in each setting that the goals speak of."""
+    settings = {
+        (row["skew"], row["depth"], row["width"])
+        for row in results
+        if row["group"] == "ingest" and row["depth"] == 3 and 1000 <= row["width"] <= 1 << 16
+    }
+    ratios = []
+    for skew, depth, width in sorted(settings):
+        facts = {"group": "ingest", "skew": skew, "depth": depth, "width": width}
+        ratios.append(
+            value(results, "least_ns", name=above, **facts)
+            / value(results, "least_ns", name=below, **facts)
+        )
+    return ratios
+
+
+def lazy_ns(results: Results) -> list[float]:
+    return [
+        row["least_ns"]
+        for row in results
+        if row["group"] == "ingest"
+        and row["name"].startswith("LazyCountMin")
+        and row["depth"] == 3
+        and 1000 <= row["width"] <= 1 << 16
+    ]
+
+
+def single(results: Results, name: str, peer: str) -> list[float]:
+    facts = {"group": "single calls"}
+    return [
+        value(results, "cpu_ns", name=name, items=items, **facts)
+        / value(results, "cpu_ns", name=peer, items=items, **facts)
+        for items in ("int", "str")
+    ]
+
+
+def at_most(text: str, limit: float, found: Callable[[Results], list[float]]) -> Goal:
+    return Goal(text=text, limit=limit, at_most=True, found=found)
+
+
+def at_least(text: str, limit: float, found: Callable[[Results], list[float]]) -> Goal:
+    return Goal(text=text, limit=limit, at_most=False, found=found)
+
+
+def beside_exact(kind: str, schedule: str, limit: float) -> Goal:
+    return at_least(
+        f"speed of Lazy{kind}, {schedule}, over that of {kind}",
+        limit,
+        lambda results: native(results, kind, f"Lazy{kind}, {schedule}"),
+    )
+
+
+GOALS = [
+    beside_exact("CountMin", "round robin", 0.9),
+    beside_exact("CountMin", "geometric", 0.7),
+    beside_exact("CountSketch", "round robin", 0.9),
+    beside_exact("CountSketch", "geometric", 0.7),
+    at_least(
+        "speed of LazyCountMin over the paper's LazyCMS written plainly",
+        20,
+        lambda results: native(results, "the paper's LazyCMS", "LazyCountMin, round robin"),
+    ),
+    at_most("ns per int64 event of LazyCountMin, batches", 4, lazy_ns),
+    at_least(
+        "speed of LazyCountMin over the paper's PunctualCMS, width 250",
+        4000,
+        lambda results: [
+            value(results, "least_ns", group="punctual", name="the paper's PunctualCMS")
+            / value(results, "least_ns", group="punctual", name="LazyCountMin, round robin")
+        ],
+    ),
+    at_most(
+        "ns per 12-byte Arrow string",
+        9,
+        lambda results: [
+            row["cpu_ns"]
+            for row in results
+            if row["group"] == "batches from Python"
+            and row["items"] == "12-byte text"
+            and row["width"] == 1024
+            and row["name"] in ("LazyCountMin, round robin", "LazyCountMin, geometric")
+        ],
+    ),
+    at_most(
+        "one update call over datasketches, int and str",
+        1.1,
+        lambda results: single(
+            results, "update, LazyCountMin, round robin", "update, datasketches"
+        ),
+    ),
+    at_most(
+        "ns of one estimate call, depth 3",
+        1000,
+        lambda results: [
+            value(
+                results,
+                "cpu_ns",
+                group="single calls",
+                name="estimate, LazyCountMin, geometric",
+                items=items,
+            )
+            for items in ("int", "str")
+        ],
+    ),
+    at_most(
+        "ms for the release of 3 x 1000 cells",
+        0.5,
+        lambda results: [
+            value(results, "cpu_ns", group="reads", name="release of 3 x 1000 cells, per cell")
+            * 3000
+            / 1e6
+        ],
+    ),
+    at_most("bytes per cell", 8.5, lambda results: [value(results, "bytes", group="memory")]),
+    at_most(
+        "mean relative error of the top 15 in 24 KB",
+        0.008,
+        lambda results: [value(results, "are", name="LazyCountMin, width 1000")],
+    ),
+    at_most(
+        "seconds to import the package, NumPy included",
+        0.15,
+        lambda results: [value(results, "seconds", name="lazysketch and NumPy")],
+    ),
+]

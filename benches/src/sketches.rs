@@ -1,0 +1,41 @@
+//! Sketches to measure, with parameters that do not matter to speed.
+
+use lazysketch_core::exact::ExactSketch;
+use lazysketch_core::key::{Identity, MasterKey};
+use lazysketch_core::mechanism::MechanismKind;
+use lazysketch_core::parameters::{Calibration, Kind, NoiseLaw, Relation, Shape};
+use lazysketch_core::schedule::Schedule;
+use lazysketch_core::sketch::PrivateSketch;
+
+fn shape(kind: Kind, depth: u32, width: u32) -> Shape {
+    Shape {
+        kind,
+        depth,
+        width,
+        hash_seed: 1,
+    }
+}
+
+/// An exact sketch.
+pub fn exact(kind: Kind, depth: u32, width: u32) -> ExactSketch {
+    ExactSketch::new(shape(kind, depth, width)).expect("a valid shape")
+}
+
+/// A private sketch.
+pub fn private(kind: Kind, depth: u32, width: u32, schedule: Schedule) -> PrivateSketch {
+    let law = NoiseLaw {
+        schedule,
+        mechanism: MechanismKind::Haar,
+        sigma: 60.0,
+        relation: Relation::Substitution,
+        calibration: Calibration::Analytic,
+        epsilon: 1.0,
+        delta: 1e-6,
+        max_weight: 1,
+        max_events_per_user: 1,
+        max_changes: 1,
+    };
+    let key = MasterKey::generate().expect("entropy");
+    let identity = Identity::fresh().expect("entropy");
+    PrivateSketch::new(shape(kind, depth, width), law, &key, identity).expect("a valid law")
+}

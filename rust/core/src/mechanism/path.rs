@@ -1,0 +1,108 @@
+//! The nodes of one push, their exact rational weights, and the noise that their draws make.
+
+use super::LARGEST_PATH;
+use super::rounding::Rounding;
+use crate::gaussian::RoundedGaussian;
+use crate::prf::{NoiseFunction, packed};
+
+/// The nodes of one push and their exact rational weights.
+#[derive(Debug, Clone)]
+pub struct Path {
+    length: usize,
+    nodes: [u64; LARGEST_PATH],
+    numerators: [i128; LARGEST_PATH],
+    rounding: Rounding,
+}
+
+impl Path {
+    pub(super) fn new(denominator: u128) -> Self {
+        Self {
+            length: 0,
+            nodes: [0; LARGEST_PATH],
+            numerators: [0; LARGEST_PATH],
+            rounding: Rounding::new(denominator),
+        }
+    }
+
+    pub(super) fn add(&mut self, node: u64, numerator: i128) {
+        self.nodes[self.length] = node;
+        self.numerators[self.length] = numerator;
+        self.length += 1;
+    }
+
+    /// Node and numerator of each term; the common denominator is in the rounding.
+    pub fn terms(&self) -> impl Iterator<Item = (u64, i128)> + '_ {
+        self.nodes[..self.length]
+            .iter()
+            .copied()
+            .zip(self.numerators[..self.length].iter().copied())
+    }
+
+    /// The common denominator of the weights.
+    pub fn denominator(&self) -> u128 {
+        self.rounding.denominator()
+    }
+
+    /// floor(sum of weight * draw + 1/2): the noise of one cell at this push.
+    ///
+    /// Adding it to the count equals rounding (count + exact noise), because flooring commutes
+    /// with integers: the release is post-processing of the Gaussian mechanism.
+    #[inline]
+    pub fn noise(&self, prf: &NoiseFunction, gaussian: &RoundedGaussian, cell: u64) -> i64 {
+        let mut blocks = [0; LARGEST_PATH];
+        let blocks = &mut blocks[..self.length];
+        prf.blocks(cell, &self.nodes[..self.length], blocks);
+        let mut sum = 0_i128;
+        for (&block, &numerator) in blocks.iter().zip(&self.numerators) {
+            sum += numerator * i128::from(gaussian.draw(block));
+        }
+        self.rounding.round(sum)
+    }
+
+    /// As [`Self::noise`], of several cells: their draws are made many at a time.
+    pub(crate) fn noises(
+        &self,
+        prf: &NoiseFunction,
+        gaussian: &RoundedGaussian,
+        cells: &[u64],
+        out: &mut [i64],
+    ) {
+        // Clearing long buffers would cost a point query a good part of its time.
+        if cells.len() * self.length <= LARGEST_PATH {
+            self.noises_at_once::<LARGEST_PATH>(prf, gaussian, cells, out);
+        } else {
+            self.noises_at_once::<{ 4 * LARGEST_PATH }>(prf, gaussian, cells, out);
+        }
+    }
+
+    #[inline]
+    fn noises_at_once<const BLOCKS: usize>(
+        &self,
+        prf: &NoiseFunction,
+        gaussian: &RoundedGaussian,
+        cells: &[u64],
+        out: &mut [i64],
+    ) {
+        let (mut blocks, mut draws) = ([0; BLOCKS], [0; BLOCKS]);
+        let nodes = &self.nodes[..self.length];
+        let at_once = BLOCKS / self.length;
+        for (cells, out) in cells.chunks(at_once).zip(out.chunks_mut(at_once)) {
+            let number = cells.len() * self.length;
+            let (blocks, draws) = (&mut blocks[..number], &mut draws[..number]);
+            for (&cell, blocks) in cells.iter().zip(blocks.chunks_exact_mut(self.length)) {
+                for (block, &node) in blocks.iter_mut().zip(nodes) {
+                    *block = packed(cell, node);
+                }
+            }
+            prf.encrypt(blocks);
+            gaussian.draws(blocks, draws);
+            for (out, draws) in out.iter_mut().zip(draws.chunks_exact(self.length)) {
+                let mut sum = 0_i128;
+                for (&draw, &numerator) in draws.iter().zip(&self.numerators) {
+                    sum += numerator * i128::from(draw);
+                }
+                *out = self.rounding.round(sum);
+            }
+        }
+    }
+}

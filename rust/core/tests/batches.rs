@@ -1,0 +1,198 @@
+//! Batches against their events one by one: any length, type, split, weights and number of threads
+//! ends in the same state. (`sketches.rs` holds single events against the definition.)
+
+use lazysketch_core::batch::{Columns, Items};
+use lazysketch_core::exact::ExactSketch;
+use lazysketch_core::hash::Fingerprinter;
+use lazysketch_core::item::Item;
+use lazysketch_core::key::{Identity, MasterKey, SketchId};
+use lazysketch_core::mechanism::MechanismKind;
+use lazysketch_core::parameters::{Calibration, Kind, NoiseLaw, Relation, Shape};
+use lazysketch_core::schedule::{Growth, Schedule};
+use lazysketch_core::sketch::PrivateSketch;
+use proptest::prelude::*;
+
+const MAX_WEIGHT: u64 = 1 << 20;
+
+fn shape(kind: Kind, depth: u32, width: u32) -> Shape {
+    Shape {
+        kind,
+        depth,
+        width,
+        hash_seed: 11,
+    }
+}
+
+fn seeded(shape: Shape, schedule: Schedule) -> PrivateSketch {
+    let law = NoiseLaw {
+        schedule,
+        mechanism: MechanismKind::Haar,
+        sigma: 3.7,
+        relation: Relation::Substitution,
+        calibration: Calibration::Analytic,
+        epsilon: 1.0,
+        delta: 1e-6,
+        max_weight: MAX_WEIGHT,
+        max_events_per_user: 1,
+        max_changes: 1,
+    };
+    let identity = Identity::chosen(SketchId([3; 16]));
+    PrivateSketch::new(shape, law, &MasterKey::seeded(9), identity).unwrap()
+}
+
+fn one_by_one(sketch: &mut PrivateSketch, items: &[i64], weights: Option<&[u64]>) {
+    let fingerprinter = *sketch.fingerprinter();
+    for (position, &item) in items.iter().enumerate() {
+        let weight = weights.map_or(1, |weights| weights[position]);
+        sketch.update(fingerprinter.signed(item), weight).unwrap();
+    }
+}
+
+/// Equal now, and equal while what is pending comes out.
+fn assert_same(one: &mut PrivateSketch, other: &mut PrivateSketch, what: &str) {
+    for ticks in [0, 1, 7, 100, 3000] {
+        one.tick(ticks).unwrap();
+        other.tick(ticks).unwrap();
+        assert_eq!(one.step(), other.step(), "{what}");
+        let (one, other) = (one.release().unwrap(), other.release().unwrap());
+        assert_eq!(one.table(), other.table(), "{what}, {ticks} ticks later");
+    }
+}
+
+/// Items that the core cannot see.
+struct Hidden<'a>(&'a [i64]);
+
+impl Columns for Hidden<'_> {
+    fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    fn fingerprints(&self, fingerprinter: &Fingerprinter, start: usize, out: &mut [u64]) {
+        fingerprinter.signed_to(&self.0[start..start + out.len()], out);
+    }
+}
+
+fn schedules() -> impl Strategy<Value = Schedule> {
+    let horizon = 1 << 40;
+    prop_oneof![
+        (1..4_u64).prop_map(move |period| Schedule::RoundRobin { horizon, period }),
+        Just(Schedule::Punctual { horizon }),
+        (1..4000_u64).prop_map(|steps| Schedule::Single {
+            horizon: 20_000 + steps
+        }),
+        (1..60_u32, 0..9_u64).prop_map(|(numerator, few)| {
+            let growth = Growth {
+                numerator,
+                denominator: 100,
+            };
+            // Sometimes so few rounds that they end within the batch.
+            let rounds = if few < 5 { 1 + few } else { 4096 };
+            Schedule::Geometric { growth, rounds }
+        }),
+    ]
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(192))]
+
+    #[test]
+    fn batches_of_every_type_equal_single_events(
+        schedule in schedules(),
+        kind in prop_oneof![Just(Kind::CountMin), Just(Kind::CountSketch)],
+        depth in 1..11_u32,
+        width in 1..200_u32,
+        seed in any::<u64>(),
+        lengths in proptest::collection::vec(prop_oneof![0..40_usize, 500..530_usize, 0..2500_usize], 1..4),
+        weighted in any::<bool>(),
+    ) {
+        let shape = shape(kind, depth, width);
+        let total: usize = lengths.iter().sum();
+        // 32-bit values, so that each type can hold them; few, so that they collide and repeat.
+        let items: Vec<i64> = (0..total as u64)
+            .map(|i| i64::from(((i ^ seed).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) as i32 % 300 - 100))
+            .collect();
+        let weights: Vec<u64> = items.iter().map(|&item| item.unsigned_abs() * 977 % (MAX_WEIGHT + 1)).collect();
+        let weights = weighted.then_some(weights.as_slice());
+        for kind_of_items in ["signed", "narrow", "whole", "ready", "columns"] {
+            let mut batched = seeded(shape, schedule);
+            let fingerprinter = *batched.fingerprinter();
+            let mut start = 0;
+            for &length in &lengths {
+                let part = &items[start..start + length];
+                let weights = weights.map(|weights| &weights[start..start + length]);
+                let narrow: Vec<i32> = part.iter().map(|&item| item as i32).collect();
+                let whole: Vec<Item<'_>> = part.iter().map(|&item| Item::Signed(item)).collect();
+                let ready: Vec<u64> = part.iter().map(|&item| fingerprinter.signed(item)).collect();
+                let hidden = Hidden(part);
+                let part = match kind_of_items {
+                    "signed" => Items::Signed(part),
+                    "narrow" => Items::Narrow(&narrow),
+                    "whole" => Items::Whole(&whole),
+                    "ready" => Items::Ready(&ready),
+                    _ => Items::columns(&hidden),
+                };
+                batched.update_many(part, weights).unwrap();
+                start += length;
+            }
+            let mut single = seeded(shape, schedule);
+            one_by_one(&mut single, &items, weights);
+            assert_same(&mut single, &mut batched, kind_of_items);
+        }
+    }
+}
+
+/// Long enough for several threads, whose shares end in the middle of chunks.
+#[test]
+fn any_number_of_threads_ends_in_the_same_state() {
+    let items: Vec<i64> = (0..300_007).map(|i| i * i % 1009 - 500).collect();
+    let weights: Vec<u64> = items.iter().map(|item| item.unsigned_abs()).collect();
+    for kind in [Kind::CountMin, Kind::CountSketch] {
+        let shape = shape(kind, 3, 77);
+        for schedule in [
+            Schedule::round_robin(1 << 40),
+            Schedule::geometric(),
+            Schedule::Punctual { horizon: 1 << 40 },
+        ] {
+            for weights in [None, Some(weights.as_slice())] {
+                for threads in [2, 3, 4, 200] {
+                    let mut single = seeded(shape, schedule);
+                    one_by_one(&mut single, &items, weights);
+                    let mut threaded = seeded(shape, schedule);
+                    threaded
+                        .update_many_in_threads(Items::Signed(&items), weights, threads)
+                        .unwrap();
+                    assert_same(&mut single, &mut threaded, &format!("{threads} threads"));
+                }
+            }
+        }
+        let mut single = ExactSketch::new(shape).unwrap();
+        let fingerprinter = *single.fingerprinter();
+        for (&item, &weight) in items.iter().zip(&weights) {
+            single.update(fingerprinter.signed(item), weight).unwrap();
+        }
+        for threads in [1, 2, 5] {
+            let mut threaded = ExactSketch::new(shape).unwrap();
+            threaded
+                .update_many_in_threads(Items::Signed(&items), Some(&weights), threads)
+                .unwrap();
+            assert_eq!(threaded.table(), single.table());
+            assert_eq!(threaded.step(), single.step());
+        }
+    }
+}
+
+/// Counters become 64 bits wide in the middle of a batch.
+#[test]
+fn batches_pass_the_step_where_counters_widen() {
+    let shape = shape(Kind::CountSketch, 3, 5);
+    let items = vec![4_i64; 3000];
+    let weights = vec![MAX_WEIGHT; 3000];
+    for schedule in [Schedule::round_robin(1 << 40), Schedule::geometric()] {
+        let (mut single, mut batched) = (seeded(shape, schedule), seeded(shape, schedule));
+        one_by_one(&mut single, &items, Some(&weights));
+        batched
+            .update_many(Items::Signed(&items), Some(&weights))
+            .unwrap();
+        assert_same(&mut single, &mut batched, "widened");
+    }
+}

@@ -1,0 +1,77 @@
+"""The benchmarks' own arithmetic: what is judged, and that a slower run would be noticed."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from benches import goals, instructions, measuring, report, streams
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NATIVE = {"group": "ingest", "skew": 1.3, "depth": 3, "width": 1024}
+
+
+def run_with(*, lazy: float, exact: float = 2.0) -> list[dict[str, Any]]:
+    return [
+        {**NATIVE, "name": "CountMin", "ns": exact, "least_ns": exact},
+        {**NATIVE, "name": "LazyCountMin, round robin", "ns": lazy, "least_ns": lazy},
+    ]
+
+
+@pytest.mark.parametrize(("lazy", "met"), [(2.0, True), (2.2, True), (2.3, False), (9.0, False)])
+def test_a_slow_private_sketch_misses_its_goal(lazy: float, *, met: bool) -> None:
+    row = goals.GOALS[0].row(run_with(lazy=lazy))
+    assert row["found"] == pytest.approx(2.0 / lazy)
+    assert row["met"] is met
+
+
+def test_the_worst_setting_counts() -> None:
+    wide = [{**row, "width": 1 << 16} for row in run_with(lazy=4.0)]
+    assert goals.GOALS[0].row(run_with(lazy=2.0) + wide)["met"] is False
+
+
+def test_what_was_not_measured_is_neither_met_nor_missed() -> None:
+    assert {goal.row([])["met"] for goal in goals.GOALS} == {None}
+
+
+def test_more_instructions_than_on_record_are_reported() -> None:
+    recorded = json.loads(instructions.RECORD.read_text())
+    assert set(recorded) == set(instructions.KERNELS)
+    assert instructions.compare(recorded) == []
+    slower = {**recorded, "release": recorded["release"] * (1 + 2 * instructions.TOLERANCE)}
+    (report_of_it,) = instructions.compare(slower)
+    assert report_of_it.startswith("release:")
+
+
+def test_every_contender_runs_once_per_round() -> None:
+    runs: list[str] = []
+    contenders = [
+        measuring.Contender(name=name, events=10, run=partial(runs.append, name), facts={})
+        for name in "ab"
+    ]
+    results = measuring.medians("group", contenders, rounds=3)
+    assert runs == ["a", "b"] * 4  # one round to warm up
+    assert [row["name"] for row in results] == ["a", "b"]
+    assert all(row["ns"] >= 0 for row in results)
+
+
+def test_a_record_holds_results_goals_and_machine(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="plots need matplotlib (`make bench`)")
+    report.write(tmp_path, "day", {"cores": 2}, run_with(lazy=2.5))
+    record = json.loads((tmp_path / "day.json").read_text())
+    assert record["machine"] == {"cores": 2}
+    assert len(record["goals"]) == len(goals.GOALS)
+    text = (tmp_path / "day.md").read_text()
+    assert "| speed of LazyCountMin, round robin, over that of CountMin | 0.9 | 0.8 | NO |" in text
+    assert (tmp_path / "day.png").stat().st_size > 0
+
+
+def test_streams_are_the_same_each_time_and_skewed() -> None:
+    one, other = (streams.integers(10_000, skew=1.3) for _ in range(2))
+    assert (one == other).all()
+    assert {len(text) for text in streams.texts(one)} == {12}
+    assert (one == 0).mean() > 0.2  # the share of rank 1 is 0.26
