@@ -47,11 +47,13 @@ from lazysketch.sketches import (
     PunctualCountMin,
     PunctualCountSketch,
 )
+from lazysketch.windows import Change, Window, Windows
 
 __version__ = _version("lazysketch")
 
 __all__ = [
     "Batch",
+    "Change",
     "Composition",
     "ContinualCounters",
     "CountMin",
@@ -83,6 +85,8 @@ __all__ = [
     "ReleasePart",
     "RoundRobin",
     "Single",
+    "Window",
+    "Windows",
     "__version__",
     "compose",
     "dns_names",

@@ -23,6 +23,7 @@ SKETCHES = {
 # Changing this set is changing the interface: it goes with a line in CHANGELOG.md.
 EXPORTED = SKETCHES | {
     "Batch",
+    "Change",
     "Composition",
     "ContinualCounters",
     "Geometric",
@@ -48,6 +49,8 @@ EXPORTED = SKETCHES | {
     "ReleasePart",
     "RoundRobin",
     "Single",
+    "Window",
+    "Windows",
     "__version__",
     "compose",
     "dns_names",
@@ -56,7 +59,7 @@ EXPORTED = SKETCHES | {
     "url_paths",
     "plan",
 }
-CONSTRUCTED = {"ContinualCounters", "HeavyHitters", "HierarchicalHeavyHitters"}
+CONSTRUCTED = {"ContinualCounters", "HeavyHitters", "HierarchicalHeavyHitters", "Windows"}
 # The order of a docstring; what a thing does not have (a return value, a source) it leaves out.
 SECTIONS = ["Guarantee", "Args", "Returns", "Raises", "Source", "Example"]
 SYNONYMS = {

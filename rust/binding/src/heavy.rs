@@ -171,6 +171,22 @@ impl HeavySketch {
         })
     }
 
+    #[pyo3(signature = (items, weights=None, *, column=None))]
+    fn _add_to_batch<'py>(
+        slf: &Bound<'py, Self>,
+        items: &Bound<'py, PyAny>,
+        weights: Option<&Bound<'py, PyAny>>,
+        column: Option<Column>,
+    ) -> PyResult<()> {
+        let batch = whole_batch_of(items, column.as_ref())?;
+        let weights = weights_of(weights)?;
+        batch.with_items(|items| {
+            live(slf).detached(slf.py(), |core| {
+                core.heavy()?.add_to_batch(items, weights.as_deref())
+            })
+        })
+    }
+
     /// Take steps without an event, as for a row that could not be read.
     ///
     /// Guarantee: an empty step is a neighbour of a step with any event.

@@ -196,6 +196,22 @@ impl PrivateSketch {
         })
     }
 
+    #[pyo3(signature = (items, weights=None, *, column=None))]
+    fn _add_to_batch<'py>(
+        &self,
+        items: &Bound<'py, PyAny>,
+        weights: Option<&Bound<'py, PyAny>>,
+        column: Option<Column>,
+    ) -> PyResult<()> {
+        let target = target_of(&self.shape, &self.fingerprinter);
+        let batch = batch_of(items, column.as_ref(), target)?;
+        let weights = weights_of(weights)?;
+        let slice = batch.items()?;
+        self.live.detached(items.py(), |core| {
+            core.plain()?.add_to_batch(slice, weights.as_deref())
+        })
+    }
+
     fn _update_vector(&self, vector: &Bound<'_, PyAny>) -> PyResult<()> {
         let weights = counts_of("vector", vector)?;
         self.live

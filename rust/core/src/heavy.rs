@@ -90,6 +90,14 @@ impl HeavySketch {
         Ok(())
     }
 
+    /// Many events of the open step, under the batch schedule; shown once that is closed.
+    pub fn add_to_batch(&mut self, items: Items<'_>, weights: Option<&[u64]>) -> Result<()> {
+        check_whole(items)?;
+        self.sketch.add_to_batch(items, weights)?;
+        self.discovery.count(items, weights);
+        Ok(())
+    }
+
     /// Steps without events.
     pub fn tick(&mut self, steps: u64) -> Result<()> {
         self.sketch.tick(steps)?;
@@ -101,6 +109,10 @@ impl HeavySketch {
     pub fn end_window(&mut self) -> Result<()> {
         if self.sketch.is_closed() {
             return Err(Error::Closed);
+        }
+        // Its names would be published before its counts, out of a step that is not over.
+        if self.sketch.has_open_step() {
+            return Err(Error::parameter("window", "no open step", "one"));
         }
         self.discovery.end_window();
         Ok(())

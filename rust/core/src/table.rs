@@ -160,6 +160,11 @@ impl Table {
         }
     }
 
+    /// Sets every count to 0.
+    pub(crate) fn clear(&mut self) {
+        with_cells!(&mut self.cells, cells => cells.fill(0));
+    }
+
     /// The published count of a cell.
     #[inline]
     pub(crate) fn published(&self, row: usize, column: usize) -> i64 {

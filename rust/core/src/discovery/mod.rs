@@ -213,7 +213,8 @@ impl Discovery {
         Ok(found)
     }
 
-    fn count(&mut self, items: Items<'_>, weights: Option<&[u64]>) {
+    /// Counts events of a step that is not over.
+    pub(crate) fn count(&mut self, items: Items<'_>, weights: Option<&[u64]>) {
         let weights = weights.filter(|_| self.law.weighted);
         let Some(state) = &mut self.state else {
             return;

@@ -1,0 +1,15 @@
+"""Tumbling windows of a stream: one sketch each, with tops, counts and changes between them.
+
+A window is cut by the machine's clock, by the number of steps or, for files, by the time of each
+event within a public range; never by the largest time seen so far, which one event from the future
+would move. Each event lies in exactly one window, so all windows together promise what one does.
+"""
+
+from __future__ import annotations
+
+from lazysketch.windows.boundaries import UNKNOWN_TIME
+from lazysketch.windows.changes import Change
+from lazysketch.windows.window import Window
+from lazysketch.windows.windows import Windows
+
+__all__ = ["UNKNOWN_TIME", "Change", "Window", "Windows"]

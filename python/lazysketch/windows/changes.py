@@ -1,0 +1,102 @@
+"""Items whose share of the stream rose or fell from some windows to others.
+
+A share is a count over a total. All counts of all candidates and both totals get intervals that
+hold together, so that whatever is picked out of the list for being remarkable is covered too; the
+difference of two shares then lies between the differences of their far ends. Wider than a test for
+one item, and true for the item that stands out among thousands.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from lazysketch.windows.totals import total_of
+from lazysketch.windows.window import Window, merged
+
+__all__ = ["Against", "Change", "changes_between"]
+
+Array = npt.NDArray[np.float64]
+Against: TypeAlias = Literal["previous", "earlier"]
+
+
+@dataclass(frozen=True)
+class Change:
+    """An item whose share changed for certain.
+
+    Guarantee: post-processing of published names and public tables; see :meth:`Windows.changes`.
+
+    Attributes:
+        item: the item.
+        before: estimated share before, within 0 and 1.
+        after: estimated share after.
+        low: lower end of the interval of the difference, after less before.
+        high: upper end.
+    """
+
+    item: str | bytes | int
+    before: float
+    after: float
+    low: float
+    high: float
+
+    @property
+    def difference(self) -> float:
+        """How much of the stream the item gained, or lost if negative."""
+        return self.after - self.before
+
+
+def changes_between(
+    before: Sequence[Window],
+    after: Sequence[Window],
+    items: Sequence[str | bytes | int],
+    *,
+    confidence: float,
+) -> list[Change]:
+    """Return the items whose share changed.
+
+    Args:
+        before: the windows before, one or more.
+        after: those after.
+        items: candidates, known without looking at the tables.
+        confidence: that all intervals cover, above 0 and below 1.
+
+    Returns:
+        Those whose interval leaves out 0, the largest difference first.
+
+    Source: docs/windows.md.
+    """
+    if not items:
+        return []
+    asked = 2 * len(items) + 2  # two counts of each item, two totals
+    past, past_low, past_high = _shares(before, items, confidence=confidence, asked=asked)
+    now, now_low, now_high = _shares(after, items, confidence=confidence, asked=asked)
+    low, high = now_low - past_high, now_high - past_low
+    certain = np.flatnonzero((low > 0.0) | (high < 0.0))
+    found = [
+        Change(items[at], float(past[at]), float(now[at]), low=float(low[at]), high=float(high[at]))
+        for at in certain.tolist()
+    ]
+    return sorted(found, key=lambda change: -abs(change.difference))
+
+
+def _shares(
+    windows: Sequence[Window],
+    items: Sequence[str | bytes | int],
+    *,
+    confidence: float,
+    asked: int,
+) -> tuple[Array, Array, Array]:
+    """Return estimates of the items' shares and their ends, within 0 and 1."""
+    release = merged(windows)
+    counts = release.interval_many(list(items), confidence=confidence, among=asked)
+    total = total_of(windows, release, failure=(1.0 - confidence) / 2.0 / asked)
+    estimate = np.clip(counts.estimate / total.estimate, 0.0, 1.0)
+    low = np.minimum(counts.low / max(total.high, 1.0), 1.0)
+    if total.low > 0.0:
+        return estimate, low, np.minimum(counts.high / total.low, 1.0)
+    return estimate, low, np.ones_like(low)
