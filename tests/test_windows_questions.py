@@ -1,0 +1,145 @@
+"""Windows: what is asked of several."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from tests.oracle.windows import DAY, PROMISE, Clock, at, made, tables
+
+import lazysketch as ls
+from lazysketch.errors import (
+    ArgumentValueError,
+)
+
+
+@pytest.fixture
+def visits() -> ls.Windows:
+    """Four windows of 20,000 steps; "b" appears in the last, "a" halves there."""
+    windows = ls.Windows(every=20_000, k=10, epsilon=1.0, delta=1e-6)
+    quiet = ["a"] * 10_000 + ["c"] * 5_000 + [str(n) for n in range(5_000)]
+    rng = np.random.default_rng(1)
+    for _ in range(3):
+        windows.update_many(rng.permutation(quiet))
+    loud = ["a"] * 5_000 + ["b"] * 5_000 + ["c"] * 5_000 + [str(n) for n in range(5_000)]
+    windows.update_many(rng.permutation(loud))
+    return windows
+
+
+def test_tops_over_the_last_windows(visits: ls.Windows) -> None:
+    assert visits.candidates == ["a", "c", "b"]
+    last = visits.top(3)
+    assert {hitter.item for hitter in last} == {"a", "b", "c"}
+    for hitter in last:
+        assert hitter.low <= 5_000 <= hitter.high
+        assert hitter.share == pytest.approx(0.25, abs=0.02)
+    whole = visits.top(1, last=4)
+    assert whole[0].item == "a"
+    assert whole[0].low <= 35_000 <= whole[0].high
+    assert visits.top(3, last=1000) == visits.top(3, last=4)
+    for item, count in (("a", 35_000), ("b", 5_000), ("c", 20_000)):
+        found = visits.interval(item, last=4, confidence=0.999)
+        assert found.low <= count <= found.high
+        assert visits.estimate(item, last=4) == visits.interval(item, last=4).estimate
+
+
+def test_changes_are_found_and_what_did_not_change_is_not(visits: ls.Windows) -> None:
+    changes = visits.changes()
+    assert {change.item for change in changes} == {"a", "b"}
+    by_item = {change.item: change for change in changes}
+    assert by_item["a"].low <= -0.25 <= by_item["a"].high < 0
+    assert 0 < by_item["b"].low <= 0.25 <= by_item["b"].high
+    assert by_item["b"].difference == by_item["b"].after - by_item["b"].before
+    assert {change.item for change in visits.changes(against="earlier")} == {"a", "b"}
+    assert visits.changes_at(1) == visits.changes_at(0) == []
+    assert visits.changes_at(-1) == changes
+
+
+def test_nothing_ended_says_so() -> None:
+    windows = ls.Windows(every=100, **PROMISE, domain=["a"])
+    assert windows.top(3) == []
+    assert windows.changes() == []
+    assert len(windows.windows) == 0
+    with pytest.raises(ArgumentValueError, match="^last: expected windows that have ended"):
+        windows.estimate("a")
+    windows.tick(99)
+    windows.finish()
+    assert wholes(windows) == [False]
+
+
+def test_shares_of_batches_are_of_a_noisy_total() -> None:
+    windows = made(every="12h", key=..., width=256, max_weight=3, relation="zero-out", **DAY)
+    items = np.arange(30_000) % 10
+    weights = np.full(len(items), 3)
+    windows.update_many(items, weights, times=np.full(len(items), at(5)))
+    windows.update_many(items + 10, weights, times=np.full(len(items), at(50_000)))
+    windows.finish()
+    for position, share in ((0, 0.1), (1, 0.0)):
+        release = windows.windows[position].release
+        assert release.step == 1
+        assert release.estimate(3) / 90_000 == pytest.approx(share, abs=0.01)
+    changes = {change.item: change for change in windows.changes()}
+    assert sorted(changes) == list(range(20))
+    for item, change in changes.items():
+        assert isinstance(item, int)
+        assert change.low <= (0.1 if item >= 10 else -0.1) <= change.high
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        lambda items: items,
+        lambda items: iter(items),
+        lambda items: pa.array(items),
+        lambda items: pa.chunked_array([items[:7], items[7:]]),
+        lambda items: __import__("polars").Series(items),
+        lambda items: __import__("pandas").Series(items),
+        lambda items: np.array(items),
+        lambda items: pa.array(items, type=pa.string_view()),
+        lambda items: pa.array(items).dictionary_encode(),
+    ],
+)
+def test_all_producers_are_counted_alike(column: Callable[[list[str]], Any]) -> None:
+    items = ["a", "b", "c"] * 10
+    times = pa.array([at(600 * n) for n in range(30)]).cast(pa.timestamp("ns"))
+    found = []
+    for values in (items, column(items)):
+        by_time, by_steps = made(every="1h", **DAY), made(every=7)
+        by_time.update_many(values, times=times)
+        by_time.finish()
+        by_steps.update_many(items if values is items else column(items))
+        found.append([*tables(by_time), *tables(by_steps)])
+    assert all(np.array_equal(*pair) for pair in zip(*found, strict=True))
+
+
+def test_what_came_late_in_one_window_and_early_in_the_next_did_not_change() -> None:
+    """Shares are of whole windows: nothing is extrapolated from rates within them."""
+    windows = ls.Windows(every=20_000, domain=["late", "rest"], epsilon=1.0, delta=1e-6)
+    windows.update_many(["rest"] * 19_400 + ["late"] * 600)
+    windows.update_many(["late"] * 600 + ["rest"] * 19_400)
+    assert windows.changes(confidence=0.9999) == []
+    found = windows.interval("late", confidence=0.9999)
+    assert found.low <= 600 <= found.high < 900
+
+
+def test_the_open_window_joins_when_asked() -> None:
+    clock = Clock()
+    windows = made(every="60s", slices=6, clock=clock, key=...)
+    assert windows.top(1) == []
+    windows.update_many([7] * 5_000)
+    clock.now = 10.0
+    assert windows.top(1) == []
+    (hitter,) = windows.top(1, include_open=True)
+    assert hitter.item == 7
+    assert hitter.low <= 5_000 <= hitter.high
+    clock.now = 60.0
+    windows.update_many([7] * 1_000)
+    clock.now = 70.0
+    assert windows.top(1)[0].high < 5_800
+    assert windows.top(1, include_open=True)[0].low > 5_200
+    assert windows.open is not None
+    windows.finish()
+    assert windows.open is None
