@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from tests.oracle.windows import DAY, PROMISE, Clock, at, made, tables
+from tests.oracle.windows import DAY, PROMISE, Clock, at, made, tables, wholes
 
 import lazysketch as ls
 from lazysketch.errors import (

@@ -80,11 +80,12 @@ class Windows(PublishedWindows):
 
     Example:
         >>> windows = Windows(every=10_000, k=10, epsilon=1.0, delta=1e-6)
-        >>> windows.update_many(["a", "b"] * 10_000 + ["a", "c"] * 5_000)
+        >>> windows.update_many(["a"] * 6_000 + ["b"] * 4_000)
+        >>> windows.update_many(["a"] * 7_000 + ["c"] * 3_000)
         >>> len(windows.windows), [hitter.item for hitter in windows.top(2, last=2)]
-        (3, ['a', 'b'])
+        (2, ['a', 'b'])
         >>> [change.item for change in windows.changes()]
-        ['b', 'c']
+        ['b', 'c', 'a']
     """
 
     def __init__(
