@@ -7,7 +7,7 @@ in a temporary folder that is removed), and reads each in processes of its own:
   column as text, in one thread and in all; pyarrow's Parquet batches; for the access
   log, whose parser is ours, the lines alone, cut and decoded; for the capture the native
   reader alone (pcap-parser and etherparse), by size and by address;
-- ``source``: ``lazysketch.sources``, nothing behind it;
+- ``source``: ``lazysketch.sources``, nothing behind it, also with the time of each row;
 - ``private``: the source into a LazyCountMin of 4 x 1024.
 
     python benches/sources.py [ROWS [BEGINNING]]   # only measures that begin so, e.g. capture
@@ -120,10 +120,16 @@ def capture_alone(path: Path, *, field: str) -> int:
     return reader.packets
 
 
-def source_alone(path: Path, *, field: str = "host") -> int:
+def source_alone(path: Path, *, field: str = "host", time: str | None = None) -> int:
     from lazysketch.sources import open_source
 
-    return sum(batch.rows for batch in open_source(path, field=field))
+    return sum(batch.rows for batch in open_source(path, field=field, time=time))
+
+
+def log_with_times(path: Path) -> int:
+    from lazysketch.sources import open_source
+
+    return sum(len(batch.item_times) for batch in open_source(path, times=True))
 
 
 def private(path: Path, *, field: str = "host", weight: str | None = None) -> int:
@@ -143,11 +149,13 @@ MEASURES: dict[str, tuple[str, Callable[[Path], int]]] = {
     "csv: library, one thread": ("rows.csv", lambda path: csv_alone(path, threads=False)),
     "csv: library, all threads": ("rows.csv", lambda path: csv_alone(path, threads=True)),
     "csv: source": ("rows.csv", source_alone),
+    "csv: source with times": ("rows.csv", lambda path: source_alone(path, time="time")),
     "csv: private": ("rows.csv", private),
     "csv: private, weighted": ("rows.csv", lambda path: private(path, weight="bytes")),
     "csv.zst: private": ("rows.csv.zst", private),
     "log: lines alone": ("rows.log", lines_alone),
     "log: source": ("rows.log", source_alone),
+    "log: source with times": ("rows.log", log_with_times),
     "log: private": ("rows.log", private),
     "parquet: library": ("rows.parquet", parquet_alone),
     "parquet: private": ("rows.parquet", private),

@@ -101,3 +101,24 @@ def test_wrong_uses_are_one_line(
     assert captured.out == ""
     assert captured.err.count("\n") == 1
     assert message in captured.err
+
+
+def test_times_and_their_unit_reach_the_source(capsys: pytest.CaptureFixture[str]) -> None:
+    asked = ["flows.csv", "--field", "src", "--items", "items.txt"]
+    counts, found, _ = answer(capsys, *asked, "--time", "n", "--time-unit", "ms")
+    assert abs(counts["a"] - 2_000) < 100
+    assert found["field"] == "src"
+    assert main(["estimate", *asked, "--time", "when"]) == 2
+    assert "flows.csv: expected a column of the header for time, got 'when'" in (
+        capsys.readouterr().err
+    )
+    lines = ["estimate", "flows.csv", "--items", "items.txt", "--format", "lines"]
+    assert main([*lines, "--time", "n"]) == 2
+    assert capsys.readouterr().err == (
+        "lazysketch: --time: expected none, since a row of format 'lines' has no time, got 'n'\n"
+    )
+
+
+def test_a_sample_cannot_be_followed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "--steps", "1e6", "--sample", "items.txt", "--follow"]) == 2
+    assert "--follow: expected none, since a sample has to end" in capsys.readouterr().err

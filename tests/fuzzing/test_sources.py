@@ -17,7 +17,14 @@ from lazysketch.errors import LazySketchError
 from lazysketch.sources import FORMATS, open_source
 
 ROWS = 30
-TABLE = pa.table({"a": [f"item {i}" for i in range(ROWS)], "b": list(range(ROWS))})
+TABLE = pa.table(
+    {
+        "a": [f"item {i}" for i in range(ROWS)],
+        "b": list(range(ROWS)),
+        "t": pa.array(range(ROWS)).cast(pa.timestamp("ms", "Europe/Berlin")),
+        "u": pa.array([f"2015-05-17 10:05:{i:02}" for i in range(ROWS)]).dictionary_encode(),
+    }
+)
 LOG = '203.0.113.{} - - [17/May/2015:10:05:03 +0000] "GET /p HTTP/1.1" 200 512 "-" "agent"\n'
 ZEEK = "#separator \\x09\n#set_separator\t,\n#empty_field\t(empty)\n#unset_field\t-\n#path\tdns\n"
 ZEEK += "#fields\ta\tb\n#types\tstring\tcount\n"
@@ -67,8 +74,13 @@ def test_every_format_is_fuzzed() -> None:
 
 def read(path: Path, **settings: Any) -> int:
     """All rows, as the command line reads them."""
-    source = open_source([str(path)], **settings)
-    return sum(len(batch.items) for batch in source)
+    rows = 0
+    for batch in open_source([str(path)], **settings):
+        rows += len(batch.items)
+        if batch.times is not None:
+            assert len(batch.times) == batch.rows
+            assert len(batch.item_times) == len(batch.items)  # type: ignore[arg-type]
+    return rows
 
 
 @pytest.mark.parametrize("form", sorted(WHOLE))
@@ -89,6 +101,8 @@ def test_damaged_inputs(form: str, tmp_path: Path) -> None:
             "field": chance.choice([field, field, "b", None]),
             "item_type": chance.choice(["str", "str", "int"]),
             "strict": chance.random() < 0.3,
+            "times": chance.random() < 0.3,
+            "time": chance.choice([None, None, "a", "b", "t", "u"]),
             "encoding": chance.choice(["utf-8", "utf-8", "latin-1"]),
         }
         try:

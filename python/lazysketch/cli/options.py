@@ -14,7 +14,14 @@ from lazysketch import HeavyHitters, LazyCountMin, LazyCountSketch
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, SourceError
 from lazysketch.privacy.relations import Relation
 from lazysketch.schedules import Geometric, RoundRobin, Schedule
-from lazysketch.sources import FORMATS, ITEM_TYPES, Source, expand_paths, open_source
+from lazysketch.sources import (
+    FORMATS,
+    ITEM_TYPES,
+    TIME_UNITS,
+    Source,
+    expand_paths,
+    open_source,
+)
 
 PrivateSketch: TypeAlias = "LazyCountMin | LazyCountSketch"
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -120,9 +127,12 @@ class InputSettings:
     encoding: str
     items_type: str
     strict: bool
+    time: str | None
+    time_unit: str
+    follow: bool
 
-    def open(self, paths: tuple[str, ...]) -> Source:
-        """Return the inputs as one source."""
+    def open(self, paths: tuple[str, ...], *, times: bool = False) -> Source:
+        """Return the inputs as one source, which tells when rows happened if that is asked for."""
         return open_source(
             paths,
             format=self.format,
@@ -133,6 +143,10 @@ class InputSettings:
             encoding=self.encoding,
             item_type=self.items_type,
             strict=self.strict,
+            times=times,
+            time=self.time,
+            time_unit=self.time_unit,
+            follow=self.follow,
         )
 
     def read_items(
@@ -275,6 +289,24 @@ def input_options(command: Command) -> Command:
             "--strict",
             is_flag=True,
             help="Stop at the first malformed row, with status 2.  [default: count them]",
+        ),
+        click.option(
+            "--time",
+            metavar="FIELD",
+            help="Field that tells when a row happened: ISO 8601, or a number since 1970; "
+            "without an offset UTC.  [default: of a Zeek log ts; access logs and captures know]",
+        ),
+        _option(
+            "--time-unit",
+            type=click.Choice(list(TIME_UNITS)),
+            default="s",
+            help="Unit of times that are numbers.",
+        ),
+        click.option(
+            "--follow",
+            is_flag=True,
+            help="Wait for more at the end of the file, as tail -F does, until Ctrl-C.  "
+            "[default: end there]",
         ),
     )(command)
 

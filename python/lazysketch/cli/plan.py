@@ -177,6 +177,8 @@ def plan(
 
 def _counted(path: str, reading: InputSettings) -> tuple[Counter[Any], float]:
     """Return the weights of the items of a sample, and the mean weight of an event."""
+    if reading.follow:
+        raise ArgumentTypeError("follow: expected none, since a sample has to end, got one")
     source = reading.open((path,))
     counts: Counter[Any] = Counter()
     events = total = 0

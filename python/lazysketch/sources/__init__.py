@@ -16,22 +16,25 @@ Lines, JSON lines and access logs need NumPy only; CSV, Zeek logs, Parquet, Arro
 captures and zstd need pyarrow, which the extra ``cli`` brings.
 
 Floors, downward: feeding, source -> formats -> lines, access_log, json_lines, zeek,
-delimited, parquet, arrow_ipc, capture -> columns, nested, header -> reader, text -> batch,
-paths, opening -> compression.
+delimited, parquet, arrow_ipc, capture -> columns, nested, header -> time_columns -> reader,
+text, times -> batch, paths, following -> opening -> compression.
 """
 
 from __future__ import annotations
 
-from lazysketch.sources.batch import Batch, Segment
+from lazysketch.sources.batch import UNKNOWN_TIME, Batch, Segment
 from lazysketch.sources.feeding import feed
 from lazysketch.sources.formats import FORMATS, ITEM_TYPES
 from lazysketch.sources.paths import expand_paths
 from lazysketch.sources.source import Source, open_source
 from lazysketch.sources.tally import Position, Tally
+from lazysketch.sources.times import TIME_UNITS
 
 __all__ = [
     "FORMATS",
     "ITEM_TYPES",
+    "TIME_UNITS",
+    "UNKNOWN_TIME",
     "Batch",
     "Position",
     "Segment",

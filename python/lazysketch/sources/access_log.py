@@ -25,11 +25,13 @@ Source: Apache HTTP Server documentation, mod_log_config, "Common Log Format" an
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from typing import TYPE_CHECKING
 
 from lazysketch.sources.batch import Batch
 from lazysketch.sources.text import text_blocks
+from lazysketch.sources.times import times_of_texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -64,14 +66,20 @@ _ROWS = {
     "agent": rf'{_COMMON_ROW} "{_QUOTED}" "({_QUOTED_NOT_EMPTY})"',
 }
 # Every match is one row: a well-formed one, or else whatever the line holds.
+_TIMES = re.compile(rf"(?:{_HOST} [^ \n]+ [^\[\n]+ \[([^\]\n]*)\].*|.*)\n", re.ASCII)
 _FIELDS = {field: re.compile(rf"(?:{row}.*|.*)\n", re.ASCII) for field, row in _ROWS.items()}
 
 
 def read_access_log(stream: ByteStream, selection: Selection) -> Iterator[Batch]:
-    """Yield one field of each row."""
+    """Yield one field of each row, with its time if that is asked for."""
     rows_of = _FIELDS[selection.field or COMMON_FIELDS[0]].findall
     for text in text_blocks(stream, encoding=selection.encoding):
-        yield Batch.from_rows(rows_of(text))
+        batch = Batch.from_rows(rows_of(text))
+        if selection.times:
+            # The time of a row does not hang on whether what follows it can be read.
+            times = times_of_texts(_TIMES.findall(text), unit=selection.time_unit)
+            batch = dataclasses.replace(batch, times=times)
+        yield batch
 
 
 def looks_common(head: Head) -> bool:

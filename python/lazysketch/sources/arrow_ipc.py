@@ -34,16 +34,17 @@ _ROWS = 1 << 16
 
 
 def read_arrow(stream: ByteStream, selection: Selection) -> Iterator[Batch]:
-    """Yield one column of each row, with another as its weight if that is asked for."""
+    """Yield one column of each row, with others as its weight and time if they are asked for."""
     try:
         with _opened(stream) as file:
             for rows in _record_batches(file, selection, name=stream.name):
                 rows.validate()
-                items = _sound(column_of(rows, selection.field or ""))
-                weights = _sound(column_of(rows, selection.weight)) if selection.weight else None
+                columns = {of: _sound(column_of(rows, field)) for of, field in selection.columns()}
                 for begin in range(0, rows.num_rows, _ROWS):
-                    part = None if weights is None else weights.slice(begin, _ROWS)
-                    yield batch_of_columns(items.slice(begin, _ROWS), part, selection)
+                    part = {of: column.slice(begin, _ROWS) for of, column in columns.items()}
+                    yield batch_of_columns(
+                        part["field"], part.get("weight"), selection, times=part.get("time")
+                    )
                 if stream.path is not None:
                     stream.bytes_read = file.tell()
     except (pa.ArrowException, SystemError, UnicodeDecodeError) as error:
@@ -66,15 +67,12 @@ def _opened(stream: ByteStream) -> Generator[Any, None, None]:
 
 
 def _record_batches(file: Any, selection: Selection, *, name: str) -> Iterator[Any]:
-    fields = [selection.field or ""] + ([selection.weight] if selection.weight else [])
+    fields = selection.columns()
     with pa.ipc.open_stream(file) as reader:
         schema = reader.schema
-        types = [
-            type_of(schema, field, of=of, name=name)
-            for field, of in zip(fields, ("field", "weight"), strict=False)
-        ]
-        check_types(types[0], types[1] if selection.weight else None, selection, name=name)
-        wanted = {path_of(schema.names, field)[0] for field in fields}
+        types = {of: type_of(schema, field, of=of, name=name) for of, field in fields}
+        check_types(types, selection, name=name)
+        wanted = {path_of(schema.names, field)[0] for _, field in fields}
         for batch in reader:
             # Only what is read is looked at: other columns may be damaged or huge.
             yield batch.select([column for column in schema.names if column in wanted])

@@ -21,6 +21,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+UNKNOWN_TIME = -(1 << 63)
+
 # Above one empty step in so many rows, short slices are taken: those of a list are cheaper.
 _MANY = 32
 _LARGEST = (1 << 63) - 1
@@ -48,7 +50,7 @@ class Batch:
         absent: Positions, as of ``malformed``, of the rows that are sound but of a kind
             without such a field: a packet of ARP has no port. Empty steps all the same.
         times: When each row happened, whether it has an item or not, in nanoseconds
-            since 1970 UTC (the least integer: unknown); None if the format has no times.
+            since 1970 UTC (UNKNOWN_TIME: unknown); None if they are not asked for.
 
     Example:
         >>> batch = Batch.from_rows(["a", "", "b"])
@@ -79,6 +81,13 @@ class Batch:
     def rows(self) -> int:
         """The number of rows, and so of steps."""
         return len(self.items) + len(self.malformed) + len(self.absent)
+
+    @property
+    def item_times(self) -> NDArray[np.int64] | None:
+        """When each item happened, as ``times`` without the rows that have no item."""
+        if self.times is None or not (self.malformed or self.absent):
+            return self.times
+        return np.delete(self.times, [*self.malformed, *self.absent])
 
     @property
     def total_weight(self) -> int:

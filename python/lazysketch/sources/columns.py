@@ -15,8 +15,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lazysketch.errors import SourceError
-from lazysketch.sources.batch import Batch
+from lazysketch.sources.batch import UNKNOWN_TIME, Batch
 from lazysketch.sources.text import UNDECODABLE
+from lazysketch.sources.time_columns import check_time_type, times_of_column
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,14 +29,16 @@ if TYPE_CHECKING:
 _SAFE_DIGITS = 18  # so many fit into 64 bits whatever they are
 
 
-def batch_of_columns(items: Any, weights: Any, selection: Selection) -> Batch:
+def batch_of_columns(items: Any, weights: Any, selection: Selection, *, times: Any = None) -> Batch:
     """Make a batch of columns that ``check_types`` has passed.
 
     Args:
         items: An Arrow array.
         weights: An Arrow array of integers, or None.
-        selection: Tells ``max_weight``.
+        selection: Tells ``max_weight`` and ``time_unit``.
+        times: An Arrow array, or None.
     """
+    instants = None if times is None else times_of_column(times, unit=selection.time_unit)
     if pa.types.is_dictionary(items.type):
         if items.dictionary.null_count:
             items = items.dictionary_decode()
@@ -45,12 +48,12 @@ def batch_of_columns(items: Any, weights: Any, selection: Selection) -> Batch:
     if not _is_text_sound(items):
         valid = _both(valid, _decodable(items))
     if weights is None:
-        return _batch(items, None, valid, selection)
+        return _batch(items, None, valid, selection, times=instants)
     values = weights.fill_null(0).to_numpy(zero_copy_only=False)
     valid = _both(valid, _is_valid(weights))
     if values.dtype.kind == "i" and values.size and values.min() < 0:
         valid = _both(valid, values >= 0)
-    return _batch(items, values, valid, selection)
+    return _batch(items, values, valid, selection, times=instants)
 
 
 def batch_of_text(
@@ -58,6 +61,7 @@ def batch_of_text(
     weights: Any,
     selection: Selection,
     *,
+    times: Any = None,
     unparsed: Sequence[int] = (),
     missing: Sequence[str] = (),
     undecodable: bool = False,
@@ -67,8 +71,9 @@ def batch_of_text(
     Args:
         items: An Arrow array of strings.
         weights: An Arrow array of strings, or None.
-        selection: Tells ``max_weight``.
-        unparsed: Positions of rows that are in neither array, counted over all rows.
+        selection: Tells ``max_weight`` and ``time_unit``.
+        times: An Arrow array of strings, or None.
+        unparsed: Positions of rows that are in none of the arrays, counted over all rows.
         missing: What else means "missing".
         undecodable: Whether an item may hold what stands for undecodable bytes.
     """
@@ -81,11 +86,22 @@ def batch_of_text(
     if weights is not None:
         values, good = _whole_numbers(weights)
         valid = _both(valid, good)
-    return _batch(items, values, valid, selection, unparsed=unparsed)
+    instants = None if times is None else times_of_column(times, unit=selection.time_unit)
+    return _batch(items, values, valid, selection, times=instants, unparsed=unparsed)
 
 
-def check_types(item: Any, weight: Any, selection: Selection, *, name: str) -> None:
-    """Raise SourceError unless the Arrow types are those of items and of weights."""
+def check_types(types: dict[str, Any], selection: Selection, *, name: str) -> None:
+    """Raise SourceError unless the Arrow types are those of items, of weights and of times.
+
+    Args:
+        types: The type of the "field", and where these are asked for of the "weight" and
+            the "time".
+        selection: What is asked for.
+        name: What the input is called.
+    """
+    item, weight = types["field"], types.get("weight")
+    if selection.time is not None:
+        check_time_type(types["time"], field=selection.time, name=name)
     if pa.types.is_dictionary(item):
         item = item.value_type
     kind = _kind_of(item)
@@ -121,13 +137,17 @@ def _batch(
     valid: NDArray[np.bool_] | None,
     selection: Selection,
     *,
+    times: NDArray[np.int64] | None,
     unparsed: Sequence[int] = (),
 ) -> Batch:
     malformed: list[int] = list(unparsed)
+    places = np.arange(len(items) + len(unparsed))
+    if unparsed:
+        places = np.delete(places, np.asarray(unparsed))
+        if times is not None:
+            of_parsed, times = times, np.full(len(items) + len(unparsed), UNKNOWN_TIME)
+            times[places] = of_parsed
     if valid is not None:
-        places = np.arange(len(items) + len(unparsed))
-        if unparsed:
-            places = np.delete(places, np.asarray(unparsed))
         malformed = np.sort(np.concatenate([places[~valid], unparsed]).astype(np.int64)).tolist()
         items = items.filter(pa.array(valid))
         weights = None if weights is None else weights[valid]
@@ -138,7 +158,7 @@ def _batch(
             clipped = np.flatnonzero(weights > most).tolist()
             weights = np.minimum(weights, np.array(most).astype(weights.dtype))
         weights = weights.astype(np.int64, copy=False)
-    return Batch(items=items, malformed=malformed, weights=weights, clipped=clipped)  # type: ignore[arg-type]
+    return Batch(items, malformed, weights, clipped, times=times)  # type: ignore[arg-type]
 
 
 def _whole_numbers(column: Any) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None]:

@@ -75,6 +75,11 @@ def expanded(blocks: Iterator[bytes], *, name: str) -> tuple[Iterator[bytes], bo
     return rest, False
 
 
+def is_compressed(head: bytes) -> bool:
+    """Tell whether data that begin so are of a known compression."""
+    return head.startswith(tuple(_DECOMPRESSORS))
+
+
 def _chain(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
     if first:
         yield first

@@ -26,9 +26,10 @@ from lazysketch.sources.batch import Batch
 from lazysketch.sources.columns import batch_of_text
 from lazysketch.sources.header import column_number, delimiter_of
 from lazysketch.sources.text import LONGEST_ROW, UNDECODABLE_BYTES, utf8_blocks
+from lazysketch.sources.times import unknown
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator, Sequence
+    from collections.abc import Generator, Iterator
 
     from lazysketch.sources.opening import ByteStream
     from lazysketch.sources.reader import Selection
@@ -39,24 +40,24 @@ class RowParser:
 
     Args:
         columns: How many columns a row has.
-        wanted: Which of them to take, counted from 0.
+        wanted: Which of them to take, counted from 0; by what they are taken for.
         delimiter: What separates them, one ASCII character.
         quoted: Whether quotes mean anything.
         name: What the input is called.
     """
 
     def __init__(
-        self, *, columns: int, wanted: Sequence[int], delimiter: str, quoted: bool, name: str
+        self, *, columns: int, wanted: dict[str, int], delimiter: str, quoted: bool, name: str
     ) -> None:
         self._names = [str(number) for number in range(columns)]
-        self._wanted = [self._names[number] for number in wanted]
+        self._wanted = {of: self._names[number] for of, number in wanted.items()}
         self._delimiter = delimiter
         self._quoted = quoted
         self._name = name
         # Inside of quotes or outside, this is a row, or its end, with more columns than any.
         self._end = f'"{delimiter}' * (2 * columns + 4) if quoted else ""
 
-    def parse(self, block: bytes) -> tuple[list[Any], list[int], int]:
+    def parse(self, block: bytes) -> tuple[dict[str, Any], list[int], int]:
         """Return the columns, the positions of rows that do not fit, the size of an open row.
 
         The open row, which begins but does not end in the block, is in no other part of
@@ -84,8 +85,8 @@ class RowParser:
                     invalid_row_handler=note,
                 ),
                 convert_options=arrow_csv.ConvertOptions(
-                    include_columns=self._wanted,
-                    column_types={name: pa.string() for name in self._wanted},
+                    include_columns=list(dict.fromkeys(self._wanted.values())),
+                    column_types={name: pa.string() for name in self._wanted.values()},
                     strings_can_be_null=False,
                     check_utf8=False,
                 ),
@@ -96,12 +97,12 @@ class RowParser:
         if self._quoted:
             _, last = strange.pop()
             rest = len(last[: last.rindex(self._end)].encode())
-        columns = [column.combine_chunks() for column in table.columns]
+        columns = {of: table[column].combine_chunks() for of, column in self._wanted.items()}
         return columns, [number for number, _ in strange], rest
 
 
 def read_delimited(stream: ByteStream, selection: Selection) -> Iterator[Batch]:
-    """Yield one column of each row, with another as its weight if that is asked for."""
+    """Yield one column of each row, with others as its weight and time if they are asked for."""
     blocks = utf8_blocks(stream, encoding=selection.encoding)
     held = b""
     parser: RowParser | None = None
@@ -126,19 +127,20 @@ def _rows(
     """Yield the rows and return the open one at the end, none if nothing follows."""
     while data:
         columns, strange, size = parser.parse(data)
-        if strange or len(columns[0]):
-            weights = columns[-1] if selection.weight is not None else None
+        if strange or len(columns["field"]):
             yield batch_of_text(
-                columns[0],
-                weights,
+                columns["field"],
+                columns.get("weight"),
                 selection,
+                times=columns.get("time"),
                 unparsed=strange,
                 undecodable=not data.isascii() and UNDECODABLE_BYTES in data,
             )
         rest = data[len(data) - size :]
         if not rest or (more_follows and size <= LONGEST_ROW):
             return rest
-        yield Batch(items=[], malformed=[0])  # the line with the quote that nothing closes
+        # The line with the quote that nothing closes.
+        yield Batch(items=[], malformed=[0], times=unknown(1) if selection.times else None)
         data = rest[rest.index(b"\n") + 1 :]
     return b""
 
@@ -161,14 +163,13 @@ def _header(data: bytes, selection: Selection, *, name: str) -> tuple[RowParser,
         if len(data) > LONGEST_ROW:
             raise SourceError(f"{name}: expected a header row, got an open quote") from None
         return None
-    wanted = [
-        column_number(names, field, of=of, name=name, shown=False)
-        for field, of in ((selection.field, "field"), (selection.weight, "weight"))
-        if field is not None
-    ]
+    wanted = {
+        of: column_number(names, field, of=of, name=name, shown=False)
+        for of, field in selection.columns()
+    }
     parser = RowParser(
         columns=len(names),
-        wanted=list(dict.fromkeys(wanted)),
+        wanted=wanted,
         delimiter=delimiter,
         quoted=True,
         name=name,

@@ -55,6 +55,9 @@ class Format:
         item_types: What items can be.
         integer_fields: Which of the fields are integers, whatever ``item_types`` says.
         weights: Which of the fields may hold the weight.
+        time: Where the time of a row is, unless the user says: a field, or "" for a place
+            of its own. None: the user has to say, or, in a format without fields, nowhere.
+        grows: Whether an input can be read while it is being written.
         delimiter: What separates columns; "" if the user may say; None if nothing does.
     """
 
@@ -66,13 +69,23 @@ class Format:
     integer_fields: tuple[str, ...] = ()
     weights: tuple[str, ...] = ()
     delimiter: str | None = None
+    time: str | None = None
+    grows: bool = True
+
+    def check_follow(self) -> None:
+        """Raise ArgumentValueError unless an input can be followed."""
+        if not self.grows:
+            raise ArgumentValueError(
+                f"follow: expected False for format {self.name!r}, which is written as a whole, "
+                "got True"
+            )
 
     def select(self, asked: Selection) -> Selection:
         """Return what to take, with the field that is taken if none is asked for.
 
         Raises:
             ArgumentTypeError: A format whose inputs have fields of their own needs one.
-            ArgumentValueError: The format has no such field, weight, delimiter or type.
+            ArgumentValueError: The format has no such field, weight, delimiter, type or time.
         """
         format_ = f"for format {self.name!r}"
         if self.fields is not None and asked.weight not in (None, *self.weights):
@@ -95,7 +108,32 @@ class Format:
             max_weight=asked.max_weight,
             delimiter=asked.delimiter or self.delimiter or None,
             item_type=asked.item_type,
+            times=asked.times,
+            time=self._time(asked),
+            time_unit=asked.time_unit,
         )
+
+    def _time(self, asked: Selection) -> str | None:
+        if not asked.times:
+            return None
+        if self.fields is None:
+            time = asked.time or self.time
+            if time is None:
+                raise ArgumentTypeError(
+                    f"time: expected the name of a field for format {self.name!r}, got none"
+                )
+            return time
+        if asked.time is not None:
+            has = "no time" if self.time is None else "a place for it"
+            raise ArgumentValueError(
+                f"time: expected none, since a row of format {self.name!r} has {has}, "
+                f"got {asked.time!r}"
+            )
+        if self.time is None:
+            raise ArgumentValueError(
+                f"times: expected False, since a row of format {self.name!r} has no time, got True"
+            )
+        return None
 
     def _field(self, asked: str | None) -> str | None:
         if self.fields is None:
@@ -166,8 +204,8 @@ _CSV = _by_pyarrow("delimited", "read_delimited", name="csv")
 FORMATS: dict[str, Format] = {
     known.name: known
     for known in (
-        Format("parquet", _PARQUET, None, _looks_like_parquet, item_types=ITEM_TYPES),
-        Format("arrow", _ARROW, None, _looks_like_arrow, item_types=ITEM_TYPES),
+        Format("parquet", _PARQUET, None, _looks_like_parquet, item_types=ITEM_TYPES, grows=False),
+        Format("arrow", _ARROW, None, _looks_like_arrow, item_types=ITEM_TYPES, grows=False),
         Format(
             "pcap",
             _CAPTURE,
@@ -175,11 +213,12 @@ FORMATS: dict[str, Format] = {
             _looks_like_capture,
             integer_fields=("sport", "dport", "size"),
             weights=("size",),
+            time="",
         ),
-        Format("zeek", _ZEEK, None, _looks_like_zeek),
+        Format("zeek", _ZEEK, None, _looks_like_zeek, time="ts"),
         Format("jsonl", read_json_lines, None, looks_like_json_lines, item_types=ITEM_TYPES),
-        Format("combined", read_access_log, COMBINED_FIELDS, looks_combined),
-        Format("common", read_access_log, COMMON_FIELDS, looks_common),
+        Format("combined", read_access_log, COMBINED_FIELDS, looks_combined, time=""),
+        Format("common", read_access_log, COMMON_FIELDS, looks_common, time=""),
         Format("tsv", _TSV, None, looks_like_tsv, delimiter="\t"),
         Format("csv", _CSV, None, looks_like_csv, delimiter=""),
         Format("lines", read_lines, (), looks_like_lines),
@@ -187,7 +226,7 @@ FORMATS: dict[str, Format] = {
 }
 
 
-def check_format(name: str, selection: Selection) -> None:
+def check_format(name: str, selection: Selection, *, follow: bool) -> None:
     """Raise an error unless the format is known and has what is selected."""
     if selection.item_type not in (None, *ITEM_TYPES):
         raise ArgumentValueError(
@@ -200,6 +239,8 @@ def check_format(name: str, selection: Selection) -> None:
             f"format: expected one of {', '.join([AUTO, *FORMATS])}, got {name!r}"
         )
     FORMATS[name].select(selection)
+    if follow:
+        FORMATS[name].check_follow()
 
 
 def find_format(name: str, selection: Selection, *, stream: ByteStream) -> Format:

@@ -66,7 +66,7 @@ def column_number(names: Sequence[str], asked: str, *, of: str, name: str, shown
     Args:
         names: The columns.
         asked: The name that is asked for.
-        of: What it was asked for as: "field" or "weight".
+        of: What it was asked for as: "field", "weight" or "time".
         name: What the input is called.
         shown: Whether a message may list the columns. A first row of text that is not
             a header holds items, of which a message tells nothing.

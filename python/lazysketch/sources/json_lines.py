@@ -3,7 +3,8 @@
 ``user.id`` is the key of that name if the object has it, or else ``id`` within ``user``.
 Text and integers are items, and "1" and 1 are different ones. A row is malformed if it
 is not one object, if the field is missing, null or of another type, or if the weight
-is not an integer from 0 on.
+is not an integer from 0 on. A time is text or a number, whose digits are taken as they
+are written: a float could not hold the nanoseconds.
 
 Each line is decoded by itself, with the standard library: one that is malformed
 changes nothing for the others, and types stay as they are written. A reader of whole
@@ -14,56 +15,76 @@ Cost: 1 to 2 us for a short line.
 
 from __future__ import annotations
 
+import dataclasses
 import json
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from lazysketch.sources.batch import Batch
 from lazysketch.sources.text import text_blocks
+from lazysketch.sources.times import times_of_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from lazysketch.sources.opening import ByteStream
     from lazysketch.sources.reader import Head, Selection
 
 _SPACE = " \t\r"
+_BITS = 64
+
+
+class _Digits(str):
+    """A number with a fraction or an exponent, as it is written; no text, so no item."""
+
+    __slots__ = ()
+
+
 _decode = json.JSONDecoder().raw_decode
+_decode_with_digits = json.JSONDecoder(parse_float=_Digits).raw_decode
 
 
 def read_json_lines(stream: ByteStream, selection: Selection) -> Iterator[Batch]:
-    """Yield one field of each object, with another as its weight if that is asked for."""
+    """Yield one field of each object, with others as its weight and time if they are asked for."""
     item_of = _item_reader(selection)
     weight_of = _finder(selection.weight)
+    time_of = _finder(selection.time)
+    decode = _decode if time_of is None else _decode_with_digits
     for text in text_blocks(stream, encoding=selection.encoding):
         rows = text.split("\n")
         rows.pop()  # what follows the last line's end
+        values = [_object(row, decode) for row in rows]
         if weight_of is None:
-            yield _batch(rows, item_of)
+            batch = _batch(values, item_of)
         else:
-            yield _weighted(rows, item_of, weight_of, most=selection.max_weight)
+            batch = _weighted(values, item_of, weight_of, most=selection.max_weight)
+        if time_of is not None:
+            texts = ["" if value is None else _written(time_of(value)) for value in values]
+            times = times_of_texts(texts, unit=selection.time_unit)
+            batch = dataclasses.replace(batch, times=times)
+        yield batch
 
 
 def looks_like_json_lines(head: Head) -> bool:
     """Tell whether more than half of the first rows are objects."""
     if head.is_called(".jsonl", ".ndjson"):
         return True
-    return 2 * sum(_object(row) is not None for row in head.rows) > len(head.rows)
+    return 2 * sum(_object(row, _decode) is not None for row in head.rows) > len(head.rows)
 
 
-def _object(row: str) -> dict[str, Any] | None:
+def _object(row: str, decode: Callable[[str], tuple[Any, int]]) -> dict[str, Any] | None:
     row = row.strip(_SPACE)
     try:
-        value, end = _decode(row)
+        value, end = decode(row)
     except (ValueError, RecursionError):
         return None
     return value if type(value) is dict and end == len(row) else None
 
 
-def _batch(rows: list[str], item_of: Callable[[dict[str, Any]], Any]) -> Batch:
+def _batch(values: list[dict[str, Any] | None], item_of: Callable[[dict[str, Any]], Any]) -> Batch:
     items: list[Any] = []
     malformed: list[int] = []
-    for position, row in enumerate(rows):
-        value = _object(row)
+    for position, value in enumerate(values):
         item = None if value is None else item_of(value)
         if item is None:
             malformed.append(position)
@@ -73,7 +94,7 @@ def _batch(rows: list[str], item_of: Callable[[dict[str, Any]], Any]) -> Batch:
 
 
 def _weighted(
-    rows: list[str],
+    values: list[dict[str, Any] | None],
     item_of: Callable[[dict[str, Any]], Any],
     weight_of: Callable[[dict[str, Any]], Any],
     *,
@@ -83,8 +104,7 @@ def _weighted(
     weights: list[int] = []
     malformed: list[int] = []
     clipped: list[int] = []
-    for position, row in enumerate(rows):
-        value = _object(row)
+    for position, value in enumerate(values):
         item = None if value is None else item_of(value)
         weight = None if item is None or value is None else weight_of(value)
         if type(weight) is not int or weight < 0:  # a bool is no weight
@@ -95,6 +115,14 @@ def _weighted(
         items.append(item)
         weights.append(min(weight, most))
     return Batch(items, malformed, weights, clipped)
+
+
+def _written(time: Any) -> str:
+    """Return what is written for a time, nothing if it is neither text nor a number."""
+    kind = type(time)
+    if kind is str or kind is _Digits:
+        return str(time)
+    return str(time) if kind is int and time.bit_length() < _BITS else ""
 
 
 def _item_reader(selection: Selection) -> Callable[[dict[str, Any]], Any]:

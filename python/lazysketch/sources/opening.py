@@ -8,6 +8,7 @@ Every failure is a SourceError that names the input.
 
 from __future__ import annotations
 
+import os
 import stat
 import sys
 from contextlib import contextmanager
@@ -35,7 +36,8 @@ class ByteStream:
         name: How messages call the input.
         path: Where it lies, for readers that must seek; None if that is not possible:
             a pipe, or a compressed file.
-        blocks: The bytes.
+        blocks: The bytes. An empty block, which is the last, says that what is left open
+            before it never ends.
         bytes_read: How many bytes of the file, as it lies there, were read so far.
     """
 
@@ -59,8 +61,11 @@ class ByteStream:
         while size < _HEAD_SIZE and not any(b"\n" in block for block in self._looked_at):
             if size >= _MARK_SIZE and any(b"\0" in block for block in self._looked_at):
                 break
-            block = next(self._blocks, b"")
+            block = next(self._blocks, None)
+            if block is None:
+                break
             if not block:
+                self._looked_at.clear()  # the row that it waited for is lost
                 break
             self._looked_at.append(block)
             size += len(block)
@@ -84,7 +89,7 @@ def check_path(path: str | Path) -> None:
     """
     if str(path) == STANDARD_INPUT:
         return
-    with _naming(str(path)):
+    with naming(str(path)):
         if stat.S_ISDIR(Path(path).stat().st_mode):
             raise IsADirectoryError
 
@@ -120,11 +125,36 @@ def open_bytes(path: str | Path) -> Generator[ByteStream, None, None]:
         yield _stream(standard_input.read1, name=name, path=None)
         return
     name = str(path)
-    with _naming(name):
+    with naming(name):
         file: BinaryIO = Path(path).open("rb", buffering=0)  # noqa: SIM115 -- closed below
     with file:
-        seekable = size_of(path) is not None
-        yield _stream(file.read, name=name, path=Path(path) if seekable else None)
+        size = size_of(path)
+        uncut = _UncutFile(file, name=name, size=size or 0)
+        yield _stream(uncut.read, name=name, path=None if size is None else Path(path))
+
+
+class _UncutFile:
+    """A file that may grow while it is read, but not shrink below what was read of it.
+
+    Args:
+        file: The file.
+        name: What messages call it.
+        size: Its size at first. Nothing is known of one of 0, which may not be kept on a disk.
+    """
+
+    def __init__(self, file: BinaryIO, *, name: str, size: int) -> None:
+        self._file = file
+        self._name = name
+        self._size = size
+
+    def read(self, most: int) -> bytes:
+        block = self._file.read(most)
+        if not block and self._size and os.fstat(self._file.fileno()).st_size < self._file.tell():
+            raise SourceError(
+                f"{self._name}: expected a file that stays whole while it is read, "
+                "got one that was cut"
+            )
+        return block
 
 
 def _stream(read: Callable[[int], bytes | None], *, name: str, path: Path | None) -> ByteStream:
@@ -137,7 +167,7 @@ def _stream(read: Callable[[int], bytes | None], *, name: str, path: Path | None
 
 
 @contextmanager
-def _naming(name: str) -> Generator[None, None, None]:
+def naming(name: str) -> Generator[None, None, None]:
     """Turn what the operating system raises into a SourceError that names the input."""
     try:
         yield
@@ -158,7 +188,7 @@ def _naming(name: str) -> Generator[None, None, None]:
 
 def _blocks(read: Callable[[int], bytes | None], *, stream: ByteStream) -> Iterator[bytes]:
     while True:
-        with _naming(stream.name):
+        with naming(stream.name):
             block = read(READ_SIZE)
         if not block:
             return

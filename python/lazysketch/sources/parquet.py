@@ -32,7 +32,7 @@ _BUFFER = 1 << 20
 
 
 def read_parquet(stream: ByteStream, selection: Selection) -> Iterator[Batch]:
-    """Yield one column of each row, with another as its weight if that is asked for."""
+    """Yield one column of each row, with others as its weight and time if they are asked for."""
     path = stream.path
     if path is None:
         raise SourceError(
@@ -58,18 +58,16 @@ def read_parquet(stream: ByteStream, selection: Selection) -> Iterator[Batch]:
 
 def _batches(file: Any, selection: Selection, *, name: str) -> Iterator[tuple[Batch, int]]:
     schema = file.schema_arrow
-    assert selection.field is not None, "the format requires a field"  # noqa: S101
-    item = type_of(schema, selection.field, of="field", name=name)
-    weight = None
-    wanted = [selection.field]
-    if selection.weight is not None:
-        weight = type_of(schema, selection.weight, of="weight", name=name)
-        wanted.append(selection.weight)
-    check_types(item, weight, selection, name=name)
-    for rows in file.iter_batches(batch_size=_ROWS, columns=wanted, use_threads=False):
-        items = column_of(rows, selection.field)
-        weights = None if selection.weight is None else column_of(rows, selection.weight)
-        yield batch_of_columns(items, weights, selection), rows.num_rows
+    wanted = dict(selection.columns())
+    types = {of: type_of(schema, field, of=of, name=name) for of, field in wanted.items()}
+    check_types(types, selection, name=name)
+    names = list(dict.fromkeys(wanted.values()))
+    for rows in file.iter_batches(batch_size=_ROWS, columns=names, use_threads=False):
+        columns = {of: column_of(rows, field) for of, field in wanted.items()}
+        batch = batch_of_columns(
+            columns["field"], columns.get("weight"), selection, times=columns.get("time")
+        )
+        yield batch, rows.num_rows
 
 
 def _damaged(name: str) -> SourceError:

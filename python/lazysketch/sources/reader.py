@@ -26,6 +26,9 @@ class Selection:
         max_weight: What larger weights are clipped to.
         delimiter: What separates columns, or None: as the header shows.
         item_type: "str" or "int" if items have to be of that type, or None.
+        times: Whether to tell when each row happened.
+        time: The field that holds it, or None where the format itself has the place.
+        time_unit: The unit of times that are numbers.
     """
 
     field: str | None
@@ -34,6 +37,14 @@ class Selection:
     max_weight: int = 1
     delimiter: str | None = None
     item_type: str | None = None
+    times: bool = False
+    time: str | None = None
+    time_unit: str = "s"
+
+    def columns(self) -> list[tuple[str, str]]:
+        """Return what each of the fields is taken for, and its name."""
+        asked = (("field", self.field), ("weight", self.weight), ("time", self.time))
+        return [(of, name) for of, name in asked if name is not None]
 
 
 # Takes the stream's bytes as they come, or opens ``stream.path`` where it has to seek.

@@ -5,13 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, SourceError
-from lazysketch.sources.formats import AUTO, check_format, find_format
+from lazysketch.sources.following import follow_bytes
+from lazysketch.sources.formats import AUTO, Format, check_format, find_format
 from lazysketch.sources.header import check_delimiter
 from lazysketch.sources.opening import STANDARD_INPUT, ByteStream, open_bytes, size_of
 from lazysketch.sources.paths import expand_paths
 from lazysketch.sources.reader import Selection
 from lazysketch.sources.tally import Tally
 from lazysketch.sources.text import check_encoding
+from lazysketch.sources.times import check_time_unit
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -30,14 +32,21 @@ class Source:
     """
 
     def __init__(
-        self, paths: tuple[str | Path, ...], *, form: str, asked: Selection, strict: bool
+        self,
+        paths: tuple[str | Path, ...],
+        *,
+        form: str,
+        asked: Selection,
+        strict: bool,
+        follow: bool,
     ) -> None:
         self.tally = Tally()
         self.paths = paths
         self._form = form
         self._asked = asked
         self._strict = strict
-        self._sizes = [size_of(path) for path in paths]
+        self._follow = follow
+        self._sizes = [None if follow else size_of(path) for path in paths]
         self._bytes_before = 0  # of the inputs that are finished
         self._current: ByteStream | None = None
 
@@ -61,7 +70,7 @@ class Source:
 
     @property
     def part_read(self) -> float | None:
-        """Which part of the bytes was read so far, 0 to 1; None where pipes are among them."""
+        """Which part of the bytes was read so far, 0 to 1; None if it has no end: of a pipe."""
         sizes = [size for size in self._sizes if size is not None]
         if len(sizes) < len(self._sizes):
             return None
@@ -76,10 +85,11 @@ class Source:
                 field; all inputs together have no row; or, if the source is strict, a
                 row is malformed: the rows before it have been yielded.
             ArgumentTypeError: An input turns out to be of a format that needs a field.
-            ArgumentValueError: It turns out to be of one that lacks what is asked for.
+            ArgumentValueError: It turns out to be of one that lacks what is asked for, or
+                that cannot be followed.
         """
         for path in self.paths:
-            yield from self._batches_of(path)
+            yield from self._followed(path) if self._follow else self._batches_of(path)
         if not self.tally.rows:
             raise SourceError(f"{self.name}: expected at least one row, got an empty stream")
 
@@ -88,15 +98,28 @@ class Source:
             self._current = stream
             if stream.head():
                 form = find_format(self._form, self._asked, stream=stream)
-                selection = form.select(self._asked)
-                parts = [form.name]
-                parts += [f"field {selection.field}"] if selection.field else []
-                parts += [f"weight {selection.weight}"] if selection.weight else []
-                self._note(", ".join(parts))
-                yield from self._counted(form.read(stream, selection), name=stream.name)
+                yield from self._rows(stream, form)
             # What a reader need not look at, such as the end of a Parquet file, is read too.
             self._bytes_before += size_of(path) or stream.bytes_read
             self._current = None
+
+    def _followed(self, path: str | Path) -> Iterator[Batch]:
+        form: Format | None = None
+        with follow_bytes(path) as streams:
+            for stream in streams:
+                if not stream.head():
+                    continue
+                if form is None:  # which is kept: what comes later is the same log
+                    form = find_format(self._form, self._asked, stream=stream)
+                    form.check_follow()
+                yield from self._rows(stream, form)
+
+    def _rows(self, stream: ByteStream, form: Format) -> Iterator[Batch]:
+        selection = form.select(self._asked)
+        parts = [form.name]
+        parts += [f"{of} {field}" for of, field in selection.columns()]
+        self._note(", ".join(parts))
+        yield from self._counted(form.read(stream, selection), name=stream.name)
 
     def _note(self, what: str) -> None:
         if what not in self.tally.formats:
@@ -128,6 +151,10 @@ def open_source(
     delimiter: str | None = None,
     item_type: str | None = None,
     strict: bool = False,
+    times: bool = False,
+    time: str | None = None,
+    time_unit: str = "s",
+    follow: bool = False,
 ) -> Source:
     """Open one or more inputs as one stream of rows.
 
@@ -156,6 +183,13 @@ def open_source(
         item_type: "str" or "int" to take items of this type only: a column of another
             type is refused, a JSON value of another type malformed. By default all.
         strict: Whether to stop at the first malformed row.
+        times: Whether batches tell when their rows happened (captures always do).
+        time: The field that holds it: a column, a key or a path of keys; asks for times
+            too. Zeek logs have ``ts``, access logs and captures a place of their own.
+        time_unit: "s", "ms", "us" or "ns": the unit of times that are numbers, since
+            1970. Text is ISO 8601 or as in access logs; without an offset it is UTC.
+        follow: Whether to read one plain file for ever, as it grows, and those that take
+            its name after it, as ``tail -F`` does; none of Parquet or Arrow.
 
     Returns:
         A source to iterate over once.
@@ -165,8 +199,8 @@ def open_source(
             unreadable, damaged or cut short, lacks the field, or has no row at all.
         ArgumentTypeError: No input, a field that is needed, or ``weight`` without
             ``max_weight``, or the reverse.
-        ArgumentValueError: An unknown format, field, encoding, delimiter or type, or
-            one that the format does not have.
+        ArgumentValueError: An unknown format, field, encoding, delimiter, type or unit,
+            or one that the format does not have.
 
     Example:
         >>> import pathlib, tempfile
@@ -188,9 +222,23 @@ def open_source(
         max_weight=_check_max_weight(max_weight, weight=weight),
         delimiter=check_delimiter(delimiter),
         item_type=item_type,
+        times=times or time is not None,
+        time=time,
+        time_unit=check_time_unit(time_unit),
     )
-    check_format(format, asked)
-    return Source(found, form=format, asked=asked, strict=strict)
+    check_format(format, asked, follow=follow)
+    if follow:
+        _check_follow(found)
+    return Source(found, form=format, asked=asked, strict=strict, follow=follow)
+
+
+def _check_follow(paths: tuple[str | Path, ...]) -> None:
+    if len(paths) > 1:
+        raise ArgumentValueError(f"follow: expected one input, got {len(paths)}")
+    if str(paths[0]) == STANDARD_INPUT:
+        raise ArgumentValueError(
+            "follow: expected a file, got standard input, which is read as it comes anyway"
+        )
 
 
 def _check_max_weight(max_weight: int | None, *, weight: str | None) -> int:

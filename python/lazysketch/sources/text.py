@@ -58,7 +58,8 @@ def text_blocks(chunks: Iterable[bytes], *, encoding: str) -> Iterator[str]:
     r"""Yield blocks of whole rows, each row ended by one "\n".
 
     Args:
-        chunks: Bytes cut anywhere, each chunk shorter than LONGEST_ROW.
+        chunks: Bytes cut anywhere, each chunk shorter than LONGEST_ROW; an empty one, which
+            is the last, says that the end of the last row is lost, which is no row then.
         encoding: A name from ``check_encoding``. A byte-order mark of UTF-8 is dropped.
 
     Example:
@@ -112,6 +113,8 @@ def _whole_rows(chunks: Iterable[bytes]) -> Iterator[bytes]:
     held: list[bytes] = []  # the beginning of a row whose end has not come
     held_size = 0
     for chunk in chunks:
+        if not chunk:  # the end of the row that is held is lost
+            return
         end = chunk.rfind(b"\n") + 1
         if end == 0:
             held_size += len(chunk)

@@ -11,7 +11,8 @@ Their first lines say what they hold::
 Lines that begin with "#" are not rows. A header may come again, as it does where logs
 were joined, and what it says holds from there on. A row is malformed if it has more or
 fewer columns than the header, or if the field is unset, empty or "". Items stand as
-they are written: an escape (``\x09``) stays one, a set is one item.
+they are written: an escape (``\x09``) stays one, a set is one item. The time of a row
+is its field ``ts``, unless another is named.
 
 Cost: as for CSV. Needs pyarrow.
 
@@ -71,15 +72,13 @@ class _Header:
             self.parser = self._parser(values)
 
     def _parser(self, names: list[str]) -> RowParser:
-        asked = ((self._selection.field, "field"), (self._selection.weight, "weight"))
-        wanted = [
-            column_number(names, field, of=of, name=self._name, shown=True)
-            for field, of in asked
-            if field is not None
-        ]
+        wanted = {
+            of: column_number(names, field, of=of, name=self._name, shown=True)
+            for of, field in self._selection.columns()
+        }
         return RowParser(
             columns=len(names),
-            wanted=list(dict.fromkeys(wanted)),
+            wanted=wanted,
             delimiter=self._separator,
             quoted=False,
             name=self._name,
@@ -87,7 +86,7 @@ class _Header:
 
 
 def read_zeek(stream: ByteStream, selection: Selection) -> Iterator[Batch]:
-    """Yield one field of each row, with another as its weight if that is asked for."""
+    """Yield one field of each row, with others as its weight and time if they are asked for."""
     header = _Header(selection, name=stream.name)
     for block in utf8_blocks(stream, encoding=selection.encoding):
         begin = 0
@@ -104,12 +103,12 @@ def _rows(rows: bytes, header: _Header, selection: Selection, *, name: str) -> I
     if header.parser is None:
         raise SourceError(f"{name}: expected a line #fields before the first row, got none")
     columns, strange, _ = header.parser.parse(rows)
-    weights = columns[-1] if selection.weight is not None else None
     missing = tuple(header.missing.values())
     yield batch_of_text(
-        columns[0],
-        weights,
+        columns["field"],
+        columns.get("weight"),
         selection,
+        times=columns.get("time"),
         unparsed=strange,
         missing=missing,
         undecodable=not rows.isascii() and UNDECODABLE_BYTES in rows,
