@@ -129,7 +129,8 @@ def source_alone(path: Path, *, field: str = "host", time: str | None = None) ->
 def log_with_times(path: Path) -> int:
     from lazysketch.sources import open_source
 
-    return sum(len(batch.item_times) for batch in open_source(path, times=True))
+    batches = open_source(path, times=True)
+    return sum(0 if batch.item_times is None else len(batch.item_times) for batch in batches)
 
 
 def private(path: Path, *, field: str = "host", weight: str | None = None) -> int:

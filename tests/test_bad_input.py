@@ -174,7 +174,7 @@ def counter_methods() -> Iterator[Row]:
     yield "ContinualCounters.update", lambda weight: counters.update(0, weight), {}, weight
     for call in (counters.update, counters.estimate, counters.release().estimate):
         yield (
-            f"ContinualCounters {call}",
+            f"ContinualCounters {call.__name__}",
             lambda index, call=call: call(index),
             {},
             {"index|item": indices},

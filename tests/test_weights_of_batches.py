@@ -114,7 +114,7 @@ def test_a_weight_of_a_wrong_type_at_its_position(bad: Any) -> None:
         1.5,
         object(),
     ],
-    ids=repr,
+    ids=lambda value: type(value).__name__,
 )
 def test_weights_of_a_wrong_type(weights: Any) -> None:
     assert_refused(ArgumentTypeError, "^weights: ", weights)
@@ -140,7 +140,7 @@ def test_a_weight_outside_its_range(bad: int) -> None:
         np.array([1, 1, 2**63, 1], dtype=np.uint64),
         pd.Series([1, 1, -1, 1]),
     ],
-    ids=repr,
+    ids=lambda value: type(value).__name__,
 )
 def test_a_weight_outside_its_range_in_an_array(weights: Any) -> None:
     assert_refused(ArgumentValueError, r"^weights.*\bat position 2\b", weights)

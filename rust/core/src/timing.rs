@@ -8,9 +8,9 @@
 //!
 //! False alarms: one attempt exceeds 4.5 at one of 3 percentiles with a probability of at most
 //! 3 * 6.8e-6 for normal means; an alarm needs [`ATTEMPTS`] attempts in a row, each on fresh
-//! measurements, that exceed it *with one sign at one percentile*: (6.8e-6)^5 * 3 is below 1e-25.
+//! measurements, that exceed it *with one sign at one percentile*: (6.8e-6)^8 * 3 is below 1e-40.
 //! The room is for what is not normal: interrupts, frequency, another process on the core, each of
-//! which would have to favour the same class five times. The leaky controls must exceed 4.5 in every
+//! which would have to favour the same class each time. The leaky controls must exceed 4.5 in every
 //! attempt: what leaks by a few per cent does, at this number of measurements.
 //!
 //! Where the inputs lie must not depend on their class: each batch is copied to one buffer before
@@ -26,10 +26,13 @@ use crate::mechanism::rounding::Rounding;
 use crate::mechanism::{Mechanism, MechanismKind, Path};
 use crate::prf::NoiseFunction;
 use std::hint::black_box;
-use std::time::Instant;
+use std::thread::sleep;
+use std::time::{Duration, Instant};
 
 const LIMIT: f64 = 4.5;
-const ATTEMPTS: usize = 5;
+const ATTEMPTS: usize = 8;
+/// Between attempts: whoever shares the core's units for a while is gone by the next.
+const PAUSE: Duration = Duration::from_millis(200);
 /// Measurements of one attempt, both classes together, and calls in one measurement.
 const MEASUREMENTS: usize = 20_000;
 const BATCH: usize = 16;
@@ -109,6 +112,7 @@ fn attempts<T: Copy>(label: &str, classes: &[Vec<T>; 2], mut run: impl FnMut(&T)
         if !leaks(&found) {
             break;
         }
+        sleep(PAUSE);
     }
     found
 }
