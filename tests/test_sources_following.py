@@ -395,3 +395,42 @@ def test_any_history_gives_exactly_the_rows_that_could_be_seen(
         monkeypatch.setattr(following, "READ_SIZE", block)
         assert items_of(followed(path, format="lines")) == rows
     file.close()
+
+
+def test_a_file_that_gets_its_name_back_goes_on_and_is_not_read_again(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path.write_text("a\n")
+    old = path.with_suffix(".1")
+
+    def give_back() -> None:
+        old.replace(path)
+        with path.open("a") as file:
+            file.write("b\n")
+
+    Acts(monkeypatch, lambda: path.rename(old), path.touch, give_back)
+    assert items_of(followed(path, format="lines")) == ["a", "b"]
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+def test_a_pipe_that_takes_the_name_is_not_waited_for(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path.write_text("a\n")
+    real_open = Path.open
+
+    def open_no_pipe(self: Path, *arguments: Any, **named: Any) -> Any:
+        assert not self.is_fifo(), "opening a pipe waits for its writer"
+        return real_open(self, *arguments, **named)
+
+    def replace() -> None:
+        path.unlink()
+        os.mkfifo(path)
+
+    def replace_again() -> None:
+        path.unlink()
+        path.write_text("b\n")
+
+    monkeypatch.setattr(Path, "open", open_no_pipe)
+    Acts(monkeypatch, replace, replace_again)
+    assert items_of(followed(path, format="lines")) == ["a", "b"]

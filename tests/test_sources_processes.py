@@ -242,3 +242,47 @@ def test_a_file_without_a_size_is_read() -> None:
     if not path.exists():
         pytest.skip("no files without a size here")
     assert sum(batch.rows for batch in open_source(path, format="lines")) > 10
+
+
+CUTTER = """
+import gzip, os, sys
+from pathlib import Path
+import pyarrow as pa, pyarrow.feather as feather, pyarrow.parquet as pq
+from lazysketch.errors import SourceError
+from lazysketch.sources import open_source
+
+path, kept = Path(sys.argv[1]), float(sys.argv[2])
+keys = [f"item {n * 7919 % 100_003}" for n in range(300_000)]
+text = "".join(f"{key}\\n" for key in keys).encode()
+if path.suffix == ".arrow":
+    feather.write_feather(pa.table({"k": keys}), str(path), chunksize=20_000)
+elif path.suffix == ".parquet":
+    pq.write_table(pa.table({"k": keys}), path, row_group_size=20_000)
+else:
+    path.write_bytes(gzip.compress(text) if path.suffix == ".gz" else text)
+source = open_source(path, field="k" if path.suffix in (".arrow", ".parquet") else None)
+batches = iter(source)
+next(batches)
+os.truncate(path, int(path.stat().st_size * kept))
+try:
+    list(batches)
+except SourceError as error:
+    print(error)
+"""
+
+
+@pytest.mark.parametrize("name", ["rows.txt", "rows.txt.gz", "rows.arrow", "rows.parquet"])
+@pytest.mark.parametrize("kept", ["0", "0.6"])
+def test_no_format_misses_rows_unseen_where_a_file_is_cut(
+    tmp_path: Path, name: str, kept: str
+) -> None:
+    """In a process of its own: cutting a file that is mapped into memory would end it."""
+    command = [sys.executable, "-c", CUTTER, name, kept]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=True, cwd=tmp_path, timeout=60
+    )
+    told = {
+        "rows.arrow": "Arrow IPC data, got damaged",
+        "rows.parquet": "a Parquet file, got damaged",
+    }
+    assert done.stdout.startswith(f"{name}: expected {told.get(name, 'a file that stays whole')}")

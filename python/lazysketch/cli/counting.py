@@ -18,6 +18,7 @@ from lazysketch.cli.saving import check_target, save, save_names
 from lazysketch.cli.stream import INTERRUPTED, Reading, describe, feed, tell_operator
 from lazysketch.cli.subjects import Found
 from lazysketch.cli.ticker import Ticker, write_state
+from lazysketch.cli.windowed import InWindows
 from lazysketch.errors import HorizonError, LazySketchError
 
 if TYPE_CHECKING:
@@ -132,7 +133,8 @@ class _Run:
     def __init__(
         self, source: Source, subject: Subject, *, reading: InputSettings, result: ResultSettings
     ) -> None:
-        self.course = Course(subject) if result.plot is not None else None
+        drawn = result.plot is not None and not isinstance(subject, InWindows)
+        self.course = Course(subject) if drawn else None
         self._source = source
         self._subject = subject
         self._reading = reading
@@ -175,7 +177,7 @@ class _Run:
 
     def _state(self) -> dict[str, Any] | None:
         moment = self._subject.moment()
-        if not moment.release.step:
+        if moment is None or (moment.progress is None and not moment.release.step):
             return None
         return _as_state(moment, self._report(moment, length_known=False))
 

@@ -154,6 +154,16 @@ class _LiveTable:
 
     def _drawn(self, now: float) -> RenderableType:
         moment = self._subject.moment()
+        if moment is None:
+            return self._shown
+        if moment.progress is not None:
+            return live_table(
+                moment.rows,
+                [None] * len(moment.rows),
+                head=[heading(self._name, progress=moment.progress), *map(Text, moment.waiting)],
+                foot=[Text(moment.promise, style="dim")],
+                console=self.console,
+            )
         steps = moment.release.step
         progress = pace(
             steps=steps,

@@ -37,12 +37,14 @@ class Moment:
         rows: What is shown of it.
         waiting: What the rows wait for, a sentence each.
         promise: The guarantee of everything the run publishes.
+        progress: How far it is, where steps do not say it.
     """
 
     release: Release
     rows: list[dict[str, Any]]
     waiting: list[str]
     promise: str
+    progress: str | None = None
 
 
 class Subject(Protocol):
@@ -58,8 +60,8 @@ class Subject(Protocol):
     def tick(self, steps: int) -> None:
         """Take steps without an event."""
 
-    def moment(self) -> Moment:
-        """Return what is public now; from any thread."""
+    def moment(self) -> Moment | None:
+        """Return what is public now, None if nothing is before the end; from any thread."""
 
     def finish(self) -> Moment:
         """Publish what waits for the end of the input, and return what is public then."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -19,7 +20,8 @@ from lazysketch.cli.options import (
 )
 from lazysketch.cli.quantities import BYTES, DURATION, SHARE, STEPS
 from lazysketch.cli.subjects import Found, Listed
-from lazysketch.errors import ArgumentValueError
+from lazysketch.cli.windowed import InWindows, WindowSettings
+from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 
 if TYPE_CHECKING:
     from lazysketch import Release
@@ -34,6 +36,8 @@ _FOR_NAMES: Final = {
     "memory": "--memory",
     "save_names": "--save-names",
 }
+# What speaks of one stream, not of windows.
+_NOT_WINDOWED: Final = {"window": "--names-every", "save_names": "--save-names", "plot": "--plot"}
 
 
 @click.command(short_help="The heaviest items of a stream, live.")
@@ -99,6 +103,34 @@ _FOR_NAMES: Final = {
     type=click.Path(),
     help="Draw the top items over the stream into this .png, .svg or .html.  [default: not drawn]",
 )
+@click.option(
+    "--window",
+    "windowed",
+    metavar="TIME|STEPS",
+    help="Count in windows, such as 1h or 100000 steps: of a pipe by the clock, of files by the "
+    "time of each row, with --from and --to.  [default: the whole stream]",
+)
+@click.option(
+    "--keep",
+    type=click.IntRange(min=1),
+    default=24,
+    show_default=True,
+    metavar="N",
+    help="With --window: windows to list together; of a range all are.",
+)
+@click.option(
+    "--from",
+    "begin",
+    metavar="INSTANT",
+    help="With --window, for files: where a public range begins, such as 2026-05-17T12:00.",
+)
+@click.option("--to", "end", metavar="INSTANT", help="Where it ends.")
+@click.option(
+    "--changes",
+    is_flag=True,
+    help="With --window: list what rose or fell from one window to the next.  "
+    "[default: the top, and changes below]",
+)
 @input_options
 @save_option
 @click.option(
@@ -122,6 +154,11 @@ def top(
     every: float | None,
     ticking: bool,
     plot: str | None,
+    windowed: str | None,
+    keep: int,
+    begin: str | None,
+    end: str | None,
+    changes: bool,
     reading: InputSettings,
     save_release: str | None,
     save_names: str | None,
@@ -139,6 +176,7 @@ def top(
       tail -F access.log | lazysketch top - --format combined
       tcpdump -U -w - | lazysketch top - --format pcap --by dst
       lazysketch top access.log.gz --field host --domain hosts.txt
+      lazysketch top flows.csv --by dst --window 1h --from 2026-05-17 --to 2026-05-18
 
     With a public list (--domain) all privacy goes to the counts. Without one the names are
     found too, at the end of every so many steps, for a part of it.
@@ -157,12 +195,20 @@ def top(
         ticking=ticking,
         every=every,
     )
-    source = reading.open(files)
+    cut = _windows(windowed, keep=keep, begin=begin, end=end, changes=changes)
+    source = reading.open(files, times=cut is not None and cut.by_time)
+    items = None
     if domain is not None:
         items = reading.read_items(domain, option="--domain", inputs=files)
     result.check()
     subject: Subject
-    if domain is None:
+    if cut is not None:
+        cut.check(stored=source.part_read is not None)
+        windows = cut.create(
+            sketch, share=share, domain=items, memory=memory, max_weight=source.max_weight
+        )
+        subject = InWindows(windows, cut, most=most, epsilon=sketch.epsilon, delta=sketch.delta)
+    elif items is None:
         subject = Found(
             sketch.discover(
                 share=share, window=window, memory=memory, max_weight=source.max_weight
@@ -174,6 +220,28 @@ def top(
     else:
         subject = _listed(source, sketch, items=items, most=most)
     return count(source, subject, reading=reading, horizon=sketch.horizon, result=result)
+
+
+def _windows(
+    windowed: str | None, *, keep: int, begin: str | None, end: str | None, changes: bool
+) -> WindowSettings | None:
+    """Return how to cut the stream into windows, None if it is not cut."""
+    if windowed is None:
+        if begin is not None or end is not None or changes:
+            raise ArgumentTypeError("--from, --to, --changes: expected --window beside them")
+        return None
+    every: timedelta | int
+    try:
+        every = int(STEPS.convert(windowed, None, None))
+    except click.BadParameter:
+        try:
+            every = timedelta(seconds=DURATION.convert(windowed, None, None))
+        except (click.BadParameter, OverflowError):
+            raise ArgumentValueError(
+                "--window: expected a time such as 90s, 15m, 1h or 1d, or a number of steps, "
+                f"got {windowed[:40]!r}"
+            ) from None
+    return WindowSettings(every=every, keep=keep, begin=begin, end=end, changes=changes)
 
 
 def _listed(source: Source, sketch: SketchSettings, *, items: Any, most: int) -> Listed:
@@ -198,6 +266,10 @@ def _refuse_mixtures(
         )
     if ticking and typed("ticking") and typed("output"):
         raise click.UsageError("--json: expected no --output beside it, got one", context)
+    if typed("windowed"):
+        beside = [option for name, option in _NOT_WINDOWED.items() if typed(name)]
+        if beside:
+            raise click.UsageError(f"{beside[0]}: expected no --window beside it, got one", context)
     if every is not None and every < _SOONEST:
         raise ArgumentValueError(
             f"every: expected a time of at least {_SOONEST * 1000:.0f}ms, got {every * 1000:g}ms"

@@ -61,6 +61,11 @@ class LevelsPrivacy:
         return all(level.private for level in self.levels)
 
     @property
+    def max_weight(self) -> int:
+        """Largest weight of one event."""
+        return self.levels[0].max_weight
+
+    @property
     def sentence(self) -> str:
         """What is promised and what is not, in words.
 

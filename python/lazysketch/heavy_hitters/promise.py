@@ -69,6 +69,11 @@ class JointPrivacy:
         return self.sketch.private
 
     @property
+    def max_weight(self) -> int:
+        """Largest weight of one event."""
+        return self.sketch.max_weight
+
+    @property
     def sentence(self) -> str:
         """What is promised and what is not, in words.
 

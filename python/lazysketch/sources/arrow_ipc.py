@@ -3,14 +3,14 @@
 A file is its mark, a stream, and a list of where the pieces lie; so both are read as
 streams, from a pipe too. Columns and items are as in Parquet.
 
-Memory: one record batch of the input; of a plain file on disk, what the operating
-system keeps of it. What wrote the file chose how large its record batches are.
+Memory: one record batch of the input. What wrote the file chose how large these are.
 
 Cost: about 10 ns per row. Needs pyarrow.
 """
 
 from __future__ import annotations
 
+import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -37,6 +37,7 @@ def read_arrow(stream: ByteStream, selection: Selection) -> Iterator[Batch]:
     """Yield one column of each row, with others as its weight and time if they are asked for."""
     try:
         with _opened(stream) as file:
+            size = os.fstat(file.fileno()).st_size if stream.path is not None else 0
             for rows in _record_batches(file, selection, name=stream.name):
                 rows.validate()
                 columns = {of: _sound(column_of(rows, field)) for of, field in selection.columns()}
@@ -47,6 +48,9 @@ def read_arrow(stream: ByteStream, selection: Selection) -> Iterator[Batch]:
                     )
                 if stream.path is not None:
                     stream.bytes_read = file.tell()
+            # A stream may end behind any message, so one that was cut there looks whole.
+            if stream.path is not None and os.fstat(file.fileno()).st_size < size:
+                raise _damaged(stream.name)
     except (pa.ArrowException, SystemError, UnicodeDecodeError) as error:
         # A length below 0, asked of a stream of Python's; a name of a column that is no text.
         raise _damaged(stream.name) from error
@@ -58,8 +62,9 @@ def read_arrow(stream: ByteStream, selection: Selection) -> Iterator[Batch]:
 
 @contextmanager
 def _opened(stream: ByteStream) -> Generator[Any, None, None]:
-    """Open the input behind the mark of a file; in place if it can be."""
-    file = pa.memory_map(str(stream.path)) if stream.path else pa.PythonFile(stream.file(), "r")
+    """Open the input behind the mark of a file."""
+    # Not mapped into memory: cutting the file while it is read would end the process.
+    file = pa.OSFile(str(stream.path)) if stream.path else pa.PythonFile(stream.file(), "r")
     with file:
         if stream.head().startswith(FILE_MARK):
             file.read(len(FILE_MARK))

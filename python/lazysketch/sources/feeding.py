@@ -25,7 +25,8 @@ def feed(sketch: TakesItems, batches: Iterable[Batch]) -> None:
     Guarantee:
         A private sketch takes exactly one step per row, in order: a malformed row is a
         ``tick()``, a weight of 0 an update that adds nothing. An exact sketch, which
-        has no steps without an event, leaves malformed rows out.
+        has no steps without an event, leaves malformed rows out. Windows of a range take
+        each row by its time, if the source was asked for times.
 
     Args:
         sketch: Where to count. It must have been made with at least the source's
@@ -50,7 +51,12 @@ def feed(sketch: TakesItems, batches: Iterable[Batch]) -> None:
     """
     check_weights(sketch, getattr(batches, "max_weight", 1))
     tick: Any = getattr(sketch, "tick", None)
+    takes_times = getattr(sketch, "takes_times", False)
     for batch in batches:
+        if takes_times:  # windows, to which rows without an item are nothing
+            timed: Any = sketch
+            timed.update_many(batch.items, batch.weights, times=batch.item_times)
+            continue
         for items, weights, empty_steps in batch.segments():
             if len(items):
                 sketch.update_many(items, weights)

@@ -110,9 +110,12 @@ class _Files:
 
     def _is_replaced(self) -> bool:
         """Hold on to what now has the name, and tell whether the old file has ended."""
-        newest = self._open[-1]
         try:
-            if not os.path.samestat(self._path.stat(), os.fstat(newest.fileno())):
+            status = self._path.stat()
+            # Also an older one may have its name back: it is not read again.
+            known = any(os.path.samestat(status, os.fstat(file.fileno())) for file in self._open)
+            # Asked before it is opened: a pipe would wait for its writer.
+            if not known and stat.S_ISREG(status.st_mode):
                 self._take()
         except OSError:
             pass  # away, or not readable yet: what rotates a log may set its rights last

@@ -134,7 +134,7 @@ def open_bytes(path: str | Path) -> Generator[ByteStream, None, None]:
 
 
 class _UncutFile:
-    """A file that may grow while it is read, but not shrink below what was read of it.
+    """A file that may grow while it is read, but not shrink: its rows would be missed unseen.
 
     Args:
         file: The file.
@@ -149,12 +149,16 @@ class _UncutFile:
 
     def read(self, most: int) -> bytes:
         block = self._file.read(most)
-        if not block and self._size and os.fstat(self._file.fileno()).st_size < self._file.tell():
+        # Files that the system makes up, as below /sys, end before their size, but keep it.
+        if not block and self._size and self._file.tell() < self._size > self._size_now():
             raise SourceError(
                 f"{self._name}: expected a file that stays whole while it is read, "
                 "got one that was cut"
             )
         return block
+
+    def _size_now(self) -> int:
+        return os.fstat(self._file.fileno()).st_size
 
 
 def _stream(read: Callable[[int], bytes | None], *, name: str, path: Path | None) -> ByteStream:

@@ -48,6 +48,8 @@ def read_parquet(stream: ByteStream, selection: Selection) -> Iterator[Batch]:
                 yield batch
                 rows += done
                 stream.bytes_read = size * rows // rows_of_file
+            if rows < file.metadata.num_rows:  # as where the file was emptied meanwhile
+                raise _damaged(stream.name)
     except pa.ArrowException as error:
         raise _damaged(stream.name) from error
     except OSError as error:

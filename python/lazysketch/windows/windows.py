@@ -157,6 +157,7 @@ class Windows(PublishedWindows):
             listed=listed,
         )
         self._lock = threading.RLock()
+        self._takes_times = cut.takes_times
         self._live: LiveWindows | None = cut.live(
             make, keep=self._ended.append, most=kept, width=columns, max_weight=max_weight
         )
@@ -205,15 +206,16 @@ class Windows(PublishedWindows):
             self._opened().add(items, weights, times)
 
     def tick(self, steps: int = 1) -> None:
-        """Take steps without an event, in windows of steps.
+        """Take steps without an event, as for a row that could not be read.
 
-        Guarantee: an empty step is a neighbour of a step with any event.
+        Guarantee: an empty step is a neighbour of a step with any event. In windows of time, which
+        are not made of steps, nothing happens.
 
         Args:
             steps: how many, 0 or more.
 
         Raises:
-            ArgumentTypeError: not an integer, or windows of time.
+            ArgumentTypeError: not an integer.
             ArgumentValueError: negative.
             ClosedError: after ``finish()`` or ``close()``.
             LiveStateError: in a forked child.
@@ -221,6 +223,11 @@ class Windows(PublishedWindows):
         with self._lock:
             count = checked_integer("steps", steps, least=0, most=_LARGEST_WINDOW)
             self._opened().tick(count)
+
+    @property
+    def takes_times(self) -> bool:
+        """Whether events come with times: windows of a range."""
+        return self._takes_times
 
     def advance(self) -> None:
         """End what the clock says is over; every other call does so too.
@@ -296,7 +303,9 @@ class _Cut:
         steps: int,
         width: int | None,
         open_windows: int = 1,
+        takes_times: bool = False,
     ) -> None:
+        self.takes_times = takes_times
         self.live, self.schedule, self.steps = live, schedule, steps
         self.width, self.open_windows = width, open_windows
 
@@ -369,7 +378,9 @@ class _Cut:
             return ByTime(make, keep=keep, time_range=whole, max_weight=max_weight)
 
         schedule = Batch(horizon=1)
-        return cls(live, schedule, steps=1, width=_WIDTH, open_windows=whole.windows)
+        return cls(
+            live, schedule, steps=1, width=_WIDTH, open_windows=whole.windows, takes_times=True
+        )
 
 
 def _leaves(slices: int) -> int:
