@@ -200,7 +200,7 @@ def test_columns_that_tell_no_time_are_refused(tmp_path: Path) -> None:
     ("form", "asked", "message"),
     [
         ("csv", {"times": True}, "time: expected the name of a field for format 'csv', got none"),
-        ("lines", {"times": True}, "times: expected False, since a row .* 'lines' has no time"),
+        ("lines", {"times": True}, "time: expected a format whose rows have times, got 'lines'"),
         ("lines", {"time": "x"}, "time: expected none, since a row .* 'lines' has no time, got"),
         ("pcap", {"time": "ts"}, "time: expected none, since a row .* 'pcap' has a place for it"),
         ("common", {"time": "t"}, "time: expected none, since a row .* 'common' has a place for"),

@@ -7,6 +7,7 @@ time; a number instead of a time makes windows of steps.
 from __future__ import annotations
 
 import dataclasses
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
@@ -19,7 +20,7 @@ from lazysketch.cli.subjects import HEADER, Moment
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from lazysketch import Change, Release, Window
     from lazysketch.cli.options import SketchSettings
@@ -28,6 +29,13 @@ __all__ = ["InWindows", "WindowSettings"]
 
 _CHANGES: Final = ("window", "item", "before", "after", "change_low", "change_high")
 _ITEM_BYTES: Final = 256
+_OPTIONS: Final = {
+    "every": "--window",
+    "begin": "--from",
+    "end": "--to",
+    "begin, end": "--from, --to",
+    "begin, end, slices, clock": "--from, --to",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +94,20 @@ class WindowSettings:
             raise ArgumentValueError(
                 "kind, mechanism: expected count-min and tree beside --window, got others"
             )
+        with _as_typed():
+            return self._create(
+                sketch, share=share, domain=domain, memory=memory, max_weight=max_weight
+            )
+
+    def _create(
+        self,
+        sketch: SketchSettings,
+        *,
+        share: float,
+        domain: Iterable[str] | Iterable[int] | None,
+        memory: int,
+        max_weight: int,
+    ) -> Windows:
         return Windows(
             every=self.every,
             keep=self.keep,
@@ -104,6 +126,16 @@ class WindowSettings:
             begin=self.begin,
             end=self.end,
         )
+
+
+@contextmanager
+def _as_typed() -> Iterator[None]:
+    """Call the arguments of windows by the names of their options."""
+    try:
+        yield
+    except (ArgumentTypeError, ArgumentValueError) as error:
+        name, colon, rest = str(error).partition(": ")
+        raise type(error)(f"{_OPTIONS.get(name, name)}{colon}{rest}") from None
 
 
 class InWindows:

@@ -131,7 +131,7 @@ class Format:
             )
         if self.time is None:
             raise ArgumentValueError(
-                f"times: expected False, since a row of format {self.name!r} has no time, got True"
+                f"time: expected a format whose rows have times, got {self.name!r}"
             )
         return None
 
