@@ -6,8 +6,7 @@ import gzip
 import os
 import struct
 import time
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import suppress
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,70 +17,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
+from tests.oracle.changing_files import (
+    Acts,
+    append,
+    batches_of,
+    followed,
+    items_of,
+    replace,
+    until_the_end,
+)
 
 from lazysketch.errors import ArgumentValueError, SourceError
-from lazysketch.sources import Batch, Source, following, open_source
-
-
-class StreamEndedError(Exception):
-    """Nothing more will happen to the file."""
+from lazysketch.sources import following, open_source
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
     return tmp_path / "log"
-
-
-class Acts:
-    """What happens to the file, one act in each pause, and the end behind the last one."""
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, *acts: Callable[[], object]) -> None:
-        self._acts = iter([*acts, lambda: None, lambda: None])
-        monkeypatch.setattr(time, "sleep", self._sleep)
-
-    def _sleep(self, seconds: float) -> None:
-        assert 0.01 <= seconds <= 0.5
-        act = next(self._acts, None)
-        if act is None:
-            raise StreamEndedError
-        act()
-
-
-def followed(path: Path, **asked: Any) -> Source:
-    return open_source(path, follow=True, **asked)
-
-
-def until_the_end(batches: Iterable[Batch]) -> Iterator[Batch]:
-    with suppress(StreamEndedError):
-        yield from batches
-        pytest.fail("following ended by itself")
-
-
-def batches_of(source: Source) -> list[Batch]:
-    return list(until_the_end(source))
-
-
-def items_of(source: Source) -> list[Any]:
-    items: list[Any] = []
-    for batch in batches_of(source):
-        items += batch.items if isinstance(batch.items, list) else batch.items.to_pylist()  # type: ignore[attr-defined]
-    return items
-
-
-def append(path: Path, text: str) -> Callable[[], object]:
-    def act() -> None:
-        with path.open("a") as file:
-            file.write(text)
-
-    return act
-
-
-def replace(path: Path, text: str) -> Callable[[], object]:
-    def act() -> None:
-        path.rename(path.with_name(f"{path.name}.{time.monotonic_ns()}"))
-        path.write_text(text)
-
-    return act
 
 
 def test_rows_are_read_as_they_come(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -122,9 +122,10 @@ _NOT_WINDOWED: Final = {"window": "--names-every", "save_names": "--save-names",
     "--from",
     "begin",
     metavar="INSTANT",
-    help="With --window, for files: where a public range begins, such as 2026-05-17T12:00.",
+    help="With --window, for files: where a public range begins, such as 2026-05-17T12:00.  "
+    "[default: none]",
 )
-@click.option("--to", "end", metavar="INSTANT", help="Where it ends.")
+@click.option("--to", "end", metavar="INSTANT", help="Where it ends.  [default: none]")
 @click.option(
     "--changes",
     is_flag=True,

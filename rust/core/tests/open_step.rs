@@ -1,0 +1,126 @@
+//! Events of a step that is not over: nothing shows them before it is, however they come.
+
+use lazysketch_core::batch::Items;
+use lazysketch_core::key::{Identity, MasterKey, SketchId};
+use lazysketch_core::mechanism::MechanismKind;
+use lazysketch_core::parameters::{Calibration, Kind, NoiseLaw, Relation, Shape};
+use lazysketch_core::schedule::Schedule;
+use lazysketch_core::sketch::PrivateSketch;
+use lazysketch_core::{Error, codec};
+use proptest::prelude::*;
+
+const MAX_WEIGHT: u64 = 5;
+
+fn law(schedule: Schedule, mechanism: MechanismKind) -> NoiseLaw {
+    NoiseLaw {
+        schedule,
+        mechanism,
+        sigma: 3.7,
+        relation: Relation::Substitution,
+        calibration: Calibration::Analytic,
+        epsilon: 1.0,
+        delta: 1e-6,
+        max_weight: MAX_WEIGHT,
+        max_events_per_user: 1,
+        max_changes: 1,
+    }
+}
+
+fn shape(kind: Kind, depth: u32, width: u32) -> Shape {
+    Shape {
+        kind,
+        depth,
+        width,
+        hash_seed: 11,
+    }
+}
+
+fn seeded(shape: Shape, law: NoiseLaw, seed: u64) -> PrivateSketch {
+    let identity = Identity::chosen(SketchId([3; 16]));
+    PrivateSketch::new(shape, law, &MasterKey::seeded(seed), identity).unwrap()
+}
+
+proptest! {
+    /// However the events of a step are split over calls, nothing shows before it is closed, and
+    /// then what one call would have shown.
+    #[test]
+    fn parts_of_a_batch_are_the_batch(
+        steps in prop::collection::vec(
+            prop::collection::vec(
+                prop::collection::vec((0..40_u64, 0..=MAX_WEIGHT), 0..6), 0..4), 1..6),
+        closing in 0..3_usize,
+        signed in any::<bool>(),
+    ) {
+        let kind = if signed { Kind::CountSketch } else { Kind::CountMin };
+        let law = law(Schedule::Batch { horizon: 50 }, MechanismKind::Haar);
+        let (mut parts, mut whole) = (
+            seeded(shape(kind, 2, 7), law, 5),
+            seeded(shape(kind, 2, 7), law, 5),
+        );
+        for step in steps {
+            let before = parts.release().unwrap();
+            let mut all = Vec::new();
+            for part in &step {
+                let (items, weights): (Vec<_>, Vec<_>) = part.iter().copied().unzip();
+                parts.add_to_batch(Items::Ready(&items), Some(&weights)).unwrap();
+                let now = parts.release().unwrap();
+                prop_assert_eq!(codec::encode(&before), codec::encode(&now));
+                all.extend(part.iter().copied());
+            }
+            match closing {
+                0 => parts.tick(1).unwrap(),
+                1 => {
+                    parts.update(3, 2).unwrap();
+                    all.push((3, 2));
+                }
+                _ => {
+                    parts.update_batch(Items::Ready(&[3, 4]), None).unwrap();
+                    all.extend([(3, 1), (4, 1)]);
+                }
+            }
+            let (items, weights): (Vec<_>, Vec<_>) = all.into_iter().unzip();
+            whole.update_batch(Items::Ready(&items), Some(&weights)).unwrap();
+            prop_assert_eq!(
+                codec::encode(&parts.release().unwrap()),
+                codec::encode(&whole.release().unwrap())
+            );
+        }
+    }
+}
+
+#[test]
+fn a_part_of_a_batch_is_refused_whole() {
+    let law_of = |schedule| law(schedule, MechanismKind::Haar);
+    let mut other = seeded(
+        shape(Kind::CountMin, 2, 7),
+        law_of(Schedule::Punctual { horizon: 9 }),
+        5,
+    );
+    assert!(other.add_to_batch(Items::Ready(&[1]), None).is_err());
+    let mut sketch = seeded(
+        shape(Kind::CountMin, 2, 7),
+        law_of(Schedule::Batch { horizon: 1 }),
+        5,
+    );
+    let heavy = [MAX_WEIGHT + 1];
+    assert!(
+        sketch
+            .add_to_batch(Items::Ready(&[1]), Some(&heavy))
+            .is_err()
+    );
+    sketch.tick(1).unwrap();
+    let mut expected = seeded(
+        shape(Kind::CountMin, 2, 7),
+        law_of(Schedule::Batch { horizon: 1 }),
+        5,
+    );
+    expected.tick(1).unwrap();
+    assert_eq!(
+        codec::encode(&sketch.release().unwrap()),
+        codec::encode(&expected.release().unwrap())
+    );
+    assert!(matches!(
+        sketch.add_to_batch(Items::Ready(&[1]), None),
+        Err(Error::Horizon { .. })
+    ));
+}
