@@ -298,3 +298,15 @@ def test_among_covers_the_whole_list_that_items_were_chosen_from(release: ls.Rel
         assert list(chosen) == [together[position] for position in range(3)]
     alone = release.interval_many(whole[:3], among=3)
     assert list(alone) == list(release.interval_many(whole[:3], simultaneous=True))
+
+
+def test_one_row_has_no_joint_estimate_but_its_corrected_one() -> None:
+    """Collisions with heavy items would pull every count down by their mean."""
+    sketch = ls.LazyCountMin(depth=1, width=300, epsilon=1.0, delta=1e-6, horizon=60_000)
+    events = np.minimum(np.random.default_rng(3).zipf(1.3, 60_000), 10**6)
+    sketch.update_many(events)
+    release = sketch.release()
+    joint = release.estimate_many([1, 2, 3, 4], estimator="joint")
+    assert np.array_equal(joint, release.estimate_many([1, 2, 3, 4], estimator="corrected"))
+    counts = np.array([np.count_nonzero(events == item) for item in (1, 2, 3, 4)])
+    assert np.median(np.abs(joint / counts - 1)) < 0.2

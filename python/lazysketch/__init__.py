@@ -13,8 +13,7 @@ The public table may be read after every event, for ever; everything ever read t
 
 from __future__ import annotations
 
-from importlib.metadata import version as _version
-
+from lazysketch._native import __version__
 from lazysketch.counters import ContinualCounters
 from lazysketch.errors import LazySketchError
 from lazysketch.estimation.intervals import Interval, Intervals
@@ -48,8 +47,6 @@ from lazysketch.sketches import (
     PunctualCountSketch,
 )
 from lazysketch.windows import Change, Window, Windows
-
-__version__ = _version("lazysketch")
 
 __all__ = [
     "Batch",

@@ -13,6 +13,7 @@ __all__ = [
     "Key",
     "PrivateSketch",
     "Release",
+    "__version__",
     "_after_fork_in_child",
     "discovery_facts",
     "mechanism_facts",
@@ -24,6 +25,8 @@ __all__ = [
     "schedule_published_steps",
     "schedule_pushes",
 ]
+
+__version__: str
 
 # Name and parameters of a schedule: ("round robin", horizon, period), ("geometric", (numerator,
 # denominator), rounds), or ("punctual" | "batch" | "single", horizon).

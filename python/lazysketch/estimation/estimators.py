@@ -6,7 +6,8 @@
 ``bias-corrected``  the minimum, plus what the least of d noises falls below zero on average.
 ``corrected``     the minimum, less the median of the minimum's error: collisions and noise.
 ``joint``         the mean of the likelihood of all rows together, each weighted by its noise
-                  and collisions through the density of its errors.
+                  and collisions through the density of its errors. Of a single row of a
+                  Count-Min, where that is no better than the mean, it is ``corrected``.
 ================  ===========================================================================
 
 ``corrected`` and ``joint`` learn the errors from the whole table (:mod:`.error_law`). ``joint``
@@ -198,6 +199,10 @@ def _corrected(values: Array, laws: list[ErrorLaw]) -> Array:
 
 
 def _joint(values: Array, laws: list[ErrorLaw], *, signed: bool) -> Array:
+    if values.shape[1] == 1 and not signed:
+        # One row has no other to tell a collision with a heavy item from a count: the mean of what
+        # lies in a cell would be taken off every count.
+        return _corrected(values, laws)
     low, high = ranks(values.shape[1], signed=signed)
     ordered = np.sort(values, axis=1)
     least = ordered[:, low] - _finite(error_above(laws, low, _BEYOND), laws)

@@ -43,4 +43,13 @@ mod _native {
     use super::private::PrivateSketch;
     #[pymodule_export]
     use super::release::Release;
+
+    use pyo3::prelude::*;
+
+    /// The version of all crates and of the package; looking it up in the installed package's
+    /// metadata would cost an import as much as a tenth of NumPy's.
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        module.add("__version__", env!("CARGO_PKG_VERSION"))
+    }
 }
