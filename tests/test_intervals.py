@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import lazysketch as ls
@@ -273,6 +273,7 @@ def test_bad_estimators_and_items_are_named(release: ls.Release) -> None:
     st.sampled_from([None, 300]),
     st.sampled_from([0.5, 0.95, 0.9999]),
 )
+@example(ls.LazyCountSketch, 3, 27, 3, 300, 0.5)  # noise, read as a rate, beyond what is possible
 @settings(max_examples=60, deadline=None)
 def test_every_release_answers_without_nonsense(
     make: type, depth: int, width: int, steps: int, horizon: int | None, confidence: float
@@ -296,6 +297,9 @@ def test_among_covers_the_whole_list_that_items_were_chosen_from(release: ls.Rel
         chosen = release.interval_many(whole[:3], among=200, at=at)
         assert chosen.simultaneous
         assert list(chosen) == [together[position] for position in range(3)]
+        alone = release.interval_many(whole, at=at)
+        assert np.array_equal(alone.estimate, together.estimate)
+        assert np.all((together.low <= alone.low) & (alone.high <= together.high))
     alone = release.interval_many(whole[:3], among=3)
     assert list(alone) == list(release.interval_many(whole[:3], simultaneous=True))
 

@@ -157,7 +157,20 @@ def intervals(
 
     Source: docs/intervals.md.
     """
-    side = (1.0 - confidence) / 2.0 / (among or 1)
+    side = (1.0 - confidence) / 2.0
+    point = estimates(readings, BEST_ESTIMATOR)
+    estimate, low, high = _of_each(readings, point, lag, side=side, at=at)
+    if among is not None and among > 1:
+        # What is estimated does not depend on how many others there are, only how surely.
+        _, low, high = _of_each(readings, point, lag, side=side / among, at=at)
+        estimate = np.clip(estimate, low, high)
+    return Intervals(estimate, low, high, confidence, at, among is not None)
+
+
+def _of_each(
+    readings: Readings, point: Array, lag: Lag, *, side: float, at: At
+) -> tuple[Array, Array, Array]:
+    """Return estimates and ends, each of which fails with probability ``side``."""
 
     def ends(values: Array, laws: list[ErrorLaw]) -> tuple[Array, Array]:
         below, above = ranks(values.shape[1], signed=readings.signed)
@@ -169,17 +182,8 @@ def intervals(
 
     low, high = readings.by_pattern(ends, outputs=2)
     low, high = np.maximum(low, 0.0), np.maximum(high, 0.0)
-    estimate = np.clip(estimates(readings, BEST_ESTIMATOR), low, high)
-    if at == "now":
-        estimate, low, high = _now(estimate, low, high, lag, side)
-    return Intervals(
-        estimate,
-        low,
-        high,
-        confidence,
-        at,
-        among is not None,
-    )
+    estimate = np.clip(point, low, high)
+    return (estimate, low, high) if at == "published" else _now(estimate, low, high, lag, side)
 
 
 def _now(
@@ -199,4 +203,6 @@ def _now(
     upper = np.where(lag.last > 0, upper, float(lag.step) * lag.max_weight)
     lower = np.maximum(estimate + least - downward, low)
     upper = np.where(known, upper, high)
+    # A rate that is noise can promise more than the steps since then have room for.
+    lower = np.minimum(lower, upper)
     return np.clip(lag.compensated(estimate), lower, upper), lower, upper
