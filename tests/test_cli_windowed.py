@@ -8,7 +8,9 @@ import json
 import random
 import subprocess
 import sys
+import threading
 import time
+from collections.abc import Iterable
 from datetime import datetime
 from itertools import pairwise
 from pathlib import Path
@@ -20,6 +22,7 @@ from lazysketch import Release
 from lazysketch.cli import main
 
 FLOWS = Path(__file__).parents[2] / "shared/data/ctu13_s11_netflow/flows_pseudonymised.csv.gz"
+PATIENCE = 60.0
 CLEAR = ["--epsilon", "20", "--width", "256", "--share", "10%"]
 QUIET = ["a"] * 3_000 + ["b"] * 1_500 + [f"light {i}" for i in range(500)]
 LOUD = ["a"] * 3_000 + ["c"] * 1_500 + [f"light {i}" for i in range(500)]
@@ -128,21 +131,28 @@ def test_wrong_uses_are_one_line(
 
 
 def test_a_pipe_is_cut_by_the_clock(tmp_path: Path) -> None:
-    """Rows come for three seconds; the windows are whole multiples of a second since 1970."""
+    """Rows come until three windows have ended, whole multiples of a second since 1970."""
     command = [sys.executable, "-m", "lazysketch", "top", "-", "--format", "lines"]
-    command += ["--window", "1s", "--keep", "10", "--json", "--every", "200ms", *CLEAR]
+    command += ["--window", "1s", "--keep", "90", "--json", "--every", "200ms", *CLEAR]
+    states: list[dict[str, Any]] = []
+
+    def read(lines: Iterable[str]) -> None:
+        states.extend(json.loads(line) for line in lines)
+
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, cwd=tmp_path
     ) as process:
         assert process.stdin is not None
         assert process.stdout is not None
-        end = time.monotonic() + 3.5
-        while time.monotonic() < end:
+        reader = threading.Thread(target=read, args=[process.stdout])
+        reader.start()
+        end = time.monotonic() + PATIENCE
+        while time.monotonic() < end and not any(len(s["windows"]) >= 3 for s in states[-1:]):
             process.stdin.write("a\n" * 400 + "b\n" * 200)
             process.stdin.flush()
             time.sleep(0.05)
         process.stdin.close()
-        states = [json.loads(line) for line in process.stdout]
+        reader.join()
     assert process.returncode == 0
     assert [state["final"] for state in states] == [False] * (len(states) - 1) + [True]
     final = states[-1]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 from functools import partial
-from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from lazysketch import _native
@@ -29,7 +28,7 @@ from lazysketch.privacy.relations import (
 )
 from lazysketch.release import ReadsByRelease, Release
 from lazysketch.schedules import Geometric, Schedule, schedule_specified
-from lazysketch.single_life import SingleLife
+from lazysketch.single_life import ClosedByBlock, SingleLife
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -43,7 +42,7 @@ _LARGEST_WEIGHT = 2**32
 _MOST_EVENTS = 2**20
 
 
-class PrivateTable(SingleLife, _native.PrivateSketch, ReadsByRelease):
+class PrivateTable(ClosedByBlock, SingleLife, _native.PrivateSketch, ReadsByRelease):
     """Base of the private sketches and counters; not made directly.
 
     Guarantee: everything ever released, at any number of steps, together satisfies the
@@ -155,17 +154,6 @@ class PrivateTable(SingleLife, _native.PrivateSketch, ReadsByRelease):
     def sigma(self) -> float:
         """Standard deviation of one node's noise, in counts."""
         return float(self._law["sigma"])
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def _shape(self) -> str:
         return f"depth={self.depth}, width={self.width}"

@@ -1,4 +1,4 @@
-"""One life: what holds a live private state cannot be copied or pickled.
+"""One life: what holds a live private state cannot be copied or pickled, and ends with its block.
 
 Two tables with one working key and different events would publish the same noise on different
 counts, and the difference of their releases would be exact.
@@ -6,11 +6,34 @@ counts, and the difference of their releases would be exact.
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from types import TracebackType
+from typing import Any, NoReturn, Protocol, TypeVar
 
 from lazysketch.errors import LiveStateError
 
-__all__ = ["SingleLife"]
+__all__ = ["ClosedByBlock", "SingleLife"]
+
+
+class _Closable(Protocol):
+    def close(self) -> None: ...
+
+
+Live = TypeVar("Live", bound=_Closable)
+
+
+class ClosedByBlock:
+    """Base of what a with block closes at its end, however that comes."""
+
+    def __enter__(self: Live) -> Live:
+        return self
+
+    def __exit__(
+        self: _Closable,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
 
 
 class SingleLife:

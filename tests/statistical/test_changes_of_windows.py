@@ -6,11 +6,11 @@ bound gives the p-value. Total false-alarm rate of this file: 1e-6.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.statistical.misses import too_many
 
 import lazysketch as ls
 from lazysketch.audit.laws import Budget
@@ -19,17 +19,6 @@ TRIALS, CONFIDENCE, ITEMS, EVENTS = 150, 0.8, 300, 20_000
 BUDGET = Budget(total=1e-6, checks=4)
 SAME = np.arange(1, ITEMS + 1) ** -1.1
 OTHER = SAME * np.where(np.arange(ITEMS) % 7 == 3, 2.0, 1.0)
-
-
-def too_many(failures: int) -> float:
-    """P-value of a binomial number of failures at 1 - confidence or less (Chernoff)."""
-    rate, allowed = failures / TRIALS, 1 - CONFIDENCE
-    if rate <= allowed:
-        return 1.0
-    divergence = rate * math.log(rate / allowed)
-    if rate < 1:
-        divergence += (1 - rate) * math.log((1 - rate) / CONFIDENCE)
-    return math.exp(-TRIALS * divergence)
 
 
 def two_windows(rng: np.random.Generator, after: Any, *, batches: bool) -> tuple[ls.Windows, Any]:
@@ -64,7 +53,7 @@ def failures(after: Any, *, batches: bool, seed: int) -> tuple[int, float]:
 @pytest.mark.parametrize("batches", [False, True], ids=["steps", "times"])
 def test_they_hold_and_a_change_is_found(batches: bool) -> None:
     missed, power = failures(OTHER, batches=batches, seed=1)
-    BUDGET.check(too_many(missed), f"coverage, batches {batches}")
+    BUDGET.check(too_many(missed, of=TRIALS, confidence=CONFIDENCE), f"coverage, batches {batches}")
     assert power > 0.5  # an item of 6 % that doubles
 
 
@@ -73,7 +62,7 @@ def test_no_change_is_silent_and_a_nearby_wrong_interval_is_noticed(
 ) -> None:
     """The shares of two samples of one law differ by chance, but not beyond the true difference."""
     missed, _ = failures(SAME, batches=False, seed=2)
-    BUDGET.check(too_many(missed), "no change")
+    BUDGET.check(too_many(missed, of=TRIALS, confidence=CONFIDENCE), "no change")
 
     plain = ls.Release.interval_many
 
@@ -82,4 +71,4 @@ def test_no_change_is_silent_and_a_nearby_wrong_interval_is_noticed(
 
     monkeypatch.setattr(ls.Release, "interval_many", each_by_itself)
     missed, _ = failures(SAME, batches=False, seed=3)
-    assert too_many(missed) < BUDGET.total
+    assert too_many(missed, of=TRIALS, confidence=CONFIDENCE) < BUDGET.total

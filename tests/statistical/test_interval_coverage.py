@@ -7,10 +7,9 @@ Chernoff's bound gives the p-value. Total false-alarm rate of this file: 1e-6.
 
 from __future__ import annotations
 
-import math
-
 import numpy as np
 import pytest
+from tests.statistical.misses import too_many
 
 import lazysketch as ls
 from lazysketch.audit.laws import Budget
@@ -21,15 +20,6 @@ KINDS = (ls.LazyCountMin, ls.LazyCountSketch)
 EVENTS = np.minimum(np.random.default_rng(11).zipf(1.2, 20_000), 5_000)
 COUNTS = np.bincount(EVENTS, minlength=6_000)
 BUDGET = Budget(total=1e-6, checks=12)
-
-
-def too_many_misses(misses: int, asked: int) -> float:
-    """P-value of a binomial number of misses at 1 - confidence or less (Chernoff)."""
-    rate, allowed = misses / asked, 1 - CONFIDENCE
-    if rate <= allowed:
-        return 1.0
-    divergence = rate * math.log(rate / allowed) + (1 - rate) * math.log((1 - rate) / CONFIDENCE)
-    return math.exp(-asked * divergence)
 
 
 def misses(make: type, *, depth: int, item: int, confidence: float, plant: str = "") -> int:
@@ -55,11 +45,14 @@ def misses(make: type, *, depth: int, item: int, confidence: float, plant: str =
 @pytest.mark.parametrize(("depth", "item"), [(3, 1), (4, 40), (3, 5_500)])
 def test_they_cover(make: type, depth: int, item: int) -> None:
     missed = misses(make, depth=depth, item=item, confidence=CONFIDENCE)
-    BUDGET.check(too_many_misses(missed, SKETCHES), f"{make.__name__} {depth} of item {item}")
+    BUDGET.check(
+        too_many(missed, of=SKETCHES, confidence=CONFIDENCE),
+        f"{make.__name__} {depth} of item {item}",
+    )
 
 
 @pytest.mark.parametrize("make", KINDS)
 @pytest.mark.parametrize(("confidence", "plant"), [(0.65, ""), (CONFIDENCE, "no collisions")])
 def test_nearby_wrong_ones_are_noticed(make: type, confidence: float, plant: str) -> None:
     missed = misses(make, depth=3, item=40, confidence=confidence, plant=plant)
-    assert too_many_misses(missed, SKETCHES) < BUDGET.alpha
+    assert too_many(missed, of=SKETCHES, confidence=CONFIDENCE) < BUDGET.alpha

@@ -7,11 +7,11 @@ p-value. Total false-alarm rate of this file: 1e-6.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 
 import numpy as np
 import pytest
+from tests.statistical.misses import too_many
 
 import lazysketch as ls
 from lazysketch.audit.laws import Budget
@@ -26,17 +26,6 @@ EVENTS = np.minimum(np.random.default_rng(5).zipf(1.2, STEPS), 5_000)
 COUNTS = np.bincount(EVENTS, minlength=10_000)
 ABSENT = list(range(6_000, 8_000))
 BUDGET = Budget(total=1e-6, checks=4)
-
-
-def too_many_misses(misses: int) -> float:
-    """P-value of a binomial number of lists that miss at 5 % or less (Chernoff)."""
-    rate, allowed = misses / LISTS, 1 - CONFIDENCE
-    if rate <= allowed:
-        return 1.0
-    divergence = rate * math.log(rate / allowed)
-    if rate < 1:
-        divergence += (1 - rate) * math.log((1 - rate) / CONFIDENCE)
-    return math.exp(-LISTS * divergence)
 
 
 def releases() -> list[ls.Release]:
@@ -74,6 +63,6 @@ def test_lists_hold_and_nearby_wrong_ones_are_noticed(items: list[int]) -> None:
             for release in made
         )
 
-    BUDGET.check(too_many_misses(misses(by_class)), "all items")
-    BUDGET.check(too_many_misses(misses(by_command)), "the heaviest")
-    assert too_many_misses(misses(each_by_itself)) < BUDGET.total
+    BUDGET.check(too_many(misses(by_class), of=LISTS, confidence=CONFIDENCE), "all items")
+    BUDGET.check(too_many(misses(by_command), of=LISTS, confidence=CONFIDENCE), "the heaviest")
+    assert too_many(misses(each_by_itself), of=LISTS, confidence=CONFIDENCE) < BUDGET.total

@@ -7,7 +7,6 @@ time; a number instead of a time makes windows of steps.
 from __future__ import annotations
 
 import dataclasses
-from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
@@ -20,7 +19,7 @@ from lazysketch.cli.subjects import HEADER, Moment
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable
 
     from lazysketch import Change, Release, Window
     from lazysketch.cli.options import SketchSettings
@@ -94,48 +93,28 @@ class WindowSettings:
             raise ArgumentValueError(
                 "kind, mechanism: expected count-min and tree beside --window, got others"
             )
-        with _as_typed():
-            return self._create(
-                sketch, share=share, domain=domain, memory=memory, max_weight=max_weight
+        try:
+            return Windows(
+                every=self.every,
+                keep=self.keep,
+                domain=domain,
+                memory=memory,
+                depth=sketch.depth,
+                width=sketch.width,
+                epsilon=sketch.epsilon,
+                delta=sketch.delta,
+                relation=sketch.relation,
+                max_weight=max_weight,
+                max_events_per_user=sketch.max_events_per_user,
+                max_item_bytes=_ITEM_BYTES,
+                hash_seed=sketch.hash_seed,
+                share=share if domain is None else None,
+                begin=self.begin,
+                end=self.end,
             )
-
-    def _create(
-        self,
-        sketch: SketchSettings,
-        *,
-        share: float,
-        domain: Iterable[str] | Iterable[int] | None,
-        memory: int,
-        max_weight: int,
-    ) -> Windows:
-        return Windows(
-            every=self.every,
-            keep=self.keep,
-            domain=domain,
-            memory=memory,
-            depth=sketch.depth,
-            width=sketch.width,
-            epsilon=sketch.epsilon,
-            delta=sketch.delta,
-            relation=sketch.relation,
-            max_weight=max_weight,
-            max_events_per_user=sketch.max_events_per_user,
-            max_item_bytes=_ITEM_BYTES,
-            hash_seed=sketch.hash_seed,
-            share=share if domain is None else None,
-            begin=self.begin,
-            end=self.end,
-        )
-
-
-@contextmanager
-def _as_typed() -> Iterator[None]:
-    """Call the arguments of windows by the names of their options."""
-    try:
-        yield
-    except (ArgumentTypeError, ArgumentValueError) as error:
-        name, colon, rest = str(error).partition(": ")
-        raise type(error)(f"{_OPTIONS.get(name, name)}{colon}{rest}") from None
+        except (ArgumentTypeError, ArgumentValueError) as error:
+            name, colon, rest = str(error).partition(": ")
+            raise type(error)(f"{_OPTIONS.get(name, name)}{colon}{rest}") from None
 
 
 class InWindows:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from lazysketch.errors import ArgumentTypeError
 from lazysketch.heavy_hitters.discovery import discovery_for
@@ -23,10 +22,8 @@ from lazysketch.heavy_hitters.tables import DiscoveringTable, ListedTable
 from lazysketch.keys import Key
 from lazysketch.privacy.relations import Relation, checked_integer, checked_relation
 from lazysketch.schedules import Schedule
+from lazysketch.single_life import ClosedByBlock
 from lazysketch.sizing import SketchKind
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 __all__ = ["DEPTH", "ITEM_BYTES", "LEAST_MEMORY", "MEMORY", "HeavyHitters"]
 
@@ -36,7 +33,7 @@ MEMORY: Final = 64 << 20
 LEAST_MEMORY: Final = 1 << 16
 
 
-class HeavyHitters(PublishedHitters):
+class HeavyHitters(ClosedByBlock, PublishedHitters):
     """The items that make up much of a stream, with no list of items given.
 
     Guarantee: everything ever published, names and counts, at all steps together, satisfies
@@ -253,17 +250,6 @@ class HeavyHitters(PublishedHitters):
     def close(self) -> None:
         """Destroy key, counts and the open window; nothing can be read any more."""
         self._table.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         inner = repr(self._table).split(" ", 1)[1]

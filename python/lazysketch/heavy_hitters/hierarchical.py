@@ -9,8 +9,7 @@ levels, and give the finest the most weight if it matters most.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -34,17 +33,15 @@ from lazysketch.keys import Key
 from lazysketch.privacy.accounting import Privacy
 from lazysketch.privacy.relations import Relation, checked_integer, checked_relation
 from lazysketch.schedules import Schedule
+from lazysketch.single_life import ClosedByBlock
 from lazysketch.sizing import SketchKind
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 __all__ = ["HierarchicalHeavyHitters"]
 
 _HASH_SEEDS = 2**64
 
 
-class HierarchicalHeavyHitters(PublishedLevels):
+class HierarchicalHeavyHitters(ClosedByBlock, PublishedLevels):
     """The names that make up much of a stream, at every level of a hierarchy.
 
     Guarantee: everything ever published, at all levels and steps together, satisfies (``epsilon``,
@@ -295,17 +292,6 @@ class HierarchicalHeavyHitters(PublishedLevels):
             except BaseException:
                 self.close()
                 raise
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         inner = repr(self._tables[0]).split(" ", 1)[1]

@@ -6,8 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, ClosedError
 from lazysketch.heavy_hitters import HeavyHitters
@@ -16,14 +15,12 @@ from lazysketch.heavy_hitters.settings import CELL_BYTES
 from lazysketch.keys import Key
 from lazysketch.privacy.relations import Relation, checked_integer
 from lazysketch.schedules import Batch, RoundRobin, Schedule
+from lazysketch.single_life import ClosedByBlock
 from lazysketch.windows.boundaries import ClockBoundaries, TimeRange, checked_clock
 from lazysketch.windows.durations import duration_of, instant_of
 from lazysketch.windows.live import ByClock, BySteps, ByTime, Keep, LiveWindows, Make
 from lazysketch.windows.published import PublishedWindows
 from lazysketch.windows.window import Window
-
-if TYPE_CHECKING:
-    from typing_extensions import Self
 
 __all__ = ["Windows"]
 
@@ -36,7 +33,7 @@ _LARGEST_WINDOW: Final = 2**40
 _WIDTH: Final = 1024
 
 
-class Windows(PublishedWindows):
+class Windows(ClosedByBlock, PublishedWindows):
     """Tumbling windows of a stream, one private sketch each, with tops, counts and changes.
 
     Guarantee: everything ever published, of all windows together, satisfies (``epsilon``,
@@ -258,17 +255,6 @@ class Windows(PublishedWindows):
             if self._live is not None:
                 self._live.close()
                 self._live = None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def __repr__(self) -> str:
         state = "finished" if self._live is None else "open"
