@@ -27,7 +27,7 @@ demo: check-demo-tools $(VENV)/installed  ## build, install and run the main job
 test: check-test-tools lint $(VENV)/installed $(VENV)/develop  ## the whole suite: lint, Rust tests, stub check, Python tests
 	cargo test --locked
 	$(BIN)/python -m mypy.stubtest lazysketch._native
-	$(BIN)/python -m pytest --numprocesses auto --dist worksteal
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
 
 lint: check-test-tools $(VENV)/develop $(CARGO_DENY)-$(CARGO_DENY_VERSION)  ## format, lint, types, import direction, licences
 	$(BIN)/ruff format --check .
