@@ -75,6 +75,10 @@ fn contenders(title: &str, items: Items<'_>) {
         ("dictionary, 10^4", 10_000, 10_000),
         ("dictionary, 10^5", 100_000, 100_000),
     ] {
+        // To profile one: its name, or a part of it, as the argument.
+        if !std::env::args().skip(1).all(|part| format!("{title}: {name}").contains(&part) || part == "--bench") {
+            continue;
+        }
         let mut sketch = with_discovery(window, capacity);
         all.push(Contender::new(name, EVENTS, move || {
             sketch.update_many(items, None).expect("room");

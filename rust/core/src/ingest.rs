@@ -11,7 +11,7 @@ use crate::hash::{Fingerprinter, RowHashes};
 use crate::parameters::Kind;
 use crate::schedule::{Cursor, Progress};
 use crate::table::Table;
-use std::thread;
+use std::{iter, thread};
 
 /// Fewer events than this are not worth a thread of their own.
 const EVENTS_PER_THREAD: usize = 1 << 16;
@@ -50,7 +50,7 @@ impl To<'_> {
 
 impl Batch<'_> {
     /// Counts the events at the steps after `step`, one each, with the pushes between `cursor` and
-    /// `after`.
+    /// `after`; in several threads if that pays.
     pub(crate) fn count(
         self,
         table: &mut Table,
@@ -59,44 +59,76 @@ impl Batch<'_> {
         step: u64,
         threads: usize,
     ) {
+        let share = self.share(table, threads);
+        if share >= self.items.len() {
+            return self.count_alone(table, cursor, after, step);
+        }
+        let cursor_at = |event: usize| cursor.moved_to(step + event as u64);
+        self.in_shares(share, table, |part, start, own| {
+            let mut cursor = cursor_at(start);
+            let after = cursor_at(start + part.items.len());
+            let before = cursor.progress();
+            part.count_alone(own, &mut cursor, &after, step + start as u64);
+            columns_between(before, after.progress(), after.width())
+        });
+        *cursor = *after;
+    }
+
+    /// Counts the events among the published counts, in several threads if that pays.
+    pub(crate) fn publish(self, table: &mut Table, threads: usize) {
+        let share = self.share(table, threads);
+        if share >= self.items.len() {
+            return self.send(&mut To::Published(table));
+        }
+        self.in_shares(share, table, |part, _, own| {
+            part.send(&mut To::Published(own));
+            iter::empty()
+        });
+    }
+
+    fn count_alone(self, table: &mut Table, cursor: &mut Cursor, after: &Cursor, step: u64) {
         let events = self.items.len();
         let direct = take_old_pushes(table, cursor, after, step, events as u64);
-        self.slice(0, direct).publish(table, threads);
+        self.slice(0, direct).send(&mut To::Published(table));
         let first_step = step + 1 + direct as u64;
         self.slice(direct, events)
             .send(&mut To::Pushed(table, first_step, cursor));
     }
 
-    /// Counts the events among the published counts, in several threads if that pays: each has a
-    /// table of its own, and all are added up, so any number of threads ends in the same state.
-    pub(crate) fn publish(self, table: &mut Table, threads: usize) {
+    /// Number of events for each thread; all of them if more threads do not pay.
+    fn share(&self, table: &Table, threads: usize) -> usize {
         let events = self.items.len();
         let least = EVENTS_PER_THREAD.max(EVENTS_PER_CELL * table.cells());
-        let threads = threads.min(events / least);
-        if threads < 2 {
-            return self.send(&mut To::Published(table));
-        }
-        let share = events.div_ceil(threads);
-        let part = |number: usize| {
-            self.slice(
-                (number * share).min(events),
-                ((number + 1) * share).min(events),
-            )
-        };
+        events.div_ceil(threads.min(events / least).max(1))
+    }
+
+    /// Counts the batch in shares: the first in `table`, each other in a thread with an empty
+    /// table. `count` takes a share, its first event and a table; it returns the columns that it
+    /// pushed. Added up in order, the tables make the state that one thread leaves: what a column
+    /// still had pending when a later share pushed it is published by then.
+    fn in_shares<P: Iterator<Item = u32> + Send>(
+        self,
+        share: usize,
+        table: &mut Table,
+        count: impl Fn(Self, usize, &mut Table) -> P + Sync,
+    ) {
+        let (events, count) = (self.items.len(), &count);
         thread::scope(|scope| {
-            let others: Vec<_> = (1..threads)
-                .map(|number| {
-                    let mut own = table.empty_of_published();
-                    scope.spawn(move || {
-                        part(number).send(&mut To::Published(&mut own));
-                        own
-                    })
+            let starts = (share..events).step_by(share);
+            let others: Vec<_> = starts
+                .map(|start| {
+                    let part = self.slice(start, events.min(start + share));
+                    let mut own = table.empty();
+                    scope.spawn(move || (count(part, start, &mut own), own))
                 })
                 .collect();
-            part(0).send(&mut To::Published(table));
+            count(self.slice(0, share), 0, table);
             for other in others {
                 match other.join() {
-                    Ok(own) => table.add_table(&own),
+                    Ok((pushed, own)) => {
+                        pushed.for_each(|column| table.push(column));
+                        table.add_table(&own);
+                    }
                     Err(panic) => std::panic::resume_unwind(panic),
                 }
             }

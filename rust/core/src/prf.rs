@@ -29,10 +29,10 @@ impl NoiseFunction {
     }
 
     /// Replaces each value by its 128 pseudo-random bits; as many in flight at once as the widest
-    /// instructions take.
+    /// instructions take: fewer would go one by one.
     #[inline]
     pub(crate) fn encrypt(&self, values: &mut [u128]) {
-        const LANES: usize = 32;
+        const LANES: usize = 64;
         let mut blocks = [Block::<Aes128>::default(); LANES];
         for values in values.chunks_mut(LANES) {
             let blocks = &mut blocks[..values.len()];

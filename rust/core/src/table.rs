@@ -137,11 +137,11 @@ impl Table {
         self.depth * self.width
     }
 
-    /// An empty table without pending counts, with counters as wide as this one's.
-    pub(crate) fn empty_of_published(&self) -> Self {
+    /// An empty table of the same shape, with counters as wide as this one's.
+    pub(crate) fn empty(&self) -> Self {
         let cells = match &self.cells {
-            Cells::Narrow(_) => Cells::Narrow(vec![0; self.cells()]),
-            Cells::Wide(_) => Cells::Wide(vec![0; self.cells()]),
+            Cells::Narrow(cells) => Cells::Narrow(vec![0; cells.len()]),
+            Cells::Wide(cells) => Cells::Wide(vec![0; cells.len()]),
         };
         Self {
             depth: self.depth,
@@ -151,7 +151,7 @@ impl Table {
         }
     }
 
-    /// Adds the published counts of a table of [`Self::empty_of_published`].
+    /// Adds the published and the pending counts of a table of the same shape.
     pub(crate) fn add_table(&mut self, other: &Self) {
         match (&mut self.cells, &other.cells) {
             (Cells::Narrow(cells), Cells::Narrow(others)) => sum(cells, others),

@@ -5,6 +5,7 @@
 //! the greatest number of events that a window can have and not by those that come.
 
 use super::slots::Slots;
+use crate::hash::Fingerprinter;
 use crate::item::Item;
 
 /// One slot per distinct item, in the order of first arrival.
@@ -54,7 +55,7 @@ impl Dictionary {
         identity: u128,
         weight: u64,
         item: Item<'_>,
-        fingerprint: impl Fn() -> u64,
+        fingerprinter: &Fingerprinter,
     ) {
         if weight == 0 {
             return; // no event; and a window may hold more of these than it has slots
@@ -62,7 +63,7 @@ impl Dictionary {
         let slot = self.slots.find(identity).unwrap_or_else(|| {
             let slot = self.used;
             self.used += 1;
-            self.slots.put(slot, identity, item, fingerprint());
+            self.slots.put(slot, identity, item, fingerprinter);
             slot
         });
         self.slots.counts_mut()[slot] += weight;

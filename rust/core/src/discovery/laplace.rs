@@ -23,7 +23,7 @@
 //! Rejected: a sign bit on a magnitude doubles P(0); a logarithm of a uniform float has no exact
 //! law near its ends.
 
-use crate::prf::NoiseFunction;
+use crate::prf::{NoiseFunction, packed};
 
 /// Smallest epsilon of one unit: below it, thresholds are tens of thousands of events.
 pub(crate) const SMALLEST_EPSILON: f64 = 1.0 / 1024.0;
@@ -35,6 +35,8 @@ const SLACK: f64 = f64::from_bits((1023 - 42) << 52);
 const REACH: f64 = 60.0;
 /// 2^17 > 60 / [`SMALLEST_EPSILON`].
 const MOST_DIGITS: usize = 17;
+/// Draws whose blocks are made at once.
+const AT_ONCE: usize = 16;
 
 /// The law at one epsilon.
 #[derive(Debug, Clone)]
@@ -64,18 +66,31 @@ impl DiscreteLaplace {
     }
 
     /// The draw of one slot.
-    #[inline]
     pub(crate) fn draw(&self, prf: &NoiseFunction, slot: u64) -> i64 {
-        let mut nodes = [0; 2 * MOST_DIGITS];
-        for digit in 0..self.digits {
-            nodes[digit] = digit as u64;
-            nodes[self.digits + digit] = 1 << 8 | digit as u64;
-        }
-        let mut blocks = [0; 2 * MOST_DIGITS];
+        let mut out = [0];
+        self.draws(prf, slot, &mut out);
+        out[0]
+    }
+
+    /// The draws of the slots from `first` on, written to `out`.
+    pub(crate) fn draws(&self, prf: &NoiseFunction, first: u64, out: &mut [i64]) {
+        let mut blocks = [0; AT_ONCE * 2 * MOST_DIGITS];
         let length = 2 * self.digits;
-        prf.blocks(slot, &nodes[..length], &mut blocks[..length]);
-        let (one, other) = blocks[..length].split_at(self.digits);
-        self.geometric(one) - self.geometric(other)
+        for (slots, out) in (first..).step_by(AT_ONCE).zip(out.chunks_mut(AT_ONCE)) {
+            let blocks = &mut blocks[..out.len() * length];
+            for (slot, blocks) in (slots..).zip(blocks.chunks_exact_mut(length)) {
+                let (one, other) = blocks.split_at_mut(self.digits);
+                for (digit, (one, other)) in (0..).zip(one.iter_mut().zip(other)) {
+                    *one = packed(slot, digit);
+                    *other = packed(slot, 1 << 8 | digit);
+                }
+            }
+            prf.encrypt(blocks);
+            for (out, blocks) in out.iter_mut().zip(blocks.chunks_exact(length)) {
+                let (one, other) = blocks.split_at(self.digits);
+                *out = self.geometric(one) - self.geometric(other);
+            }
+        }
     }
 
     /// The geometric variable that belongs to the blocks of its digits.

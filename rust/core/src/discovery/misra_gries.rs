@@ -11,6 +11,7 @@
 //! counts of at most one. The order is that of the secret identities.
 
 use super::slots::Slots;
+use crate::hash::Fingerprinter;
 use crate::item::Item;
 
 /// Counters, and which of them are at zero.
@@ -75,22 +76,28 @@ impl MisraGries {
         identity: u128,
         weight: u64,
         item: Item<'_>,
-        fingerprint: impl Fn() -> u64,
+        fingerprinter: &Fingerprinter,
     ) {
         if let Some(slot) = self.slots.find(identity) {
             self.slots.counts_mut()[slot] += weight;
         } else if weight > 0 {
-            self.add_new(identity, weight, item, fingerprint());
+            self.add_new(identity, weight, item, fingerprinter);
         }
     }
 
-    fn add_new(&mut self, identity: u128, mut weight: u64, item: Item<'_>, fingerprint: u64) {
+    fn add_new(
+        &mut self,
+        identity: u128,
+        mut weight: u64,
+        item: Item<'_>,
+        fingerprinter: &Fingerprinter,
+    ) {
         loop {
             if let Some(slot) = self.smallest_at_zero() {
                 if self.slots.has_item(slot) {
                     self.slots.take_out(slot);
                 }
-                self.slots.put(slot, identity, item, fingerprint);
+                self.slots.put(slot, identity, item, fingerprinter);
                 self.slots.counts_mut()[slot] = self.taken_off + weight;
                 return;
             }

@@ -232,6 +232,7 @@ impl State {
         let mut buffer = [0; CHUNK];
         let identities = &mut buffer[..items.len()];
         self.identities.fill(items, identities);
+        self.counts.slots().read_ahead(identities);
         for (position, (&item, &identity)) in items.iter().zip(identities.iter()).enumerate() {
             let weight = weights.map_or(1, |weights| weights[position]);
             self.add(identity, weight, item);
@@ -240,10 +241,10 @@ impl State {
 
     #[inline]
     fn add(&mut self, identity: u128, weight: u64, item: Item<'_>) {
-        let fingerprint = || self.fingerprinter.item(item);
+        let fingerprinter = &self.fingerprinter;
         match &mut self.counts {
-            Counts::Dictionary(counts) => counts.add(identity, weight, item, fingerprint),
-            Counts::MisraGries(counts) => counts.add(identity, weight, item, fingerprint),
+            Counts::Dictionary(counts) => counts.add(identity, weight, item, fingerprinter),
+            Counts::MisraGries(counts) => counts.add(identity, weight, item, fingerprinter),
         }
     }
 
@@ -251,20 +252,24 @@ impl State {
     /// takes the same draws whatever was counted. The dictionary draws for the items it has.
     fn publish(&self, design: &Design, window: u64) -> Vec<(Kept, u128)> {
         let prf = NoiseFunction::new(&self.key.of_window(window));
-        let draw = |slot: u64| design.laplace.draw(&prf, slot);
         let (used, shared) = match &self.counts {
             Counts::Dictionary(counts) => (counts.used(), 0),
-            Counts::MisraGries(_) => (design.slots as usize, draw(SHARED)),
-        };
-        let reaches = |&slot: &usize| {
-            let noise = shared + draw(slot as u64 + 1);
-            self.counts.count(slot) as i64 + noise >= design.threshold
+            Counts::MisraGries(_) => (design.slots as usize, design.laplace.draw(&prf, SHARED)),
         };
         let slots = self.counts.slots();
-        (0..used)
-            .filter(reaches)
-            .filter_map(|slot| Some((slots.name(slot)?, slots.identity(slot))))
-            .collect()
+        let (mut published, mut noises) = (Vec::new(), [0; CHUNK]);
+        for start in (0..used).step_by(CHUNK) {
+            let noises = &mut noises[..CHUNK.min(used - start)];
+            design.laplace.draws(&prf, start as u64 + 1, noises);
+            let found = (start..).zip(noises.iter()).filter(|&(slot, noise)| {
+                self.counts.count(slot) as i64 + shared + noise >= design.threshold
+            });
+            published.extend(found.filter_map(|(slot, _)| {
+                let name = slots.name(slot, &self.fingerprinter)?;
+                Some((name, slots.identity(slot)))
+            }));
+        }
+        published
     }
 }
 

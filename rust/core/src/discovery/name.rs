@@ -10,6 +10,7 @@
 //! Kept is the item itself, or of a longer one its first `max_item_bytes` bytes and that it was
 //! cut; its frequency is read from the sketch by the fingerprint of the whole.
 
+use crate::hash::Fingerprinter;
 use crate::item::Item;
 use crate::key::{MasterKey, Purpose, SketchId, WideKey};
 use crate::prf::NoiseFunction;
@@ -80,6 +81,17 @@ fn parts_of<'a>(item: Item<'a>, buffer: &'a mut [u8; 8]) -> (NameKind, &'a [u8])
             (kind, buffer)
         }
     }
+}
+
+/// The item of a type and a content, both as [`parts_of`] gives them.
+fn item_of(kind: NameKind, content: &[u8]) -> Option<Item<'_>> {
+    Some(match kind {
+        NameKind::Text => Item::Text(str::from_utf8(content).ok()?),
+        NameKind::Bytes => Item::Bytes(content),
+        NameKind::Wide => Item::Wide(content),
+        NameKind::NonNegative => Item::Unsigned(u64::from_le_bytes(content.try_into().ok()?)),
+        NameKind::Negative => Item::Signed(i64::from_le_bytes(content.try_into().ok()?)),
+    })
 }
 
 /// Turns items into identities under secret keys.
@@ -192,8 +204,9 @@ impl NameStore {
         number * (size_of::<Head>() as u64 + max_item_bytes)
     }
 
-    /// Copies what is kept of an item.
-    pub(crate) fn keep(&mut self, slot: usize, item: Item<'_>, fingerprint: u64) {
+    /// Copies what is kept of an item. Of one that is cut the fingerprint is kept too; of the
+    /// others it can be made when it is needed, which is when they are published.
+    pub(crate) fn keep(&mut self, slot: usize, item: Item<'_>, fingerprinter: &Fingerprinter) {
         let mut buffer = [0; 8];
         let (kind, content) = parts_of(item, &mut buffer);
         let length = match item {
@@ -206,11 +219,12 @@ impl NameStore {
         };
         let start = slot * self.max_item_bytes;
         self.bytes[start..start + length].copy_from_slice(&content[..length]);
+        let truncated = length < content.len();
         self.heads[slot] = Head {
-            fingerprint,
+            fingerprint: if truncated { fingerprinter.item(item) } else { 0 },
             length: length as u32,
             kind: kind as u8,
-            truncated: length < content.len(),
+            truncated,
         };
     }
 
@@ -225,15 +239,21 @@ impl NameStore {
     }
 
     /// The name in a slot.
-    pub(crate) fn name(&self, slot: usize) -> Option<Kept> {
+    pub(crate) fn name(&self, slot: usize, fingerprinter: &Fingerprinter) -> Option<Kept> {
         let head = self.heads[slot];
         let kind = *NameKind::ALL.get(usize::from(head.kind))?;
         let start = slot * self.max_item_bytes;
+        let bytes = &self.bytes[start..start + head.length as usize];
+        let fingerprint = if head.truncated {
+            head.fingerprint
+        } else {
+            fingerprinter.item(item_of(kind, bytes)?)
+        };
         Some(Kept {
             kind,
-            bytes: self.bytes[start..start + head.length as usize].to_vec(),
+            bytes: bytes.to_vec(),
             truncated: head.truncated,
-            fingerprint: head.fingerprint,
+            fingerprint,
         })
     }
 }
@@ -295,9 +315,13 @@ mod tests {
     #[test]
     fn kept_is_the_item_or_its_beginning() {
         let mut store = NameStore::new(2, 16);
+        let fingerprinter = Fingerprinter::new(9);
         let mut kept = |item| {
-            store.keep(1, item, 9);
-            store.name(1).map(|it| (it.kind, it.bytes, it.truncated))
+            store.keep(1, item, &fingerprinter);
+            let kept = store.name(1, &fingerprinter)?;
+            // Of the whole item, whether it was cut or not.
+            assert_eq!(kept.fingerprint, fingerprinter.item(item));
+            Some((kept.kind, kept.bytes, kept.truncated))
         };
         let text = "fifteen bytes..é tail";
         assert_eq!(
@@ -316,8 +340,11 @@ mod tests {
             kept(Item::Signed(-2)),
             Some((NameKind::Negative, (-2_i64).to_le_bytes().to_vec(), false))
         );
-        assert_eq!(store.name(0), None);
+        for item in [Item::Unsigned(u64::MAX), Item::Wide(&[1; 9]), Item::Text("")] {
+            assert!(kept(item).is_some());
+        }
+        assert_eq!(store.name(0, &fingerprinter), None);
         store.clear();
-        assert_eq!(store.name(1), None);
+        assert_eq!(store.name(1, &fingerprinter), None);
     }
 }

@@ -25,7 +25,7 @@ impl PrivateSketch {
         let state = self.state.as_mut().ok_or(Error::Closed)?;
         let (table, hashes) = (&state.table, state.estimator.hashes());
         let open = state.open.get_or_insert_with(|| OpenStep {
-            table: table.empty_of_published(),
+            table: table.empty(),
             events: 0,
             begun: false,
         });
