@@ -76,7 +76,10 @@ fn contenders(title: &str, items: Items<'_>) {
         ("dictionary, 10^5", 100_000, 100_000),
     ] {
         // To profile one: its name, or a part of it, as the argument.
-        if !std::env::args().skip(1).all(|part| format!("{title}: {name}").contains(&part) || part == "--bench") {
+        if !std::env::args()
+            .skip(1)
+            .all(|part| format!("{title}: {name}").contains(&part) || part == "--bench")
+        {
             continue;
         }
         let mut sketch = with_discovery(window, capacity);

@@ -15,7 +15,9 @@ use arrow_array::{Array, ArrayRef, downcast_dictionary_array};
 use arrow_schema::DataType;
 use lazysketch_core::batch::Columns;
 use lazysketch_core::hash::Fingerprinter;
+use lazysketch_core::item::Item;
 use pyo3::prelude::*;
+use std::sync::OnceLock;
 
 /// The columns of one batch, one after the other.
 pub(crate) struct HashedColumns {
@@ -27,8 +29,8 @@ pub(crate) struct HashedColumns {
 enum Hashed {
     /// Of a type whose every value is an item.
     Column(ArrayRef),
-    /// A dictionary, and the fingerprints of its entries: each is hashed once.
-    Dictionary(ArrayRef, Vec<u64>),
+    /// A dictionary, and the fingerprints of its entries: each is hashed once, when it is needed.
+    Dictionary(ArrayRef, OnceLock<Vec<u64>>),
     /// Fingerprints.
     Ready(Vec<u64>),
 }
@@ -41,33 +43,52 @@ impl HashedColumns {
         fingerprinter: &Fingerprinter,
     ) -> PyResult<Self> {
         let columns = arrow::columns(chunks, column)?;
-        let mut starts = vec![0];
-        for column in &columns {
-            starts.push(starts[starts.len() - 1] + column.len());
-        }
+        let starts = starts_of(&columns);
         let target = Target::Fingerprint(fingerprinter);
-        let hashed = columns.into_iter().zip(&starts).map(|(column, &start)| {
-            if is_items(column.data_type()) {
-                return Ok(Hashed::Column(column));
-            }
-            if let Some(dictionary) = column.as_any_dictionary_opt()
-                && is_items(dictionary.values().data_type())
-            {
-                let mut entries = vec![0; dictionary.values().len()];
-                Hashed::Column(dictionary.values().clone()).fingerprints(
-                    fingerprinter,
-                    0,
-                    &mut entries,
-                );
-                return Ok(Hashed::Dictionary(column, entries));
-            }
-            arrow::fingerprints(&column, start, target).map(Hashed::Ready)
+        let hashed = columns.iter().zip(&starts).map(|(column, &start)| {
+            Hashed::whole(column).map_or_else(
+                || arrow::fingerprints(column, start, target).map(Hashed::Ready),
+                Ok,
+            )
         });
         Ok(Self {
             columns: hashed.collect::<PyResult<_>>()?,
             starts,
         })
     }
+
+    /// The columns, checked, if every value of theirs is an item that can be read where it lies.
+    pub(crate) fn whole(columns: &[ArrayRef]) -> Option<Self> {
+        Some(Self {
+            columns: columns.iter().map(Hashed::whole).collect::<Option<_>>()?,
+            starts: starts_of(columns),
+        })
+    }
+
+    /// The columns that `length` items from `start` on lie in, each with the first position in it
+    /// and the number of positions.
+    fn parts(&self, start: usize, length: usize) -> impl Iterator<Item = (&Hashed, usize, usize)> {
+        let first = self.starts.partition_point(|&before| before <= start) - 1;
+        let bounds = self.starts[first..].windows(2);
+        let end = start + length;
+        (self.columns[first..].iter().zip(bounds))
+            .take_while(move |(_, bounds)| bounds[0] < end)
+            .map(move |(column, bounds)| {
+                let begin = start.max(bounds[0]);
+                (column, begin - bounds[0], end.min(bounds[1]) - begin)
+            })
+    }
+}
+
+/// Number of items before each column, and of all.
+fn starts_of(columns: &[ArrayRef]) -> Vec<usize> {
+    let lengths = columns.iter().map(|column| column.len());
+    let mut starts = vec![0];
+    starts.extend(lengths.scan(0, |end, length| {
+        *end += length;
+        Some(*end)
+    }));
+    starts
 }
 
 /// True for types whose values all are items.
@@ -100,18 +121,64 @@ impl Columns for HashedColumns {
     }
 
     fn fingerprints(&self, fingerprinter: &Fingerprinter, start: usize, out: &mut [u64]) {
-        let mut number = self.starts.partition_point(|&first| first <= start) - 1;
-        let (mut start, mut out) = (start - self.starts[number], out);
-        while !out.is_empty() {
-            let length = self.starts[number + 1] - self.starts[number];
-            let (part, rest) = out.split_at_mut(out.len().min(length - start));
-            self.columns[number].fingerprints(fingerprinter, start, part);
-            (start, out, number) = (0, rest, number + 1);
+        let mut rest = out;
+        for (column, start, length) in self.parts(start, rest.len()) {
+            let part = rest
+                .split_off_mut(..length)
+                .expect("no more than there are");
+            column.fingerprints(fingerprinter, start, part);
+        }
+    }
+
+    fn has_items(&self) -> bool {
+        let ready = |column: &Hashed| matches!(column, Hashed::Ready(_));
+        !self.columns.iter().any(ready)
+    }
+
+    fn items<'a>(&'a self, start: usize, out: &mut [Item<'a>]) {
+        let mut rest = out;
+        for (column, start, length) in self.parts(start, rest.len()) {
+            let part = rest
+                .split_off_mut(..length)
+                .expect("no more than there are");
+            column.items(start, part);
         }
     }
 }
 
 impl Hashed {
+    /// A column, checked, whose values all are items.
+    fn whole(column: &ArrayRef) -> Option<Self> {
+        if is_items(column.data_type()) {
+            return Some(Self::Column(column.clone()));
+        }
+        let dictionary = column.as_any_dictionary_opt()?;
+        is_items(dictionary.values().data_type())
+            .then(|| Self::Dictionary(column.clone(), OnceLock::new()))
+    }
+
+    fn items<'a>(&'a self, start: usize, out: &mut [Item<'a>]) {
+        match self {
+            // Stand for no items, as `has_items` says.
+            Self::Ready(_) => {}
+            Self::Column(column) => items_of(column.as_ref(), out, start..),
+            Self::Dictionary(column, _) => {
+                // Read before the entries: a loop for each type of keys with each of entries
+                // would be a hundred loops.
+                let mut entries = Vec::with_capacity(out.len());
+                let column: &dyn Array = column;
+                downcast_dictionary_array!(
+                    column => {
+                        let keys = &column.keys().values()[start..start + out.len()];
+                        entries.extend(keys.iter().map(|&key| key as usize));
+                        items_of(column.values().as_ref(), out, entries.into_iter());
+                    },
+                    other => unreachable!("{other} is no dictionary"),
+                );
+            }
+        }
+    }
+
     fn fingerprints(&self, fingerprinter: &Fingerprinter, start: usize, out: &mut [u64]) {
         let column = match self {
             Self::Ready(fingerprints) => {
@@ -119,6 +186,7 @@ impl Hashed {
                 return;
             }
             Self::Dictionary(column, entries) => {
+                let entries = entries.get_or_init(|| hashed_entries(column, fingerprinter));
                 let column: &dyn Array = column;
                 downcast_dictionary_array!(
                     column => {
@@ -168,6 +236,43 @@ impl Hashed {
             DataType::UInt32 => signed::<UInt32Type>(column, fingerprinter, start, out),
             other => unreachable!("{other} was converted when the batch was made"),
         }
+    }
+}
+
+/// The fingerprint of every entry of a dictionary.
+fn hashed_entries(dictionary: &ArrayRef, fingerprinter: &Fingerprinter) -> Vec<u64> {
+    let values = dictionary.as_any_dictionary().values();
+    let mut entries = vec![0; values.len()];
+    Hashed::Column(values.clone()).fingerprints(fingerprinter, 0, &mut entries);
+    entries
+}
+
+/// The items of a column at these places.
+fn items_of<'a>(column: &'a dyn Array, out: &mut [Item<'a>], places: impl Iterator<Item = usize>) {
+    macro_rules! each {
+        ($array:expr, $kind:ident) => {{
+            let array = $array;
+            for (out, place) in out.iter_mut().zip(places) {
+                *out = Item::$kind(array.value(place).into());
+            }
+        }};
+    }
+    match column.data_type() {
+        DataType::Utf8 => each!(column.as_string::<i32>(), Text),
+        DataType::LargeUtf8 => each!(column.as_string::<i64>(), Text),
+        DataType::Utf8View => each!(column.as_string_view(), Text),
+        DataType::Binary => each!(column.as_binary::<i32>(), Bytes),
+        DataType::LargeBinary => each!(column.as_binary::<i64>(), Bytes),
+        DataType::BinaryView => each!(column.as_binary_view(), Bytes),
+        DataType::Int64 => each!(column.as_primitive::<Int64Type>(), Signed),
+        DataType::Int32 => each!(column.as_primitive::<Int32Type>(), Signed),
+        DataType::Int16 => each!(column.as_primitive::<Int16Type>(), Signed),
+        DataType::Int8 => each!(column.as_primitive::<Int8Type>(), Signed),
+        DataType::UInt64 => each!(column.as_primitive::<UInt64Type>(), Unsigned),
+        DataType::UInt32 => each!(column.as_primitive::<UInt32Type>(), Unsigned),
+        DataType::UInt16 => each!(column.as_primitive::<UInt16Type>(), Unsigned),
+        DataType::UInt8 => each!(column.as_primitive::<UInt8Type>(), Unsigned),
+        other => unreachable!("{other} was refused when the batch was made"),
     }
 }
 

@@ -6,6 +6,7 @@
 
 use crate::arrow;
 use crate::batches::{as_contiguous, refuse_single_values, require_plain};
+use crate::columns::HashedColumns;
 use crate::errors::{ArgumentTypeError, ArgumentValueError, type_name};
 use crate::items::{Column, Fault, no_item, with_item};
 use arrow_array::ArrayRef;
@@ -16,8 +17,10 @@ use pyo3::prelude::*;
 
 /// A batch that keeps its items alive.
 pub(crate) enum WholeBatch<'py> {
-    /// Columns of text, bytes or integers.
-    Columns(Vec<ArrayRef>),
+    /// Columns of text, bytes or integers, read where they lie.
+    Columns(HashedColumns),
+    /// Columns of another type, whose values are found first.
+    Odd(Vec<ArrayRef>),
     /// A numpy array of signed integers.
     Signed(PyReadonlyArray1<'py, i64>),
     /// A numpy array of unsigned integers.
@@ -85,7 +88,8 @@ impl WholeBatch<'_> {
     pub(crate) fn with_items<T>(&self, with: impl FnOnce(Items<'_>) -> PyResult<T>) -> PyResult<T> {
         let not_contiguous = |_| ArgumentValueError::new_err("items: expected contiguous memory");
         match self {
-            Self::Columns(columns) => with(Items::Whole(&arrow::whole(
+            Self::Columns(columns) => with(Items::columns(columns)),
+            Self::Odd(columns) => with(Items::Whole(&arrow::whole(
                 columns,
                 &Ok::<Item<'_>, Fault>,
             )?)),
@@ -106,7 +110,9 @@ pub(crate) fn whole_batch_of<'py>(
     let column = column.map(|column| column.0.as_str());
     refuse_single_values("items", items)?;
     if let Some(chunks) = arrow::chunks_of(items, "items")? {
-        return arrow::columns(&chunks, column).map(WholeBatch::Columns);
+        let columns = arrow::columns(&chunks, column)?;
+        let plain = HashedColumns::whole(&columns);
+        return Ok(plain.map_or(WholeBatch::Odd(columns), WholeBatch::Columns));
     }
     if let Some(column) = column {
         let message = format!("column: expected none for data without columns, got {column:?}");

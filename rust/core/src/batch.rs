@@ -21,6 +21,14 @@ pub trait Columns: Sync {
 
     /// The fingerprints of the items from `start` on, as many as `out` takes.
     fn fingerprints(&self, fingerprinter: &Fingerprinter, start: usize, out: &mut [u64]);
+
+    /// True if [`Self::items`] knows the items and not their fingerprints alone.
+    fn has_items(&self) -> bool {
+        false
+    }
+
+    /// The items from `start` on, as many as `out` takes, of columns that have them.
+    fn items<'a>(&'a self, _start: usize, _out: &mut [Item<'a>]) {}
 }
 
 /// Items of one batch.
@@ -113,8 +121,8 @@ impl<'a> Items<'a> {
 
     /// Calls `with(offset, items)` for the batch in chunks of at most N. Integers are copied
     /// first, so that identity, name and count of an event belong to one value even if somebody
-    /// writes to the array meanwhile. Fingerprints, and columns that give nothing else, stand for no item and are
-    /// passed over.
+    /// writes to the array meanwhile. Fingerprints, and columns that give nothing else, stand for
+    /// no item and are passed over.
     #[inline]
     pub(crate) fn for_each_item_chunk<const N: usize>(
         &self,
@@ -122,7 +130,15 @@ impl<'a> Items<'a> {
     ) {
         let mut buffer = [Item::Unsigned(0); N];
         match *self {
-            Self::Ready(_) | Self::Columns(..) => {}
+            Self::Ready(_) => {}
+            Self::Columns(columns, ..) if !columns.has_items() => {}
+            Self::Columns(columns, first, end) => {
+                for start in (first..end).step_by(N) {
+                    let chunk = &mut buffer[..N.min(end - start)];
+                    columns.items(start, chunk);
+                    with(start - first, chunk);
+                }
+            }
             Self::Signed(items) => {
                 for (number, chunk) in items.chunks(N).enumerate() {
                     for (out, &item) in buffer.iter_mut().zip(chunk) {

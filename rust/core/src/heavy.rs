@@ -189,6 +189,7 @@ fn check_agreement(shape: &Shape, law: &NoiseLaw, discovery: &DiscoveryLaw) -> R
 
 fn check_whole(items: Items<'_>) -> Result<()> {
     match items {
+        Items::Columns(columns, ..) if columns.has_items() => Ok(()),
         Items::Ready(_) | Items::Columns(..) => {
             Err(Error::parameter("items", "whole items", "fingerprints"))
         }

@@ -221,7 +221,11 @@ impl NameStore {
         self.bytes[start..start + length].copy_from_slice(&content[..length]);
         let truncated = length < content.len();
         self.heads[slot] = Head {
-            fingerprint: if truncated { fingerprinter.item(item) } else { 0 },
+            fingerprint: if truncated {
+                fingerprinter.item(item)
+            } else {
+                0
+            },
             length: length as u32,
             kind: kind as u8,
             truncated,
@@ -340,7 +344,11 @@ mod tests {
             kept(Item::Signed(-2)),
             Some((NameKind::Negative, (-2_i64).to_le_bytes().to_vec(), false))
         );
-        for item in [Item::Unsigned(u64::MAX), Item::Wide(&[1; 9]), Item::Text("")] {
+        for item in [
+            Item::Unsigned(u64::MAX),
+            Item::Wide(&[1; 9]),
+            Item::Text(""),
+        ] {
             assert!(kept(item).is_some());
         }
         assert_eq!(store.name(0, &fingerprinter), None);
