@@ -103,6 +103,7 @@ def stream(length: int = 1000, *, seed: int = 3) -> list[int]:
     return (np.random.default_rng(seed).zipf(1.5, length) % 40).tolist()
 
 
+INTEGERS = [pa.int8(), pa.int16(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64()]
 TEXT = [f"item {number}" for number in stream()]
 FORMS: dict[str, tuple[Callable[[], Any], list]] = {
     "list of int": (lambda: stream(), stream()),
@@ -115,11 +116,28 @@ FORMS: dict[str, tuple[Callable[[], Any], list]] = {
     "numpy str": (lambda: np.array(TEXT), TEXT),
     "Arrow string": (lambda: pa.array(TEXT), TEXT),
     "Arrow large_string": (lambda: pa.array(TEXT, pa.large_string()), TEXT),
-    "Arrow chunks": (lambda: pa.chunked_array([TEXT[:333], TEXT[333:]]), TEXT),
+    "Arrow string_view": (lambda: pa.array(TEXT, pa.string_view()), TEXT),
+    "Arrow chunks": (lambda: pa.chunked_array([[], TEXT[:333], [], TEXT[333:]], pa.string()), TEXT),
+    "Arrow slice": (lambda: pa.array(["x", *TEXT, "x"]).slice(1, len(TEXT)), TEXT),
     "Arrow dictionary": (lambda: pa.array(TEXT).dictionary_encode(), TEXT),
+    "Arrow dictionaries": (
+        lambda: pa.chunked_array([pa.array(t).dictionary_encode() for t in (TEXT[:70], TEXT[70:])]),
+        TEXT,
+    ),
+    "Arrow dictionary of int": (lambda: pa.array(stream()).dictionary_encode(), stream()),
     "polars": (lambda: polars.Series(TEXT), TEXT),
     "list of bytes": (lambda: [t.encode() for t in TEXT], [t.encode() for t in TEXT]),
-    "Arrow binary": (lambda: pa.array([t.encode() for t in TEXT]), [t.encode() for t in TEXT]),
+    **{
+        f"Arrow {layout}": (
+            lambda layout=layout: pa.array([t[-3:].encode() for t in TEXT], layout),
+            [t[-3:].encode() for t in TEXT],
+        )
+        for layout in (pa.binary(), pa.large_binary(), pa.binary_view(), pa.binary(3))
+    },
+    **{
+        f"Arrow {layout}": (lambda layout=layout: pa.array(stream(), layout), stream())
+        for layout in INTEGERS
+    },
     "mixed": (lambda: [*TEXT[:500], *stream()[500:]], [*TEXT[:500], *stream()[500:]]),
 }
 
