@@ -184,6 +184,64 @@ impl<'a> Items<'a> {
     }
 }
 
+/// Rows, one step each, of which some have no event.
+#[derive(Clone, Copy)]
+pub struct Rows<'a> {
+    items: Items<'a>,
+    weights: Option<&'a [u64]>,
+    empty: &'a [u64],
+}
+
+impl<'a> Rows<'a> {
+    /// The events in order, and the positions of the rows without one: rising, counted from 0 over
+    /// all rows.
+    pub fn new(items: Items<'a>, weights: Option<&'a [u64]>, empty: &'a [u64]) -> Result<Self> {
+        let rows = (items.len() + empty.len()) as u64;
+        let rise = empty.windows(2).all(|pair| pair[0] < pair[1]);
+        if !rise || empty.last().is_some_and(|&last| last >= rows) {
+            let expected = format!("rising positions below the number of rows ({rows})");
+            return Err(Error::parameter("empty_rows", expected, "others"));
+        }
+        Ok(Self {
+            items,
+            weights,
+            empty,
+        })
+    }
+
+    /// Number of rows.
+    pub(crate) fn steps(&self) -> u64 {
+        (self.items.len() + self.empty.len()) as u64
+    }
+
+    pub(crate) fn items(&self) -> Items<'a> {
+        self.items
+    }
+
+    pub(crate) fn weights(&self) -> Option<&'a [u64]> {
+        self.weights
+    }
+
+    /// The rows in pieces: events, their weights, and the number of empty rows behind them.
+    pub(crate) fn pieces(self) -> impl Iterator<Item = (Items<'a>, Option<&'a [u64]>, u64)> {
+        let runs = self.empty.chunk_by(|one, next| one + 1 == *next);
+        let mut passed = 0;
+        let ends = runs.map(move |run| {
+            // Of the rows before it, these were empty.
+            let end = run[0] as usize - passed;
+            passed += run.len();
+            (end, run.len() as u64)
+        });
+        let mut begin = 0;
+        ends.chain([(self.items.len(), 0)])
+            .map(move |(end, empty)| {
+                let start = std::mem::replace(&mut begin, end);
+                let weights = self.weights.map(|weights| &weights[start..end]);
+                (self.items.slice(start, end), weights, empty)
+            })
+    }
+}
+
 /// Checks the weights of a batch: as many as items, none above the largest.
 pub(crate) fn check_weights(
     name: &'static str,

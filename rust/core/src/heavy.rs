@@ -5,7 +5,7 @@
 //! sketch plus those of discovery. Checks come first and are the sketch's: what it
 //! accepts, discovery counts.
 
-use crate::batch::Items;
+use crate::batch::{Items, Rows};
 use crate::discovery::Discovery;
 use crate::discovery::law::DiscoveryLaw;
 use crate::discovery::name::Kept;
@@ -79,6 +79,17 @@ impl HeavySketch {
         self.sketch
             .update_many_in_threads(items, weights, threads)?;
         self.discovery.feed(items, weights);
+        Ok(())
+    }
+
+    /// Rows, one step each, of which some have no event.
+    pub fn update_rows(&mut self, rows: Rows<'_>) -> Result<()> {
+        check_whole(rows.items())?;
+        self.sketch.update_rows(rows)?;
+        for (items, weights, empty) in rows.pieces() {
+            self.discovery.feed(items, weights);
+            self.discovery.tick(empty);
+        }
         Ok(())
     }
 

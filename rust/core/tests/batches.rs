@@ -1,7 +1,7 @@
 //! Batches against their events one by one: any length, type, split, weights and number of threads
 //! ends in the same state. (`sketches.rs` holds single events against the definition.)
 
-use lazysketch_core::batch::{Columns, Items};
+use lazysketch_core::batch::{Columns, Items, Rows};
 use lazysketch_core::exact::ExactSketch;
 use lazysketch_core::hash::Fingerprinter;
 use lazysketch_core::item::Item;
@@ -139,6 +139,61 @@ proptest! {
             assert_same(&mut single, &mut batched, kind_of_items);
         }
     }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(192))]
+
+    /// Rows, of which some have no event, against updates and ticks one by one.
+    #[test]
+    fn rows_equal_updates_and_ticks(
+        schedule in schedules(),
+        width in 1..200_u32,
+        runs in proptest::collection::vec((0..40_usize, 0..3_usize), 0..60),
+        weighted in any::<bool>(),
+    ) {
+        let shape = shape(Kind::CountMin, 3, width);
+        let (mut single, mut rows) = (seeded(shape, schedule), seeded(shape, schedule));
+        let (mut items, mut weights, mut empty) = (Vec::new(), Vec::new(), Vec::new());
+        for (events, ticks) in runs {
+            let (first, last) = (items.len(), items.len() + events);
+            items.extend((first..last).map(|i| (i * i % 97) as i64));
+            weights.extend((first..last).map(|i| i as u64 % 7));
+            one_by_one(&mut single, &items[first..], weighted.then_some(&weights[first..]));
+            for _ in 0..ticks {
+                empty.push((items.len() + empty.len()) as u64);
+                single.tick(1).unwrap();
+            }
+        }
+        let weights = weighted.then_some(weights.as_slice());
+        rows.update_rows(Rows::new(Items::Signed(&items), weights, &empty).unwrap()).unwrap();
+        assert_same(&mut single, &mut rows, "rows");
+    }
+}
+
+#[test]
+fn positions_of_empty_rows_rise_and_lie_among_the_rows() {
+    let items = Items::Signed(&[1, 2]);
+    for empty in [&[0, 0][..], &[2, 1], &[3], &[0, 1, 5], &[u64::MAX]] {
+        assert!(Rows::new(items, None, empty).is_err());
+    }
+    for empty in [&[][..], &[0], &[2], &[0, 1, 4], &[1, 3]] {
+        assert!(Rows::new(items, None, empty).is_ok());
+    }
+    // All or nothing: past the horizon, or with a weight too many.
+    let horizon = Schedule::Punctual { horizon: 4 };
+    let mut sketch = seeded(shape(Kind::CountMin, 2, 3), horizon);
+    let rows = |weights, empty| Rows::new(items, weights, empty).unwrap();
+    assert!(sketch.update_rows(rows(None, &[0, 1, 2])).is_err());
+    assert!(sketch.update_rows(rows(Some(&[1]), &[0])).is_err());
+    assert!(
+        sketch
+            .update_rows(rows(Some(&[1, MAX_WEIGHT + 1]), &[1]))
+            .is_err()
+    );
+    assert_eq!(sketch.step(), 0);
+    sketch.update_rows(rows(None, &[0, 3])).unwrap();
+    assert_eq!(sketch.step(), 4);
 }
 
 /// Long enough for several threads, whose shares end in the middle of chunks.

@@ -4,7 +4,7 @@
 //! it touches from (working key, cell, push number). Exact counts never leave this folder except
 //! inside a sum with their noise.
 
-use crate::batch::{Items, check_weight, check_weights};
+use crate::batch::{Items, Rows, check_weight, check_weights};
 use crate::counting::{Bounded, Events, Index, Signed, Unsigned};
 use crate::hash::Fingerprinter;
 use crate::ingest::{Batch, columns_between};
@@ -178,6 +178,20 @@ impl PrivateSketch {
                 let steps = (end - start) as u64;
                 self.apply_in_threads(items.slice(start, end), weights, steps, threads);
             }
+        }
+        Ok(())
+    }
+
+    /// Rows, one step each, of which some have no event; everything is checked before anything is
+    /// applied.
+    pub fn update_rows(&mut self, rows: Rows<'_>) -> Result<()> {
+        let (items, weights) = (rows.items(), rows.weights());
+        check_weights("weights", weights, items.len(), self.law.max_weight)?;
+        self.check_indices(items)?;
+        self.check_steps(rows.steps())?;
+        for (items, weights, empty) in rows.pieces() {
+            self.update_many(items, weights)?;
+            self.tick(empty)?;
         }
         Ok(())
     }
