@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from . import alone, contenders, instructions, machine, report
+from . import alone, contenders, instructions, machine, report, side_doors
 
 RECORDS = Path(__file__).parent / "record"
 
@@ -30,7 +30,7 @@ def run(programs: Path, *, quick: bool) -> list[dict[str, Any]]:
         "native table": lambda: native(ingest, "table", *native_arguments),
         "scaling": lambda: native(ingest, "scaling", *native_arguments),
         "batches": lambda: contenders.batch_ingest(quick=quick, rounds=rounds),
-        "ways in": lambda: contenders.side_doors(rounds=rounds),
+        "side doors": lambda: side_doors.side_doors(rounds=rounds),
         "single calls": lambda: contenders.single_calls(rounds=rounds),
         "reads": lambda: contenders.whole_reads(rounds=rounds),
         "memory": alone.memory_per_cell,

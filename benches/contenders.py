@@ -41,14 +41,6 @@ def one_by_one(method: Callable[[Any], object], items: list[Any]) -> Callable[[]
     return run
 
 
-def in_batches(sketch: Any, items: Any, size: int) -> Callable[[], None]:
-    def run() -> None:
-        for start in range(0, len(items), size):
-            sketch.update_many(items[start : start + size])
-
-    return run
-
-
 def counted_by_numpy(fingerprints: np.ndarray, width: int) -> None:
     """A multiply-shift Count-Min in NumPy: a hash and a bincount per row."""
     for row in range(DEPTH):
@@ -112,50 +104,6 @@ def batch_ingest(*, quick: bool, rounds: int) -> list[dict[str, Any]]:
                 ]
                 results += medians("batches from Python", contenders, rounds=rounds)
     return results
-
-
-def side_doors(*, rounds: int) -> list[dict[str, Any]]:
-    """Other ways in: none should be slow beside its best neighbour."""
-    import pyarrow as pa
-
-    items = integers(EVENTS, skew=1.3)
-    column = pa.array(texts(items))
-    weights = np.ones(EVENTS, dtype=np.int64)
-    weighted = private(lazysketch.LazyCountMin, max_weight=5)
-    part = items[:SINGLE]
-    sketch = private(lazysketch.LazyCountMin)
-    ways: dict[str, tuple[int, Callable[[], object]]] = {
-        "int64": (EVENTS, bound(sketch, items)),
-        "int32": (EVENTS, bound(sketch, items.astype(np.int32))),
-        "uint64": (EVENTS, bound(sketch, items.view(np.uint64))),
-        "Arrow int64": (EVENTS, bound(sketch, pa.array(items))),
-        "int64 with weights": (EVENTS, lambda: weighted.update_many(items, weights)),
-        "text": (EVENTS, bound(sketch, column)),
-        "large text": (EVENTS, bound(sketch, column.cast(pa.large_string()))),
-        "text views": (EVENTS, bound(sketch, column.cast(pa.string_view()))),
-        "dictionary of text": (EVENTS, bound(sketch, column.dictionary_encode())),
-        "list of int": (SINGLE, bound(sketch, part.tolist())),
-        "list of str": (SINGLE, bound(sketch, column[:SINGLE].to_pylist())),
-        "int64 in batches of 4096": (SINGLE, in_batches(sketch, part, 4096)),
-        "int64 in batches of 256": (SINGLE, in_batches(sketch, part, 256)),
-        "int64 in batches of 16": (SINGLE, in_batches(sketch, part, 16)),
-        "int64 in batches of 1": (READS, in_batches(sketch, part[:READS], 1)),
-        "slices of 1, nothing done": (READS, slices(part[:READS])),
-        "one update per event": (SINGLE, one_by_one(sketch.update, part.tolist())),
-    }
-    contenders = [
-        Contender(name=name, events=events, run=run, facts={"depth": DEPTH, "width": WIDTH})
-        for name, (events, run) in ways.items()
-    ]
-    return medians("ways in", contenders, rounds=rounds)
-
-
-def slices(items: np.ndarray) -> Callable[[], None]:
-    def run() -> None:
-        for start in range(len(items)):
-            items[start : start + 1]
-
-    return run
 
 
 def single_calls(*, rounds: int) -> list[dict[str, Any]]:

@@ -157,6 +157,13 @@ GOALS = [
             / 1e6
         ],
     ),
+    at_most(
+        "cost of a way in over that of its best neighbour",
+        2,
+        lambda results: [
+            row["over"] for row in results if row["group"] == "side doors" and "over" in row
+        ],
+    ),
     at_most("bytes per cell", 8.5, lambda results: [value(results, "bytes", group="memory")]),
     at_most(
         "mean relative error of the top 15 in 24 KB",

@@ -66,6 +66,8 @@ def line(cells: list[str]) -> str:
 
 
 def show(fact: Any) -> str:
+    if fact is None:
+        return ""
     return f"{fact:.4g}" if isinstance(fact, float) else str(fact)
 
 

@@ -7,7 +7,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from benches import goals, instructions, measuring, report, streams
+from benches import goals, instructions, measuring, report, side_doors, streams
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -57,6 +57,65 @@ def test_every_contender_runs_once_per_round() -> None:
     assert runs == ["a", "b"] * 4  # one round to warm up
     assert [row["name"] for row in results] == ["a", "b"]
     assert all(row["ns"] >= 0 for row in results)
+
+
+def door(name: str, **facts: Any) -> side_doors.Door:
+    return side_doors.Door(name=name, run=list, **facts)
+
+
+def measured(**cpu_ns: float) -> list[dict[str, Any]]:
+    return [{"group": "side doors", "name": name, "cpu_ns": ns} for name, ns in cpu_ns.items()]
+
+
+@pytest.mark.parametrize(("cost", "over"), [(10.0, 1.0), (21.0, 2.1), (5.0, 0.5)])
+def test_a_door_is_held_against_its_neighbour_and_a_call(cost: float, over: float) -> None:
+    """Batches of 16: 4 ns an event by the neighbour, and 96 ns a call shared by 16 events."""
+    doors = [
+        door("all", events=1000),
+        door("empty", events=50, calls=50),
+        door("few", events=160, calls=10, beside="all", call="empty"),
+    ]
+    rows = side_doors.judged(doors, measured(all=4.0, empty=96.0, few=cost))
+    assert [row["call_ns"] for row in rows] == [4000.0, 96.0, 16 * cost]
+    assert [row.get("over") for row in rows] == [None, None, pytest.approx(over)]
+    (goal,) = (goal for goal in goals.GOALS if "way in" in goal.text)
+    assert goal.row(rows)["met"] is (over <= goal.limit)
+
+
+def test_every_door_has_its_neighbour(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One round of a short stream: names fit together, and each event is counted as one."""
+    pytest.importorskip("pyarrow", reason="side doors bring Arrow data")
+    monkeypatch.setattr(side_doors, "EVENTS", 8192)
+    monkeypatch.setattr(side_doors, "LIST", 4096)
+    rows = side_doors.side_doors(rounds=1)
+    names = [row["name"] for row in rows]
+    assert len(set(names)) == len(names)
+    judged = {row["name"]: row["over"] for row in rows if "over" in row}
+    assert {"list of str", "int64 in batches of 1", "int64 with int32 weights"} <= set(judged)
+    assert all(over > 0 for over in judged.values())
+    text = "\n".join(report.table(rows))
+    assert "| list of int in batches of 16 |" in text
+    assert "None" not in text
+
+
+def test_a_door_counts_the_events_that_it_brings() -> None:
+    seen: list[list[int]] = []
+    kind = side_doors.Kind(
+        name="list", method=seen.append, items=list(range(5000)), sizes={4096: 2, 16: 30, 1: 7}
+    )
+    doors = list(kind.doors())
+    assert [door.calls for door in doors] == [1, 30, 2, 30, 7]
+    for door in doors:
+        seen.clear()
+        door.run()
+        brought = sum(map(len, seen))
+        assert len(seen) == door.calls
+        assert brought == (0 if "nothing" in door.name else door.events)
+
+
+def test_parts_have_the_size_that_is_asked_for() -> None:
+    parts = side_doors.parts_of(list(range(10)), 4, 5)
+    assert parts == [[0, 1, 2, 3], [4, 5, 6, 7], [0, 1, 2, 3], [4, 5, 6, 7], [0, 1, 2, 3]]
 
 
 def test_a_record_holds_results_goals_and_machine(tmp_path: Path) -> None:

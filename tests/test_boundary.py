@@ -78,7 +78,7 @@ def test_a_generator_that_forks_gets_no_second_life(deed: str) -> None:
         lambda sketch: sketch.estimate(1),
         lambda sketch: sketch.estimate_many([1]),
         lambda sketch: sketch.release(),
-        lambda sketch: sketch.update_many([1]),
+        lambda sketch: sketch.update_many(range(1000)),
         lambda sketch: sketch.tick(),
     ],
 )
@@ -88,6 +88,34 @@ def test_a_fork_from_native_code_is_noticed(deed: Callable[[Any], object]) -> No
     native_fork = ctypes.PyDLL(None).fork
     assert in_child(native_fork, lambda: deed(sketch)) == "LiveStateError"
     deed(sketch)
+
+
+READS: list[Callable[[Any], object]] = [
+    lambda sketch: sketch.estimate(1),
+    lambda sketch: sketch.estimate_many([1]),
+    lambda sketch: sketch.release(),
+    lambda sketch: sketch.interval(1),
+]
+
+
+@forks
+@pytest.mark.skipif(sys.platform == "darwin", reason="no fork from native code there")
+@pytest.mark.parametrize("read", [*READS, lambda heavy: heavy.top(1)])
+@pytest.mark.parametrize("batch", [[1], ["a"], np.arange(256)], ids=["int", "str", "array"])
+def test_what_such_a_child_counts_is_never_shown(batch: Any, read: Callable[[Any], object]) -> None:
+    """Single updates and short batches do not ask for the process; whatever publishes does."""
+    sketch: Any = made()
+    if read not in READS:
+        sketch = ls.HeavyHitters(k=5, window=4, width=8, epsilon=1.0, delta=1e-6)
+
+    def feed_and_read() -> None:
+        sketch.update(1)
+        sketch.update_many(batch)
+        read(sketch)
+
+    native_fork = ctypes.PyDLL(None).fork
+    assert in_child(native_fork, feed_and_read) == "LiveStateError"
+    feed_and_read()
 
 
 class Changing(int):

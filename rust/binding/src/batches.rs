@@ -1,10 +1,14 @@
 //! Batches: Arrow data, numpy arrays and iterables become slices for the core. A bad value
 //! rejects the batch and names its position, not its content.
+//!
+//! Arrays, lists and tuples are known by their exact type and asked nothing: an attribute that is
+//! not there costs as much as to count a hundred events.
 
+use crate::arrays::{Integers, Values, integers_of};
 use crate::arrow;
 use crate::columns::HashedColumns;
 use crate::errors::{ArgumentTypeError, ArgumentValueError, type_name};
-use crate::items::{Column, Fault, Target, count_of};
+use crate::items::{Column, Target, small_count, small_integer};
 use lazysketch_core::batch::Items;
 use lazysketch_core::item::Item;
 use numpy::{
@@ -12,18 +16,16 @@ use numpy::{
     PyUntypedArrayMethods,
 };
 use pyo3::prelude::*;
-use pyo3::types::{PyByteArray, PyBytes, PyDict, PyList, PyString};
+use pyo3::sync::PyOnceLock;
+use pyo3::types::{PyByteArray, PyBytes, PyDict, PyList, PyString, PyTuple};
+use std::iter;
 
 /// A batch that is ready for the core.
 pub(crate) enum Batch<'py> {
     /// Fingerprints or indices.
     Ready(Vec<u64>),
-    /// A numpy array of signed integers, read in place.
-    Signed(PyReadonlyArray1<'py, i64>),
-    /// A numpy array of unsigned integers, read in place.
-    Unsigned(PyReadonlyArray1<'py, u64>),
-    /// A numpy array of 32-bit signed integers, read in place.
-    Narrow(PyReadonlyArray1<'py, i32>),
+    /// Integers, hashed while they are counted.
+    Integers(Integers<'py>),
     /// Columns of Arrow data, hashed while they are counted.
     Columns(HashedColumns),
 }
@@ -31,14 +33,11 @@ pub(crate) enum Batch<'py> {
 impl Batch<'_> {
     /// The items, as the core takes them.
     pub(crate) fn items(&self) -> PyResult<Items<'_>> {
-        let not_contiguous = |_| ArgumentValueError::new_err("items: expected contiguous memory");
-        Ok(match self {
-            Self::Ready(items) => Items::Ready(items),
-            Self::Signed(array) => Items::Signed(array.as_slice().map_err(not_contiguous)?),
-            Self::Unsigned(array) => Items::Unsigned(array.as_slice().map_err(not_contiguous)?),
-            Self::Narrow(array) => Items::Narrow(array.as_slice().map_err(not_contiguous)?),
-            Self::Columns(columns) => Items::columns(columns),
-        })
+        match self {
+            Self::Ready(items) => Ok(Items::Ready(items)),
+            Self::Integers(integers) => integers.items(),
+            Self::Columns(columns) => Ok(Items::columns(columns)),
+        }
     }
 }
 
@@ -49,10 +48,16 @@ pub(crate) fn batch_of<'py>(
     target: Target<'_>,
 ) -> PyResult<Batch<'py>> {
     let column = column.map(|column| column.0.as_str());
-    if let (None, Target::Fingerprint(_)) = (column, target)
-        && let Some(batch) = in_place(items)
-    {
-        return Ok(batch);
+    if column.is_none() {
+        if let Ok(array) = items.cast_exact::<PyUntypedArray>() {
+            return from_numpy(array, target);
+        }
+        if let Ok(list) = items.cast_exact::<PyList>() {
+            return from_sequence(list.len(), objects_of(list), target);
+        }
+        if let Ok(tuple) = items.cast_exact::<PyTuple>() {
+            return from_sequence(tuple.len(), tuple.iter(), target);
+        }
     }
     refuse_single_values("items", items)?;
     if let Some(chunks) = arrow::chunks_of(items, "items")? {
@@ -73,30 +78,6 @@ pub(crate) fn batch_of<'py>(
     from_iterable(items, target).map(Batch::Ready)
 }
 
-/// An array that needs no conversion, found by a few comparisons: what follows costs a short batch
-/// more than counting it.
-fn in_place<'py>(items: &Bound<'py, PyAny>) -> Option<Batch<'py>> {
-    // A subclass may have a mask.
-    if !items.is_exact_instance_of::<PyUntypedArray>() {
-        return None;
-    }
-    if let Some(array) = plain::<i64>(items) {
-        return Some(Batch::Signed(array));
-    }
-    if let Some(array) = plain::<i32>(items) {
-        return Some(Batch::Narrow(array));
-    }
-    plain::<u64>(items).map(Batch::Unsigned)
-}
-
-/// The array, if it has this type, one dimension, and its values side by side where the type
-/// wants them.
-fn plain<'py, T: numpy::Element>(items: &Bound<'py, PyAny>) -> Option<PyReadonlyArray1<'py, T>> {
-    let array = items.cast::<PyArray1<T>>().ok()?;
-    let plain = array.is_c_contiguous() && array.data().is_aligned();
-    plain.then(|| array.readonly())
-}
-
 pub(crate) fn refuse_single_values(name: &str, items: &Bound<'_, PyAny>) -> PyResult<()> {
     let single = items.is_instance_of::<PyString>()
         || items.is_instance_of::<PyBytes>()
@@ -108,7 +89,8 @@ pub(crate) fn refuse_single_values(name: &str, items: &Bound<'_, PyAny>) -> PyRe
             type_name(items)
         )));
     }
-    if !items.is_exact_instance_of::<PyList>() && type_name(items) == "LazyFrame" {
+    let named = |name| items.get_type().name().is_ok_and(|found| found == name);
+    if !items.is_exact_instance_of::<PyList>() && named("LazyFrame") {
         return Err(ArgumentTypeError::new_err(format!(
             "{name}: expected data that have been read, got LazyFrame; call .collect() first"
         )));
@@ -128,37 +110,125 @@ fn from_iterable(items: &Bound<'_, PyAny>, target: Target<'_>) -> PyResult<Vec<u
     Ok(converted)
 }
 
+/// The integers of a numpy array, list or tuple that holds nothing else, found without asking it
+/// anything.
+pub(crate) fn plain_integers<'py>(items: &Bound<'py, PyAny>) -> Option<Integers<'py>> {
+    if let Ok(array) = items.cast_exact::<PyUntypedArray>() {
+        return integers_of(array);
+    }
+    let (integers, other) = if let Ok(list) = items.cast_exact::<PyList>() {
+        leading_integers(list.len(), &mut objects_of(list))
+    } else {
+        let tuple = items.cast_exact::<PyTuple>().ok()?;
+        leading_integers(tuple.len(), &mut tuple.iter())
+    };
+    match other {
+        Some(_) => None,
+        None => Some(Integers::Signed(Values::Copied(integers))),
+    }
+}
+
+/// The objects that a list has now. Python code may change it meanwhile: those gone are left out,
+/// new ones do not count.
+pub(crate) fn objects_of<'py>(
+    list: &Bound<'py, PyList>,
+) -> impl Iterator<Item = Bound<'py, PyAny>> {
+    (0..list.len()).map_while(|position| list.get_item(position).ok())
+}
+
+/// The integers at the head of some objects, and the first that is none of 64 bits with a sign.
+fn leading_integers<'py>(
+    length: usize,
+    objects: &mut impl Iterator<Item = Bound<'py, PyAny>>,
+) -> (Vec<i64>, Option<Bound<'py, PyAny>>) {
+    let mut integers = Vec::with_capacity(length);
+    for object in objects {
+        match small_integer(&object) {
+            Some(integer) => integers.push(integer),
+            None => return (integers, Some(object)),
+        }
+    }
+    (integers, None)
+}
+
+/// The objects of a list or tuple. Nothing but small integers, as most have, is hashed many at a
+/// time.
+fn from_sequence<'py>(
+    length: usize,
+    mut objects: impl Iterator<Item = Bound<'py, PyAny>>,
+    target: Target<'_>,
+) -> PyResult<Batch<'py>> {
+    let (integers, other) = leading_integers(length, &mut objects);
+    let Some(other) = other else {
+        return from_integers(Integers::Signed(Values::Copied(integers)), target);
+    };
+    // Where one integer has all 64 bits, more will: to try 63 first would raise for each.
+    let unsigned = small_count(&other).is_some();
+    let mut items = converted(&integers, target, |&item| Item::Signed(item))?;
+    items.reserve_exact(length - items.len());
+    for object in iter::once(other).chain(objects) {
+        let item = match unsigned.then(|| small_count(&object)).flatten() {
+            Some(integer) => target.item(Item::Unsigned(integer)),
+            None => target.object(&object),
+        };
+        items.push(item.map_err(|fault| fault.at(items.len()))?);
+    }
+    Ok(Batch::Ready(items))
+}
+
+fn from_integers<'py>(integers: Integers<'py>, target: Target<'_>) -> PyResult<Batch<'py>> {
+    let Target::Index(width) = target else {
+        return Ok(Batch::Integers(integers));
+    };
+    // The copy is checked, as a whole: what it was made of may change. A negative integer, taken
+    // for an unsigned one, is beyond any width.
+    let indices: Vec<u64> = match integers.items()? {
+        Items::Signed(items) => items.iter().map(|&item| item.cast_unsigned()).collect(),
+        Items::Narrow(items) => items
+            .iter()
+            .map(|&item| i64::from(item).cast_unsigned())
+            .collect(),
+        Items::Unsigned(items) => items.to_vec(),
+        _ => unreachable!("integers are one of these"),
+    };
+    if indices
+        .iter()
+        .fold(true, |all, &index| all & (index < width))
+    {
+        return Ok(Batch::Ready(indices));
+    }
+    let signed = !matches!(integers, Integers::Unsigned(_));
+    let item = |&index: &u64| match signed {
+        true => Item::Signed(index.cast_signed()),
+        false => Item::Unsigned(index),
+    };
+    converted(&indices, target, item).map(Batch::Ready)
+}
+
+/// What integers become, each by itself.
+fn converted<T>(
+    values: &[T],
+    target: Target<'_>,
+    item: impl Fn(&T) -> Item<'static>,
+) -> PyResult<Vec<u64>> {
+    let values = values.iter().map(item).enumerate();
+    values
+        .map(|(position, item)| target.item(item).map_err(|fault| fault.at(position)))
+        .collect()
+}
+
 fn from_numpy<'py>(array: &Bound<'py, PyUntypedArray>, target: Target<'_>) -> PyResult<Batch<'py>> {
+    if let Some(integers) = integers_of(array) {
+        return from_integers(integers, target);
+    }
     require_plain("items", array)?;
     match array.dtype().kind() {
-        b'i' => {
-            let array = as_contiguous::<i64>(array, "int64")?;
-            match target {
-                Target::Fingerprint(_) => Ok(Batch::Signed(array)),
-                Target::Index(_) => indices(
-                    array
-                        .as_array()
-                        .iter()
-                        .map(|&i| target.item(Item::Signed(i))),
-                ),
-            }
-        }
-        b'u' => {
-            let array = as_contiguous::<u64>(array, "uint64")?;
-            match target {
-                Target::Fingerprint(_) => Ok(Batch::Unsigned(array)),
-                Target::Index(_) => indices(
-                    array
-                        .as_array()
-                        .iter()
-                        .map(|&i| target.item(Item::Unsigned(i))),
-                ),
-            }
-        }
+        b'i' => from_integers(Integers::Signed(contiguous(array, "int64")?), target),
+        b'u' => from_integers(Integers::Unsigned(contiguous(array, "uint64")?), target),
         // Text, bytes and objects: numpy gives Python values, each checked by itself.
         b'U' | b'S' | b'O' | b'T' => {
-            let values = array.call_method0("tolist")?;
-            from_iterable(&values, target).map(Batch::Ready)
+            let values = array.call_method0("tolist")?.cast_into::<PyList>()?;
+            from_sequence(values.len(), objects_of(&values), target)
         }
         _ => Err(ArgumentTypeError::new_err(format!(
             "items: expected an array of integers, text or bytes, got dtype {}",
@@ -167,11 +237,11 @@ fn from_numpy<'py>(array: &Bound<'py, PyUntypedArray>, target: Target<'_>) -> Py
     }
 }
 
-fn indices<'py>(converted: impl Iterator<Item = Result<u64, Fault>>) -> PyResult<Batch<'py>> {
-    let checked = converted
-        .enumerate()
-        .map(|(position, index)| index.map_err(|fault| fault.at(position)));
-    checked.collect::<PyResult<Vec<u64>>>().map(Batch::Ready)
+fn contiguous<'py, T: numpy::Element>(
+    array: &Bound<'py, PyUntypedArray>,
+    dtype: &str,
+) -> PyResult<Values<'py, T>> {
+    as_contiguous(array, dtype).map(Values::InPlace)
 }
 
 /// The array in native byte order and one piece of memory; no copy if it already is.
@@ -179,10 +249,11 @@ pub(crate) fn as_contiguous<'py, T: numpy::Element>(
     array: &Bound<'py, PyUntypedArray>,
     dtype: &str,
 ) -> PyResult<PyReadonlyArray1<'py, T>> {
-    let numpy = PyModule::import(array.py(), "numpy")?;
-    let array = numpy.call_method1("ascontiguousarray", (array, dtype))?;
+    static AS_CONTIGUOUS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let as_contiguous = AS_CONTIGUOUS.import(array.py(), "numpy", "ascontiguousarray")?;
+    let array = as_contiguous.call1((array, dtype))?;
     let array = array.cast_into::<PyArray1<T>>()?;
-    if array.data().is_aligned() {
+    if array.is_aligned() {
         return Ok(array.readonly());
     }
     // Cut out of other memory at an odd address.
@@ -192,7 +263,8 @@ pub(crate) fn as_contiguous<'py, T: numpy::Element>(
 
 /// One dimension and no mask: a masked value is a missing one.
 pub(crate) fn require_plain(name: &str, array: &Bound<'_, PyUntypedArray>) -> PyResult<()> {
-    if array.hasattr("mask")? {
+    // Only a subclass can have a mask.
+    if !array.is_exact_instance_of::<PyUntypedArray>() && array.hasattr("mask")? {
         let message = format!("{name}: expected an array without a mask, got a masked array");
         return Err(ArgumentTypeError::new_err(message));
     }
@@ -206,117 +278,3 @@ pub(crate) fn require_plain(name: &str, array: &Bound<'_, PyUntypedArray>) -> Py
 /// Up to so many events a batch is counted under the interpreter lock: to give the lock away and
 /// take it again costs more.
 pub(crate) const SHORT_BATCH: usize = 256;
-
-/// Weights of a batch.
-pub(crate) enum BatchWeights<'py> {
-    /// 1 each.
-    Ones,
-    /// A numpy array, read in place. The core bounds each weight again where it counts it.
-    InPlace(PyReadonlyArray1<'py, u64>),
-    Copied(Vec<u64>),
-}
-
-impl BatchWeights<'_> {
-    pub(crate) fn as_slice(&self) -> PyResult<Option<&[u64]>> {
-        let not_contiguous = |_| ArgumentValueError::new_err("weights: expected contiguous memory");
-        match self {
-            Self::Ones => Ok(None),
-            Self::InPlace(weights) => weights.as_slice().map(Some).map_err(not_contiguous),
-            Self::Copied(weights) => Ok(Some(weights)),
-        }
-    }
-}
-
-/// Weights that need no copy, or else one: for a sketch alone, which takes a weight that was
-/// changed since the check for the largest at most. (Discovery would not.)
-pub(crate) fn weights_in_place<'py>(
-    weights: Option<&Bound<'py, PyAny>>,
-) -> PyResult<BatchWeights<'py>> {
-    let Some(weights) = weights else {
-        return Ok(BatchWeights::Ones);
-    };
-    if weights.is_exact_instance_of::<PyUntypedArray>() {
-        if let Some(array) = plain::<u64>(weights) {
-            return Ok(BatchWeights::InPlace(array));
-        }
-        if let Some(signed) = plain::<i64>(weights)
-            && signed.as_slice().is_ok_and(all_non_negative)
-        {
-            let unsigned = weights.call_method1("view", ("uint64",))?;
-            if let Some(array) = plain::<u64>(&unsigned) {
-                return Ok(BatchWeights::InPlace(array));
-            }
-        }
-    }
-    counts_of("weights", weights).map(BatchWeights::Copied)
-}
-
-/// Without a branch per value, so that many are compared at a time.
-fn all_non_negative(values: &[i64]) -> bool {
-    values.iter().fold(0, |all, &value| all | value) >= 0
-}
-
-/// Weights, copied: another thread may write to the array while the interpreter lock is
-/// released, and a weight must not change after it was checked.
-pub(crate) fn weights_of(weights: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Vec<u64>>> {
-    weights
-        .map(|weights| counts_of("weights", weights))
-        .transpose()
-}
-
-/// A sequence of non-negative integers, copied.
-pub(crate) fn counts_of(name: &str, values: &Bound<'_, PyAny>) -> PyResult<Vec<u64>> {
-    refuse_single_values(name, values)?;
-    if let Some(chunks) = arrow::chunks_of(values, name)? {
-        return arrow::convert_counts(&chunks, name);
-    }
-    if let Ok(array) = values.cast::<PyUntypedArray>() {
-        require_plain(name, array)?;
-        match array.dtype().kind() {
-            b'u' => return Ok(as_contiguous::<u64>(array, "uint64")?.as_array().to_vec()),
-            b'i' => {
-                let array = as_contiguous::<i64>(array, "int64")?;
-                if let Ok(values) = array.as_slice() {
-                    let copied: Vec<u64> = values.iter().map(|&v| v.cast_unsigned()).collect();
-                    // The copy is checked: what it was made of may change.
-                    if copied.iter().fold(0, |all, &value| all | value) <= i64::MAX as u64 {
-                        return Ok(copied);
-                    }
-                }
-                return non_negative(name, array.as_array().iter().copied());
-            }
-            b'O' => {}
-            _ => {
-                let message = format!(
-                    "{name}: expected an array of integers, got dtype {}",
-                    array.dtype()
-                );
-                return Err(ArgumentTypeError::new_err(message));
-            }
-        }
-    }
-    let iterator = values.try_iter().map_err(|_| {
-        let got = type_name(values);
-        ArgumentTypeError::new_err(format!(
-            "{name}: expected an iterable of integers, got {got}"
-        ))
-    })?;
-    let at = |position, value: PyResult<Bound<'_, PyAny>>| {
-        count_of(&format!("{name} at position {position}"), &value?)
-    };
-    iterator
-        .enumerate()
-        .map(|(position, value)| at(position, value))
-        .collect()
-}
-
-pub(crate) fn non_negative(name: &str, values: impl Iterator<Item = i64>) -> PyResult<Vec<u64>> {
-    let check = |(position, value)| {
-        u64::try_from(value).map_err(|_| {
-            ArgumentValueError::new_err(format!(
-                "{name}: expected non-negative integers, got a negative one at position {position}"
-            ))
-        })
-    };
-    values.enumerate().map(check).collect()
-}

@@ -1,10 +1,12 @@
 //! Exact sketches: NOT PRIVATE, and free to be read, copied and pickled.
 
-use crate::batches::{SHORT_BATCH, batch_of, weights_in_place};
+use crate::arrays::array_of;
+use crate::batches::{SHORT_BATCH, batch_of};
 use crate::errors::raise;
 use crate::facts::kind_of;
 use crate::items::{Column, Threads, Weight};
 use crate::release::{Release, table_of, target_of};
+use crate::weights::weights_in_place;
 use lazysketch_core::exact::ExactSketch as CoreSketch;
 use lazysketch_core::hash::Fingerprinter;
 use lazysketch_core::key::fresh_hash_seed;
@@ -193,8 +195,12 @@ impl ExactSketch {
             target_of(&self.shape, &self.fingerprinter),
         )?;
         let items = batch.items()?;
-        let estimates = py.detach(|| self.lock_detached().estimate_many(items));
-        Ok(PyArray1::from_vec(py, estimates))
+        let estimates = if items.len() <= SHORT_BATCH {
+            self.lock(py).estimate_many(items)
+        } else {
+            py.detach(|| self.lock_detached().estimate_many(items))
+        };
+        Ok(array_of(py, estimates))
     }
 
     fn _release(&self, py: Python<'_>) -> Release {

@@ -1,6 +1,7 @@
 //! Private sketches with discovery: names of heavy items, published under a threshold.
 
-use crate::batches::weights_of;
+use crate::arrays::Integers;
+use crate::batches::plain_integers;
 use crate::errors::raise;
 use crate::facts::{
     DiscoveryArguments, Specification, calibration_of, facts_of, kind_of, mechanism_of,
@@ -10,7 +11,10 @@ use crate::items::{Column, Steps, Threads, Weight, no_item, with_item};
 use crate::key::Key;
 use crate::live::{Core, Live};
 use crate::private::PrivateSketch;
-use crate::whole::whole_batch_of;
+use crate::weights::weights_of;
+use crate::whole::{WholeBatch, whole_batch_of};
+use lazysketch_core::Error;
+use lazysketch_core::batch::Items;
 use lazysketch_core::discovery::name::{Kept, NameKind};
 use lazysketch_core::heavy::HeavySketch as CoreHeavy;
 use lazysketch_core::parameters::{NoiseLaw, Shape};
@@ -60,6 +64,47 @@ impl SketchArguments {
 
 fn live<'a>(sketch: &'a Bound<'_, HeavySketch>) -> &'a Live {
     sketch.as_super().get().live()
+}
+
+/// Whole items. Plain integers are found before anything else is asked about the batch.
+enum Events<'py> {
+    Integers(Integers<'py>),
+    Whole(WholeBatch<'py>),
+}
+
+impl<'py> Events<'py> {
+    fn of(items: &Bound<'py, PyAny>, column: Option<&Column>) -> PyResult<Self> {
+        if column.is_none()
+            && let Some(integers) = plain_integers(items)
+        {
+            return Ok(Self::Integers(integers));
+        }
+        whole_batch_of(items, column).map(Self::Whole)
+    }
+
+    fn with_items<T>(&self, with: impl FnOnce(Items<'_>) -> PyResult<T>) -> PyResult<T> {
+        match self {
+            Self::Integers(integers) => with(integers.items()?),
+            Self::Whole(batch) => batch.with_items(with),
+        }
+    }
+}
+
+/// Many events, counted by one of the ways that the core has.
+fn count<'py>(
+    sketch: &Bound<'py, HeavySketch>,
+    items: &Bound<'py, PyAny>,
+    weights: Option<&Bound<'py, PyAny>>,
+    column: Option<Column>,
+    count: impl FnOnce(&mut CoreHeavy, Items<'_>, Option<&[u64]>) -> Result<(), Error> + Send,
+) -> PyResult<()> {
+    let batch = Events::of(items, column.as_ref())?;
+    let weights = weights_of(weights)?;
+    batch.with_items(|items| {
+        live(sketch).count(sketch.py(), items.len(), |core| {
+            count(core.heavy()?, items, weights.as_deref())
+        })
+    })
 }
 
 #[pymethods]
@@ -145,13 +190,8 @@ impl HeavySketch {
         column: Option<Column>,
         threads: Threads,
     ) -> PyResult<()> {
-        let batch = whole_batch_of(items, column.as_ref())?;
-        let weights = weights_of(weights)?;
-        batch.with_items(|items| {
-            live(slf).detached(slf.py(), |core| {
-                core.heavy()?
-                    .update_many_in_threads(items, weights.as_deref(), threads.0)
-            })
+        count(slf, items, weights, column, |core, items, weights| {
+            core.update_many_in_threads(items, weights, threads.0)
         })
     }
 
@@ -162,13 +202,7 @@ impl HeavySketch {
         weights: Option<&Bound<'py, PyAny>>,
         column: Option<Column>,
     ) -> PyResult<()> {
-        let batch = whole_batch_of(items, column.as_ref())?;
-        let weights = weights_of(weights)?;
-        batch.with_items(|items| {
-            live(slf).detached(slf.py(), |core| {
-                core.heavy()?.update_batch(items, weights.as_deref())
-            })
-        })
+        count(slf, items, weights, column, CoreHeavy::update_batch)
     }
 
     #[pyo3(signature = (items, weights=None, *, column=None))]
@@ -178,13 +212,7 @@ impl HeavySketch {
         weights: Option<&Bound<'py, PyAny>>,
         column: Option<Column>,
     ) -> PyResult<()> {
-        let batch = whole_batch_of(items, column.as_ref())?;
-        let weights = weights_of(weights)?;
-        batch.with_items(|items| {
-            live(slf).detached(slf.py(), |core| {
-                core.heavy()?.add_to_batch(items, weights.as_deref())
-            })
-        })
+        count(slf, items, weights, column, CoreHeavy::add_to_batch)
     }
 
     /// Take steps without an event, as for a row that could not be read.

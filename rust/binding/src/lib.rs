@@ -4,6 +4,7 @@
 //! Exact counts of private sketches do not pass this border: the core gives releases, estimates
 //! and public parameters only.
 
+mod arrays;
 mod arrow;
 mod batches;
 mod capture;
@@ -17,6 +18,7 @@ mod key;
 mod live;
 mod private;
 mod release;
+mod weights;
 mod whole;
 
 use pyo3::prelude::*;

@@ -1,5 +1,6 @@
 //! The life of a private sketch: one lock, one process, no use after a failure.
 
+use crate::batches::SHORT_BATCH;
 use crate::errors::{ClosedError, LiveStateError, raise};
 use lazysketch_core::heavy::HeavySketch;
 use lazysketch_core::sketch::PrivateSketch;
@@ -115,7 +116,7 @@ impl Live {
     }
 
     /// Refuses any other process, however it came to be: a fork from native code runs no hook.
-    /// Costs a system call, so single updates, which publish nothing, go without.
+    /// Costs a system call, so single updates and short batches, which publish nothing, go without.
     pub(crate) fn check_process(&self) -> PyResult<()> {
         self.check_generation()?;
         if self.process == std::process::id() {
@@ -132,6 +133,21 @@ impl Live {
         self.inner
             .lock_py_attached(py)
             .map_err(|poisoned| broken(poisoned.into_inner()))
+    }
+
+    /// Events for the core. Up to [`SHORT_BATCH`] are counted as single updates are, under the
+    /// interpreter lock.
+    #[inline]
+    pub(crate) fn count(
+        &self,
+        py: Python<'_>,
+        events: usize,
+        work: impl FnOnce(&mut Core) -> Result<()> + Send,
+    ) -> PyResult<()> {
+        if events <= SHORT_BATCH {
+            return work(&mut *self.lock(py)?).map_err(raise);
+        }
+        self.detached(py, work)
     }
 
     /// Work on the core without the interpreter lock.

@@ -1,6 +1,7 @@
 //! Private sketches: the border that exact counts do not pass.
 
-use crate::batches::{SHORT_BATCH, batch_of, counts_of, weights_in_place, weights_of};
+use crate::arrays::array_of;
+use crate::batches::batch_of;
 use crate::errors::raise;
 use crate::facts::{
     Specification, calibration_of, kind_of, mechanism_of, relation_of, schedule_of,
@@ -9,6 +10,9 @@ use crate::items::{Column, Steps, Threads, Weight};
 use crate::key::Key;
 use crate::live::{Core, Live};
 use crate::release::{Release, law_of, reasons_of, target_of};
+use crate::weights::{counts_of, weights_in_place, weights_of};
+use lazysketch_core::Error;
+use lazysketch_core::batch::Items;
 use lazysketch_core::hash::Fingerprinter;
 use lazysketch_core::key::SketchId;
 use lazysketch_core::parameters::{Marks, NoiseLaw, Shape};
@@ -51,6 +55,23 @@ impl PrivateSketch {
     fn convert(&self, item: &Bound<'_, PyAny>) -> PyResult<u64> {
         let target = target_of(&self.shape, &self.fingerprinter);
         target.object(item).map_err(|fault| fault.of_item())
+    }
+
+    /// Many events of one step.
+    fn count_in_one_step<'py>(
+        &self,
+        items: &Bound<'py, PyAny>,
+        weights: Option<&Bound<'py, PyAny>>,
+        column: Option<Column>,
+        count: impl FnOnce(&mut CoreSketch, Items<'_>, Option<&[u64]>) -> Result<(), Error> + Send,
+    ) -> PyResult<()> {
+        let target = target_of(&self.shape, &self.fingerprinter);
+        let batch = batch_of(items, column.as_ref(), target)?;
+        let weights = weights_of(weights)?;
+        let slice = batch.items()?;
+        self.live.count(items.py(), slice.len(), |core| {
+            count(core.plain()?, slice, weights.as_deref())
+        })
     }
 }
 
@@ -161,23 +182,14 @@ impl PrivateSketch {
         column: Option<Column>,
         threads: Threads,
     ) -> PyResult<()> {
-        let batch = batch_of(
-            items,
-            column.as_ref(),
-            target_of(&self.shape, &self.fingerprinter),
-        )?;
+        let target = target_of(&self.shape, &self.fingerprinter);
+        let batch = batch_of(items, column.as_ref(), target)?;
         let weights = weights_in_place(weights)?;
         let (slice, weights) = (batch.items()?, weights.as_slice()?);
-        let update = |core: &mut Core| {
+        self.live.count(items.py(), slice.len(), |core| {
             core.plain()?
                 .update_many_in_threads(slice, weights, threads.0)
-        };
-        if slice.len() <= SHORT_BATCH {
-            self.live.check_process()?;
-            update(&mut *self.live.lock(items.py())?).map_err(raise)
-        } else {
-            self.live.detached(items.py(), update)
-        }
+        })
     }
 
     #[pyo3(signature = (items, weights=None, *, column=None))]
@@ -187,13 +199,7 @@ impl PrivateSketch {
         weights: Option<&Bound<'py, PyAny>>,
         column: Option<Column>,
     ) -> PyResult<()> {
-        let target = target_of(&self.shape, &self.fingerprinter);
-        let batch = batch_of(items, column.as_ref(), target)?;
-        let weights = weights_of(weights)?;
-        let slice = batch.items()?;
-        self.live.detached(items.py(), |core| {
-            core.plain()?.update_batch(slice, weights.as_deref())
-        })
+        self.count_in_one_step(items, weights, column, CoreSketch::update_batch)
     }
 
     #[pyo3(signature = (items, weights=None, *, column=None))]
@@ -203,13 +209,7 @@ impl PrivateSketch {
         weights: Option<&Bound<'py, PyAny>>,
         column: Option<Column>,
     ) -> PyResult<()> {
-        let target = target_of(&self.shape, &self.fingerprinter);
-        let batch = batch_of(items, column.as_ref(), target)?;
-        let weights = weights_of(weights)?;
-        let slice = batch.items()?;
-        self.live.detached(items.py(), |core| {
-            core.plain()?.add_to_batch(slice, weights.as_deref())
-        })
+        self.count_in_one_step(items, weights, column, CoreSketch::add_to_batch)
     }
 
     fn _update_vector(&self, vector: &Bound<'_, PyAny>) -> PyResult<()> {
@@ -289,7 +289,7 @@ impl PrivateSketch {
         let estimates = self
             .live
             .detached(py, |core| core.sketch().estimate_many(slice))?;
-        Ok(PyArray1::from_vec(py, estimates))
+        Ok(array_of(py, estimates))
     }
 
     fn _release(&self, py: Python<'_>) -> PyResult<Release> {

@@ -1,5 +1,6 @@
 //! Releases: public tables.
 
+use crate::arrays::array_of;
 use crate::batches::batch_of;
 use crate::errors::raise;
 use crate::facts::specification_of;
@@ -75,7 +76,7 @@ impl Release {
         let items = batch.items()?;
         let reader = self.inner.reader();
         let estimates = py.detach(|| reader.estimate_many(items, &self.fingerprinter));
-        Ok(PyArray1::from_vec(py, estimates))
+        Ok(array_of(py, estimates))
     }
 
     /// Columns and signs of the cells of one item, each of shape (depth,).

@@ -73,6 +73,24 @@ impl<'a> Items<'a> {
         self.len() == 0
     }
 
+    /// The fingerprint of the item, if there is but one.
+    #[inline]
+    pub(crate) fn only(&self, fingerprinter: &Fingerprinter) -> Option<u64> {
+        Some(match *self {
+            Self::Ready(&[item]) => item,
+            Self::Signed(&[item]) => fingerprinter.signed(item),
+            Self::Unsigned(&[item]) => fingerprinter.unsigned(item),
+            Self::Narrow(&[item]) => fingerprinter.signed(item.into()),
+            Self::Whole(&[item]) => fingerprinter.item(item),
+            Self::Columns(columns, start, end) if end - start == 1 => {
+                let mut out = [0];
+                columns.fingerprints(fingerprinter, start, &mut out);
+                out[0]
+            }
+            _ => return None,
+        })
+    }
+
     /// Calls `with(offset, fingerprints)` for the batch in chunks.
     #[inline]
     pub(crate) fn for_each_chunk(

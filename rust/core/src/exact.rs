@@ -121,6 +121,10 @@ impl ExactSketch {
         threads: usize,
     ) -> Result<()> {
         check_weights("weights", weights, items.len(), LARGEST_COUNT - 1)?;
+        // What prepares a batch costs as much as several events.
+        if let Some(item) = items.only(&self.fingerprinter) {
+            return self.update(item, weights.map_or(1, |weights| weights[0]));
+        }
         let added = weights.map_or(items.len() as u128, |weights| {
             weights.iter().map(|&weight| u128::from(weight)).sum()
         });

@@ -89,7 +89,9 @@ impl Batch<'_> {
     fn count_alone(self, table: &mut Table, cursor: &mut Cursor, after: &Cursor, step: u64) {
         let events = self.items.len();
         let direct = take_old_pushes(table, cursor, after, step, events as u64);
-        self.slice(0, direct).send(&mut To::Published(table));
+        if direct > 0 {
+            self.slice(0, direct).send(&mut To::Published(table));
+        }
         let first_step = step + 1 + direct as u64;
         self.slice(direct, events)
             .send(&mut To::Pushed(table, first_step, cursor));

@@ -102,7 +102,7 @@ proptest! {
         depth in 1..11_u32,
         width in 1..200_u32,
         seed in any::<u64>(),
-        lengths in proptest::collection::vec(prop_oneof![0..40_usize, 500..530_usize, 0..2500_usize], 1..4),
+        lengths in proptest::collection::vec(prop_oneof![Just(1), 0..40_usize, 500..530_usize, 0..2500_usize], 1..4),
         weighted in any::<bool>(),
     ) {
         let shape = shape(kind, depth, width);

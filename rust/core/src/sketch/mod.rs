@@ -161,6 +161,10 @@ impl PrivateSketch {
         threads: usize,
     ) -> Result<()> {
         check_weights("weights", weights, items.len(), self.law.max_weight)?;
+        // What prepares a batch costs as much as several events.
+        if let Some(item) = items.only(&self.fingerprinter) {
+            return self.update(item, weights.map_or(1, |weights| weights[0]));
+        }
         self.check_indices(items)?;
         self.check_steps(items.len() as u64)?;
         if !items.is_empty() && self.has_open_step() {

@@ -1,0 +1,146 @@
+//! Weights of a batch: arrays, Arrow data and iterables of non-negative integers.
+
+use crate::arrays::{Integers, Values, integers_of};
+use crate::arrow;
+use crate::batches::{as_contiguous, objects_of, refuse_single_values, require_plain};
+use crate::errors::{ArgumentTypeError, ArgumentValueError, type_name};
+use crate::items::{count_of, small_count};
+use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::prelude::*;
+use pyo3::types::{PyList, PyTuple};
+
+/// Weights that need no copy, or else one: for a sketch alone, which takes a weight that was
+/// changed since the check for the largest at most. (Discovery would not.)
+pub(crate) enum BatchWeights<'py> {
+    /// 1 each.
+    Ones,
+    /// In an array, read in place. The core bounds each weight again where it counts it.
+    InPlace(Values<'py, u64>),
+}
+
+impl BatchWeights<'_> {
+    pub(crate) fn as_slice(&self) -> PyResult<Option<&[u64]>> {
+        match self {
+            Self::Ones => Ok(None),
+            Self::InPlace(weights) => weights.as_slice("weights").map(Some),
+        }
+    }
+}
+
+/// Weights as they lie there if possible.
+pub(crate) fn weights_in_place<'py>(
+    weights: Option<&Bound<'py, PyAny>>,
+) -> PyResult<BatchWeights<'py>> {
+    let Some(weights) = weights else {
+        return Ok(BatchWeights::Ones);
+    };
+    if let Ok(array) = weights.cast_exact::<PyUntypedArray>() {
+        match integers_of(array) {
+            Some(Integers::Unsigned(values)) => return Ok(BatchWeights::InPlace(values)),
+            Some(Integers::Signed(Values::InPlace(signed)))
+                if signed.as_slice().is_ok_and(all_non_negative) =>
+            {
+                let view = array.call_method1("view", (numpy::dtype::<u64>(array.py()),))?;
+                if let Some(Integers::Unsigned(values)) = integers_of(view.cast()?) {
+                    return Ok(BatchWeights::InPlace(values));
+                }
+            }
+            _ => {}
+        }
+    }
+    let copied = counts_of("weights", weights)?;
+    Ok(BatchWeights::InPlace(Values::Copied(copied)))
+}
+
+/// Without a branch per value, so that many are compared at a time.
+fn all_non_negative(values: &[i64]) -> bool {
+    values.iter().fold(0, |all, &value| all | value) >= 0
+}
+
+/// Weights, copied: another thread may write to the array while the interpreter lock is
+/// released, and a weight must not change after it was checked.
+pub(crate) fn weights_of(weights: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Vec<u64>>> {
+    weights
+        .map(|weights| counts_of("weights", weights))
+        .transpose()
+}
+
+/// A sequence of non-negative integers, copied.
+pub(crate) fn counts_of(name: &str, values: &Bound<'_, PyAny>) -> PyResult<Vec<u64>> {
+    if let Ok(array) = values.cast_exact::<PyUntypedArray>() {
+        return counts_of_array(name, array);
+    }
+    if let Ok(list) = values.cast_exact::<PyList>() {
+        return counts_of_all(name, objects_of(list).map(Ok));
+    }
+    if let Ok(tuple) = values.cast_exact::<PyTuple>() {
+        return counts_of_all(name, tuple.iter().map(Ok));
+    }
+    refuse_single_values(name, values)?;
+    if let Some(chunks) = arrow::chunks_of(values, name)? {
+        return arrow::convert_counts(&chunks, name);
+    }
+    if let Ok(array) = values.cast::<PyUntypedArray>() {
+        return counts_of_array(name, array);
+    }
+    let iterator = values.try_iter().map_err(|_| {
+        let got = type_name(values);
+        ArgumentTypeError::new_err(format!(
+            "{name}: expected an iterable of integers, got {got}"
+        ))
+    })?;
+    counts_of_all(name, iterator)
+}
+
+fn counts_of_all<'py>(
+    name: &str,
+    values: impl Iterator<Item = PyResult<Bound<'py, PyAny>>>,
+) -> PyResult<Vec<u64>> {
+    let count = |(position, value): (usize, PyResult<_>)| {
+        let value = value?;
+        match small_count(&value) {
+            Some(count) => Ok(count),
+            None => count_of(&format!("{name} at position {position}"), &value),
+        }
+    };
+    values.enumerate().map(count).collect()
+}
+
+/// The copy is checked: what it was made of may change.
+fn counts_of_array(name: &str, array: &Bound<'_, PyUntypedArray>) -> PyResult<Vec<u64>> {
+    match integers_of(array) {
+        Some(Integers::Unsigned(values)) => return values.into_vec(name),
+        Some(Integers::Signed(values)) => return non_negative(name, values.into_vec(name)?),
+        Some(Integers::Narrow(values)) => {
+            let wide = values.as_slice(name)?.iter().map(|&value| value.into());
+            return non_negative(name, wide.collect());
+        }
+        None => require_plain(name, array)?,
+    }
+    match array.dtype().kind() {
+        b'u' => Ok(as_contiguous::<u64>(array, "uint64")?.as_array().to_vec()),
+        b'i' => {
+            let values = as_contiguous::<i64>(array, "int64")?.as_array().to_vec();
+            non_negative(name, values)
+        }
+        b'O' => counts_of(name, &array.call_method0("tolist")?),
+        _ => {
+            let message = format!(
+                "{name}: expected an array of integers, got dtype {}",
+                array.dtype()
+            );
+            Err(ArgumentTypeError::new_err(message))
+        }
+    }
+}
+
+fn non_negative(name: &str, values: Vec<i64>) -> PyResult<Vec<u64>> {
+    if all_non_negative(&values) {
+        return Ok(values.into_iter().map(i64::cast_unsigned).collect());
+    }
+    let position = values.iter().position(|&value| value < 0).unwrap_or(0);
+    let message = format!(
+        "{name}: expected non-negative integers, got a negative one at position {position}"
+    );
+    Err(ArgumentValueError::new_err(message))
+}
