@@ -14,6 +14,7 @@ use lazysketch_core::batch::Items;
 use lazysketch_core::item::Item;
 use numpy::{PyArrayDescrMethods, PyReadonlyArray1, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
+use pyo3::types::{PyList, PyTuple};
 
 /// A batch that keeps its items alive.
 pub(crate) enum WholeBatch<'py> {
@@ -108,6 +109,12 @@ pub(crate) fn whole_batch_of<'py>(
     column: Option<&Column>,
 ) -> PyResult<WholeBatch<'py>> {
     let column = column.map(|column| column.0.as_str());
+    // Known by their exact type: to ask for an attribute that is not there costs a short batch
+    // more than counting it.
+    let listed = items.is_exact_instance_of::<PyList>() || items.is_exact_instance_of::<PyTuple>();
+    if listed && column.is_none() {
+        return copied(items).map(WholeBatch::Copied);
+    }
     refuse_single_values("items", items)?;
     if let Some(chunks) = arrow::chunks_of(items, "items")? {
         let columns = arrow::columns(&chunks, column)?;
