@@ -22,20 +22,23 @@ use arrow_array::{
 use arrow_schema::{ArrowError, DataType};
 use lazysketch_core::item::Item;
 use pyo3::exceptions::{PyException, PyMemoryError};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 
 /// The chunks behind an object with the PyCapsule interface, `None` for other objects.
 pub(crate) fn chunks_of(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Option<Vec<ArrayRef>>> {
-    if object.hasattr("__arrow_c_stream__")? {
-        let capsule = exported(object, "__arrow_c_stream__", name)?;
-        return drain(&capsule.cast_into::<PyCapsule>()?).map(Some);
-    }
-    if object.hasattr("__arrow_c_array__")? {
-        let pair = exported(object, "__arrow_c_array__", name)?.cast_into::<PyTuple>()?;
+    let py = object.py();
+    // Short batches are arrays: to look in vain for what tables have costs more than counting one.
+    if let Some(export) = object.getattr_opt(intern!(py, "__arrow_c_array__"))? {
+        let pair = exported(object, &export, name)?.cast_into::<PyTuple>()?;
         let schema = pair.get_item(0)?.cast_into::<PyCapsule>()?;
         let array = pair.get_item(1)?.cast_into::<PyCapsule>()?;
         return single(&schema, &array).map(|array| Some(vec![array]));
+    }
+    if let Some(export) = object.getattr_opt(intern!(py, "__arrow_c_stream__"))? {
+        let capsule = exported(object, &export, name)?;
+        return drain(&capsule.cast_into::<PyCapsule>()?).map(Some);
     }
     Ok(None)
 }
@@ -43,11 +46,11 @@ pub(crate) fn chunks_of(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Optio
 /// What the object hands over; its own failure becomes one of ours, which quotes no value.
 fn exported<'py>(
     object: &Bound<'py, PyAny>,
-    method: &str,
+    export: &Bound<'py, PyAny>,
     name: &str,
 ) -> PyResult<Bound<'py, PyAny>> {
     let py = object.py();
-    object.call_method0(method).map_err(|error| {
+    export.call0().map_err(|error| {
         if !error.is_instance_of::<PyException>(py) || error.is_instance_of::<PyMemoryError>(py) {
             return error; // Ctrl-C and the like
         }

@@ -185,6 +185,17 @@ impl Hashed {
                 out.copy_from_slice(&fingerprints[start..start + out.len()]);
                 return;
             }
+            // A part of a long dictionary: most entries would be hashed in vain.
+            Self::Dictionary(column, _)
+                if column.as_any_dictionary().values().len() > column.len() =>
+            {
+                let mut items = vec![Item::Unsigned(0); out.len()];
+                self.items(start, &mut items);
+                for (out, &item) in out.iter_mut().zip(&items) {
+                    *out = fingerprinter.item(item);
+                }
+                return;
+            }
             Self::Dictionary(column, entries) => {
                 let entries = entries.get_or_init(|| hashed_entries(column, fingerprinter));
                 let column: &dyn Array = column;
