@@ -1,7 +1,7 @@
 """End-to-end rows per second, beside reading alone with the same library; peak memory.
 
-Generates a CSV file, an access log, a Parquet file and a capture of 10^7 rows each (3.2 GB,
-in a temporary folder that is removed), and reads each in processes of its own:
+Generates a CSV file, an access log, lines, a Parquet file and a capture of 10^7 rows each (3.3
+GB, in a temporary folder that is removed), and reads each in processes of its own:
 
 - ``library``: the library that parses, alone: pyarrow's streaming CSV reader with one
   column as text, in one thread and in all; pyarrow's Parquet batches; for the access
@@ -57,6 +57,7 @@ def generate(folder: Path, rows: int) -> None:
     with (
         (folder / "rows.csv").open("w") as table,
         (folder / "rows.log").open("w") as log,
+        (folder / "rows.txt").open("w") as lines,
         (folder / "rows.pcap").open("wb") as capture,
         pa.CompressedOutputStream(str(folder / "rows.csv.zst"), "zstd") as zipped,
         parquet.ParquetWriter(folder / "rows.parquet", schema) as columns,
@@ -77,6 +78,7 @@ def generate(folder: Path, rows: int) -> None:
                 f'"GET /shop/{place % 997} HTTP/1.1" 200 {place} "-" "Mozilla/5.0 (X11)"\n'
                 for place, host in enumerate(block)
             )
+            lines.writelines(f"{host}\n" for host in block)
             capture.write(packets(block))
             batch = [pa.array(block), pa.array(range(len(block)), pa.int64())]
             columns.write_table(pa.Table.from_arrays(batch, schema=schema))
@@ -133,7 +135,7 @@ def log_with_times(path: Path) -> int:
     return sum(0 if batch.item_times is None else len(batch.item_times) for batch in batches)
 
 
-def private(path: Path, *, field: str = "host", weight: str | None = None) -> int:
+def private(path: Path, *, field: str | None = "host", weight: str | None = None) -> int:
     from lazysketch import LazyCountMin
     from lazysketch.sources import feed, open_source
 
@@ -158,6 +160,8 @@ MEASURES: dict[str, tuple[str, Callable[[Path], int]]] = {
     "log: source": ("rows.log", source_alone),
     "log: source with times": ("rows.log", log_with_times),
     "log: private": ("rows.log", private),
+    "lines: source": ("rows.txt", lines_alone),
+    "lines: private": ("rows.txt", lambda path: private(path, field=None)),
     "parquet: library": ("rows.parquet", parquet_alone),
     "parquet: private": ("rows.parquet", private),
     "capture: reader by size": ("rows.pcap", lambda path: capture_alone(path, field="size")),

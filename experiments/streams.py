@@ -72,7 +72,5 @@ def named(name: str, folder: Path) -> Items:
     numbers: dict[object, int] = {}
     events: list[int] = []
     for batch in source:
-        items = batch.items
-        plain = items.to_pylist() if hasattr(items, "to_pylist") else items
-        events += [numbers.setdefault(item, len(numbers)) for item in plain]
+        events += [numbers.setdefault(item, len(numbers)) for item in batch.item_list]
     return np.array(events, dtype=np.int64)

@@ -113,7 +113,7 @@ def test_a_dictionary_that_asks_for_too_much_memory_is_refused(path: Path) -> No
 def test_standard_input_may_be_compressed(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
     data = io.BytesIO(KINDS[kind](b"a\nb\n"))
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(data)))  # type: ignore[type-var]
-    assert [batch.items for batch in open_source("-", format="lines")] == [["a", "b"]]
+    assert [batch.item_list for batch in open_source("-", format="lines")] == [["a", "b"]]
 
 
 def test_without_pyarrow_zstd_says_what_is_missing(

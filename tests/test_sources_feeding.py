@@ -83,7 +83,7 @@ def test_a_strict_reading_of_sound_rows_is_as_any(tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.write_text("a\nb\n")
     source = open_source(path, strict=True)
-    assert [batch.items for batch in source] == [["a", "b"]]
+    assert [batch.item_list for batch in source] == [["a", "b"]]
 
 
 def test_weights_and_their_bound_go_together(tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def test_rows_are_read_as_they_come(path: Path, monkeypatch: pytest.MonkeyPatch)
     Acts(monkeypatch, append(path, "c\nd"), append(path, "d"), append(path, "\n\ne\nf"))
     source = followed(path, format="lines")
     batches = batches_of(source)
-    assert [batch.items for batch in batches] == [["a", "b"], ["cc"], ["dd", "e"]]
+    assert [batch.item_list for batch in batches] == [["a", "b"], ["cc"], ["dd", "e"]]
     assert source.tally.rows == 6
     assert [place.row for place in source.tally.first_malformed] == [5]
     assert source.part_read is None
@@ -125,11 +125,11 @@ def test_files_are_held_while_a_long_one_is_read(
     path.write_text("a\nb\n" * 5)
     Acts(monkeypatch)
     batches = iter(followed(path, format="lines"))
-    assert next(batches).items == ["a", "b"]
+    assert next(batches).item_list == ["a", "b"]
     for number in range(4):  # rotated away before the first is read to its end
         replace(path, f"x\n{number}\n")()
-        assert next(batches).items == ["a", "b"]
-    found = [item for batch in until_the_end(batches) for item in batch.items]
+        assert next(batches).item_list == ["a", "b"]
+    found = [item for batch in until_the_end(batches) for item in batch.item_list]
     assert found == ["x", "0", "x", "1", "x", "2", "x", "3"]
 
 
@@ -228,7 +228,7 @@ def test_captures_are_followed(path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     Acts(monkeypatch, more(packet(1)[-3:]), more(packet(2)), rotate, more(packet(4)))
     source = followed(path)
     batches = batches_of(source)
-    assert [item.as_py() for batch in batches for item in batch.items] == [
+    assert [item for batch in batches for item in batch.item_list] == [
         f"10.0.0.{number}" for number in (1, 2, 3, 4)
     ]
     times = [batch.times for batch in batches if batch.times is not None]

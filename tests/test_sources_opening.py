@@ -104,7 +104,7 @@ def test_a_file_that_may_not_be_read_is_named(path: Path) -> None:
 def test_standard_input_is_read_and_may_be_gzip(monkeypatch: pytest.MonkeyPatch) -> None:
     for data in (b"a\nb\n", gzip.compress(b"a\nb\n")):
         give_standard_input(monkeypatch, data)
-        assert [batch.items for batch in open_source("-", format="lines")] == [["a", "b"]]
+        assert [batch.item_list for batch in open_source("-", format="lines")] == [["a", "b"]]
 
 
 def test_a_closed_standard_input_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -135,11 +135,11 @@ def test_a_live_pipe_gives_what_has_arrived(
         if compressed:
             data = deflate.compress(data) + deflate.flush(zlib.Z_SYNC_FLUSH)
         os.write(inlet, data)
-        assert next(batches).items == [row]
+        assert next(batches).item_list == [row]
     guard.cancel()
     os.write(inlet, deflate.compress(b"ow") + deflate.flush() if compressed else b"ow")
     os.close(inlet)
-    assert [batch.items for batch in batches] == [["half a row"]]
+    assert [batch.item_list for batch in batches] == [["half a row"]]
 
 
 def test_the_head_is_seen_without_being_consumed(path: Path) -> None:

@@ -26,7 +26,7 @@ def test_a_pattern_stands_for_its_files_sorted() -> None:
     assert expand_paths("*.log") == ("[x].log", "a.log", "b.log")
     assert expand_paths(["c.txt", "?.log"]) == ("c.txt", "a.log", "b.log")
     assert expand_paths("**/d.log") == ("deep/down/d.log",)
-    items = [item for batch in open_source("[ab].log") for item in batch.items]
+    items = [item for batch in open_source("[ab].log") for item in batch.item_list]
     assert items == ["a", "b"]
 
 

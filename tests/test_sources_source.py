@@ -20,7 +20,7 @@ def write(path: Path, *rows: str) -> Path:
 
 def test_lines_are_items_as_they_stand(tmp_path: Path) -> None:
     path = write(tmp_path / "a", " a ", "b\tc", "#", '"')
-    assert [batch.items for batch in open_source(path, format="lines")] == [
+    assert [batch.item_list for batch in open_source(path, format="lines")] == [
         [" a ", "b\tc", "#", '"']
     ]
 
@@ -28,14 +28,14 @@ def test_lines_are_items_as_they_stand(tmp_path: Path) -> None:
 def test_the_last_line_needs_no_end(tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.write_bytes(b"a\nb")
-    assert [item for batch in open_source(path) for item in batch.items] == ["a", "b"]
+    assert [item for batch in open_source(path) for item in batch.item_list] == ["a", "b"]
 
 
 def test_the_tally_counts_rows_and_places_the_first_malformed_ones(tmp_path: Path) -> None:
     first = write(tmp_path / "first", "a", "", "\xff", "b")
     second = write(tmp_path / "second", "", "", "", "", "c")
     source = open_source([first, second], format="lines")
-    assert [batch.items for batch in source] == [["a", "b"], ["c"]]
+    assert [batch.item_list for batch in source] == [["a", "b"], ["c"]]
     assert (source.tally.rows, source.tally.malformed) == (9, 6)
     places = [
         (str(first), 2),
@@ -58,7 +58,7 @@ def test_positions_go_on_from_batch_to_batch(tmp_path: Path) -> None:
 
 def test_another_encoding(tmp_path: Path) -> None:
     path = write(tmp_path / "a", "caf\xe9")
-    assert [batch.items for batch in open_source(path, encoding="latin-1")] == [["café"]]
+    assert [batch.item_list for batch in open_source(path, encoding="latin-1")] == [["café"]]
 
 
 @pytest.mark.parametrize(
@@ -89,7 +89,7 @@ def test_the_format_is_guessed_for_each_input(tmp_path: Path) -> None:
         write(tmp_path / "text", "a"),
     ]
     source = open_source(paths)
-    assert [batch.items for batch in source] == [["h1"], ["a"]]
+    assert [batch.item_list for batch in source] == [["h1"], ["a"]]
     assert source.tally.formats == ["common, field host", "lines"]
 
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from lazysketch.errors import ArgumentValueError
 from lazysketch.sources import text
-from lazysketch.sources.text import check_encoding, text_blocks
+from lazysketch.sources.text import check_encoding, row_blocks, text_blocks
 
 PIECES = st.sampled_from(
     [b"a", b"\xc3\xa4", b"\xff", b"\xc3", b"\n", b"\r\n", b"\r", b"\x0c", b"\x85", b"\xe2\x80\xa8"]
@@ -49,6 +49,18 @@ def test_rows_do_not_depend_on_where_the_bytes_are_cut(
     edges = [0, *sorted(min(cut, len(data)) for cut in cuts), len(data)]
     chunks = [data[a:b] for a, b in pairwise(edges) if a < b]
     assert rows_of(chunks, encoding) == naive_rows(data, encoding)
+
+
+@given(pieces=st.lists(PIECES, max_size=40), cut=st.integers(1, 60))
+def test_blocks_for_the_core_hold_the_bytes_of_whole_rows(pieces: list[bytes], cut: int) -> None:
+    data = b"".join(pieces)
+    chunks = [chunk for chunk in (data[:cut], data[cut:]) if chunk]
+    blocks = list(row_blocks(chunks, encoding="utf-8"))
+    assert all(block.endswith(b"\n") for block in blocks)
+    assert b"".join(blocks) == data + b"\n" * (not data.endswith(b"\n") and data != b"")
+    in_latin = b"".join(row_blocks(chunks, encoding="iso8859-1")).decode()
+    rows = in_latin.split("\n")[:-1]
+    assert [row.removesuffix("\r") for row in rows] == naive_rows(data, "iso8859-1")
 
 
 def test_other_line_separators_stay_inside_a_row() -> None:

@@ -15,7 +15,10 @@ __all__ = [
     "Release",
     "__version__",
     "_after_fork_in_child",
+    "access_log_items",
+    "access_log_times",
     "discovery_facts",
+    "line_items",
     "mechanism_facts",
     "mechanism_fits",
     "mechanism_largest_leaves",
@@ -49,6 +52,14 @@ class CaptureReader:
     def position(self) -> int: ...
     @property
     def packets(self) -> int: ...
+
+# The offsets and the UTF-8 of texts.
+_Texts: TypeAlias = tuple[_Numbers, npt.NDArray[np.uint8]]
+
+# The items of rows, and the positions of the rows without one.
+def line_items(block: bytes) -> tuple[_Texts, _Numbers]: ...
+def access_log_items(block: bytes, *, field: str) -> tuple[_Texts, _Numbers]: ...
+def access_log_times(block: bytes) -> _Texts: ...
 
 @disjoint_base
 class Key:

@@ -183,7 +183,7 @@ def _counted(path: str, reading: InputSettings) -> tuple[Counter[Any], float]:
     counts: Counter[Any] = Counter()
     events = total = 0
     for batch in source:
-        items = batch.items.to_pylist() if hasattr(batch.items, "to_pylist") else batch.items
+        items = batch.item_list
         events += len(items)
         total += batch.total_weight
         if batch.weights is None:

@@ -83,6 +83,11 @@ class Batch:
         return len(self.items) + len(self.malformed) + len(self.absent)
 
     @property
+    def item_list(self) -> list[Any]:
+        """The items as values of Python, whatever holds them."""
+        return list(_listed(self.items))
+
+    @property
     def item_times(self) -> NDArray[np.int64] | None:
         """When each item happened, as ``times`` without the rows that have no item."""
         if self.times is None or not (self.malformed or self.absent):

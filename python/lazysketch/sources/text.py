@@ -4,8 +4,8 @@ Rows end at "\\n" ("\\r\\n" counts as one end). A row that cannot be decoded, or
 longer than LONGEST_ROW bytes, becomes an empty row: it stays a row, so that it
 shifts nothing, and its content goes nowhere. Memory is bounded by the longest row.
 
-Cost: one decode and one scan per block; single rows are looked at only in a block
-that holds an undecodable one.
+Cost: one decode and one scan per block, none of UTF-8 for the native core; single rows
+are looked at only in a block that holds an undecodable one.
 """
 
 from __future__ import annotations
@@ -72,7 +72,32 @@ def text_blocks(chunks: Iterable[bytes], *, encoding: str) -> Iterator[str]:
         if first and encoding == "utf-8":
             text = text.removeprefix("\ufeff")
         first = False
-        yield text
+        yield text.replace("\r\n", "\n") if "\r" in text else text
+
+
+def row_blocks(chunks: Iterable[bytes], *, encoding: str) -> Iterator[bytes]:
+    r"""Yield the same rows in UTF-8, ended by "\n" or "\r\n", for the native core to cut.
+
+    There a row that is not UTF-8 is an empty one, so what has to be decoded for nothing
+    but to see whether it can be is not.
+
+    Args:
+        chunks: As for ``text_blocks``.
+        encoding: As for ``text_blocks``.
+
+    Example:
+        >>> list(row_blocks([b"a\r\nb", b"\xff\nc"], encoding="utf-8"))
+        [b'a\r\n', b'b\xff\n', b'c\n']
+    """
+    if encoding != "utf-8":
+        for block in _whole_rows(chunks):
+            # A decoder may give what is not text: lone surrogates, which are not UTF-8 then.
+            yield _decoded(block, encoding).encode("utf-8", "surrogatepass")
+        return
+    first = True
+    for block in _whole_rows(chunks):
+        yield block.removeprefix(codecs.BOM_UTF8) if first else block
+        first = False
 
 
 def utf8_blocks(chunks: Iterable[bytes], *, encoding: str) -> Iterator[bytes]:
@@ -126,7 +151,7 @@ def _whole_rows(chunks: Iterable[bytes]) -> Iterator[bytes]:
         if held_size + row_end > LONGEST_ROW:
             yield chunk[row_end:end]
         elif held_size:
-            yield b"".join([*held, chunk[:end]])
+            yield b"".join([*held, memoryview(chunk)[:end]])  # one copy, not two
         else:
             yield chunk[:end]
         held_size = len(chunk) - end
@@ -137,10 +162,9 @@ def _whole_rows(chunks: Iterable[bytes]) -> Iterator[bytes]:
 
 def _decoded(block: bytes, encoding: str) -> str:
     try:
-        text = block.decode(encoding)
+        return block.decode(encoding)
     except ValueError:
-        text = "\n".join(_decoded_row(row, encoding) for row in block.split(b"\n"))
-    return text.replace("\r\n", "\n") if "\r" in text else text
+        return "\n".join(_decoded_row(row, encoding) for row in block.split(b"\n"))
 
 
 def _mark(error: UnicodeError) -> tuple[str, int]:

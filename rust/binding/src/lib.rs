@@ -18,6 +18,7 @@ mod key;
 mod live;
 mod private;
 mod release;
+mod rows;
 mod weights;
 mod whole;
 
@@ -45,6 +46,8 @@ mod _native {
     use super::private::PrivateSketch;
     #[pymodule_export]
     use super::release::Release;
+    #[pymodule_export]
+    use super::rows::{access_log_items, access_log_times, line_items};
 
     use pyo3::prelude::*;
 
