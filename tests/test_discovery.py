@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import os
 from collections import Counter
 from collections.abc import Callable, Hashable, Sequence
@@ -129,13 +130,13 @@ FORMS: dict[str, tuple[Callable[[], Any], list]] = {
     "list of bytes": (lambda: [t.encode() for t in TEXT], [t.encode() for t in TEXT]),
     **{
         f"Arrow {layout}": (
-            lambda layout=layout: pa.array([t[-3:].encode() for t in TEXT], layout),
+            functools.partial(pa.array, [t[-3:].encode() for t in TEXT], layout),
             [t[-3:].encode() for t in TEXT],
         )
         for layout in (pa.binary(), pa.large_binary(), pa.binary_view(), pa.binary(3))
     },
     **{
-        f"Arrow {layout}": (lambda layout=layout: pa.array(stream(), layout), stream())
+        f"Arrow {layout}": (functools.partial(pa.array, stream(), layout), stream())
         for layout in INTEGERS
     },
     "mixed": (lambda: [*TEXT[:500], *stream()[500:]], [*TEXT[:500], *stream()[500:]]),

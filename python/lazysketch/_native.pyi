@@ -137,6 +137,14 @@ class PrivateSketch:
         column: str | None = None,
         threads: int = 1,
     ) -> None: ...
+    def update_rows(
+        self,
+        items: object,
+        weights: object = None,
+        *,
+        empty_rows: object,
+        column: str | None = None,
+    ) -> None: ...
     def _update_batch(
         self, items: object, weights: object = None, *, column: str | None = None
     ) -> None: ...
@@ -184,6 +192,14 @@ class HeavySketch(PrivateSketch):
         *,
         column: str | None = None,
         threads: int = 1,
+    ) -> None: ...
+    def update_rows(
+        self,
+        items: object,
+        weights: object = None,
+        *,
+        empty_rows: object,
+        column: str | None = None,
     ) -> None: ...
     def _update_batch(
         self, items: object, weights: object = None, *, column: str | None = None

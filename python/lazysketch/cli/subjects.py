@@ -98,6 +98,7 @@ class Listed:
     ) -> None:
         self.choice = choice
         self.update_many = sketch.update_many
+        self.update_rows = sketch.update_rows
         self.tick = sketch.tick
         self.release = sketch.release
         self.close = sketch.close
@@ -161,6 +162,11 @@ class Found:
         """Take steps without an event."""
         with self._between_rows:
             self._heavy.tick(steps)
+
+    def update_rows(self, items: Any, weights: Any = None, *, empty_rows: Any) -> None:
+        """Count rows, one step each, of which some have no event."""
+        with self._between_rows:
+            self._heavy.update_rows(items, weights, empty_rows=empty_rows)
 
     def moment(self) -> Moment:
         """Return what is public now."""

@@ -195,6 +195,36 @@ class HeavyHitters(ClosedByBlock, PublishedHitters):
         """
         self._table.update_many(items, weights, column=column)
 
+    def update_rows(
+        self,
+        items: object,
+        weights: object = None,
+        *,
+        empty_rows: object,
+        column: str | None = None,
+    ) -> None:
+        """Count rows, one step each, of which some have no event, as those that cannot be read.
+
+        Guarantee: the same as ``update_many`` and ``tick`` in turn, faster; all is checked before
+        the first step is taken.
+
+        Args:
+            items: Arrow data, a numpy array or an iterable: the items of the rows that have one.
+            weights: as many integers, or None for 1 each.
+            empty_rows: the positions, rising and counted from 0 over all rows, of the others.
+            column: the column of a table with several.
+
+        Raises:
+            ItemError: something that cannot be an item, or a null, with its position.
+            ArgumentTypeError: a single str, bytes or dict; floats; an unnamed column.
+            ArgumentValueError: weights outside their range or of another length; positions that
+                do not rise, or lie behind the rows.
+            HorizonError: past the horizon.
+            ClosedError: after ``close()``.
+            LiveStateError: in a forked child.
+        """
+        self._table.update_rows(items, weights, empty_rows=empty_rows, column=column)
+
     def update_batch(
         self, items: object, weights: object = None, *, column: str | None = None
     ) -> None:

@@ -8,9 +8,7 @@ per row::
 which is short for::
 
     for batch in source:
-        for items, weights, empty_steps in batch.segments():
-            sketch.update_many(items, weights)
-            sketch.tick(empty_steps)
+        sketch.update_rows(batch.items, batch.weights, empty_rows=batch.empty_rows)
 
 Lines, JSON lines and access logs need NumPy only; CSV, Zeek logs, Parquet, Arrow,
 captures and zstd need pyarrow, which the extra ``cli`` brings.

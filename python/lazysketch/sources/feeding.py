@@ -51,17 +51,24 @@ def feed(sketch: TakesItems, batches: Iterable[Batch]) -> None:
     """
     check_weights(sketch, getattr(batches, "max_weight", 1))
     tick: Any = getattr(sketch, "tick", None)
+    update_rows: Any = getattr(sketch, "update_rows", None)
     takes_times = getattr(sketch, "takes_times", False)
     for batch in batches:
         if takes_times:  # windows, to which rows without an item are nothing
             timed: Any = sketch
             timed.update_many(batch.items, batch.weights, times=batch.item_times)
             continue
-        for items, weights, empty_steps in batch.segments():
-            if len(items):
-                sketch.update_many(items, weights)
-            if empty_steps and tick is not None:
-                tick(empty_steps)
+        empty_rows = batch.empty_rows
+        if not empty_rows or tick is None:
+            sketch.update_many(batch.items, batch.weights)
+        elif update_rows is not None:
+            update_rows(batch.items, batch.weights, empty_rows=empty_rows)
+        else:
+            for items, weights, empty_steps in batch.segments():
+                if len(items):
+                    sketch.update_many(items, weights)
+                if empty_steps:
+                    tick(empty_steps)
 
 
 def check_weights(sketch: object, max_weight: int) -> None:

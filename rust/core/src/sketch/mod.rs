@@ -19,6 +19,7 @@ use crate::{Error, Result, codec};
 use open_step::OpenStep;
 
 mod open_step;
+mod oracle;
 
 /// A Count-Min sketch, Count Sketch or array of counters under continual observation.
 pub struct PrivateSketch {
@@ -300,31 +301,6 @@ impl PrivateSketch {
     /// Destroys key and counts.
     pub fn close(&mut self) {
         self.state = None;
-    }
-
-    /// The draws of nodes of cells, for the oracle in tests; only under a seeded key.
-    pub fn draws(&self, cells: &[u64], nodes: &[u64]) -> Result<Vec<i64>> {
-        if !self.marks.contains(Marks::SEEDED) {
-            return Err(Error::PrivateDraws);
-        }
-        let noise = &self.state.as_ref().ok_or(Error::Closed)?.noise;
-        let (largest_cell, largest_node) = (self.shape.cells() - 1, noise.nodes());
-        if cells.iter().any(|&cell| cell > largest_cell) {
-            return Err(Error::parameter(
-                "cells",
-                format!("0 to {largest_cell}"),
-                "a larger one",
-            ));
-        }
-        if nodes.iter().any(|&node| node == 0 || node > largest_node) {
-            return Err(Error::parameter(
-                "nodes",
-                format!("1 to {largest_node}"),
-                "another",
-            ));
-        }
-        let row = |&cell: &u64| nodes.iter().map(move |&node| noise.draw(cell, node));
-        Ok(cells.iter().flat_map(row).collect())
     }
 
     /// Counts events that take `steps` steps: one each, or one for all of them.

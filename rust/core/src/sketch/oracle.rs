@@ -1,0 +1,32 @@
+//! What the oracle in tests may see: draws, of sketches under a seeded key only.
+
+use super::PrivateSketch;
+use crate::parameters::Marks;
+use crate::{Error, Result};
+
+impl PrivateSketch {
+    /// The draws of nodes of cells, for the oracle in tests; only under a seeded key.
+    pub fn draws(&self, cells: &[u64], nodes: &[u64]) -> Result<Vec<i64>> {
+        if !self.marks.contains(Marks::SEEDED) {
+            return Err(Error::PrivateDraws);
+        }
+        let noise = &self.state.as_ref().ok_or(Error::Closed)?.noise;
+        let (largest_cell, largest_node) = (self.shape.cells() - 1, noise.nodes());
+        if cells.iter().any(|&cell| cell > largest_cell) {
+            return Err(Error::parameter(
+                "cells",
+                format!("0 to {largest_cell}"),
+                "a larger one",
+            ));
+        }
+        if nodes.iter().any(|&node| node == 0 || node > largest_node) {
+            return Err(Error::parameter(
+                "nodes",
+                format!("1 to {largest_node}"),
+                "another",
+            ));
+        }
+        let row = |&cell: &u64| nodes.iter().map(move |&node| noise.draw(cell, node));
+        Ok(cells.iter().flat_map(row).collect())
+    }
+}
