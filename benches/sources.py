@@ -1,14 +1,16 @@
 """End-to-end rows per second, beside reading alone with the same library; peak memory.
 
-Generates a CSV file, an access log, lines, a Parquet file and a capture of 10^7 rows each (3.3
-GB, in a temporary folder that is removed), and reads each in processes of its own:
+Generates 10^7 rows as a CSV file, plain and compressed, an access log, lines, JSON lines, a
+Parquet file and a capture (4.5 GB, in a temporary folder that is removed), and reads each in
+processes of its own:
 
 - ``library``: the library that parses, alone: pyarrow's streaming CSV reader with one
   column as text, in one thread and in all; pyarrow's Parquet batches; for the access
   log, whose parser is ours, the lines alone, cut and decoded; for the capture the native
   reader alone (pcap-parser and etherparse), by size and by address;
 - ``source``: ``lazysketch.sources``, nothing behind it, also with the time of each row;
-- ``private``: the source into a LazyCountMin of 4 x 1024.
+- ``private``: the source into a LazyCountMin of 4 x 1024; ``names``: into HeavyHitters;
+- ``..., ahead``: the same, reading ahead in a thread while batches are counted.
 
     python benches/sources.py [ROWS [BEGINNING]]   # only measures that begin so, e.g. capture
 """
@@ -22,6 +24,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -58,13 +61,17 @@ def generate(folder: Path, rows: int) -> None:
         (folder / "rows.csv").open("w") as table,
         (folder / "rows.log").open("w") as log,
         (folder / "rows.txt").open("w") as lines,
+        (folder / "rows.jsonl").open("w") as objects,
         (folder / "rows.pcap").open("wb") as capture,
-        pa.CompressedOutputStream(str(folder / "rows.csv.zst"), "zstd") as zipped,
+        pa.CompressedOutputStream(str(folder / "rows.csv.zst"), "zstd") as zstd,
+        pa.CompressedOutputStream(str(folder / "rows.csv.gz"), "gzip") as gzip,
         parquet.ParquetWriter(folder / "rows.parquet", schema) as columns,
     ):
         capture.write(struct.pack("<IHHiIII", 0xA1B2C3D4, 2, 4, 0, 0, 1 << 18, 1))
-        table.write("time,host,method,path,bytes\n")
-        zipped.write(b"time,host,method,path,bytes\n")
+        header = "time,host,method,path,bytes\n"
+        table.write(header)
+        zstd.write(header.encode())
+        gzip.write(header.encode())
         for number, block in enumerate(blocks(rows)):
             stamp = f"2025-11-20T{number // 60 % 24:02}:{number % 60:02}:00"
             text = "".join(
@@ -72,7 +79,13 @@ def generate(folder: Path, rows: int) -> None:
                 for place, host in enumerate(block)
             )
             table.write(text)
-            zipped.write(text.encode())
+            zstd.write(text.encode())
+            gzip.write(text.encode())
+            lines.writelines(f"{host}\n" for host in block)
+            objects.writelines(
+                f'{{"time": "{stamp}", "host": "{host}", "bytes": {place}}}\n'
+                for place, host in enumerate(block)
+            )
             log.writelines(
                 f"{host} - - [20/Nov/2025:{number // 60 % 24:02}:{number % 60:02}:00 +0000] "
                 f'"GET /shop/{place % 997} HTTP/1.1" 200 {place} "-" "Mozilla/5.0 (X11)"\n'
@@ -135,12 +148,14 @@ def log_with_times(path: Path) -> int:
     return sum(0 if batch.item_times is None else len(batch.item_times) for batch in batches)
 
 
-def private(path: Path, *, field: str | None = "host", weight: str | None = None) -> int:
+def private(
+    path: Path, *, field: str | None = "host", weight: str | None = None, ahead: bool = False
+) -> int:
     from lazysketch import LazyCountMin
     from lazysketch.sources import feed, open_source
 
     most = 1000 if weight else None
-    source = open_source(path, field=field, weight=weight, max_weight=most)
+    source = open_source(path, field=field, weight=weight, max_weight=most, ahead=ahead)
     with LazyCountMin(
         depth=4, width=1024, epsilon=1.0, delta=1e-8, max_weight=source.max_weight
     ) as sketch:
@@ -148,33 +163,52 @@ def private(path: Path, *, field: str | None = "host", weight: str | None = None
         return sketch.step
 
 
+def names(path: Path, *, field: str | None = "host", ahead: bool = False) -> int:
+    from lazysketch import HeavyHitters
+    from lazysketch.sources import feed, open_source
+
+    with HeavyHitters(share=0.001, epsilon=1.0, delta=1e-8) as heavy:
+        feed(heavy, open_source(path, field=field, ahead=ahead))
+        return heavy.step
+
+
 MEASURES: dict[str, tuple[str, Callable[[Path], int]]] = {
     "csv: library, one thread": ("rows.csv", lambda path: csv_alone(path, threads=False)),
     "csv: library, all threads": ("rows.csv", lambda path: csv_alone(path, threads=True)),
     "csv: source": ("rows.csv", source_alone),
     "csv: source with times": ("rows.csv", lambda path: source_alone(path, time="time")),
-    "csv: private": ("rows.csv", private),
-    "csv: private, weighted": ("rows.csv", lambda path: private(path, weight="bytes")),
-    "csv.zst: private": ("rows.csv.zst", private),
     "log: lines alone": ("rows.log", lines_alone),
     "log: source": ("rows.log", source_alone),
     "log: source with times": ("rows.log", log_with_times),
-    "log: private": ("rows.log", private),
     "lines: source": ("rows.txt", lines_alone),
-    "lines: private": ("rows.txt", lambda path: private(path, field=None)),
     "parquet: library": ("rows.parquet", parquet_alone),
-    "parquet: private": ("rows.parquet", private),
     "capture: reader by size": ("rows.pcap", lambda path: capture_alone(path, field="size")),
     "capture: reader by src": ("rows.pcap", lambda path: capture_alone(path, field="src")),
     "capture: source by src": ("rows.pcap", lambda path: source_alone(path, field="src")),
-    "capture: private by src": ("rows.pcap", lambda path: private(path, field="src")),
-    "capture: private by flow": ("rows.pcap", lambda path: private(path, field="flow")),
-    "capture: private by sport": ("rows.pcap", lambda path: private(path, field="sport")),
-    "capture: private, weighted": (
-        "rows.pcap",
-        lambda path: private(path, field="src", weight="size"),
-    ),
 }
+# Each of them is read in one thread, and ahead.
+INTO: dict[str, tuple[str, Callable[..., int]]] = {
+    "csv: private": ("rows.csv", private),
+    "csv: private, weighted": ("rows.csv", partial(private, weight="bytes")),
+    "csv: names": ("rows.csv", names),
+    "csv.zst: private": ("rows.csv.zst", private),
+    "csv.gz: private": ("rows.csv.gz", private),
+    "csv.gz: names": ("rows.csv.gz", names),
+    "log: private": ("rows.log", private),
+    "log: names": ("rows.log", names),
+    "lines: private": ("rows.txt", partial(private, field=None)),
+    "lines: names": ("rows.txt", partial(names, field=None)),
+    "jsonl: private": ("rows.jsonl", private),
+    "parquet: private": ("rows.parquet", private),
+    "capture: private by src": ("rows.pcap", partial(private, field="src")),
+    "capture: private by flow": ("rows.pcap", partial(private, field="flow")),
+    "capture: private by sport": ("rows.pcap", partial(private, field="sport")),
+    "capture: private, weighted": ("rows.pcap", partial(private, field="src", weight="size")),
+    "capture: names by src": ("rows.pcap", partial(names, field="src")),
+}
+for _label, (_file, _into) in INTO.items():
+    MEASURES[_label] = (_file, _into)
+    MEASURES[f"{_label}, ahead"] = (_file, partial(_into, ahead=True))
 
 
 def measure(folder: Path, name: str) -> dict[str, Any]:
@@ -205,21 +239,21 @@ def main(rows: int, *, beginning: str = "") -> None:
         generate(folder, rows)
         for path in sorted(folder.glob("rows.*")):
             print(f"{path.name:14}{path.stat().st_size / 1e6:10,.0f} MB")
-        print(f"{'':28}{'rows/s':>12}{'seconds':>10}{'CPU s':>8}{'peak MB':>10}{'imports MB':>12}")
-        for label in MEASURES:
-            if not label.startswith(beginning):
-                continue
-            # Three processes of their own: the best time, the worst peak.
-            runs = [
-                json.loads(subprocess.check_output([sys.executable, __file__, label, name]))
-                for _ in range(3)
-            ]
-            best = min(runs, key=lambda run: run["seconds"])
-            assert {run["rows"] for run in runs} == {rows}, label
+        labels = [label for label in MEASURES if label.startswith(beginning)]
+        runs: dict[str, list[dict[str, Any]]] = {label: [] for label in labels}
+        # Three processes of their own, of which the best time and the worst peak are taken; in
+        # rounds, so that what else the machine does falls on all alike.
+        for label in labels * 3:
+            command = [sys.executable, __file__, label, name]
+            runs[label].append(json.loads(subprocess.check_output(command)))
+        print(f"{'':34}{'rows/s':>12}{'seconds':>10}{'CPU s':>8}{'peak MB':>10}{'imports MB':>12}")
+        for label, done in runs.items():
+            best = min(done, key=lambda run: run["seconds"])
+            assert {run["rows"] for run in done} == {rows}, label
             print(
-                f"{label:28}{rows / best['seconds']:12,.0f}{best['seconds']:10.2f}"
-                f"{min(run['cpu'] for run in runs):8.2f}"
-                f"{max(run['peak'] for run in runs) / 1024:10,.0f}{best['before'] / 1024:12,.0f}"
+                f"{label:34}{rows / best['seconds']:12,.0f}{best['seconds']:10.2f}"
+                f"{min(run['cpu'] for run in done):8.2f}"
+                f"{max(run['peak'] for run in done) / 1024:10,.0f}{best['before'] / 1024:12,.0f}"
             )
 
 

@@ -6,7 +6,7 @@ fails behind others) shows and keeps what was published: its privacy is spent ei
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +22,7 @@ from lazysketch.cli.windowed import InWindows
 from lazysketch.errors import HorizonError, LazySketchError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator
     from contextlib import AbstractContextManager
 
     from lazysketch.cli.display import Report
@@ -75,16 +75,17 @@ class _UntilFailure:
         self._source = source
         self._horizon = horizon
 
-    def __iter__(self) -> Iterator[Batch]:
+    def __iter__(self) -> Generator[Batch, None, None]:
         left = self._horizon
         try:
-            for batch in self._source:
-                if left is not None and batch.rows > left:
-                    yield batch.first(left)
-                    self.failure = HorizonError("horizon")
-                    return
-                yield batch
-                left = None if left is None else left - batch.rows
+            with closing(iter(self._source)) as batches:
+                for batch in batches:
+                    if left is not None and batch.rows > left:
+                        yield batch.first(left)
+                        self.failure = HorizonError("horizon")
+                        return
+                    yield batch
+                    left = None if left is None else left - batch.rows
         except LazySketchError as failure:
             self.failure = failure
 

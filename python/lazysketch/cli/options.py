@@ -147,6 +147,7 @@ class InputSettings:
             time=self.time,
             time_unit=self.time_unit,
             follow=self.follow,
+            ahead=True,
         )
 
     def read_items(

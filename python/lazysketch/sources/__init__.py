@@ -10,12 +10,14 @@ which is short for::
     for batch in source:
         sketch.update_rows(batch.items, batch.weights, empty_rows=batch.empty_rows)
 
+With ``ahead=True`` a source reads ahead in a thread of its own, while the sketch counts.
+
 Lines, JSON lines and access logs need NumPy only; CSV, Zeek logs, Parquet, Arrow,
 captures and zstd need pyarrow, which the extra ``cli`` brings.
 
 Floors, downward: feeding, source -> formats -> lines, access_log, json_lines, zeek,
 delimited, parquet, arrow_ipc, capture -> columns, nested, header -> time_columns -> reader,
-text, times -> batch, paths, following -> opening -> compression.
+text, times -> batch, paths, following -> opening -> compression; ahead, opening -> waiting.
 """
 
 from __future__ import annotations

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from typing import TYPE_CHECKING, Any, Protocol
 
 from lazysketch.errors import ArgumentValueError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from lazysketch.sources.batch import Batch
 
@@ -50,6 +51,17 @@ def feed(sketch: TakesItems, batches: Iterable[Batch]) -> None:
         2.0
     """
     check_weights(sketch, getattr(batches, "max_weight", 1))
+    iterator = iter(batches)
+    try:
+        _feed(sketch, iterator)
+    finally:
+        # A source that reads ahead shall not go on behind a failure of the sketch. What was made
+        # elsewhere is not ours to end.
+        if iterator is not batches and isinstance(iterator, Generator):
+            iterator.close()
+
+
+def _feed(sketch: TakesItems, batches: Iterator[Batch]) -> None:
     tick: Any = getattr(sketch, "tick", None)
     update_rows: Any = getattr(sketch, "update_rows", None)
     takes_times = getattr(sketch, "takes_times", False)

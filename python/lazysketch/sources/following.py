@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import os
 import stat
-import time
 from collections import deque
 from contextlib import contextmanager
 from pathlib import Path
@@ -30,6 +29,7 @@ from typing import TYPE_CHECKING
 from lazysketch.errors import SourceError
 from lazysketch.sources.compression import READ_SIZE, is_compressed
 from lazysketch.sources.opening import ByteStream, naming
+from lazysketch.sources.waiting import PLAIN_WAITS, Waits
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
@@ -39,7 +39,9 @@ PAUSE = 0.1  # seconds
 
 
 @contextmanager
-def follow_bytes(path: str | Path) -> Generator[Iterator[ByteStream], None, None]:
+def follow_bytes(
+    path: str | Path, *, waits: Waits = PLAIN_WAITS
+) -> Generator[Iterator[ByteStream], None, None]:
     """Open a file to follow, as streams of bytes without an end; closed when the block ends.
 
     Each stream has to be read to its end before the next one. One whose last block is
@@ -47,11 +49,12 @@ def follow_bytes(path: str | Path) -> Generator[Iterator[ByteStream], None, None
 
     Args:
         path: A plain file. It has to be there when following begins.
+        waits: How to wait for what has not been written.
 
     Raises:
         SourceError: Missing, unreadable, compressed, or no plain file.
     """
-    files = _Files(Path(path))
+    files = _Files(Path(path), waits=waits)
     try:
         yield files.streams()
     finally:
@@ -61,8 +64,9 @@ def follow_bytes(path: str | Path) -> Generator[Iterator[ByteStream], None, None
 class _Files:
     """The files that had the name, from the one that is being read to the newest."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, waits: Waits) -> None:
         self._path = path
+        self._waits = waits
         self._name = str(path)
         self._open: deque[BinaryIO] = deque()
         with naming(self._name):
@@ -106,7 +110,7 @@ class _Files:
                 self._open.popleft().close()
                 return
             else:
-                time.sleep(PAUSE)
+                self._waits.pause(PAUSE)
 
     def _is_replaced(self) -> bool:
         """Hold on to what now has the name, and tell whether the old file has ended."""

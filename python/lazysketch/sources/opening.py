@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, cast
 
 from lazysketch.errors import SourceError
 from lazysketch.sources.compression import READ_SIZE, ReadableBlocks, expanded
+from lazysketch.sources.waiting import PLAIN_WAITS, Waits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator
@@ -106,11 +107,14 @@ def size_of(path: str | Path) -> int | None:
 
 
 @contextmanager
-def open_bytes(path: str | Path) -> Generator[ByteStream, None, None]:
+def open_bytes(
+    path: str | Path, *, waits: Waits = PLAIN_WAITS
+) -> Generator[ByteStream, None, None]:
     """Open one input as a ByteStream; closed when the block ends.
 
     Args:
         path: A file, or ``"-"`` for standard input.
+        waits: How to wait for what has not arrived.
 
     Raises:
         SourceError: Missing, a directory, unreadable, damaged or cut short; the
@@ -120,17 +124,31 @@ def open_bytes(path: str | Path) -> Generator[ByteStream, None, None]:
         name = "standard input"
         if sys.stdin is None:
             raise SourceError(f"{name}: expected an open stream, got a closed one")
-        # Unlike read(), read1() returns what has arrived.
         standard_input = cast("BufferedReader", sys.stdin.buffer)
-        yield _stream(standard_input.read1, name=name, path=None)
+
+        def read(most: int) -> bytes:
+            # Whoever waits in here holds a lock that the end of the process needs.
+            waits.for_input(_descriptor(standard_input))
+            # Unlike read(), read1() returns what has arrived.
+            return standard_input.read1(most)
+
+        yield _stream(read, name=name, path=None)
         return
     name = str(path)
-    with naming(name):
+    with naming(name), waits.in_system():
         file: BinaryIO = Path(path).open("rb", buffering=0)  # noqa: SIM115 -- closed below
     with file:
         size = size_of(path)
-        uncut = _UncutFile(file, name=name, size=size or 0)
+        uncut = _UncutFile(file, name=name, size=size, waits=waits)
         yield _stream(uncut.read, name=name, path=None if size is None else Path(path))
+
+
+def _descriptor(file: BufferedReader) -> int | None:
+    """Return the number of an open file; None of what merely stands in for one."""
+    try:
+        return file.fileno()
+    except (AttributeError, OSError, ValueError):
+        return None
 
 
 class _UncutFile:
@@ -139,16 +157,22 @@ class _UncutFile:
     Args:
         file: The file.
         name: What messages call it.
-        size: Its size at first. Nothing is known of one of 0, which may not be kept on a disk.
+        size: Its size at first; None of a pipe. Nothing is known of one of 0, which may not be
+            kept on a disk.
+        waits: How to wait for what has not arrived.
     """
 
-    def __init__(self, file: BinaryIO, *, name: str, size: int) -> None:
+    def __init__(self, file: BinaryIO, *, name: str, size: int | None, waits: Waits) -> None:
         self._file = file
         self._name = name
-        self._size = size
+        self._size = size or 0
+        self._waits = waits
+        self._waited_for = file.fileno() if size is None else None
 
     def read(self, most: int) -> bytes:
-        block = self._file.read(most)
+        self._waits.for_input(self._waited_for)
+        with self._waits.in_system():
+            block = self._file.read(most)
         # Files that the system makes up, as below /sys, end before their size, but keep it.
         if not block and self._size and self._file.tell() < self._size > self._size_now():
             raise SourceError(
