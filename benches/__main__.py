@@ -30,6 +30,7 @@ def run(programs: Path, *, quick: bool) -> list[dict[str, Any]]:
         "native table": lambda: native(ingest, "table", *native_arguments),
         "scaling": lambda: native(ingest, "scaling", *native_arguments),
         "batches": lambda: contenders.batch_ingest(quick=quick, rounds=rounds),
+        "discovery": lambda: contenders.discovery(rounds=rounds),
         "side doors": lambda: side_doors.side_doors(rounds=rounds),
         "single calls": lambda: contenders.single_calls(rounds=rounds),
         "reads": lambda: contenders.whole_reads(rounds=rounds),

@@ -106,6 +106,35 @@ def batch_ingest(*, quick: bool, rounds: int) -> list[dict[str, Any]]:
     return results
 
 
+def discovery(*, rounds: int) -> list[dict[str, Any]]:
+    """Names of heavy items found on the way, beside the same sketch alone."""
+    import pyarrow as pa
+
+    items, distinct = integers(EVENTS, skew=1.3), np.arange(EVENTS)
+    streams: dict[str, Any] = {
+        "int64": items,
+        "int64, all distinct": distinct,
+        "12-byte text": pa.array(texts(items)),
+        "12-byte text, all distinct": pa.array(texts(distinct)),
+        "28-byte text": pa.array([f"/a/longer/path/{text}" for text in texts(items)]),
+    }
+    results = []
+    for kind, stream in streams.items():
+        runs = {
+            "LazyCountMin": private(lazysketch.LazyCountMin, width=4096),
+            "HeavyHitters": private(lazysketch.HeavyHitters, width=4096, k=100),
+            "HeavyHitters, windows of 10^5": private(
+                lazysketch.HeavyHitters, width=4096, k=100, window=100_000
+            ),
+        }
+        contenders = [
+            Contender(name=name, events=EVENTS, run=bound(sketch, stream), facts={"items": kind})
+            for name, sketch in runs.items()
+        ]
+        results += medians("discovery", contenders, rounds=rounds)
+    return results
+
+
 def single_calls(*, rounds: int) -> list[dict[str, Any]]:
     """One update or estimate per call, beside datasketches, which is not private."""
     items = integers(SINGLE, skew=1.3)
