@@ -106,6 +106,7 @@ def stream(length: int = 1000, *, seed: int = 3) -> list[int]:
 
 INTEGERS = [pa.int8(), pa.int16(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64()]
 TEXT = [f"item {number}" for number in stream()]
+LONG = [f"a longer item {number:04}" for number in stream()]
 FORMS: dict[str, tuple[Callable[[], Any], list]] = {
     "list of int": (lambda: stream(), stream()),
     "int64": (lambda: np.array(stream()), stream()),
@@ -115,6 +116,9 @@ FORMS: dict[str, tuple[Callable[[], Any], list]] = {
     "wide": (lambda: [x + 2**70 for x in stream()], [x + 2**70 for x in stream()]),
     "list of str": (lambda: TEXT, TEXT),
     "numpy str": (lambda: np.array(TEXT), TEXT),
+    # Longer than a block, so that identities are recalled where they can be.
+    "long str": (lambda: LONG, LONG),
+    "long bytes": (lambda: pa.array([t.encode() for t in LONG]), [t.encode() for t in LONG]),
     "Arrow string": (lambda: pa.array(TEXT), TEXT),
     "Arrow large_string": (lambda: pa.array(TEXT, pa.large_string()), TEXT),
     "Arrow string_view": (lambda: pa.array(TEXT, pa.string_view()), TEXT),

@@ -23,9 +23,7 @@ impl NoiseFunction {
     /// The 128 pseudo-random bits of one node of one cell.
     #[inline]
     pub fn block(&self, cell: u64, node: u64) -> u128 {
-        let mut block = pack(cell, node);
-        self.cipher.encrypt_block(&mut block);
-        u128::from_le_bytes(block.into())
+        encrypted(&self.cipher, packed(cell, node))
     }
 
     /// Replaces each value by its 128 pseudo-random bits; as many in flight at once as the widest
@@ -33,6 +31,10 @@ impl NoiseFunction {
     #[inline]
     pub(crate) fn encrypt(&self, values: &mut [u128]) {
         const LANES: usize = 64;
+        if let [value] = values {
+            *value = encrypted(&self.cipher, *value);
+            return;
+        }
         let mut blocks = [Block::<Aes128>::default(); LANES];
         for values in values.chunks_mut(LANES) {
             let blocks = &mut blocks[..values.len()];
@@ -61,6 +63,13 @@ impl NoiseFunction {
             }
         }
     }
+}
+
+#[inline]
+fn encrypted(cipher: &Aes128, value: u128) -> u128 {
+    let mut block: Block<Aes128> = value.to_le_bytes().into();
+    cipher.encrypt_block(&mut block);
+    u128::from_le_bytes(block.into())
 }
 
 /// A cell and a node in one block.

@@ -38,6 +38,10 @@ impl Dictionary {
         &self.slots
     }
 
+    pub(crate) fn slots_mut(&mut self) -> &mut Slots {
+        &mut self.slots
+    }
+
     /// Number of distinct items.
     pub(crate) fn used(&self) -> usize {
         self.used

@@ -64,6 +64,10 @@ impl MisraGries {
         &self.slots
     }
 
+    pub(crate) fn slots_mut(&mut self) -> &mut Slots {
+        &mut self.slots
+    }
+
     /// The count in a slot.
     pub(crate) fn count(&self, slot: usize) -> u64 {
         self.slots.counts()[slot] - self.taken_off

@@ -38,14 +38,11 @@ use crate::{Error, Result};
 use dictionary::Dictionary;
 use law::{Design, DiscoveryLaw, Variant};
 use misra_gries::MisraGries;
-use name::{Identities, Kept};
+use name::{CHUNK, Identities, Kept};
 use std::collections::BTreeMap;
 
 /// Slot of the noise that all counts of a window share; slot i of the table has i + 1.
 const SHARED: u64 = 0;
-/// Identities held at once.
-const CHUNK: usize = 64;
-
 /// Names by window.
 pub struct Discovery {
     law: DiscoveryLaw,
@@ -149,9 +146,7 @@ impl Discovery {
     pub(crate) fn feed_one(&mut self, item: Item<'_>, weight: u64) {
         let weight = if self.law.weighted { weight } else { 1 };
         if let Some(state) = &mut self.state {
-            let mut identity = [0];
-            state.identities.fill(&[item], &mut identity);
-            state.add(identity[0], weight, item);
+            state.count(&[item], Some(&[weight]), &mut [0]);
         }
         self.tick(1);
     }
@@ -207,7 +202,7 @@ impl Discovery {
         let mut found = state.identities.dummies(self.design.slots as usize);
         items.for_each_item_chunk::<CHUNK>(|_, chunk| {
             let mut identities = [0; CHUNK];
-            state.identities.fill(chunk, &mut identities[..chunk.len()]);
+            (state.identities).fill(chunk, &mut identities[..chunk.len()], |_| None);
             found.extend(&identities[..chunk.len()]);
         });
         Ok(found)
@@ -221,21 +216,26 @@ impl Discovery {
         };
         items.for_each_item_chunk::<CHUNK>(|offset, chunk| {
             let weights = weights.map(|weights| &weights[offset..offset + chunk.len()]);
-            state.count(chunk, weights);
+            state.count(chunk, weights, &mut [0; CHUNK]);
         });
     }
 }
 
 impl State {
     #[inline]
-    fn count(&mut self, items: &[Item<'_>], weights: Option<&[u64]>) {
-        let mut buffer = [0; CHUNK];
+    fn count(&mut self, items: &[Item<'_>], weights: Option<&[u64]>, buffer: &mut [u128]) {
         let identities = &mut buffer[..items.len()];
-        self.identities.fill(items, identities);
-        self.counts.slots().read_ahead(identities);
+        let (slots, fingerprinter) = (self.counts.slots(), &self.fingerprinter);
+        let recall = |item: Item<'_>| slots.recall(item, fingerprinter.item(item));
+        let hashed = self.identities.fill(items, identities, recall);
+        slots.read_ahead(identities);
         for (position, (&item, &identity)) in items.iter().zip(identities.iter()).enumerate() {
             let weight = weights.map_or(1, |weights| weights[position]);
             self.add(identity, weight, item);
+            if hashed >> position & 1 == 1 {
+                let fingerprint = self.fingerprinter.item(item);
+                self.counts.slots_mut().remember(identity, fingerprint);
+            }
         }
     }
 
@@ -278,6 +278,13 @@ impl Counts {
         match self {
             Self::Dictionary(counts) => counts.slots(),
             Self::MisraGries(counts) => counts.slots(),
+        }
+    }
+
+    fn slots_mut(&mut self) -> &mut slots::Slots {
+        match self {
+            Self::Dictionary(counts) => counts.slots_mut(),
+            Self::MisraGries(counts) => counts.slots_mut(),
         }
     }
 

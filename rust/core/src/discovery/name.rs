@@ -94,6 +94,9 @@ fn item_of(kind: NameKind, content: &[u8]) -> Option<Item<'_>> {
     })
 }
 
+/// Identities made at once.
+pub(crate) const CHUNK: usize = u64::BITS as usize;
+
 /// Turns items into identities under secret keys.
 pub(crate) struct Identities {
     cipher: NoiseFunction,
@@ -113,13 +116,33 @@ impl Identities {
         }
     }
 
-    /// The identities of several items, written to `out`.
+    /// The identities of at most [`CHUNK`] items, written to `out`. Of one that is longer than a
+    /// block `recall` may know the identity: to hash it takes longer than all else. Returns where
+    /// such an item was hashed, a bit per position.
     #[inline]
-    pub(crate) fn fill(&self, items: &[Item<'_>], out: &mut [u128]) {
-        for (out, &item) in out.iter_mut().zip(items) {
-            *out = self.block_of(item);
+    pub(crate) fn fill(
+        &self,
+        items: &[Item<'_>],
+        out: &mut [u128],
+        recall: impl Fn(Item<'_>) -> Option<u128>,
+    ) -> u64 {
+        let (mut hashed, mut recalled) = (0, Vec::new());
+        for (position, (out, &item)) in out.iter_mut().zip(items).enumerate() {
+            *out = if let Some(block) = inline_block(item) {
+                block
+            } else if let Some(identity) = recall(item) {
+                recalled.push((position, identity));
+                identity
+            } else {
+                hashed |= 1 << position;
+                self.hashed_block(item)
+            };
         }
         self.cipher.encrypt(out);
+        for (position, identity) in recalled {
+            out[position] = identity;
+        }
+        hashed
     }
 
     /// The identities of `number` dummy keys, no item's.
@@ -130,17 +153,22 @@ impl Identities {
         identities
     }
 
-    /// Content, length and type in one block, or a hash of what is longer.
-    #[inline]
-    fn block_of(&self, item: Item<'_>) -> u128 {
+    /// A hash of what does not fit a block.
+    fn hashed_block(&self, item: Item<'_>) -> u128 {
         let mut buffer = [0; 8];
         let (kind, content) = parts_of(item, &mut buffer);
-        if content.len() > INLINE {
-            let hash = blake3::keyed_hash(&self.long[kind as usize].bytes, content);
-            return u128::from_le_bytes(std::array::from_fn(|i| hash.as_bytes()[i]));
-        }
-        load(content) | u128::from((kind as u8) << 4 | content.len() as u8) << 120
+        let hash = blake3::keyed_hash(&self.long[kind as usize].bytes, content);
+        u128::from_le_bytes(std::array::from_fn(|i| hash.as_bytes()[i]))
     }
+}
+
+/// Content, length and type in one block, if they fit.
+#[inline]
+fn inline_block(item: Item<'_>) -> Option<u128> {
+    let mut buffer = [0; 8];
+    let (kind, content) = parts_of(item, &mut buffer);
+    let fits = content.len() <= INLINE;
+    fits.then(|| load(content) | u128::from((kind as u8) << 4 | content.len() as u8) << 120)
 }
 
 /// Up to 15 bytes as an integer; two overlapping loads, as a copy of unknown length would be a
@@ -242,6 +270,17 @@ impl NameStore {
         self.heads[slot].kind != NO_ITEM
     }
 
+    /// True if the slot holds this item, whole.
+    #[inline]
+    pub(crate) fn is(&self, slot: usize, item: Item<'_>) -> bool {
+        let mut buffer = [0; 8];
+        let (kind, content) = parts_of(item, &mut buffer);
+        let (head, start) = (self.heads[slot], slot * self.max_item_bytes);
+        head.kind == kind as u8
+            && !head.truncated
+            && self.bytes[start..start + head.length as usize] == *content
+    }
+
     /// The name in a slot.
     pub(crate) fn name(&self, slot: usize, fingerprinter: &Fingerprinter) -> Option<Kept> {
         let head = self.heads[slot];
@@ -280,7 +319,7 @@ mod tests {
 
     fn identity(item: Item<'_>) -> u128 {
         let mut out = [0];
-        identities().fill(&[item], &mut out);
+        identities().fill(&[item], &mut out, |_| None);
         out[0]
     }
 

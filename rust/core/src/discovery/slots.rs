@@ -47,7 +47,12 @@ pub(crate) struct Slots {
     identities: Vec<u128>,
     counts: Vec<u64>,
     names: NameStore,
+    /// Slots that were given to items lately, by the items' public fingerprints: a hint, checked
+    /// against the name itself.
+    hints: Vec<u32>,
 }
+
+const NO_HINT: u32 = u32::MAX;
 
 impl Slots {
     /// `number` slots, none in the index.
@@ -62,13 +67,15 @@ impl Slots {
             identities: vec![u128::MAX; number],
             counts,
             names: NameStore::new(number, max_item_bytes),
+            hints: vec![NO_HINT; hints_length(number)],
         }
     }
 
     /// Bytes that [`Self::new`] takes.
     pub(crate) fn bytes(number: u64, max_item_bytes: u64) -> u64 {
         let index = 8 * index_length(number as usize) as u64;
-        index + number * (16 + 8) + NameStore::bytes(number, max_item_bytes)
+        let hints = 4 * hints_length(number as usize) as u64;
+        index + hints + number * (16 + 8) + NameStore::bytes(number, max_item_bytes)
     }
 
     /// Reads the first places of several identities at once: each alone would wait for memory.
@@ -116,6 +123,27 @@ impl Slots {
         self.index[place] = Entry::new(slot, identity);
         self.identities[slot] = identity;
         self.names.keep(slot, item, fingerprinter);
+    }
+
+    /// The identity of an item, if a hint leads to a slot with this very item.
+    #[inline]
+    pub(crate) fn recall(&self, item: Item<'_>, fingerprint: u64) -> Option<u128> {
+        let slot = self.hints[self.hint_at(fingerprint)];
+        let found = slot != NO_HINT && self.names.is(slot as usize, item);
+        found.then(|| self.identities[slot as usize])
+    }
+
+    /// Leaves a hint where the item of an identity is, if it is.
+    pub(crate) fn remember(&mut self, identity: u128, fingerprint: u64) {
+        if let Some(slot) = self.find(identity) {
+            let at = self.hint_at(fingerprint);
+            self.hints[at] = slot as u32;
+        }
+    }
+
+    #[inline]
+    fn hint_at(&self, fingerprint: u64) -> usize {
+        fingerprint as usize & (self.hints.len() - 1)
     }
 
     /// Takes a slot out of the index. What comes after it in a run of probes moves up, so that no
@@ -186,8 +214,14 @@ fn index_length(number: usize) -> usize {
     (4 * number).next_power_of_two()
 }
 
+/// A power of two, at least the number of slots.
+fn hints_length(number: usize) -> usize {
+    number.next_power_of_two()
+}
+
 impl Drop for Slots {
     fn drop(&mut self) {
+        self.hints.zeroize();
         self.index.zeroize();
         self.identities.zeroize();
         self.counts.zeroize();
@@ -204,6 +238,41 @@ mod tests {
     fn crowded(number: u128) -> u128 {
         let place = (number / 8 + 14) as u64;
         u128::from(place << 60 | (number as u64 & 1) << 32) | number << 64
+    }
+
+    /// Recalled is the very item that a slot holds: no other of its fingerprint, type or length,
+    /// none that was cut, and none that the slot held before.
+    #[test]
+    fn recall_knows_items_by_their_content() {
+        let (mut slots, fingerprinter) = (Slots::new(4, 24), Fingerprinter::new(0));
+        let item = Item::Text("twenty bytes of text");
+        slots.put(2, 77, item, &fingerprinter);
+        assert_eq!(slots.recall(item, 5), None);
+        slots.remember(78, 5);
+        assert_eq!(slots.recall(item, 5), None);
+        slots.remember(77, 5);
+        assert_eq!(slots.recall(item, 5), Some(77));
+        for other in [
+            Item::Text("twenty bytes of tex2"),
+            Item::Text("twenty bytes of tex"),
+            Item::Text("twenty bytes of text."),
+            Item::Bytes(b"twenty bytes of text"),
+        ] {
+            assert_eq!(slots.recall(other, 5), None);
+        }
+        let cut = Item::Text("twenty bytes of text, and more");
+        slots.put(3, 79, cut, &fingerprinter);
+        slots.remember(79, 6);
+        assert_eq!(slots.recall(cut, 6), None);
+        assert_eq!(
+            slots.recall(Item::Text("twenty bytes of text, an"), 6),
+            None
+        );
+        slots.take_out(2);
+        slots.put(2, 80, Item::Text("another of some length"), &fingerprinter);
+        assert_eq!(slots.recall(item, 5), None);
+        slots.clear();
+        assert_eq!(slots.recall(Item::Text("another of some length"), 5), None);
     }
 
     proptest! {
