@@ -127,9 +127,9 @@ class InputSettings:
     encoding: str
     items_type: str
     strict: bool
-    time: str | None
-    time_unit: str
-    follow: bool
+    time: str | None = None
+    time_unit: str = "s"
+    follow: bool = False
 
     def open(self, paths: tuple[str, ...], *, times: bool = False) -> Source:
         """Return the inputs as one source, which tells when rows happened if that is asked for."""
@@ -238,78 +238,14 @@ def _sketch_options(width: str) -> Callable[[Command], Command]:
     )
 
 
+def sample_options(command: Command) -> Command:
+    """Add the options of a file that is read once; the command gets them as ``reading``."""
+    return _gathered(InputSettings, "reading", *_ROWS)(command)
+
+
 def input_options(command: Command) -> Command:
     """Add the options of the inputs; the command gets them as ``reading``."""
-    return _gathered(
-        InputSettings,
-        "reading",
-        _option(
-            "--format",
-            type=click.Choice(["auto", *FORMATS]),
-            default="auto",
-            help="Format of the inputs; auto looks at their names and first rows.",
-        ),
-        click.option(
-            "--by",
-            "--field",
-            "field",
-            metavar="FIELD",
-            help="What to count: a column, a key, a path of keys (user.id); of an access log "
-            "host, path, status, method, agent, referrer; of a capture src, dst, sport, dport, "
-            "proto, flow, size.  [default: host or src; lines: the line]",
-        ),
-        click.option(
-            "--weight",
-            metavar="FIELD",
-            help="Field with the weight of a row, an integer from 0 on; of a capture size.  "
-            "[default: each weighs 1]",
-        ),
-        click.option(
-            "--max-weight",
-            type=click.IntRange(min=1),
-            metavar="N",
-            help="Larger weights are clipped to this; the noise grows with it.  "
-            "[default: none; needed with --weight]",
-        ),
-        click.option(
-            "--delimiter",
-            metavar="CHAR",
-            help="What separates the columns of CSV: a character, or tab.  "
-            "[default: as the header shows]",
-        ),
-        _option(
-            "--encoding", default="utf-8", help="Encoding; a row that does not decode is malformed."
-        ),
-        _option(
-            "--items-type",
-            type=click.Choice(ITEM_TYPES),
-            default="str",
-            help="Type of the items, in the field and in the list: int for columns of integers.",
-        ),
-        click.option(
-            "--strict",
-            is_flag=True,
-            help="Stop at the first malformed row, with status 2.  [default: count them]",
-        ),
-        click.option(
-            "--time",
-            metavar="FIELD",
-            help="Field that tells when a row happened: ISO 8601, or a number since 1970; "
-            "without an offset UTC.  [default: of a Zeek log ts; access logs and captures know]",
-        ),
-        _option(
-            "--time-unit",
-            type=click.Choice(list(TIME_UNITS)),
-            default="s",
-            help="Unit of times that are numbers.",
-        ),
-        click.option(
-            "--follow",
-            is_flag=True,
-            help="Wait for more at the end of the file, as tail -F does, until Ctrl-C.  "
-            "[default: end there]",
-        ),
-    )(command)
+    return _gathered(InputSettings, "reading", *_ROWS, *_COURSE)(command)
 
 
 def save_option(command: Command) -> Command:
@@ -341,7 +277,8 @@ def _gathered(
     def decorate(command: Any) -> Any:
         @functools.wraps(command)
         def gathering(**values: Any) -> Any:
-            own = {field.name: values.pop(field.name) for field in fields(settings)}
+            names = [field.name for field in fields(settings) if field.name in values]
+            own = {name: values.pop(name) for name in names}
             return command(**values, **{name: settings(**own)})
 
         decorated: Any = gathering
@@ -385,5 +322,79 @@ _PROMISE = (
         type=int,
         default=1,
         help="Events of one person that are protected together.",
+    ),
+)
+
+
+# What a row is, and what of it counts.
+_ROWS = (
+    _option(
+        "--format",
+        type=click.Choice(["auto", *FORMATS]),
+        default="auto",
+        help="Format of the inputs; auto looks at their names and first rows.",
+    ),
+    click.option(
+        "--by",
+        "--field",
+        "field",
+        metavar="FIELD",
+        help="What to count: a column, a key, a path of keys (user.id); of an access log "
+        "host, path, status, method, agent, referrer; of a capture src, dst, sport, dport, "
+        "proto, flow, size.  [default: host or src; lines: the line]",
+    ),
+    click.option(
+        "--weight",
+        metavar="FIELD",
+        help="Field with the weight of a row, an integer from 0 on; of a capture size.  "
+        "[default: each weighs 1]",
+    ),
+    click.option(
+        "--max-weight",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Larger weights are clipped to this; the noise grows with it.  "
+        "[default: none; needed with --weight]",
+    ),
+    click.option(
+        "--delimiter",
+        metavar="CHAR",
+        help="What separates the columns of CSV: a character, or tab.  "
+        "[default: as the header shows]",
+    ),
+    _option(
+        "--encoding", default="utf-8", help="Encoding; a row that does not decode is malformed."
+    ),
+    _option(
+        "--items-type",
+        type=click.Choice(ITEM_TYPES),
+        default="str",
+        help="Type of the items, in the field and in the list: int for columns of integers.",
+    ),
+    click.option(
+        "--strict",
+        is_flag=True,
+        help="Stop at the first malformed row, with status 2.  [default: count them]",
+    ),
+)
+# When rows happened, and whether more will come.
+_COURSE = (
+    click.option(
+        "--time",
+        metavar="FIELD",
+        help="Field that tells when a row happened: ISO 8601, or a number since 1970; "
+        "without an offset UTC.  [default: of a Zeek log ts; access logs and captures know]",
+    ),
+    _option(
+        "--time-unit",
+        type=click.Choice(list(TIME_UNITS)),
+        default="s",
+        help="Unit of times that are numbers.",
+    ),
+    click.option(
+        "--follow",
+        is_flag=True,
+        help="Wait for more at the end of the file, as tail -F does, until Ctrl-C.  "
+        "[default: end there]",
     ),
 )

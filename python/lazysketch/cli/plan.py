@@ -10,9 +10,9 @@ import click
 from lazysketch.cli.display import Report, write
 from lazysketch.cli.options import (
     InputSettings,
-    input_options,
     output_option,
     promise_options,
+    sample_options,
 )
 from lazysketch.cli.quantities import BYTES, DURATION, RATE, SHARE, STEPS
 from lazysketch.errors import ArgumentTypeError
@@ -101,7 +101,7 @@ if TYPE_CHECKING:
     metavar="WEIGHT",
     help="Mean weight of an event; with --max-weight.  [default: that of the sample]",
 )
-@input_options
+@sample_options
 @click.option(
     "--explain",
     is_flag=True,
@@ -177,8 +177,6 @@ def plan(
 
 def _counted(path: str, reading: InputSettings) -> tuple[Counter[Any], float]:
     """Return the weights of the items of a sample, and the mean weight of an event."""
-    if reading.follow:
-        raise ArgumentTypeError("follow: expected none, since a sample has to end, got one")
     source = reading.open((path,))
     counts: Counter[Any] = Counter()
     events = total = 0
