@@ -345,10 +345,10 @@ def test_a_log_that_nobody_writes_to_is_left_at_once(tmp_path: Path) -> None:
     path = tmp_path / "log"
     path.write_text("a\nb\n")
     batches = iter(open_source(path, format="lines", follow=True, ahead=True))
-    assert next(batches).items == ["a", "b"]
+    assert next(batches).item_list == ["a", "b"]
     with path.open("a") as file:
         file.write("c\n")
-    assert next(batches).items == ["c"]
+    assert next(batches).item_list == ["c"]
     check_closed_soon(batches)
 
 
@@ -361,7 +361,7 @@ def test_a_pipe_that_nobody_writes_to_is_left_at_once(tmp_path: Path) -> None:
     guard = threading.Timer(PATIENCE, os.write, [keeps_open, b"c\n"])
     guard.start()
     batches = iter(open_source(path, format="lines", ahead=True))
-    assert next(batches).items == ["a", "b"]
+    assert next(batches).item_list == ["a", "b"]
     check_closed_soon(batches)
     guard.cancel()
     os.close(keeps_open)

@@ -119,6 +119,7 @@ def test_times_and_their_unit_reach_the_source(capsys: pytest.CaptureFixture[str
     )
 
 
-def test_a_sample_cannot_be_followed(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["plan", "--steps", "1e6", "--sample", "items.txt", "--follow"]) == 2
-    assert "--follow: expected none, since a sample has to end" in capsys.readouterr().err
+@pytest.mark.parametrize("option", ["--follow", "--time=when", "--time-unit=ms"])
+def test_a_sample_is_read_once(option: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["plan", "--steps", "1e6", "--sample", "items.txt", option]) == 2
+    assert f"No such option '{option.partition('=')[0]}'" in capsys.readouterr().err

@@ -8,15 +8,17 @@ use numpy::{
     PyUntypedArrayMethods,
 };
 use pyo3::prelude::*;
+use zeroize::{Zeroize, Zeroizing};
 
 /// Values side by side in memory.
-pub(crate) enum Values<'py, T: Element> {
+pub(crate) enum Values<'py, T: Element + Zeroize> {
     /// In the array.
     InPlace(PyReadonlyArray1<'py, T>),
-    Copied(Vec<T>),
+    /// Copies, that are not left behind in freed memory.
+    Copied(Zeroizing<Vec<T>>),
 }
 
-impl<T: Element> Values<'_, T> {
+impl<T: Element + Zeroize> Values<'_, T> {
     pub(crate) fn as_slice(&self, name: &str) -> PyResult<&[T]> {
         let not_contiguous = |_| {
             let message = format!("{name}: expected contiguous memory");
@@ -34,7 +36,7 @@ impl<T: Element> Values<'_, T> {
     {
         match self {
             Self::InPlace(_) => self.as_slice(name).map(<[T]>::to_vec),
-            Self::Copied(values) => Ok(values),
+            Self::Copied(mut values) => Ok(std::mem::take(&mut *values)),
         }
     }
 }
@@ -82,18 +84,19 @@ pub(crate) fn integers_of<'py>(array: &Bound<'py, PyUntypedArray>) -> Option<Int
 }
 
 /// The values, if they have exactly this type and lie side by side where the type wants them.
-fn values<'py, T: Element>(array: &Bound<'py, PyUntypedArray>) -> Option<Values<'py, T>> {
+fn values<'py, T: Element + Zeroize>(array: &Bound<'py, PyUntypedArray>) -> Option<Values<'py, T>> {
     let array = array.cast::<PyArray1<T>>().ok()?;
     if !array.is_c_contiguous() || !array.is_aligned() {
         return None;
     }
     if array.len() <= FEW {
-        return array.to_vec().ok().map(Values::Copied);
+        let copied = array.to_vec().ok()?;
+        return Some(Values::Copied(copied.into()));
     }
     Some(Values::InPlace(array.readonly()))
 }
 
-fn widened<'py, T: Element + Copy + Into<i64>>(
+fn widened<'py, T: Element + Zeroize + Copy + Into<i64>>(
     array: &Bound<'py, PyUntypedArray>,
 ) -> Option<Values<'py, i64>> {
     let narrow = values::<T>(array)?;
@@ -102,7 +105,7 @@ fn widened<'py, T: Element + Copy + Into<i64>>(
         .ok()?
         .iter()
         .map(|&value| value.into());
-    Some(Values::Copied(wide.collect()))
+    Some(Values::Copied(wide.collect::<Vec<_>>().into()))
 }
 
 /// A new array. So few values cost less to copy than an owner of their memory does.

@@ -19,6 +19,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyList, PyString, PyTuple};
 use std::iter;
+use zeroize::{Zeroize, Zeroizing};
 
 /// A batch that is ready for the core.
 pub(crate) enum Batch<'py> {
@@ -140,8 +141,8 @@ pub(crate) fn objects_of<'py>(
 fn leading_integers<'py>(
     length: usize,
     objects: &mut impl Iterator<Item = Bound<'py, PyAny>>,
-) -> (Vec<i64>, Option<Bound<'py, PyAny>>) {
-    let mut integers = Vec::with_capacity(length);
+) -> (Zeroizing<Vec<i64>>, Option<Bound<'py, PyAny>>) {
+    let mut integers = Zeroizing::new(Vec::with_capacity(length));
     for object in objects {
         match small_integer(&object) {
             Some(integer) => integers.push(integer),
@@ -237,7 +238,7 @@ fn from_numpy<'py>(array: &Bound<'py, PyUntypedArray>, target: Target<'_>) -> Py
     }
 }
 
-fn contiguous<'py, T: numpy::Element>(
+fn contiguous<'py, T: numpy::Element + Zeroize>(
     array: &Bound<'py, PyUntypedArray>,
     dtype: &str,
 ) -> PyResult<Values<'py, T>> {

@@ -49,7 +49,7 @@ pub(crate) fn weights_in_place<'py>(
         }
     }
     let copied = counts_of("weights", weights)?;
-    Ok(BatchWeights::InPlace(Values::Copied(copied)))
+    Ok(BatchWeights::InPlace(Values::Copied(copied.into())))
 }
 
 /// Without a branch per value, so that many are compared at a time.

@@ -11,39 +11,17 @@ use crate::item::Item;
 use std::hint::black_box;
 use zeroize::Zeroize;
 
-/// An entry of the index: the number of a slot below its tag, which is 32 bits of its identity.
-/// The tag begins with the place, so that entries move without a look at their slots, and passes
-/// nearly every other identity by. (Misra-Gries evicts in the order of other bits; with these,
-/// one end of the index would be crowded.)
-#[derive(Clone, Copy, PartialEq, Eq, Zeroize)]
-struct Entry(u64);
-
-const FREE: Entry = Entry(u64::MAX);
-const NUMBER_BITS: u32 = 32;
-
-impl Entry {
-    #[inline]
-    fn new(slot: usize, identity: u128) -> Self {
-        Self(identity as u64 >> NUMBER_BITS << NUMBER_BITS | slot as u64)
-    }
-
-    #[inline]
-    fn slot(self) -> usize {
-        self.0 as u32 as usize
-    }
-
-    #[inline]
-    fn may_be(self, identity: u128) -> bool {
-        (self.0 ^ identity as u64) >> NUMBER_BITS == 0
-    }
-}
+/// No slot, in the index or among the hints.
+const FREE: u32 = u32::MAX;
 
 /// Slots with counts and names, and the index over them.
 pub(crate) struct Slots {
-    /// Open addressing with linear probing, at most a quarter full.
-    index: Vec<Entry>,
-    /// What leaves of the lower half of an identity, or of an entry, the place in the index.
-    shift: u32,
+    /// Open addressing with linear probing, at most a quarter full. An entry is the number of a
+    /// slot below the tag of its identity, by which nearly every other identity is passed without
+    /// a look at the slot; or [`FREE`], which would be a slot too many.
+    index: Vec<u32>,
+    /// Bits of a slot's number.
+    slot_bits: u32,
     identities: Vec<u128>,
     counts: Vec<u64>,
     names: NameStore,
@@ -52,28 +30,25 @@ pub(crate) struct Slots {
     hints: Vec<u32>,
 }
 
-const NO_HINT: u32 = u32::MAX;
-
 impl Slots {
     /// `number` slots, none in the index.
     pub(crate) fn new(number: usize, max_item_bytes: usize) -> Self {
         // Filled with ones first: zeroed pages would be handed out only when they are written to.
         let mut counts = vec![u64::MAX; number];
         counts.fill(0);
-        let length = index_length(number);
         Self {
-            index: vec![FREE; length],
-            shift: u64::BITS - length.ilog2(),
+            index: vec![FREE; index_length(number)],
+            slot_bits: usize::BITS - number.leading_zeros(),
             identities: vec![u128::MAX; number],
             counts,
             names: NameStore::new(number, max_item_bytes),
-            hints: vec![NO_HINT; hints_length(number)],
+            hints: vec![FREE; hints_length(number)],
         }
     }
 
     /// Bytes that [`Self::new`] takes.
     pub(crate) fn bytes(number: u64, max_item_bytes: u64) -> u64 {
-        let index = 8 * index_length(number as usize) as u64;
+        let index = 4 * index_length(number as usize) as u64;
         let hints = 4 * hints_length(number as usize) as u64;
         index + hints + number * (16 + 8) + NameStore::bytes(number, max_item_bytes)
     }
@@ -81,27 +56,45 @@ impl Slots {
     /// Reads the first places of several identities at once: each alone would wait for memory.
     #[inline]
     pub(crate) fn read_ahead(&self, identities: &[u128]) {
-        let entries = identities.iter().map(|&it| self.index[self.place(it)].0);
+        let entries = identities.iter().map(|&it| self.index[self.place(it)]);
         black_box(entries.fold(0, |all, entry| all ^ entry));
     }
 
     #[inline]
     fn place(&self, identity: u128) -> usize {
-        (identity as u64 >> self.shift) as usize
+        identity as usize & (self.index.len() - 1)
+    }
+
+    /// The entry of a slot: its number below as much of the identity as there is room for. (Other
+    /// bits are the place, and others again decide what Misra-Gries evicts.)
+    #[inline]
+    fn entry(&self, slot: usize, identity: u128) -> u32 {
+        self.tag(identity) | slot as u32
+    }
+
+    #[inline]
+    fn tag(&self, identity: u128) -> u32 {
+        (identity >> 32) as u32 >> self.slot_bits << self.slot_bits
+    }
+
+    #[inline]
+    fn slot(&self, entry: u32) -> usize {
+        (entry & ((1 << self.slot_bits) - 1)) as usize
     }
 
     /// The slot of an identity.
     #[inline]
     pub(crate) fn find(&self, identity: u128) -> Option<usize> {
-        let mask = self.index.len() - 1;
+        let (mask, tag) = (self.index.len() - 1, self.tag(identity));
         let mut place = self.place(identity);
         loop {
             let entry = self.index[place];
             if entry == FREE {
                 return None;
             }
-            if entry.may_be(identity) && self.identities[entry.slot()] == identity {
-                return Some(entry.slot());
+            let slot = self.slot(entry);
+            if entry - slot as u32 == tag && self.identities[slot] == identity {
+                return Some(slot);
             }
             place = (place + 1) & mask;
         }
@@ -120,7 +113,7 @@ impl Slots {
         while self.index[place] != FREE {
             place = (place + 1) & mask;
         }
-        self.index[place] = Entry::new(slot, identity);
+        self.index[place] = self.entry(slot, identity);
         self.identities[slot] = identity;
         self.names.keep(slot, item, fingerprinter);
     }
@@ -129,7 +122,7 @@ impl Slots {
     #[inline]
     pub(crate) fn recall(&self, item: Item<'_>, fingerprint: u64) -> Option<u128> {
         let slot = self.hints[self.hint_at(fingerprint)];
-        let found = slot != NO_HINT && self.names.is(slot as usize, item);
+        let found = slot != FREE && self.names.is(slot as usize, item);
         found.then(|| self.identities[slot as usize])
     }
 
@@ -150,7 +143,7 @@ impl Slots {
     /// gap hides it.
     pub(crate) fn take_out(&mut self, slot: usize) {
         let mask = self.index.len() - 1;
-        let taken = Entry::new(slot, self.identities[slot]);
+        let taken = self.entry(slot, self.identities[slot]);
         let mut hole = self.place(self.identities[slot]);
         while self.index[hole] != taken {
             hole = (hole + 1) & mask;
@@ -162,7 +155,7 @@ impl Slots {
             if moved == FREE {
                 break;
             }
-            let home = (moved.0 >> self.shift) as usize;
+            let home = self.place(self.identities[self.slot(moved)]);
             if place.wrapping_sub(home) & mask >= place.wrapping_sub(hole) & mask {
                 self.index[hole] = moved;
                 hole = place;
@@ -236,8 +229,8 @@ mod tests {
 
     /// Eight identities share each of three places, and four of them their tag.
     fn crowded(number: u128) -> u128 {
-        let place = (number / 8 + 14) as u64;
-        u128::from(place << 60 | (number as u64 & 1) << 32) | number << 64
+        let place = number / 8 + 30;
+        place | (number & 1) << 63 | number << 64
     }
 
     /// Recalled is the very item that a slot holds: no other of its fingerprint, type or length,
