@@ -6,8 +6,9 @@ processes of its own:
 
 - ``library``: the library that parses, alone: pyarrow's streaming CSV reader with one
   column as text, in one thread and in all; pyarrow's Parquet batches; for the access
-  log, whose parser is ours, the lines alone, cut and decoded; for the capture the native
-  reader alone (pcap-parser and etherparse), by size and by address;
+  log, whose parser is ours, the lines alone, cut and decoded; for JSON lines the decoder of
+  the standard library, line by line; for the capture the native reader alone (pcap-parser and
+  etherparse), by size and by address;
 - ``source``: ``lazysketch.sources``, nothing behind it, also with the time of each row;
 - ``private``: the source into a LazyCountMin of 4 x 1024; ``names``: into HeavyHitters;
 - ``..., ahead``: the same, reading ahead in a thread while batches are counted.
@@ -17,6 +18,7 @@ processes of its own:
 
 from __future__ import annotations
 
+import itertools
 import json
 import struct
 import subprocess
@@ -81,17 +83,17 @@ def generate(folder: Path, rows: int) -> None:
             table.write(text)
             zstd.write(text.encode())
             gzip.write(text.encode())
-            lines.writelines(f"{host}\n" for host in block)
-            objects.writelines(
-                f'{{"time": "{stamp}", "host": "{host}", "bytes": {place}}}\n'
-                for place, host in enumerate(block)
-            )
             log.writelines(
                 f"{host} - - [20/Nov/2025:{number // 60 % 24:02}:{number % 60:02}:00 +0000] "
                 f'"GET /shop/{place % 997} HTTP/1.1" 200 {place} "-" "Mozilla/5.0 (X11)"\n'
                 for place, host in enumerate(block)
             )
             lines.writelines(f"{host}\n" for host in block)
+            objects.writelines(
+                f'{{"time": "{stamp}", "host": "{host}", "method": "GET", '
+                f'"path": "/shop/{place % 997}", "reply": {{"bytes": {place}}}}}\n'
+                for place, host in enumerate(block)
+            )
             capture.write(packets(block))
             batch = [pa.array(block), pa.array(range(len(block)), pa.int64())]
             columns.write_table(pa.Table.from_arrays(batch, schema=schema))
@@ -117,6 +119,18 @@ def parquet_alone(path: Path) -> int:
 
     with parquet.ParquetFile(path, pre_buffer=False, buffer_size=1 << 20) as file:
         return sum(batch.num_rows for batch in file.iter_batches(columns=["host"]))
+
+
+def json_alone(path: Path) -> int:
+    from lazysketch.sources.json_lines import row_decoder
+    from lazysketch.sources.reader import Selection
+
+    decode = row_decoder(Selection(field="host", encoding="utf-8"))
+    total = 0
+    with path.open() as text:
+        while rows := [row.rstrip("\n") for row in itertools.islice(text, BLOCK)]:
+            total += decode(rows).rows
+    return total
 
 
 def lines_alone(path: Path) -> int:
@@ -180,6 +194,13 @@ MEASURES: dict[str, tuple[str, Callable[[Path], int]]] = {
     "log: lines alone": ("rows.log", lines_alone),
     "log: source": ("rows.log", source_alone),
     "log: source with times": ("rows.log", log_with_times),
+    "json: standard library": ("rows.jsonl", json_alone),
+    "json: source": ("rows.jsonl", source_alone),
+    "json: source by integer": (
+        "rows.jsonl",
+        lambda path: source_alone(path, field="reply.bytes"),
+    ),
+    "json: source with times": ("rows.jsonl", lambda path: source_alone(path, time="time")),
     "lines: source": ("rows.txt", lines_alone),
     "parquet: library": ("rows.parquet", parquet_alone),
     "capture: reader by size": ("rows.pcap", lambda path: capture_alone(path, field="size")),
@@ -198,7 +219,8 @@ INTO: dict[str, tuple[str, Callable[..., int]]] = {
     "log: names": ("rows.log", names),
     "lines: private": ("rows.txt", partial(private, field=None)),
     "lines: names": ("rows.txt", partial(names, field=None)),
-    "jsonl: private": ("rows.jsonl", private),
+    "json: private": ("rows.jsonl", private),
+    "json: names": ("rows.jsonl", names),
     "parquet: private": ("rows.parquet", private),
     "capture: private by src": ("rows.pcap", partial(private, field="src")),
     "capture: private by flow": ("rows.pcap", partial(private, field="flow")),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from lazysketch.errors import ArgumentValueError
 from lazysketch.sources import text
-from lazysketch.sources.text import check_encoding, row_blocks, text_blocks
+from lazysketch.sources.text import check_encoding, row_blocks
 
 PIECES = st.sampled_from(
     [b"a", b"\xc3\xa4", b"\xff", b"\xc3", b"\n", b"\r\n", b"\r", b"\x0c", b"\x85", b"\xe2\x80\xa8"]
@@ -31,9 +31,9 @@ def naive_rows(data: bytes, encoding: str) -> list[str]:
 
 
 def rows_of(chunks: list[bytes], encoding: str = "utf-8") -> list[str]:
-    blocks = list(text_blocks(chunks, encoding=encoding))
-    assert all(block.endswith("\n") for block in blocks)
-    return "".join(blocks).split("\n")[:-1]
+    blocks = list(row_blocks(chunks, encoding=encoding))
+    assert all(block.endswith(b"\n") for block in blocks)
+    return naive_rows(b"".join(blocks), "utf-8")
 
 
 @given(

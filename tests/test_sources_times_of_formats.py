@@ -49,9 +49,8 @@ def events(batches: Any) -> list[tuple[Any, float | None]]:
     """The items with their times, in seconds."""
     found = []
     for batch in batches:
-        items = batch.items if isinstance(batch.items, list) else batch.items.to_pylist()
         times = [None if t == UNKNOWN_TIME else t / SECOND for t in batch.item_times.tolist()]
-        found += list(zip(items, times, strict=True))
+        found += list(zip(batch.item_list, times, strict=True))
     return found
 
 

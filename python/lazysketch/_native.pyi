@@ -18,6 +18,7 @@ __all__ = [
     "access_log_items",
     "access_log_times",
     "discovery_facts",
+    "json_rows",
     "line_items",
     "mechanism_facts",
     "mechanism_fits",
@@ -60,6 +61,27 @@ _Texts: TypeAlias = tuple[_Numbers, npt.NDArray[np.uint8]]
 def line_items(block: bytes) -> tuple[_Texts, _Numbers]: ...
 def access_log_items(block: bytes, *, field: str) -> tuple[_Texts, _Numbers]: ...
 def access_log_times(block: bytes) -> _Texts: ...
+
+# What of JSON lines: lazysketch.sources.json_columns.Columns.
+_Fields: TypeAlias = tuple[
+    npt.NDArray[np.uint8],
+    _Texts,
+    npt.NDArray[np.uint64],
+    _Numbers,
+    _Numbers,
+    _Texts | None,
+    _Texts,
+]
+
+def json_rows(
+    block: bytes,
+    *,
+    field: bytes,
+    item_type: str | None,
+    weight: bytes | None,
+    max_weight: int,
+    time: bytes | None,
+) -> _Fields: ...
 
 @disjoint_base
 class Key:

@@ -16,8 +16,9 @@ Lines, JSON lines and access logs need NumPy only; CSV, Zeek logs, Parquet, Arro
 captures and zstd need pyarrow, which the extra ``cli`` brings.
 
 Floors, downward: feeding, source -> formats -> lines, access_log, json_lines, zeek,
-delimited, parquet, arrow_ipc, capture -> columns, nested, header -> time_columns -> reader,
-text, times -> batch, paths, following -> opening -> compression; ahead, opening -> waiting.
+delimited, parquet, arrow_ipc, capture -> columns, nested, header, json_columns -> time_columns,
+text_columns -> reader, text, times -> batch, paths, following -> opening -> compression;
+ahead, opening -> waiting.
 """
 
 from __future__ import annotations

@@ -6,11 +6,15 @@ is not one object, if the field is missing, null or of another type, or if the w
 is not an integer from 0 on. A time is text or a number, whose digits are taken as they
 are written: a float could not hold the nanoseconds.
 
-Each line is decoded by itself, with the standard library: one that is malformed
-changes nothing for the others, and types stay as they are written. A reader of whole
-blocks would guess one type for all of them.
+Each line is decoded by itself, so one that is malformed changes nothing for the others,
+and types stay as they are written. A reader of whole blocks would guess one type for all
+of them.
 
-Cost: 1 to 2 us for a short line.
+What a line means is said by the standard library's decoder, here. The native core reads
+those of which it is sure that it reads the same (``rust/rows/src/json/mod.rs``) and gives
+the others back: NaN, halves of surrogate pairs, integers beyond 64 bits, broken JSON.
+
+Cost: 0.2 us for a line of 100 bytes, about ten times that for one given back.
 """
 
 from __future__ import annotations
@@ -21,7 +25,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from lazysketch.sources.batch import Batch
-from lazysketch.sources.text import text_blocks
+from lazysketch.sources.json_columns import UNSURE, batch_of, columns_of, with_rows
+from lazysketch.sources.text import row_blocks
+from lazysketch.sources.text_columns import items_of_text, listed
 from lazysketch.sources.times import times_of_texts
 
 if TYPE_CHECKING:
@@ -46,23 +52,35 @@ _decode_with_digits = json.JSONDecoder(parse_float=_Digits).raw_decode
 
 def read_json_lines(stream: ByteStream, selection: Selection) -> Iterator[Batch]:
     """Yield one field of each object, with others as its weight and time if they are asked for."""
+    to_items, decode = items_of_text(), row_decoder(selection)
+    for block in row_blocks(stream, encoding=selection.encoding):
+        columns = columns_of(block, selection)
+        batch = batch_of(columns, selection, to_items=to_items)
+        unsure = columns.rows_of(UNSURE)
+        if len(unsure):
+            batch = with_rows(batch, unsure, decode(listed(columns.unsure)))
+        yield batch
+
+
+def row_decoder(selection: Selection) -> Callable[[list[str]], Batch]:
+    """Return what makes a batch of rows by the standard library's decoder alone."""
     item_of = _item_reader(selection)
     weight_of = _finder(selection.weight)
     time_of = _finder(selection.time)
     decode = _decode if time_of is None else _decode_with_digits
-    for text in text_blocks(stream, encoding=selection.encoding):
-        rows = text.split("\n")
-        rows.pop()  # what follows the last line's end
+
+    def decoded(rows: list[str]) -> Batch:
         values = [_object(row, decode) for row in rows]
         if weight_of is None:
             batch = _batch(values, item_of)
         else:
             batch = _weighted(values, item_of, weight_of, most=selection.max_weight)
-        if time_of is not None:
-            texts = ["" if value is None else _written(time_of(value)) for value in values]
-            times = times_of_texts(texts, unit=selection.time_unit)
-            batch = dataclasses.replace(batch, times=times)
-        yield batch
+        if time_of is None:
+            return batch
+        texts = ["" if value is None else _written(time_of(value)) for value in values]
+        return dataclasses.replace(batch, times=times_of_texts(texts, unit=selection.time_unit))
+
+    return decoded
 
 
 def looks_like_json_lines(head: Head) -> bool:

@@ -54,36 +54,16 @@ def check_encoding(encoding: str) -> str:
     return "utf-8" if name == "utf-8-sig" else name
 
 
-def text_blocks(chunks: Iterable[bytes], *, encoding: str) -> Iterator[str]:
-    r"""Yield blocks of whole rows, each row ended by one "\n".
-
-    Args:
-        chunks: Bytes cut anywhere, each chunk shorter than LONGEST_ROW; an empty one, which
-            is the last, says that the end of the last row is lost, which is no row then.
-        encoding: A name from ``check_encoding``. A byte-order mark of UTF-8 is dropped.
-
-    Example:
-        >>> list(text_blocks([b"a\r\nb", b"\xff\nc"], encoding="utf-8"))
-        ['a\n', '\n', 'c\n']
-    """
-    first = True
-    for block in _whole_rows(chunks):
-        text = _decoded(block, encoding)
-        if first and encoding == "utf-8":
-            text = text.removeprefix("\ufeff")
-        first = False
-        yield text.replace("\r\n", "\n") if "\r" in text else text
-
-
 def row_blocks(chunks: Iterable[bytes], *, encoding: str) -> Iterator[bytes]:
-    r"""Yield the same rows in UTF-8, ended by "\n" or "\r\n", for the native core to cut.
+    r"""Yield blocks of whole rows in UTF-8, ended by "\n" or "\r\n", for the native core to cut.
 
     There a row that is not UTF-8 is an empty one, so what has to be decoded for nothing
     but to see whether it can be is not.
 
     Args:
-        chunks: As for ``text_blocks``.
-        encoding: As for ``text_blocks``.
+        chunks: Bytes cut anywhere, each chunk shorter than LONGEST_ROW; an empty one, which
+            is the last, says that the end of the last row is lost, which is no row then.
+        encoding: A name from ``check_encoding``. A byte-order mark of UTF-8 is dropped.
 
     Example:
         >>> list(row_blocks([b"a\r\nb", b"\xff\nc"], encoding="utf-8"))
@@ -107,8 +87,8 @@ def utf8_blocks(chunks: Iterable[bytes], *, encoding: str) -> Iterator[bytes]:
     line is decoded as if it stood alone. Lines that are too long become empty.
 
     Args:
-        chunks: As for ``text_blocks``.
-        encoding: As for ``text_blocks``.
+        chunks: As for ``row_blocks``.
+        encoding: As for ``row_blocks``.
 
     Example:
         >>> list(utf8_blocks([b"a\r\nb", b"\xff\nc"], encoding="utf-8"))

@@ -6,6 +6,7 @@ per item. Without pyarrow they are a list of ``str``, at about 0.1 us each.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     # Offsets and UTF-8: text i is data[offsets[i] : offsets[i + 1]].
     TextColumn: TypeAlias = tuple[NDArray[np.int64], NDArray[np.uint8]]
     ToItems: TypeAlias = Callable[[TextColumn], Sequence[Any]]
+
+_END = ord("\n")
 
 
 def items_of_text() -> ToItems:
@@ -44,9 +47,12 @@ def items_of_text() -> ToItems:
 
 
 def listed(column: TextColumn) -> list[str]:
-    """Return the texts of a column, none of which holds the end of a row."""
+    """Return the texts of a column; one by one, if one holds the end of a row, as JSON can."""
     offsets, data = column
     if len(offsets) == 1:
         return []
-    rows = np.insert(data, offsets[1:-1], ord("\n")).tobytes()
+    if _END in data:
+        texts, bounds = data.tobytes(), offsets.tolist()
+        return [texts[begin:end].decode() for begin, end in pairwise(bounds)]
+    rows = np.insert(data, offsets[1:-1], _END).tobytes()
     return rows.decode().split("\n")

@@ -47,7 +47,7 @@ mod _native {
     #[pymodule_export]
     use super::release::Release;
     #[pymodule_export]
-    use super::rows::{access_log_items, access_log_times, line_items};
+    use super::rows::{access_log_items, access_log_times, json_rows, line_items};
 
     use pyo3::prelude::*;
 

@@ -1,13 +1,13 @@
 //! Rows of text: bytes in, columns out, without the interpreter lock.
 
 use crate::errors::ArgumentValueError;
-use lazysketch_rows::{Field, Rows, Texts};
-use numpy::PyArray1;
+use lazysketch_rows::{Field, Rows, Texts, Wanted};
+use numpy::{Element, PyArray1};
 use pyo3::prelude::*;
 
-type Numbers<'py> = Bound<'py, PyArray1<i64>>;
+type Numbers<'py, Number = i64> = Bound<'py, PyArray1<Number>>;
 /// Offsets and UTF-8.
-type Column<'py> = (Numbers<'py>, Bound<'py, PyArray1<u8>>);
+type Column<'py> = (Numbers<'py>, Numbers<'py, u8>);
 
 /// The lines of a block of whole rows as items; the positions of those that are empty.
 #[pyfunction]
@@ -37,12 +37,62 @@ pub(crate) fn access_log_times<'py>(py: Python<'py>, block: &[u8]) -> Column<'py
     column(py, py.detach(|| lazysketch_rows::access_log_times(block)))
 }
 
+/// Of JSON lines: kinds, items that are text and those that are integers, weights and which are
+/// clipped, times, and the rows that only Python can judge.
+type Fields<'py> = (
+    Numbers<'py, u8>,
+    Column<'py>,
+    Numbers<'py, u64>,
+    Numbers<'py>,
+    Numbers<'py>,
+    Option<Column<'py>>,
+    Column<'py>,
+);
+
+/// Fields of each object of a block of JSON lines; their names are bytes, since text of Python need
+/// not be UTF-8.
+#[pyfunction]
+#[pyo3(signature = (block, *, field, item_type, weight, max_weight, time))]
+pub(crate) fn json_rows<'py>(
+    py: Python<'py>,
+    block: &[u8],
+    field: &[u8],
+    item_type: Option<&str>,
+    weight: Option<&[u8]>,
+    max_weight: i64,
+    time: Option<&[u8]>,
+) -> Fields<'py> {
+    let mut wanted = match item_type {
+        Some("str") => Wanted::new(field).text_only(),
+        Some("int") => Wanted::new(field).integers_only(),
+        _ => Wanted::new(field),
+    };
+    if let Some(weight) = weight {
+        wanted = wanted.weight(weight, max_weight);
+    }
+    if let Some(time) = time {
+        wanted = wanted.time(time);
+    }
+    let objects = py.detach(|| lazysketch_rows::json_rows(block, &wanted));
+    (
+        numbers(py, objects.kinds),
+        column(py, objects.texts),
+        numbers(py, objects.integers),
+        numbers(py, objects.weights),
+        numbers(py, objects.clipped),
+        objects.times.map(|times| column(py, times)),
+        column(py, objects.unsure),
+    )
+}
+
 fn columns(py: Python<'_>, rows: Rows) -> (Column<'_>, Numbers<'_>) {
-    let malformed = PyArray1::from_vec(py, rows.malformed);
-    (column(py, rows.items), malformed)
+    (column(py, rows.items), numbers(py, rows.malformed))
 }
 
 fn column(py: Python<'_>, texts: Texts) -> Column<'_> {
-    let offsets = PyArray1::from_vec(py, texts.offsets);
-    (offsets, PyArray1::from_vec(py, texts.data))
+    (numbers(py, texts.offsets), numbers(py, texts.data))
+}
+
+fn numbers<T: Element>(py: Python<'_>, values: Vec<T>) -> Numbers<'_, T> {
+    PyArray1::from_vec(py, values)
 }

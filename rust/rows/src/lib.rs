@@ -1,13 +1,14 @@
-//! Rows of text as columns of values: lines, and the access logs of web servers.
+//! Rows of text as columns of values: lines, JSON lines, and the access logs of web servers.
 //!
 //! A block of whole rows goes in, each ended by `"\n"` or `"\r\n"`; out come the items of the rows
 //! one behind the other, in the layout of Arrow, and the positions of the rows without one. A row
-//! that is not UTF-8 is read as an empty one; what follows the last row's end is no row.
+//! that is not UTF-8 is read as an empty one; what follows the last row's end is no row. Of JSON
+//! lines also weights and times come out, and the rows that only Python's decoder can judge.
 //!
 //! | floor | modules |
 //! |---|---|
 //! | block -> rows | `cutting` |
-//! | row -> value | `access_log` |
+//! | row -> value | `access_log`, `json` |
 //! | values -> columns | `columns` |
 //!
 //! Rows are cut beside ASCII bytes only, so the items are UTF-8 too.
@@ -18,16 +19,21 @@
 //! before, took 0.7 us a row and held the interpreter lock meanwhile. Bytes are searched for by
 //! memchr, in wide registers.
 //!
-//! Cost: about 10 ns per line, 50 ns per row of an access log of 100 bytes; linear in the bytes of
-//! any input.
+//! JSON is read by serde_json, which is kept, checks what it passes over and needs no memory for it;
+//! simd-json builds a tape of each row, writes into the bytes it reads and rests on unsafe code.
+//!
+//! Cost: about 10 ns per line, 50 ns per row of an access log of 100 bytes, 200 ns per object of
+//! 100 bytes; linear in the bytes of any input and, for JSON, in the keys of a path.
 #![forbid(unsafe_code)]
 
 mod access_log;
 mod columns;
 mod cutting;
+mod json;
 
 pub use access_log::{Field, access_log, access_log_times};
 pub use columns::{Rows, Texts};
+pub use json::{Kind, Objects, Wanted, json_rows};
 
 /// The items are the rows, unchanged but for their end; an empty row is malformed.
 pub fn lines(block: &[u8]) -> Rows {

@@ -1,0 +1,181 @@
+//! Values of an object by their keys, read by serde_json; all others are checked and passed over.
+
+use serde::de::{Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess};
+use serde::de::{SeqAccess, Visitor};
+use serde_json::value::RawValue;
+use std::fmt;
+
+/// Nothing certain can be said of a row.
+pub(super) struct Unsure;
+
+impl From<serde_json::Error> for Unsure {
+    fn from(_: serde_json::Error) -> Self {
+        Self
+    }
+}
+
+/// For each of some different keys the value as it is written; of equal keys the last one's.
+pub(super) fn values<'a>(
+    object: &'a str,
+    keys: &[Vec<u8>],
+    found: &mut Vec<Option<&'a str>>,
+) -> Result<(), Unsure> {
+    found.clear();
+    found.resize(keys.len(), None);
+    let mut reader = serde_json::Deserializer::from_str(object);
+    reader.deserialize_map(Values { keys, found })?;
+    Ok(reader.end()?)
+}
+
+/// One key, or a path of keys.
+pub(super) struct Path {
+    /// Which of the keys looked for is the whole name.
+    whole: usize,
+    /// Which one the path begins with, and those behind it, each by itself.
+    path: Option<(usize, Vec<[Vec<u8>; 1]>)>,
+}
+
+impl Path {
+    /// With the keys to look for appended, those that are not there yet. One that is not UTF-8
+    /// stands for halves of surrogate pairs; it is no key of an object that serde_json takes.
+    pub(super) fn new(name: &[u8], keys: &mut Vec<Vec<u8>>) -> Self {
+        let mut place_of = |key: &[u8]| {
+            keys.iter()
+                .position(|known| known == key)
+                .unwrap_or_else(|| {
+                    keys.push(key.to_vec());
+                    keys.len() - 1
+                })
+        };
+        let whole = place_of(name);
+        let mut parts = name.split(|&byte| byte == b'.');
+        let first = parts.next().filter(|first| first.len() < name.len());
+        let path =
+            first.map(|first| (place_of(first), parts.map(|part| [part.to_vec()]).collect()));
+        Self { whole, path }
+    }
+
+    /// The value there, if any: under the whole name if the object has it.
+    pub(super) fn value<'a>(&self, found: &[Option<&'a str>]) -> Result<Option<&'a str>, Unsure> {
+        let (None, Some((first, rest))) = (found[self.whole], &self.path) else {
+            return Ok(found[self.whole]);
+        };
+        let mut value = found[*first];
+        for key in rest {
+            let Some(object) = value.filter(|value| value.starts_with('{')) else {
+                return Ok(None);
+            };
+            let mut inner = Vec::with_capacity(1);
+            values(object, key, &mut inner)?;
+            value = inner[0];
+        }
+        Ok(value)
+    }
+}
+
+/// Whether a value is nested less deeply than serde_json's limit of 128.
+pub(super) fn is_shallow(value: &str) -> bool {
+    serde_json::from_str::<Shallow>(value).is_ok()
+}
+
+struct Values<'k, 'f, 'a> {
+    keys: &'k [Vec<u8>],
+    found: &'f mut [Option<&'a str>],
+}
+
+impl<'a> Visitor<'a> for Values<'_, '_, 'a> {
+    type Value = ();
+
+    fn expecting(&self, message: &mut fmt::Formatter) -> fmt::Result {
+        message.write_str("an object")
+    }
+
+    fn visit_map<M: MapAccess<'a>>(self, mut map: M) -> Result<(), M::Error> {
+        while let Some(place) = map.next_key_seed(Place(self.keys))? {
+            match place {
+                Some(place) => {
+                    let value: &RawValue = map.next_value()?;
+                    self.found[place] = Some(value.get());
+                }
+                None => {
+                    map.next_value::<IgnoredAny>()?;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Which of some keys one is.
+struct Place<'k>(&'k [Vec<u8>]);
+
+impl<'a> DeserializeSeed<'a> for Place<'_> {
+    type Value = Option<usize>;
+
+    fn deserialize<D: Deserializer<'a>>(self, key: D) -> Result<Self::Value, D::Error> {
+        key.deserialize_identifier(self)
+    }
+}
+
+impl Visitor<'_> for Place<'_> {
+    type Value = Option<usize>;
+
+    fn expecting(&self, message: &mut fmt::Formatter) -> fmt::Result {
+        message.write_str("a key")
+    }
+
+    fn visit_str<E>(self, key: &str) -> Result<Self::Value, E> {
+        Ok(self.0.iter().position(|wanted| wanted == key.as_bytes()))
+    }
+}
+
+/// Any value, read by descending into it: what is ignored by serde_json has no limit of depth.
+struct Shallow;
+
+impl<'a> Deserialize<'a> for Shallow {
+    fn deserialize<D: Deserializer<'a>>(value: D) -> Result<Self, D::Error> {
+        value.deserialize_any(Self)
+    }
+}
+
+impl<'a> Visitor<'a> for Shallow {
+    type Value = Self;
+
+    fn expecting(&self, message: &mut fmt::Formatter) -> fmt::Result {
+        message.write_str("a value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_bool<E>(self, _: bool) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_i64<E>(self, _: i64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_u64<E>(self, _: u64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_f64<E>(self, _: f64) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_str<E>(self, _: &str) -> Result<Self, E> {
+        Ok(self)
+    }
+
+    fn visit_seq<S: SeqAccess<'a>>(self, mut values: S) -> Result<Self, S::Error> {
+        while values.next_element::<Self>()?.is_some() {}
+        Ok(self)
+    }
+
+    fn visit_map<M: MapAccess<'a>>(self, mut map: M) -> Result<Self, M::Error> {
+        while map.next_entry::<IgnoredAny, Self>()?.is_some() {}
+        Ok(self)
+    }
+}
