@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import io
 import os
 import sys
 import threading
@@ -15,6 +16,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lazysketch.sources import ahead as ahead_module
+from lazysketch.sources import open_source, waiting
 from lazysketch.sources.ahead import AHEAD, read_ahead
 from lazysketch.sources.waiting import EndableWaits, Waits
 
@@ -43,6 +46,7 @@ def nothing_is_left() -> Iterator[None]:
     before = len(list(descriptors.iterdir())) if descriptors.exists() else 0
     yield
     assert readers() == []
+    gc.collect()  # what a thread had that was left
     if before:
         assert len(list(descriptors.iterdir())) == before
 
@@ -291,7 +295,80 @@ def test_waits_end_for_ever_and_when_what_they_wait_for_is_there() -> None:
         with pytest.raises(Exception, match="^$") as ended:
             wait()
         assert type(ended.value).__name__ == "ReadingEndedError"
-    waits.close()
     waits.end()
     os.close(outlet)
+    os.close(inlet)
+
+
+def test_waits_may_be_ended_from_within(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As the garbage collector may do it, wherever in them it runs."""
+    made, poll = waiting._Bell.wait, EndableWaits()
+
+    def ended_within(bell: Any, *arguments: Any, **options: Any) -> None:
+        poll.end()
+        made(bell, *arguments, **options)
+
+    monkeypatch.setattr(waiting._Bell, "wait", ended_within)
+    with pytest.raises(waiting.ReadingEndedError):
+        poll.pause(PATIENCE)
+
+
+def test_nobody_waits_for_ever_for_a_thread_that_waits_for_him(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """As one that imports what the closing thread is about to import."""
+    monkeypatch.setattr(ahead_module, "_LONGEST", 0.2)
+    held = threading.Lock()
+
+    def start(_: EndableWaits) -> Generator[int, None, None]:
+        yield 1
+        with held:
+            yield 2
+
+    with held:
+        ahead = read_ahead(start)
+        next(ahead)
+        begin = time.monotonic()
+        ahead.close()
+        assert time.monotonic() - begin < SOON
+    wait_until(lambda: not readers())
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="forks are POSIX")
+def test_the_end_of_a_forked_child_ends_nothing_of_its_parent() -> None:
+    outlet, inlet = os.pipe()
+
+    def start(waits: EndableWaits) -> Generator[int, None, None]:
+        yield 1
+        waits.for_input(outlet)
+        yield 2
+
+    ahead = read_ahead(start)
+    assert next(ahead) == 1
+    child = os.fork()
+    if child == 0:
+        ahead_module._end_all()
+        os._exit(0)
+    assert os.waitpid(child, 0)[1] == 0
+    os.write(inlet, b"x")
+    assert list(ahead) == [2]
+    os.close(outlet)
+    os.close(inlet)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes of Unix")
+def test_input_that_another_reader_takes_holds_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was there to be read is gone: the read waits, which cannot be ended, and is left."""
+    outlet, inlet = os.pipe()
+    os.write(inlet, b"a\n")
+    with io.TextIOWrapper(io.BufferedReader(io.FileIO(outlet))) as standard_input:
+        monkeypatch.setattr(sys, "stdin", standard_input)
+        monkeypatch.setattr(EndableWaits, "for_input", lambda waits, _: waits.check())
+        batches: Any = iter(open_source("-", format="lines", ahead=True))
+        assert next(batches).item_list == ["a"]
+        begin = time.monotonic()
+        batches.close()
+        assert time.monotonic() - begin < SOON
+        os.write(inlet, b"b\n")
+        wait_until(lambda: not readers())
     os.close(inlet)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -121,3 +122,22 @@ def test_weights_of_several_inputs(tmp_path: Path) -> None:
     places = [(str(tmp_path / "a.csv"), 2), (str(tmp_path / "b.jsonl"), 2)]
     assert tally.first_malformed == [Position(*place) for place in places]
     assert tally.formats == ["csv, field k, weight n", "jsonl, field k, weight n"]
+
+
+def test_what_a_subclass_makes_of_updates_is_not_passed_by() -> None:
+    class Seen(ls.LazyCountMin):
+        seen = 0
+
+        def update_many(self, items: Any, *arguments: Any, **options: Any) -> None:
+            self.seen += len(items)
+            super().update_many(items, *arguments, **options)
+
+    class SeenAndFed(Seen):
+        def update_rows(self, items: Any, *arguments: Any, **options: Any) -> None:
+            self.seen += len(items)
+            super().update_rows(items, *arguments, **options)
+
+    for made in (Seen, SeenAndFed):
+        sketch = made(depth=2, width=4, epsilon=1.0, delta=1e-6)
+        feed(sketch, [Batch(["a", "b"], malformed=[1]), Batch(["a", "b"])])
+        assert (sketch.seen, sketch.step) == (4, 5)

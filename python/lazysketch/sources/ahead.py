@@ -11,12 +11,13 @@ per value.
 
 from __future__ import annotations
 
+import atexit
 import threading
-import weakref
+import time
 from contextlib import closing
 from dataclasses import dataclass
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
 
 from lazysketch.sources.waiting import EndableWaits
 
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 AHEAD = 4  # values, so that one that takes long to make or to use holds nobody up
 
 _PATIENCE = 0.1  # seconds for a call of the system that nothing can end
+_LONGEST = 2.0  # seconds for a value in the making: who waits may hold what the thread needs
 
 Value = TypeVar("Value")
 _Start: TypeAlias = "Callable[[EndableWaits], Generator[Value, None, None]]"
@@ -69,17 +71,34 @@ class _Reading(Generic[Value]):
         self._room: SimpleQueue[None] = SimpleQueue()
         for _ in range(AHEAD - 1):  # the first value needs none
             self._room.put(None)
-        waits = EndableWaits()
-        thread = threading.Thread(
+        self._waits = EndableWaits()
+        self._thread = threading.Thread(
             target=_read,
-            args=(start, waits, self._values, self._room),
+            args=(start, self._waits, self._values, self._room),
             name="lazysketch reads ahead",
             daemon=True,  # or the process would wait for one that is stuck
         )
-        # Called at the latest before the interpreter is taken apart, where a thread that comes
-        # out of native code would be ended in the midst of it.
-        self.end = weakref.finalize(self, _end, thread, waits, self._room)
-        thread.start()
+        _RUNNING[self._thread] = self
+        try:
+            self._thread.start()
+        except BaseException:
+            del _RUNNING[self._thread]
+            raise
+
+    def end(self) -> None:
+        """End the thread, and wait for that as long as it can be told to end."""
+        self._waits.end()
+        self._room.put(None)
+        thread = self._thread
+        if thread is threading.current_thread():  # whose garbage collector closes the other side
+            return
+        patience = time.monotonic() + _LONGEST
+        while thread.is_alive() and time.monotonic() < patience:
+            thread.join(_PATIENCE)
+            if self._waits.stuck:
+                break
+        if not thread.is_alive():
+            self._waits.close()
 
     def values(self) -> Generator[Value, None, None]:
         while True:
@@ -99,7 +118,7 @@ def _read(
     room: SimpleQueue[None],
 ) -> None:
     try:
-        with closing(waits), closing(start(waits)) as made:
+        with closing(start(waits)) as made:
             for value in made:
                 values.put(value)
                 room.get()
@@ -108,14 +127,19 @@ def _read(
         values.put(_End(failure))
     else:
         values.put(_End())
+    finally:
+        del _RUNNING[threading.current_thread()]
 
 
-def _end(thread: threading.Thread, waits: EndableWaits, room: SimpleQueue[None]) -> None:
-    waits.end()
-    room.put(None)
-    if thread is threading.current_thread():  # whose garbage collector closes the other side
-        return
-    while thread.is_alive():
-        thread.join(_PATIENCE)
-        if waits.stuck:
-            return
+# By their threads.
+_RUNNING: dict[threading.Thread, _Reading[Any]] = {}
+
+
+@atexit.register
+def _end_all() -> None:
+    """End them before the interpreter is taken apart.
+
+    There a thread that comes out of native code would be ended in the midst of it.
+    """
+    for reading in list(_RUNNING.values()):
+        reading.end()

@@ -63,7 +63,7 @@ def feed(sketch: TakesItems, batches: Iterable[Batch]) -> None:
 
 def _feed(sketch: TakesItems, batches: Iterator[Batch]) -> None:
     tick: Any = getattr(sketch, "tick", None)
-    update_rows: Any = getattr(sketch, "update_rows", None)
+    update_rows: Any = getattr(sketch, "update_rows", None) if _takes_rows(sketch) else None
     takes_times = getattr(sketch, "takes_times", False)
     for batch in batches:
         if takes_times:  # windows, to which rows without an item are nothing
@@ -91,3 +91,11 @@ def check_weights(sketch: object, max_weight: int) -> None:
             f"sketch: expected one made with max_weight={max_weight} at least, as the source, "
             f"got {privacy.max_weight}"
         )
+
+
+def _takes_rows(sketch: object) -> bool:
+    """Tell whether what a subclass makes of ``update_many`` would not be passed by."""
+    classes = type(sketch).__mro__
+    own = [[name in vars(one) for one in classes] for name in ("update_rows", "update_many")]
+    rows, many = (found.index(True) if any(found) else len(classes) for found in own)
+    return rows <= many

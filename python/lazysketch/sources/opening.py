@@ -124,15 +124,8 @@ def open_bytes(
         name = "standard input"
         if sys.stdin is None:
             raise SourceError(f"{name}: expected an open stream, got a closed one")
-        standard_input = cast("BufferedReader", sys.stdin.buffer)
-
-        def read(most: int) -> bytes:
-            # Whoever waits in here holds a lock that the end of the process needs.
-            waits.for_input(_descriptor(standard_input))
-            # Unlike read(), read1() returns what has arrived.
-            return standard_input.read1(most)
-
-        yield _stream(read, name=name, path=None)
+        source = _StandardInput(cast("BufferedReader", sys.stdin.buffer), waits=waits)
+        yield _stream(source.read, name=name, path=None)
         return
     name = str(path)
     with naming(name), waits.in_system():
@@ -141,6 +134,35 @@ def open_bytes(
         size = size_of(path)
         uncut = _UncutFile(file, name=name, size=size, waits=waits)
         yield _stream(uncut.read, name=name, path=None if size is None else Path(path))
+
+
+class _StandardInput:
+    """Standard input, of which Python may have read a part into a buffer.
+
+    That part comes first. The rest is read past the buffer: whoever waits in there, if only
+    because somebody else took what was there to be read, holds a lock that the end of the
+    process needs.
+
+    Args:
+        file: Standard input, or what stands in for it.
+        waits: How to wait for what has not arrived.
+    """
+
+    def __init__(self, file: BufferedReader, *, waits: Waits) -> None:
+        self._file = file
+        self._descriptor = _descriptor(file)
+        self._waits = waits
+        self._buffered = True
+
+    def read(self, most: int) -> bytes:
+        """Return what has arrived, at most so much; nothing at the end."""
+        self._waits.for_input(self._descriptor)
+        with self._waits.in_system():
+            if self._descriptor is not None and not self._buffered:
+                return os.read(self._descriptor, most)
+            block = self._file.read1(most)
+        self._buffered = len(block) == most
+        return block
 
 
 def _descriptor(file: BufferedReader) -> int | None:

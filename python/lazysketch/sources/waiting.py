@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import os
 import select
-import threading
 import time
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
@@ -50,47 +49,48 @@ PLAIN_WAITS = Waits()
 class EndableWaits(Waits):
     """Waits of one thread that another thread can end.
 
-    Each of them raises ReadingEndedError once that has happened. The waiting thread closes
-    them.
+    Each of them raises ReadingEndedError once that has happened. Nothing here takes a lock:
+    the garbage collector may end a reading from within any of these lines.
     """
 
     def __init__(self) -> None:
         self.stuck = False  # in a call that cannot be ended
-        self._ended = threading.Event()
-        self._lock = threading.Lock()
-        self._bell: tuple[int, int] | None = None  # a pipe, once something waits for it
+        self._ended = False
+        self._process = os.getpid()
+        self._bell = _Bell() if CAN_END else None
 
     def end(self) -> None:
-        """End the wait of now, and all later ones; from any thread."""
-        with self._lock:
-            self._ended.set()
-            if self._bell is not None:
-                os.write(self._bell[1], b"\0")
+        """End the wait of now, and all later ones; from any thread of this process."""
+        if os.getpid() != self._process:  # a child, at its own end: the bell is its parent's
+            return
+        self._ended = True
+        if self._bell is not None:
+            self._bell.ring()
 
     def close(self) -> None:
-        """Close what the waits have opened."""
-        with self._lock:
-            for descriptor in self._bell or ():
-                os.close(descriptor)
-            self._bell = None
+        """Close what the waits have opened, once their thread has ended."""
+        if self._bell is not None:
+            self._bell.close()
 
     def check(self) -> None:
         """Raise if the waits have been ended."""
-        if self._ended.is_set():
+        if self._ended:
             raise ReadingEndedError
 
     def for_input(self, descriptor: int | None) -> None:
         """Wait until a read of the descriptor no longer waits; None: it never does."""
-        if descriptor is not None:
-            either = select.poll()
-            either.register(descriptor, select.POLLIN)
-            either.register(self._listen(), select.POLLIN)
-            either.poll()
+        self.check()
+        if descriptor is not None and self._bell is not None:
+            self._bell.wait(descriptor)
         self.check()
 
     def pause(self, seconds: float) -> None:
         """Let time pass."""
-        self._ended.wait(seconds)
+        self.check()
+        if self._bell is None:
+            time.sleep(seconds)
+        else:
+            self._bell.wait(seconds=seconds)
         self.check()
 
     @contextmanager
@@ -103,9 +103,28 @@ class EndableWaits(Waits):
         finally:
             self.stuck = False
 
-    def _listen(self) -> int:
-        with self._lock:
-            self.check()
-            if self._bell is None:
-                self._bell = os.pipe()
-            return self._bell[0]
+
+class _Bell:
+    """A pipe that has something to read once somebody rang."""
+
+    def __init__(self) -> None:
+        self._ends: tuple[int, ...] = os.pipe()
+
+    def ring(self) -> None:
+        if self._ends:
+            os.write(self._ends[1], b"\0")
+
+    def wait(self, descriptor: int | None = None, *, seconds: float | None = None) -> None:
+        """Wait for the bell, for input, or for some seconds."""
+        either = select.poll()
+        either.register(self._ends[0], select.POLLIN)
+        if descriptor is not None:
+            either.register(descriptor, select.POLLIN)
+        either.poll(None if seconds is None else seconds * 1000)
+
+    def close(self) -> None:
+        ends, self._ends = self._ends, ()
+        for descriptor in ends:
+            os.close(descriptor)
+
+    __del__ = close

@@ -96,12 +96,13 @@ fn count<'py>(
     items: &Bound<'py, PyAny>,
     weights: Option<&Bound<'py, PyAny>>,
     column: Option<Column>,
+    empty_rows: usize,
     count: impl FnOnce(&mut CoreHeavy, Items<'_>, Option<&[u64]>) -> Result<(), Error> + Send,
 ) -> PyResult<()> {
     let batch = Events::of(items, column.as_ref())?;
     let weights = weights_of(weights)?;
     batch.with_items(|items| {
-        live(sketch).count(sketch.py(), items.len(), |core| {
+        live(sketch).count(sketch.py(), items.len() + empty_rows, |core| {
             count(core.heavy()?, items, weights.as_deref())
         })
     })
@@ -190,7 +191,7 @@ impl HeavySketch {
         column: Option<Column>,
         threads: Threads,
     ) -> PyResult<()> {
-        count(slf, items, weights, column, |core, items, weights| {
+        count(slf, items, weights, column, 0, |core, items, weights| {
             core.update_many_in_threads(items, weights, threads.0)
         })
     }
@@ -223,9 +224,14 @@ impl HeavySketch {
         column: Option<Column>,
     ) -> PyResult<()> {
         let empty = counts_of("empty_rows", empty_rows)?;
-        count(slf, items, weights, column, |core, items, weights| {
-            core.update_rows(Rows::new(items, weights, &empty)?)
-        })
+        count(
+            slf,
+            items,
+            weights,
+            column,
+            empty.len(),
+            |core, items, weights| core.update_rows(Rows::new(items, weights, &empty)?),
+        )
     }
 
     #[pyo3(signature = (items, weights=None, *, column=None))]
@@ -235,7 +241,7 @@ impl HeavySketch {
         weights: Option<&Bound<'py, PyAny>>,
         column: Option<Column>,
     ) -> PyResult<()> {
-        count(slf, items, weights, column, CoreHeavy::update_batch)
+        count(slf, items, weights, column, 0, CoreHeavy::update_batch)
     }
 
     #[pyo3(signature = (items, weights=None, *, column=None))]
@@ -245,7 +251,7 @@ impl HeavySketch {
         weights: Option<&Bound<'py, PyAny>>,
         column: Option<Column>,
     ) -> PyResult<()> {
-        count(slf, items, weights, column, CoreHeavy::add_to_batch)
+        count(slf, items, weights, column, 0, CoreHeavy::add_to_batch)
     }
 
     /// Take steps without an event, as for a row that could not be read.

@@ -116,7 +116,7 @@ impl Live {
     }
 
     /// Refuses any other process, however it came to be: a fork from native code runs no hook.
-    /// Costs a system call, so single updates and short batches, which publish nothing, go without.
+    /// Costs a system call, so single updates and short batches, which show nothing, go without.
     pub(crate) fn check_process(&self) -> PyResult<()> {
         self.check_generation()?;
         if self.process == std::process::id() {

@@ -5,7 +5,7 @@
 //! counted.
 
 use crate::arrow;
-use crate::batches::{as_contiguous, refuse_single_values, require_plain};
+use crate::batches::{as_contiguous, objects_of, refuse_single_values, require_plain};
 use crate::columns::HashedColumns;
 use crate::errors::{ArgumentTypeError, ArgumentValueError, type_name};
 use crate::items::{Column, Fault, no_item, with_item};
@@ -111,9 +111,13 @@ pub(crate) fn whole_batch_of<'py>(
     let column = column.map(|column| column.0.as_str());
     // Known by their exact type: to ask for an attribute that is not there costs a short batch
     // more than counting it.
-    let listed = items.is_exact_instance_of::<PyList>() || items.is_exact_instance_of::<PyTuple>();
-    if listed && column.is_none() {
-        return copied(items).map(WholeBatch::Copied);
+    if column.is_none() {
+        if let Ok(list) = items.cast_exact::<PyList>() {
+            return copied(objects_of(list).map(Ok)).map(WholeBatch::Copied);
+        }
+        if let Ok(tuple) = items.cast_exact::<PyTuple>() {
+            return copied(tuple.iter().map(Ok)).map(WholeBatch::Copied);
+        }
     }
     refuse_single_values("items", items)?;
     if let Some(chunks) = arrow::chunks_of(items, "items")? {
@@ -128,7 +132,7 @@ pub(crate) fn whole_batch_of<'py>(
     if let Ok(array) = items.cast::<PyUntypedArray>() {
         return from_numpy(array);
     }
-    copied(items).map(WholeBatch::Copied)
+    copied_of_any(items)
 }
 
 fn from_numpy<'py>(array: &Bound<'py, PyUntypedArray>) -> PyResult<WholeBatch<'py>> {
@@ -136,7 +140,7 @@ fn from_numpy<'py>(array: &Bound<'py, PyUntypedArray>) -> PyResult<WholeBatch<'p
     match array.dtype().kind() {
         b'i' => as_contiguous(array, "int64").map(WholeBatch::Signed),
         b'u' => as_contiguous(array, "uint64").map(WholeBatch::Unsigned),
-        b'U' | b'S' | b'O' | b'T' => copied(&array.call_method0("tolist")?).map(WholeBatch::Copied),
+        b'U' | b'S' | b'O' | b'T' => copied_of_any(&array.call_method0("tolist")?),
         _ => Err(ArgumentTypeError::new_err(format!(
             "items: expected an array of integers, text or bytes, got dtype {}",
             array.dtype()
@@ -144,13 +148,17 @@ fn from_numpy<'py>(array: &Bound<'py, PyUntypedArray>) -> PyResult<WholeBatch<'p
     }
 }
 
-fn copied(items: &Bound<'_, PyAny>) -> PyResult<Copies> {
+fn copied_of_any(items: &Bound<'_, PyAny>) -> PyResult<WholeBatch<'static>> {
     let iterator = items.try_iter().map_err(|_| {
         let got = type_name(items);
         ArgumentTypeError::new_err(format!("items: expected an iterable of items, got {got}"))
     })?;
+    copied(iterator).map(WholeBatch::Copied)
+}
+
+fn copied<'py>(objects: impl Iterator<Item = PyResult<Bound<'py, PyAny>>>) -> PyResult<Copies> {
     let mut copies = Copies::default();
-    for (position, object) in iterator.enumerate() {
+    for (position, object) in objects.enumerate() {
         with_item(&object?, &no_item, |item| {
             copies.push(item);
             Ok(())

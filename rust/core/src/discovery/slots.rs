@@ -26,7 +26,8 @@ pub(crate) struct Slots {
     counts: Vec<u64>,
     names: NameStore,
     /// Slots that were given to items lately, by the items' public fingerprints: a hint, checked
-    /// against the name itself.
+    /// against the name itself. Who knows the hash seed can aim at one, and gain nothing by it but
+    /// that items there are hashed again.
     hints: Vec<u32>,
 }
 
