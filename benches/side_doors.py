@@ -2,8 +2,9 @@
 
 A call costs ``a + b n`` nanoseconds for n events. For a batch, b is what an event costs in the next
 larger batch, and a what a call costs that brings no events. A batch of one event is held against
-one update, and an array of one also against a call of numpy's own that looks at its value. ``over``
-is the cost of a door over that of its neighbour and such a call together.
+one update, and an array of one also against a call of numpy's own that looks at its value, or of
+pyarrow's own that hands it over. ``over`` is the cost of a door over that of its neighbour and such
+a call together.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ UPDATE, UPDATE_OF_STR = "one update per int", "one update per str"
 WEIGHTED, UPDATE_OF_HEAVY = "one update with a weight", "one update of heavy hitters"
 ESTIMATE, HEAVY = "one estimate per int", "heavy hitters, int64"
 LOOK, NEW_ARRAY = "a look at one value by numpy", "a new array of one value by numpy"
+EXPORT = "one text handed over by pyarrow, to nobody"
 
 Results = list[dict[str, Any]]
 
@@ -115,8 +117,9 @@ def of_columns(items: np.ndarray) -> Iterator[Kind]:
     import pyarrow as pa
 
     method, text = private(lazysketch.LazyCountMin).update_many, pa.array(texts(items))
-    yield Kind(name="Arrow int64", method=method, items=pa.array(items), beside="int64")
-    yield Kind(name="text", method=method, items=text, single=UPDATE_OF_STR)
+    integers_of = pa.array(items)
+    yield Kind(name="Arrow int64", method=method, items=integers_of, beside="int64", look=EXPORT)
+    yield Kind(name="text", method=method, items=text, single=UPDATE_OF_STR, look=EXPORT)
     for name, given in (
         ("large text", text.cast(pa.large_string())),
         ("text views", text.cast(pa.string_view())),
@@ -130,6 +133,7 @@ def of_columns(items: np.ndarray) -> Iterator[Kind]:
             items=given,
             beside="text",
             single=UPDATE_OF_STR,
+            look=EXPORT,
             sizes=calls,
         )
 
@@ -209,10 +213,13 @@ def of_reads(items: np.ndarray) -> Iterator[Kind]:
 
 def single_calls(items: np.ndarray) -> Iterator[Door]:
     """One call per event."""
+    import pyarrow as pa
+
     sketch, exact = private(lazysketch.LazyCountMin), lazysketch.CountMin(depth=DEPTH, width=WIDTH)
     heavy = private(lazysketch.HeavyHitters, k=20)
     ints, arrays = items[: READS * 100].tolist(), parts_of(items, 1, CALLS[1])
     strings = texts(items[: len(ints)])
+    columns = parts_of(pa.array(strings), 1, CALLS[1])
     for name, method, stream, beside in (
         (UPDATE, sketch.update, ints, None),
         (UPDATE_OF_STR, sketch.update, strings, UPDATE),
@@ -226,6 +233,7 @@ def single_calls(items: np.ndarray) -> Iterator[Door]:
         (f"exact {ESTIMATE}", exact.estimate, ints, UPDATE),
         (LOOK, lambda array: array.item(0), arrays, None),
         (NEW_ARRAY, lambda _: np.empty(1), arrays, None),
+        (EXPORT, lambda array: array.__arrow_c_array__(), columns, None),
     ):
         run = one_by_one(method, stream)
         yield Door(name=name, run=run, events=len(stream), calls=len(stream), beside=beside)
