@@ -291,14 +291,32 @@ fn add_rows<C: Counter, L: Locate, W: Weights, const DEPTH: usize>(
     for position in 0..end - start {
         let weight = chunk.weights.weight(start + position);
         for row in rows {
-            let place = row[position];
-            if L::SIGNED {
-                let negative = -i64::from(place & 1);
-                cells[place as usize >> 1].add_signed(weight, negative);
-            } else {
-                cells[place as usize].add_signed(weight, 0);
-            }
+            add_place::<C, L>(cells, row[position], weight);
         }
+    }
+}
+
+/// Adds the event at a position of a chunk.
+#[inline]
+fn add_event<C: Counter, L: Locate, W: Weights, const DEPTH: usize>(
+    cells: &mut [C],
+    places: &[u32],
+    chunk: Events<'_, W>,
+    position: usize,
+) {
+    let weight = chunk.weights.weight(position);
+    for row in 0..DEPTH {
+        add_place::<C, L>(cells, places[row * CHUNK + position], weight);
+    }
+}
+
+#[inline]
+fn add_place<C: Counter, L: Locate>(cells: &mut [C], place: u32, weight: u64) {
+    if L::SIGNED {
+        let negative = -i64::from(place & 1);
+        cells[place as usize >> 1].add_signed(weight, negative);
+    } else {
+        cells[place as usize].add_signed(weight, 0);
     }
 }
 
@@ -361,7 +379,12 @@ fn add_and_push_places<C: Counter, L: Locate, W: Weights, const DEPTH: usize>(
             .saturating_add(1)
             .min((chunk.items.len() - start) as u64);
         let end = start + run as usize;
-        add_places::<C, L, W, DEPTH>(depth, pending, places, chunk, start, end);
+        if DEPTH > 0 && run == 1 {
+            // As in a round robin: what prepares a run would cost more than it.
+            add_event::<C, L, W, DEPTH>(pending, places, chunk, start);
+        } else {
+            add_places::<C, L, W, DEPTH>(depth, pending, places, chunk, start, end);
+        }
         while first_step + end as u64 - 1 == cursor.next_step() {
             push(depth, published, pending, cursor.advance() as usize);
         }
@@ -378,13 +401,10 @@ pub(crate) fn push<C: Counter>(
     column: usize,
 ) {
     let column = column * depth..(column + 1) * depth;
-    push_all(&mut published[column.clone()], &mut pending[column]);
-}
-
-/// Moves all of these pending counts to the published ones.
-#[inline]
-pub(crate) fn push_all<C: Counter>(published: &mut [C], pending: &mut [C]) {
-    for (published, pending) in published.iter_mut().zip(pending) {
+    for (published, pending) in published[column.clone()]
+        .iter_mut()
+        .zip(&mut pending[column])
+    {
         published.add(std::mem::take(pending));
     }
 }

@@ -1,9 +1,9 @@
 //! How the events of a batch reach their place in the table.
 //!
 //! Nobody reads within a batch, so only its final state matters. If every column is pushed within
-//! it, all events but those after the first of the last pushes end among the published counts,
-//! wherever they are pushed: they are added there at once, after everything that was pending. What
-//! remains, at most one round, goes push by push.
+//! it, the pushes before the last round need not be taken: what they would move is moved by that
+//! round as well. So all events before it are added to the pending counts at once, and what remains,
+//! at most one round, goes push by push.
 
 use crate::batch::Items;
 use crate::counting::{Bounded, Events, Index, Locate, Signed, Unsigned, Weights};
@@ -32,6 +32,7 @@ pub(crate) struct Batch<'a> {
 /// Where the events of a batch go.
 enum To<'a> {
     Published(&'a mut Table),
+    Pending(&'a mut Table),
     /// To the pending counts, with each push that falls due from this step on.
     Pushed(&'a mut Table, u64, &'a mut Cursor),
 }
@@ -41,6 +42,7 @@ impl To<'_> {
     fn add(&mut self, locate: &impl Locate, events: Events<'_, impl Weights>) {
         match self {
             Self::Published(table) => table.add_published(locate, events),
+            Self::Pending(table) => table.add_pending(locate, events),
             Self::Pushed(table, first_step, cursor) => {
                 table.add_and_push(locate, events, *first_step, cursor);
             }
@@ -88,12 +90,15 @@ impl Batch<'_> {
 
     fn count_alone(self, table: &mut Table, cursor: &mut Cursor, after: &Cursor, step: u64) {
         let events = self.items.len();
-        let direct = take_old_pushes(table, cursor, after, step, events as u64);
-        if direct > 0 {
-            self.slice(0, direct).send(&mut To::Published(table));
+        let early = skip_to_last_round(cursor, after, step);
+        if early > 0 {
+            self.slice(0, early).send(&mut To::Pending(table));
+            while cursor.next_step() == step + early as u64 {
+                table.push(cursor.advance());
+            }
         }
-        let first_step = step + 1 + direct as u64;
-        self.slice(direct, events)
+        let first_step = step + 1 + early as u64;
+        self.slice(early, events)
             .send(&mut To::Pushed(table, first_step, cursor));
     }
 
@@ -176,30 +181,15 @@ impl Batch<'_> {
     }
 }
 
-/// Number of events that go straight to the published counts. If any, takes the pushes of what was
-/// pending at once, and moves the cursor to where the other events begin.
-fn take_old_pushes(
-    table: &mut Table,
-    cursor: &mut Cursor,
-    after: &Cursor,
-    step: u64,
-    events: u64,
-) -> usize {
+/// Moves the cursor to the first push of the last round, if there is a whole one; returns the number
+/// of events up to and with the one at its step.
+fn skip_to_last_round(cursor: &mut Cursor, after: &Cursor, step: u64) -> usize {
     let width = cursor.width();
-    // Adding up the table costs as much as the pushes of a round.
-    if events < 2 * u64::from(width)
-        || pushes_between(cursor.progress(), after.progress(), width) < u128::from(width)
-    {
+    if pushes_between(cursor.progress(), after.progress(), width) < u128::from(width) {
         return 0;
     }
-    table.push_all();
     *cursor = cursor.one_round_before(after);
-    // An event up to the first of the last pushes is followed by a push of every column.
-    let first_push = cursor.next_step();
-    while cursor.next_step() == first_push {
-        cursor.advance();
-    }
-    (first_push - step) as usize
+    (cursor.next_step() - step) as usize
 }
 
 /// Number of column pushes between two states of a schedule.

@@ -5,7 +5,7 @@
 //! Cost of an event: one hash and one addition per row; of a push: `depth` additions.
 
 use crate::counting::{
-    Counter, Events, Locate, Places, Weights, add_all, add_and_push, add_one, push, push_all, sum,
+    Counter, Events, Locate, Places, Weights, add_all, add_and_push, add_one, push, sum,
 };
 use crate::schedule::Cursor;
 use zeroize::Zeroize;
@@ -120,15 +120,6 @@ impl Table {
         with_cells!(&mut self.cells, cells => {
             let (published, pending) = cells.split_at_mut(half);
             push(depth, published, pending, column as usize);
-        });
-    }
-
-    /// Moves all pending counts to the published ones.
-    pub(crate) fn push_all(&mut self) {
-        let half = self.depth * self.width;
-        with_cells!(&mut self.cells, cells => {
-            let (published, pending) = cells.split_at_mut(half);
-            push_all(published, pending);
         });
     }
 
