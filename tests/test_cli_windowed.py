@@ -177,5 +177,6 @@ def test_the_attack_in_a_netflow_shows(capsys: pytest.CaptureFixture[str]) -> No
     assert len(found["windows"]) == 24
     largest = max(found["changes"], key=lambda row: row["change_low"])
     assert largest["window"] == "2011-08-18 15:54:00Z"
-    assert largest["change_low"] > 0.2
+    # Fresh noise and hash: 0.25 in the mean of 17 runs with a deviation of 0.04, so five off this.
+    assert largest["change_low"] > 0.05
     assert largest["item"] in {row["item"] for row in found["items"][:5]}
