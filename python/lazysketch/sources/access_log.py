@@ -18,18 +18,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from lazysketch._native import access_log_items, access_log_times
 from lazysketch.sources.batch import Batch
 from lazysketch.sources.text import row_blocks
-from lazysketch.sources.text_columns import items_of_text
-from lazysketch.sources.times import times_of_bytes
+from lazysketch.sources.text_columns import items_of_text, times_of_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from numpy.typing import NDArray
 
     from lazysketch.sources.opening import ByteStream
     from lazysketch.sources.reader import Head, Selection
@@ -43,11 +38,10 @@ def read_access_log(stream: ByteStream, selection: Selection) -> Iterator[Batch]
     field, to_items = selection.field or COMMON_FIELDS[0], items_of_text()
     for block in row_blocks(stream, encoding=selection.encoding):
         column, malformed = access_log_items(block, field=field)
-        yield Batch(
-            items=to_items(column),
-            malformed=malformed.tolist(),
-            times=_times(block, unit=selection.time_unit) if selection.times else None,
-        )
+        times = None
+        if selection.times:  # of each row, which does not hang on whether the rest can be read
+            times = times_of_text(access_log_times(block), unit=selection.time_unit)
+        yield Batch(items=to_items(column), malformed=malformed.tolist(), times=times)
 
 
 def looks_common(head: Head) -> bool:
@@ -58,12 +52,6 @@ def looks_common(head: Head) -> bool:
 def looks_combined(head: Head) -> bool:
     """Tell whether more than half of the first rows follow the combined log format."""
     return _mostly("agent", head.rows)
-
-
-def _times(block: bytes, *, unit: str) -> NDArray[np.int64]:
-    """Return the time of each row, which does not hang on whether the rest can be read."""
-    offsets, data = access_log_times(block)
-    return times_of_bytes(data, ends=offsets[1:], lengths=np.diff(offsets), unit=unit)
 
 
 def _mostly(field: str, rows: tuple[str, ...]) -> bool:

@@ -13,8 +13,7 @@ import numpy as np
 
 from lazysketch._native import json_rows
 from lazysketch.sources.batch import Batch
-from lazysketch.sources.text_columns import listed
-from lazysketch.sources.times import times_of_bytes
+from lazysketch.sources.text_columns import listed, times_of_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -76,10 +75,7 @@ def batch_of(columns: Columns, selection: Selection, *, to_items: ToItems) -> Ba
     """Return the rows, of which those that are not sure are malformed."""
     times = None
     if columns.times is not None:
-        offsets, data = columns.times
-        times = times_of_bytes(
-            data, ends=offsets[1:], lengths=np.diff(offsets), unit=selection.time_unit
-        )
+        times = times_of_text(columns.times, unit=selection.time_unit)
     return Batch(
         items=_items(columns, to_items),
         malformed=np.flatnonzero(columns.kinds >= MALFORMED).tolist(),

@@ -1,4 +1,4 @@
-"""From columns of text, as the native core cuts them out of rows, to items.
+"""From columns of text, as the native core cuts them out of rows, to items and times.
 
 Items are an Arrow array on the same memory, which is counted without a value of Python
 per item. Without pyarrow they are a list of ``str``, at about 0.1 us each.
@@ -10,6 +10,8 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+
+from lazysketch.sources.times import times_of_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -56,3 +58,9 @@ def listed(column: TextColumn) -> list[str]:
         return [texts[begin:end].decode() for begin, end in pairwise(bounds)]
     rows = np.insert(data, offsets[1:-1], _END).tobytes()
     return rows.decode().split("\n")
+
+
+def times_of_text(column: TextColumn, *, unit: str) -> NDArray[np.int64]:
+    """Return the instant of each text of a column."""
+    offsets, data = column
+    return times_of_bytes(data, ends=offsets[1:], lengths=np.diff(offsets), unit=unit)

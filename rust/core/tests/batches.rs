@@ -5,39 +5,23 @@ use lazysketch_core::batch::{Columns, Items, Rows};
 use lazysketch_core::exact::ExactSketch;
 use lazysketch_core::hash::Fingerprinter;
 use lazysketch_core::item::Item;
-use lazysketch_core::key::{Identity, MasterKey, SketchId};
 use lazysketch_core::mechanism::MechanismKind;
-use lazysketch_core::parameters::{Calibration, Kind, NoiseLaw, Relation, Shape};
+use lazysketch_core::parameters::{Kind, NoiseLaw, Shape};
 use lazysketch_core::schedule::{Growth, Schedule};
 use lazysketch_core::sketch::PrivateSketch;
 use proptest::prelude::*;
+use seeded::{law, shape};
 
 const MAX_WEIGHT: u64 = 1 << 20;
 
-fn shape(kind: Kind, depth: u32, width: u32) -> Shape {
-    Shape {
-        kind,
-        depth,
-        width,
-        hash_seed: 11,
-    }
-}
+mod seeded;
 
 fn seeded(shape: Shape, schedule: Schedule) -> PrivateSketch {
     let law = NoiseLaw {
-        schedule,
-        mechanism: MechanismKind::Haar,
-        sigma: 3.7,
-        relation: Relation::Substitution,
-        calibration: Calibration::Analytic,
-        epsilon: 1.0,
-        delta: 1e-6,
         max_weight: MAX_WEIGHT,
-        max_events_per_user: 1,
-        max_changes: 1,
+        ..law(schedule, MechanismKind::Haar)
     };
-    let identity = Identity::chosen(SketchId([3; 16]));
-    PrivateSketch::new(shape, law, &MasterKey::seeded(9), identity).unwrap()
+    seeded::seeded(shape, law, 9)
 }
 
 fn one_by_one(sketch: &mut PrivateSketch, items: &[i64], weights: Option<&[u64]>) {

@@ -5,42 +5,14 @@ use lazysketch_core::batch::Items;
 use lazysketch_core::hash::RowHashes;
 use lazysketch_core::key::{Identity, MasterKey, SketchId};
 use lazysketch_core::mechanism::MechanismKind;
-use lazysketch_core::parameters::{Calibration, Kind, NoiseLaw, Relation, Shape};
+use lazysketch_core::parameters::{Kind, NoiseLaw, Shape};
 use lazysketch_core::schedule::{Growth, Schedule};
 use lazysketch_core::sketch::PrivateSketch;
 use lazysketch_core::{Error, codec};
 use proptest::prelude::*;
+use seeded::{MAX_WEIGHT, law, seeded, shape};
 
-const MAX_WEIGHT: u64 = 5;
-
-fn law(schedule: Schedule, mechanism: MechanismKind) -> NoiseLaw {
-    NoiseLaw {
-        schedule,
-        mechanism,
-        sigma: 3.7,
-        relation: Relation::Substitution,
-        calibration: Calibration::Analytic,
-        epsilon: 1.0,
-        delta: 1e-6,
-        max_weight: MAX_WEIGHT,
-        max_events_per_user: 1,
-        max_changes: 1,
-    }
-}
-
-fn shape(kind: Kind, depth: u32, width: u32) -> Shape {
-    Shape {
-        kind,
-        depth,
-        width,
-        hash_seed: 11,
-    }
-}
-
-fn seeded(shape: Shape, law: NoiseLaw, seed: u64) -> PrivateSketch {
-    let identity = Identity::chosen(SketchId([3; 16]));
-    PrivateSketch::new(shape, law, &MasterKey::seeded(seed), identity).unwrap()
-}
+mod seeded;
 
 /// Something that happens to a sketch.
 #[derive(Debug, Clone)]

@@ -1,0 +1,38 @@
+//! Sketches under a seeded key, as the tests of this folder make them.
+
+use lazysketch_core::key::{Identity, MasterKey, SketchId};
+use lazysketch_core::mechanism::MechanismKind;
+use lazysketch_core::parameters::{Calibration, Kind, NoiseLaw, Relation, Shape};
+use lazysketch_core::schedule::Schedule;
+use lazysketch_core::sketch::PrivateSketch;
+
+pub(crate) const MAX_WEIGHT: u64 = 5;
+
+pub(crate) fn law(schedule: Schedule, mechanism: MechanismKind) -> NoiseLaw {
+    NoiseLaw {
+        schedule,
+        mechanism,
+        sigma: 3.7,
+        relation: Relation::Substitution,
+        calibration: Calibration::Analytic,
+        epsilon: 1.0,
+        delta: 1e-6,
+        max_weight: MAX_WEIGHT,
+        max_events_per_user: 1,
+        max_changes: 1,
+    }
+}
+
+pub(crate) fn shape(kind: Kind, depth: u32, width: u32) -> Shape {
+    Shape {
+        kind,
+        depth,
+        width,
+        hash_seed: 11,
+    }
+}
+
+pub(crate) fn seeded(shape: Shape, law: NoiseLaw, seed: u64) -> PrivateSketch {
+    let identity = Identity::chosen(SketchId([3; 16]));
+    PrivateSketch::new(shape, law, &MasterKey::seeded(seed), identity).unwrap()
+}
