@@ -45,15 +45,15 @@ format: check-test-tools $(VENV)/develop  ## rewrite Python and Rust in the hous
 
 bench: check-demo-tools $(VENV)/installed $(VENV)/bench  ## speed beside what others use (5 minutes), into benches/record/
 	cargo build --release --locked --quiet --package lazysketch-benches
-	$(BIN)/python -m benches run
+	$(BIN)/python -m benches.python run
 
 bench-quick: check-demo-tools $(VENV)/installed $(VENV)/bench  ## the same in a minute, once built; records nothing
 	cargo build --release --locked --quiet --package lazysketch-benches
-	$(BIN)/python -m benches run --quick
+	$(BIN)/python -m benches.python run --quick
 
 bench-instructions: check-demo-tools $(VENV)/installed  ## instructions of the kernels against the record (needs valgrind)
 	cargo build --release --locked --quiet --package lazysketch-benches
-	$(BIN)/python -m benches instructions
+	$(BIN)/python -m benches.python instructions
 
 experiments: check-demo-tools $(VENV)/installed $(VENV)/plots  ## the paper's evaluation and ours (half an hour); goes on where it stopped
 	status=0; $(BIN)/python -m experiments run all || status=$$?; \

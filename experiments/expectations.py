@@ -17,7 +17,8 @@ A quick run has seeds of its own. Each of its average errors must lie where a ne
 trials is expected after the recorded ones: Student's prediction interval for the mean of the
 logarithm. All of them together fail by chance once in 10,000 runs, as far as logarithms of errors
 are normal; as seeds are fixed, a pass stays a pass until the code changes. Noise that is half or
-twice what it was, and 30 % of the columns missing, are seen (tests/test_experiments.py).
+twice what it was, and 30 % of the columns missing, are seen
+(tests/unit/experiments/test_experiments.py).
 """
 
 from __future__ import annotations

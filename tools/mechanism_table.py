@@ -3,8 +3,9 @@
     python -m tools.mechanism_table            prints the two tables as Markdown
     python -m tools.mechanism_table --update   writes them into docs/theory.md
 
-Everything is computed: variances by the library, bounds here. tests/test_mechanism_table.py holds
-the document to it. Cost: some seconds, for the bound on the largest variance at n = 2^8.
+Everything is computed: variances by the library, bounds here. The test
+tests/unit/tools/test_mechanism_table.py compares the document with it. Cost: some seconds, for the
+bound on the largest variance at n = 2^8.
 
 Sources of the bounds: J. Matousek, A. Nikolov and K. Talwar, "Factorization Norms and Hereditary
 Discrepancy", 2020; M. Henzinger, J. Upadhyay and S. Upadhyay, "Almost Tight Error Bounds on
@@ -22,8 +23,8 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-from lazysketch.mechanisms import Mechanism
 from lazysketch.privacy import classical_noise_multiplier, noise_multiplier
+from lazysketch.specification.mechanisms import Mechanism
 
 __all__ = ["DOCUMENT", "deviations", "largest_bound", "mean_bound", "tables", "variances"]
 

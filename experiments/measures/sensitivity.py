@@ -25,10 +25,10 @@ from experiments.cell import Cell, Observation
 from lazysketch.audit import Bug, Configuration, Library, Model, Subject
 from lazysketch.audit.claims import epsilon_of
 from lazysketch.audit.distinguisher import distinguish
-from lazysketch.audit.subject import Machine
 from lazysketch.audit.suite import epsilon_at
+from lazysketch.audit.system_under_test import Machine
 from lazysketch.privacy import classical_noise_multiplier
-from lazysketch.schedules import RoundRobin
+from lazysketch.specification.schedules import RoundRobin
 
 __all__ = ["measure"]
 

@@ -14,11 +14,9 @@ The public table may be read after every event, for ever; everything ever read t
 from __future__ import annotations
 
 from lazysketch._native import __version__
-from lazysketch.counters import ContinualCounters
 from lazysketch.errors import LazySketchError
 from lazysketch.estimation.intervals import Interval, Intervals
 from lazysketch.estimation.moments import Moment
-from lazysketch.exact import CountMin, CountSketch
 from lazysketch.heavy_hitters import (
     HeavyHitter,
     HeavyHitters,
@@ -33,19 +31,21 @@ from lazysketch.heavy_hitters import (
     ipv6_prefixes,
     url_paths,
 )
-from lazysketch.keys import Key
-from lazysketch.mechanisms import Mechanism
 from lazysketch.planning import Plan, Prediction, plan
 from lazysketch.privacy.accounting import Privacy
 from lazysketch.privacy.composition import Composition, compose
-from lazysketch.release import Release, ReleasePart
-from lazysketch.schedules import Batch, Geometric, Punctual, RoundRobin, Single
-from lazysketch.sketches import (
+from lazysketch.releases.release import Release, ReleasePart
+from lazysketch.sketches.counters import ContinualCounters
+from lazysketch.sketches.exact import CountMin, CountSketch
+from lazysketch.sketches.keys import Key
+from lazysketch.sketches.private_sketches import (
     LazyCountMin,
     LazyCountSketch,
     PunctualCountMin,
     PunctualCountSketch,
 )
+from lazysketch.specification.mechanisms import Mechanism
+from lazysketch.specification.schedules import Batch, Geometric, Punctual, RoundRobin, Single
 from lazysketch.windows import Change, Window, Windows
 
 __all__ = [

@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from lazysketch import _native
 from lazysketch.errors import ArgumentTypeError
-from lazysketch.keys import Key
-from lazysketch.mechanisms import LARGEST_LEAVES
 from lazysketch.privacy.relations import checked_integer, checked_integers
+from lazysketch.sketches.keys import Key
+from lazysketch.specification.mechanisms import LARGEST_LEAVES
 
 __all__ = ["draws", "fixed_id", "seeded_key"]
 

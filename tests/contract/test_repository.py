@@ -9,8 +9,8 @@ from importlib.metadata import requires, version
 from pathlib import Path
 
 import pytest
+from tests.locations import ROOT
 
-ROOT = Path(__file__).parents[2]
 GENERATED = {".git", ".hypothesis", ".mypy_cache", ".pytest_cache", ".ruff_cache"} | {
     ".tools",
     ".venv",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from tests.fuzzing.mutations import damaged, rounds
-from tests.test_release_bytes import blake3
+from tests.unit.releases.test_release_bytes import blake3
 
 import lazysketch as ls
 from lazysketch.errors import MergeError, ReleaseFormatError

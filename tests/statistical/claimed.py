@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from tests.oracle.gaussian_binary_mechanism import GaussianBinaryMechanism
 from tests.oracle.haar import noise_at, padded
 
-from lazysketch.audit.laws import normal_distribution_function
+from lazysketch.audit.p_values import normal_distribution_function
 
 Weights = dict[int, Fraction]
 

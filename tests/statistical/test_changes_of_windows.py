@@ -13,7 +13,7 @@ import pytest
 from tests.statistical.misses import too_many
 
 import lazysketch as ls
-from lazysketch.audit.laws import Budget
+from lazysketch.audit.p_values import Budget
 
 TRIALS, CONFIDENCE, ITEMS, EVENTS = 150, 0.8, 300, 20_000
 BUDGET = Budget(total=1e-6, checks=4)

@@ -12,11 +12,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.test_discovery import DISCOVERY, SKETCH
+from tests.unit.heavy_hitters.test_discovery import DISCOVERY, SKETCH
 
 import lazysketch as ls
 from lazysketch import _native
-from lazysketch.audit import laws
+from lazysketch.audit import p_values
 from lazysketch.testing import seeded_key
 
 ALPHA = 1e-9
@@ -38,7 +38,7 @@ def histogram(values: Any, reach: int) -> Any:
 
 def p_value(values: Any, epsilon: float) -> float:
     reach = math.ceil(6 / epsilon)
-    return laws.counts(histogram(values, reach), probabilities(epsilon, reach))
+    return p_values.counts(histogram(values, reach), probabilities(epsilon, reach))
 
 
 def draws(epsilon: float, *, capacity: int = 4) -> tuple[float, Any]:
@@ -81,7 +81,7 @@ def test_slots_and_windows_are_independent() -> None:
         # P(z >= 0) = 1 / (1 + e^-1/2) = q; the product is 1 with q^2 + (1 - q)^2.
         q = 1 / (1 + math.exp(-0.5))
         agree = q * q + (1 - q) * (1 - q)
-        assert laws.counts([np.sum(x < 0), np.sum(x > 0)], [1 - agree, agree]) > ALPHA / 4
+        assert p_values.counts([np.sum(x < 0), np.sum(x > 0)], [1 - agree, agree]) > ALPHA / 4
     one, other = values.reshape(4, -1)[:2]
     assert np.mean(one == other) < 0.2  # P(equal) = 0.13; planted, a key without its window: 1
 
@@ -111,9 +111,9 @@ def test_strangers_are_published_below_delta(capacity: int) -> None:
         return
     rate = ratio ** (facts["threshold"] - 1) / (1 + ratio)
     assert rate <= delta
-    assert laws.counts([published, events - published], [rate, 1 - rate]) > ALPHA
+    assert p_values.counts([published, events - published], [rate, 1 - rate]) > ALPHA
     lower = rate / ratio
-    assert laws.counts([published, events - published], [lower, 1 - lower]) <= ALPHA
+    assert p_values.counts([published, events - published], [lower, 1 - lower]) <= ALPHA
 
 
 def entropy(f: float, p: float) -> float:

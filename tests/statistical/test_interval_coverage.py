@@ -12,8 +12,8 @@ import pytest
 from tests.statistical.misses import too_many
 
 import lazysketch as ls
-from lazysketch.audit.laws import Budget
-from lazysketch.estimation.error_law import Strata
+from lazysketch.audit.p_values import Budget
+from lazysketch.estimation.error_distribution import Strata
 
 SKETCHES, CONFIDENCE = 500, 0.9
 KINDS = (ls.LazyCountMin, ls.LazyCountSketch)

@@ -25,7 +25,7 @@ from tests.statistical.test_residuals import (
 )
 
 import lazysketch.testing
-from lazysketch.audit import laws
+from lazysketch.audit import p_values
 
 ALPHA = BUDGET.alpha  # what the tests of residuals use
 
@@ -52,8 +52,8 @@ def test_sigma_wrong_by_a_tenth(case: Case, factor: float) -> None:
     planted = with_sigma(case, factor * case.sigma)
     assert planted.sigma == pytest.approx(factor * case.sigma, rel=1e-9)
     for push, values in residuals(seeded(planted), planted, [1, 37, 64]).items():
-        assert laws.variance(case.standardised(values, push)) <= ALPHA
-        assert laws.variance(planted.standardised(values, push)) > ALPHA
+        assert p_values.variance(case.standardised(values, push)) <= ALPHA
+        assert p_values.variance(planted.standardised(values, push)) > ALPHA
 
 
 @pytest.mark.parametrize("power", [0.5, 2.0])
@@ -62,8 +62,8 @@ def test_variance_for_standard_deviation(mechanism: str, power: float) -> None:
     case = Case("count-min", mechanism, "round robin")
     planted = with_sigma(case, case.sigma**power)
     for push, values in residuals(seeded(planted), planted, [1, 37, 64]).items():
-        assert laws.variance(case.standardised(values, push)) <= ALPHA
-        assert laws.shape(values, case.deviation(push)) <= ALPHA
+        assert p_values.variance(case.standardised(values, push)) <= ALPHA
+        assert p_values.shape(values, case.deviation(push)) <= ALPHA
 
 
 def test_one_level_fewer_in_the_calibration() -> None:
@@ -72,7 +72,7 @@ def test_one_level_fewer_in_the_calibration() -> None:
     planted = replace(case, leaves=63)
     assert planted.sigma == pytest.approx(case.sigma * math.sqrt(6 / 7))
     for push, values in residuals(seeded(planted), planted, [1, 31, 37]).items():
-        assert laws.variance(case.standardised(values, push)) <= ALPHA
+        assert p_values.variance(case.standardised(values, push)) <= ALPHA
 
 
 def test_one_level_fewer_in_the_noise() -> None:
@@ -82,8 +82,8 @@ def test_one_level_fewer_in_the_noise() -> None:
     found = residuals(sketch, case, [37, 63])
     top = lazysketch.testing.draws(sketch, range(8192), [32])[:, 0]
     for push, values in found.items():
-        assert laws.variance(case.standardised(values, push)) > ALPHA
-        assert laws.variance(case.standardised(values - top, push)) <= ALPHA
+        assert p_values.variance(case.standardised(values, push)) > ALPHA
+        assert p_values.variance(case.standardised(values - top, push)) <= ALPHA
 
 
 @pytest.mark.parametrize("mechanism", ["binary", "haar"])
@@ -91,7 +91,7 @@ def test_a_lag_of_one_push(mechanism: str) -> None:
     """The noise of another push has another variance at most pushes that are tested."""
     case = Case("count-min", mechanism, "round robin")
     found = residuals(seeded(case), case, [1, 30, 31, 36, 62, 63])
-    late = [laws.variance(case.standardised(x, p + 1)) <= ALPHA for p, x in found.items()]
+    late = [p_values.variance(case.standardised(x, p + 1)) <= ALPHA for p, x in found.items()]
     # binary: 1 and 2 have one node each; haar: 30 and 31, 62 and 63 differ by too little
     assert sum(late) >= 3
 
@@ -105,8 +105,8 @@ def test_fresh_noise_on_every_read(mechanism: str) -> None:
     caught = []
     for p, q in PAIRS:
         x, y = case.standardised(one[p], p), case.standardised(other[q], q)
-        caught.append(laws.covariance(x, y, correlation(case, p, q)) <= ALPHA)
-        assert laws.variance(y) > ALPHA
+        caught.append(p_values.covariance(x, y, correlation(case, p, q)) <= ALPHA)
+        assert p_values.variance(y) > ALPHA
     # binary: 31 and 32, 32 and 64 have no node in common and no covariance to miss
     assert caught == [abs(correlation(case, p, q)) > 0.15 for p, q in PAIRS]
     assert sum(caught) >= 2
@@ -136,7 +136,7 @@ def test_noise_shared_by_two_nodes(mechanism: str) -> None:
 
     def worst(values: Any) -> float:
         x = whitened(values, case, pushes)
-        return min(laws.covariance(x[i], x[j], 0.0) for i in range(16) for j in range(i))
+        return min(p_values.covariance(x[i], x[j], 0.0) for i in range(16) for j in range(i))
 
     assert worst(right) * 120 > ALPHA
     halved, two = draws.copy(), draws.copy()
@@ -151,12 +151,12 @@ def test_noise_shared_by_two_cells() -> None:
     case = Case("count-min", "haar", "round robin")
     found = residuals(seeded(case), case, [37])[37]
     x = case.standardised(found, 37)
-    assert laws.variance(np.full(8192, x[0])) <= ALPHA
-    assert laws.covariance(x[:2048], x[:2048], 0.0) <= ALPHA
+    assert p_values.variance(np.full(8192, x[0])) <= ALPHA
+    assert p_values.covariance(x[:2048], x[:2048], 0.0) <= ALPHA
     again = residuals(seeded(case), case, [37])[37]
-    assert laws.covariance(x, case.standardised(again, 37), 0.0) <= ALPHA
+    assert p_values.covariance(x, case.standardised(again, 37), 0.0) <= ALPHA
     other = residuals(seeded(case, number=1), case, [37])[37]
-    assert laws.covariance(x, case.standardised(other, 37), 0.0) > ALPHA
+    assert p_values.covariance(x, case.standardised(other, 37), 0.0) > ALPHA
 
 
 def test_noise_skipped_where_the_count_is_zero() -> None:
@@ -164,7 +164,7 @@ def test_noise_skipped_where_the_count_is_zero() -> None:
     case = Case("count-min", "haar", "round robin")
     values = residuals(seeded(case), case, [37])[37]
     planted = np.where(np.arange(8192) % 10 == 0, 0, values)
-    assert laws.shape(planted, case.deviation(37)) <= ALPHA
+    assert p_values.shape(planted, case.deviation(37)) <= ALPHA
 
 
 @pytest.mark.parametrize("law", ["uniform", "laplace", "two bumps"])
@@ -176,7 +176,7 @@ def test_another_shape_with_the_same_variance(law: str) -> None:
         "laplace": generator.laplace(0, s / math.sqrt(2), 8192),
         "two bumps": generator.normal(0, 0.6 * s, 8192) + generator.choice([-0.8, 0.8], 8192) * s,
     }[law]
-    assert laws.shape(np.rint(values).astype(np.int64), s) <= ALPHA
+    assert p_values.shape(np.rint(values).astype(np.int64), s) <= ALPHA
 
 
 def half_even(total: Any, den: int) -> Any:
@@ -210,5 +210,5 @@ def test_half_even_at_a_usual_sigma() -> None:
     total = 3 * draws[:, 0] + 2 * draws[:, 1]
     for values, caught in (((2 * total + 12) // 24, False), (half_even(total, 12), True)):
         odd = int(np.count_nonzero(values % 2))
-        p_value = laws.counts([odd, values.size - odd], [0.5, 0.5])
+        p_value = p_values.counts([odd, values.size - odd], [0.5, 0.5])
         assert (p_value <= ALPHA) == caught

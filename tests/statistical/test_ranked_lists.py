@@ -14,11 +14,11 @@ import pytest
 from tests.statistical.misses import too_many
 
 import lazysketch as ls
-from lazysketch.audit.laws import Budget
+from lazysketch.audit.p_values import Budget
 
 pytest.importorskip("click")
 
-from lazysketch.cli.answers import CONFIDENCE, counts, heaviest
+from lazysketch.cli.view.report import CONFIDENCE, counts, heaviest
 
 LISTS = 120
 STEPS = 20_000

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 import lazysketch as ls
-from lazysketch.audit.laws import Budget
+from lazysketch.audit.p_values import Budget
 
 RUNS, MISSED = 400, 0.05
 BUDGET = Budget(total=1e-6, checks=6)

@@ -18,9 +18,9 @@ from tests.statistical import claimed
 from tests.statistical.noise import MECHANISMS, Case, every_case, residuals
 
 import lazysketch
-from lazysketch.audit import laws
+from lazysketch.audit import p_values
 
-BUDGET = laws.Budget(total=1e-6, checks=1000)
+BUDGET = p_values.Budget(total=1e-6, checks=1000)
 
 # Few and many ones, odd and even, the largest node and its neighbours; 64 is the last leaf.
 PUSHES = [1, 2, 31, 32, 37, 63, 64]
@@ -33,9 +33,9 @@ def check_one_push(values: Any, case: Case, push: int) -> None:
     """Mean, variance and shape of the noise of one push."""
     what = f"{case}, push {push}"
     x = case.standardised(values, push)
-    BUDGET.check(laws.mean(x), f"mean: {what}")
-    BUDGET.check(laws.variance(x), f"variance: {what}")
-    BUDGET.check(laws.shape(values, case.deviation(push)), f"shape: {what}")
+    BUDGET.check(p_values.mean(x), f"mean: {what}")
+    BUDGET.check(p_values.variance(x), f"variance: {what}")
+    BUDGET.check(p_values.shape(values, case.deviation(push)), f"shape: {what}")
 
 
 def correlation(case: Case, p: int, q: int) -> float:
@@ -53,7 +53,7 @@ def test_each_push_and_each_pair_of_pushes(case: Case) -> None:
         check_one_push(values, case, push)
     for p, q in PAIRS:
         x, y = case.standardised(found[p], p), case.standardised(found[q], q)
-        p_value = laws.covariance(x, y, correlation(case, p, q))
+        p_value = p_values.covariance(x, y, correlation(case, p, q))
         BUDGET.check(p_value, f"covariance: {case}, pushes {p} and {q}")
 
 
@@ -89,12 +89,12 @@ def test_whole_transcript_of_a_cell(mechanism: str) -> None:
     with case.make() as sketch:
         found = residuals(sketch, case, pushes)
     x = whitened(np.array([found[p] for p in pushes]), case, pushes)
-    BUDGET.check(laws.variance(x), f"total: {case}")
+    BUDGET.check(p_values.variance(x), f"total: {case}")
     for row, values in enumerate(x):
-        BUDGET.check(laws.variance(values), f"whitened variance {row}: {case}")
-        BUDGET.check(laws.mean(values), f"whitened mean {row}: {case}")
-    p_values = [laws.covariance(a, b, 0.0) for a, b in itertools.combinations(x, 2)]
-    BUDGET.check(min(p_values) * len(p_values), f"whitened covariances: {case}")
+        BUDGET.check(p_values.variance(values), f"whitened variance {row}: {case}")
+        BUDGET.check(p_values.mean(values), f"whitened mean {row}: {case}")
+    pairs = [p_values.covariance(a, b, 0.0) for a, b in itertools.combinations(x, 2)]
+    BUDGET.check(min(pairs) * len(pairs), f"whitened covariances: {case}")
 
 
 def whitened(values: Any, case: Case, pushes: list[int]) -> Any:
@@ -118,7 +118,7 @@ def test_cells_are_independent(mechanism: str) -> None:
         found = residuals(sketch, case, pushes)
     x = whitened(np.array([found[p] for p in pushes]), case, pushes)
     sums = (x.T @ x)[np.triu_indices(128, k=1)]
-    worst = laws.products(float(np.abs(sums).max()), pairs=256, correlation=0.0)
+    worst = p_values.products(float(np.abs(sums).max()), pairs=256, correlation=0.0)
     BUDGET.check(worst * sums.size, f"cells: {case}")
 
 
@@ -133,7 +133,7 @@ def test_neighbouring_cells_of_a_wide_table(lag: int) -> None:
     for half in (first, ~first):
         if half.any():
             at = np.flatnonzero(half)
-            BUDGET.check(laws.covariance(x[at], x[at + lag], 0.0), f"lag {lag}")
+            BUDGET.check(p_values.covariance(x[at], x[at + lag], 0.0), f"lag {lag}")
 
 
 @pytest.mark.parametrize("kind", ["count-min", "counters"])
@@ -146,7 +146,7 @@ def test_two_sketches_are_independent(kind: str, given: bool) -> None:
     for _ in range(2):
         with case.make(key=key, hash_seed=5) as sketch:
             pairs.append(case.standardised(residuals(sketch, case, [45])[45], 45))
-    BUDGET.check(laws.covariance(*pairs, 0.0), f"two sketches, {kind}")
+    BUDGET.check(p_values.covariance(*pairs, 0.0), f"two sketches, {kind}")
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
@@ -193,7 +193,7 @@ def histogram_law(values: Any, smallest: int, law: Any) -> float:
     seen = np.bincount(values - smallest, minlength=law.size)
     rest = max(1e-15, 1.0 - law[low:high].sum())
     others = values.size - seen[low:high].sum()
-    return laws.counts(np.append(seen[low:high], others), np.append(law[low:high], rest))
+    return p_values.counts(np.append(seen[low:high], others), np.append(law[low:high], rest))
 
 
 @pytest.mark.parametrize("push", [32, 16, 48, 1])
@@ -203,4 +203,4 @@ def test_even_and_odd_releases_are_equally_frequent(push: int) -> None:
     with case.make() as sketch:
         values = residuals(sketch, case, [push])[push]
     odd = int(np.count_nonzero(values % 2))
-    BUDGET.check(laws.counts([odd, values.size - odd], [0.5, 0.5]), f"parity, push {push}")
+    BUDGET.check(p_values.counts([odd, values.size - odd], [0.5, 0.5]), f"parity, push {push}")

@@ -23,9 +23,9 @@ from tests.statistical.noise import Case, every_case
 
 import lazysketch
 import lazysketch.testing
-from lazysketch.audit import laws
+from lazysketch.audit import p_values
 
-BUDGET = laws.Budget(total=1e-6, checks=1000)
+BUDGET = p_values.Budget(total=1e-6, checks=1000)
 
 SKETCHES = 32
 CELLS = 256
@@ -129,12 +129,12 @@ def test_residuals_of_a_stream(case: Case, source: str) -> None:
         values = residuals[:, :, at].reshape(-1)
         standardised[:, :, at] = case.standardised(residuals[:, :, at], int(push))
         x = standardised[:, :, at].reshape(-1)
-        BUDGET.check(laws.mean(x), f"mean: {what}")
-        BUDGET.check(laws.variance(x), f"variance: {what}")
-        BUDGET.check(laws.shape(values, case.deviation(int(push))), f"shape: {what}")
+        BUDGET.check(p_values.mean(x), f"mean: {what}")
+        BUDGET.check(p_values.variance(x), f"variance: {what}")
+        BUDGET.check(p_values.shape(values, case.deviation(int(push))), f"shape: {what}")
     for zero in (True, False):
         x = standardised[:, (truth == 0) == zero].reshape(-1)
-        BUDGET.check(laws.variance(x), f"count 0 is {zero}: {case}, {source}")
+        BUDGET.check(p_values.variance(x), f"count 0 is {zero}: {case}, {source}")
     direction = np.broadcast_to(truth, residuals.shape).reshape(-1)
-    p_value = laws.mean(standardised.reshape(-1), direction)
+    p_value = p_values.mean(standardised.reshape(-1), direction)
     BUDGET.check(p_value, f"trace of the count: {case}, {source}")

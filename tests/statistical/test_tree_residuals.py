@@ -8,20 +8,20 @@ from our own multiplier: nothing from the sketch. Noise of 10 % more or less is 
 from __future__ import annotations
 
 import math
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.locations import ROOT
 from tests.oracle.tree import Tree
 from tests.statistical import claimed
 
 import lazysketch as ls
-from lazysketch.audit import laws
-from lazysketch.schedules import Geometric, Schedule
+from lazysketch.audit import p_values
+from lazysketch.specification.schedules import Geometric, Schedule
 
-TABLES = Path(__file__).parents[2] / "rust" / "core" / "src" / "mechanism" / "tables"
-BUDGET = laws.Budget(total=1e-6, checks=300)
+TABLES = ROOT / "rust" / "core" / "src" / "mechanism" / "tables"
+BUDGET = p_values.Budget(total=1e-6, checks=300)
 DEPTH, WIDTH, EPSILON, DELTA = 2, 4096, 1.0, 1e-6
 
 
@@ -70,8 +70,8 @@ def test_each_push_follows_its_rows(
         deviation = math.sqrt(sigma**2 * variances[push] + 1 / 12)
         what = f"{mechanism} {file}, push {push}"
         x = values / deviation
-        BUDGET.check(laws.mean(x), f"mean: {what}")
-        BUDGET.check(laws.variance(x), f"variance: {what}")
-        BUDGET.check(laws.shape(values.astype(np.int64), deviation), f"shape: {what}")
+        BUDGET.check(p_values.mean(x), f"mean: {what}")
+        BUDGET.check(p_values.variance(x), f"variance: {what}")
+        BUDGET.check(p_values.shape(values.astype(np.int64), deviation), f"shape: {what}")
         for wrong in (0.9, 1.1):
-            assert laws.variance(x * wrong) < BUDGET.alpha, f"{what}: {wrong} passed"
+            assert p_values.variance(x * wrong) < BUDGET.alpha, f"{what}: {wrong} passed"

@@ -15,7 +15,7 @@ from tests.statistical import claimed
 
 import lazysketch
 import lazysketch.testing
-from lazysketch.audit import laws
+from lazysketch.audit import p_values
 
 HORIZON, DEPTH, WIDTH, LEAVES = 2**20, 3, 1024, 1024
 CELLS = DEPTH * WIDTH
@@ -90,7 +90,7 @@ def test_measured_noise(
     """
     weights = eigenvalues(mechanism)
     for ratio in (1.024**2, 1 / 1.024**2):
-        assert laws.weighted(ratio * CELLS * weights.sum(), weights, copies=CELLS) < 4e-8
+        assert p_values.weighted(ratio * CELLS * weights.sum(), weights, copies=CELLS) < 4e-8
     total = 0.0
     with make(mechanism, calibration, epsilon, delta) as sketch:
         for push in READ:

@@ -18,7 +18,7 @@ from tools.accuracy.streams import ABSENT, REAL, stream
 
 import lazysketch as ls
 from lazysketch.planning.prediction import simulated
-from lazysketch.sizing import SketchKind
+from lazysketch.specification.sizing import SketchKind
 
 __all__ = ["Comparison", "best_skew", "compared", "measure", "table"]
 

@@ -32,8 +32,8 @@ from lazysketch.audit.configuration import Configuration
 from lazysketch.audit.controls import Control, controls, run_controls
 from lazysketch.audit.finding import Finding
 from lazysketch.audit.model import Bug, Model
-from lazysketch.audit.subject import Library, Subject
 from lazysketch.audit.suite import AREAS, Check, audit, checks_of, standard_checks
+from lazysketch.audit.system_under_test import Library, Subject
 
 __all__ = [
     "AREAS",

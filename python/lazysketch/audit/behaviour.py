@@ -36,8 +36,8 @@ from typing import Any
 import numpy as np
 
 from lazysketch.audit.finding import Outcome, exact
-from lazysketch.schedules import Geometric, Punctual, RoundRobin, Schedule
-from lazysketch.sketches import LazyCountMin, LazyCountSketch
+from lazysketch.sketches.private_sketches import LazyCountMin, LazyCountSketch
+from lazysketch.specification.schedules import Geometric, Punctual, RoundRobin, Schedule
 
 __all__ = [
     "MEMORY_CAN_BE_READ",

@@ -17,7 +17,7 @@ from functools import cache
 import numpy as np
 from numpy.typing import NDArray
 
-from lazysketch.audit.laws import normal_distribution_function
+from lazysketch.audit.p_values import normal_distribution_function
 from lazysketch.audit.strategy import Strategy, strategy
 
 __all__ = ["Claim", "epsilon_of", "gaussian_delta", "multiplier", "table_sensitivity2"]

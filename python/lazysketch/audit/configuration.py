@@ -12,15 +12,20 @@ from typing import Any, cast
 
 import numpy as np
 
-from lazysketch.audit import pushing
+from lazysketch.audit import schedule_model
 from lazysketch.audit.claims import Claim, multiplier
-from lazysketch.audit.pushing import Integers
-from lazysketch.counters import ContinualCounters
-from lazysketch.exact import CountMin, CountSketch
+from lazysketch.audit.schedule_model import Integers
 from lazysketch.privacy.relations import Relation
-from lazysketch.private import PrivateTable
-from lazysketch.schedules import Schedule
-from lazysketch.sketches import LazyCountMin, LazyCountSketch, PunctualCountMin, PunctualCountSketch
+from lazysketch.sketches.counters import ContinualCounters
+from lazysketch.sketches.exact import CountMin, CountSketch
+from lazysketch.sketches.private_sketches import (
+    LazyCountMin,
+    LazyCountSketch,
+    PunctualCountMin,
+    PunctualCountSketch,
+)
+from lazysketch.sketches.private_table import PrivateTable
+from lazysketch.specification.schedules import Schedule
 
 __all__ = ["NO_EVENT", "Configuration", "places"]
 
@@ -47,7 +52,7 @@ class Configuration:
         max_events_per_user: events of one person.
 
     Example:
-        >>> from lazysketch.schedules import RoundRobin
+        >>> from lazysketch.specification.schedules import RoundRobin
         >>> Configuration("count-min", depth=2, width=4, schedule=RoundRobin(horizon=32)).leaves
         8
     """
@@ -77,7 +82,7 @@ class Configuration:
     @property
     def leaves(self) -> int:
         """Largest number of pushes of a cell."""
-        return pushing.leaves(self.schedule, self.width)
+        return schedule_model.leaves(self.schedule, self.width)
 
     @property
     def mu(self) -> float:
@@ -138,12 +143,12 @@ class Configuration:
         return lazy(schedule=self.schedule, **common)
 
     def progress(self, step: int) -> tuple[Integers, Integers]:
-        """Return pushes of every column and the step of the last; see :func:`pushing.progress`."""
-        return pushing.progress(self.schedule, self.width, step)
+        """Return pushes of every column and the step of the last one."""
+        return schedule_model.progress(self.schedule, self.width, step)
 
     def end_of_round(self, push: int) -> int:
         """Return the step at which every column has been pushed; see :mod:`pushing`."""
-        return pushing.end_of_round(self.schedule, self.width, push)
+        return schedule_model.end_of_round(self.schedule, self.width, push)
 
     def published(self, items: Integers, *, hash_seed: int, step: int) -> Integers:
         """Return the exact counts that the last push of every column carries.
@@ -178,7 +183,7 @@ def places(configuration: Configuration, hash_seed: int, item: int | str) -> Pla
         (row, column, sign) for every row.
 
     Example:
-        >>> from lazysketch.schedules import RoundRobin
+        >>> from lazysketch.specification.schedules import RoundRobin
         >>> counters = Configuration("counters", depth=1, width=8, schedule=RoundRobin(horizon=8))
         >>> places(counters, 0, 3)
         ((0, 3, 1),)

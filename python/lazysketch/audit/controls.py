@@ -16,9 +16,9 @@ from lazysketch.audit.distinguisher import distinguish
 from lazysketch.audit.finding import Finding, Outcome, timed
 from lazysketch.audit.model import Bug, Model
 from lazysketch.audit.sensitivity import sensitivity_by_enumeration
-from lazysketch.audit.subject import Subject
 from lazysketch.audit.suite import epsilon_at, standard_checks
-from lazysketch.schedules import RoundRobin
+from lazysketch.audit.system_under_test import Subject
+from lazysketch.specification.schedules import RoundRobin
 
 __all__ = ["Control", "controls", "run_controls"]
 

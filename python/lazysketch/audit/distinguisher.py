@@ -26,9 +26,9 @@ from lazysketch.audit.claims import epsilon_of
 from lazysketch.audit.confidence import Mistakes
 from lazysketch.audit.configuration import NO_EVENT, Configuration
 from lazysketch.audit.finding import ALARM, Outcome
-from lazysketch.audit.pushing import Integers
+from lazysketch.audit.schedule_model import Integers
 from lazysketch.audit.sensitivity import worst_pair
-from lazysketch.audit.subject import Subject
+from lazysketch.audit.system_under_test import Subject
 
 __all__ = ["Pair", "distinguish", "distinguish_everywhere", "worst_step"]
 

@@ -18,9 +18,9 @@ from lazysketch.audit import plots, residuals
 from lazysketch.audit.configuration import Configuration
 from lazysketch.audit.distinguisher import distinguish
 from lazysketch.audit.finding import Finding
-from lazysketch.audit.subject import Library
 from lazysketch.audit.suite import AREAS, Check, companion, epsilon_at, standard_checks
-from lazysketch.schedules import RoundRobin
+from lazysketch.audit.system_under_test import Library
+from lazysketch.specification.schedules import RoundRobin
 
 __all__ = ["Attack", "full_audit", "write_report"]
 

@@ -21,12 +21,12 @@ import numpy as np
 from lazysketch.audit.configuration import NO_EVENT, Configuration
 from lazysketch.audit.finding import ALARM, Outcome, exact
 from lazysketch.audit.model import Model
-from lazysketch.audit.pushing import Integers
-from lazysketch.audit.subject import Library, Subject
+from lazysketch.audit.schedule_model import Integers
+from lazysketch.audit.system_under_test import Library, Subject
 from lazysketch.errors import LazySketchError
-from lazysketch.keys import Key
-from lazysketch.private import PrivateTable
-from lazysketch.schedules import Geometric, Punctual, RoundRobin
+from lazysketch.sketches.keys import Key
+from lazysketch.sketches.private_table import PrivateTable
+from lazysketch.specification.schedules import Geometric, Punctual, RoundRobin
 from lazysketch.testing import fixed_id, seeded_key
 
 __all__ = [

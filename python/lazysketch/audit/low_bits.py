@@ -18,12 +18,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from lazysketch.audit import laws
+from lazysketch.audit import p_values
 from lazysketch.audit.configuration import NO_EVENT, Configuration
 from lazysketch.audit.finding import Outcome, worst
-from lazysketch.audit.pushing import Integers
-from lazysketch.audit.subject import Subject, Table
-from lazysketch.schedules import Batch
+from lazysketch.audit.schedule_model import Integers
+from lazysketch.audit.system_under_test import Subject, Table
+from lazysketch.specification.schedules import Batch
 
 __all__ = ["law_of_small_noise", "low_bits_of_large_noise", "parity_at_usual_noise"]
 
@@ -69,7 +69,7 @@ def law_of_small_noise(subject: Subject) -> Outcome:
         Four histograms against the exact law: two counts, two pushes.
     """
 
-    def p_values() -> Iterator[tuple[str, float]]:
+    def tested() -> Iterator[tuple[str, float]]:
         for push in (1, 2):
             table, counts = _read(subject, SMALL, push=push)
             smallest, law = SMALL.claim("haar").probabilities(push)
@@ -78,7 +78,7 @@ def law_of_small_noise(subject: Subject) -> Outcome:
                 yield f"count {count}, push {push}", histogram(values, smallest, law)
 
     claim = "count + noise of the exact law, whatever the count"
-    return worst(claim, p_values(), samples=2 * CELLS)
+    return worst(claim, tested(), samples=2 * CELLS)
 
 
 def parity_at_usual_noise(subject: Subject) -> Outcome:
@@ -91,15 +91,15 @@ def parity_at_usual_noise(subject: Subject) -> Outcome:
         Two coins.
     """
 
-    def p_values() -> Iterator[tuple[str, float]]:
+    def tested() -> Iterator[tuple[str, float]]:
         table, counts = _read(subject, USUAL, push=1)
         yield "integers", float(np.array_equal(table, np.rint(table)))
         for count in (0, 1):
             odd = int((np.mod(table[counts == count], 2) == 1).sum())
-            yield f"count {count}", laws.counts([odd, CELLS // 2 - odd], [0.5, 0.5])
+            yield f"count {count}", p_values.counts([odd, CELLS // 2 - odd], [0.5, 0.5])
 
     claim = "even and odd releases are equally frequent"
-    return worst(claim, p_values(), samples=CELLS)
+    return worst(claim, tested(), samples=CELLS)
 
 
 def low_bits_of_large_noise(subject: Subject) -> Outcome:
@@ -112,17 +112,20 @@ def low_bits_of_large_noise(subject: Subject) -> Outcome:
         Histograms of the release modulo 16 at several pushes.
     """
 
-    def p_values() -> Iterator[tuple[str, float]]:
+    def tested() -> Iterator[tuple[str, float]]:
         for push in (31, 32, 64):
             table, counts = _read(subject, LARGE, push=push)
             yield "integers", float(np.array_equal(table, np.rint(table)))
             for count in (0, 1):
                 last = np.mod(table[counts == count].astype(np.int64), _BITS)
                 seen = np.bincount(last, minlength=_BITS)
-                yield f"count {count}, push {push}", laws.counts(seen, np.full(_BITS, 1 / _BITS))
+                yield (
+                    f"count {count}, push {push}",
+                    p_values.counts(seen, np.full(_BITS, 1 / _BITS)),
+                )
 
     claim = "the last four bits of a release are uniform"
-    return worst(claim, p_values(), samples=3 * LARGE.width)
+    return worst(claim, tested(), samples=3 * LARGE.width)
 
 
 def histogram(values: Table, smallest: int, law: NDArray[np.float64]) -> float:
@@ -134,7 +137,7 @@ def histogram(values: Table, smallest: int, law: NDArray[np.float64]) -> float:
         law: the probabilities.
 
     Returns:
-        See :func:`lazysketch.audit.laws.counts`; values rarer than 1e-12 count as one, and those
+        See :func:`lazysketch.audit.p_values.counts`. Values rarer than 1e-12 are one class; those
         that are not integers have probability 0.
     """
     if not np.array_equal(values, np.rint(values)):
@@ -145,4 +148,6 @@ def histogram(values: Table, smallest: int, law: NDArray[np.float64]) -> float:
     inside = at[(at >= low) & (at < high)]
     seen = np.bincount(inside - low, minlength=high - low)
     rest = max(1e-15, 1.0 - law[low:high].sum())
-    return laws.counts(np.append(seen, values.size - inside.size), np.append(law[low:high], rest))
+    return p_values.counts(
+        np.append(seen, values.size - inside.size), np.append(law[low:high], rest)
+    )

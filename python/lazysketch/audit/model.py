@@ -18,10 +18,10 @@ import numpy as np
 
 from lazysketch import testing
 from lazysketch.audit.configuration import NO_EVENT, Configuration, places
-from lazysketch.audit.pushing import Integers
+from lazysketch.audit.schedule_model import Integers
 from lazysketch.audit.strategy import strategy
-from lazysketch.audit.subject import Table, again
-from lazysketch.private import PrivateTable
+from lazysketch.audit.system_under_test import Table, again
+from lazysketch.sketches.private_table import PrivateTable
 
 __all__ = ["Bug", "Model"]
 

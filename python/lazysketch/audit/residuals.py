@@ -26,15 +26,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lazysketch.audit import laws
+from lazysketch.audit import p_values
 from lazysketch.audit.claims import Claim
 from lazysketch.audit.configuration import NO_EVENT, Configuration, places
 from lazysketch.audit.finding import Outcome, exact, worst
-from lazysketch.audit.pushing import Integers
-from lazysketch.audit.subject import Subject, Table
+from lazysketch.audit.schedule_model import Integers
+from lazysketch.audit.system_under_test import Subject, Table
 from lazysketch.errors import LazySketchError
-from lazysketch.release import Release
-from lazysketch.schedules import RoundRobin
+from lazysketch.releases.release import Release
+from lazysketch.specification.schedules import RoundRobin
 
 __all__ = [
     "law_of_releases",
@@ -96,7 +96,7 @@ def law_of_releases(
 
     made, end = 0, time.monotonic() + seconds
 
-    def p_values() -> Iterator[tuple[str, float]]:
+    def tested() -> Iterator[tuple[str, float]]:
         nonlocal made
         while not made or time.monotonic() < end:
             hash_seed = 11 + made
@@ -115,7 +115,7 @@ def law_of_releases(
             yield from _of_one_table(configuration, claim, steps, tables, truths)
 
     claim = "released - exact = rounded Gaussian noise of the claimed law"
-    found = worst(claim, p_values(), samples=0)
+    found = worst(claim, tested(), samples=0)
     return replace(found, samples=made * configuration.cells * len(steps))
 
 
@@ -149,22 +149,22 @@ def _of_residuals(
         at = pushes == push
         x = claim.standardised(residuals[:, at], push).ravel()
         standardised[:, at] = x.reshape(len(residuals), -1)
-        yield f"mean, push {push}", laws.mean(x)
+        yield f"mean, push {push}", p_values.mean(x)
         yield from _variance(f"variance, push {push}", x)
         whole = np.floor(residuals[:, at]).astype(np.int64).ravel()
-        yield f"shape, push {push}", laws.shape(whole, claim.deviation(push))
+        yield f"shape, push {push}", p_values.shape(whole, claim.deviation(push))
     published = np.broadcast_to(pushes > 0, truth.shape)
     for zero in (True, False):
         x = standardised[published & ((truth == 0) == zero)]
         yield from _variance(f"variance where the count is zero: {zero}", x)
     if truth.any():
-        yield "trace of the count", laws.mean(standardised.ravel(), truth.ravel())
+        yield "trace of the count", p_values.mean(standardised.ravel(), truth.ravel())
 
 
 def _variance(name: str, x: Sample) -> Iterator[tuple[str, float]]:
     """The variance of enough values: one integer is 0 far more often than a normal is near it."""
     if x.size >= FEWEST:
-        yield name, laws.variance(x)
+        yield name, p_values.variance(x)
 
 
 def _of_two_reads(
@@ -177,7 +177,7 @@ def _of_two_reads(
     matrix = claim.covariance([push, later])
     correlation = float(matrix[0, 1] / np.sqrt(matrix[0, 0] * matrix[1, 1]))
     x, y = claim.standardised(one, push).ravel(), claim.standardised(other, later).ravel()
-    yield f"covariance, pushes {push} and {later}", laws.covariance(x, y, correlation)
+    yield f"covariance, pushes {push} and {later}", p_values.covariance(x, y, correlation)
 
 
 def law_of_transcripts(subject: Subject, configuration: Configuration) -> Outcome:
@@ -200,17 +200,20 @@ def law_of_transcripts(subject: Subject, configuration: Configuration) -> Outcom
         taken = step
         rows.append(machine.read().ravel())
 
-    def p_values() -> Iterator[tuple[str, float]]:
+    def tested() -> Iterator[tuple[str, float]]:
         centred = np.array(rows) - np.array([claim.rounding(p)[0] for p in pushes])[:, None]
         x = np.linalg.solve(np.linalg.cholesky(claim.covariance(pushes)), centred)
         for push, values in zip(pushes, x, strict=True):
-            yield f"whitened mean {push}", laws.mean(values)
-            yield f"whitened variance {push}", laws.variance(values)
+            yield f"whitened mean {push}", p_values.mean(values)
+            yield f"whitened variance {push}", p_values.variance(values)
         for i, j in itertools.combinations(range(len(pushes)), 2):
-            yield f"whitened pair {pushes[i]}, {pushes[j]}", laws.covariance(x[i], x[j], 0.0)
+            yield (
+                f"whitened pair {pushes[i]}, {pushes[j]}",
+                p_values.covariance(x[i], x[j], 0.0),
+            )
 
     claimed = "whitened transcripts are independent standard normals"
-    return worst(claimed, p_values(), samples=configuration.cells * len(pushes))
+    return worst(claimed, tested(), samples=configuration.cells * len(pushes))
 
 
 def _from_outside(

@@ -18,9 +18,9 @@ import numpy as np
 
 from lazysketch.audit.configuration import NO_EVENT, Configuration, places
 from lazysketch.audit.finding import Outcome
-from lazysketch.audit.pushing import Integers
+from lazysketch.audit.schedule_model import Integers
 from lazysketch.audit.strategy import Strategy, strategy
-from lazysketch.audit.subject import Subject
+from lazysketch.audit.system_under_test import Subject
 
 __all__ = ["sensitivity_by_enumeration", "worst_pair"]
 

@@ -19,7 +19,7 @@ from functools import cache
 import numpy as np
 
 from lazysketch import _native
-from lazysketch.audit.pushing import Integers
+from lazysketch.audit.schedule_model import Integers
 from lazysketch.errors import ArgumentValueError
 
 __all__ = ["Strategy", "strategy"]

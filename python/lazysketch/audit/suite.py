@@ -18,8 +18,15 @@ from lazysketch.audit.configuration import Configuration
 from lazysketch.audit.distinguisher import distinguish, distinguish_everywhere
 from lazysketch.audit.finding import MOST, Finding, Outcome, timed
 from lazysketch.audit.sensitivity import sensitivity_by_enumeration
-from lazysketch.audit.subject import Library, Subject
-from lazysketch.schedules import Batch, Geometric, Punctual, RoundRobin, Schedule, Single
+from lazysketch.audit.system_under_test import Library, Subject
+from lazysketch.specification.schedules import (
+    Batch,
+    Geometric,
+    Punctual,
+    RoundRobin,
+    Schedule,
+    Single,
+)
 
 __all__ = [
     "AREAS",

@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from lazysketch.cli.audit import audit
-from lazysketch.cli.completion import completion
+from lazysketch.cli.commands.audit import audit
+from lazysketch.cli.commands.completion import completion
+from lazysketch.cli.commands.demo import demo
+from lazysketch.cli.commands.estimate import estimate
+from lazysketch.cli.commands.inspect import inspect
+from lazysketch.cli.commands.merge import merge
+from lazysketch.cli.commands.plan import plan
+from lazysketch.cli.commands.query import query
+from lazysketch.cli.commands.top import top
 from lazysketch.cli.configuration import check_environment, configurable, options_of
-from lazysketch.cli.counting import FAILED
-from lazysketch.cli.demo import demo
-from lazysketch.cli.display import tell
-from lazysketch.cli.estimate import estimate
-from lazysketch.cli.inspect import inspect
-from lazysketch.cli.merge import merge
-from lazysketch.cli.plan import plan
-from lazysketch.cli.query import query
-from lazysketch.cli.stream import INTERRUPTED
-from lazysketch.cli.top import top
+from lazysketch.cli.run.counting import FAILED
+from lazysketch.cli.run.stream import INTERRUPTED
+from lazysketch.cli.view.output import tell
 from lazysketch.errors import HorizonError, LazySketchError
 
 if TYPE_CHECKING:

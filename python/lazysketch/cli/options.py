@@ -13,7 +13,6 @@ import click
 from lazysketch import HeavyHitters, LazyCountMin, LazyCountSketch
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, SourceError
 from lazysketch.privacy.relations import Relation
-from lazysketch.schedules import Geometric, RoundRobin, Schedule
 from lazysketch.sources import (
     FORMATS,
     ITEM_TYPES,
@@ -22,6 +21,7 @@ from lazysketch.sources import (
     expand_paths,
     open_source,
 )
+from lazysketch.specification.schedules import Geometric, RoundRobin, Schedule
 
 PrivateSketch: TypeAlias = "LazyCountMin | LazyCountSketch"
 Command = TypeVar("Command", bound=Callable[..., Any])

@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
-from lazysketch.estimation.error_law import ErrorLaw, Strata
+from lazysketch.estimation.error_distribution import ErrorLaw, Strata
 from lazysketch.estimation.order_statistics import (
     error_above,
     error_below,

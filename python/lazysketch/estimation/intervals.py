@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
-from lazysketch.estimation.error_law import ErrorLaw
+from lazysketch.estimation.error_distribution import ErrorLaw
 from lazysketch.estimation.estimators import BEST_ESTIMATOR, Readings, estimates
 from lazysketch.estimation.lag import Lag
 from lazysketch.estimation.order_statistics import error_above, error_below, ranks

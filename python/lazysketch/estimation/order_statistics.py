@@ -18,7 +18,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from lazysketch.estimation.error_law import ErrorLaw
+from lazysketch.estimation.error_distribution import ErrorLaw
 
 __all__ = ["error_above", "error_below", "mean_least_noise", "ranks"]
 

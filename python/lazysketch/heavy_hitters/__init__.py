@@ -20,8 +20,8 @@ from lazysketch.heavy_hitters.hierarchies import (
     ipv6_prefixes,
     url_paths,
 )
-from lazysketch.heavy_hitters.level_promises import LevelsPrivacy
-from lazysketch.heavy_hitters.promise import JointPrivacy
+from lazysketch.heavy_hitters.joint_privacy import JointPrivacy
+from lazysketch.heavy_hitters.levels_privacy import LevelsPrivacy
 from lazysketch.heavy_hitters.published_levels import HeavyLevel
 from lazysketch.heavy_hitters.ranking import HeavyHitter
 from lazysketch.heavy_hitters.tree import HierarchyNode

@@ -17,7 +17,7 @@ from lazysketch import _native
 from lazysketch.errors import ArgumentValueError
 from lazysketch.heavy_hitters.settings import LARGEST_WINDOW
 from lazysketch.privacy.relations import Relation
-from lazysketch.schedules import Batch, Schedule
+from lazysketch.specification.schedules import Batch, Schedule
 
 __all__ = ["Discovery", "discovery_for"]
 

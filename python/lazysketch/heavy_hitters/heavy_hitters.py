@@ -7,8 +7,8 @@ from typing import Any, Final
 
 from lazysketch.errors import ArgumentTypeError
 from lazysketch.heavy_hitters.discovery import discovery_for
-from lazysketch.heavy_hitters.promise import split_of
-from lazysketch.heavy_hitters.published import PublishedHitters
+from lazysketch.heavy_hitters.joint_privacy import split_of
+from lazysketch.heavy_hitters.published_hitters import PublishedHitters
 from lazysketch.heavy_hitters.settings import (
     CELL_BYTES,
     checked_domain,
@@ -19,11 +19,11 @@ from lazysketch.heavy_hitters.settings import (
     width_of,
 )
 from lazysketch.heavy_hitters.tables import DiscoveringTable, ListedTable
-from lazysketch.keys import Key
 from lazysketch.privacy.relations import Relation, checked_integer, checked_relation
-from lazysketch.schedules import Schedule
-from lazysketch.single_life import ClosedByBlock
-from lazysketch.sizing import SketchKind
+from lazysketch.sketches.keys import Key
+from lazysketch.sketches.live_state import ClosedByBlock
+from lazysketch.specification.schedules import Schedule
+from lazysketch.specification.sizing import SketchKind
 
 __all__ = ["DEPTH", "ITEM_BYTES", "LEAST_MEMORY", "MEMORY", "HeavyHitters"]
 

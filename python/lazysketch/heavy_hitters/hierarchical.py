@@ -17,8 +17,8 @@ from lazysketch.errors import ArgumentTypeError
 from lazysketch.heavy_hitters.discovery import discovery_for
 from lazysketch.heavy_hitters.heavy_hitters import DEPTH, ITEM_BYTES, LEAST_MEMORY, MEMORY
 from lazysketch.heavy_hitters.hierarchies import Item, Levels
-from lazysketch.heavy_hitters.level_promises import checked_level_weights, splits_of_levels
-from lazysketch.heavy_hitters.promise import split_of
+from lazysketch.heavy_hitters.joint_privacy import split_of
+from lazysketch.heavy_hitters.levels_privacy import checked_level_weights, splits_of_levels
 from lazysketch.heavy_hitters.published_levels import PublishedLevels
 from lazysketch.heavy_hitters.settings import (
     CELL_BYTES,
@@ -29,12 +29,12 @@ from lazysketch.heavy_hitters.settings import (
     width_of,
 )
 from lazysketch.heavy_hitters.tables import DiscoveringTable, described
-from lazysketch.keys import Key
 from lazysketch.privacy.accounting import Privacy
 from lazysketch.privacy.relations import Relation, checked_integer, checked_relation
-from lazysketch.schedules import Schedule
-from lazysketch.single_life import ClosedByBlock
-from lazysketch.sizing import SketchKind
+from lazysketch.sketches.keys import Key
+from lazysketch.sketches.live_state import ClosedByBlock
+from lazysketch.specification.schedules import Schedule
+from lazysketch.specification.sizing import SketchKind
 
 __all__ = ["HierarchicalHeavyHitters"]
 

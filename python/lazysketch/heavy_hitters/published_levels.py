@@ -12,16 +12,16 @@ import numpy as np
 
 from lazysketch.heavy_hitters.discovery import Discovery
 from lazysketch.heavy_hitters.hierarchies import Item, Levels
-from lazysketch.heavy_hitters.level_promises import LevelsPrivacy
-from lazysketch.heavy_hitters.promise import Split
-from lazysketch.heavy_hitters.published import PublishedHitters
+from lazysketch.heavy_hitters.joint_privacy import Split
+from lazysketch.heavy_hitters.levels_privacy import LevelsPrivacy
+from lazysketch.heavy_hitters.published_hitters import PublishedHitters
 from lazysketch.heavy_hitters.ranking import HeavyHitter
 from lazysketch.heavy_hitters.settings import checked_share
 from lazysketch.heavy_hitters.tables import DiscoveringTable
 from lazysketch.heavy_hitters.tree import HierarchyNode, tree_of
 from lazysketch.privacy.relations import checked_integer
-from lazysketch.release import Release
-from lazysketch.single_life import SingleLife
+from lazysketch.releases.release import Release
+from lazysketch.sketches.live_state import SingleLife
 
 __all__ = ["HeavyLevel", "PublishedLevels"]
 

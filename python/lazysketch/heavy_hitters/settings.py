@@ -13,8 +13,15 @@ import numpy as np
 
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, ItemError
 from lazysketch.privacy.relations import Relation, checked_integer, checked_real
-from lazysketch.schedules import Batch, Geometric, Punctual, RoundRobin, Schedule, Single
-from lazysketch.sizing import LARGEST_WIDTH, SketchKind
+from lazysketch.specification.schedules import (
+    Batch,
+    Geometric,
+    Punctual,
+    RoundRobin,
+    Schedule,
+    Single,
+)
+from lazysketch.specification.sizing import LARGEST_WIDTH, SketchKind
 
 __all__ = [
     "CELL_BYTES",

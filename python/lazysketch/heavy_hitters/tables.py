@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from lazysketch import _native
 from lazysketch.heavy_hitters.discovery import Discovery
-from lazysketch.keys import Key
 from lazysketch.privacy.accounting import Privacy
-from lazysketch.private import PrivateTable, key_or_fresh, noise_of, table_arguments
+from lazysketch.sketches.keys import Key
+from lazysketch.sketches.private_table import PrivateTable, key_or_fresh, noise_of, table_arguments
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -51,7 +51,7 @@ def described(**sketch: Any) -> Privacy:
     """Return what a sketch with these settings would promise; none is made.
 
     Args:
-        sketch: the arguments of :func:`lazysketch.private.noise_of`.
+        sketch: the arguments of :func:`lazysketch.sketches.private_table.noise_of`.
 
     Returns:
         The promise under a secret key.

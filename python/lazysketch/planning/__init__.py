@@ -14,7 +14,7 @@ from lazysketch.planning.prediction import Prediction
 from lazysketch.planning.request import SHARE, request_of
 from lazysketch.planning.sketch_plan import Plan, planned
 from lazysketch.privacy.relations import Relation
-from lazysketch.sizing import SketchKind
+from lazysketch.specification.sizing import SketchKind
 
 __all__ = ["Plan", "Prediction", "plan"]
 

@@ -12,12 +12,12 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from lazysketch.mechanisms import Mechanism
 from lazysketch.planning.request import Request
 from lazysketch.privacy.relations import table_sensitivity2
-from lazysketch.private import noise_of
-from lazysketch.schedules import Geometric, RoundRobin
-from lazysketch.sizing import SketchKind
+from lazysketch.sketches.private_table import noise_of
+from lazysketch.specification.mechanisms import Mechanism
+from lazysketch.specification.schedules import Geometric, RoundRobin
+from lazysketch.specification.sizing import SketchKind
 
 __all__ = ["Design", "Noise", "cell_bytes", "round_length", "sigma_of"]
 

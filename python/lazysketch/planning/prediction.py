@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from lazysketch.estimation.error_law import Strata
+from lazysketch.estimation.error_distribution import Strata
 from lazysketch.estimation.estimators import Readings
 from lazysketch.estimation.intervals import Intervals, intervals
 from lazysketch.estimation.lag import Lag

@@ -23,8 +23,8 @@ from lazysketch.privacy.relations import (
     checked_real,
     checked_relation,
 )
-from lazysketch.schedules import LARGEST_HORIZON
-from lazysketch.sizing import SketchKind
+from lazysketch.specification.schedules import LARGEST_HORIZON
+from lazysketch.specification.sizing import SketchKind
 
 __all__ = ["SHARE", "Request", "request_of"]
 

@@ -22,8 +22,8 @@ from lazysketch.estimation.lag import BURSTINESS
 from lazysketch.planning.design import Design, Noise, round_length
 from lazysketch.planning.request import Request
 from lazysketch.planning.workload import Workload
-from lazysketch.schedules import Geometric, RoundRobin
-from lazysketch.sizing import SketchKind
+from lazysketch.specification.schedules import Geometric, RoundRobin
+from lazysketch.specification.sizing import SketchKind
 
 __all__ = ["Law", "Scores", "half_width", "lag_width", "tails"]
 

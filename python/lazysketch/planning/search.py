@@ -19,8 +19,8 @@ from lazysketch.planning.design import Design, cell_bytes, round_length
 from lazysketch.planning.prediction import Prediction, predict
 from lazysketch.planning.request import Request
 from lazysketch.planning.score import Law, Scores, half_width, lag_width
-from lazysketch.schedules import Geometric, RoundRobin
-from lazysketch.sizing import LARGEST_CELLS
+from lazysketch.specification.schedules import Geometric, RoundRobin
+from lazysketch.specification.sizing import LARGEST_CELLS
 
 __all__ = ["FINE", "Candidate", "candidates", "chosen", "frontier"]
 

@@ -6,7 +6,6 @@ from dataclasses import asdict, dataclass, field, replace
 from os import PathLike
 from typing import Any, Final
 
-from lazysketch.keys import Key
 from lazysketch.planning.design import Design, cell_bytes, round_length, sigma_of
 from lazysketch.planning.plot import Point, draw
 from lazysketch.planning.prediction import Prediction
@@ -14,9 +13,10 @@ from lazysketch.planning.request import Request
 from lazysketch.planning.score import Scores
 from lazysketch.planning.search import candidates, chosen, frontier
 from lazysketch.privacy.relations import Relation
-from lazysketch.schedules import Geometric, RoundRobin
-from lazysketch.sizing import SketchKind
-from lazysketch.sketches import LazyCountMin, LazyCountSketch
+from lazysketch.sketches.keys import Key
+from lazysketch.sketches.private_sketches import LazyCountMin, LazyCountSketch
+from lazysketch.specification.schedules import Geometric, RoundRobin
+from lazysketch.specification.sizing import SketchKind
 
 __all__ = ["SAMPLE_WARNING", "Plan", "planned"]
 

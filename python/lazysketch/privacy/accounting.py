@@ -31,7 +31,7 @@ from lazysketch.privacy.relations import (
     checked_real,
     checked_relation,
 )
-from lazysketch.privacy.sentences import promise
+from lazysketch.privacy.wording import promise
 
 __all__ = ["Privacy"]
 

@@ -28,7 +28,7 @@ from lazysketch.privacy.accounting import Privacy
 from lazysketch.privacy.curve import GaussianCurve, curve_of
 from lazysketch.privacy.dp_events import composed_event
 from lazysketch.privacy.relations import Relation
-from lazysketch.privacy.sentences import promise
+from lazysketch.privacy.wording import promise
 
 __all__ = ["Composition", "compose"]
 

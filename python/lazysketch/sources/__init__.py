@@ -24,12 +24,12 @@ ahead, opening -> waiting.
 from __future__ import annotations
 
 from lazysketch.sources.batch import UNKNOWN_TIME, Batch, Segment
-from lazysketch.sources.feeding import feed
-from lazysketch.sources.formats import FORMATS, ITEM_TYPES
-from lazysketch.sources.paths import expand_paths
+from lazysketch.sources.feed import feed
+from lazysketch.sources.formats.registry import FORMATS, ITEM_TYPES
+from lazysketch.sources.formats.timestamps import TIME_UNITS
+from lazysketch.sources.io.paths import expand_paths
+from lazysketch.sources.read_stats import Position, Tally
 from lazysketch.sources.source import Source, open_source
-from lazysketch.sources.tally import Position, Tally
-from lazysketch.sources.times import TIME_UNITS
 
 __all__ = [
     "FORMATS",

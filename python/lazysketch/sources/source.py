@@ -6,24 +6,24 @@ from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple
 
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, SourceError
-from lazysketch.sources.ahead import read_ahead
-from lazysketch.sources.following import follow_bytes
-from lazysketch.sources.formats import AUTO, Format, check_format, find_format
-from lazysketch.sources.header import check_delimiter
-from lazysketch.sources.opening import STANDARD_INPUT, ByteStream, open_bytes, size_of
-from lazysketch.sources.paths import expand_paths
-from lazysketch.sources.reader import Selection
-from lazysketch.sources.tally import Tally
-from lazysketch.sources.text import check_encoding
-from lazysketch.sources.times import check_time_unit
-from lazysketch.sources.waiting import CAN_END, PLAIN_WAITS
+from lazysketch.sources.formats.header import check_delimiter
+from lazysketch.sources.formats.registry import AUTO, Format, check_format, find_format
+from lazysketch.sources.formats.selection import Selection
+from lazysketch.sources.formats.timestamps import check_time_unit
+from lazysketch.sources.io.byte_stream import STANDARD_INPUT, ByteStream, open_bytes, size_of
+from lazysketch.sources.io.interruptible import CAN_END, PLAIN_WAITS
+from lazysketch.sources.io.paths import expand_paths
+from lazysketch.sources.io.prefetch import read_ahead
+from lazysketch.sources.io.tail import follow_bytes
+from lazysketch.sources.io.text_blocks import check_encoding
+from lazysketch.sources.read_stats import Tally
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator
     from pathlib import Path
 
     from lazysketch.sources.batch import Batch
-    from lazysketch.sources.waiting import Waits
+    from lazysketch.sources.io.interruptible import Waits
 
 _LARGEST_WEIGHT = (1 << 63) - 1
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
-from lazysketch.exact import CountMin
+from lazysketch.sketches.exact import CountMin
 
 __all__ = ["as_sequence", "check_batch", "taken"]
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
 
-from lazysketch.release import Release
+from lazysketch.releases.release import Release
 from lazysketch.windows.window import Window
 
 __all__ = ["Total", "total_of"]

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from lazysketch.release import Release
+from lazysketch.releases.release import Release
 from lazysketch.windows.durations import EPOCH
 
 __all__ = ["Window", "instant", "merged"]

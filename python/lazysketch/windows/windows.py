@@ -12,14 +12,14 @@ from lazysketch.errors import ArgumentTypeError, ArgumentValueError, ClosedError
 from lazysketch.heavy_hitters import HeavyHitters
 from lazysketch.heavy_hitters.heavy_hitters import DEPTH, ITEM_BYTES, LEAST_MEMORY
 from lazysketch.heavy_hitters.settings import CELL_BYTES
-from lazysketch.keys import Key
 from lazysketch.privacy.relations import Relation, checked_integer
-from lazysketch.schedules import Batch, RoundRobin, Schedule
-from lazysketch.single_life import ClosedByBlock
+from lazysketch.sketches.keys import Key
+from lazysketch.sketches.live_state import ClosedByBlock
+from lazysketch.specification.schedules import Batch, RoundRobin, Schedule
 from lazysketch.windows.boundaries import ClockBoundaries, TimeRange, checked_clock
 from lazysketch.windows.durations import duration_of, instant_of
-from lazysketch.windows.live import ByClock, BySteps, ByTime, Keep, LiveWindows, Make
-from lazysketch.windows.published import PublishedWindows
+from lazysketch.windows.open_windows import ByClock, BySteps, ByTime, Keep, LiveWindows, Make
+from lazysketch.windows.published_windows import PublishedWindows
 from lazysketch.windows.window import Window
 
 __all__ = ["Windows"]

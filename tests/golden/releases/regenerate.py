@@ -15,7 +15,7 @@ from typing import Any
 
 import lazysketch as ls
 from lazysketch import _native
-from lazysketch.schedules import schedule_named
+from lazysketch.specification.schedules import schedule_named
 from lazysketch.testing import seeded_key
 
 FOLDER = Path(__file__).parent

@@ -171,7 +171,7 @@ mod tests {
 
     /// w_j <= e^epsilon w_(j+1), the whole of the privacy of a draw, from the thresholds that
     /// are used; the exact version, by rational numbers, is in
-    /// tests/test_discovery_enumeration.py.
+    /// tests/unit/heavy_hitters/test_discovery_enumeration.py.
     #[test]
     fn no_step_loses_more_than_epsilon() {
         for epsilon in [SMALLEST_EPSILON, 0.01, 0.3, 0.5, 1.0, 2.5, LARGEST_EPSILON] {

@@ -1,1 +1,0 @@
-"""Speed, beside what people would use instead: ``python -m benches``, or ``make bench``."""

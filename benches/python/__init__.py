@@ -1,0 +1,1 @@
+"""Speed, beside what people would use instead: ``python -m benches.python``, or ``make bench``."""

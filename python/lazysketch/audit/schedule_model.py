@@ -1,0 +1,116 @@
+"""Which push of which column carries which step, straight from the formulas.
+
+The audit's own account of a schedule: it shares no code with the core, so that a push at the
+wrong step, or one too many, shows as a difference. Steps count from 1, columns from 0; all is a
+function of the step number alone. One call costs as many operations as there are columns, and
+for the geometric schedule as many more as there were rounds.
+
+Source: docs/guarantees.md; lazysketch.specification.schedules for what each schedule promises.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lazysketch.specification.schedules import Batch, Geometric, Punctual, RoundRobin, Schedule
+
+__all__ = ["Integers", "end_of_round", "leaves", "progress"]
+
+Integers = NDArray[np.int64]
+
+
+def leaves(schedule: Schedule, width: int) -> int:
+    """Return the largest number of pushes that a column can have.
+
+    Args:
+        schedule: the schedule.
+        width: columns.
+
+    Returns:
+        What the mechanism has to serve.
+
+    Example:
+        >>> leaves(RoundRobin(horizon=9), 4)
+        3
+    """
+    if isinstance(schedule, RoundRobin):
+        return -(-schedule.horizon // (schedule.period * width))
+    if isinstance(schedule, Geometric):
+        return schedule.rounds
+    return schedule.horizon if isinstance(schedule, Punctual | Batch) else 1
+
+
+def progress(schedule: Schedule, width: int, step: int) -> tuple[Integers, Integers]:
+    """Return the number of pushes of every column after some steps, and the step of the last.
+
+    Args:
+        schedule: the schedule.
+        width: columns.
+        step: steps taken.
+
+    Returns:
+        Two int64 arrays of shape (width,); the step is 0 where there was no push.
+
+    Example:
+        >>> progress(RoundRobin(horizon=100), 3, 5)
+        (array([2, 2, 1]), array([4, 5, 3]))
+    """
+    columns = np.arange(width, dtype=np.int64)
+    if isinstance(schedule, RoundRobin):
+        # Push number m of all (m = 1, 2, ...) happens at step m period, in column (m - 1) mod w.
+        pushes = (step // schedule.period + width - 1 - columns) // width
+        return pushes, np.where(
+            pushes > 0, ((pushes - 1) * width + columns + 1) * schedule.period, 0
+        )
+    if isinstance(schedule, Geometric):
+        return _growing(schedule, width, step)
+    if isinstance(schedule, Punctual | Batch):
+        return np.full(width, step), np.full(width, step)
+    done = int(step >= schedule.horizon)
+    return np.full(width, done), np.full(width, done * schedule.horizon)
+
+
+def _growing(schedule: Geometric, width: int, step: int) -> tuple[Integers, Integers]:
+    """Rounds of max(w, ceil(alpha t)) steps; column j at t + ceil((j + 1) length / w)."""
+    numerator, denominator = schedule.growth
+    pushes = np.zeros(width, dtype=np.int64)
+    last = np.zeros(width, dtype=np.int64)
+    start = 0
+    for _ in range(schedule.rounds):
+        if start >= step:
+            break
+        length = max(width, -(-start * numerator // denominator))
+        at = start + -(-np.arange(1, width + 1, dtype=np.int64) * length // width)
+        pushes += at <= step
+        last = np.where(at <= step, at, last)
+        start += length
+    return pushes, last
+
+
+def end_of_round(schedule: Schedule, width: int, push: int) -> int:
+    """Return the first step at which every column has been pushed a number of times.
+
+    Args:
+        schedule: the schedule.
+        width: columns.
+        push: the number, from 1.
+
+    Returns:
+        The step.
+
+    Example:
+        >>> end_of_round(RoundRobin(horizon=100), 3, 2)
+        6
+    """
+    if isinstance(schedule, RoundRobin):
+        return push * width * schedule.period
+    if isinstance(schedule, Punctual | Batch):
+        return push
+    if isinstance(schedule, Geometric):
+        numerator, denominator = schedule.growth
+        start = 0
+        for _ in range(push):
+            start += max(width, -(-start * numerator // denominator))
+        return start
+    return schedule.horizon

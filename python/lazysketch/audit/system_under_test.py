@@ -1,0 +1,164 @@
+"""Whatever makes tables to be audited: the installed library, or a model with a planted bug.
+
+A check sees a subject only through this face: open a table under a key, feed it, read it. The
+library's tables are made by the public classes; those of a run with thousands of tables repeat the
+calibration of the first, which depends on public parameters only.
+"""
+
+from __future__ import annotations
+
+import secrets
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lazysketch import testing
+from lazysketch.audit.configuration import NO_EVENT, Configuration
+from lazysketch.audit.schedule_model import Integers
+from lazysketch.sketches.keys import Key
+from lazysketch.sketches.private_table import PrivateTable
+
+__all__ = ["Library", "Machine", "SketchMachine", "Subject"]
+
+Table = NDArray[Any]
+
+
+class Machine(Protocol):
+    """One table."""
+
+    @property
+    def mechanism(self) -> str:
+        """The mechanism that it states."""
+
+    @property
+    def sigma(self) -> float:
+        """The standard deviation of a draw that it states."""
+
+    def feed(self, items: Integers, *, weight: int = 1) -> None:
+        """Take one step per entry: an item, or ``NO_EVENT``."""
+
+    def together(self, items: Integers) -> None:
+        """Take one step with all of the items, under the batch schedule."""
+
+    def read(self) -> Table:
+        """Return the public table now; integers, or it is wrong."""
+
+    def draws(self, cells: list[int], nodes: list[int]) -> Integers:
+        """Return the draws of nodes of cells; under a seeded key only."""
+
+
+class Subject(Protocol):
+    """Makes tables."""
+
+    @property
+    def name(self) -> str:
+        """What is audited."""
+
+    def open(
+        self,
+        configuration: Configuration,
+        *,
+        hash_seed: int,
+        seed: int | None = None,
+        sketch_id: bytes | None = None,
+    ) -> Machine:
+        """Return a table: under a fresh secret key, or under a seed and an id of its own."""
+
+
+@dataclass(frozen=True)
+class SketchMachine:
+    """A live private table of the library."""
+
+    sketch: PrivateTable
+
+    @property
+    def mechanism(self) -> str:
+        """The mechanism that it states."""
+        return self.sketch.mechanism
+
+    @property
+    def sigma(self) -> float:
+        """The standard deviation that it states."""
+        return self.sketch.sigma
+
+    def feed(self, items: Integers, *, weight: int = 1) -> None:
+        """Take one step per entry: runs of events and runs of ticks, in turn."""
+        edges = np.flatnonzero(np.diff(items == NO_EVENT)) + 1
+        batches = self.sketch.schedule == "batch"
+        for run in np.split(items, edges) if items.size else []:
+            if run[0] == NO_EVENT:
+                self.sketch.tick(int(run.size))
+            elif batches:
+                for item in run:
+                    self.sketch.update_batch([int(item)], [weight])
+            elif weight == 1:
+                self.sketch.update_many(run)
+            else:
+                self.sketch.update_many(run, np.full(run.size, weight))
+
+    def together(self, items: Integers) -> None:
+        """Take one step with all of the items, under the batch schedule."""
+        self.sketch.update_batch(items)
+
+    def read(self) -> Table:
+        """Return the public table now."""
+        return self.sketch._release().table
+
+    def draws(self, cells: list[int], nodes: list[int]) -> Integers:
+        """Return the draws of nodes of cells."""
+        return testing.draws(self.sketch, cells, nodes)
+
+
+class Library:
+    """The installed library."""
+
+    name = "lazysketch"
+
+    def open(
+        self,
+        configuration: Configuration,
+        *,
+        hash_seed: int,
+        seed: int | None = None,
+        sketch_id: bytes | None = None,
+    ) -> SketchMachine:
+        """Return a table made as the public class makes it."""
+        if seed is None:
+            return SketchMachine(again(configuration, hash_seed, Key.generate()))
+        chosen = secrets.token_bytes(16) if sketch_id is None else sketch_id
+        key = testing.seeded_key(seed, sketch_id=chosen)
+        return SketchMachine(again(configuration, hash_seed, key))
+
+
+def again(configuration: Configuration, hash_seed: int, key: Key, **changes: Any) -> PrivateTable:
+    """Return one more sketch of a configuration, without calibrating again.
+
+    Args:
+        configuration: what was calibrated.
+        hash_seed: public seed of the hash.
+        key: the key of this one.
+        **changes: parameters of the core that a planted bug gets wrong.
+
+    Returns:
+        The same class, made of the same values.
+    """
+    owner, values = _calibrated(configuration)
+    if configuration.kind == "counters":
+        hash_seed = 0
+    return super(PrivateTable, owner).__new__(
+        owner, **{**values, "hash_seed": hash_seed, "key": key, **changes}
+    )
+
+
+@cache
+def _calibrated(configuration: Configuration) -> tuple[type[PrivateTable], dict[str, Any]]:
+    """The class of a configuration, and the values that it hands to the core."""
+    with configuration.make() as sketch:
+        law = dict(sketch._law)
+        shape = {"kind": sketch.kind, "depth": sketch.depth, "width": sketch.width}
+        owner = type(sketch)
+    del law["leaves"]
+    return owner, {**shape, **law}

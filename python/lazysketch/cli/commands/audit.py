@@ -1,0 +1,217 @@
+"""``lazysketch audit``: tests the guarantee of this very installation."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from lazysketch.cli.options import SketchSettings, output_option, sketch_options
+from lazysketch.cli.view.output import Report, tell, visible, write
+from lazysketch.errors import ArgumentTypeError, SourceError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lazysketch.audit import Configuration, Finding
+
+ALARMED = 1
+# As in lazysketch.audit.AREAS, which is imported only where an audit runs; a test compares them.
+AREAS = ("law", "sensitivity", "distinguisher", "low-bits", "hygiene", "behaviour")
+
+
+@click.command(short_help="Test the guarantee of this installation.")
+@click.option(
+    "--check",
+    "areas",
+    type=click.Choice(AREAS),
+    multiple=True,
+    help="What to test; may be repeated.  [default: everything]",
+)
+@click.option(
+    "--controls",
+    is_flag=True,
+    help="Plant every known bug and show that it is caught.  [default: audit the library]",
+)
+@click.option(
+    "--repeat",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    metavar="N",
+    help="Run as often; prints the alarms of all runs.",
+)
+@click.option(
+    "--full",
+    is_flag=True,
+    help="As many samples as --minutes allow, and a report.  [default: half a minute]",
+)
+@click.option(
+    "--minutes",
+    type=click.FloatRange(min=0.0, min_open=True),
+    default=60.0,
+    show_default=True,
+    help="How long --full takes, about.",
+)
+@click.option(
+    "--out",
+    metavar="DIR",
+    type=click.Path(file_okay=False),
+    default="audit-report",
+    show_default=True,
+    help="Where --full writes report.md, findings.json and plots.",
+)
+@output_option
+@sketch_options
+def audit(
+    *,
+    areas: tuple[str, ...],
+    controls: bool,
+    repeat: int,
+    full: bool,
+    minutes: float,
+    out: str,
+    output: str,
+    sketch: SketchSettings,
+) -> int:
+    """Test the guarantee: law of the noise, sensitivity, attacks, rounding, keys, behaviour.
+
+    The standard tables are tested, and the one that the options describe. Status 1 means
+    an alarm: correct code raises one in at most one run of 100,000. docs/audit.md tells
+    what each check can and cannot see.
+
+    \b
+    Example:
+      lazysketch audit --kind count-sketch --depth 3 --width 512 --horizon 65536
+    """
+    if sum((controls, full, repeat > 1)) > 1:
+        raise ArgumentTypeError("audit: expected one of --controls, --full and --repeat, got more")
+    wanted = areas or AREAS
+    if controls:
+        return _controls(wanted, output=output)
+    if full:
+        return _full(_described(sketch), wanted, minutes=minutes, out=out, output=output)
+    return _runs(_described(sketch), wanted, repeat=repeat, output=output)
+
+
+def _described(sketch: SketchSettings) -> Configuration:
+    """The options as a configuration; a sketch is made once, so that its class checks them."""
+    from lazysketch.audit import Configuration
+    from lazysketch.specification.schedules import Geometric, RoundRobin
+
+    sketch.create().close()
+    schedule = Geometric() if sketch.horizon is None else RoundRobin(horizon=sketch.horizon)
+    return Configuration(
+        sketch.kind,
+        sketch.depth,
+        sketch.columns,
+        schedule,
+        epsilon=sketch.epsilon,
+        delta=sketch.delta,
+        relation=sketch.relation,
+        mechanism=sketch.mechanism,
+        max_events_per_user=sketch.max_events_per_user,
+    )
+
+
+def _runs(configuration: Configuration, areas: Sequence[str], *, repeat: int, output: str) -> int:
+    from lazysketch.audit import audit as run
+    from lazysketch.audit import checks_of, standard_checks
+
+    found: list[Finding] = []
+    alarms: list[Finding] = []
+    for number in range(1, repeat + 1):
+        checks = [*standard_checks(), *checks_of(configuration)]
+        found = run(
+            [check for check in checks if check.area in areas],
+            begun=lambda check, number=number: _progress(  # type: ignore[misc]
+                f"run {number} of {repeat}: {check.name}, {check.configuration}"
+            ),
+        )
+        alarms += [finding for finding in found if not finding.passed]
+    shown = found if repeat == 1 else alarms or found
+    said = f"{repeat} run{'s' if repeat > 1 else ''} of {len(found)} checks, "
+    return _show(shown, alarms, said=said, output=output, more={"runs": repeat})
+
+
+def _controls(areas: Sequence[str], *, output: str) -> int:
+    from lazysketch.audit import controls, run_controls
+
+    found = run_controls(
+        [control for control in controls() if control.area in areas],
+        begun=lambda control: _progress(f"planted: {control.bug}, {control.check}"),
+    )
+    missed = [finding for finding in found if not finding.passed]
+    caught = f"{len(found) - len(missed)} of {len(found)} planted bugs caught, "
+    return _show(found, missed, said=caught, output=output, more={"controls": True})
+
+
+def _full(
+    configuration: Configuration, areas: Sequence[str], *, minutes: float, out: str, output: str
+) -> int:
+    from lazysketch.audit.full import full_audit, write_report
+    from lazysketch.audit.plots import can_draw
+
+    if not can_draw():
+        tell("no plots: they need matplotlib; pip install 'lazysketch[plot]'")
+    folder = Path(out)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        found, attacks = full_audit(
+            configuration,
+            minutes=minutes,
+            areas=areas,
+            begun=lambda check: _progress(f"{check.name}, {check.configuration}"),
+        )
+        write_report(folder, found, attacks)
+    except OSError as error:
+        raise SourceError(
+            f"--out: expected a directory to write, got {error.strerror or 'a failure'}"
+        ) from None
+    tell(f"report in {folder / 'report.md'}")
+    alarms = [finding for finding in found if not finding.passed]
+    return _show(found, alarms, said=f"{len(found)} checks, ", output=output, more={})
+
+
+def _show(
+    found: Sequence[Finding],
+    alarms: Sequence[Finding],
+    *,
+    said: str,
+    output: str,
+    more: dict[str, Any],
+) -> int:
+    _progress("")
+    count = len(alarms)
+    verdict = "no alarm" if not count else f"ALARM: {count} failed"
+    write(
+        Report(
+            rows=[_row(finding) for finding in found],
+            summary={"alarms": count, **more},
+            lines=[said + verdict],
+            name="findings",
+        ),
+        output=output,
+    )
+    return ALARMED if alarms else 0
+
+
+def _row(finding: Finding) -> dict[str, Any]:
+    return {
+        "verdict": "ok" if finding.passed else "ALARM",
+        "check": finding.check,
+        "subject": finding.subject,
+        "configuration": finding.configuration,
+        "observed": finding.observed,
+        "samples": finding.samples,
+        "seconds": round(finding.seconds, 2),
+    }
+
+
+def _progress(text: str) -> None:
+    """Show what is being done, on a terminal, in one line that the next one replaces."""
+    if sys.stderr.isatty():
+        sys.stderr.write(f"\r\x1b[K{visible(text)[:100]}")
+        sys.stderr.flush()

@@ -1,0 +1,67 @@
+"""``lazysketch merge``: the sum of releases."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+
+from lazysketch.cli.commands.inspect import inspection
+from lazysketch.cli.options import output_option
+from lazysketch.cli.run.saving import check_target, load, save
+from lazysketch.cli.view.output import write
+from lazysketch.errors import MergeError
+
+if TYPE_CHECKING:
+    from lazysketch import Release
+
+_OUT = "-o"
+
+
+@click.command(short_help="The sum of releases.")
+@click.argument("releases", metavar="RELEASE...", nargs=-1, required=True, type=click.Path())
+@click.option(
+    "-o",
+    "out",
+    metavar="OUT",
+    required=True,
+    type=click.Path(),
+    help="File for the merged release; only a release is ever replaced.",
+)
+@output_option
+def merge(releases: tuple[str, ...], *, out: str, output: str) -> None:
+    """Add up releases of different sketches, for example of several sites or days.
+
+    They must have the same kind, depth, width and hash seed (--hash-seed of top and
+    estimate). The merged release keeps the noise and the promise of every part. To
+    someone in the streams of several parts, the parts compose to sqrt(sum of mu^2),
+    mu being sensitivity / noise.
+
+    \b
+    Example:
+      lazysketch merge monday.lzs tuesday.lzs -o week.lzs
+    """
+    if len(releases) < 2:
+        raise click.UsageError("expected at least two releases, got one")
+    check_target(out, option=_OUT)
+    parts = [load(path) for path in releases]
+    try:
+        merged = parts[0].merge(*parts[1:])
+    except MergeError as error:
+        raise _named(error, parts, releases) from None
+    save(merged, out, option=_OUT)
+    write(inspection(merged, name=out), output=output)
+
+
+def _named(error: MergeError, parts: list[Release], paths: tuple[str, ...]) -> MergeError:
+    """Return the error with the names of the first two releases that do not go together."""
+    for place, part in enumerate(parts):
+        for earlier in range(place):
+            try:
+                parts[earlier].merge(part)
+            except MergeError as why:
+                reason = str(why).removeprefix("merge: ")
+                if parts[earlier].hash_seed != part.hash_seed:
+                    reason += "; what is to be merged is counted with one --hash-seed"
+                return MergeError(f"{paths[earlier]}, {paths[place]}: {reason}")
+    return error

@@ -1,0 +1,1 @@
+"""One run over an input: reading, counting, saving, the exit status."""

@@ -1,0 +1,192 @@
+"""What all levels of a hierarchy promise together, and what each of them gets of it.
+
+One event is counted at every level, so the levels compose. Their sketches are Gaussian mechanisms:
+mu = sqrt(sum of mu_i^2), which L equal levels pay with sqrt(L) times the noise, not L times.
+Discovery is not: there the epsilons and the deltas add up.
+
+Sources: J. Dong, A. Roth and W. Su, "Gaussian Differential Privacy", 2022, Corollary 3.3;
+C. Dwork and A. Roth, 2014, Theorem 3.16.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from lazysketch.errors import ArgumentTypeError, ArgumentValueError
+from lazysketch.heavy_hitters.joint_privacy import JointPrivacy, Split
+from lazysketch.privacy.accounting import Privacy
+from lazysketch.privacy.calibration import gaussian_delta, noise_multiplier
+from lazysketch.privacy.composition import compose
+from lazysketch.privacy.relations import LARGEST_EPSILON, checked_real
+from lazysketch.privacy.wording import promise
+
+__all__ = ["LevelsPrivacy", "checked_level_weights", "splits_of_levels"]
+
+_FIRST_SLACK: Final = 1e-9
+_MOST_SLACK: Final = 0.1
+_STEPS: Final = 100
+
+
+@dataclass(frozen=True)
+class LevelsPrivacy:
+    """The guarantee of everything that all levels of a hierarchy ever publish.
+
+    Guarantee: (``epsilon``, ``delta``) for the relation of the levels: the sketches composed as
+    one Gaussian mechanism, and discovery by basic composition.
+
+    Attributes:
+        epsilon: of everything.
+        delta: of everything.
+        counts_epsilon: part of ``epsilon`` that the counts of all levels cost.
+        counts_delta: part of ``delta`` that the counts of all levels cost.
+        discovery_epsilon: part of ``epsilon`` that the names of all levels cost.
+        discovery_delta: part of ``delta`` that the names of all levels cost.
+        levels: what each level promises by itself.
+    """
+
+    epsilon: float
+    delta: float
+    counts_epsilon: float
+    counts_delta: float
+    discovery_epsilon: float
+    discovery_delta: float
+    levels: tuple[JointPrivacy, ...]
+
+    @property
+    def private(self) -> bool:
+        """Whether the promise holds."""
+        return all(level.private for level in self.levels)
+
+    @property
+    def max_weight(self) -> int:
+        """Largest weight of one event."""
+        return self.levels[0].max_weight
+
+    @property
+    def sentence(self) -> str:
+        """What is promised and what is not, in words.
+
+        Returns:
+            English text in one line.
+        """
+        sketch = self.levels[0].sketch
+        if not self.private:
+            return sketch.sentence
+        return promise(
+            epsilon=self.epsilon,
+            delta=self.delta,
+            relation=sketch.relation,
+            max_events_per_user=sketch.max_events_per_user,
+            max_weight=sketch.max_weight,
+        )
+
+    def __str__(self) -> str:
+        first = self.levels[0].sketch
+        if not self.private:
+            return str(first)
+        return (
+            f"private: {len(self.levels)} levels, together epsilon = {self.epsilon:g}, "
+            f"delta = {self.delta:g} (names {self.discovery_epsilon:.4g}, "
+            f"{self.discovery_delta:.4g}), relation {first.relation}"
+        )
+
+
+def checked_level_weights(weights: Sequence[float] | None, *, levels: int) -> tuple[float, ...]:
+    """Return the part of the privacy that each level gets.
+
+    Guarantee: the parts add up to at most 1, in real numbers.
+
+    Args:
+        weights: one number above 0 per level, or None for equal parts.
+        levels: how many.
+
+    Returns:
+        One part per level.
+
+    Raises:
+        ArgumentTypeError: not numbers.
+        ArgumentValueError: another number of them, or one outside its range.
+    """
+    if weights is None:
+        weights = (1.0,) * levels
+    if isinstance(weights, str | bytes | int | float):
+        got = type(weights).__name__
+        raise ArgumentTypeError(f"level_weights: expected one number per level, got {got}")
+    given = [checked_real("level_weights", weight) for weight in weights]
+    if len(given) != levels:
+        raise ArgumentValueError(
+            f"level_weights: expected {levels}, one per level, got {len(given)}"
+        )
+    down = 1.0 - 1e-15 * (levels + 4)
+    return tuple(weight / math.fsum(given) * down for weight in given)
+
+
+def splits_of_levels(
+    whole: Split, parts: Sequence[float], *, privacy_of: Callable[[float, float], Privacy]
+) -> tuple[Split, ...]:
+    """Return what the sketch and the discovery of each level get.
+
+    Guarantee: the sketches that ``privacy_of`` describes compose to at most
+    (``whole.sketch_epsilon``, ``whole.sketch_delta``), floating point included, and the parts of
+    discovery add up to at most theirs. What is returned was itself tested.
+
+    Args:
+        whole: of all levels.
+        parts: of each level, adding up to at most 1; mu_i^2 and epsilon_i are proportional.
+        privacy_of: takes (epsilon, delta) and describes the sketch calibrated for them.
+
+    Returns:
+        One split per level.
+
+    Raises:
+        ArgumentValueError: privacy that no noise serves.
+
+    Source: Dong, Roth and Su 2022, Corollary 3.3.
+    """
+    epsilon, delta = whole.sketch_epsilon, whole.sketch_delta
+    multiplier = noise_multiplier(epsilon, delta)
+    slack = _FIRST_SLACK
+    while slack < _MOST_SLACK:
+        found = {
+            part: _epsilon_of(multiplier * (1.0 + slack) / math.sqrt(part), delta)
+            for part in set(parts)
+        }
+        described = {part: privacy_of(found[part], delta) for part in found}
+        if compose(*(described[part] for part in parts)).delta_at(epsilon) <= delta:
+            return tuple(
+                Split(
+                    sketch_epsilon=found[part],
+                    sketch_delta=delta,
+                    discovery_epsilon=whole.discovery_epsilon * part,
+                    discovery_delta=whole.discovery_delta * part,
+                )
+                for part in parts
+            )
+        slack *= 4.0
+    raise ArgumentValueError(
+        "epsilon: expected one whose noise floating point resolves to 1 % of the budget at all "
+        f"levels together, got {epsilon:g} for the counts"
+    )
+
+
+def _epsilon_of(multiplier: float, delta: float) -> float:
+    """Return the largest epsilon that still asks for this noise multiplier, from below."""
+    enough, too_large = 0.0, LARGEST_EPSILON
+    if gaussian_delta(too_large, multiplier) > delta:
+        return too_large
+    for _ in range(_STEPS):
+        middle = 0.5 * (enough + too_large)
+        if not enough < middle < too_large:
+            break
+        if gaussian_delta(middle, multiplier) >= delta:
+            enough = middle
+        else:
+            too_large = middle
+    if enough == 0.0:
+        raise ArgumentValueError(
+            f"delta: expected one that the noise of a level reaches, got {delta:g} for the counts"
+        )
+    return enough

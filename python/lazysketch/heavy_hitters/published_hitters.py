@@ -1,0 +1,255 @@
+"""What can be read from heavy hitters: names, estimates, intervals, lists that do not flicker.
+
+Everything here is post-processing of two public things, published names and releases of a table,
+and so costs no privacy. A read costs one release of the table and its intervals.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from statistics import NormalDist
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lazysketch.estimation.intervals import checked_confidence
+from lazysketch.heavy_hitters.discovery import Discovery
+from lazysketch.heavy_hitters.joint_privacy import JointPrivacy
+from lazysketch.heavy_hitters.ranking import HeavyHitter, ShownLists
+from lazysketch.heavy_hitters.settings import CELL_BYTES, checked_share
+from lazysketch.heavy_hitters.tables import DiscoveringTable, ListedTable
+from lazysketch.privacy.relations import checked_integer
+from lazysketch.releases.release import Release
+from lazysketch.sketches.live_state import SingleLife
+
+__all__ = ["PublishedHitters"]
+
+Array = npt.NDArray[np.float64]
+
+
+class PublishedHitters(SingleLife):
+    """The readings of one table and its names; not made directly.
+
+    Guarantee: see :attr:`privacy`; reading, any number of times, costs nothing beyond it.
+    """
+
+    def __init__(
+        self,
+        table: ListedTable | DiscoveringTable,
+        *,
+        share: float,
+        discovery: Discovery | None = None,
+        listed: Sequence[str | bytes | int] = (),
+    ) -> None:
+        """Read a table with discovery, or one with a public list."""
+        self._table, self._share = table, share
+        self._discovery, self._listed = discovery, listed
+        self._lists = ShownLists()
+
+    def top(self, n: int, *, confidence: float = 0.95) -> list[HeavyHitter]:
+        """Return the n heaviest of the known items, by falling estimate.
+
+        Guarantee: post-processing of published names and counts. An item that the last call
+        returned stays until another is heavier by more than a standard error. The intervals of
+        all known items cover together, so those of the heaviest do, although chosen by estimate.
+
+        Args:
+            n: how many, 1 or more.
+            confidence: that all intervals cover, above 0 and below 1.
+
+        Returns:
+            At most n; fewer while fewer names are published.
+
+        Raises:
+            ArgumentTypeError: a wrong type.
+            ArgumentValueError: a value outside its range.
+            ClosedError: after ``close()``.
+            LiveStateError: in a forked child.
+        """
+        most = checked_integer("n", n)
+        level = checked_confidence(confidence)
+        known, _ = self._known(level)
+        estimates, errors = _estimates(known, confidence=level)
+        found = self._lists.most(
+            ("top", most), [_identity(hitter) for hitter in known], estimates, errors, n=most
+        )
+        return [known[i] for i in found]
+
+    def above(self, share: float | None = None, *, confidence: float = 0.95) -> list[HeavyHitter]:
+        """Return the known items above a share of the stream, by falling estimate.
+
+        Guarantee: as :meth:`top`; an item that the last call returned stays until it is below the
+        share by more than a standard error.
+
+        Args:
+            share: above 0 and at most 1; by default that of the construction.
+            confidence: that all intervals cover, above 0 and below 1.
+
+        Returns:
+            The items.
+
+        Raises:
+            ArgumentTypeError: a wrong type.
+            ArgumentValueError: a value outside its range.
+            ClosedError: after ``close()``.
+            LiveStateError: in a forked child.
+        """
+        least = self._share if share is None else checked_share("share", share)
+        level = checked_confidence(confidence)
+        known, size = self._known(level)
+        estimates, errors = _estimates(known, confidence=level)
+        found = self._lists.above(
+            ("above", least),
+            [_identity(hitter) for hitter in known],
+            estimates,
+            errors,
+            least=least * size,
+        )
+        return [known[i] for i in found]
+
+    def release(self) -> Release:
+        """Return the public table of counts at this step.
+
+        Guarantee: reading it costs nothing beyond :attr:`privacy`. It holds no names.
+
+        Returns:
+            A release that holds no secret and outlives this object.
+
+        Raises:
+            ClosedError: after ``close()``.
+            LiveStateError: in a forked child.
+        """
+        return self._table.release()
+
+    @property
+    def candidates(self) -> list[str | bytes | int]:
+        """The published names, or the domain: a public set that only grows, in order."""
+        return [item for item, _, _ in self._candidates()]
+
+    @property
+    def window(self) -> int | None:
+        """Steps after which names are published; None for a public domain."""
+        return None if self._discovery is None else self._discovery.window
+
+    @property
+    def threshold(self) -> int | None:
+        """Count in a window that publishes a name, before noise; None for a public domain."""
+        return None if self._discovery is None else self._discovery.threshold
+
+    @property
+    def smallest_share(self) -> float:
+        """Share of the stream that one window finds with 95 % probability.
+
+        Returns:
+            0 for a public domain, NaN for batches, whose events are not counted in advance.
+        """
+        return 0.0 if self._discovery is None else self._discovery.smallest_share
+
+    @property
+    def memory(self) -> int:
+        """Bytes of both tables while counters have 32 bits."""
+        names = 0 if self._discovery is None else self._discovery.memory
+        return names + CELL_BYTES * self._table.depth * self._table.width
+
+    @property
+    def step(self) -> int:
+        """Steps taken: events and ticks."""
+        return self._table.step
+
+    @property
+    def privacy(self) -> JointPrivacy:
+        """What everything published promises."""
+        sketch = self._table.privacy
+        names = self._discovery
+        if names is None:
+            return JointPrivacy(sketch.epsilon, sketch.delta, sketch, 0.0, 0.0)
+        return JointPrivacy(
+            epsilon=sketch.epsilon + names.epsilon,
+            delta=sketch.delta + names.delta,
+            sketch=sketch,
+            discovery_epsilon=names.epsilon,
+            discovery_delta=names.delta,
+        )
+
+    @property
+    def private(self) -> bool:
+        """True unless the guarantee does not hold; see :attr:`not_private_because`."""
+        return self._table.private
+
+    @property
+    def not_private_because(self) -> tuple[str, ...]:
+        """The reasons, empty for a private object."""
+        return self._table.not_private_because
+
+    def _candidates(self) -> list[tuple[str | bytes | int, bool, float]]:
+        if isinstance(self._table, DiscoveringTable):
+            found = self._table._candidates()
+            return [(item, complete, estimate) for item, complete, _, estimate in found]
+        return [(item, True, math.nan) for item in self._listed]
+
+    def _known(self, confidence: float) -> tuple[list[HeavyHitter], float]:
+        """Return every known item, and the size that shares are shares of."""
+        candidates = self._candidates()
+        whole = [item for item, complete, _ in candidates if complete]
+        release = self.release()
+        size = self._size(release)
+        known = _read(release, whole, size=size, confidence=confidence, among=len(whole))
+        # Of a name that was cut only the core knows the cells; it answers with an estimate.
+        known += [
+            HeavyHitter(item, estimate, 0.0, math.inf, estimate / size, complete=False)
+            for item, complete, estimate in candidates
+            if not complete
+        ]
+        return known, size
+
+    def _named(self, items: Sequence[str | bytes | int], confidence: float) -> list[HeavyHitter]:
+        """Read items whose names are public for another reason than discovery at this table."""
+        release = self.release()
+        among = len(items) + len(self._candidates())
+        size = self._size(release)
+        return _read(release, items, size=size, confidence=confidence, among=among)
+
+    def _size(self, release: Release) -> float:
+        """Return what shares are shares of, at least 1: steps, or else the noisy total.
+
+        The total counts what is published. Read as a rate per step it speaks of now, as the
+        estimates do.
+        """
+        sketch = self._table.privacy
+        plain = sketch.relation == "substitution" and sketch.max_weight == 1
+        if release.kind != "count-min" or (plain and self._table.schedule != "batch"):
+            return max(float(release.step), 1.0)
+        steps = float(release._published_steps.sum())
+        total = float(release.table.sum(axis=1).mean())
+        return max(total * release.step * release.width / max(steps, 1.0), 1.0)
+
+
+def _read(
+    release: Release,
+    items: Sequence[str | bytes | int],
+    *,
+    size: float,
+    confidence: float,
+    among: int,
+) -> list[HeavyHitter]:
+    if not items:
+        return []
+    found = release.interval_many(list(items), confidence=confidence, at="now", among=among)
+    return [
+        HeavyHitter(item, answer.estimate, answer.low, answer.high, answer.estimate / size)
+        for item, answer in zip(items, found, strict=True)
+    ]
+
+
+def _identity(hitter: HeavyHitter) -> tuple[Any, ...]:
+    return (type(hitter.item), hitter.item, hitter.complete)
+
+
+def _estimates(known: Sequence[HeavyHitter], *, confidence: float) -> tuple[Array, Array]:
+    """Return estimates and, from the widths of their joint intervals, standard errors."""
+    estimates = np.array([hitter.estimate for hitter in known], dtype=np.float64)
+    widths = np.array([hitter.high - hitter.low for hitter in known], dtype=np.float64)
+    deviations = NormalDist().inv_cdf(1.0 - (1.0 - confidence) / (2.0 * max(len(known), 1)))
+    return estimates, np.where(np.isfinite(widths), widths, 0.0) / (2.0 * max(deviations, 0.1))

@@ -1,0 +1,259 @@
+"""Releases: public tables that can be queried, saved, loaded and merged anywhere.
+
+A release of a private sketch holds integers with noise and the law of that noise, no secret and
+no exact count. Everything done with it is post-processing and costs no privacy: what can be asked
+is in :mod:`.public_table`. Bytes on disk are 8 per cell plus some 200.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from os import PathLike
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lazysketch import _native
+from lazysketch.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    LazySketchError,
+    ReleaseFormatError,
+)
+from lazysketch.estimation.intervals import At, Interval, Intervals
+from lazysketch.privacy.accounting import Privacy
+from lazysketch.releases.files import read_release, write_whole
+from lazysketch.releases.parts import ReleasePart, bounds_of
+from lazysketch.releases.public_table import PublicTable
+
+__all__ = ["ReadsByRelease", "Release", "ReleasePart"]
+
+
+class Release(PublicTable):
+    """A public table with the law of its noise.
+
+    Guarantee: holds no secret; whatever is computed from a private sketch's release keeps the
+    sketch's (epsilon, delta). Releases of exact or seeded sketches say NOT PRIVATE.
+
+    Source: docs/release-format.md for the bytes.
+
+    Example:
+        >>> import lazysketch as ls
+        >>> sketch = ls.LazyCountMin(depth=2, width=16, epsilon=1.0, delta=1e-6)
+        >>> sketch.update_many(["a", "b", "a"])
+        >>> release = sketch.release()
+        >>> release.step, release.table.shape
+        (3, (2, 16))
+        >>> ls.Release.from_bytes(release.to_bytes()).estimate("a") == sketch.estimate("a")
+        True
+    """
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Release:
+        """Return the release in a file.
+
+        Args:
+            path: a file written by :meth:`save`.
+
+        Returns:
+            The release.
+
+        Raises:
+            ArgumentTypeError: not a path.
+            OSError: the file cannot be read.
+            ReleaseFormatError: it is not a release of this version, or damaged.
+        """
+        return cls.from_bytes(read_release(path))
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Release:
+        """Return the release in some bytes.
+
+        Guarantee: sizes are checked before anything is allocated; hostile bytes raise.
+
+        Args:
+            data: what :meth:`to_bytes` gave.
+
+        Returns:
+            The release.
+
+        Raises:
+            ArgumentTypeError: not bytes.
+            ReleaseFormatError: not a release of this version, or damaged.
+        """
+        if not isinstance(data, bytes):
+            raise ArgumentTypeError(f"data: expected bytes, got {type(data).__name__}")
+        native = _native.Release.from_bytes(data)
+        try:
+            return cls(native)
+        except LazySketchError as disagreement:
+            # Well-formed, but its noise does not serve its promise.
+            raise ReleaseFormatError(f"release: {disagreement}") from None
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the release to a file, replacing it whole or not at all.
+
+        Args:
+            path: the file.
+
+        Raises:
+            ArgumentTypeError: not a path.
+            OSError: the file cannot be written.
+        """
+        write_whole(path, self.to_bytes())
+
+    def to_bytes(self) -> bytes:
+        """Return the release as bytes, the same on every platform.
+
+        Returns:
+            The bytes that docs/release-format.md describes.
+        """
+        return self._native.to_bytes()
+
+    def merge(self, *others: Release) -> Release:
+        """Return the sum of releases of different sketches.
+
+        Guarantee: the noise laws and steps of all parts are kept in ``parts``; NOT PRIVATE is
+        inherited. Where streams share a person, the parts compose as sqrt(sum of mu^2).
+
+        Args:
+            others: releases with the same kind, depth, width and hash seed.
+
+        Returns:
+            The merged release.
+
+        Raises:
+            ArgumentTypeError: something that is not a release.
+            MergeError: different shapes or seeds, or one sketch twice.
+        """
+        for other in others:
+            if not isinstance(other, Release):
+                raise ArgumentTypeError(f"others: expected releases, got {type(other).__name__}")
+        return Release(_native.Release.merge([self._native, *(other._native for other in others)]))
+
+    @property
+    def sketch_id(self) -> bytes:
+        """The id of the sketch; a merged release has one per part."""
+        return self._only_part("sketch_id").sketch_id
+
+    @property
+    def privacy(self) -> Privacy:
+        """What the sketch promises; a merged release has one promise per part."""
+        return self._only_part("privacy").privacy
+
+    @property
+    def pushes(self) -> npt.NDArray[np.int64]:
+        """Pushes of every column, int64 of shape (width,); per part in a merged release."""
+        return self._only_part("pushes").pushes(self.width)
+
+    @property
+    def private(self) -> bool:
+        """True if the guarantee holds for every part."""
+        return all(part.privacy.private for part in self._parts)
+
+    @property
+    def not_private_because(self) -> tuple[str, ...]:
+        """The reasons, empty for a private release."""
+        reasons = [why for part in self._parts for why in part.privacy.not_private_because]
+        return tuple(dict.fromkeys(reasons))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self).from_bytes, (self.to_bytes(),)
+
+    def _only_part(self, name: str) -> ReleasePart:
+        if len(self._parts) == 1:
+            return self._parts[0]
+        raise ArgumentValueError(
+            f"{name}: expected a release of one sketch, got a merged one with "
+            f"{len(self._parts)} parts; see .parts"
+        )
+
+    def __repr__(self) -> str:
+        shape = f"{self.kind} {self.depth} x {self.width}"
+        made = f"step {self.step}" if len(self._parts) == 1 else f"{len(self._parts)} parts merged"
+        if self.private:
+            privacy = self._parts[0].privacy
+            bounds = bounds_of(vars(privacy)).rstrip(", ")
+            promise = f"epsilon={privacy.epsilon:g}, delta={privacy.delta:g}"
+            promise += f", {bounds}" if bounds else ""
+            if len(self._parts) > 1:
+                promise = "each with its own guarantee"
+            return f"<Release of {shape}, {made}, {promise}>"
+        return f"<Release of {shape}, {made}, NOT PRIVATE: {'; '.join(self.not_private_because)}>"
+
+
+class ReadsByRelease:
+    """What sketches answer by asking their release."""
+
+    @abstractmethod
+    def release(self) -> Release:
+        """Return the public table at this step."""
+
+    def interval(self, item: object, *, confidence: float = 0.95, at: At = "published") -> Interval:
+        """Return an estimate of one item's count with an interval that covers it.
+
+        Guarantee: as :meth:`Release.interval`, which is asked; costs a release. To ask often,
+        keep one.
+
+        Args:
+            item: str, bytes or int; an index for counters.
+            confidence: above 0 and below 1.
+            at: ``"published"`` or ``"now"``.
+
+        Returns:
+            Estimate (``"joint"``, within the interval), ends and what they mean.
+
+        Raises:
+            ItemError: something that cannot be an item.
+            ArgumentTypeError: a wrong type.
+            ArgumentValueError: a value outside its range.
+            ClosedError: after ``close()``.
+            LiveStateError: in a forked child.
+
+        Source: docs/intervals.md.
+        """
+        return self.release().interval(item, confidence=confidence, at=at)
+
+    def interval_many(
+        self,
+        items: object,
+        *,
+        confidence: float = 0.95,
+        at: At = "published",
+        simultaneous: bool = False,
+        among: int | None = None,
+        column: str | None = None,
+    ) -> Intervals:
+        """Return estimates and intervals of many items, in order.
+
+        Guarantee: as :meth:`Release.interval_many`, which is asked.
+
+        Args:
+            items: Arrow data, a numpy array or an iterable of items.
+            confidence: above 0 and below 1.
+            at: ``"published"`` or ``"now"``.
+            simultaneous: True to cover all counts together.
+            among: how many items these were chosen from, all of which are covered together.
+            column: the column of a table with several.
+
+        Returns:
+            Arrays of estimates and ends.
+
+        Raises:
+            ItemError: something that cannot be an item; the message gives its position.
+            ArgumentTypeError: a wrong type.
+            ArgumentValueError: a value outside its range.
+            ClosedError: after ``close()``.
+            LiveStateError: in a forked child.
+
+        Source: docs/intervals.md.
+        """
+        return self.release().interval_many(
+            items,
+            confidence=confidence,
+            at=at,
+            simultaneous=simultaneous,
+            among=among,
+            column=column,
+        )

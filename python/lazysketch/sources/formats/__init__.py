@@ -1,0 +1,1 @@
+"""Formats: from bytes or columns to batches of rows. One module per format."""

@@ -1,0 +1,59 @@
+"""Web access logs in the common and the combined log format.
+
+::
+
+    host ident user [time] "METHOD path PROTOCOL" status bytes "referrer" "agent"
+    `------------------- common ------------------------------'
+    `------------------- combined --------------------------------------------'
+
+Rows are read by the native core: ``rust/rows/src/access_log.rs`` tells what is malformed,
+``rust/rows/src/lib.rs`` why the reader is ours. About 0.1 us per row, 0.3 us with its time;
+linear in the bytes of any input.
+
+Source: Apache HTTP Server documentation, mod_log_config, "Common Log Format" and
+"Combined Log Format".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lazysketch._native import access_log_items, access_log_times
+from lazysketch.sources.batch import Batch
+from lazysketch.sources.formats.text_columns import items_of_text, times_of_text
+from lazysketch.sources.io.text_blocks import row_blocks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from lazysketch.sources.formats.selection import Head, Selection
+    from lazysketch.sources.io.byte_stream import ByteStream
+
+COMMON_FIELDS = ("host", "path", "status", "method")
+COMBINED_FIELDS = (*COMMON_FIELDS, "agent", "referrer")
+
+
+def read_access_log(stream: ByteStream, selection: Selection) -> Iterator[Batch]:
+    """Yield one field of each row, with its time if that is asked for."""
+    field, to_items = selection.field or COMMON_FIELDS[0], items_of_text()
+    for block in row_blocks(stream, encoding=selection.encoding):
+        column, malformed = access_log_items(block, field=field)
+        times = None
+        if selection.times:  # of each row, which does not hang on whether the rest can be read
+            times = times_of_text(access_log_times(block), unit=selection.time_unit)
+        yield Batch(items=to_items(column), malformed=malformed.tolist(), times=times)
+
+
+def looks_common(head: Head) -> bool:
+    """Tell whether more than half of the first rows follow the common log format."""
+    return _mostly("host", head.rows)
+
+
+def looks_combined(head: Head) -> bool:
+    """Tell whether more than half of the first rows follow the combined log format."""
+    return _mostly("agent", head.rows)
+
+
+def _mostly(field: str, rows: tuple[str, ...]) -> bool:
+    _, malformed = access_log_items("".join(row + "\n" for row in rows).encode(), field=field)
+    return 2 * len(malformed) < len(rows)

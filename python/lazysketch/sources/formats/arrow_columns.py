@@ -1,0 +1,228 @@
+"""From Arrow columns to batches: which rows have an item, which weights count.
+
+A row is malformed if its item or its weight is missing (null; in text, empty), or if
+its weight is not a whole number from 0 on. Every row is judged by itself.
+
+Cost: a few ns per row. Needs pyarrow.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from lazysketch.errors import SourceError
+from lazysketch.sources.batch import UNKNOWN_TIME, Batch
+from lazysketch.sources.formats.time_columns import check_time_type, times_of_column
+from lazysketch.sources.io.text_blocks import UNDECODABLE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from lazysketch.sources.formats.selection import Selection
+
+_SAFE_DIGITS = 18  # so many fit into 64 bits whatever they are
+
+
+def batch_of_columns(items: Any, weights: Any, selection: Selection, *, times: Any = None) -> Batch:
+    """Make a batch of columns that ``check_types`` has passed.
+
+    Args:
+        items: An Arrow array.
+        weights: An Arrow array of integers, or None.
+        selection: Tells ``max_weight`` and ``time_unit``.
+        times: An Arrow array, or None.
+    """
+    instants = None if times is None else times_of_column(times, unit=selection.time_unit)
+    if pa.types.is_dictionary(items.type):
+        if items.dictionary.null_count:
+            items = items.dictionary_decode()
+    elif items.type in (pa.string_view(), pa.binary_view()):  # which cannot be filtered
+        items = items.cast(pa.large_string() if items.type == pa.string_view() else pa.binary())
+    valid = _is_valid(items)
+    if not _is_text_sound(items):
+        valid = _both(valid, _decodable(items))
+    if weights is None:
+        return _batch(items, None, valid, selection, times=instants)
+    values = weights.fill_null(0).to_numpy(zero_copy_only=False)
+    valid = _both(valid, _is_valid(weights))
+    if values.dtype.kind == "i" and values.size and values.min() < 0:
+        valid = _both(valid, values >= 0)
+    return _batch(items, values, valid, selection, times=instants)
+
+
+def batch_of_text(
+    items: Any,
+    weights: Any,
+    selection: Selection,
+    *,
+    times: Any = None,
+    unparsed: Sequence[int] = (),
+    missing: Sequence[str] = (),
+    undecodable: bool = False,
+) -> Batch:
+    """Make a batch of columns of text without nulls, where the empty text means "missing".
+
+    Args:
+        items: An Arrow array of strings.
+        weights: An Arrow array of strings, or None.
+        selection: Tells ``max_weight`` and ``time_unit``.
+        times: An Arrow array of strings, or None.
+        unparsed: Positions of rows that are in none of the arrays, counted over all rows.
+        missing: What else means "missing".
+        undecodable: Whether an item may hold what stands for undecodable bytes.
+    """
+    valid: NDArray[np.bool_] | None = None
+    for absent in ("", *missing):
+        valid = _both(valid, _mask(pc.not_equal(items, absent)))
+    if undecodable:
+        valid = _both(valid, _mask(pc.invert(pc.match_substring(items, UNDECODABLE))))
+    values = None
+    if weights is not None:
+        values, good = _whole_numbers(weights)
+        valid = _both(valid, good)
+    instants = None if times is None else times_of_column(times, unit=selection.time_unit)
+    return _batch(items, values, valid, selection, times=instants, unparsed=unparsed)
+
+
+def check_types(types: dict[str, Any], selection: Selection, *, name: str) -> None:
+    """Raise SourceError unless the Arrow types are those of items, of weights and of times.
+
+    Args:
+        types: The type of the "field", and where these are asked for of the "weight" and
+            the "time".
+        selection: What is asked for.
+        name: What the input is called.
+    """
+    item, weight = types["field"], types.get("weight")
+    if selection.time is not None:
+        check_time_type(types["time"], field=selection.time, name=name)
+    if pa.types.is_dictionary(item):
+        item = item.value_type
+    kind = _kind_of(item)
+    if kind is None:
+        raise SourceError(
+            f"{name}: expected text, bytes or integers in field {selection.field!r}, got {item}"
+        )
+    if selection.item_type not in (None, kind):
+        raise SourceError(
+            f"{name}: expected items of type {selection.item_type} in field "
+            f"{selection.field!r}, got {item}: name the item type that it has ({kind})"
+        )
+    if weight is not None and not pa.types.is_integer(weight):
+        raise SourceError(
+            f"{name}: expected integers in field {selection.weight!r} for the weight, got {weight}"
+        )
+
+
+def _kind_of(item: Any) -> str | None:
+    if pa.types.is_integer(item):
+        return "int"
+    if pa.types.is_string(item) or pa.types.is_large_string(item) or item == pa.string_view():
+        return "str"
+    binary = (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_fixed_size_binary)
+    if any(is_binary(item) for is_binary in binary) or item == pa.binary_view():
+        return "bytes"
+    return None
+
+
+def _batch(
+    items: Any,
+    weights: NDArray[Any] | None,
+    valid: NDArray[np.bool_] | None,
+    selection: Selection,
+    *,
+    times: NDArray[np.int64] | None,
+    unparsed: Sequence[int] = (),
+) -> Batch:
+    malformed: list[int] = list(unparsed)
+    places = np.arange(len(items) + len(unparsed))
+    if unparsed:
+        places = np.delete(places, np.asarray(unparsed))
+        if times is not None:
+            of_parsed, times = times, np.full(len(items) + len(unparsed), UNKNOWN_TIME)
+            times[places] = of_parsed
+    if valid is not None:
+        malformed = np.sort(np.concatenate([places[~valid], unparsed]).astype(np.int64)).tolist()
+        items = items.filter(pa.array(valid))
+        weights = None if weights is None else weights[valid]
+    clipped: list[int] = []
+    if weights is not None:
+        most = selection.max_weight
+        if weights.size and int(weights.max()) > most:
+            clipped = np.flatnonzero(weights > most).tolist()
+            weights = np.minimum(weights, np.array(most).astype(weights.dtype))
+        weights = weights.astype(np.int64, copy=False)
+    return Batch(items, malformed, weights, clipped, times=times)  # type: ignore[arg-type]
+
+
+def _whole_numbers(column: Any) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None]:
+    """Return the numbers that decimal digits write, 0 where something else stands."""
+    digits = pc.ascii_is_decimal(column)
+    short = pc.less_equal(pc.binary_length(column), _SAFE_DIGITS)
+    easy = pc.and_(digits, short)
+    good = _mask(digits)
+    if easy.true_count == len(column):
+        return column.cast(pa.int64()).to_numpy(), good
+    values = pc.if_else(easy, column, "0").cast(pa.int64()).to_numpy().copy()
+    for place in np.flatnonzero(pc.and_not(digits, short).to_numpy(zero_copy_only=False)).tolist():
+        significant = column[place].as_py().lstrip("0")
+        large = np.iinfo(np.int64).max
+        values[place] = int(significant or "0") if len(significant) <= _SAFE_DIGITS else large
+    return values, good
+
+
+def _is_valid(column: Any) -> NDArray[np.bool_] | None:
+    if not column.null_count:
+        return None
+    mask: NDArray[np.bool_] = column.is_valid().to_numpy(zero_copy_only=False)
+    return mask
+
+
+def _mask(flags: Any) -> NDArray[np.bool_] | None:
+    if flags.true_count == len(flags):
+        return None
+    mask: NDArray[np.bool_] = flags.to_numpy(zero_copy_only=False)
+    return mask
+
+
+def _both(
+    first: NDArray[np.bool_] | None, second: NDArray[np.bool_] | None
+) -> NDArray[np.bool_] | None:
+    if first is None or second is None:
+        return second if first is None else first
+    return first & second
+
+
+def _is_text_sound(items: Any) -> bool:
+    """Tell whether text is UTF-8, which readers of columnar files take on trust."""
+    try:
+        items.validate(full=True)
+    except pa.ArrowInvalid:
+        return False
+    return True
+
+
+def _decodable(items: Any) -> NDArray[np.bool_]:
+    """Return which rows can be read; raises what Arrow raises if the array itself is damaged."""
+    items.validate()
+    if pa.types.is_dictionary(items.type):
+        values = _decodable(items.dictionary)
+        places = items.indices.fill_null(0).to_numpy(zero_copy_only=False)
+        sound: NDArray[np.bool_] = values[places]
+        return sound
+    bytes_of = items.cast(pa.large_binary()).to_pylist()
+    return np.array([text is None or _is_utf8(text) for text in bytes_of], dtype=bool)
+
+
+def _is_utf8(data: bytes) -> bool:
+    try:
+        data.decode()
+    except ValueError:
+        return False
+    return True

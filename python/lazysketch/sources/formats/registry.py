@@ -1,0 +1,266 @@
+"""The formats of inputs: what each is called, which fields it has, who reads it.
+
+To add a format, write its reader and what it looks like in a module of its own, and
+give it a line in FORMATS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from lazysketch.errors import ArgumentTypeError, ArgumentValueError, SourceError
+from lazysketch.sources.formats.access_log import (
+    COMBINED_FIELDS,
+    COMMON_FIELDS,
+    looks_combined,
+    looks_common,
+    read_access_log,
+)
+from lazysketch.sources.formats.header import looks_like_csv, looks_like_tsv
+from lazysketch.sources.formats.json_lines import looks_like_json_lines, read_json_lines
+from lazysketch.sources.formats.lines import looks_like_lines, read_lines
+from lazysketch.sources.formats.selection import Head, Reader, Selection
+from lazysketch.sources.io.byte_stream import ByteStream
+
+if TYPE_CHECKING:
+    from lazysketch.sources.batch import Batch
+
+AUTO = "auto"
+ITEM_TYPES = ("str", "int")
+CAPTURE_FIELDS = ("src", "dst", "sport", "dport", "proto", "flow", "size")
+
+_CAPTURE_MARKS = (
+    b"\xd4\xc3\xb2\xa1",  # pcap, little-endian and big-endian, in microseconds
+    b"\xa1\xb2\xc3\xd4",
+    b"\x4d\x3c\xb2\xa1",  # in nanoseconds
+    b"\xa1\xb2\x3c\x4d",
+    b"\x0a\x0d\x0d\x0a",  # pcapng
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """One format.
+
+    Args:
+        name: What the user calls it.
+        read: Turns the bytes of an input into batches.
+        fields: The fields that a row has, the first being the one taken if none is
+            asked for. Empty: a row is one item. None: each input has its own fields,
+            and any may hold the weight.
+        looks_like: Tells by the head of an input whether it is of this format.
+        item_types: What items can be.
+        integer_fields: Which of the fields are integers, whatever ``item_types`` says.
+        weights: Which of the fields may hold the weight.
+        time: Where the time of a row is, unless the user says: a field, or "" for a place
+            of its own. None: the user has to say, or, in a format without fields, nowhere.
+        grows: Whether an input can be read while it is being written.
+        delimiter: What separates columns; "" if the user may say; None if nothing does.
+    """
+
+    name: str
+    read: Reader
+    fields: tuple[str, ...] | None
+    looks_like: Callable[[Head], bool]
+    item_types: tuple[str, ...] = ("str",)
+    integer_fields: tuple[str, ...] = ()
+    weights: tuple[str, ...] = ()
+    delimiter: str | None = None
+    time: str | None = None
+    grows: bool = True
+
+    def check_follow(self) -> None:
+        """Raise ArgumentValueError unless an input can be followed."""
+        if not self.grows:
+            raise ArgumentValueError(
+                f"follow: expected False for format {self.name!r}, which is written as a whole, "
+                "got True"
+            )
+
+    def select(self, asked: Selection) -> Selection:
+        """Return what to take, with the field that is taken if none is asked for.
+
+        Raises:
+            ArgumentTypeError: A format whose inputs have fields of their own needs one.
+            ArgumentValueError: The format has no such field, weight, delimiter, type or time.
+        """
+        format_ = f"for format {self.name!r}"
+        if self.fields is not None and asked.weight not in (None, *self.weights):
+            known = ", ".join(self.weights) or "none"
+            raise ArgumentValueError(f"weight: expected {known} {format_}, got {asked.weight!r}")
+        if asked.delimiter not in (None, self.delimiter) and self.delimiter != "":
+            raise ArgumentValueError(f"delimiter: expected none {format_}, got {asked.delimiter!r}")
+        field = self._field(asked.field)
+        of_integers = field in self.integer_fields
+        types = ("int",) if of_integers else self.item_types
+        if asked.item_type not in (None, *types):
+            format_ = f"for field {field!r} of format {self.name!r}" if of_integers else format_
+            raise ArgumentValueError(
+                f"item_type: expected {types[0]} {format_}, got {asked.item_type!r}"
+            )
+        return Selection(
+            field=field,
+            encoding=asked.encoding,
+            weight=asked.weight,
+            max_weight=asked.max_weight,
+            delimiter=asked.delimiter or self.delimiter or None,
+            item_type=asked.item_type,
+            times=asked.times,
+            time=self._time(asked),
+            time_unit=asked.time_unit,
+        )
+
+    def _time(self, asked: Selection) -> str | None:
+        if not asked.times:
+            return None
+        if self.fields is None:
+            time = asked.time or self.time
+            if time is None:
+                raise ArgumentTypeError(
+                    f"time: expected the name of a field for format {self.name!r}, got none"
+                )
+            return time
+        if asked.time is not None:
+            has = "no time" if self.time is None else "a place for it"
+            raise ArgumentValueError(
+                f"time: expected none, since a row of format {self.name!r} has {has}, "
+                f"got {asked.time!r}"
+            )
+        if self.time is None:
+            raise ArgumentValueError(
+                f"time: expected a format whose rows have times, got {self.name!r}"
+            )
+        return None
+
+    def _field(self, asked: str | None) -> str | None:
+        if self.fields is None:
+            if not asked:
+                raise ArgumentTypeError(
+                    f"field: expected the name of one for format {self.name!r}, got none"
+                )
+            return asked
+        if asked is None:
+            return self.fields[0] if self.fields else None
+        if not self.fields:
+            raise ArgumentValueError(
+                f"field: expected none, since a row of format {self.name!r} is one item, "
+                f"got {asked!r}"
+            )
+        if asked not in self.fields:
+            raise ArgumentValueError(
+                f"field: expected one of {', '.join(self.fields)} for format {self.name!r}, "
+                f"got {asked!r}"
+            )
+        return asked
+
+
+def _by_pyarrow(module: str, function: str, *, name: str) -> Reader:
+    """Return a reader whose module, which needs pyarrow, is imported where it is used."""
+
+    def read(stream: ByteStream, selection: Selection) -> Iterator[Batch]:
+        try:
+            reader: Reader = getattr(import_module(f"{__package__}.{module}"), function)
+        except ModuleNotFoundError as missing:
+            if missing.name != "pyarrow":
+                raise
+            raise SourceError(
+                f"{stream.name}: expected pyarrow for format {name!r} "
+                "(pip install 'lazysketch[cli]'), got none"
+            ) from None
+        return reader(stream, selection)
+
+    return read
+
+
+def _looks_like_parquet(head: Head) -> bool:
+    return head.data.startswith(b"PAR1")
+
+
+def _looks_like_arrow(head: Head) -> bool:
+    # A stream begins with the mark of a message, whose length has a zero byte on top.
+    stream = head.data.startswith(b"\xff\xff\xff\xff") and head.data[7:8] == b"\0"
+    return stream or head.data.startswith(b"ARROW1\0\0")
+
+
+def _looks_like_capture(head: Head) -> bool:
+    return head.data.startswith(_CAPTURE_MARKS)
+
+
+def _looks_like_zeek(head: Head) -> bool:
+    return bool(head.rows) and head.rows[0].startswith(("#separator ", "#fields\t"))
+
+
+_PARQUET = _by_pyarrow("parquet", "read_parquet", name="parquet")
+_ARROW = _by_pyarrow("arrow_ipc", "read_arrow", name="arrow")
+_CAPTURE = _by_pyarrow("pcap", "read_capture", name="pcap")
+_ZEEK = _by_pyarrow("zeek", "read_zeek", name="zeek")
+_TSV = _by_pyarrow("delimited", "read_delimited", name="tsv")
+_CSV = _by_pyarrow("delimited", "read_delimited", name="csv")
+
+# In the order in which they are tried on an input whose format is not given.
+FORMATS: dict[str, Format] = {
+    known.name: known
+    for known in (
+        Format("parquet", _PARQUET, None, _looks_like_parquet, item_types=ITEM_TYPES, grows=False),
+        Format("arrow", _ARROW, None, _looks_like_arrow, item_types=ITEM_TYPES, grows=False),
+        Format(
+            "pcap",
+            _CAPTURE,
+            CAPTURE_FIELDS,
+            _looks_like_capture,
+            integer_fields=("sport", "dport", "size"),
+            weights=("size",),
+            time="",
+        ),
+        Format("zeek", _ZEEK, None, _looks_like_zeek, time="ts"),
+        Format("jsonl", read_json_lines, None, looks_like_json_lines, item_types=ITEM_TYPES),
+        Format("combined", read_access_log, COMBINED_FIELDS, looks_combined, time=""),
+        Format("common", read_access_log, COMMON_FIELDS, looks_common, time=""),
+        Format("tsv", _TSV, None, looks_like_tsv, delimiter="\t"),
+        Format("csv", _CSV, None, looks_like_csv, delimiter=""),
+        Format("lines", read_lines, (), looks_like_lines),
+    )
+}
+
+
+def check_format(name: str, selection: Selection, *, follow: bool) -> None:
+    """Raise an error unless the format is known and has what is selected."""
+    if selection.item_type not in (None, *ITEM_TYPES):
+        raise ArgumentValueError(
+            f"item_type: expected one of {', '.join(ITEM_TYPES)}, got {selection.item_type!r}"
+        )
+    if name == AUTO:
+        return
+    if name not in FORMATS:
+        raise ArgumentValueError(
+            f"format: expected one of {', '.join([AUTO, *FORMATS])}, got {name!r}"
+        )
+    FORMATS[name].select(selection)
+    if follow:
+        FORMATS[name].check_follow()
+
+
+def find_format(name: str, selection: Selection, *, stream: ByteStream) -> Format:
+    """Return the format of that name; for "auto", the first that the head looks like.
+
+    Guarantee:
+        A guess depends on the first rows of the input, so it is outside the privacy
+        guarantee, as is everything that the operator alone sees. Naming the format
+        leaves nothing to guess.
+
+    Raises:
+        SourceError: A field was asked for, but the input looks like plain lines.
+    """
+    if name != AUTO:
+        return FORMATS[name]
+    head = Head.of(stream, field=selection.field, delimiter=selection.delimiter)
+    guess = next(form for form in FORMATS.values() if form.looks_like(head))
+    if selection.field is not None and guess.fields == ():
+        raise SourceError(
+            f"{stream.name}: expected rows with a field {selection.field!r}, got lines of text; "
+            "if they have it, name their format"
+        )
+    return guess

@@ -1,0 +1,1 @@
+"""Bytes: files, pipes, compression, growing files, reading in a background thread."""

@@ -1,0 +1,59 @@
+"""Which inputs are meant: paths as they are given, patterns expanded."""
+
+from __future__ import annotations
+
+import glob
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lazysketch.errors import ArgumentTypeError, SourceError
+from lazysketch.sources.io.byte_stream import STANDARD_INPUT, check_path
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+
+def expand_paths(paths: str | Path | Iterable[str | Path]) -> tuple[str | Path, ...]:
+    """Return the inputs that are meant, in order, each checked to be there.
+
+    Args:
+        paths: One path or several. A ``str`` with ``*``, ``?`` or ``[`` that is not the
+            name of a file is a pattern, for where the shell has not expanded it: it
+            stands for the matching files, sorted; ``**`` crosses folders.
+
+    Raises:
+        ArgumentTypeError: No path.
+        SourceError: A missing file, a directory, a pattern without a match, or
+            standard input twice.
+
+    Example:
+        >>> expand_paths("-")
+        ('-',)
+    """
+    given = (paths,) if isinstance(paths, (str, Path)) else tuple(paths)
+    if not given:
+        raise ArgumentTypeError("paths: expected at least one input, got none")
+    found: list[str | Path] = []
+    for path in given:
+        found.extend(_matches(path) if isinstance(path, str) and _is_pattern(path) else [path])
+    if sum(str(path) == STANDARD_INPUT for path in found) > 1:
+        raise SourceError("standard input: expected it once among the inputs, got it twice")
+    for path in found:
+        check_path(path)
+    return tuple(found)
+
+
+def _is_pattern(path: str) -> bool:
+    try:
+        return glob.has_magic(path) and not Path(path).exists()
+    except (OSError, ValueError):
+        return False  # opening it tells what is wrong
+
+
+def _matches(pattern: str) -> list[str]:
+    # Path.glob takes no absolute pattern.
+    found = glob.glob(pattern, recursive=True)  # noqa: PTH207
+    matches = sorted(match for match in found if not Path(match).is_dir())
+    if not matches:
+        raise SourceError(f"{pattern}: expected a pattern that some file matches, got none")
+    return matches

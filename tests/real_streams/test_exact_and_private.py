@@ -1,0 +1,162 @@
+"""Real streams, where they are at hand: exact counts for all items, private ones for the top.
+
+The data are not part of the repository; without them the tests are skipped.
+"""
+
+from __future__ import annotations
+
+import gzip
+import lzma
+import re
+from collections import Counter
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.locations import DATA
+from tests.oracle.schedules import Geometric, ceil_div
+
+import lazysketch as ls
+
+DEPTH, WIDTH, HASH_SEED = 3, 4096, 20_250_703
+TOP = 20
+# A Gaussian is beyond 6 deviations once in 5e8; 8 tests look at 60 cells each.
+DEVIATIONS = 6.0
+
+pytestmark = pytest.mark.skipif(
+    not (DATA / "scarab_recs").is_dir() or not (DATA / "gutenberg_words").is_dir(),
+    reason="no real streams at hand: ../shared/data has no scarab_recs or gutenberg_words",
+)
+streams = pytest.mark.parametrize("stream", ["scarab_recs", "gutenberg_words"])
+
+
+@lru_cache(maxsize=1)
+def scarab_recs() -> Any:
+    with lzma.open(DATA / "scarab_recs" / "scarab-recs.trace.xz") as trace:
+        return np.frombuffer(trace.read(), dtype=">i8")
+
+
+@lru_cache(maxsize=1)
+def gutenberg_words() -> list[str]:
+    words: list[str] = []
+    for path in sorted((DATA / "gutenberg_words").glob("*.txt.gz")):
+        with gzip.open(path, "rt", encoding="utf-8") as text:
+            words += re.findall(r"[a-z']+", text.read().lower())
+    return words
+
+
+@lru_cache(maxsize=2)
+def counted(stream: str) -> tuple[Any, Counter[Any]]:
+    """The events in order, and their true counts."""
+    events: Any = scarab_recs() if stream == "scarab_recs" else gutenberg_words()
+    plain = events.tolist() if isinstance(events, np.ndarray) else events
+    return events, Counter(plain)
+
+
+def test_the_streams_are_those_of_their_readme() -> None:
+    recs, words = counted("scarab_recs"), counted("gutenberg_words")
+    assert (len(recs[0]), len(recs[1])) == (1_245_184, 258_368)
+    assert (len(words[0]), len(words[1])) == (1_246_355, 31_292)
+
+
+# Wide enough that no item should be off: Count-Min needs one row without a collision, Count
+# Sketch more than half of the rows off to the same side. With n distinct items, the expected
+# number of items that are off is n (n / w)^d, or n C(d, d/2) 2 (n / 2w)^(d/2), below 0.005.
+EXACT: dict[tuple[str, str], tuple[int, int]] = {
+    ("scarab_recs", "count-min"): (10, 2**21),
+    ("scarab_recs", "count-sketch"): (21, 2**21),
+    ("gutenberg_words", "count-min"): (8, 2**19),
+    ("gutenberg_words", "count-sketch"): (13, 2**19),
+}
+EXACT_CLASSES: dict[str, Any] = {"count-min": ls.CountMin, "count-sketch": ls.CountSketch}
+
+
+@streams
+@pytest.mark.parametrize("kind", EXACT_CLASSES)
+def test_exact_sketches_on_wide_tables_count_every_item(stream: str, kind: str) -> None:
+    events, truth = counted(stream)
+    depth, width = EXACT[stream, kind]
+    sketch = EXACT_CLASSES[kind](depth=depth, width=width, hash_seed=HASH_SEED)
+    sketch.update_many(events)
+    assert sketch.step == truth.total()
+    estimates = sketch.estimate_many(list(truth))
+    np.testing.assert_array_equal(estimates, list(truth.values()))
+
+
+def last_push(column: int, steps: int, horizon: int | None) -> int:
+    """The last step at which the column was pushed, by the formulas of the schedules."""
+    if horizon is not None:
+        return steps - (steps - 1 - column) % WIDTH
+    schedule = Geometric(width=WIDTH)
+    start, length = schedule.round_of(steps)
+    pushed = start + ceil_div((column + 1) * length, WIDTH)
+    if pushed > steps:
+        start, length = schedule.round_of(start)
+        pushed = start + ceil_div((column + 1) * length, WIDTH)
+    return pushed
+
+
+def cells_of(items: list[Any], make: Any) -> list[list[tuple[int, int]]]:
+    """The cells of every item, read off exact sketches of one event."""
+    found = []
+    for item in items:
+        single = make(depth=DEPTH, width=WIDTH, hash_seed=HASH_SEED)
+        single.update(item)
+        found.append(list(zip(*np.nonzero(single.table), strict=True)))
+    return found
+
+
+def published_counts(
+    events: Any, cells: set[tuple[int, int]], make: Any, horizon: int | None
+) -> tuple[dict[tuple[int, int], int], Any]:
+    """The exact counts of some cells at their last push, and the exact sketch at the end."""
+    exact = make(depth=DEPTH, width=WIDTH, hash_seed=HASH_SEED)
+    published = {}
+    pushes = sorted((last_push(int(cell[1]), len(events), horizon), cell) for cell in cells)
+    done = 0
+    for step, cell in pushes:
+        exact.update_many(events[done:step])
+        done = step
+        published[cell] = int(exact.table[cell])
+    exact.update_many(events[done:])
+    return published, exact
+
+
+@streams
+@pytest.mark.parametrize("horizon", ["known", "unknown"])
+@pytest.mark.parametrize("make", [ls.LazyCountMin, ls.LazyCountSketch])
+def test_the_top_items_are_within_lag_noise_and_collisions(
+    stream: str, horizon: str, make: Any
+) -> None:
+    """Minimum and median move by no more than the largest move of a row.
+
+    So the error of an estimate is at most lag (the largest among the item's cells) plus
+    noise (6 deviations) plus collisions (the error of the exact sketch with equal hashes).
+    """
+    events, truth = counted(stream)
+    steps = len(events) if horizon == "known" else None
+    sketch = make(
+        depth=DEPTH, width=WIDTH, epsilon=1.0, delta=1e-6, horizon=steps, hash_seed=HASH_SEED
+    )
+    for start in range(0, len(events), 300_007):
+        sketch.update_many(events[start : start + 300_007])
+    release = sketch.release()
+    assert release.private
+
+    exact_class = EXACT_CLASSES[release.kind]
+    top = [item for item, _ in truth.most_common(TOP)]
+    cells = cells_of(top, exact_class)
+    published, exact = published_counts(events, set().union(*cells), exact_class, steps)
+    full, deviation = exact.table, release.noise_deviation
+    for item, own, estimate in zip(top, cells, sketch.estimate_many(top), strict=True):
+        noise = DEVIATIONS * max(deviation[column] for _, column in own)
+        for cell in own:
+            assert abs(int(release.table[cell]) - published[cell]) <= noise
+        lag = max(abs(int(full[cell]) - published[cell]) for cell in own)
+        collisions = abs(exact.estimate(item) - truth[item])
+        bound = lag + noise + collisions
+        assert abs(estimate - truth[item]) <= bound
+        # The bound says something: the heaviest item is known to a tenth.
+        assert item != top[0] or bound < truth[item] / 10
+        assert estimate == release.estimate(item)

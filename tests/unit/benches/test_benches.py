@@ -1,0 +1,136 @@
+"""The benchmarks' own arithmetic: what is judged, and that a slower run would be noticed."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from benches.python import goals, input_types, instructions, measuring, report, streams
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+NATIVE = {"group": "ingest", "skew": 1.3, "depth": 3, "width": 1024}
+
+
+def run_with(*, lazy: float, exact: float = 2.0) -> list[dict[str, Any]]:
+    return [
+        {**NATIVE, "name": "CountMin", "ns": exact, "least_ns": exact},
+        {**NATIVE, "name": "LazyCountMin, round robin", "ns": lazy, "least_ns": lazy},
+    ]
+
+
+@pytest.mark.parametrize(("lazy", "met"), [(2.0, True), (2.2, True), (2.3, False), (9.0, False)])
+def test_a_slow_private_sketch_misses_its_goal(lazy: float, *, met: bool) -> None:
+    row = goals.GOALS[0].row(run_with(lazy=lazy))
+    assert row["found"] == pytest.approx(2.0 / lazy)
+    assert row["met"] is met
+
+
+def test_the_worst_setting_counts() -> None:
+    wide = [{**row, "width": 1 << 16} for row in run_with(lazy=4.0)]
+    assert goals.GOALS[0].row(run_with(lazy=2.0) + wide)["met"] is False
+
+
+def test_what_was_not_measured_is_neither_met_nor_missed() -> None:
+    assert {goal.row([])["met"] for goal in goals.GOALS} == {None}
+
+
+def test_more_instructions_than_on_record_are_reported() -> None:
+    recorded = json.loads(instructions.RECORD.read_text())
+    assert set(recorded) == set(instructions.KERNELS)
+    assert instructions.compare(recorded) == []
+    slower = {**recorded, "release": recorded["release"] * (1 + 2 * instructions.TOLERANCE)}
+    (report_of_it,) = instructions.compare(slower)
+    assert report_of_it.startswith("release:")
+
+
+def test_every_contender_runs_once_per_round() -> None:
+    runs: list[str] = []
+    contenders = [
+        measuring.Contender(name=name, events=10, run=partial(runs.append, name), facts={})
+        for name in "ab"
+    ]
+    results = measuring.medians("group", contenders, rounds=3)
+    assert runs == ["a", "b"] * 4  # one round to warm up
+    assert [row["name"] for row in results] == ["a", "b"]
+    assert all(row["ns"] >= 0 for row in results)
+
+
+def door(name: str, **facts: Any) -> input_types.Door:
+    return input_types.Door(name=name, run=list, **facts)
+
+
+def measured(**cpu_ns: float) -> list[dict[str, Any]]:
+    return [{"group": "side doors", "name": name, "cpu_ns": ns} for name, ns in cpu_ns.items()]
+
+
+@pytest.mark.parametrize(("cost", "over"), [(10.0, 1.0), (21.0, 2.1), (5.0, 0.5)])
+def test_a_door_is_held_against_its_neighbour_and_a_call(cost: float, over: float) -> None:
+    """Batches of 16: 4 ns an event by the neighbour, and 96 ns a call shared by 16 events."""
+    doors = [
+        door("all", events=1000),
+        door("empty", events=50, calls=50),
+        door("few", events=160, calls=10, beside="all", call="empty"),
+    ]
+    rows = input_types.judged(doors, measured(all=4.0, empty=96.0, few=cost))
+    assert [row["call_ns"] for row in rows] == [4000.0, 96.0, 16 * cost]
+    assert [row.get("over") for row in rows] == [None, None, pytest.approx(over)]
+    (goal,) = (goal for goal in goals.GOALS if "way in" in goal.text)
+    assert goal.row(rows)["met"] is (over <= goal.limit)
+
+
+def test_every_door_has_its_neighbour(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One round of a short stream: names fit together, and each event is counted as one."""
+    pytest.importorskip("pyarrow", reason="side doors bring Arrow data")
+    monkeypatch.setattr(input_types, "EVENTS", 8192)
+    monkeypatch.setattr(input_types, "LIST", 4096)
+    rows = input_types.input_types(rounds=1)
+    names = [row["name"] for row in rows]
+    assert len(set(names)) == len(names)
+    judged = {row["name"]: row["over"] for row in rows if "over" in row}
+    assert {"list of str", "int64 in batches of 1", "int64 with int32 weights"} <= set(judged)
+    assert all(over > 0 for over in judged.values())
+    text = "\n".join(report.table(rows))
+    assert "| list of int in batches of 16 |" in text
+    assert "None" not in text
+
+
+def test_a_door_counts_the_events_that_it_brings() -> None:
+    seen: list[list[int]] = []
+    kind = input_types.Kind(
+        name="list", method=seen.append, items=list(range(5000)), sizes={4096: 2, 16: 30, 1: 7}
+    )
+    doors = list(kind.doors())
+    assert [door.calls for door in doors] == [1, 30, 2, 30, 7]
+    for door in doors:
+        seen.clear()
+        door.run()
+        brought = sum(map(len, seen))
+        assert len(seen) == door.calls
+        assert brought == (0 if "nothing" in door.name else door.events)
+
+
+def test_parts_have_the_size_that_is_asked_for() -> None:
+    parts = input_types.parts_of(list(range(10)), 4, 5)
+    assert parts == [[0, 1, 2, 3], [4, 5, 6, 7], [0, 1, 2, 3], [4, 5, 6, 7], [0, 1, 2, 3]]
+
+
+def test_a_record_holds_results_goals_and_machine(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib", reason="plots need matplotlib (`make bench`)")
+    report.write(tmp_path, "day", {"cores": 2}, run_with(lazy=2.5))
+    record = json.loads((tmp_path / "day.json").read_text())
+    assert record["machine"] == {"cores": 2}
+    assert len(record["goals"]) == len(goals.GOALS)
+    text = (tmp_path / "day.md").read_text()
+    assert "| speed of LazyCountMin, round robin, over that of CountMin | 0.9 | 0.8 | NO |" in text
+    assert (tmp_path / "day.png").stat().st_size > 0
+
+
+def test_streams_are_the_same_each_time_and_skewed() -> None:
+    one, other = (streams.integers(10_000, skew=1.3) for _ in range(2))
+    assert (one == other).all()
+    assert {len(text) for text in streams.texts(one)} == {12}
+    assert (one == 0).mean() > 0.2  # the share of rank 1 is 0.26

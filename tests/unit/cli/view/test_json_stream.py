@@ -1,0 +1,173 @@
+"""``top --json``: one object per refresh on a pipe, by the clock; and ``--plot``, of one run."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lazysketch import Release
+from lazysketch.cli.view.json_stream import Ticker
+
+COMMAND = [sys.executable, "-m", "lazysketch", "top"]
+NAMES = ["--epsilon", "20", "--names-every", "1000", "--width", "64"]
+PATIENCE = 60.0
+
+posix = pytest.mark.skipif(not hasattr(signal, "pthread_kill"), reason="signals are POSIX")
+
+
+def start(folder: Path, *arguments: str, **settings: Any) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [*COMMAND, *arguments],
+        cwd=folder,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        encoding="utf-8",
+        **settings,
+    )
+
+
+def test_a_slow_pipe_gives_a_line_per_refresh(tmp_path: Path) -> None:
+    with start(tmp_path, "-", "--json", "--every", "100ms", *NAMES) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        states: list[dict[str, Any]] = []
+        for fed in range(300, 2_401, 300):
+            process.stdin.write("a\nb\na\n" * 100)
+            process.stdin.flush()
+            while not states or states[-1]["steps"] < fed:
+                states.append(json.loads(process.stdout.readline()))
+        out, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0
+    assert err == ""
+    states += map(json.loads, out.splitlines())
+    steps = [state["steps"] for state in states]
+    assert steps == sorted(steps)
+    assert set(steps) == set(range(300, 2_401, 300))
+    assert [state["final"] for state in states] == [False] * (len(states) - 1) + [True]
+    for state in states:
+        assert state["privacy"]["epsilon"] == 20.0
+        assert [row["rank"] for row in state["items"]] == list(range(1, len(state["items"]) + 1))
+        assert bool(state["waiting"]) is not state["final"]
+        # Names come at the ends of windows alone: none before the first.
+        assert (state["steps"] < 1_000 and not state["final"]) <= (state["items"] == [])
+    assert [row["item"] for row in states[-1]["items"]] == ["a", "b"]
+    assert abs(states[-1]["items"][0]["estimate"] - 1_600) < 200
+
+
+def test_lines_come_while_the_input_is_silent(tmp_path: Path) -> None:
+    with start(tmp_path, "-", "--json", "--every", "50ms", *NAMES) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write("a\n" * 500)
+        process.stdin.flush()
+        states = [json.loads(process.stdout.readline()) for _ in range(4)]
+        assert [state["steps"] for state in states] == [500] * 4
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 130
+    last = json.loads(out.splitlines()[-1])
+    assert last["final"] is True
+    assert last["items"][0]["item"] == "a"
+
+
+def test_a_list_ticks_too_and_the_last_line_is_the_result(tmp_path: Path) -> None:
+    (tmp_path / "rows.txt").write_text("a\nb\na\n" * 1_000)
+    (tmp_path / "items.txt").write_text("a\nb\n")
+    with start(tmp_path, "rows.txt", "--json", "--domain", "items.txt", "--width", "8") as process:
+        out, err = process.communicate(timeout=PATIENCE)
+    assert err == ""
+    last = json.loads(out.splitlines()[-1])
+    assert (last["final"], last["steps"], last["items"][0]["item"]) == (True, 3_000, "a")
+
+
+@posix
+@pytest.mark.parametrize("background", [False, True])
+def test_a_reader_that_goes_away_ends_the_run_and_loses_nothing(
+    tmp_path: Path, *, background: bool
+) -> None:
+    """Also in the background of a shell, where Ctrl-C is ignored."""
+    asked = ["-", "--json", "--every", "50ms", "--save-release", "r.lzs", *NAMES]
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN) if background else None
+    try:
+        process = start(tmp_path, *asked)
+    finally:
+        if background:
+            signal.signal(signal.SIGINT, before)
+    with process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdin.write("a\n" * 500)
+        process.stdin.flush()
+        process.stdout.readline()
+        process.stdout.close()  # its input stays open, and silent
+        process.wait(timeout=PATIENCE)
+        err = process.stderr.read()
+    assert process.returncode == 141
+    assert "Traceback" not in err
+    assert Release.load(tmp_path / "r.lzs").step == 500
+
+
+def test_a_slow_reader_does_not_stop_the_counting(tmp_path: Path) -> None:
+    asked = ["rows.txt", "--json", "--every", "50ms", "--save-release", "r.lzs", *NAMES]
+    (tmp_path / "rows.txt").write_text("a\nb\na\n" * 200_000)
+    with start(tmp_path, *asked) as process:
+        assert process.stdout is not None
+        time.sleep(1.0)
+        out = process.stdout.read()
+    assert json.loads(out.splitlines()[-1])["steps"] == 600_000
+
+
+def test_what_fails_in_the_ticker_ends_the_run(capsys: pytest.CaptureFixture[str]) -> None:
+    def state() -> dict[str, Any]:
+        raise MemoryError("no room")
+
+    ticker = Ticker(state, every=0.01)
+    with pytest.raises(KeyboardInterrupt), ticker:
+        time.sleep(PATIENCE)
+    assert isinstance(ticker.failure, MemoryError)
+
+
+def test_a_state_that_takes_long_is_taken_seldom() -> None:
+    begins: list[float] = []
+
+    def state() -> None:
+        begins.append(time.monotonic())
+        time.sleep(0.02)
+
+    with Ticker(state, every=0.01):
+        time.sleep(0.7)
+    assert 2 <= len(begins) <= 4  # every 0.2 s, not every 0.03
+
+
+def test_the_ticker_is_gone_behind_its_block() -> None:
+    before = threading.active_count()
+    with Ticker(lambda: None, every=0.01):
+        assert threading.active_count() == before + 1
+    assert threading.active_count() == before
+
+
+def test_the_last_lines_keep_their_form_without_rows(tmp_path: Path) -> None:
+    done = subprocess.run(
+        [*COMMAND, "-", "--json"],
+        cwd=tmp_path,
+        input=b"",
+        capture_output=True,
+        check=False,
+        env={**os.environ},
+    )
+    assert done.returncode == 2
+    assert done.stdout == b""
+    assert re.search(rb"expected at least one row", done.stderr)

@@ -1,0 +1,189 @@
+"""Output: nothing unprintable reaches a terminal, and each form can be read back."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+import unicodedata
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from lazysketch.cli.view.output import (
+    Report,
+    as_number,
+    fitting_table,
+    table_of,
+    tell,
+    visible,
+    write,
+)
+
+ROWS = [
+    {"rank": 1, "item": "plain", "estimate": 1200, "low": 1170, "high": 1230, "share": 0.12},
+    {"rank": 2, "item": "[red]:smile:", "estimate": 600, "low": 570, "high": 630, "share": 0.06},
+    {
+        "rank": 3,
+        "item": 'a\x1b[2J\r\n\u202eb,"',
+        "estimate": -7.5,
+        "low": 0,
+        "high": 22,
+        "share": -0.001,
+    },
+]
+REPORT = Report(rows=ROWS, summary={"steps": 10_000}, lines=["a line", "another"])
+HARMFUL = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+
+
+class Terminal(io.StringIO):
+    encoding = "utf-8"
+
+    def isatty(self) -> bool:
+        return True
+
+
+def show(rows: list[dict[str, object]], *, width: int, fold: bool, blocks: bool = True) -> str:
+    file = io.StringIO()
+    Console(file=file, width=width).print(table_of(rows, fold=fold, blocks=blocks))
+    return file.getvalue()
+
+
+@given(st.text())
+def test_what_is_visible_holds_no_control(text: str) -> None:
+    shown = visible(text)
+    assert shown.isprintable()
+    assert not {unicodedata.category(char) for char in shown} & HARMFUL
+
+
+def test_what_prints_is_left_alone() -> None:
+    assert visible("Grüße/日本 a\\b") == "Grüße/日本 a\\b"
+
+
+def test_items_are_neither_markup_nor_control() -> None:
+    shown = show(ROWS, width=90, fold=True)
+    assert "[red]:smile:" in shown
+    assert r'a\x1b[2J\r\n\u202eb,"' in shown
+    assert "\x1b" not in shown
+
+
+def test_a_negative_estimate_has_no_bar() -> None:
+    first, _, last = show(ROWS, width=90, fold=True).splitlines()[2:]
+    assert "████████████" in first
+    assert "-8" in last
+    assert "█" not in last
+
+
+def test_a_row_that_may_be_noise_is_dim_and_has_no_bar() -> None:
+    rows = [{**ROWS[0], "above_noise": True}, {**ROWS[1], "above_noise": False}]
+    file = io.StringIO()
+    table = table_of(rows, fold=True, blocks=True)
+    Console(file=file, width=80, force_terminal=True, color_system="standard").print(table)
+    first, last = file.getvalue().splitlines()[2:4]
+    assert "█" in first
+    assert "\x1b[2m" not in first
+    assert "█" not in last
+    assert "\x1b[2m" in last
+    assert "above" not in file.getvalue()
+
+
+def test_an_end_that_is_not_known_is_a_dash() -> None:
+    unknown = [{**ROWS[0], "high": float("inf")}]
+    assert " - " in show(unknown, width=90, fold=True).splitlines()[2]
+
+
+def test_bars_make_room_for_items() -> None:
+    for length, bars in ((10, True), (34, False)):
+        file = io.StringIO()
+        console = Console(file=file, width=80)
+        rows = [{**ROWS[0], "item": "x" * length}]
+        console.print(fitting_table(rows, console=console, fold=True))
+        assert ("█" in file.getvalue()) is bars
+        assert "x" * length in file.getvalue()
+
+
+def test_a_table_in_a_pipe_has_no_trailing_blanks(capsys: pytest.CaptureFixture[str]) -> None:
+    write(REPORT, output="table")
+    lines = capsys.readouterr().out.splitlines()
+    assert lines == [line.rstrip() for line in lines]
+
+
+def test_bars_without_block_characters() -> None:
+    assert show(ROWS, width=80, fold=True, blocks=False).isascii()
+    assert "############" in show(ROWS, width=80, fold=True, blocks=False)
+
+
+def test_long_items_fit_into_80_columns() -> None:
+    rows: list[dict[str, object]] = [{**ROWS[0], "item": "/a/long/path" * 20}]
+    cut = show(rows, width=80, fold=False).splitlines()
+    folded = show(rows, width=80, fold=True).splitlines()
+    assert len(cut) == 3
+    assert "…" in cut[2]
+    assert all(len(line) <= 80 for line in cut + folded)
+    assert "".join(line[7:40].strip() for line in folded).count("/a/long/path") >= 1
+
+
+def test_a_table_in_a_pipe_is_never_cut(capsys: pytest.CaptureFixture[str]) -> None:
+    item = "/a/long/path" * 20
+    write(Report(rows=[{**ROWS[0], "item": item}], summary={}, lines=["x" * 200]), output="table")
+    out = capsys.readouterr().out
+    assert item in out
+    assert "x" * 200 in out
+    assert "\x1b" not in out
+
+
+def test_a_terminal_gets_colour_unless_it_is_asked_not_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("COLUMNS", "90")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    for asked_not_to in (False, True):
+        terminal = Terminal()
+        monkeypatch.setattr(sys, "stdout", terminal)
+        if asked_not_to:
+            monkeypatch.setenv("NO_COLOR", "1")
+        write(REPORT, output="table")
+        assert ("\x1b[36m" in terminal.getvalue()) != asked_not_to
+
+
+def test_json_holds_all(capsys: pytest.CaptureFixture[str]) -> None:
+    write(REPORT, output="json")
+    captured = capsys.readouterr()
+    assert json.loads(captured.out) == {"steps": 10_000, "items": ROWS}
+    assert captured.err == ""
+
+
+def test_json_lines_hold_the_rows_and_standard_error_the_rest(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    write(REPORT, output="jsonl")
+    captured = capsys.readouterr()
+    assert [json.loads(line) for line in captured.out.splitlines()] == ROWS
+    assert captured.err == "lazysketch: a line\nlazysketch: another\n"
+
+
+def test_csv_can_be_read_back(capsys: pytest.CaptureFixture[str]) -> None:
+    write(REPORT, output="csv")
+    captured = capsys.readouterr()
+    rows = list(csv.DictReader(io.StringIO(captured.out, newline="")))
+    assert [row["item"] for row in rows] == [row["item"] for row in ROWS]
+    assert [float(row["estimate"]) for row in rows] == [row["estimate"] for row in ROWS]
+    assert captured.err == "lazysketch: a line\nlazysketch: another\n"
+
+
+def test_csv_on_a_terminal_is_escaped(monkeypatch: pytest.MonkeyPatch) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr(sys, "stdout", terminal)
+    write(REPORT, output="csv")
+    assert "\x1b" not in terminal.getvalue()
+
+
+def test_what_is_told_is_one_visible_line(capsys: pytest.CaptureFixture[str]) -> None:
+    tell("two\nlines\x1b[31m")
+    assert capsys.readouterr().err == "lazysketch: two lines\\x1b[31m\n"
+
+
+def test_whole_numbers_have_no_fraction() -> None:
+    assert [repr(as_number(value)) for value in (3.0, -2.0, 2.5)] == ["3", "-2", "2.5"]

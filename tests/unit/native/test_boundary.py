@@ -1,0 +1,197 @@
+"""Attacks on the border between Python and the core, each found by a reviewer and closed."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lazysketch as ls
+from lazysketch import _native
+from lazysketch.errors import ArgumentTypeError, LazySketchError, LiveStateError, MergeError
+from lazysketch.sketches.keys import Key
+
+forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+
+
+def made(**changed: Any) -> ls.LazyCountMin:
+    options: dict[str, Any] = {"depth": 2, "width": 8, "epsilon": 1.0, "delta": 1e-6} | changed
+    return ls.LazyCountMin(**options)
+
+
+def in_child(fork: Callable[[], int], deed: Callable[[], object]) -> str:
+    """The name of what the deed raised in a forked child, or 'nothing'."""
+    reader, writer = os.pipe()
+    child = fork()
+    if child == 0:
+        try:
+            deed()
+            outcome = "nothing"
+        except BaseException as error:
+            outcome = type(error).__name__
+        os.write(writer, outcome.encode())
+        os._exit(0)
+    os.close(writer)
+    os.waitpid(child, 0)
+    with os.fdopen(reader) as pipe:
+        return pipe.read()
+
+
+@forks
+@pytest.mark.parametrize("deed", ["update_many", "estimate_many"])
+def test_a_generator_that_forks_gets_no_second_life(deed: str) -> None:
+    """The check comes after the items were converted: converting runs the generator."""
+    sketch = made()
+    reader, writer = os.pipe()
+
+    def items() -> Iterator[int]:
+        yield 1
+        if os.fork() == 0:
+            yield 2  # the child goes on with the call
+
+    parent = os.getpid()
+    try:
+        getattr(sketch, deed)(items())
+        outcome = "nothing"
+    except LiveStateError:
+        outcome = "LiveStateError"
+    if os.getpid() != parent:
+        os.write(writer, outcome.encode())
+        os._exit(0)
+    os.close(writer)
+    os.wait()
+    with os.fdopen(reader) as pipe:
+        assert pipe.read() == "LiveStateError"
+    assert outcome == "nothing"
+
+
+@forks
+@pytest.mark.skipif(sys.platform == "darwin", reason="no fork from native code there")
+@pytest.mark.parametrize(
+    "deed",
+    [
+        lambda sketch: sketch.estimate(1),
+        lambda sketch: sketch.estimate_many([1]),
+        lambda sketch: sketch.release(),
+        lambda sketch: sketch.update_many(range(1000)),
+        lambda sketch: sketch.tick(),
+    ],
+)
+def test_a_fork_from_native_code_is_noticed(deed: Callable[[Any], object]) -> None:
+    """No hook of Python runs there; the process id tells."""
+    sketch = made()
+    native_fork = ctypes.PyDLL(None).fork
+    assert in_child(native_fork, lambda: deed(sketch)) == "LiveStateError"
+    deed(sketch)
+
+
+READS: list[Callable[[Any], object]] = [
+    lambda sketch: sketch.estimate(1),
+    lambda sketch: sketch.estimate_many([1]),
+    lambda sketch: sketch.release(),
+    lambda sketch: sketch.interval(1),
+]
+
+
+@forks
+@pytest.mark.skipif(sys.platform == "darwin", reason="no fork from native code there")
+@pytest.mark.parametrize("read", [*READS, lambda heavy: heavy.top(1)])
+@pytest.mark.parametrize("batch", [[1], ["a"], np.arange(256)], ids=["int", "str", "array"])
+def test_what_such_a_child_counts_is_never_shown(batch: Any, read: Callable[[Any], object]) -> None:
+    """Single updates and short batches do not ask for the process; whatever publishes does."""
+    sketch: Any = made()
+    if read not in READS:
+        sketch = ls.HeavyHitters(k=5, window=4, width=8, epsilon=1.0, delta=1e-6)
+
+    def feed_and_read() -> None:
+        sketch.update(1)
+        sketch.update_many(batch)
+        read(sketch)
+
+    native_fork = ctypes.PyDLL(None).fork
+    assert in_child(native_fork, feed_and_read) == "LiveStateError"
+    feed_and_read()
+
+
+class Changing(int):
+    """An integer that answers differently the second time."""
+
+    def __int__(self) -> int:
+        return 1000
+
+    def __index__(self) -> int:
+        return 1000
+
+
+@pytest.mark.parametrize("name", ["max_weight", "max_events_per_user", "horizon", "depth"])
+def test_what_is_checked_is_what_is_used(name: str) -> None:
+    honest, changing = made(**{name: 2}), made(**{name: Changing(2)})
+    assert changing.sigma == honest.sigma
+    assert changing.horizon == honest.horizon
+    assert changing.depth == honest.depth
+    with pytest.raises(LazySketchError):
+        changing.update("a", 3)
+
+
+def test_the_core_marks_noise_that_does_not_serve() -> None:
+    """Python decides how much noise, but cannot make the core promise what it does not give."""
+    sketch = made()
+    law = sketch._law
+    arguments = {
+        "kind": "count-min",
+        "depth": 2,
+        "width": 8,
+        "hash_seed": 1,
+        "schedule": law["schedule"],
+        "mechanism": law["mechanism"],
+        "relation": "substitution",
+        "calibration": "analytic",
+        "epsilon": 1.0,
+        "delta": 1e-6,
+        "max_weight": 1,
+        "max_events_per_user": 1,
+        "max_changes": 1,
+        "key": Key.generate(),
+    }
+    enough = _native.PrivateSketch(sigma=law["sigma"], **arguments)
+    assert enough.not_private_because == ()
+    for sigma in (1e-9, 0.9 * law["sigma"]):
+        little = _native.PrivateSketch(sigma=sigma, **arguments)
+        assert little.not_private_because == ("noise below what epsilon and delta ask for",)
+
+
+def test_masked_arrays_are_refused() -> None:
+    masked = np.ma.array([1, 2, 3], mask=[False, True, False])
+    sketch = made()
+    with pytest.raises(ArgumentTypeError, match=r"^items: .*mask"):
+        sketch.update_many(masked)
+    with pytest.raises(ArgumentTypeError, match=r"^weights: .*mask"):
+        sketch.update_many([1, 2, 3], masked)
+    assert sketch.step == 0
+
+
+def test_sums_that_have_no_negative_are_refused() -> None:
+    """-2^63 would stay negative when a Count Sketch flips its sign."""
+    shape: dict[str, Any] = {"depth": 1, "width": 1, "hash_seed": 1}
+    halves = [ls.CountSketch(**shape), ls.CountSketch(**shape)]
+    item = next(i for i in range(100) if _sign(i) < 0)
+    for half in halves:
+        half.update(item, 2**62 - 1)
+    releases = [half.release() for half in halves]
+    both = releases[0].merge(releases[1])
+    assert both.table.min() == -(2**63) + 2
+    last = ls.CountSketch(**shape)
+    last.update(item, 2)
+    with pytest.raises(MergeError):
+        both.merge(last.release())
+
+
+def _sign(item: int) -> int:
+    sketch = ls.CountSketch(depth=1, width=1, hash_seed=1)
+    sketch.update(item)
+    return int(sketch.table[0, 0])

@@ -1,0 +1,405 @@
+"""Plans: always usable, never worse with more, honest about what cannot be reached.
+
+Predictions are compared with sketches that were made and fed; test_workload.py covers the
+distribution of collisions.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import sys
+from collections import Counter
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import lazysketch as ls
+from lazysketch import testing
+from lazysketch.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    LazySketchError,
+    MissingPackageError,
+)
+from lazysketch.planning import prediction
+from lazysketch.planning.design import Design, round_length, sigma_of
+from lazysketch.planning.score import tails
+from lazysketch.specification.schedules import Geometric, RoundRobin
+
+PROMISE: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-8}
+# Two designs of one quality may swap places by what the simulation shows beyond the score.
+SIMULATION = 1.05
+
+
+def steps() -> st.SearchStrategy[int]:
+    return st.floats(2.0, 9.0).map(lambda power: round(10**power))
+
+
+REQUESTS = st.fixed_dictionaries(
+    {
+        "epsilon": st.floats(0.05, 8.0),
+        "delta": st.sampled_from([1e-6, 1e-9]),
+        "share": st.floats(-4.0, -0.3).map(lambda power: 10**power),
+        "relation": st.sampled_from(["substitution", "zero-out"]),
+        "kind": st.sampled_from([None, "count-min", "count-sketch"]),
+        "skew": st.floats(0.0, 2.0),
+        "distinct": st.sampled_from([1, 100, 50_000]),
+        "max_events_per_user": st.sampled_from([1, 5]),
+    }
+)
+TARGETS = st.one_of(
+    st.just({}),
+    st.builds(lambda error: {"relative_error": error}, st.floats(0.005, 0.9)),
+    st.builds(lambda memory: {"memory": memory}, st.integers(1, 10**7)),
+)
+
+
+@given(length=steps(), bounded=st.booleans(), request=REQUESTS, target=TARGETS)
+@settings(max_examples=20, deadline=None)
+def test_whatever_is_planned_can_be_made_and_keeps_to_what_was_asked(
+    length: int, bounded: bool, request: dict[str, Any], target: dict[str, Any]
+) -> None:
+    asked = {"horizon": length} if bounded else {"steps": length}
+    refusal = ""
+    try:
+        plan = ls.plan(**asked, **request, **target)
+    except ArgumentValueError as refused:
+        refusal = str(refused)
+    if refusal:
+        assert re.match(r"(relative_error|share|memory|steps): expected .*, got ", refusal)
+        return
+    with plan.sketch() as sketch:
+        assert (sketch.kind, sketch.depth, sketch.width) == (plan.kind, plan.depth, plan.width)
+        assert (sketch.mechanism, sketch.sigma) == (plan.mechanism, plan.sigma)
+        assert sketch.schedule == plan.schedule.name
+        assert sketch.horizon == plan.horizon == (length if plan.horizon else None)
+        sketch.tick(length)
+        assert sketch.release().pushes.min() >= 7
+    assert plan.memory <= target.get("memory", math.inf)
+    assert plan.predicted.relative_error <= target.get("relative_error", 1.0)
+    assert 0 < plan.predicted.typical_error < length
+    assert request["kind"] in (None, plan.kind)
+    json.dumps(plan.to_dict(), allow_nan=False)
+    assert str(round(plan.predicted.count)) in plan.explain().replace(",", "")
+
+
+def test_a_memory_below_the_coarse_grid_is_refused_with_words() -> None:
+    with pytest.raises(ArgumentValueError, match="^share: expected an item that stands above"):
+        ls.plan(steps=8_117, memory=324, share=0.01, kind="count-sketch", **PROMISE)
+
+
+@pytest.mark.parametrize("horizon", [None, 10**6])
+def test_more_memory_is_never_worse(horizon: int | None) -> None:
+    plans = [
+        ls.plan(steps=10**6, horizon=horizon, memory=memory, share=0.01, **PROMISE)
+        for memory in (4_000, 8_000, 16_000, 50_000, 200_000, 10**6)
+    ]
+    errors = [plan.predicted.interval_half_width for plan in plans]
+    assert all(later <= SIMULATION * earlier for earlier, later in pairwise(errors))
+    assert errors[-1] < errors[0] / 5
+
+
+@pytest.mark.parametrize("kind", ["count-min", "count-sketch"])
+def test_more_epsilon_is_never_worse(kind: Any) -> None:
+    errors = [
+        ls.plan(
+            steps=10**6, memory=300_000, kind=kind, epsilon=epsilon, delta=1e-8
+        ).predicted.interval_half_width
+        for epsilon in (0.1, 0.2, 0.5, 1.0, 2.0, 4.0)
+    ]
+    assert all(later <= SIMULATION * earlier for earlier, later in pairwise(errors))
+    assert errors[-1] < errors[0] / 3
+
+
+def test_a_smaller_error_never_takes_less_memory() -> None:
+    sizes = [
+        ls.plan(steps=10**6, relative_error=error, share=0.01, **PROMISE).memory
+        for error in (0.3, 0.1, 0.05, 0.02)
+    ]
+    assert sizes == sorted(sizes)
+    assert sizes[0] < sizes[-1]
+
+
+def test_what_would_reach_an_unreachable_target_does() -> None:
+    asked: dict[str, Any] = {"steps": 100_000, "relative_error": 0.03, "share": 0.005, **PROMISE}
+    with pytest.raises(ArgumentValueError, match="^relative_error: expected") as refused:
+        ls.plan(**asked)
+    found = dict(re.findall(r"(epsilon|share|steps) ([\d.,]+\d)", str(refused.value)))
+    assert found.keys() >= {"share", "steps"}
+    for name, text in found.items():
+        value = float(text.replace(",", ""))
+        whole = int if name == "steps" else float
+        assert ls.plan(**{**asked, name: whole(value)}).predicted.relative_error <= 0.03, name
+        # And far less is not enough: the advice is not a wild guess.
+        with pytest.raises(ArgumentValueError):
+            ls.plan(**{**asked, name: whole(value / 1.8)})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        ({"steps": 1_000, "share": 0.001}, "share"),  # one count, under all the noise
+        ({"steps": 100}, "steps"),
+        ({"steps": 10**6, "memory": 100}, "memory"),
+        ({"steps": 10**6, "horizon": 10**5}, "horizon"),
+        ({"steps": 0}, "steps"),
+        ({"steps": 10**6, "share": 1.0}, "share"),
+        ({"steps": 10**6, "relative_error": 1.5}, "relative_error"),
+        ({"steps": 10**6, "skew": -1.0}, "skew"),
+        ({"steps": 10**6, "skew": 11.0}, "skew"),
+        ({"steps": 10**6, "distinct": 2**23}, "distinct"),
+        ({"steps": 10**6, "kind": "bloom"}, "kind"),
+        ({"steps": 10**6, "confidence": 1.0}, "confidence"),
+        ({"steps": 10**6, "relation": "deletion"}, "relation"),
+        ({"steps": 10**6, "max_weight": 5, "mean_weight": 6.0}, "mean_weight"),
+        ({"steps": 10**6, "sample": []}, "sample"),
+        ({"steps": 10**6, "sample": {"a": 0}}, "sample"),
+        ({"events_per_second": 1.0, "duration": 1e300}, "duration"),
+    ],
+)
+def test_refuses_values_by_name(arguments: dict[str, Any], name: str) -> None:
+    with pytest.raises(ArgumentValueError, match=f"^{name}: expected .*, got"):
+        ls.plan(**PROMISE, **arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        ({}, "steps"),
+        ({"steps": 10**6, "events_per_second": 1.0}, "steps"),
+        ({"steps": 10**6, "duration": 1.0}, "steps"),
+        ({"events_per_second": 1.0}, "duration"),
+        ({"duration": 1.0}, "events_per_second"),
+        ({"steps": 10**6, "relative_error": 0.1, "memory": 10_000}, "relative_error"),
+        ({"steps": 10**6, "sample": ["a"], "skew": 1.0}, "skew"),
+        ({"steps": 10**6, "sample": ["a"], "distinct": 10}, "distinct"),
+        ({"steps": 10**6, "max_weight": 5}, "mean_weight"),
+        ({"steps": 10**6, "sample": "abc"}, "sample"),
+        ({"steps": 10**6, "sample": 5}, "sample"),
+        ({"steps": 10**6, "sample": [[1], [2]]}, "sample"),
+        ({"steps": 10**6, "sample": np.zeros((2, 2))}, "sample"),
+        ({"steps": 10**6, "sample": {"a": 1.5}}, "sample"),
+        ({"steps": 1e6}, "steps"),
+        ({"steps": 10**6, "kind": 1}, "kind"),
+        ({"steps": 10**6, "memory": 64e3}, "memory"),
+    ],
+)
+def test_refuses_contradictions_and_wrong_types_by_name(
+    arguments: dict[str, Any], name: str
+) -> None:
+    with pytest.raises(ArgumentTypeError, match=f"^{name}: expected .*, got"):
+        ls.plan(**PROMISE, **arguments)
+
+
+def test_a_rate_for_a_time_is_a_number_of_steps() -> None:
+    timed = ls.plan(events_per_second=10.0, duration=86_400.0, **PROMISE)
+    assert timed.to_dict() == ls.plan(steps=864_000, **PROMISE).to_dict()
+
+
+def test_every_form_of_a_sample_is_one_sample() -> None:
+    items = np.random.default_rng(3).zipf(1.5, 20_000) % 1_000
+    forms: list[Any] = [items, items.tolist(), Counter(items.tolist()), map(str, items.tolist())]
+    plans = [ls.plan(steps=10**6, memory=30_000, sample=form, **PROMISE) for form in forms]
+    assert len({json.dumps(plan.to_dict()) for plan in plans}) == 1
+    assert plans[0].sampled
+    assert "must be public" in plans[0].explain()
+    assert "must be public" not in ls.plan(steps=10**6, **PROMISE).explain()
+
+
+def test_a_known_end_helps() -> None:
+    asked: dict[str, Any] = {"memory": 100_000, "share": 0.001, **PROMISE}
+    unbounded, bounded = ls.plan(steps=10**6, **asked), ls.plan(horizon=10**6, **asked)
+    assert isinstance(unbounded.schedule, Geometric)
+    assert isinstance(bounded.schedule, RoundRobin)
+    assert bounded.predicted.interval_half_width < unbounded.predicted.interval_half_width
+
+
+def test_weights_scale_counts_and_noise_alike() -> None:
+    asked: dict[str, Any] = {"steps": 10**6, "memory": 100_000, "kind": "count-min", **PROMISE}
+    plain = ls.plan(**asked)
+    heavy = ls.plan(**asked, max_weight=100, mean_weight=100.0)
+    assert heavy.predicted.noise_deviation == pytest.approx(
+        100 * plain.predicted.noise_deviation, rel=0.01
+    )
+    assert heavy.predicted.count == 100 * plain.predicted.count
+    light = ls.plan(**asked, max_weight=100, mean_weight=1.0)
+    assert light.predicted.relative_error > 5 * plain.predicted.relative_error
+
+
+def test_explain_computes_what_it_says() -> None:
+    asked: dict[str, Any] = {"horizon": 10**6, "share": 0.01, "delta": 1e-8}
+    plan = ls.plan(epsilon=0.2, memory=50_000, **asked)
+    text = plan.explain()
+    said = dict(re.findall(r"^(Twice the \w+) would give ([\d,]+)", text, re.MULTILINE))
+    memory = ls.plan(epsilon=0.2, memory=2 * plan.memory, **asked)
+    assert float(said["Twice the memory"].replace(",", "")) == pytest.approx(
+        memory.predicted.interval_half_width, rel=0.06
+    )
+    freer = ls.plan(epsilon=0.4, memory=plan.memory, kind=plan.kind, **asked)
+    assert float(said["Twice the epsilon"].replace(",", "")) == pytest.approx(
+        freer.predicted.interval_half_width, rel=0.1
+    )
+    parts = plan.predicted
+    assert f"{parts.dominant.capitalize()} dominate" in text
+    assert "Rounds twice as long" in text
+
+
+def test_what_dominates_does() -> None:
+    flat = ls.plan(steps=10**7, memory=8_000, share=0.01, **PROMISE).predicted
+    noisy = ls.plan(steps=10**5, epsilon=0.1, delta=1e-8, share=0.1, memory=10**6).predicted
+    assert (flat.dominant, noisy.dominant) == ("collisions", "noise")
+    assert flat.collisions > 5 * flat.noise
+    assert noisy.noise > 5 * noisy.collisions
+
+
+@pytest.mark.parametrize("kind", ["count-min", "count-sketch"])
+@pytest.mark.parametrize("depth", range(1, 9))
+def test_tails_of_rows_make_the_tail_of_their_statistic(kind: Any, depth: int) -> None:
+    """By simulation: 2e5 draws; the false-alarm rate is below 1e-6 per case (six deviations)."""
+    side, draws = 0.05, 200_000
+    above, below = tails(kind, depth, side)
+    uniform = np.sort(np.random.default_rng(depth).random((draws, depth)), axis=1)
+    low = (depth - 1) // 2 if kind == "count-sketch" else 0
+    high = depth // 2 if kind == "count-sketch" else 0
+    deviation = math.sqrt(side * (1 - side) / draws)
+    assert abs(np.mean(uniform[:, low] >= 1 - above) - side) < 6 * deviation
+    assert abs(np.mean(uniform[:, high] <= below) - side) < 6 * deviation
+
+
+@pytest.mark.parametrize(
+    "schedule", [RoundRobin(horizon=100_000, period=3), RoundRobin(horizon=100_000), Geometric()]
+)
+@pytest.mark.parametrize("step", [5_000, 77_777, 100_000])
+def test_no_column_waits_longer_than_a_round(schedule: RoundRobin | Geometric, step: int) -> None:
+    for width in (16, 100, 500):
+        age = step - schedule.published_steps(width, step)
+        length = round_length(schedule, width, step)
+        # A round of the geometric schedule is 1 % of the stream at its own beginning.
+        assert length * 0.7 <= age.max() <= length
+        assert age.mean() == pytest.approx(length / 2, rel=0.35)
+
+
+def measured(plan: ls.Plan, events: np.ndarray, items: np.ndarray) -> tuple[float, float]:
+    """Mean absolute error and half width over twelve sketches with seeded keys."""
+    true = np.bincount(events, minlength=items.max() + 1)[items]
+    errors, halves = [], []
+    for seed in range(12):
+        with plan.sketch(key=testing.seeded_key(seed, sketch_id=None)) as sketch:
+            sketch.update_many(events)
+            answer = sketch.release().interval_many(items, at="now")
+        errors.append(np.abs(answer.estimate - true).mean())
+        halves.append((answer.high - answer.low).mean() / 2)
+    return float(np.mean(errors)), float(np.mean(halves))
+
+
+def zipf_stream(length: int) -> np.ndarray:
+    shares = np.arange(1, 50_001) ** -1.1
+    events = np.random.default_rng(4).choice(50_000, length, p=shares / shares.sum())
+    return events.astype(np.int64)
+
+
+# Keys are seeded, so sketches differ between runs by their fresh ids alone. Typical errors hang on
+# the few items that meet the heaviest ones, and get the wider tolerance; a wrong variance of the
+# noise or missing collisions move half widths by more than theirs (below).
+HALF_WIDTH, TYPICAL = 0.12, 0.22
+
+
+@pytest.fixture(scope="module")
+def stream() -> np.ndarray:
+    return zipf_stream(200_000)
+
+
+@pytest.fixture(scope="module")
+def near(stream: np.ndarray) -> np.ndarray:
+    """The items nearest to a share of 0.2 %."""
+    counts = np.bincount(stream)
+    return np.argsort(np.abs(np.log(np.maximum(counts, 0.5) / (0.002 * len(stream)))))[:40]
+
+
+@pytest.mark.parametrize("kind", ["count-min", "count-sketch"])
+@pytest.mark.parametrize("ending", ["steps", "horizon"])
+@pytest.mark.parametrize("workload", ["zipf", "sample"])
+def test_predictions_are_what_sketches_show(
+    stream: np.ndarray, near: np.ndarray, kind: Any, ending: str, workload: str
+) -> None:
+    of: dict[str, Any] = {"skew": 1.1, "distinct": 50_000}
+    plan = ls.plan(
+        **{ending: len(stream)},
+        **(of if workload == "zipf" else {"sample": stream}),
+        kind=kind,
+        share=0.002,
+        memory=40_000,
+        **PROMISE,
+    )
+    typical, half = measured(plan, stream, near)
+    scale = np.bincount(stream)[near].mean() / plan.predicted.count
+    assert abs(scale - 1) < 0.1
+    assert plan.predicted.interval_half_width == pytest.approx(half, rel=HALF_WIDTH)
+    assert plan.predicted.typical_error == pytest.approx(typical, rel=TYPICAL)
+
+
+@pytest.mark.parametrize("wrong", [0.5, 2.0])
+def test_a_wrong_variance_of_the_noise_is_caught(
+    stream: np.ndarray, near: np.ndarray, monkeypatch: pytest.MonkeyPatch, wrong: float
+) -> None:
+    asked: dict[str, Any] = {"steps": len(stream), "share": 0.002, "memory": 400_000}
+    asked |= {"skew": 1.1, "distinct": 50_000, "kind": "count-min", **PROMISE}
+    right = ls.plan(**asked)
+    _, half = measured(right, stream, near)
+    assert right.predicted.interval_half_width == pytest.approx(half, rel=HALF_WIDTH)
+
+    def planted(request: Any, design: Design) -> Any:
+        mechanism, sigma = sigma_of(request, design)
+        return mechanism, sigma * math.sqrt(wrong)
+
+    monkeypatch.setattr(prediction, "sigma_of", planted)
+    false = ls.plan(**asked)
+    assert (false.depth, false.width) == (right.depth, right.width)
+    assert false.predicted.interval_half_width != pytest.approx(half, rel=HALF_WIDTH)
+
+
+def test_collisions_left_out_are_caught(stream: np.ndarray, near: np.ndarray) -> None:
+    asked: dict[str, Any] = {"steps": len(stream), "share": 0.002, "memory": 20_000, **PROMISE}
+    plan = ls.plan(**asked, skew=1.1, distinct=50_000)
+    _, half = measured(plan, stream, near)
+    alone = ls.plan(**asked, skew=10.0, distinct=2)
+    assert plan.predicted.interval_half_width == pytest.approx(half, rel=HALF_WIDTH)
+    assert alone.predicted.interval_half_width < (1 - 2 * HALF_WIDTH) * half
+
+
+def test_a_plot_needs_matplotlib(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = ls.plan(steps=10**6, **PROMISE)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(MissingPackageError, match=r"^plot: expected matplotlib .*lazysketch\[plot"):
+        plan.plot(tmp_path / "a.png")
+    for wrong in ("a.txt", tmp_path / "a"):
+        with pytest.raises(ArgumentValueError, match="^plot: expected a file ending in"):
+            plan.plot(wrong)
+    with pytest.raises(ArgumentTypeError, match="^plot: expected a path"):
+        plan.plot(5)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("ending", [".png", ".svg", ".pdf"])
+def test_a_plot_is_drawn(tmp_path: Path, ending: str) -> None:
+    pytest.importorskip("matplotlib", reason="the extra plot is not installed")
+    ls.plan(steps=10**6, **PROMISE).plot(tmp_path / f"a{ending}")
+    start = (tmp_path / f"a{ending}").read_bytes()[:200]
+    assert {".png": b"\x89PNG", ".svg": b"<svg", ".pdf": b"%PDF"}[ending] in (
+        start if ending != ".svg" else (tmp_path / "a.svg").read_bytes()
+    )
+
+
+def test_the_repr_says_what_it_is() -> None:
+    plan = ls.plan(horizon=10**6, memory=10_000, **PROMISE)
+    assert re.fullmatch(
+        r"<Plan count-(min|sketch), depth=\d, width=\d+, .* share=0.01>", repr(plan)
+    )
+    assert issubclass(MissingPackageError, LazySketchError)

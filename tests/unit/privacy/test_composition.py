@@ -1,0 +1,130 @@
+"""Several sketches together: the square root of the sum of mu squared, and what has no sum."""
+
+from __future__ import annotations
+
+import copy
+import math
+import pickle
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.unit.privacy.test_curve import NOTHING, described
+
+import lazysketch
+import lazysketch.testing
+from lazysketch.errors import ArgumentTypeError, ArgumentValueError
+from lazysketch.privacy import Composition, compose, noise_multiplier
+
+pairs = st.tuples(
+    st.floats(-1, 0.7).map(lambda power: 10.0**power),
+    st.floats(-10, -3).map(lambda power: 10.0**power),
+)
+PROFILE = settings(max_examples=60, deadline=None)
+
+
+@PROFILE
+@given(pairs, st.floats(-2, 1).map(lambda power: 10.0**power))
+def test_one_part_is_itself(pair: tuple[float, float], epsilon: float) -> None:
+    part = described(*pair)
+    alone = compose(part)
+    assert alone.mu == pytest.approx(part.mu, rel=1e-12)
+    assert alone.delta_at(epsilon) == part.delta_at(epsilon)
+    assert alone.epsilon_at(1e-7) == part.epsilon_at(1e-7)
+
+
+@PROFILE
+@given(st.lists(pairs, min_size=2, max_size=5), st.randoms())
+def test_order_and_nesting_do_not_matter(asked: list[tuple[float, float]], random: object) -> None:
+    parts = [described(*pair) for pair in asked]
+    together, nested = compose(*parts), compose(compose(*parts[:1]), compose(*parts[1:]))
+    assert nested == together
+    turned = compose(*reversed(parts))
+    assert turned.mu == pytest.approx(together.mu, rel=1e-14)
+    assert turned.delta_at(1.0) == pytest.approx(together.delta_at(1.0), rel=1e-9)
+    assert together.mu**2 == pytest.approx(sum(part.mu**2 for part in parts), rel=1e-12)
+    assert together.mu >= math.hypot(*(part.mu for part in parts))
+
+
+@PROFILE
+@given(st.lists(pairs, min_size=2, max_size=5), st.floats(-1, 1.3).map(lambda power: 10.0**power))
+def test_more_parts_cost_more_but_no_more_than_their_sum(
+    asked: list[tuple[float, float]], epsilon: float
+) -> None:
+    parts = [described(*pair) for pair in asked]
+    together = compose(*parts)
+    assert together.delta_at(epsilon) >= compose(*parts[1:]).delta_at(epsilon) * (1 - 1e-9) or (
+        together.delta_at(epsilon) >= 1e-15
+    )
+    total, delta = sum(part.epsilon for part in parts), sum(part.delta for part in parts)
+    assert together.delta_at(total * (1 + 1e-14)) <= delta * (1 + 1e-13)
+    assert together.epsilon_at(min(0.5, delta * (1 + 1e-13))) <= total * (1 + 1e-13)
+
+
+def test_k_equal_sketches_cost_the_square_root_of_k() -> None:
+    """Four sketches at half the mu each are one: splitting a budget, solved from both ends."""
+    whole = noise_multiplier(1.0, 1e-6)
+    quarter = described(1.0, 1e-6, noise_multiplier=2 * whole, sigma=2 * whole)
+    together = compose(*[quarter] * 4)
+    assert together.noise_multiplier == pytest.approx(whole, rel=1e-12)
+    # Parts with more noise than their own pair needs: numerics are bounded by 1 % each.
+    assert 1.0 <= together.epsilon_at(1e-6) <= 1.06
+
+
+def test_tight_parts_agree_with_dp_accounting() -> None:
+    """An independent accountant that composes privacy loss distributions, not mu."""
+    pytest.importorskip("dp_accounting")
+    from dp_accounting.pld import PLDAccountant
+
+    parts = [described(0.5, 1e-8), described(1.0, 1e-6), described(0.3, 1e-3)]
+    together = compose(*parts)
+    event = together.to_dp_event()
+    assert [each.noise_multiplier for each in event.events] == [
+        part.noise_multiplier for part in parts
+    ]
+    for delta in (1e-6, 1e-4):
+        theirs = PLDAccountant().compose(event).get_epsilon(delta)
+        # Theirs is pessimistic by its grid of 1e-4 per part.
+        assert theirs - 1e-3 <= together.epsilon_at(delta) <= theirs + 1e-6
+
+
+def test_a_planted_sum_of_mu_is_caught() -> None:
+    """Composition that adds mu, or takes the largest, costs something else."""
+    parts = [described(0.5, 1e-6), described(0.7, 1e-6)]
+    mu = compose(*parts).mu
+    assert max(part.mu for part in parts) * 1.1 < mu < sum(part.mu for part in parts) / 1.1
+
+
+def test_what_does_not_compose_is_refused() -> None:
+    good = described(1.0, 1e-6)
+    with pytest.raises(ArgumentValueError, match="number 2, NOT PRIVATE: exact"):
+        compose(good, NOTHING)
+    with pytest.raises(ArgumentValueError, match="one relation, got 'substitution' and 'zero-out'"):
+        compose(good, described(1.0, 1e-6, relation="zero-out"))
+    with pytest.raises(ArgumentValueError, match="at least one"):
+        compose()
+    with pytest.raises(ArgumentTypeError, match=r"sketch\.privacy"):
+        compose(lazysketch.CountMin(depth=2, width=8))
+    with pytest.raises(ArgumentTypeError, match="tuple"):
+        Composition([good])
+
+
+def test_it_is_a_value() -> None:
+    together = compose(described(1.0, 1e-6), described(0.5, 1e-6, max_events_per_user=3))
+    assert together.epsilon_at(1e-6) > 1.0
+    assert pickle.loads(pickle.dumps(together)) == copy.deepcopy(together) == together
+    assert together.max_events_per_user == 1
+    assert together.relation == "substitution"
+    assert str(together).startswith("private: 2 parts, together epsilon = 1.1")
+    assert together.sentence.startswith("For everything that these 2 sketches ever publish")
+    assert "NOT promised" in together.sentence
+
+
+def test_the_parts_of_a_merged_release_compose() -> None:
+    sketches = [
+        lazysketch.LazyCountMin(depth=2, width=8, epsilon=1.0, delta=1e-6, hash_seed=7)
+        for _ in range(3)
+    ]
+    merged = sketches[0].release().merge(sketches[1].release()).merge(sketches[2].release())
+    together = compose(*(part.privacy for part in merged.parts))
+    assert together.mu == pytest.approx(math.sqrt(3) * sketches[0].privacy.mu, rel=1e-12)

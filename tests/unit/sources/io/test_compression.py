@@ -1,0 +1,132 @@
+"""Compression: every kind by its first bytes, in members, damaged, cut short, and huge."""
+
+from __future__ import annotations
+
+import bz2
+import io
+import lzma
+import random
+import sys
+import tracemalloc
+import zlib
+from collections.abc import Callable
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+from lazysketch.errors import SourceError
+from lazysketch.sources import open_source
+from lazysketch.sources.io.byte_stream import open_bytes
+from lazysketch.sources.io.compression import READ_SIZE, ReadableBlocks
+
+PAYLOAD = random.Random(1).randbytes(3 * READ_SIZE + 17)
+
+
+def zstd(data: bytes) -> bytes:
+    sink = pa.BufferOutputStream()
+    with pa.CompressedOutputStream(sink, "zstd") as stream:
+        stream.write(data)
+    return bytes(sink.getvalue().to_pybytes())
+
+
+KINDS: dict[str, Callable[[bytes], bytes]] = {
+    "xz": lzma.compress,
+    "bz2": bz2.compress,
+    "zstd": zstd,
+}
+kinds = pytest.mark.parametrize("kind", KINDS)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "input"
+
+
+def content(path: Path) -> bytes:
+    with open_bytes(path) as stream:
+        return b"".join(stream)
+
+
+@kinds
+@pytest.mark.parametrize("payload", [b"a\n", b"\xfd7zX", b"BZ", PAYLOAD])
+def test_each_kind_gives_the_bytes_back_whatever_the_name(
+    path: Path, kind: str, payload: bytes
+) -> None:
+    path.write_bytes(KINDS[kind](payload))
+    assert content(path) == payload
+    path.write_bytes(payload)
+    assert content(path) == payload
+
+
+@kinds
+def test_members_are_joined(path: Path, kind: str) -> None:
+    path.write_bytes(KINDS[kind](b"a\n") + KINDS[kind](PAYLOAD) + KINDS[kind](b"b\n"))
+    assert content(path) == b"a\n" + PAYLOAD + b"b\n"
+
+
+@kinds
+def test_a_file_cut_anywhere_is_an_error(path: Path, kind: str) -> None:
+    whole = KINDS[kind](b"some rows\n" * 30)
+    for size in range(6, len(whole)):
+        path.write_bytes(whole[:size])
+        with pytest.raises(SourceError, match=f"input: expected a whole {kind} file, got one"):
+            content(path)
+
+
+@kinds
+def test_damage_is_an_error(path: Path, kind: str) -> None:
+    damaged = [KINDS[kind](b"a\n") + b"rubbish" * 9]
+    if kind != "zstd":  # whose frames need no checksum
+        whole = bytearray(KINDS[kind](PAYLOAD))
+        whole[len(whole) // 2] ^= 1
+        damaged.append(bytes(whole))
+    for data in damaged:
+        path.write_bytes(data)
+        with pytest.raises(SourceError, match=f"input: expected {kind} data, got damaged data"):
+            content(path)
+
+
+@kinds
+def test_a_small_file_that_expands_to_a_huge_one_needs_little_memory(path: Path, kind: str) -> None:
+    path.write_bytes(KINDS[kind](bytes(100 << 20)))
+    assert path.stat().st_size < 200_000
+    tracemalloc.start()
+    source = open_source(path, format="lines")
+    assert [batch.rows for batch in source] == [1]
+    assert tracemalloc.get_traced_memory()[1] < 12 << 20
+    tracemalloc.stop()
+
+
+def test_a_dictionary_that_asks_for_too_much_memory_is_refused(path: Path) -> None:
+    data = bytearray(lzma.compress(b"a\n"))
+    header = 12  # of the block, behind that of the stream
+    checksum = header + 4 * (data[header] + 1) - 4
+    data[data.index(b"\x21\x01") + 2] = 40  # filter LZMA2 with a dictionary of 4 GiB
+    data[checksum : checksum + 4] = zlib.crc32(data[header:checksum]).to_bytes(4, "little")
+    path.write_bytes(data)
+    with pytest.raises(SourceError, match="expected xz data, got damaged data"):
+        content(path)
+
+
+@kinds
+def test_standard_input_may_be_compressed(monkeypatch: pytest.MonkeyPatch, kind: str) -> None:
+    data = io.BytesIO(KINDS[kind](b"a\nb\n"))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(data)))  # type: ignore[type-var]
+    assert [batch.item_list for batch in open_source("-", format="lines")] == [["a", "b"]]
+
+
+def test_without_pyarrow_zstd_says_what_is_missing(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path.write_bytes(zstd(b"a\n"))
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(SourceError, match=r"input: expected pyarrow for zstd data \(pip install"):
+        content(path)
+
+
+def test_blocks_as_a_file() -> None:
+    file = ReadableBlocks([b"abc", b"d", b"ef"])
+    assert [file.read(2), file.read(2), file.read(9)] == [b"ab", b"c", b"d"]
+    assert file.read() == b"ef"
+    assert file.read(3) == b""
