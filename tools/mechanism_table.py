@@ -24,7 +24,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lazysketch.privacy import classical_noise_multiplier, noise_multiplier
-from lazysketch.specification.mechanisms import Mechanism
+from lazysketch.specification.mechanisms import Mechanism, checked_mechanism
 
 __all__ = ["DOCUMENT", "deviations", "largest_bound", "mean_bound", "tables", "variances"]
 
@@ -43,7 +43,7 @@ def variances(name: str, n: int) -> npt.NDArray[np.float64] | None:
 
     if n > _native.mechanism_largest_leaves(mechanism=name):
         return None
-    mechanism = Mechanism(name, leaves=n)
+    mechanism = Mechanism(checked_mechanism("name", name), leaves=n)
     return float(mechanism.sensitivity2) * mechanism.variances(np.arange(1, n + 1))
 
 

@@ -122,9 +122,9 @@ def discovery(*, rounds: int) -> list[dict[str, Any]]:
     for kind, stream in streams.items():
         runs = {
             "LazyCountMin": private(lazysketch.LazyCountMin, width=4096),
-            "HeavyHitters": private(lazysketch.HeavyHitters, width=4096, k=100),
+            "HeavyHitters": private(lazysketch.HeavyHitters, width=4096, share=0.01),
             "HeavyHitters, windows of 10^5": private(
-                lazysketch.HeavyHitters, width=4096, k=100, window=100_000
+                lazysketch.HeavyHitters, width=4096, share=0.01, discovery_epoch=100_000
             ),
         }
         contenders = [

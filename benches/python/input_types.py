@@ -168,7 +168,7 @@ def of_other_tables(items: np.ndarray) -> Iterator[Kind]:
     counters = lazysketch.ContinualCounters(
         counters=WIDTH, epsilon=1.0, delta=1e-8, horizon=HORIZON
     )
-    heavy = private(lazysketch.HeavyHitters, k=20)
+    heavy = private(lazysketch.HeavyHitters, share=0.05)
     part = items[:LIST]
     for name, table, given, beside, single in (
         ("exact, int64", exact, items, "int64", UPDATE),
@@ -216,7 +216,7 @@ def single_calls(items: np.ndarray) -> Iterator[Door]:
     import pyarrow as pa
 
     sketch, exact = private(lazysketch.LazyCountMin), lazysketch.CountMin(depth=DEPTH, width=WIDTH)
-    heavy = private(lazysketch.HeavyHitters, k=20)
+    heavy = private(lazysketch.HeavyHitters, share=0.05)
     ints, arrays = items[: READS * 100].tolist(), parts_of(items, 1, CALLS[1])
     strings = texts(items[: len(ints)])
     columns = parts_of(pa.array(strings), 1, CALLS[1])

@@ -104,7 +104,7 @@ def _discovered(
     events: Items, parameters: Mapping[str, Any], generator: np.random.Generator
 ) -> Estimates:
     heavy = ls.HeavyHitters(
-        k=int(parameters["k"]),
+        share=1.0 / int(parameters["k"]),
         epsilon=float(parameters["epsilon"]),
         delta=float(parameters["delta"]),
         memory=int(float(parameters["memory"]) * 1000),
@@ -113,5 +113,5 @@ def _discovered(
         key=seeded_key(int(generator.integers(2**63)), sketch_id=generator.bytes(16)),
     )
     heavy.update_many(events)
-    heavy.end_window()
+    heavy.end_discovery_epoch()
     return {int(hitter.item): hitter.estimate for hitter in heavy.above()}

@@ -18,8 +18,10 @@ from lazysketch.errors import LazySketchError
 from lazysketch.estimation.intervals import Interval, Intervals
 from lazysketch.estimation.moments import Moment
 from lazysketch.heavy_hitters import (
+    DiscoverySpec,
     HeavyHitter,
     HeavyHitters,
+    HeavyHittersSpec,
     HeavyLevel,
     HierarchicalHeavyHitters,
     HierarchyNode,
@@ -46,6 +48,7 @@ from lazysketch.sketches.private_sketches import (
 )
 from lazysketch.specification.mechanisms import Mechanism
 from lazysketch.specification.schedules import Batch, Geometric, Punctual, RoundRobin, Single
+from lazysketch.specification.table_spec import TableSpec
 from lazysketch.windows import Change, Window, Windows
 
 __all__ = [
@@ -55,9 +58,11 @@ __all__ = [
     "ContinualCounters",
     "CountMin",
     "CountSketch",
+    "DiscoverySpec",
     "Geometric",
     "HeavyHitter",
     "HeavyHitters",
+    "HeavyHittersSpec",
     "HeavyLevel",
     "HierarchicalHeavyHitters",
     "HierarchyNode",
@@ -82,6 +87,7 @@ __all__ = [
     "ReleasePart",
     "RoundRobin",
     "Single",
+    "TableSpec",
     "Window",
     "Windows",
     "__version__",

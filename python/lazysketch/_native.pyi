@@ -1,10 +1,13 @@
 """The native core; public classes subclass what is here."""
 
-from typing import Any, TypeAlias, final
+from typing import TypeAlias, TypedDict, final
 
 import numpy as np
 import numpy.typing as npt
 from typing_extensions import Self, disjoint_base
+
+from lazysketch.privacy.relations import Calibration, CountKind, Relation
+from lazysketch.specification.mechanisms import MechanismName
 
 __all__ = [
     "CaptureReader",
@@ -37,6 +40,37 @@ __version__: str
 _Specification: TypeAlias = (
     tuple[str, int, int] | tuple[str, tuple[int, int], int] | tuple[str, int]
 )
+
+# The public parameters of the noise of one sketch.
+class NoiseFacts(TypedDict):
+    schedule: _Specification
+    leaves: int
+    mechanism: MechanismName
+    sigma: float
+    relation: Relation
+    calibration: Calibration
+    epsilon: float
+    delta: float
+    max_weight: int
+    max_events_per_user: int
+    max_changes: int
+
+# The part of one sketch in a release; an exact sketch has no noise.
+class PartFacts(TypedDict):
+    sketch_id: bytes
+    step: int
+    not_private_because: tuple[str, ...]
+    law: NoiseFacts | None
+
+# What discovery with some parameters amounts to.
+class DiscoveryFacts(TypedDict):
+    variant: str
+    slots: int
+    threshold: int
+    noise_epsilon: float
+    threshold_delta: float
+    digits: int
+    bytes: int
 
 # Items are integers, or of text the offsets and the UTF-8; then sizes, times, absent, malformed.
 _Numbers: TypeAlias = npt.NDArray[np.int64]
@@ -119,7 +153,7 @@ class ExactSketch:
     @property
     def table(self) -> npt.NDArray[np.int64]: ...
     @property
-    def kind(self) -> str: ...
+    def kind(self) -> CountKind: ...
     @property
     def depth(self) -> int: ...
     @property
@@ -185,7 +219,7 @@ class PrivateSketch:
     @property
     def closed(self) -> bool: ...
     @property
-    def kind(self) -> str: ...
+    def kind(self) -> CountKind: ...
     @property
     def depth(self) -> int: ...
     @property
@@ -199,13 +233,15 @@ class PrivateSketch:
     @property
     def _step(self) -> int: ...
     @property
-    def _law(self) -> dict[str, Any]: ...
+    def _law(self) -> NoiseFacts: ...
 
 class HeavySketch(PrivateSketch):
     # sketch: the arguments of PrivateSketch but max_changes and key.
     # discovery: epsilon, delta, relation, max_events_per_user, max_weight, weighted, window,
     # batches, capacity, max_item_bytes.
-    def __new__(cls, *, sketch: dict[str, Any], discovery: dict[str, Any], key: Key) -> Self: ...
+    def __new__(
+        cls, *, sketch: dict[str, object], discovery: dict[str, object], key: Key
+    ) -> Self: ...
     def update(self, item: object, weight: int = 1) -> None: ...
     def update_many(
         self,
@@ -237,7 +273,7 @@ class HeavySketch(PrivateSketch):
     @property
     def _window(self) -> int: ...
     @property
-    def _discovery_facts(self) -> dict[str, Any]: ...
+    def _discovery_facts(self) -> DiscoveryFacts: ...
 
 @final
 class Release:
@@ -257,7 +293,7 @@ class Release:
     @property
     def table(self) -> npt.NDArray[np.int64]: ...
     @property
-    def kind(self) -> str: ...
+    def kind(self) -> CountKind: ...
     @property
     def depth(self) -> int: ...
     @property
@@ -265,9 +301,9 @@ class Release:
     @property
     def hash_seed(self) -> int: ...
     @property
-    def parts(self) -> tuple[dict[str, Any], ...]: ...
+    def parts(self) -> tuple[PartFacts, ...]: ...
 
-def discovery_facts(*, discovery: dict[str, Any]) -> dict[str, Any]: ...
+def discovery_facts(*, discovery: dict[str, object]) -> DiscoveryFacts: ...
 def mechanism_facts(*, mechanism: str, leaves: int) -> tuple[float, int, int]: ...
 def mechanism_fits(*, mechanism: str, leaves: int, sigma: float) -> bool: ...
 def mechanism_largest_leaves(*, mechanism: str) -> int: ...

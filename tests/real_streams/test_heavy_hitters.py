@@ -34,9 +34,9 @@ def test_frequent_words_are_found_and_hardly_any_other() -> None:
     assert len(wanted) > 30
     right = found = 0
     for _ in range(SEEDS):
-        heavy = ls.HeavyHitters(k=K, epsilon=1.0, delta=1e-6, horizon=len(words))
+        heavy = ls.HeavyHitters(share=1 / K, epsilon=1.0, delta=1e-6, horizon=len(words))
         heavy.update_many(column)
-        heavy.end_window()
+        heavy.end_discovery_epoch()
         shown = {hitter.item for hitter in heavy.above()}
         right += len(shown & wanted)
         found += len(shown)
@@ -61,9 +61,11 @@ def test_domains_are_heavy_where_no_name_is() -> None:
             except ls.LazySketchError:
                 continue
             items.append(row[at])
-    heavy = ls.HierarchicalHeavyHitters(levels, k=25, epsilon=3.0, delta=1e-6, horizon=len(items))
+    heavy = ls.HierarchicalHeavyHitters(
+        levels, share=0.04, epsilon=3.0, delta=1e-6, horizon=len(items)
+    )
     heavy.update_many(items)
-    heavy.end_window()
+    heavy.end_discovery_epoch()
     counts = [Counter(column) for column in levels.columns(items)]
     nodes = [node for root in heavy.hierarchy() for node in root.walk()]
     assert len(nodes) >= 10

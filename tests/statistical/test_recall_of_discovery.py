@@ -25,7 +25,7 @@ SETTINGS: dict[str, dict[str, Any]] = {
     "zero-out": {"relation": "zero-out"},
     "three events of a person": {"max_events_per_user": 3},
     "epsilon 0.5": {"epsilon": 0.5},
-    "window given": {"window": 7_777},
+    "window given": {"discovery_epoch": 7_777},
 }
 
 
@@ -46,7 +46,7 @@ def misses(setting: dict[str, Any], *, part: float) -> int:
     missed = 0
     for _ in range(RUNS):
         with ls.HeavyHitters(**asked) as heavy:
-            events = np.arange(1, (heavy.window or 0) + 1)
+            events = np.arange(1, (heavy.discovery_epoch or 0) + 1)
             events[rng.random(len(events)) < part * heavy.smallest_share] = 0
             heavy.update_many(events)
             missed += 0 not in heavy.candidates

@@ -67,7 +67,7 @@ def measure(name: str, *, data: Path, seeds: int) -> Iterator[Found]:
         for _ in range(seeds):
             heavy = _made(epsilon, horizon=len(events), weighted=weighing is not None)
             if not cells:
-                setting = (heavy.window or 0, heavy.smallest_share)
+                setting = (heavy.discovery_epoch or 0, heavy.smallest_share)
                 cells = [
                     Found(name, epsilon, part, end, len(items), *setting)
                     for part, end, items in zip(_PARTS, ends, wanted, strict=True)
@@ -76,7 +76,7 @@ def measure(name: str, *, data: Path, seeds: int) -> Iterator[Found]:
                 batch = slice(heavy.step, cell.steps)
                 heavy.update_many(events[batch], None if weighing is None else each[batch])
                 if cell.part == 1.0:
-                    heavy.end_window()
+                    heavy.end_discovery_epoch()
                 shown = {int(hitter.item): hitter.estimate for hitter in heavy.above()}
                 cell.add(shown, counts, items)
         yield from cells
@@ -84,7 +84,7 @@ def measure(name: str, *, data: Path, seeds: int) -> Iterator[Found]:
 
 def _made(epsilon: float, *, horizon: int, weighted: bool) -> ls.HeavyHitters:
     return ls.HeavyHitters(
-        k=_K,
+        share=1 / _K,
         epsilon=epsilon,
         delta=_DELTA,
         horizon=horizon,

@@ -131,16 +131,17 @@ class Configuration:
             common.pop("hash_seed", None)
             return ContinualCounters(
                 counters=self.width,
-                schedule=self.schedule.name,
-                horizon=self.schedule.horizon,
+                schedule=self.schedule,
                 **common,
             )
         common.update(depth=self.depth, width=self.width)
         if self.schedule.name == "punctual":
             punctual = PunctualCountMin if self.kind == "count-min" else PunctualCountSketch
-            return punctual(horizon=self.schedule.horizon, **common)
+            made: PrivateTable = punctual(horizon=self.schedule.horizon, **common)
+            return made
         lazy = LazyCountMin if self.kind == "count-min" else LazyCountSketch
-        return lazy(schedule=self.schedule, **common)
+        sketch: PrivateTable = lazy(schedule=self.schedule, **common)
+        return sketch
 
     def progress(self, step: int) -> tuple[Integers, Integers]:
         """Return pushes of every column and the step of the last one."""

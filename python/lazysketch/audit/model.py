@@ -92,8 +92,8 @@ class ModelMachine:
     def __post_init__(self) -> None:
         """Fix sigma, wrong where that is the bug, and the source of the draws."""
         sound = self._source()
-        self.mechanism = sound.mechanism
-        self.strategy = strategy(sound.mechanism, self.configuration.leaves)
+        self.mechanism = sound.mechanism.name
+        self.strategy = strategy(self.mechanism, self.configuration.leaves)
         self.sigma = sound.sigma  # stated; wrong only where the calibration is
         drawn = sound.sigma * self._sigma_factor(sound.sigma)
         if self.bug in (Bug.HALF_SENSITIVITY, Bug.LEVEL):

@@ -19,7 +19,8 @@ from lazysketch import testing
 from lazysketch.audit.configuration import NO_EVENT, Configuration
 from lazysketch.audit.schedule_model import Integers
 from lazysketch.sketches.keys import Key
-from lazysketch.sketches.private_table import PrivateTable
+from lazysketch.sketches.private_table import PrivateTable, core_arguments
+from lazysketch.specification.table_spec import TableSpec
 
 __all__ = ["Library", "Machine", "SketchMachine", "Subject"]
 
@@ -77,7 +78,7 @@ class SketchMachine:
     @property
     def mechanism(self) -> str:
         """The mechanism that it states."""
-        return self.sketch.mechanism
+        return self.sketch.mechanism.name
 
     @property
     def sigma(self) -> float:
@@ -87,7 +88,7 @@ class SketchMachine:
     def feed(self, items: Integers, *, weight: int = 1) -> None:
         """Take one step per entry: runs of events and runs of ticks, in turn."""
         edges = np.flatnonzero(np.diff(items == NO_EVENT)) + 1
-        batches = self.sketch.schedule == "batch"
+        batches = self.sketch.schedule.name == "batch"
         for run in np.split(items, edges) if items.size else []:
             if run[0] == NO_EVENT:
                 self.sketch.tick(int(run.size))
@@ -145,20 +146,17 @@ def again(configuration: Configuration, hash_seed: int, key: Key, **changes: Any
     Returns:
         The same class, made of the same values.
     """
-    owner, values = _calibrated(configuration)
+    owner, spec = _described(configuration)
     if configuration.kind == "counters":
         hash_seed = 0
-    return super(PrivateTable, owner).__new__(
-        owner, **{**values, "hash_seed": hash_seed, "key": key, **changes}
-    )
+    values = {**core_arguments(spec), "hash_seed": hash_seed, "key": key, **changes}
+    sketch = super(PrivateTable, owner).__new__(owner, **values)
+    sketch._spec = spec
+    return sketch
 
 
 @cache
-def _calibrated(configuration: Configuration) -> tuple[type[PrivateTable], dict[str, Any]]:
-    """The class of a configuration, and the values that it hands to the core."""
+def _described(configuration: Configuration) -> tuple[type[PrivateTable], TableSpec]:
+    """Return the class of a configuration, and its description."""
     with configuration.make() as sketch:
-        law = dict(sketch._law)
-        shape = {"kind": sketch.kind, "depth": sketch.depth, "width": sketch.width}
-        owner = type(sketch)
-    del law["leaves"]
-    return owner, {**shape, **law}
+        return type(sketch), sketch.spec

@@ -21,6 +21,7 @@ from lazysketch.sources import (
     expand_paths,
     open_source,
 )
+from lazysketch.specification.mechanisms import MechanismName
 from lazysketch.specification.schedules import Geometric, RoundRobin, Schedule
 
 PrivateSketch: TypeAlias = "LazyCountMin | LazyCountSketch"
@@ -57,7 +58,7 @@ class SketchSettings:
     depth: int
     width: int | None
     kind: Any
-    mechanism: str
+    mechanism: MechanismName
     max_events_per_user: int
     hash_seed: int | None
 
@@ -92,7 +93,7 @@ class SketchSettings:
             )
         return HeavyHitters(
             share=share,
-            window=window,
+            discovery_epoch=window,
             memory=memory,
             depth=self.depth,
             width=self.width,

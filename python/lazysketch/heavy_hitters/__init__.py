@@ -1,16 +1,17 @@
-"""Heavy items of a stream that nobody listed in advance, and how heavy they are.
+"""Heavy items of a stream, found without a list of items, and their counts.
 
-Two mechanisms see every event. *Discovery* publishes names: items whose count in a window of
-steps, plus noise, reaches a threshold that an item of one event hardly ever reaches. The *sketch*
-publishes counts of the whole stream, also of what came before an item was discovered. Their
+Two mechanisms read every event. *Discovery* publishes names: items whose count in a discovery epoch
+(a block of steps), plus noise, reaches a threshold that an item of one event rarely reaches. The
+*sketch* publishes counts of the whole stream, including events before an item was discovered. Their
 guarantees add up.
 
-Releasing an item because the sketch alone finds it heavy would be unsound: an item of one event
-is heavy in the sketch wherever it collides, and its name would tell that it occurred.
+Releasing an item because the sketch alone estimates it as heavy would be unsound: an item of one
+event is heavy in the sketch wherever it collides, and its name would reveal that it occurred.
 """
 
 from __future__ import annotations
 
+from lazysketch.heavy_hitters.discovery_spec import DiscoverySpec
 from lazysketch.heavy_hitters.heavy_hitters import HeavyHitters
 from lazysketch.heavy_hitters.hierarchical import HierarchicalHeavyHitters
 from lazysketch.heavy_hitters.hierarchies import (
@@ -20,6 +21,7 @@ from lazysketch.heavy_hitters.hierarchies import (
     ipv6_prefixes,
     url_paths,
 )
+from lazysketch.heavy_hitters.hitters_spec import HeavyHittersSpec
 from lazysketch.heavy_hitters.joint_privacy import JointPrivacy
 from lazysketch.heavy_hitters.levels_privacy import LevelsPrivacy
 from lazysketch.heavy_hitters.published_levels import HeavyLevel
@@ -27,8 +29,10 @@ from lazysketch.heavy_hitters.ranking import HeavyHitter
 from lazysketch.heavy_hitters.tree import HierarchyNode
 
 __all__ = [
+    "DiscoverySpec",
     "HeavyHitter",
     "HeavyHitters",
+    "HeavyHittersSpec",
     "HeavyLevel",
     "HierarchicalHeavyHitters",
     "HierarchyNode",

@@ -1,81 +1,79 @@
 """Heavy hitters at all levels of a hierarchy: a heavy network though no address in it is heavy.
 
-What it computes: each event is counted at every level, in a sketch and a discovery of its own;
-the promises compose (:mod:`.level_promises`). It costs as many updates as there are levels, and
-sqrt(levels) times the noise of one sketch; names cost ``levels`` times their window. Take few
-levels, and give the finest the most weight if it matters most.
+Each event is counted at every level, in a sketch and a discovery per level, whose guarantees
+compose (:mod:`.levels_privacy`). An update costs as many updates as there are levels. The noise is
+sqrt(levels) times that of one sketch, and the discovery epochs are ``levels`` times as long. Use
+few levels, and give the finest the most weight if it matters most.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from lazysketch.arguments import check_keywords, with_options
 from lazysketch.errors import ArgumentTypeError
-from lazysketch.heavy_hitters.discovery import discovery_for
-from lazysketch.heavy_hitters.heavy_hitters import DEPTH, ITEM_BYTES, LEAST_MEMORY, MEMORY
-from lazysketch.heavy_hitters.hierarchies import Item, Levels
-from lazysketch.heavy_hitters.joint_privacy import split_of
+from lazysketch.heavy_hitters.domain import Item
+from lazysketch.heavy_hitters.hierarchies import Levels
+from lazysketch.heavy_hitters.hitters_spec import (
+    DEPTH,
+    ITEM_BYTES,
+    LARGEST_MEMORY,
+    LEAST_MEMORY,
+    MEMORY,
+    HeavyHittersSpec,
+    HittersOptions,
+    TableShape,
+    checked_share,
+)
+from lazysketch.heavy_hitters.joint_privacy import Split, split_of
 from lazysketch.heavy_hitters.levels_privacy import checked_level_weights, splits_of_levels
 from lazysketch.heavy_hitters.published_levels import PublishedLevels
-from lazysketch.heavy_hitters.settings import (
-    CELL_BYTES,
-    checked_kind,
-    checked_schedule,
-    checked_window,
-    share_of,
-    width_of,
-)
-from lazysketch.heavy_hitters.tables import DiscoveringTable, described
+from lazysketch.heavy_hitters.tables import DiscoveringTable
 from lazysketch.privacy.accounting import Privacy
-from lazysketch.privacy.relations import Relation, checked_integer, checked_relation
-from lazysketch.sketches.keys import Key
+from lazysketch.privacy.relations import checked_integer
+from lazysketch.sketches.keys import Key, key_or_fresh
 from lazysketch.sketches.live_state import ClosedByBlock
-from lazysketch.specification.schedules import Schedule
+from lazysketch.specification.schedules import Schedule, ScheduleName, schedule_for
 from lazysketch.specification.sizing import SketchKind
+from lazysketch.specification.table_spec import TableOptions, TableSpec
+
+if TYPE_CHECKING:
+    from typing_extensions import Never, Unpack
 
 __all__ = ["HierarchicalHeavyHitters"]
 
-_HASH_SEEDS = 2**64
+_HASH_SEEDS: Final = 2**64
+_EXAMPLE: Final = "HierarchicalHeavyHitters(ipv4_prefixes(), share=0.01, epsilon=1.0, delta=1e-8)"
 
 
+@with_options(TableOptions, HittersOptions, defaults=(TableSpec, HeavyHittersSpec.of))
 class HierarchicalHeavyHitters(ClosedByBlock, PublishedLevels):
     """The names that make up much of a stream, at every level of a hierarchy.
 
     Guarantee: everything ever published, at all levels and steps together, satisfies (``epsilon``,
-    ``delta``) for one event (or ``max_events_per_user`` of them). The sketches of all levels
-    compose as one Gaussian mechanism, their discoveries by adding up.
+    ``delta``)-DP for one event (or ``max_events_per_user`` of them). The sketches of all levels
+    compose as one Gaussian mechanism; the privacy parameters of their discoveries add up.
 
     Args:
         levels: the hierarchy, such as :func:`ipv4_prefixes` makes.
-        k: find names above 1/k of the stream, at each level; or ``share``.
-        share: the same as a share, above 0 and at most 1.
-        epsilon: privacy parameter of everything, above 0 and at most 100.
-        delta: privacy parameter of everything, above 0 and below 1.
         level_weights: one number above 0 per level; equal when None. A level of weight w gets
             noise proportional to 1/sqrt(w), and a threshold of about 1/w.
-        window: steps after which names are published, at all levels; by default each level's own,
-            the fewest in which a name of the share is found with 95 % probability. With the batch
-            schedule a number of batches, and required.
-        memory: most bytes for all tables together, 64 MiB by default.
+        discovery_epoch: steps after which names are published, at all levels; by default each
+            level has its own, the fewest in which a name of the share is found with 95 %
+            probability. With the batch schedule a number of batches, and required.
         horizon: number of steps, or None for streams without end.
-        schedule: when counts are published; by default geometric, or round robin with a horizon.
-        relation: ``"substitution"`` or ``"zero-out"``.
-        max_weight: largest weight of one event. Discovery counts events, not weights.
-        max_events_per_user: events of one person that are protected together.
-        max_item_bytes: bytes kept of a name, 16 to 65536; longer ones are published cut.
-        discovery_epsilon: part of ``epsilon`` for the names of all levels; a quarter when None.
-        discovery_delta: part of ``delta`` for the names of all levels; half when None.
+        schedule: when counts are published; by default geometric, or round robin with a horizon. A
+            schedule, or the name of one, with ``horizon``.
         kind: ``"count-min"`` or, where steps tell the size of the stream, ``"count-sketch"``.
-        depth: rows of each sketch.
-        width: columns; by default eight per item of the share, within memory and horizon.
-        hash_seed: public seed of level 0, random when None; level i has the i-th after it.
-        key: master key of all levels; fresh when None.
+        key: master key of all levels; fresh when None. Level 0 has the ``hash_seed``, level i the
+            i-th after it.
 
     Raises:
-        ArgumentTypeError: a wrong type, or both or neither of k and share.
+        ArgumentTypeError: a wrong type, a wrong name of an argument, or no share.
         ArgumentValueError: a value outside its range.
 
     Source: docs/heavy-hitters.md; docs/theory.md, Theorems 9 to 11; Dong, Roth and Su 2022.
@@ -83,7 +81,7 @@ class HierarchicalHeavyHitters(ClosedByBlock, PublishedLevels):
     Example:
         >>> from lazysketch.heavy_hitters import ipv4_prefixes
         >>> networks = HierarchicalHeavyHitters(
-        ...     ipv4_prefixes((8, 32)), k=10, epsilon=4.0, delta=1e-6, window=4_000
+        ...     ipv4_prefixes((8, 32)), share=0.1, epsilon=4.0, delta=1e-6, discovery_epoch=4_000
         ... )
         >>> networks.update_many([f"10.0.{i % 200}.{i % 50}" for i in range(8_000)])
         >>> [root.item for root in networks.hierarchy()]
@@ -93,94 +91,30 @@ class HierarchicalHeavyHitters(ClosedByBlock, PublishedLevels):
     def __init__(
         self,
         levels: Levels,
-        *,
-        epsilon: float,
-        delta: float,
-        k: int | None = None,
-        share: float | None = None,
+        *positional: Never,
         level_weights: Sequence[float] | None = None,
-        window: int | None = None,
-        memory: int = MEMORY,
+        discovery_epoch: int | None = None,
         horizon: int | None = None,
-        schedule: Schedule | None = None,
-        relation: Relation = "substitution",
-        max_weight: int = 1,
-        max_events_per_user: int = 1,
-        max_item_bytes: int = ITEM_BYTES,
-        discovery_epsilon: float | None = None,
-        discovery_delta: float | None = None,
+        schedule: Schedule | ScheduleName | None = None,
         kind: SketchKind = "count-min",
-        depth: int = DEPTH,
-        width: int | None = None,
-        hash_seed: int | None = None,
         key: Key | None = None,
+        **options: Unpack[HittersOptions],
     ) -> None:
         """Split privacy and memory over the levels, and make their tables."""
+        check_keywords(type(self), positional, options, HittersOptions, example=_EXAMPLE)
         if not isinstance(levels, Levels):
             got = type(levels).__name__
             raise ArgumentTypeError(f"levels: expected Levels such as ipv4_prefixes(), got {got}")
-        checked_relation(relation)
-        number = len(levels.names)
-        wanted = share_of(k, share, listed=False)
-        chosen = checked_schedule(horizon, schedule)
-        steps = checked_window(window, chosen)
-        room = checked_integer("memory", memory, least=LEAST_MEMORY * number, most=1 << 40)
-        room //= number
-        rows = checked_integer("depth", depth, most=64)
-        columns = width_of(width, share=wanted, depth=rows, memory=room // 2, schedule=chosen)
-        whole = split_of(
-            epsilon, delta, discovery_epsilon=discovery_epsilon, discovery_delta=discovery_delta
+        whole, specs = _specs_of_levels(
+            len(levels.names),
+            schedule_for(schedule, horizon),
+            kind=kind,
+            level_weights=level_weights,
+            discovery_epoch=discovery_epoch,
+            **options,
         )
-        table: dict[str, Any] = {
-            "kind": checked_kind(kind, schedule=chosen, relation=relation, max_weight=max_weight),
-            "depth": rows,
-            "width": columns,
-            "schedule": chosen,
-            "relation": relation,
-            "mechanism": "tree",
-            "calibration": "analytic",
-            "max_weight": max_weight,
-            "max_events_per_user": max_events_per_user,
-            "max_changes": 1,
-        }
-
-        def privacy_of(part_epsilon: float, part_delta: float) -> Privacy:
-            return described(epsilon=part_epsilon, delta=part_delta, **table)
-
-        parts = checked_level_weights(level_weights, levels=number)
-        splits = splits_of_levels(whole, parts, privacy_of=privacy_of)
-        settings = [
-            discovery_for(
-                wanted,
-                memory=room - CELL_BYTES * rows * columns,
-                window=steps,
-                schedule=chosen,
-                epsilon=split.discovery_epsilon,
-                delta=split.discovery_delta,
-                relation=relation,
-                max_events_per_user=max_events_per_user,
-                max_weight=max_weight,
-                max_item_bytes=max_item_bytes,
-            )
-            for split in splits
-        ]
-        master = Key.generate() if key is None else key
-        tables: list[DiscoveringTable] = []
-        for at, (split, names) in enumerate(zip(splits, settings, strict=True)):
-            if at == 1 and hash_seed is None:
-                hash_seed = tables[0].hash_seed
-            seed = hash_seed if not at or hash_seed is None else (hash_seed + at) % _HASH_SEEDS
-            tables.append(
-                DiscoveringTable(
-                    discovery=names,
-                    epsilon=split.sketch_epsilon,
-                    delta=split.sketch_delta,
-                    hash_seed=seed,
-                    key=master,
-                    **table,
-                )
-            )
-        super().__init__(levels, tables, settings, share=wanted, whole=whole)
+        tables = _tables_of_levels(specs, key=key_or_fresh(key))
+        super().__init__(levels, tables, specs, whole=whole)
 
     def update(self, item: Item, weight: int = 1) -> None:
         """Count one event at every level; it takes one step.
@@ -188,7 +122,7 @@ class HierarchicalHeavyHitters(ClosedByBlock, PublishedLevels):
         Guarantee: nothing is applied when the call raises.
 
         Args:
-            item: what the levels can split.
+            item: an item that fits the levels.
             weight: 0 to ``max_weight``.
 
         Raises:
@@ -202,10 +136,10 @@ class HierarchicalHeavyHitters(ClosedByBlock, PublishedLevels):
         names = self.levels.of(item)
         self._apply(lambda at, table: table.update(names[at], weight))
 
-    def update_many(self, items: Any, weights: Any = None) -> None:
+    def update_many(self, items: object, weights: object = None) -> None:
         """Count many events at every level, one step each, in order.
 
-        Guarantee: the whole batch is split and checked before the first event is applied.
+        Guarantee: the whole batch is mapped to names and checked before the first event is applied.
 
         Args:
             items: a list, an array, or a column of Arrow, polars or pandas.
@@ -222,10 +156,10 @@ class HierarchicalHeavyHitters(ClosedByBlock, PublishedLevels):
         columns, fixed = self.levels.columns(items), _fixed(weights)
         self._apply(lambda at, table: table.update_many(columns[at], fixed))
 
-    def update_rows(self, items: Any, weights: Any = None, *, empty_rows: Any) -> None:
+    def update_rows(self, items: object, weights: object = None, *, empty_rows: object) -> None:
         """Count rows at every level, one step each, of which some have no event.
 
-        Guarantee: the same as ``update_many`` and ``tick`` in turn, faster; all is split and
+        Guarantee: the same as ``update_many`` and ``tick`` in turn, faster; everything is
         checked before the first step is taken.
 
         Args:
@@ -247,7 +181,7 @@ class HierarchicalHeavyHitters(ClosedByBlock, PublishedLevels):
         positions = _fixed(empty_rows)
         self._apply(lambda at, table: table.update_rows(columns[at], fixed, empty_rows=positions))
 
-    def update_batch(self, items: Any, weights: Any = None) -> None:
+    def update_batch(self, items: object, weights: object = None) -> None:
         """Count any number of events in one step, at every level; for the batch schedule.
 
         Guarantee: the number of events is not published; nothing is applied when the call raises.
@@ -284,10 +218,10 @@ class HierarchicalHeavyHitters(ClosedByBlock, PublishedLevels):
         """
         self._apply(lambda _, table: table.tick(steps))
 
-    def end_window(self) -> None:
-        """Publish the names of the open windows of all levels now, as at the end of a file.
+    def end_discovery_epoch(self) -> None:
+        """Publish the names of the open discovery epochs now, as at the end of a file.
 
-        Guarantee: the windows are consumed, so that no event is in two; when to call this must not
+        Guarantee: the epochs are consumed, so that no event is in two; when to call this must not
         depend on the events.
 
         Raises:
@@ -297,17 +231,17 @@ class HierarchicalHeavyHitters(ClosedByBlock, PublishedLevels):
         self._apply(lambda _, table: table.end_window())
 
     def close(self) -> None:
-        """Destroy keys, counts and open windows of all levels; nothing can be read any more."""
+        """Destroy keys, counts and open epochs of all levels; nothing can be read any more."""
         with self._lock:
             for table in self._tables:
                 table.close()
 
     def _apply(self, call: Callable[[int, DiscoveringTable], None]) -> None:
-        """Do the same at every level; the first refuses whatever any of them would.
+        """Do the same at every level; the first level refuses what any level would refuse.
 
-        Names were checked before, and steps, weights and horizon are the same everywhere. What
-        fails later (an interrupt, no memory) leaves levels that saw different streams: each still
-        keeps its promise, but their tree would be wrong, so all are closed.
+        Names were checked before, and steps, weights and horizon are the same at all levels. A
+        later failure (an interrupt, no memory) leaves levels that saw different streams. Each
+        level still keeps its guarantee, but their tree would be wrong, so all are closed.
         """
         with self._lock:
             call(0, self._tables[0])
@@ -321,21 +255,84 @@ class HierarchicalHeavyHitters(ClosedByBlock, PublishedLevels):
     def __repr__(self) -> str:
         inner = repr(self._tables[0]).split(" ", 1)[1]
         names, whole = ", ".join(self.levels.names), self.privacy
-        promise = f"epsilon={whole.epsilon:g}, delta={whole.delta:g} in all"
+        total = f"epsilon={whole.epsilon:g}, delta={whole.delta:g} in total"
         return (
-            f"<HierarchicalHeavyHitters share={self._share:g}, levels={names}, {promise}; "
+            f"<HierarchicalHeavyHitters share={self._specs[0].share:g}, levels={names}, {total}; "
             f"counts of level 0: {inner}"
         )
 
 
-def _fixed(weights: Any) -> Any:
-    """Return weights that every level reads alike: an iterator would be empty for the second."""
+def _fixed(weights: object) -> object:
+    """Return weights that every level can read; an iterator would be empty for the second."""
     if weights is None:
         return None
     if isinstance(weights, np.ndarray):
         return weights.copy()
     if isinstance(weights, str | bytes | dict) or hasattr(weights, "__arrow_c_stream__"):
         return weights
-    if hasattr(weights, "__arrow_c_array__") or not hasattr(weights, "__iter__"):
+    if hasattr(weights, "__arrow_c_array__") or not isinstance(weights, Iterable):
         return weights
     return list(weights)
+
+
+def _specs_of_levels(
+    levels: int,
+    schedule: Schedule,
+    *,
+    kind: SketchKind,
+    level_weights: Sequence[float] | None,
+    discovery_epoch: int | None,
+    share: float | None = None,
+    memory: int = MEMORY,
+    max_item_bytes: int = ITEM_BYTES,
+    discovery_epsilon: float | None = None,
+    discovery_delta: float | None = None,
+    depth: int = DEPTH,
+    width: int | None = None,
+    hash_seed: int | None = None,
+    **table: Unpack[TableOptions],
+) -> tuple[Split, list[HeavyHittersSpec]]:
+    """Return the split of the privacy of all levels, and the description of each level."""
+    if share is None:
+        raise ArgumentTypeError("share: expected a share of the stream such as 0.01, got none")
+    wanted = checked_share("share", share)
+    room = checked_integer("memory", memory, least=LEAST_MEMORY * levels, most=LARGEST_MEMORY)
+    room //= levels
+    whole = split_of(
+        table["epsilon"],
+        table["delta"],
+        discovery_epsilon=discovery_epsilon,
+        discovery_delta=discovery_delta,
+    )
+    shape = TableShape.of(
+        wanted, schedule, kind=kind, memory=room // 2, depth=depth, width=width, seed=hash_seed
+    )
+    first = shape.described(**table)
+
+    def privacy_of(epsilon: float, delta: float) -> Privacy:
+        return first.with_privacy(epsilon, delta).privacy
+
+    parts = checked_level_weights(level_weights, levels=levels)
+    specs = [
+        HeavyHittersSpec.discovering(
+            first.with_privacy(split.sketch_epsilon, split.sketch_delta),
+            split,
+            share=wanted,
+            memory=room,
+            epoch=discovery_epoch,
+            max_item_bytes=max_item_bytes,
+        )
+        for split in splits_of_levels(whole, parts, privacy_of=privacy_of)
+    ]
+    return whole, specs
+
+
+def _tables_of_levels(specs: Sequence[HeavyHittersSpec], *, key: Key) -> list[DiscoveringTable]:
+    """Return the live tables; their hash seeds are consecutive."""
+    tables: list[DiscoveringTable] = []
+    for at, spec in enumerate(specs):
+        if tables:
+            seed = (tables[0].hash_seed + at) % _HASH_SEEDS
+            spec = replace(spec, table=replace(spec.table, hash_seed=seed))
+        tables.append(DiscoveringTable.of(spec, key=key))
+    return tables

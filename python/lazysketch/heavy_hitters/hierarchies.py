@@ -1,28 +1,27 @@
-"""Hierarchies of items: from an event's item to its name at every level, and back to parents.
+"""Hierarchies of items: from an item to its name at every level, and from a name to its parent.
 
-What it computes: for each event one name per level, the coarsest first. An item that is shorter
-than a level stands for itself there (``example.org`` at a level of three labels), so every event
-counts once at every level. Splitting costs some five microseconds per *distinct* item of a batch
-and a tenth of one for each repetition.
+Each event gets one name per level, the coarsest first. An item that is shorter than a level is its
+own name there (``example.org`` at a level of three labels), so every event counts once at every
+level. This costs about five microseconds per *distinct* item of a batch, and a tenth of one for
+each repetition.
 
-A name determines the names above it: that is what lets a tree be drawn from published names alone.
+A name determines the names above it, so a tree can be drawn from published names alone.
 """
 
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, Final, TypeAlias
+from typing import Final, cast
 
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, ItemError
-from lazysketch.heavy_hitters.settings import plain_item
+from lazysketch.heavy_hitters.domain import Item, plain_item, plain_values
 from lazysketch.privacy.relations import checked_integer
 
-__all__ = ["Item", "Levels", "dns_names", "ipv4_prefixes", "ipv6_prefixes", "url_paths"]
+__all__ = ["Levels", "dns_names", "ipv4_prefixes", "ipv6_prefixes", "url_paths"]
 
-Item: TypeAlias = str | bytes | int
 _MOST_LEVELS: Final = 64
 _LONGEST_NAME: Final = 253  # characters of a DNS name
 
@@ -55,8 +54,8 @@ class Levels:
     """
 
     names: tuple[str, ...]
-    split: Callable[[Any], Sequence[Item]]
-    parent: Callable[[Any, int], Item] | None = None
+    split: Callable[[Item], Sequence[Item]]
+    parent: Callable[[Item, int], Item] | None = None
 
     def __post_init__(self) -> None:
         """Check everything but what the functions return."""
@@ -88,7 +87,7 @@ class Levels:
         """
         return self._split(_plain(item, ""), "")
 
-    def columns(self, items: Iterable[Item]) -> list[list[Item]]:
+    def columns(self, items: object) -> list[list[Item]]:
         """Return the names of many items, level by level.
 
         Args:
@@ -101,9 +100,11 @@ class Levels:
             ArgumentTypeError: a single value, a dictionary, or nothing that can be iterated.
             ItemError: an item that does not fit the levels, with its position.
         """
-        values = _values(items)
-        if not set(map(type, values)) <= {str, bytes, int}:
-            values = [_plain(value, f" at position {at}") for at, value in enumerate(values)]
+        given = plain_values("items", items)
+        if set(map(type, given)) <= {str, bytes, int}:
+            values = cast("list[Item]", given)
+        else:
+            values = [_plain(value, f" at position {at}") for at, value in enumerate(given)]
         known: dict[Item, tuple[Item, ...]] = {}
         for at, value in enumerate(values):
             if value not in known:
@@ -295,14 +296,14 @@ def _prefixes(
         name = str(shown(number >> rest << rest))
         return f"{name}/{size}" if rest else name
 
-    def split(item: Any) -> tuple[Item, ...]:
+    def split(item: Item) -> tuple[Item, ...]:
         if isinstance(item, bytes):  # which ipaddress would take for a packed address
             raise TypeError
         number = int(address(item))
         return tuple(name_of(number, size) for size in sizes)
 
-    def parent(name: Any, level: int) -> Item:
-        return name_of(int(address(name.partition("/")[0])), sizes[level - 1])
+    def parent(name: Item, level: int) -> Item:
+        return name_of(int(address(_text(name).partition("/")[0])), sizes[level - 1])
 
     return Levels(tuple(f"/{size}" for size in sizes), split, parent)
 
@@ -316,20 +317,6 @@ def _text(item: object) -> str:
     if isinstance(item, str):
         return item
     raise TypeError
-
-
-def _values(items: Any) -> list[Any]:
-    if not isinstance(items, str | bytes | bytearray | dict):
-        for method in ("to_pylist", "tolist", "to_list"):  # Arrow; numpy and pandas; polars
-            if hasattr(items, method):
-                items = getattr(items, method)()
-                break
-        try:
-            return list(items)
-        except TypeError:
-            pass
-    got = type(items).__name__
-    raise ArgumentTypeError(f"items: expected a list, array or column of values, got {got}")
 
 
 def _plain(value: object, where: str) -> Item:

@@ -1,51 +1,45 @@
-"""What can be read from heavy hitters: names, estimates, intervals, lists that do not flicker.
+"""Queries of heavy hitters: names, estimates, intervals, and lists that do not flicker.
 
-Everything here is post-processing of two public things, published names and releases of a table,
-and so costs no privacy. A read costs one release of the table and its intervals.
+Everything here is post-processing of published names and of releases of a table, so it costs no
+privacy. A query costs one release of the table and its intervals.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from statistics import NormalDist
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from lazysketch.estimation.intervals import checked_confidence
-from lazysketch.heavy_hitters.discovery import Discovery
+from lazysketch.heavy_hitters.domain import Item
+from lazysketch.heavy_hitters.hitters_spec import CELL_BYTES, HeavyHittersSpec, checked_share
 from lazysketch.heavy_hitters.joint_privacy import JointPrivacy
 from lazysketch.heavy_hitters.ranking import HeavyHitter, ShownLists
-from lazysketch.heavy_hitters.settings import CELL_BYTES, checked_share
-from lazysketch.heavy_hitters.tables import DiscoveringTable, ListedTable
+from lazysketch.heavy_hitters.tables import DiscoveringTable, HittersTable
 from lazysketch.privacy.relations import checked_integer
 from lazysketch.releases.release import Release
-from lazysketch.sketches.live_state import SingleLife
+from lazysketch.sketches.live_state import LiveState
+from lazysketch.specification.mechanisms import Mechanism
+from lazysketch.specification.schedules import Schedule
 
 __all__ = ["PublishedHitters"]
 
 Array = npt.NDArray[np.float64]
 
 
-class PublishedHitters(SingleLife):
-    """The readings of one table and its names; not made directly.
+class PublishedHitters(LiveState):
+    """Queries of one table and its names; not made directly.
 
     Guarantee: see :attr:`privacy`; reading, any number of times, costs nothing beyond it.
     """
 
-    def __init__(
-        self,
-        table: ListedTable | DiscoveringTable,
-        *,
-        share: float,
-        discovery: Discovery | None = None,
-        listed: Sequence[str | bytes | int] = (),
-    ) -> None:
-        """Read a table with discovery, or one with a public list."""
-        self._table, self._share = table, share
-        self._discovery, self._listed = discovery, listed
+    def __init__(self, table: HittersTable, spec: HeavyHittersSpec) -> None:
+        """Read a live table of this description."""
+        self._table, self._spec = table, spec
         self._lists = ShownLists()
 
     def top(self, n: int, *, confidence: float = 0.95) -> list[HeavyHitter]:
@@ -96,7 +90,7 @@ class PublishedHitters(SingleLife):
             ClosedError: after ``close()``.
             LiveStateError: in a forked child.
         """
-        least = self._share if share is None else checked_share("share", share)
+        least = self._spec.share if share is None else checked_share("share", share)
         level = checked_confidence(confidence)
         known, size = self._known(level)
         estimates, errors = _estimates(known, confidence=level)
@@ -124,33 +118,38 @@ class PublishedHitters(SingleLife):
         return self._table.release()
 
     @property
-    def candidates(self) -> list[str | bytes | int]:
+    def candidates(self) -> list[Item]:
         """The published names, or the domain: a public set that only grows, in order."""
         return [item for item, _, _ in self._candidates()]
 
     @property
-    def window(self) -> int | None:
+    def spec(self) -> HeavyHittersSpec:
+        """The description, with the hash seed that the table has."""
+        return replace(self._spec, table=self._table.spec)
+
+    @property
+    def discovery_epoch(self) -> int | None:
         """Steps after which names are published; None for a public domain."""
-        return None if self._discovery is None else self._discovery.window
+        return None if self._spec.discovery is None else self._spec.discovery.epoch
 
     @property
     def threshold(self) -> int | None:
-        """Count in a window that publishes a name, before noise; None for a public domain."""
-        return None if self._discovery is None else self._discovery.threshold
+        """Count in an epoch that publishes a name, before noise; None for a public domain."""
+        return None if self._spec.discovery is None else self._spec.discovery.threshold
 
     @property
     def smallest_share(self) -> float:
-        """Share of the stream that one window finds with 95 % probability.
+        """Share of the stream that one epoch finds with 95 % probability.
 
         Returns:
-            0 for a public domain, NaN for batches, whose events are not counted in advance.
+            0 for a public domain; NaN for batches, whose number of events is not known in advance.
         """
-        return 0.0 if self._discovery is None else self._discovery.smallest_share
+        return 0.0 if self._spec.discovery is None else self._spec.discovery.smallest_share
 
     @property
     def memory(self) -> int:
         """Bytes of both tables while counters have 32 bits."""
-        names = 0 if self._discovery is None else self._discovery.memory
+        names = 0 if self._spec.discovery is None else self._spec.discovery.memory
         return names + CELL_BYTES * self._table.depth * self._table.width
 
     @property
@@ -160,18 +159,18 @@ class PublishedHitters(SingleLife):
 
     @property
     def privacy(self) -> JointPrivacy:
-        """What everything published promises."""
-        sketch = self._table.privacy
-        names = self._discovery
-        if names is None:
-            return JointPrivacy(sketch.epsilon, sketch.delta, sketch, 0.0, 0.0)
-        return JointPrivacy(
-            epsilon=sketch.epsilon + names.epsilon,
-            delta=sketch.delta + names.delta,
-            sketch=sketch,
-            discovery_epsilon=names.epsilon,
-            discovery_delta=names.delta,
-        )
+        """The guarantee of everything published."""
+        return self._spec.privacy_of(self._table.privacy)
+
+    @property
+    def schedule(self) -> Schedule:
+        """When counts are published."""
+        return self._table.schedule
+
+    @property
+    def mechanism(self) -> Mechanism:
+        """The mechanism of the counts."""
+        return self._table.mechanism
 
     @property
     def private(self) -> bool:
@@ -183,11 +182,11 @@ class PublishedHitters(SingleLife):
         """The reasons, empty for a private object."""
         return self._table.not_private_because
 
-    def _candidates(self) -> list[tuple[str | bytes | int, bool, float]]:
+    def _candidates(self) -> list[tuple[Item, bool, float]]:
         if isinstance(self._table, DiscoveringTable):
             found = self._table._candidates()
             return [(item, complete, estimate) for item, complete, _, estimate in found]
-        return [(item, True, math.nan) for item in self._listed]
+        return [(item, True, math.nan) for item in self._spec.domain]
 
     def _known(self, confidence: float) -> tuple[list[HeavyHitter], float]:
         """Return every known item, and the size that shares are shares of."""
@@ -204,7 +203,7 @@ class PublishedHitters(SingleLife):
         ]
         return known, size
 
-    def _named(self, items: Sequence[str | bytes | int], confidence: float) -> list[HeavyHitter]:
+    def _named(self, items: Sequence[Item], confidence: float) -> list[HeavyHitter]:
         """Read items whose names are public for another reason than discovery at this table."""
         release = self.release()
         among = len(items) + len(self._candidates())
@@ -219,7 +218,7 @@ class PublishedHitters(SingleLife):
         """
         sketch = self._table.privacy
         plain = sketch.relation == "substitution" and sketch.max_weight == 1
-        if release.kind != "count-min" or (plain and self._table.schedule != "batch"):
+        if release.kind != "count-min" or (plain and self._table.schedule.name != "batch"):
             return max(float(release.step), 1.0)
         steps = float(release._published_steps.sum())
         total = float(release.table.sum(axis=1).mean())
@@ -228,7 +227,7 @@ class PublishedHitters(SingleLife):
 
 def _read(
     release: Release,
-    items: Sequence[str | bytes | int],
+    items: Sequence[Item],
     *,
     size: float,
     confidence: float,
@@ -243,7 +242,7 @@ def _read(
     ]
 
 
-def _identity(hitter: HeavyHitter) -> tuple[Any, ...]:
+def _identity(hitter: HeavyHitter) -> tuple[type, Item, bool]:
     return (type(hitter.item), hitter.item, hitter.complete)
 
 

@@ -1,6 +1,6 @@
-"""What can be read from a hierarchy of heavy hitters: the tree, its levels and their tables.
+"""Queries of a hierarchy of heavy hitters: the tree, its levels and their tables.
 
-All of it is post-processing of published names and public tables.
+Everything here is post-processing of published names and public tables.
 """
 
 from __future__ import annotations
@@ -10,32 +10,32 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from lazysketch.heavy_hitters.discovery import Discovery
-from lazysketch.heavy_hitters.hierarchies import Item, Levels
+from lazysketch.heavy_hitters.domain import Item
+from lazysketch.heavy_hitters.hierarchies import Levels
+from lazysketch.heavy_hitters.hitters_spec import HeavyHittersSpec, checked_share
 from lazysketch.heavy_hitters.joint_privacy import Split
 from lazysketch.heavy_hitters.levels_privacy import LevelsPrivacy
 from lazysketch.heavy_hitters.published_hitters import PublishedHitters
 from lazysketch.heavy_hitters.ranking import HeavyHitter
-from lazysketch.heavy_hitters.settings import checked_share
 from lazysketch.heavy_hitters.tables import DiscoveringTable
 from lazysketch.heavy_hitters.tree import HierarchyNode, tree_of
 from lazysketch.privacy.relations import checked_integer
 from lazysketch.releases.release import Release
-from lazysketch.sketches.live_state import SingleLife
+from lazysketch.sketches.live_state import LiveState
 
 __all__ = ["HeavyLevel", "PublishedLevels"]
 
 
 class HeavyLevel(PublishedHitters):
-    """One level of a hierarchy, to be read; made by :meth:`HierarchicalHeavyHitters.level`.
+    """Queries of one level of a hierarchy; made by :meth:`HierarchicalHeavyHitters.level`.
 
-    Guarantee: :attr:`privacy` is the promise of this level by itself; that of all levels together
-    is the hierarchy's.
+    Guarantee: :attr:`privacy` is the guarantee of this level alone; the hierarchy has that of all
+    levels together.
     """
 
 
-class PublishedLevels(SingleLife):
-    """The readings of all levels; not made directly.
+class PublishedLevels(LiveState):
+    """Queries of all levels; not made directly.
 
     Guarantee: see :attr:`privacy`; reading, any number of times, costs nothing beyond it.
     """
@@ -44,19 +44,15 @@ class PublishedLevels(SingleLife):
         self,
         levels: Levels,
         tables: Sequence[DiscoveringTable],
-        settings: Sequence[Discovery],
+        specs: Sequence[HeavyHittersSpec],
         *,
-        share: float,
         whole: Split,
     ) -> None:
         """Read one table with discovery per level."""
-        self._hierarchy, self._share, self._whole = levels, share, whole
-        self._tables = list(tables)
+        self._hierarchy, self._whole = levels, whole
+        self._tables, self._specs = list(tables), list(specs)
         self._lock = threading.RLock()
-        self._levels = [
-            HeavyLevel(table, share=share, discovery=names)
-            for table, names in zip(tables, settings, strict=True)
-        ]
+        self._levels = [HeavyLevel(table, spec) for table, spec in zip(tables, specs, strict=True)]
 
     @property
     def levels(self) -> Levels:
@@ -76,7 +72,7 @@ class PublishedLevels(SingleLife):
             confidence: that all intervals of a level cover, above 0 and below 1.
 
         Returns:
-            The roots, by falling estimate; names that were cut have no parent and stand last.
+            The roots, by falling estimate; truncated names have no parent and come last.
 
         Raises:
             ArgumentTypeError: a wrong type.
@@ -94,7 +90,7 @@ class PublishedLevels(SingleLife):
             return tree_of(heavy, self.levels, read)
 
     def above(self, share: float | None = None, *, confidence: float = 0.95) -> list[HierarchyNode]:
-        """Return the names that are heavy by themselves: beside their heavy children.
+        """Return the names that are heavy without the counts of their heavy children.
 
         Guarantee: as :meth:`hierarchy`.
 
@@ -111,7 +107,7 @@ class PublishedLevels(SingleLife):
             ClosedError: after ``close()``.
             LiveStateError: in a forked child.
         """
-        least = self._share if share is None else checked_share("share", share)
+        least = self._specs[0].share if share is None else checked_share("share", share)
         nodes = [
             node for root in self.hierarchy(least, confidence=confidence) for node in root.walk()
         ]
@@ -177,7 +173,7 @@ class PublishedLevels(SingleLife):
 
     @property
     def smallest_share(self) -> float:
-        """Share that one window of every level finds with 95 % probability; NaN for batches."""
+        """Share that one epoch of every level finds with 95 % probability; NaN for batches."""
         return float(np.max([level.smallest_share for level in self._levels]))
 
     @property
@@ -192,7 +188,7 @@ class PublishedLevels(SingleLife):
 
     @property
     def privacy(self) -> LevelsPrivacy:
-        """What everything published promises."""
+        """The guarantee of everything published."""
         names = [level.privacy for level in self._levels]
         whole = self._whole
         return LevelsPrivacy(

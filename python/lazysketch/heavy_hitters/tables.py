@@ -1,19 +1,19 @@
-"""The live tables behind heavy hitters: a sketch alone, or a sketch with discovery."""
+"""The live tables of heavy hitters: a sketch with a public list, or a sketch with discovery."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, TypeAlias
 
 from lazysketch import _native
-from lazysketch.heavy_hitters.discovery import Discovery
-from lazysketch.privacy.accounting import Privacy
-from lazysketch.sketches.keys import Key
-from lazysketch.sketches.private_table import PrivateTable, key_or_fresh, noise_of, table_arguments
+from lazysketch.errors import ArgumentValueError
+from lazysketch.heavy_hitters.hitters_spec import HeavyHittersSpec
+from lazysketch.sketches.keys import Key, key_or_fresh
+from lazysketch.sketches.private_table import PrivateTable, core_arguments
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["DiscoveringTable", "ListedTable", "described"]
+__all__ = ["DiscoveringTable", "HittersTable", "ListedTable", "table_for"]
 
 
 class ListedTable(PrivateTable):
@@ -26,20 +26,37 @@ class ListedTable(PrivateTable):
 
 
 class DiscoveringTable(_native.HeavySketch, PrivateTable):
-    """A sketch that is fed together with discovery.
+    """A sketch and discovery, fed together.
 
     Guarantee: that of the sketch plus that of discovery.
 
     Source: docs/guarantees.md.
     """
 
-    def __new__(cls, *, discovery: Discovery, key: Key | None, **sketch: Any) -> Self:
-        """Calibrate the noise and make the core's sketch and table of names."""
-        arguments = table_arguments(**sketch)
-        del arguments["max_changes"]  # always 1 where items are hashed
-        return _native.HeavySketch.__new__(
-            cls, sketch=arguments, discovery=discovery.arguments, key=key_or_fresh(key)
+    @classmethod
+    def of(cls, spec: HeavyHittersSpec, *, key: Key | None = None) -> Self:
+        """Return an empty table with a given description.
+
+        Args:
+            spec: with discovery.
+            key: master key; a fresh one when None.
+
+        Returns:
+            The live table.
+
+        Raises:
+            ArgumentTypeError: not a key.
+            ArgumentValueError: a description without discovery.
+        """
+        if spec.discovery is None:
+            raise ArgumentValueError("spec: expected one with discovery, got one with a domain")
+        arguments = core_arguments(spec.table)
+        del arguments["max_changes"]
+        self = _native.HeavySketch.__new__(
+            cls, sketch=arguments, discovery=spec.discovery.arguments, key=key_or_fresh(key)
         )
+        self._spec = spec.table
+        return self
 
     @property
     def step(self) -> int:
@@ -47,29 +64,22 @@ class DiscoveringTable(_native.HeavySketch, PrivateTable):
         return self._step
 
 
-def described(**sketch: Any) -> Privacy:
-    """Return what a sketch with these settings would promise; none is made.
+HittersTable: TypeAlias = ListedTable | DiscoveringTable
+
+
+def table_for(spec: HeavyHittersSpec, *, key: Key | None) -> HittersTable:
+    """Return the empty live table of a description.
 
     Args:
-        sketch: the arguments of :func:`lazysketch.sketches.private_table.noise_of`.
+        spec: of heavy hitters.
+        key: master key; a fresh one when None.
 
     Returns:
-        The promise under a secret key.
+        With discovery, or with a public list.
 
     Raises:
-        ArgumentTypeError: a wrong type.
-        ArgumentValueError: a value outside its range, or noise that no mechanism serves.
+        ArgumentTypeError: not a key.
     """
-    _, noise = noise_of(**sketch)
-    return Privacy(
-        epsilon=noise.epsilon,
-        delta=noise.delta,
-        relation=sketch["relation"],
-        calibration=noise.calibration,
-        sigma=noise.sigma,
-        noise_multiplier=noise.noise_multiplier,
-        l2_sensitivity=noise.l2_sensitivity,
-        max_weight=sketch["max_weight"],
-        max_events_per_user=sketch["max_events_per_user"],
-        private=True,
-    )
+    if spec.discovery is None:
+        return ListedTable.from_spec(spec.table, key=key)
+    return DiscoveringTable.of(spec, key=key)

@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from lazysketch.heavy_hitters.hierarchies import Item, Levels
+from lazysketch.heavy_hitters.domain import Item
+from lazysketch.heavy_hitters.hierarchies import Levels
 from lazysketch.heavy_hitters.ranking import HeavyHitter
 
 __all__ = ["HierarchyNode", "tree_of"]

@@ -14,16 +14,15 @@ import numpy.typing as npt
 
 from lazysketch.planning.request import Request
 from lazysketch.privacy.relations import table_sensitivity2
-from lazysketch.sketches.private_table import noise_of
 from lazysketch.specification.mechanisms import Mechanism
 from lazysketch.specification.schedules import Geometric, RoundRobin
 from lazysketch.specification.sizing import SketchKind
+from lazysketch.specification.table_spec import TableSpec
 
 __all__ = ["Design", "Noise", "cell_bytes", "round_length", "sigma_of"]
 
 Array = npt.NDArray[np.float64]
 
-_MECHANISM: Final = "tree"
 _PUSHES: Final = 33  # at which the variance is averaged
 _NARROW: Final = 2**31  # counters are 32 bits while twice their largest value is below
 
@@ -153,18 +152,15 @@ def sigma_of(request: Request, design: Design) -> tuple[Mechanism, float]:
     Raises:
         ArgumentValueError: a promise that no mechanism serves.
     """
-    mechanism, noise = noise_of(
+    spec = TableSpec(
         kind=design.kind,
         depth=design.depth,
         width=design.width,
         schedule=design.schedule,
-        mechanism=_MECHANISM,
-        relation=request.relation,
-        max_changes=1,
         epsilon=request.epsilon,
         delta=request.delta,
-        calibration="analytic",
+        relation=request.relation,
         max_weight=request.max_weight,
         max_events_per_user=request.max_events_per_user,
     )
-    return mechanism, noise.sigma
+    return spec.chosen_mechanism, spec.sigma

@@ -1,4 +1,4 @@
-"""One sketch's share in a release: its id, its steps, its promise and the law of its noise.
+"""The part of one sketch in a release: its id, steps, guarantee, schedule and mechanism.
 
 Everything here is derived from the public parameters that a release carries.
 """
@@ -6,13 +6,13 @@ Everything here is derived from the public parameters that a release carries.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
+from lazysketch import _native
 from lazysketch.privacy.accounting import Privacy
 from lazysketch.privacy.relations import (
     CountKind,
@@ -24,66 +24,28 @@ from lazysketch.specification.mechanisms import Mechanism
 from lazysketch.specification.schedules import Schedule, schedule_specified
 from lazysketch.specification.sizing import LARGEST_WIDTH
 
-__all__ = ["ReleasePart", "bounds_of", "parts_of", "privacy_of"]
+__all__ = ["ReleasePart", "bounds_of", "parts_of"]
 
 
-def privacy_of(
-    kind: str, depth: int, law: Mapping[str, Any] | None, reasons: tuple[str, ...]
-) -> Privacy:
-    """Return the guarantee that a noise law of the core stands for.
-
-    Args:
-        kind: kind of the table.
-        depth: its rows.
-        law: the public parameters, or None for exact counts.
-        reasons: why it is not private, if so.
-
-    Returns:
-        The frozen description.
-    """
-    if law is None:
-        return Privacy.without_noise(because=reasons)
-    table2 = table_sensitivity2(
-        cast(CountKind, kind),
-        depth=depth,
-        relation=law["relation"],
-        calibration=law["calibration"],
-        max_changes=law["max_changes"],
-    )
-    mechanism = Mechanism(law["mechanism"], leaves=law["leaves"])
-    scale = law["max_weight"] * law["max_events_per_user"]
-    l2_sensitivity = square_root_up(table2 * mechanism.sensitivity2 * scale**2)
-    return Privacy(
-        epsilon=law["epsilon"],
-        delta=law["delta"],
-        relation=law["relation"],
-        calibration=law["calibration"],
-        sigma=law["sigma"],
-        noise_multiplier=math.nextafter(law["sigma"] / l2_sensitivity, 0.0),
-        l2_sensitivity=l2_sensitivity,
-        max_weight=law["max_weight"],
-        max_events_per_user=law["max_events_per_user"],
-        private=not reasons,
-        not_private_because=reasons,
-    )
-
-
-def bounds_of(law: Mapping[str, Any]) -> str:
+def bounds_of(privacy: Privacy) -> str:
     """Return, for a repr, the bounds of weights and events that are not 1, each with a comma.
 
     Args:
-        law: the public parameters.
+        privacy: a guarantee.
 
     Returns:
         For example ``"max_weight=9, "``; empty where both are 1.
     """
-    names = ("max_weight", "max_events_per_user")
-    return "".join(f"{name}={law[name]}, " for name in names if law[name] != 1)
+    bounds = {
+        "max_weight": privacy.max_weight,
+        "max_events_per_user": privacy.max_events_per_user,
+    }
+    return "".join(f"{name}={bound}, " for name, bound in bounds.items() if bound != 1)
 
 
 @dataclass(frozen=True)
 class ReleasePart:
-    """One sketch's share in a release.
+    """The part of one sketch in a release.
 
     Guarantee: public values only.
 
@@ -146,38 +108,75 @@ class ReleasePart:
         return self.privacy.sigma**2 * self.mechanism.variances(pushes)
 
 
-def parts_of(kind: str, depth: int, parts: Iterable[Mapping[str, Any]]) -> tuple[ReleasePart, ...]:
+def parts_of(
+    kind: CountKind, depth: int, parts: Iterable[_native.PartFacts]
+) -> tuple[ReleasePart, ...]:
     """Return the parts of a release of the core.
 
     Args:
         kind: kind of the table.
         depth: its rows.
-        parts: what the core says of each.
+        parts: the public parameters of each, as the core read them.
 
     Returns:
         The frozen descriptions, in order.
     """
-    known: dict[tuple[Any, ...], ReleasePart] = {}
+    known: dict[tuple[object, ...], ReleasePart] = {}
     return tuple(_part_of(kind, depth, part, known) for part in parts)
 
 
 def _part_of(
-    kind: str,
+    kind: CountKind,
     depth: int,
-    part: Mapping[str, Any],
-    known: dict[tuple[Any, ...], ReleasePart],
+    part: _native.PartFacts,
+    known: dict[tuple[object, ...], ReleasePart],
 ) -> ReleasePart:
-    law = part["law"]
-    # Thousands of merged parts share a law: describe it once.
-    signature = (part["not_private_because"], *(law or {}).values())
+    noise, reasons = part["law"], part["not_private_because"]
+    # Thousands of merged parts share their parameters: describe them once.
+    signature = (reasons, *(() if noise is None else noise.values()))
     twin = known.get(signature)
     if twin is not None:
         return replace(twin, sketch_id=part["sketch_id"], step=part["step"])
+    mechanism = noise and Mechanism(noise["mechanism"], leaves=noise["leaves"])
     known[signature] = ReleasePart(
         sketch_id=part["sketch_id"],
         step=part["step"],
-        privacy=privacy_of(kind, depth, law, part["not_private_because"]),
-        schedule=law and schedule_specified(law["schedule"]),
-        mechanism=law and Mechanism(law["mechanism"], leaves=law["leaves"]),
+        privacy=_privacy_of(kind, depth, noise, mechanism, reasons),
+        schedule=noise and schedule_specified(noise["schedule"]),
+        mechanism=mechanism,
     )
     return known[signature]
+
+
+def _privacy_of(
+    kind: CountKind,
+    depth: int,
+    noise: _native.NoiseFacts | None,
+    mechanism: Mechanism | None,
+    reasons: tuple[str, ...],
+) -> Privacy:
+    """Return the guarantee that the noise of a release stands for; none for exact counts."""
+    if noise is None or mechanism is None:
+        return Privacy.without_noise(because=reasons)
+    table2 = table_sensitivity2(
+        kind,
+        depth=depth,
+        relation=noise["relation"],
+        calibration=noise["calibration"],
+        max_changes=noise["max_changes"],
+    )
+    scale = noise["max_weight"] * noise["max_events_per_user"]
+    l2_sensitivity = square_root_up(table2 * mechanism.sensitivity2 * scale**2)
+    return Privacy(
+        epsilon=noise["epsilon"],
+        delta=noise["delta"],
+        relation=noise["relation"],
+        calibration=noise["calibration"],
+        sigma=noise["sigma"],
+        noise_multiplier=math.nextafter(noise["sigma"] / l2_sensitivity, 0.0),
+        l2_sensitivity=l2_sensitivity,
+        max_weight=noise["max_weight"],
+        max_events_per_user=noise["max_events_per_user"],
+        private=not reasons,
+        not_private_because=reasons,
+    )

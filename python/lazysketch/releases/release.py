@@ -174,7 +174,7 @@ class Release(PublicTable):
         made = f"step {self.step}" if len(self._parts) == 1 else f"{len(self._parts)} parts merged"
         if self.private:
             privacy = self._parts[0].privacy
-            bounds = bounds_of(vars(privacy)).rstrip(", ")
+            bounds = bounds_of(privacy).rstrip(", ")
             promise = f"epsilon={privacy.epsilon:g}, delta={privacy.delta:g}"
             promise += f", {bounds}" if bounds else ""
             if len(self._parts) > 1:

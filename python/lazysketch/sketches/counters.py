@@ -7,20 +7,26 @@ known in advance: there are no collisions and the sensitivity does not grow with
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from lazysketch.privacy.relations import Calibration, Relation, checked_integer
+from lazysketch.arguments import check_keywords, with_options
+from lazysketch.errors import ArgumentTypeError, ArgumentValueError
+from lazysketch.privacy.relations import Calibration, checked_integer
 from lazysketch.sketches.keys import Key
 from lazysketch.sketches.private_table import PrivateTable
-from lazysketch.specification.schedules import schedule_named
+from lazysketch.specification.schedules import Schedule, ScheduleName, schedule_for
 from lazysketch.specification.sizing import LARGEST_WIDTH
+from lazysketch.specification.table_spec import TableOptions, TableSpec
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing_extensions import Never, Self, Unpack
 
 __all__ = ["ContinualCounters"]
 
+_EXAMPLE = "ContinualCounters(counters=3, epsilon=1.0, delta=1e-8)"
 
+
+@with_options(TableOptions, defaults=(TableSpec,))
 class ContinualCounters(PrivateTable):
     """Private running totals of a known set of counters.
 
@@ -30,17 +36,11 @@ class ContinualCounters(PrivateTable):
 
     Args:
         counters: how many, 1 to 2^24.
-        epsilon: privacy parameter, above 0; no default.
-        delta: privacy parameter, below 1 / number of people; no default.
         max_changes: counters that neighbouring vectors of :meth:`step` may differ in.
         horizon: number of steps, or None for a stream without end (geometric).
         schedule: ``"round robin"`` (default with a horizon), ``"punctual"`` (every counter at
             every step, the paper's n-counters), ``"batch"``, ``"single"`` or ``"geometric"``.
-        relation: ``"substitution"`` or ``"zero-out"``, for :meth:`update`.
-        mechanism: ``"tree"``, the least noise; ``"haar"``, or ``"binary"`` as in the paper.
         calibration: ``"analytic"``, or ``"classical"`` to reproduce the paper (epsilon < 1).
-        max_weight: largest weight of one event, in counts.
-        max_events_per_user: events of one person that are protected together.
         key: master key; a fresh one when None.
 
     Raises:
@@ -60,42 +60,38 @@ class ContinualCounters(PrivateTable):
 
     def __new__(
         cls,
-        *,
-        counters: int,
-        epsilon: float,
-        delta: float,
+        *positional: Never,
+        counters: int | None = None,
         max_changes: int = 1,
         horizon: int | None = None,
-        schedule: str | None = None,
-        relation: Relation = "substitution",
-        mechanism: str = "tree",
+        schedule: Schedule | ScheduleName | None = None,
         calibration: Calibration = "analytic",
-        max_weight: int = 1,
-        max_events_per_user: int = 1,
         key: Key | None = None,
+        **options: Unpack[TableOptions],
     ) -> Self:
-        """Choose the schedule and make the private table."""
+        """Describe the table and make it."""
+        check_keywords(cls, positional, options, TableOptions, example=_EXAMPLE)
+        if counters is None:
+            raise ArgumentTypeError(f"counters: expected a number, as in {_EXAMPLE}, got none")
         width = checked_integer("counters", counters, most=LARGEST_WIDTH)
-        default = "geometric" if horizon is None else "round robin"
-        return super().__new__(
-            cls,
+        spec = TableSpec(
             kind="counters",
             depth=1,
             width=width,
-            schedule=schedule_named(default if schedule is None else schedule, horizon),
-            epsilon=epsilon,
-            delta=delta,
-            relation=relation,
-            mechanism=mechanism,
+            schedule=schedule_for(schedule, horizon),
             calibration=calibration,
-            max_weight=max_weight,
-            max_events_per_user=max_events_per_user,
-            max_changes=checked_integer("max_changes", max_changes, most=width),
+            max_changes=max_changes,
             hash_seed=0,
-            key=key,
+            **options,
         )
+        return cls.from_spec(spec, key=key)
 
-    def step(self, vector: Any) -> None:
+    @classmethod
+    def _check_spec(cls, spec: TableSpec) -> None:
+        if spec.kind != "counters":
+            raise ArgumentValueError(f"spec: expected kind 'counters', got {spec.kind!r}")
+
+    def step(self, vector: object) -> None:
         """Take one step with an event count for every counter.
 
         Guarantee: covers neighbouring vectors that differ in at most ``max_changes`` entries.

@@ -1,7 +1,7 @@
 """Master keys: the secret from which all noise of a sketch is recomputed.
 
-Most users need none: a sketch without ``key=`` draws a fresh one. Keep a key only
-where a state is to be restored later; whoever has it can remove the noise.
+Most users need none: a sketch without ``key=`` draws a fresh one. Keep a key only to restore a
+state later; anyone who has it can remove the noise.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import NoReturn
 from lazysketch import _native
 from lazysketch.errors import ArgumentTypeError, LiveStateError
 
-__all__ = ["Key"]
+__all__ = ["Key", "key_or_fresh"]
 
 
 class Key(_native.Key):
@@ -92,3 +92,22 @@ class Key(_native.Key):
 
     def __repr__(self) -> str:
         return "Key(<secret>)"
+
+
+def key_or_fresh(key: Key | None) -> Key:
+    """Return the key that a table gets.
+
+    Args:
+        key: the user's, or None.
+
+    Returns:
+        The same, or a fresh one.
+
+    Raises:
+        ArgumentTypeError: not a key.
+    """
+    if key is None:
+        return Key.generate()
+    if not isinstance(key, Key):
+        raise ArgumentTypeError(f"key: expected a Key, got {type(key).__name__}")
+    return key

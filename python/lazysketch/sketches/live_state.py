@@ -1,4 +1,4 @@
-"""One life: what holds a live private state cannot be copied or pickled, and ends with its block.
+"""Live state: non-copyable, non-picklable, closed by ``with``.
 
 Two tables with one working key and different events would publish the same noise on different
 counts, and the difference of their releases would be exact.
@@ -7,11 +7,11 @@ counts, and the difference of their releases would be exact.
 from __future__ import annotations
 
 from types import TracebackType
-from typing import Any, NoReturn, Protocol, TypeVar
+from typing import NoReturn, Protocol, TypeVar
 
 from lazysketch.errors import LiveStateError
 
-__all__ = ["ClosedByBlock", "SingleLife"]
+__all__ = ["ClosedByBlock", "LiveState"]
 
 
 class _Closable(Protocol):
@@ -22,7 +22,7 @@ Live = TypeVar("Live", bound=_Closable)
 
 
 class ClosedByBlock:
-    """Base of what a with block closes at its end, however that comes."""
+    """Base of objects that a ``with`` block closes, also when it ends by an exception."""
 
     def __enter__(self: Live) -> Live:
         return self
@@ -36,8 +36,8 @@ class ClosedByBlock:
         self.close()
 
 
-class SingleLife:
-    """Base of every live private table, and of what holds some.
+class LiveState:
+    """Base of live private tables and of objects that hold some.
 
     Guarantee: copying, deep-copying and pickling raise LiveStateError.
     """
@@ -45,7 +45,7 @@ class SingleLife:
     def __copy__(self) -> NoReturn:
         self._refuse("copying")
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> NoReturn:
+    def __deepcopy__(self, memo: object) -> NoReturn:
         self._refuse("copying")
 
     def __reduce__(self) -> NoReturn:
@@ -54,9 +54,9 @@ class SingleLife:
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         self._refuse("pickling")
 
-    def _refuse(self, deed: str) -> NoReturn:
+    def _refuse(self, attempt: str) -> NoReturn:
         raise LiveStateError(
-            f"sketch: expected one live state, got {deed}; two copies would publish one noise on "
-            "different counts. Keep release() instead, or make another sketch with the same "
-            "hash_seed and merge the releases"
+            f"sketch: expected one live state, got {attempt}; two copies would publish the same "
+            "noise on different counts. Keep release() instead, or make another sketch with the "
+            "same hash_seed and merge the releases"
         )

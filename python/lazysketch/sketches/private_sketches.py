@@ -1,4 +1,4 @@
-"""The private sketches of the paper: lazy and punctual; Count-Min and Count Sketch.
+"""The private sketches of the paper: lazy and punctual, Count-Min and Count Sketch.
 
 ========================  ==============================  ==========================  ==========
 sketch                    one update                      one estimate                bytes
@@ -7,9 +7,9 @@ LazyCountMin, -Sketch     depth additions and one push    depth * log n draws   
 PunctualCountMin, ...     depth additions                 depth * log n draws         4 per cell
 ========================  ==============================  ==========================  ==========
 
-Bytes double once 32-bit counters could overflow. Prefer Lazy: it has the least noise; Punctual
-publishes without lag but pays for as many pushes as steps. The exact ones are in exact.py.
-Count-Min overestimates (by collisions), Count Sketch errs to both sides and less on flat streams.
+Bytes double where 32-bit counters could overflow. Prefer Lazy, which has the least noise. Punctual
+publishes without lag but pays for as many pushes as steps. The exact sketches are in exact.py.
+Count-Min overestimates (by collisions). Count Sketch errs to both sides, and less on flat streams.
 
 Source: R. Holland, "Faster Differentially Private Sketches under Continual Observation", arXiv
 2507.03361; Cormode and Muthukrishnan 2005; Charikar, Chen and Farach-Colton 2002.
@@ -17,24 +17,19 @@ Source: R. Holland, "Faster Differentially Private Sketches under Continual Obse
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
-from lazysketch.errors import ArgumentTypeError, ArgumentValueError
-from lazysketch.privacy.relations import Calibration, Relation
+from lazysketch.arguments import check_keywords, with_options
+from lazysketch.errors import ArgumentValueError
+from lazysketch.privacy.relations import Calibration
 from lazysketch.sketches.keys import Key
 from lazysketch.sketches.private_table import PrivateTable
-from lazysketch.specification.schedules import (
-    Batch,
-    Geometric,
-    Punctual,
-    RoundRobin,
-    Schedule,
-    Single,
-)
+from lazysketch.specification.schedules import Punctual, Schedule, ScheduleName, schedule_for
 from lazysketch.specification.sizing import SketchKind, size_of
+from lazysketch.specification.table_spec import TableOptions, TableSpec
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from typing_extensions import Never, Self, Unpack
 
 __all__ = [
     "LazyCountMin",
@@ -43,32 +38,52 @@ __all__ = [
     "PunctualCountSketch",
 ]
 
+_EXAMPLE: Final = "depth=3, width=1024, epsilon=1.0, delta=1e-8"
+
+
+class SketchOptions(TableOptions, total=False):
+    """Keyword arguments of every private sketch, next to those of every private table.
+
+    Args:
+        depth: rows, 1 to 64; with ``width``. More rows, more noise.
+        width: buckets per row, 1 to 2^24.
+        relative_error: instead of sizes; with ``failure_probability``.
+        failure_probability: as above.
+        calibration: ``"analytic"``, or ``"classical"`` to reproduce the paper (epsilon < 1; NOT
+            PRIVATE for a Count Sketch under substitution).
+        hash_seed: public seed, 0 to 2^64 - 1; derived from key and sketch id when None.
+        key: master key; a fresh one when None.
+    """
+
+    depth: int | None
+    width: int | None
+    relative_error: float | None
+    failure_probability: float | None
+    calibration: Calibration
+    hash_seed: int | None
+    key: Key | None
+
 
 class _Private(PrivateTable):
     """Base of the lazy and punctual sketches."""
 
     _kind: ClassVar[SketchKind]
 
-    def __new__(
+    @classmethod
+    def _sized(
         cls,
+        schedule: Schedule,
         *,
-        epsilon: float,
-        delta: float,
         depth: int | None = None,
         width: int | None = None,
         relative_error: float | None = None,
         failure_probability: float | None = None,
-        relation: Relation = "substitution",
-        horizon: int | None = None,
-        schedule: Schedule | None = None,
-        mechanism: str = "tree",
         calibration: Calibration = "analytic",
-        max_weight: int = 1,
-        max_events_per_user: int = 1,
         hash_seed: int | None = None,
         key: Key | None = None,
+        **options: Unpack[TableOptions],
     ) -> Self:
-        """Size the table and make the private table."""
+        """Size the table, describe it and make it."""
         rows, columns = size_of(
             cls._kind,
             depth=depth,
@@ -76,36 +91,23 @@ class _Private(PrivateTable):
             relative_error=relative_error,
             failure_probability=failure_probability,
         )
-        return super().__new__(
-            cls,
+        spec = TableSpec(
             kind=cls._kind,
             depth=rows,
             width=columns,
-            schedule=cls._schedule(horizon, schedule),
-            epsilon=epsilon,
-            delta=delta,
-            relation=relation,
-            mechanism=mechanism,
+            schedule=schedule,
             calibration=calibration,
-            max_weight=max_weight,
-            max_events_per_user=max_events_per_user,
-            max_changes=1,
             hash_seed=hash_seed,
-            key=key,
+            **options,
         )
+        return cls.from_spec(spec, key=key)
 
-    @staticmethod
-    def _schedule(horizon: int | None, schedule: Schedule | None) -> Schedule:
-        if schedule is None:
-            return Geometric() if horizon is None else RoundRobin(horizon=horizon)
-        if not isinstance(schedule, RoundRobin | Geometric | Punctual | Batch | Single):
-            raise ArgumentTypeError(
-                f"schedule: expected a schedule such as RoundRobin(...), got "
-                f"{type(schedule).__name__}"
+    @classmethod
+    def _check_spec(cls, spec: TableSpec) -> None:
+        if spec.kind != cls._kind:
+            raise ArgumentValueError(
+                f"spec: expected kind {cls._kind!r} for {cls.__name__}, got {spec.kind!r}"
             )
-        if horizon is not None:
-            raise ArgumentTypeError("horizon: expected none beside schedule, got both")
-        return schedule
 
     @property
     def step(self) -> int:
@@ -113,47 +115,65 @@ class _Private(PrivateTable):
         return self._step
 
 
-class _Punctual(_Private):
-    """Base of the punctual sketches: every column at every step."""
+class _Lazy(_Private):
+    """Base of the lazy sketches."""
 
-    @staticmethod
-    def _schedule(horizon: int | None, schedule: Schedule | None) -> Schedule:
-        if schedule is not None:
-            raise ArgumentTypeError("schedule: expected none, the class says it, got one")
+    def __new__(
+        cls,
+        *positional: Never,
+        horizon: int | None = None,
+        schedule: Schedule | ScheduleName | None = None,
+        **options: Unpack[SketchOptions],
+    ) -> Self:
+        """Check the names of the arguments, choose the schedule and make the table."""
+        example = f"{cls.__name__}({_EXAMPLE})"
+        check_keywords(cls, positional, options, SketchOptions, example=example)
+        return cls._sized(schedule_for(schedule, horizon), **options)
+
+
+class _Punctual(_Private):
+    """Base of the punctual sketches: every column is pushed at every step."""
+
+    def __new__(
+        cls, *positional: Never, horizon: int | None = None, **options: Unpack[SketchOptions]
+    ) -> Self:
+        """Check the names of the arguments and make the table."""
+        example = f"{cls.__name__}({_EXAMPLE}, horizon=10_000)"
+        check_keywords(cls, positional, options, SketchOptions, example=example)
         if horizon is None:
             raise ArgumentValueError(
-                "horizon: expected the number of steps, which a punctual sketch needs, got None"
+                f"horizon: expected the number of steps, as in {example}, got None"
             )
-        return Punctual(horizon=horizon)
+        return cls._sized(Punctual(horizon=horizon), **options)
+
+    @classmethod
+    def _check_spec(cls, spec: TableSpec) -> None:
+        super()._check_spec(spec)
+        if not isinstance(spec.schedule, Punctual):
+            raise ArgumentValueError(
+                f"spec: expected the schedule 'punctual' for {cls.__name__}, got "
+                f"{spec.schedule.name!r}"
+            )
 
 
-class LazyCountMin(_Private):
+_complete = with_options(TableOptions, SketchOptions, defaults=(TableSpec, _Private._sized))
+
+
+@_complete
+class LazyCountMin(_Lazy):
     """A private Count-Min sketch that publishes one column per step.
 
     Guarantee: all releases together are (epsilon, delta)-differentially private for one event
     replaced by another (``relation="substitution"``) or removed ("zero-out"), with the pair of
-    streams fixed in advance. Off by collisions (as :class:`CountMin`), by Gaussian noise of known
-    variance, and by what arrived since the column's last push.
+    streams fixed in advance. The error of an estimate has three parts: collisions (as in
+    :class:`CountMin`), Gaussian noise of known variance, and events since the column's last push.
 
     Args:
-        epsilon: privacy parameter, above 0; no default.
-        delta: privacy parameter, below 1 / number of people; no default.
-        depth: rows, 1 to 64; with ``width``. More rows, more noise.
-        width: buckets per row, 1 to 2^24.
-        relative_error: instead of sizes; with ``failure_probability``.
-        failure_probability: as above.
-        relation: ``"substitution"`` or ``"zero-out"``.
         horizon: number of steps (round robin), or None for a stream without end (geometric).
-        schedule: another schedule, instead of ``horizon``.
-        mechanism: ``"tree"``, the least noise; ``"haar"``, or ``"binary"`` as in the paper.
-        calibration: ``"analytic"``, or ``"classical"`` to reproduce the paper (epsilon < 1).
-        max_weight: largest weight of one event, in counts.
-        max_events_per_user: events of one person that are protected together.
-        hash_seed: public seed, 0 to 2^64 - 1; derived from key and id when None.
-        key: master key; a fresh one when None.
+        schedule: another schedule, instead of ``horizon``; or the name of one, with ``horizon``.
 
     Raises:
-        ArgumentTypeError: sizes and errors mixed, or a wrong type.
+        ArgumentTypeError: sizes and errors mixed, a wrong type, or a wrong name of an argument.
         ArgumentValueError: a value outside its range.
 
     Source: arXiv 2507.03361, the Lazy sketch; docs/guarantees.md.
@@ -171,7 +191,8 @@ class LazyCountMin(_Private):
     _kind: ClassVar[SketchKind] = "count-min"
 
 
-class LazyCountSketch(_Private):
+@_complete
+class LazyCountSketch(_Lazy):
     """A private Count Sketch that publishes one column per step.
 
     Guarantee: as :class:`LazyCountMin`, calibrated for the squared sensitivity 4 depth under
@@ -179,24 +200,11 @@ class LazyCountSketch(_Private):
     sides.
 
     Args:
-        epsilon: privacy parameter, above 0; no default.
-        delta: privacy parameter, below 1 / number of people; no default.
-        depth: rows, 1 to 64; with ``width``.
-        width: buckets per row, 1 to 2^24.
-        relative_error: instead of sizes; with ``failure_probability``.
-        failure_probability: as above.
-        relation: ``"substitution"`` or ``"zero-out"``.
         horizon: number of steps (round robin), or None for a stream without end (geometric).
-        schedule: another schedule, instead of ``horizon``.
-        mechanism: ``"tree"``, the least noise; ``"haar"``, or ``"binary"`` as in the paper.
-        calibration: ``"analytic"``; ``"classical"`` reproduces the paper and is NOT PRIVATE.
-        max_weight: largest weight of one event, in counts.
-        max_events_per_user: events of one person that are protected together.
-        hash_seed: public seed, 0 to 2^64 - 1; derived from key and id when None.
-        key: master key; a fresh one when None.
+        schedule: another schedule, instead of ``horizon``; or the name of one, with ``horizon``.
 
     Raises:
-        ArgumentTypeError: sizes and errors mixed, or a wrong type.
+        ArgumentTypeError: sizes and errors mixed, a wrong type, or a wrong name of an argument.
         ArgumentValueError: a value outside its range.
 
     Source: arXiv 2507.03361, the Lazy sketch; docs/guarantees.md for the sensitivity.
@@ -211,29 +219,17 @@ class LazyCountSketch(_Private):
     _kind: ClassVar[SketchKind] = "count-sketch"
 
 
+@_complete
 class PunctualCountMin(_Punctual):
     """A private Count-Min sketch that publishes every cell at every step.
 
     Guarantee: as :class:`LazyCountMin`, without lag, but with noise for as many pushes as steps.
 
     Args:
-        epsilon: privacy parameter, above 0; no default.
-        delta: privacy parameter, below 1 / number of people; no default.
-        depth: rows, 1 to 64; with ``width``.
-        width: buckets per row, 1 to 2^24.
-        relative_error: instead of sizes; with ``failure_probability``.
-        failure_probability: as above.
-        relation: ``"substitution"`` or ``"zero-out"``.
         horizon: number of steps; required.
-        mechanism: ``"tree"``, the least noise; ``"haar"``, or ``"binary"`` as in the paper.
-        calibration: ``"analytic"``, or ``"classical"`` to reproduce the paper (epsilon < 1).
-        max_weight: largest weight of one event, in counts.
-        max_events_per_user: events of one person that are protected together.
-        hash_seed: public seed, 0 to 2^64 - 1; derived from key and id when None.
-        key: master key; a fresh one when None.
 
     Raises:
-        ArgumentTypeError: sizes and errors mixed, or a wrong type.
+        ArgumentTypeError: sizes and errors mixed, a wrong type, or a wrong name of an argument.
         ArgumentValueError: no horizon, or a value outside its range.
 
     Source: Epasto et al. 2023; the Punctual sketch of arXiv 2507.03361.
@@ -248,6 +244,7 @@ class PunctualCountMin(_Punctual):
     _kind: ClassVar[SketchKind] = "count-min"
 
 
+@_complete
 class PunctualCountSketch(_Punctual):
     """A private Count Sketch that publishes every cell at every step.
 
@@ -255,23 +252,10 @@ class PunctualCountSketch(_Punctual):
     steps.
 
     Args:
-        epsilon: privacy parameter, above 0; no default.
-        delta: privacy parameter, below 1 / number of people; no default.
-        depth: rows, 1 to 64; with ``width``.
-        width: buckets per row, 1 to 2^24.
-        relative_error: instead of sizes; with ``failure_probability``.
-        failure_probability: as above.
-        relation: ``"substitution"`` or ``"zero-out"``.
         horizon: number of steps; required.
-        mechanism: ``"tree"``, the least noise; ``"haar"``, or ``"binary"`` as in the paper.
-        calibration: ``"analytic"``; ``"classical"`` reproduces the paper and is NOT PRIVATE.
-        max_weight: largest weight of one event, in counts.
-        max_events_per_user: events of one person that are protected together.
-        hash_seed: public seed, 0 to 2^64 - 1; derived from key and id when None.
-        key: master key; a fresh one when None.
 
     Raises:
-        ArgumentTypeError: sizes and errors mixed, or a wrong type.
+        ArgumentTypeError: sizes and errors mixed, a wrong type, or a wrong name of an argument.
         ArgumentValueError: no horizon, or a value outside its range.
 
     Source: Epasto et al. 2023; the Punctual sketch of arXiv 2507.03361.

@@ -1,6 +1,6 @@
-"""Mechanisms: how much noise one cell needs to be counted for ever.
+"""Mechanisms: how the noise of one cell is correlated over its pushes.
 
-What it computes: the squared sensitivity that sigma is calibrated for, and the variance of the
+A mechanism gives the squared sensitivity that sigma is calibrated for, and the variance of the
 noise after each push. The exact numbers come from the native core, which draws the noise.
 
 ===========  =====================================  =================  =====================
@@ -13,18 +13,18 @@ binary       the paper's GaussBM                    2^48               110 max, 
 square-root  Toeplitz, for research, NOT PRIVATE    2^16               10.7 max, 9.7 mean
 ===========  =====================================  =================  =====================
 
-Variances are per unit of sensitivity (``sensitivity2`` times :meth:`Mechanism.variances`); a read
-costs log2 n draws (square-root: as many as pushes). Asked for ``"tree"``, a sketch takes
-``"tree-log"`` under the geometric schedule (beyond 512 rounds), and ``"haar"`` for one or two
-pushes, where there are more than the
-tables serve or where their numbers would not fit (:func:`suitable`).
+Variances are per unit of sensitivity (``sensitivity2`` times :meth:`Mechanism.variances`). A read
+costs log2 n draws (square-root: as many as pushes). Asked for ``"tree"``, a sketch uses
+``"tree-log"`` under the geometric schedule with more than 512 rounds. It uses ``"haar"`` for one or
+two pushes, for more pushes than the tables serve, and where the numbers of a table would not fit
+(:func:`mechanisms_for`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Final
+from typing import Final, Literal, TypeAlias, get_args
 
 import numpy as np
 import numpy.typing as npt
@@ -33,22 +33,31 @@ from lazysketch import _native
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.privacy.relations import checked_integer, checked_integers
 
-__all__ = ["LARGEST_LEAVES", "MECHANISMS", "Mechanism", "checked_mechanism", "suitable"]
+__all__ = [
+    "LARGEST_LEAVES",
+    "MECHANISMS",
+    "Mechanism",
+    "MechanismName",
+    "checked_mechanism",
+    "mechanisms_for",
+]
 
-MECHANISMS: Final = ("tree", "tree-log", "haar", "binary", "square-root")
+MechanismName: TypeAlias = Literal["tree", "tree-log", "haar", "binary", "square-root"]
+MECHANISMS: Final[tuple[MechanismName, ...]] = get_args(MechanismName)
 LARGEST_LEAVES: Final = 2**48
-# Up to here the closed form has less noise than the smallest table: it is optimal for one push.
+# Up to this number the closed form has less noise than the smallest table; for one push it is
+# optimal.
 _FEWEST_FOR_TABLES: Final = 2
-# The smallest table of tree-log serves 1024 pushes; far fewer are better served by tree.
+# The smallest table of tree-log serves 1024 pushes; for far fewer pushes tree has less noise.
 _FEWEST_FOR_EARLY: Final = 512
 
 
-def checked_mechanism(argument: str, name: object) -> str:
+def checked_mechanism(argument: str, name: object) -> MechanismName:
     """Return the name of a mechanism, or raise.
 
     Args:
-        argument: what the caller calls it, for the message.
-        name: what the caller gave.
+        argument: name of the caller's argument, for the message.
+        name: value of the argument.
 
     Returns:
         The same string.
@@ -64,9 +73,10 @@ def checked_mechanism(argument: str, name: object) -> str:
     wanted = "one of " + ", ".join(repr(known) for known in MECHANISMS)
     if not isinstance(name, str):
         raise ArgumentTypeError(f"{argument}: expected {wanted}, got {type(name).__name__}")
-    if name not in MECHANISMS:
-        raise ArgumentValueError(f"{argument}: expected {wanted}, got {name[:40]!r}")
-    return name
+    for known in MECHANISMS:
+        if name == known:
+            return known
+    raise ArgumentValueError(f"{argument}: expected {wanted}, got {name[:40]!r}")
 
 
 @dataclass(frozen=True)
@@ -94,7 +104,7 @@ class Mechanism:
         11
     """
 
-    name: str
+    name: MechanismName
     leaves: int
     sensitivity2: int | Fraction = field(init=False)
     nodes_per_leaf: int = field(init=False)
@@ -155,13 +165,16 @@ class Mechanism:
         return found[back]
 
 
-def suitable(name: str, *, leaves: int, growing: bool) -> tuple[Mechanism, ...]:
+def mechanisms_for(
+    mechanism: MechanismName | Mechanism, *, leaves: int, growing: bool
+) -> tuple[Mechanism, ...]:
     """Return the mechanisms that serve what was asked for, best first.
 
     Guarantee: the choice depends on public parameters only.
 
     Args:
-        name: one of :data:`MECHANISMS`; ``"tree"`` stands for the best exact one.
+        mechanism: one of :data:`MECHANISMS`, where ``"tree"`` stands for the best exact one; or a
+            mechanism for this number of leaves, which is then the only choice.
         leaves: largest number of pushes of a cell.
         growing: True for the geometric schedule, whose streams rarely see the last pushes.
 
@@ -169,21 +182,29 @@ def suitable(name: str, *, leaves: int, growing: bool) -> tuple[Mechanism, ...]:
         At least one mechanism; ``"haar"`` last where ``"tree"`` was asked for.
 
     Raises:
-        ArgumentTypeError: a name that is not a string.
-        ArgumentValueError: an unknown name, or more leaves than it serves.
+        ArgumentTypeError: neither a name nor a mechanism.
+        ArgumentValueError: an unknown name, more leaves than it serves, or a mechanism for another
+            number of leaves.
 
     Example:
-        >>> [mechanism.name for mechanism in suitable("tree", leaves=2000, growing=True)]
+        >>> [known.name for known in mechanisms_for("tree", leaves=2000, growing=True)]
         ['tree-log', 'tree', 'haar']
-        >>> [mechanism.name for mechanism in suitable("tree", leaves=10**6, growing=False)]
+        >>> [known.name for known in mechanisms_for("tree", leaves=10**6, growing=False)]
         ['haar']
     """
-    if checked_mechanism("mechanism", name) != "tree":
-        return (Mechanism(name, leaves=leaves),)
+    if isinstance(mechanism, Mechanism):
+        if mechanism.leaves != leaves:
+            raise ArgumentValueError(
+                f"mechanism: expected one for {leaves} leaves, as many as the schedule has, got "
+                f"one for {mechanism.leaves}"
+            )
+        return (mechanism,)
+    if checked_mechanism("mechanism", mechanism) != "tree":
+        return (Mechanism(mechanism, leaves=leaves),)
     if leaves <= _FEWEST_FOR_TABLES:
         return (Mechanism("haar", leaves=leaves),)
     early = growing and leaves > _FEWEST_FOR_EARLY
-    names = ("tree-log", "tree", "haar") if early else ("tree", "haar")
+    names: tuple[MechanismName, ...] = ("tree-log", "tree", "haar") if early else ("tree", "haar")
     enough = (
         known
         for known in names

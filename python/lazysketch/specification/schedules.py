@@ -22,7 +22,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -39,18 +39,22 @@ __all__ = [
     "Punctual",
     "RoundRobin",
     "Schedule",
+    "ScheduleName",
     "Single",
-    "schedule_named",
+    "checked_schedule",
+    "schedule_for",
     "schedule_specified",
 ]
 
+ScheduleName: TypeAlias = Literal["round robin", "geometric", "punctual", "batch", "single"]
+
 LARGEST_HORIZON: Final = 2**48
 LARGEST_STEP: Final = 2**62 - 1
-ROUND_ROBIN: Final = "round robin"
-GEOMETRIC: Final = "geometric"
-PUNCTUAL: Final = "punctual"
-BATCH: Final = "batch"
-SINGLE: Final = "single"
+ROUND_ROBIN: Final[ScheduleName] = "round robin"
+GEOMETRIC: Final[ScheduleName] = "geometric"
+PUNCTUAL: Final[ScheduleName] = "punctual"
+BATCH: Final[ScheduleName] = "batch"
+SINGLE: Final[ScheduleName] = "single"
 
 
 def _store(schedule: object, name: str, value: object) -> None:
@@ -347,24 +351,59 @@ def schedule_specified(specification: _native._Specification) -> Schedule:
     return known[name](*parameters)
 
 
-def schedule_named(name: str, horizon: int | None) -> Schedule:
-    """Return the schedule that a release or a user names.
+def checked_schedule(schedule: object) -> Schedule:
+    """Return the schedule, or raise.
 
     Args:
-        name: ``"round robin"``, ``"geometric"``, ``"punctual"``, ``"batch"`` or ``"single"``.
-        horizon: a number of steps, or None for geometric.
+        schedule: what a caller gave as ``schedule``.
+
+    Returns:
+        The same object.
+
+    Raises:
+        ArgumentTypeError: not a schedule.
+    """
+    if not isinstance(schedule, RoundRobin | Geometric | Punctual | Batch | Single):
+        raise ArgumentTypeError(
+            f"schedule: expected a schedule such as RoundRobin(horizon=...), or its name, got "
+            f"{type(schedule).__name__}"
+        )
+    return schedule
+
+
+def schedule_for(schedule: Schedule | ScheduleName | None, horizon: int | None) -> Schedule:
+    """Return the schedule that a constructor's arguments describe.
+
+    Args:
+        schedule: a schedule; or its name, with ``horizon`` unless it is ``"geometric"``; or None
+            for round robin with a horizon and geometric without one.
+        horizon: number of steps (batches for ``"batch"``), or None.
 
     Returns:
         The schedule.
 
     Raises:
-        ArgumentTypeError: a name that is not a string.
-        ArgumentValueError: an unknown name, or a horizon that is missing or too much.
+        ArgumentTypeError: neither a schedule nor a name; or a schedule together with a horizon.
+        ArgumentValueError: an unknown name, or a horizon that is missing, outside its range, or
+            given for the geometric schedule.
 
     Example:
-        >>> schedule_named("punctual", 10)
+        >>> schedule_for("punctual", 10)
         Punctual(horizon=10)
+        >>> schedule_for(None, None)
+        Geometric(growth=(1, 100), rounds=4096)
     """
+    if schedule is None:
+        return Geometric() if horizon is None else RoundRobin(horizon=horizon)
+    if isinstance(schedule, str):
+        return _schedule_named(schedule, horizon)
+    chosen = checked_schedule(schedule)
+    if horizon is not None:
+        raise ArgumentTypeError("horizon: expected None together with a schedule, got both")
+    return chosen
+
+
+def _schedule_named(name: str, horizon: int | None) -> Schedule:
     if name == GEOMETRIC:
         if horizon is not None:
             raise ArgumentValueError(
@@ -377,8 +416,6 @@ def schedule_named(name: str, horizon: int | None) -> Schedule:
         BATCH: Batch,
         SINGLE: Single,
     }
-    if not isinstance(name, str):
-        raise ArgumentTypeError(f"schedule: expected a name, got {type(name).__name__}")
     if name not in timed:
         known = ", ".join(repr(known) for known in (GEOMETRIC, *timed))
         raise ArgumentValueError(f"schedule: expected one of {known}, got {name[:40]!r}")

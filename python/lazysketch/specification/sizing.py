@@ -24,7 +24,14 @@ from typing import Final, Literal, TypeAlias, get_args
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.privacy.relations import LARGEST_DEPTH, checked_integer, checked_real
 
-__all__ = ["LARGEST_CELLS", "LARGEST_DEPTH", "LARGEST_WIDTH", "SketchKind", "size_of"]
+__all__ = [
+    "LARGEST_CELLS",
+    "LARGEST_DEPTH",
+    "LARGEST_WIDTH",
+    "SketchKind",
+    "checked_size",
+    "size_of",
+]
 
 SketchKind: TypeAlias = Literal["count-min", "count-sketch"]
 
@@ -91,14 +98,11 @@ def size_of(
         wanted = '"count-min" or "count-sketch"'
         raise ArgumentValueError(f"kind: expected {wanted}, got {kind[:40]!r}")
     if _sizes_given(depth, width, relative_error, failure_probability):
-        return _checked_table(
-            checked_integer("depth", depth, most=LARGEST_DEPTH),
-            checked_integer("width", width, most=LARGEST_WIDTH),
-        )
+        return checked_size(depth, width)
     error = Fraction(_checked_fraction("relative_error", relative_error))
     failure = Fraction(_checked_fraction("failure_probability", failure_probability))
     derive = _count_min_size if kind == "count-min" else _count_sketch_size
-    return _checked_table(*derive(error, failure))
+    return checked_size(*derive(error, failure))
 
 
 def _sizes_given(
@@ -121,7 +125,7 @@ def _sizes_given(
         )
     missing = [name for name in (sizes if some_size else errors) if not given[name]]
     if missing:
-        raise ArgumentTypeError(f"{missing[0]}: expected a value beside {found}, got None")
+        raise ArgumentTypeError(f"{missing[0]}: expected a value together with {found}, got None")
     return some_size
 
 
@@ -132,12 +136,31 @@ def _checked_fraction(name: str, value: object) -> float:
     return number
 
 
-def _checked_table(depth: int, width: int) -> tuple[int, int]:
-    if depth * width > LARGEST_CELLS:
+def checked_size(depth: object, width: object) -> tuple[int, int]:
+    """Return the size of a table, or raise; nothing is allocated.
+
+    Args:
+        depth: rows, 1 to 64.
+        width: columns, 1 to 2^24; depth * width is at most 2^28.
+
+    Returns:
+        (depth, width) as Python integers.
+
+    Raises:
+        ArgumentTypeError: not an integer.
+        ArgumentValueError: outside its range.
+
+    Example:
+        >>> checked_size(4, 4096)
+        (4, 4096)
+    """
+    rows = checked_integer("depth", depth, most=LARGEST_DEPTH)
+    columns = checked_integer("width", width, most=LARGEST_WIDTH)
+    if rows * columns > LARGEST_CELLS:
         raise ArgumentValueError(
-            f"width: expected at most {LARGEST_CELLS} cells (depth * width), got {depth} * {width}"
+            f"width: expected at most {LARGEST_CELLS} cells (depth * width), got {rows} * {columns}"
         )
-    return depth, width
+    return rows, columns
 
 
 def _row_failure(width: int, bound: Fraction) -> int:

@@ -1,20 +1,29 @@
-"""Batches that are cut in parts: checked whole before the first part is counted."""
+"""Batches that are split over several tables: checked whole before the first table counts."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Protocol, TypeAlias, cast, runtime_checkable
 
 import numpy as np
+import numpy.typing as npt
 
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.sketches.exact import CountMin
 
 __all__ = ["as_sequence", "check_batch", "taken"]
 
+Positions: TypeAlias = npt.NDArray[np.int64]
 
-def as_sequence(name: str, values: object) -> Any:
-    """Return values that can be cut; what cannot be items is left to who counts them.
+
+@runtime_checkable
+class _ArrowColumn(Protocol):
+    def take(self, indices: Positions) -> Sequence[object]: ...
+    def to_pylist(self) -> list[object]: ...
+
+
+def as_sequence(name: str, values: object) -> Sequence[object]:
+    """Return values that can be sliced; whether they are items is checked where they are counted.
 
     Args:
         name: of the argument.
@@ -28,20 +37,21 @@ def as_sequence(name: str, values: object) -> Any:
     """
     if isinstance(values, str | bytes | bytearray | dict):
         raise ArgumentTypeError(f"{name}: expected many, got one {type(values).__name__}")
+    # NumPy, plain values and Arrow; polars; pandas
     if isinstance(values, np.ndarray | list | tuple) or hasattr(values, "to_pylist"):
-        return values  # NumPy, plain values and Arrow
-    for method in ("to_arrow", "to_numpy"):  # polars; pandas
+        return cast("Sequence[object]", values)
+    for method in ("to_arrow", "to_numpy"):
         if hasattr(values, method):
-            return getattr(values, method)()
+            return cast("Sequence[object]", getattr(values, method)())
     try:
-        return values if isinstance(values, Sequence) else list(values)  # type: ignore[call-overload]
+        return values if isinstance(values, Sequence) else list(cast("Iterable[object]", values))
     except TypeError:
         got = type(values).__name__
         raise ArgumentTypeError(f"{name}: expected an array or an iterable, got {got}") from None
 
 
-def taken(values: Any, positions: Any) -> Any:
-    """Return some of the values, by their positions.
+def taken(values: Sequence[object], positions: Positions) -> Sequence[object]:
+    """Return the values at some positions.
 
     Args:
         values: of :func:`as_sequence`.
@@ -52,7 +62,7 @@ def taken(values: Any, positions: Any) -> Any:
     """
     if isinstance(values, np.ndarray):
         return values[positions]
-    if hasattr(values, "to_pylist"):
+    if isinstance(values, _ArrowColumn):
         try:
             return values.take(positions)
         except NotImplementedError:  # Arrow has types that it cannot take from: string views
@@ -60,8 +70,8 @@ def taken(values: Any, positions: Any) -> Any:
     return [values[position] for position in positions]
 
 
-def check_batch(items: Any, weights: Any, *, max_weight: int) -> None:
-    """Refuse what any of several tables would refuse, before the first of them counts.
+def check_batch(items: object, weights: Sequence[object] | None, *, max_weight: int) -> None:
+    """Raise what any of several tables would raise, before the first of them counts.
 
     Args:
         items: of :func:`as_sequence`.

@@ -1,9 +1,9 @@
 """Items whose share of the stream rose or fell from some windows to others.
 
-A share is a count over a total. All counts of all candidates and both totals get intervals that
-hold together, so that whatever is picked out of the list for being remarkable is covered too; the
-difference of two shares then lies between the differences of their far ends. Wider than a test for
-one item, and true for the item that stands out among thousands.
+A share is a count divided by a total. The counts of all candidates and both totals get simultaneous
+intervals, so items that are selected because they changed most are covered too. The difference of
+two shares lies between the differences of their opposite ends. These intervals are wider than a
+test of one item, but they hold for the largest change among thousands.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from lazysketch.windows.totals import total_of
-from lazysketch.windows.window import Window, merged
+from lazysketch.heavy_hitters.domain import Item
+from lazysketch.windows.window import Window, merged, total_of
 
 __all__ = ["Against", "Change", "changes_between"]
 
@@ -38,7 +38,7 @@ class Change:
         high: upper end.
     """
 
-    item: str | bytes | int
+    item: Item
     before: float
     after: float
     low: float
@@ -53,7 +53,7 @@ class Change:
 def changes_between(
     before: Sequence[Window],
     after: Sequence[Window],
-    items: Sequence[str | bytes | int],
+    items: Sequence[Item],
     *,
     confidence: float,
 ) -> list[Change]:
@@ -86,7 +86,7 @@ def changes_between(
 
 def _shares(
     windows: Sequence[Window],
-    items: Sequence[str | bytes | int],
+    items: Sequence[Item],
     *,
     confidence: float,
     asked: int,

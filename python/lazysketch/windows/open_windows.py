@@ -1,6 +1,6 @@
-"""The open windows: three ways to cut a stream, each with live tables that end in public windows.
+"""The open windows of each way to cut a stream, with live tables that end in public windows.
 
-A live table is a :class:`~lazysketch.HeavyHitters`. When its window ends its release and names are
+A live table is a :class:`~lazysketch.HeavyHitters`. When its window ends, its release and names are
 kept, both public, and the table is closed: key and exact counts are destroyed.
 """
 
@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, TypeAlias
+from datetime import datetime
+from typing import TypeAlias
 
 import numpy as np
 
 from lazysketch.errors import ArgumentTypeError
-from lazysketch.heavy_hitters import HeavyHitters
+from lazysketch.heavy_hitters import HeavyHitters, HeavyHittersSpec, JointPrivacy
+from lazysketch.sketches.keys import Key
 from lazysketch.windows.batches import as_sequence, check_batch, taken
 from lazysketch.windows.boundaries import (
     ClockBoundaries,
@@ -23,18 +25,54 @@ from lazysketch.windows.boundaries import (
 )
 from lazysketch.windows.window import Window, instant
 
-__all__ = ["ByClock", "BySteps", "ByTime", "Keep", "LiveWindows", "Make"]
+__all__ = ["ByClock", "BySteps", "ByTime", "Keep", "OpenWindows", "WindowTables"]
 
-Make: TypeAlias = Callable[[], HeavyHitters]
 Keep: TypeAlias = Callable[[Window], None]
 
 
-class LiveWindows(ABC):
-    """The windows that are not over. Not safe for threads by itself."""
+class WindowTables:
+    """Makes the live table of each window. All have one hash seed, so that their releases merge."""
 
-    def __init__(self, make: Make, *, keep: Keep) -> None:
-        """Take what makes the table of a window, and what is given each one that ends."""
-        self._make, self._keep = make, keep
+    def __init__(self, spec: HeavyHittersSpec, *, key: Key) -> None:
+        """Make tables of this description under one master key."""
+        self._spec, self._key = spec, key
+        self._reasons: tuple[str, ...] = ()
+
+    def make(self) -> HeavyHitters:
+        """Return the empty table of a new window."""
+        table = HeavyHitters.from_spec(self._spec, key=self._key)
+        if self._spec.table.hash_seed is None:
+            self._spec = table.spec
+        self._reasons = table.not_private_because
+        return table
+
+    @property
+    def width(self) -> int:
+        """Columns of each table."""
+        return self._spec.table.width
+
+    @property
+    def max_weight(self) -> int:
+        """Largest weight of one event."""
+        return self._spec.table.max_weight
+
+    @property
+    def privacy(self) -> JointPrivacy:
+        """The guarantee of one window, and so of all."""
+        return self._spec.privacy_of(self._spec.table.privacy_unless(self._reasons))
+
+    @property
+    def not_private_because(self) -> tuple[str, ...]:
+        """Why the tables made so far are NOT PRIVATE; empty if they are private."""
+        return self._reasons
+
+
+class OpenWindows(ABC):
+    """The windows that have not ended. Callers serialise calls from several threads."""
+
+    def __init__(self, tables: WindowTables, *, keep: Keep) -> None:
+        """Take the maker of tables, and the function that gets each window that ends."""
+        self._tables, self._keep = tables, keep
 
     @abstractmethod
     def add(self, items: object, weights: object, times: object) -> None:
@@ -43,27 +81,27 @@ class LiveWindows(ABC):
         Args:
             items: of the events.
             weights: as many integers, or None.
-            times: as many instants, or None where the cut needs none.
+            times: as many instants, or None if the cut needs none.
         """
 
     @abstractmethod
     def advance(self) -> None:
-        """End the windows that are over by themselves."""
+        """End the windows that are over."""
 
     @abstractmethod
     def open_window(self) -> Window | None:
-        """Return what is published of the open window, None if nothing can be."""
+        """Return the published part of the open window; None if it has none."""
 
     @abstractmethod
     def finish(self) -> None:
-        """Publish what is open and close it."""
+        """Publish the open windows and close them."""
 
     @abstractmethod
     def close(self) -> None:
-        """Destroy what is open."""
+        """Destroy the open windows."""
 
-    def tick(self, steps: int) -> None:  # noqa: ARG002 -- what steps are is the cut's
-        """Take steps without an event; in windows of time there are none to take.
+    def tick(self, steps: int) -> None:  # noqa: ARG002 -- windows of time have no steps
+        """Take steps without an event; windows of time only advance.
 
         Args:
             steps: how many.
@@ -71,52 +109,31 @@ class LiveWindows(ABC):
         self.advance()
 
 
-def opened(table: HeavyHitters, **facts: Any) -> Window:
-    """Return what a window has published so far.
-
-    Args:
-        table: of the window.
-        facts: number, begin, end and whole.
-
-    Returns:
-        The window.
-    """
-    return Window(ended=False, release=table.release(), names=published_names(table), **facts)
+Moment: TypeAlias = datetime | int
 
 
-def ended(table: HeavyHitters, **facts: Any) -> Window:
-    """Return what a window has published in the end, and close its table.
-
-    Args:
-        table: all of whose steps are taken.
-        facts: number, begin, end and whole.
-
-    Returns:
-        The window.
-    """
-    window = Window(ended=True, release=table.release(), names=published_names(table), **facts)
-    table.close()
-    return window
-
-
-def published_names(table: HeavyHitters) -> tuple[str | bytes | int, ...]:
-    """Return the names that can be asked for: all but those that were cut.
-
-    Args:
-        table: of a window.
-
-    Returns:
-        Names in order, or the public domain.
-    """
-    return tuple(item for item, complete, _ in table._candidates() if complete)
+def _window(
+    table: HeavyHitters, *, ended: bool, number: int, begin: Moment, end: Moment, whole: bool
+) -> Window:
+    """Return the published part of a window; truncated names, which cannot be queried, left out."""
+    names = tuple(item for item, complete, _ in table._candidates() if complete)
+    return Window(
+        number=number,
+        begin=begin,
+        end=end,
+        ended=ended,
+        whole=whole,
+        release=table.release(),
+        names=names,
+    )
 
 
-class ByClock(LiveWindows):
+class ByClock(OpenWindows):
     """One open window, by a public clock; a step is a slice of it."""
 
     def __init__(
         self,
-        make: Make,
+        tables: WindowTables,
         *,
         keep: Keep,
         boundaries: ClockBoundaries,
@@ -124,11 +141,11 @@ class ByClock(LiveWindows):
         most: int,
     ) -> None:
         """Open the window of this moment; ``most`` windows are kept."""
-        super().__init__(make, keep=keep)
+        super().__init__(tables, keep=keep)
         self._boundaries, self._clock, self._most = boundaries, clock, most
         self._number, passed = boundaries.place(self._now())
         self._whole = passed == 0
-        self._table = self._make()
+        self._table = self._tables.make()
         self._table.tick(passed)
 
     def add(self, items: object, weights: object, times: object) -> None:
@@ -141,20 +158,20 @@ class ByClock(LiveWindows):
         self._table._table._add_to_batch(items, weights)
 
     def advance(self) -> None:
-        """End what the clock says is over; a clock that goes back moves nothing."""
+        """End the windows that are over by the clock; a clock that goes back changes nothing."""
         number, passed = self._boundaries.place(self._now())
         while self._number < number:
             self._end(whole=self._whole)
-            # Windows without an event are windows like others, but those that nobody could ask
-            # for any more need not be made.
+            # Windows without an event are published too, but of many empty ones only those that
+            # would be kept are made.
             self._number = max(self._number + 1, number - self._most)
-            self._table, self._whole = self._make(), True
+            self._table, self._whole = self._tables.make(), True
         if self._number == number and passed > self._table.step:
             self._table.tick(passed - self._table.step)
 
     def open_window(self) -> Window | None:
         """Return the slices of the open window that are over."""
-        return opened(self._table, **self._facts(whole=False))
+        return self._published(ended=False, whole=False)
 
     def finish(self) -> None:
         """End the open window now."""
@@ -167,33 +184,36 @@ class ByClock(LiveWindows):
 
     def _end(self, *, whole: bool) -> None:
         self._table.tick(self._boundaries.slices - self._table.step)
-        self._keep(ended(self._table, **self._facts(whole=whole)))
+        self._keep(self._published(ended=True, whole=whole))
+        self._table.close()
 
-    def _facts(self, *, whole: bool) -> dict[str, Any]:
-        number = self._number
-        begin, after = self._boundaries.begin(number), self._boundaries.begin(number + 1)
-        return {"number": number, "begin": instant(begin), "end": instant(after), "whole": whole}
+    def _published(self, *, ended: bool, whole: bool) -> Window:
+        return _window(
+            self._table,
+            ended=ended,
+            number=self._number,
+            begin=instant(self._boundaries.begin(self._number)),
+            end=instant(self._boundaries.begin(self._number + 1)),
+            whole=whole,
+        )
 
     def _now(self) -> int:
         return checked_clock(self._clock())
 
 
-class BySteps(LiveWindows):
+class BySteps(OpenWindows):
     """One open window of a number of steps; an event is a step.
 
-    When the steps are over as many empty ones follow as there are columns, so that every column
-    is pushed behind the last event and nothing of an ended window waits.
+    After its last step a window takes as many empty steps as there are columns, so that every
+    column is pushed after the last event and an ended window has nothing pending.
     """
 
-    def __init__(
-        self, make: Make, *, keep: Keep, every: int, width: int, max_weight: int, most: int
-    ) -> None:
+    def __init__(self, tables: WindowTables, *, keep: Keep, every: int, most: int) -> None:
         """Open the first window; ``most`` windows are kept."""
-        super().__init__(make, keep=keep)
-        self._every, self._width = every, width
-        self._max_weight, self._most = max_weight, most
+        super().__init__(tables, keep=keep)
+        self._every, self._most = every, most
         self._number = 0
-        self._table = make()
+        self._table = tables.make()
 
     def add(self, items: object, weights: object, times: object) -> None:
         """Count events, one step each."""
@@ -204,8 +224,8 @@ class BySteps(LiveWindows):
             self._table.update_many(whole, weights)
             return
         given = None if weights is None else as_sequence("weights", weights)
-        # Several windows: each would refuse for itself, when others had counted already.
-        check_batch(whole, given, max_weight=self._max_weight)
+        # Several windows: check everything before the first of them counts.
+        check_batch(whole, given, max_weight=self._tables.max_weight)
         start = 0
         while start < len(whole):
             stop = min(start + self._room, len(whole))
@@ -217,11 +237,11 @@ class BySteps(LiveWindows):
     def tick(self, steps: int) -> None:
         """Take steps without an event."""
         while steps > 0:
-            taken = min(steps, self._room)
-            self._table.tick(taken)
-            steps -= taken
+            part = min(steps, self._room)
+            self._table.tick(part)
+            steps -= part
             self.advance()
-            # Of many empty windows only those are made that are kept.
+            # Of many empty windows only those that are kept are made.
             skipped = max(steps // self._every - self._most, 0)
             self._number += skipped
             steps -= skipped * self._every
@@ -231,18 +251,18 @@ class BySteps(LiveWindows):
         if not self._room:
             self._end(whole=True)
             self._number += 1
-            self._table = self._make()
+            self._table = self._tables.make()
 
     def open_window(self) -> Window | None:
-        """Return what is published of the open window."""
-        return opened(self._table, **self._facts(whole=False))
+        """Return the published part of the open window."""
+        return self._published(self._table.step, ended=False, whole=False)
 
     def finish(self) -> None:
         """End the open window now, unless it has no step."""
         if not self._table.step:
             self._table.close()
             return
-        self._table.end_window()
+        self._table.end_discovery_epoch()
         self._end(whole=False)
 
     def close(self) -> None:
@@ -254,56 +274,70 @@ class BySteps(LiveWindows):
         return self._every - self._table.step
 
     def _end(self, *, whole: bool) -> None:
-        facts = self._facts(whole=whole)
-        self._table.tick(self._width)
-        self._keep(ended(self._table, **facts))
+        steps = self._table.step
+        self._table.tick(self._tables.width)
+        self._keep(self._published(steps, ended=True, whole=whole))
+        self._table.close()
 
-    def _facts(self, *, whole: bool) -> dict[str, Any]:
+    def _published(self, steps: int, *, ended: bool, whole: bool) -> Window:
         begin = self._number * self._every
-        after = begin + self._table.step
-        return {"number": self._number, "begin": begin, "end": after, "whole": whole}
+        return _window(
+            self._table,
+            ended=ended,
+            number=self._number,
+            begin=begin,
+            end=begin + steps,
+            whole=whole,
+        )
 
 
-class ByTime(LiveWindows):
+class ByTime(OpenWindows):
     """All windows of a public range, open until the end of the input; each is one step."""
 
-    def __init__(self, make: Make, *, keep: Keep, time_range: TimeRange, max_weight: int) -> None:
+    def __init__(self, tables: WindowTables, *, keep: Keep, time_range: TimeRange) -> None:
         """Open all windows."""
-        super().__init__(make, keep=keep)
-        self._range, self._max_weight = time_range, max_weight
-        self._tables = [make() for _ in range(time_range.windows)]
+        super().__init__(tables, keep=keep)
+        self._range = time_range
+        self._live = [tables.make() for _ in range(time_range.windows)]
 
     def add(self, items: object, weights: object, times: object) -> None:
-        """Count events in the windows of their times; outside of the range nowhere."""
+        """Count events in the windows of their times, and none outside of the range."""
         if times is None:
             raise ArgumentTypeError("times: expected the time of each item, got none")
         whole = as_sequence("items", items)
         given = None if weights is None else as_sequence("weights", weights)
         places = self._range.places(checked_times(times, events=len(whole)))
-        check_batch(whole, given, max_weight=self._max_weight)
+        check_batch(whole, given, max_weight=self._tables.max_weight)
         order = np.argsort(places, kind="stable")
         numbers, starts = np.unique(places[order], return_index=True)
         for number, positions in zip(numbers, np.split(order, starts[1:]), strict=False):
             if number >= 0:
                 part = None if given is None else taken(given, positions)
-                self._tables[number]._table._add_to_batch(taken(whole, positions), part)
+                self._live[number]._table._add_to_batch(taken(whole, positions), part)
 
     def advance(self) -> None:
-        """End nothing: no event can tell that no earlier one will follow."""
+        """Do nothing: an earlier event may still follow any event."""
 
     def open_window(self) -> Window | None:
-        """Return nothing: all is published together."""
+        """Return None: all windows are published together."""
         return None
 
     def finish(self) -> None:
         """Publish all windows."""
-        for number, table in enumerate(self._tables):
+        for number, table in enumerate(self._live):
             table.tick(1)
-            begin, after = self._range.begin(number), self._range.begin(number + 1)
-            facts = {"begin": instant(begin), "end": instant(after), "whole": True}
-            self._keep(ended(table, number=number, **facts))
+            window = _window(
+                table,
+                ended=True,
+                number=number,
+                begin=instant(self._range.begin(number)),
+                end=instant(self._range.begin(number + 1)),
+                whole=True,
+            )
+            self._keep(window)
+            table.close()
 
     def close(self) -> None:
         """Destroy all windows."""
-        for table in self._tables:
+        for table in self._live:
             table.close()

@@ -1,4 +1,4 @@
-"""What can be asked of windows: lists, counts and intervals over the last few, and changes.
+"""Queries of windows: lists, counts and intervals over the last few, and changes.
 
 Everything here is post-processing of public windows and costs no privacy.
 """
@@ -11,33 +11,32 @@ from collections.abc import Iterable
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.estimation.intervals import Interval, checked_confidence
 from lazysketch.heavy_hitters import HeavyHitter, JointPrivacy
+from lazysketch.heavy_hitters.domain import Item
 from lazysketch.privacy.relations import checked_integer
 from lazysketch.releases.release import Release
-from lazysketch.sketches.live_state import SingleLife
+from lazysketch.sketches.live_state import LiveState
 from lazysketch.windows.changes import Against, Change, changes_between
-from lazysketch.windows.totals import total_of
-from lazysketch.windows.window import Window, merged
+from lazysketch.windows.window import Window, merged, total_of
 
 __all__ = ["PublishedWindows"]
 
 
-class PublishedWindows(SingleLife):
-    """The readings of windows; not made directly.
+class PublishedWindows(LiveState):
+    """Queries of windows; not made directly.
 
     Guarantee: see :attr:`privacy`; reading, any number of times, costs nothing beyond it.
     """
 
     def __init__(
         self,
+        ended: deque[Window],
         *,
-        keep: int,
         privacy: JointPrivacy,
         not_private_because: tuple[str, ...],
-        listed: Iterable[str | bytes | int],
+        listed: tuple[Item, ...],
     ) -> None:
-        """Begin without an ended window."""
-        self._ended: deque[Window] = deque(maxlen=keep)
-        self._listed = tuple(listed)
+        """Read the windows that end up in ``ended``."""
+        self._ended, self._listed = ended, listed
         self._privacy, self._reasons = privacy, not_private_because
 
     @property
@@ -53,14 +52,14 @@ class PublishedWindows(SingleLife):
         return self._open_window()
 
     @property
-    def candidates(self) -> list[str | bytes | int]:
+    def candidates(self) -> list[Item]:
         """Names published by any kept window, or the domain: a public list, each once."""
         self._catch_up()
         return _names(self._ended) or list(self._listed)
 
     @property
     def privacy(self) -> JointPrivacy:
-        """What all windows promise together: as much as one, as an event lies in one."""
+        """The guarantee of all windows together; as of one, since an event is in one window."""
         return self._privacy
 
     @property
@@ -240,6 +239,6 @@ class PublishedWindows(SingleLife):
         return None
 
 
-def _names(windows: Iterable[Window]) -> list[str | bytes | int]:
+def _names(windows: Iterable[Window]) -> list[Item]:
     """Return every name once. 1 and True would be one key, but no name is True."""
     return list(dict.fromkeys(name for window in windows for name in window.names))

@@ -15,7 +15,7 @@ from typing import Any
 
 import lazysketch as ls
 from lazysketch import _native
-from lazysketch.specification.schedules import schedule_named
+from lazysketch.specification.schedules import schedule_for
 from lazysketch.testing import seeded_key
 
 FOLDER = Path(__file__).parent
@@ -42,9 +42,7 @@ def _noisy(kind: str, schedule: str, *, number: int, **changed: Any) -> ls.Relea
         "depth": 1 if counters else 3,
         "width": 8,
         "hash_seed": None,
-        "schedule": schedule_named(
-            schedule, None if schedule == "geometric" else 1000
-        ).specification,
+        "schedule": schedule_for(schedule, None if schedule == "geometric" else 1000).specification,
         "mechanism": "haar",
         "sigma": 40.25,
         "relation": "substitution",

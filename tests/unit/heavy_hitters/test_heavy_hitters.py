@@ -26,7 +26,7 @@ from lazysketch.errors import (
     ItemError,
     LiveStateError,
 )
-from lazysketch.heavy_hitters.discovery import Discovery
+from lazysketch.heavy_hitters.discovery_spec import DiscoverySpec
 from lazysketch.heavy_hitters.joint_privacy import split_of
 from lazysketch.testing import seeded_key
 
@@ -34,7 +34,7 @@ EVENTS = np.minimum(np.random.default_rng(5).zipf(1.4, 60_000), 5_000)
 
 
 def made(**changes: Any) -> ls.HeavyHitters:
-    asked: dict[str, Any] = {"k": 50, "epsilon": 2.0, "delta": 1e-6, **changes}
+    asked: dict[str, Any] = {"share": 0.02, "epsilon": 2.0, "delta": 1e-6, **changes}
     return ls.HeavyHitters(**{name: value for name, value in asked.items() if value is not ...})
 
 
@@ -62,7 +62,12 @@ def test_with_hardly_any_noise_the_list_is_the_oracle_s() -> None:
     rng, window = np.random.default_rng(2), 500
     stream = [f"item {n}" for n in np.minimum(rng.zipf(1.6, 4 * window), 300)]
     heavy = made(
-        k=20, epsilon=40.0, delta=1e-3, discovery_epsilon=20.0, window=window, horizon=len(stream)
+        share=0.05,
+        epsilon=40.0,
+        delta=1e-3,
+        discovery_epsilon=20.0,
+        discovery_epoch=window,
+        horizon=len(stream),
     )
     heavy.update_many(stream)
     threshold = heavy.threshold
@@ -77,7 +82,7 @@ def test_with_hardly_any_noise_the_list_is_the_oracle_s() -> None:
 
 def test_counts_hold_what_came_before_a_name_was_published() -> None:
     """The item is too rare for the first windows; its estimate still counts them."""
-    heavy = made(epsilon=8.0, window=1_000, width=1024, discovery_epsilon=2.0)
+    heavy = made(epsilon=8.0, discovery_epoch=1_000, width=1024, discovery_epsilon=2.0)
     least = heavy.threshold or 0
     before = ["late"] * (least // 2) + ["other"] * (1_000 - least // 2)
     for _ in range(10):
@@ -93,7 +98,7 @@ def test_counts_hold_what_came_before_a_name_was_published() -> None:
 def test_a_known_domain_is_the_sketch_alone() -> None:
     """The same table, bit for bit, as a sketch with this key and the whole privacy."""
     common: dict[str, Any] = {"depth": 4, "width": 1024, "hash_seed": 3, "epsilon": 1.0}
-    heavy = made(k=..., domain=range(1, 20), key=seeded_key(4), **common)
+    heavy = made(share=..., domain=range(1, 20), key=seeded_key(4), **common)
     alone = ls.LazyCountMin(delta=1e-6, key=seeded_key(4), **common)
     for sketch in (heavy, alone):
         sketch.update_many(EVENTS)
@@ -109,11 +114,11 @@ def test_a_known_domain_is_the_sketch_alone() -> None:
             answer.low,
             answer.high,
         )
-    assert heavy.window is None
+    assert heavy.discovery_epoch is None
     assert heavy.smallest_share == 0.0
     assert heavy.privacy.epsilon == 1.0
     assert heavy.privacy.discovery_epsilon == 0.0
-    heavy.end_window()  # nothing to publish
+    heavy.end_discovery_epoch()  # nothing to publish
 
 
 @pytest.mark.parametrize(
@@ -128,7 +133,7 @@ def test_a_known_domain_is_the_sketch_alone() -> None:
     ],
 )
 def test_domains_of_all_forms(domain: Any, items: list[Any]) -> None:
-    heavy = made(k=..., domain=domain)
+    heavy = made(share=..., domain=domain)
     assert heavy.candidates == items
     assert len(heavy.top(10)) == len(items)
 
@@ -150,31 +155,31 @@ def test_domains_of_all_forms(domain: Any, items: list[Any]) -> None:
 )
 def test_domains_that_are_none(domain: Any, error: type[Exception]) -> None:
     with pytest.raises(error, match="^domain: expected"):
-        made(k=..., domain=domain)
+        made(share=..., domain=domain)
 
 
 @pytest.mark.parametrize(
     ("changes", "error", "name"),
     [
-        ({"k": ...}, ArgumentTypeError, "k, share"),
-        ({"share": 0.1}, ArgumentTypeError, "k, share"),
-        ({"k": 0}, ArgumentValueError, "k"),
-        ({"k": 2.0}, ArgumentTypeError, "k"),
-        ({"k": ..., "share": 1.5}, ArgumentValueError, "share"),
-        ({"k": ..., "share": float("nan")}, ArgumentValueError, "share"),
+        ({"share": ...}, ArgumentTypeError, "share"),
+        ({"phi": 0.1}, ArgumentTypeError, "phi"),
+        ({"share": 0}, ArgumentValueError, "share"),
+        ({"k": 2}, ArgumentTypeError, "k"),
+        ({"share": 1.5}, ArgumentValueError, "share"),
+        ({"share": float("nan")}, ArgumentValueError, "share"),
         ({"epsilon": 0.0}, ArgumentValueError, "epsilon"),
         ({"delta": 1.0}, ArgumentValueError, "delta"),
         ({"discovery_epsilon": 2.0}, ArgumentValueError, "discovery_epsilon"),
         ({"discovery_epsilon": True}, ArgumentTypeError, "discovery_epsilon"),
         ({"discovery_delta": 0.0}, ArgumentValueError, "discovery_delta"),
-        ({"window": 0}, ArgumentValueError, "window"),
-        ({"window": 101, "horizon": 100}, ArgumentValueError, "window"),
+        ({"discovery_epoch": 0}, ArgumentValueError, "discovery_epoch"),
+        ({"discovery_epoch": 101, "horizon": 100}, ArgumentValueError, "discovery_epoch"),
         ({"memory": 100}, ArgumentValueError, "memory"),
-        ({"memory": 1 << 16, "k": 1 << 20}, ArgumentValueError, "memory"),
+        ({"memory": 1 << 16, "share": 1 / (1 << 20)}, ArgumentValueError, "memory"),
         ({"horizon": "100"}, ArgumentTypeError, "horizon"),
         ({"horizon": 100, "schedule": ls.Geometric()}, ArgumentTypeError, "horizon"),
         ({"schedule": 5}, ArgumentTypeError, "schedule"),
-        ({"schedule": ls.Batch(horizon=10)}, ArgumentTypeError, "window"),
+        ({"schedule": ls.Batch(horizon=10)}, ArgumentTypeError, "discovery_epoch"),
         ({"relation": "other"}, ArgumentValueError, "relation"),
         ({"kind": "counters"}, ArgumentValueError, "kind"),
         ({"kind": "count-sketch", "max_weight": 2}, ArgumentValueError, "kind"),
@@ -183,7 +188,7 @@ def test_domains_that_are_none(domain: Any, error: type[Exception]) -> None:
         ({"width": 0}, ArgumentValueError, "width"),
         ({"max_item_bytes": 15}, ArgumentValueError, "max_item_bytes"),
         ({"key": "secret"}, ArgumentTypeError, "key"),
-        ({"domain": ["a"], "window": 5}, ArgumentTypeError, "domain"),
+        ({"domain": ["a"], "discovery_epoch": 5}, ArgumentTypeError, "domain"),
         ({"domain": ["a"], "discovery_epsilon": 0.5}, ArgumentTypeError, "domain"),
     ],
 )
@@ -225,12 +230,12 @@ def test_the_promise_is_what_was_asked_for(relation: Any, events: int) -> None:
     assert (promise.sketch.relation, promise.sketch.max_events_per_user) == (relation, events)
     assert promise.sketch.max_weight == 5
     facts = heavy._table._discovery_facts  # type: ignore[union-attr]
-    expected = Discovery(
+    expected = DiscoverySpec(
         epsilon=1.0,
         delta=5e-7,
         relation=relation,
         max_events_per_user=events,
-        window=heavy.window or 0,
+        epoch=heavy.discovery_epoch or 0,
         capacity=facts["slots"],
         max_item_bytes=64,
     )
@@ -240,7 +245,7 @@ def test_the_promise_is_what_was_asked_for(relation: Any, events: int) -> None:
 
 
 def test_a_seeded_key_is_marked_and_repeats() -> None:
-    first, second = (made(key=seeded_key(1), hash_seed=2, window=10_000) for _ in range(2))
+    first, second = (made(key=seeded_key(1), hash_seed=2, discovery_epoch=10_000) for _ in range(2))
     for heavy in (first, second):
         heavy.update_many(EVENTS)
         assert not heavy.private
@@ -258,19 +263,23 @@ DEEDS: list[Callable[[Any], object]] = [copy.copy, copy.deepcopy, pickle.dumps]
 @pytest.mark.parametrize("deed", DEEDS)
 @pytest.mark.parametrize("listed", [False, True])
 def test_there_is_one_live_state(deed: Callable[[Any], object], listed: bool) -> None:
-    heavy = made(k=..., domain=["a"]) if listed else made()
+    heavy = made(share=..., domain=["a"]) if listed else made()
     with pytest.raises(LiveStateError, match="expected one live state"):
         deed(heavy)
 
 
 def test_a_forked_child_is_refused() -> None:
-    heavy = made(window=1_000)
+    heavy = made(discovery_epoch=1_000)
     heavy.update_many(["a"] * 2_000)
     reader, writer = os.pipe()
     child = os.fork()
     if child == 0:
         refused = 0
-        for use in (lambda: heavy.top(1), lambda: heavy.update_many(["a"]), heavy.end_window):
+        for use in (
+            lambda: heavy.top(1),
+            lambda: heavy.update_many(["a"]),
+            heavy.end_discovery_epoch,
+        ):
             try:
                 use()
             except LiveStateError:
@@ -292,7 +301,7 @@ def test_closing_ends_everything() -> None:
         lambda: heavy.top(1),
         heavy.above,
         heavy.tick,
-        heavy.end_window,
+        heavy.end_discovery_epoch,
         heavy.release,
     ):
         with pytest.raises(ClosedError):
@@ -301,7 +310,7 @@ def test_closing_ends_everything() -> None:
 
 
 def test_updates_are_all_or_nothing() -> None:
-    heavy = made(horizon=5_000, max_weight=2, window=2_500)
+    heavy = made(horizon=5_000, max_weight=2, discovery_epoch=2_500)
     for items, weights, error in [
         (["a", None], None, ItemError),
         (["a", "b"], [1], ArgumentValueError),
@@ -320,7 +329,7 @@ def test_updates_are_all_or_nothing() -> None:
 
 def test_batches_share_a_step_and_need_a_window() -> None:
     """Shares are of the noisy total; the width follows the share, not the number of batches."""
-    heavy = made(schedule=ls.Batch(horizon=60), window=20)
+    heavy = made(schedule=ls.Batch(horizon=60), discovery_epoch=20)
     for at in range(60):
         heavy.update_batch(EVENTS[at * 1_000 : (at + 1) * 1_000])
     assert heavy.step == 60
@@ -336,7 +345,7 @@ def test_batches_share_a_step_and_need_a_window() -> None:
 @pytest.mark.parametrize("relation", ["substitution", "zero-out"])
 def test_weights_are_counted_by_the_sketch_and_events_by_discovery(relation: Any) -> None:
     """One event of 50 weighs what fifty events of 1 do; only those are many."""
-    heavy = made(k=10, max_weight=50, window=20_000, epsilon=8.0, relation=relation)
+    heavy = made(share=0.1, max_weight=50, discovery_epoch=20_000, epsilon=8.0, relation=relation)
     rng = np.random.default_rng(1)
     events = np.concatenate([np.repeat([1, 2], 8_000), np.arange(100, 4_100)])
     weights = np.where(events == 1, 50, 1)
@@ -351,7 +360,7 @@ def test_weights_are_counted_by_the_sketch_and_events_by_discovery(relation: Any
 
 def test_zero_out_and_ticks() -> None:
     """Steps without an event do not enter the size of the stream."""
-    heavy = made(relation="zero-out", epsilon=8.0, window=20_000, k=10)
+    heavy = made(relation="zero-out", epsilon=8.0, discovery_epoch=20_000, share=0.1)
     heavy.update_many(["a"] * 20_000)
     heavy.tick(20_000)
     (found,) = heavy.above(0.5)
@@ -359,7 +368,7 @@ def test_zero_out_and_ticks() -> None:
 
 
 def test_cut_names_are_shown_as_such() -> None:
-    heavy = made(window=2_000, max_item_bytes=16, epsilon=8.0)
+    heavy = made(discovery_epoch=2_000, max_item_bytes=16, epsilon=8.0)
     heavy.update_many(["x" * 40] * 2_000)
     heavy.tick(10_000)
     (found,) = heavy.top(5)
@@ -373,19 +382,19 @@ def test_cut_names_are_shown_as_such() -> None:
 def test_memory_is_kept(memory: int, share: float) -> None:
     if share * memory < 500:  # no room for as many names as reach the share
         with pytest.raises(ArgumentValueError, match="^memory: expected"):
-            made(k=..., share=share, memory=memory)
+            made(share=share, memory=memory)
         return
-    heavy = made(k=..., share=share, memory=memory)
+    heavy = made(share=share, memory=memory)
     assert heavy.memory <= memory
     assert heavy.smallest_share <= share * 1.0001
 
 
 def test_without_an_end_there_is_no_early_window() -> None:
-    heavy = made(window=10_000)
+    heavy = made(discovery_epoch=10_000)
     heavy.update_many(EVENTS[:9_999])
     assert heavy.candidates == []
     assert heavy.top(3) == heavy.above() == []
-    heavy.end_window()
+    heavy.end_discovery_epoch()
     assert 1 in heavy.candidates
 
 

@@ -31,7 +31,7 @@ V4, V6, PATHS, NAMES = ls.ipv4_prefixes(), ls.ipv6_prefixes(), ls.url_paths(), l
 
 
 def made(levels: Any = V4, **changes: Any) -> ls.HierarchicalHeavyHitters:
-    asked: dict[str, Any] = {"k": 10, "epsilon": 4.0, "delta": 1e-6, **changes}
+    asked: dict[str, Any] = {"share": 0.1, "epsilon": 4.0, "delta": 1e-6, **changes}
     return ls.HierarchicalHeavyHitters(
         levels, **{name: value for name, value in asked.items() if value is not ...}
     )
@@ -117,7 +117,7 @@ def test_functions_that_make_no_names(split: Any) -> None:
 def test_batches_of_all_forms_and_single_updates_are_one(form: Any) -> None:
     """The same tables at all levels, bit for bit, under one seeded key."""
     items = addresses(600)
-    one, many = (made(key=seeded_key(3), hash_seed=5, window=500) for _ in range(2))
+    one, many = (made(key=seeded_key(3), hash_seed=5, discovery_epoch=500) for _ in range(2))
     for item in items:
         one.update(item)
     many.update_many(form(items))
@@ -176,7 +176,7 @@ def test_the_tree_of_what_is_heavy() -> None:
     items = addresses()
     heavy = made(width=1024)
     heavy.update_many(items)
-    heavy.end_window()
+    heavy.end_discovery_epoch()
     first, second = heavy.hierarchy()
     counts = [Counter(column) for column in V4.columns(items)]
     assert [node.item for node in first.walk()] == ["10.0.0.0/8", "10.1.0.0/16"]
@@ -204,13 +204,13 @@ def test_the_tree_of_what_is_heavy() -> None:
 def test_a_parent_that_was_not_published_is_implied_by_its_child() -> None:
     """Half a window of events, and nearly all privacy for the finest level."""
     levels = ls.dns_names(1)
-    heavy = made(levels, epsilon=8.0, level_weights=(0.02, 1.0), window=2_000, k=5)
+    heavy = made(levels, epsilon=8.0, level_weights=(0.02, 1.0), discovery_epoch=2_000, share=0.2)
     coarse, fine = heavy.level(0), heavy.level(1)
     enough = ((coarse.threshold or 0) + (fine.threshold or 0)) // 2
     assert (coarse.threshold or 0) > 2 * (fine.threshold or 0)
     assert enough < 1_000
     heavy.update_many(["www.example.org"] * enough)
-    heavy.end_window()
+    heavy.end_discovery_epoch()
     heavy.tick(100 * enough)
     assert coarse.candidates == []
     (root,) = heavy.hierarchy(enough / 200 / enough)
@@ -221,7 +221,7 @@ def test_a_parent_that_was_not_published_is_implied_by_its_child() -> None:
 
 
 def test_names_that_were_cut_have_no_parent() -> None:
-    heavy = made(PATHS, window=2_000, max_item_bytes=16, epsilon=8.0)
+    heavy = made(PATHS, discovery_epoch=2_000, max_item_bytes=16, epsilon=8.0)
     heavy.update_many(["/shop/" + "x" * 40] * 2_000)
     heavy.tick(20_000)
     roots = heavy.hierarchy(0.02)
@@ -235,7 +235,7 @@ def test_names_that_were_cut_have_no_parent() -> None:
     ("changes", "error", "name"),
     [
         ({"levels": (8, 16)}, ArgumentTypeError, "levels"),
-        ({"k": ...}, ArgumentTypeError, "k, share"),
+        ({"share": ...}, ArgumentTypeError, "share"),
         ({"share": 0.1}, ArgumentTypeError, "k, share"),
         ({"level_weights": (1, 1)}, ArgumentValueError, "level_weights"),
         ({"level_weights": (1, 1, 1, 0)}, ArgumentValueError, "level_weights"),
@@ -243,7 +243,7 @@ def test_names_that_were_cut_have_no_parent() -> None:
         ({"level_weights": "1234"}, ArgumentTypeError, "level_weights"),
         ({"epsilon": 0}, ArgumentValueError, "epsilon"),
         ({"memory": 1 << 16}, ArgumentValueError, "memory"),
-        ({"schedule": ls.Batch(horizon=5)}, ArgumentTypeError, "window"),
+        ({"schedule": ls.Batch(horizon=5)}, ArgumentTypeError, "discovery_epoch"),
         ({"kind": "count-sketch", "max_weight": 2}, ArgumentValueError, "kind"),
         ({"max_weight": 0}, ArgumentValueError, "max_weight"),
         ({"key": 5}, ArgumentTypeError, "key"),
@@ -268,7 +268,7 @@ def test_no_such_level() -> None:
 
 
 def test_memory_is_kept_and_said() -> None:
-    heavy = made(memory=1 << 23, k=100)
+    heavy = made(memory=1 << 23, share=0.01)
     assert heavy.memory <= 1 << 23
     assert heavy.memory == sum(heavy.level(level).memory for level in range(4))
     assert heavy.smallest_share <= 0.01 * 1.0001
@@ -301,7 +301,7 @@ def test_life_and_marks() -> None:
 
 
 def test_batches_share_a_step() -> None:
-    heavy = made(schedule=ls.Batch(horizon=40), window=10)
+    heavy = made(schedule=ls.Batch(horizon=40), discovery_epoch=10)
     items = addresses()
     for at in range(40):
         heavy.update_batch(items[at * 500 : (at + 1) * 500])

@@ -17,7 +17,7 @@ from lazysketch.heavy_hitters.levels_privacy import checked_level_weights, split
 
 
 def made(**changes: Any) -> ls.HierarchicalHeavyHitters:
-    asked: dict[str, Any] = {"k": 10, "delta": 1e-6, **changes}
+    asked: dict[str, Any] = {"share": 0.1, "delta": 1e-6, **changes}
     return ls.HierarchicalHeavyHitters(ls.ipv4_prefixes(), **asked)
 
 
@@ -36,7 +36,9 @@ def test_parts_of_levels_add_up_to_at_most_one(weights: list[float]) -> None:
 @pytest.mark.parametrize("relation", ["substitution", "zero-out"])
 def test_all_levels_together_keep_the_promise(epsilon: float, weights: Any, relation: Any) -> None:
     """Composed anew from what each level says of itself; nearly all of the privacy is used."""
-    heavy = made(epsilon=epsilon, level_weights=weights, relation=relation, window=1_000_000)
+    heavy = made(
+        epsilon=epsilon, level_weights=weights, relation=relation, discovery_epoch=1_000_000
+    )
     promise = heavy.privacy
     assert promise.private
     together = ls.compose(*(level.sketch for level in promise.levels))

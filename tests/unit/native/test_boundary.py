@@ -106,7 +106,7 @@ def test_what_such_a_child_counts_is_never_shown(batch: Any, read: Callable[[Any
     """Single updates and short batches do not ask for the process; whatever publishes does."""
     sketch: Any = made()
     if read not in READS:
-        sketch = ls.HeavyHitters(k=5, window=4, width=8, epsilon=1.0, delta=1e-6)
+        sketch = ls.HeavyHitters(share=0.2, discovery_epoch=4, width=8, epsilon=1.0, delta=1e-6)
 
     def feed_and_read() -> None:
         sketch.update(1)

@@ -29,7 +29,7 @@ def lazy() -> Any:
 
 
 def heavy() -> Any:
-    return ls.HeavyHitters(k=2, window=16, **TABLE, **PROMISE, key=key())
+    return ls.HeavyHitters(share=0.5, discovery_epoch=16, **TABLE, **PROMISE, key=key())
 
 
 def listed() -> Any:
@@ -37,8 +37,10 @@ def listed() -> Any:
 
 
 def levels() -> Any:
-    of = ls.Levels(("first", "all"), lambda item: (item[:1], item))
-    return ls.HierarchicalHeavyHitters(of, k=2, window=16, **TABLE, **PROMISE, key=key())
+    of = ls.Levels(("first", "all"), lambda item: (str(item)[:1], item))
+    return ls.HierarchicalHeavyHitters(
+        of, share=0.5, discovery_epoch=16, **TABLE, **PROMISE, key=key()
+    )
 
 
 MAKERS = [lazy, heavy, listed, levels]

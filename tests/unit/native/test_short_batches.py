@@ -42,7 +42,7 @@ def private() -> ls.LazyCountSketch:
 def heavy() -> ls.HeavyHitters:
     """Promises so little that nearly all names are published."""
     loose = PRIVATE | {"epsilon": 20.0, "delta": 0.2}
-    return ls.HeavyHitters(k=5, window=16, **loose, key=seeded_key(4))
+    return ls.HeavyHitters(share=0.2, discovery_epoch=16, **loose, key=seeded_key(4))
 
 
 def exact() -> ls.CountSketch:

@@ -77,8 +77,8 @@ def test_whatever_is_planned_can_be_made_and_keeps_to_what_was_asked(
         return
     with plan.sketch() as sketch:
         assert (sketch.kind, sketch.depth, sketch.width) == (plan.kind, plan.depth, plan.width)
-        assert (sketch.mechanism, sketch.sigma) == (plan.mechanism, plan.sigma)
-        assert sketch.schedule == plan.schedule.name
+        assert (sketch.mechanism.name, sketch.sigma) == (plan.mechanism, plan.sigma)
+        assert sketch.schedule == plan.schedule
         assert sketch.horizon == plan.horizon == (length if plan.horizon else None)
         sketch.tick(length)
         assert sketch.release().pushes.min() >= 7

@@ -143,7 +143,8 @@ def test_pushes_and_noise_follow_the_formulas(name: str, steps: int) -> None:
             wanted[column] += 1
     assert release.pushes.dtype == np.int64
     assert release.pushes.tolist() == wanted
-    mechanism = ls.Mechanism(sketch.mechanism, leaves=schedule.leaves)
+    mechanism = sketch.mechanism
+    assert mechanism.leaves == schedule.leaves
     assert release.parts[0].mechanism == mechanism
     deviation = sketch.sigma * np.sqrt(mechanism.variances(wanted))
     np.testing.assert_allclose(release.noise_deviation, deviation, rtol=1e-12)

@@ -192,10 +192,10 @@ def test_both_sides_of_the_limits_of_derived_sizes() -> None:
 
 MIXES: list[tuple[dict[str, Any], str]] = [
     ({}, "depth, width: expected both.*got neither"),
-    ({"depth": 3}, "width: expected a value beside depth, got None"),
-    ({"width": 3}, "depth: expected a value beside width, got None"),
-    ({"relative_error": 0.1}, "failure_probability: .* beside relative_error, got None"),
-    ({"failure_probability": 0.1}, "relative_error: .* beside failure_probability, got None"),
+    ({"depth": 3}, "width: expected a value together with depth, got None"),
+    ({"width": 3}, "depth: expected a value together with width, got None"),
+    ({"relative_error": 0.1}, "failure_probability: .* together with relative_error, got None"),
+    ({"failure_probability": 0.1}, "relative_error: .* together with failure_probability, got None"),
     ({"depth": 3, "relative_error": 0.1}, "got a mix: depth, relative_error"),
     ({"width": 3, "failure_probability": 0.1}, "got a mix: width, failure_probability"),
     (

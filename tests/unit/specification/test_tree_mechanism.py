@@ -136,7 +136,7 @@ def test_released_noise_is_the_exact_solution_at_every_push(
         mechanism=name,
         key=lazysketch.testing.seeded_key(11),
     )
-    assert counters.mechanism == name
+    assert counters.mechanism.name == name
     n = Mechanism(name, leaves=leaves).nodes
     tree = None if name == "haar" else tree_of(n.bit_length() - 1, suffix)
     assert tree is None or tree.n == n

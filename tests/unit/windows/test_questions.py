@@ -19,7 +19,7 @@ from lazysketch.errors import (
 @pytest.fixture
 def visits() -> ls.Windows:
     """Four windows of 20,000 steps; "b" appears in the last, "a" halves there."""
-    windows = ls.Windows(every=20_000, k=10, epsilon=1.0, delta=1e-6)
+    windows = ls.Windows(every=20_000, share=0.1, epsilon=1.0, delta=1e-6)
     quiet = ["a"] * 10_000 + ["c"] * 5_000 + [str(n) for n in range(5_000)]
     rng = np.random.default_rng(1)
     for _ in range(3):

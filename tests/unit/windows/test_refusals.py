@@ -43,7 +43,7 @@ from lazysketch.errors import (
         ({"every": "1h", "clock": lambda: "now"}, "clock: expected seconds since 1970, got str"),
         ({"every": "1h", "clock": lambda: float("nan")}, "clock: expected seconds since 1970"),
         ({"every": 10, "keep": 0}, "keep: expected an integer"),
-        ({"every": 10, "domain": ...}, "k, share: expected one of these"),
+        ({"every": 10, "domain": ...}, "share: expected a share"),
         ({"every": 10, "epsilon": -1.0}, "epsilon: expected"),
         ({"every": 10, "domain": [1.5]}, "domain: expected str, bytes or int"),
         ({"every": 10, "key": b"secret"}, "key: expected a Key, got bytes"),

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from lazysketch.audit.strategy import strategy
-from lazysketch.specification.mechanisms import Mechanism, suitable
-from lazysketch.windows.windows import _leaves
+from lazysketch.specification.mechanisms import Mechanism, mechanisms_for
+from lazysketch.windows.cuts import leaves_of
 
 
 def largest_moves(mechanism: Mechanism) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
@@ -25,10 +25,10 @@ def largest_moves(mechanism: Mechanism) -> np.ndarray[tuple[int], np.dtype[np.in
 def test_a_move_is_worth_two_events_at_most(power: int, preferred: int) -> None:
     """For every number of slices that gets a table of this size."""
     leaves = 1 << power
-    slices = [s for s in range(1, 961) if leaves / 2 < _leaves(s) <= leaves]
+    slices = [s for s in range(1, 961) if leaves / 2 < leaves_of(s) <= leaves]
     assert slices
-    mechanism = suitable("tree", leaves=leaves, growing=False)[preferred]
-    smallest = suitable("tree", leaves=_leaves(slices[0]), growing=False)[preferred]
+    mechanism = mechanisms_for("tree", leaves=leaves, growing=False)[preferred]
+    smallest = mechanisms_for("tree", leaves=leaves_of(slices[0]), growing=False)[preferred]
     assert mechanism.sensitivity2 == smallest.sensitivity2
     worst = largest_moves(mechanism)
     assert worst[max(slices) - 1] <= 2 * mechanism.sensitivity2
@@ -36,7 +36,7 @@ def test_a_move_is_worth_two_events_at_most(power: int, preferred: int) -> None:
 
 def test_a_full_table_would_not_do() -> None:
     """The plant: with 64 slices in 64 leaves a move is worth more than two events."""
-    mechanism = suitable("tree", leaves=64, growing=False)[0]
+    mechanism = mechanisms_for("tree", leaves=64, growing=False)[0]
     assert largest_moves(mechanism)[63] > 2 * mechanism.sensitivity2
-    assert _leaves(64) == 65
-    assert [_leaves(s) for s in (1, 16, 30, 31, 60, 61, 960)] == [1, 16, 30, 33, 60, 65, 960]
+    assert leaves_of(64) == 65
+    assert [leaves_of(s) for s in (1, 16, 30, 31, 60, 61, 960)] == [1, 16, 30, 33, 60, 65, 960]

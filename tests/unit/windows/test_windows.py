@@ -165,7 +165,7 @@ def test_by_the_time_of_events(events: list[tuple[int, int, int]], split: int) -
 
 def test_an_event_from_the_far_future_moves_nothing() -> None:
     """Bit by bit: the same public tables, boundaries and names as without it."""
-    plain, disturbed = (made(every="6h", domain=..., k=5, **DAY) for _ in range(2))
+    plain, disturbed = (made(every="6h", domain=..., share=0.2, **DAY) for _ in range(2))
     times = np.array([at(3600 * n % 86400) for n in range(4000)])
     for windows in (plain, disturbed):
         windows.update_many(["a", "b"] * 2000, times=times)
@@ -250,13 +250,15 @@ def test_many_empty_steps_are_quick_and_keep_the_numbers() -> None:
 
 
 def test_names_are_not_published_out_of_an_open_slice() -> None:
-    heavy = ls.HeavyHitters(k=2, epsilon=8.0, delta=1e-3, schedule=ls.Batch(horizon=3), window=3)
+    heavy = ls.HeavyHitters(
+        share=0.5, epsilon=8.0, delta=1e-3, schedule=ls.Batch(horizon=3), discovery_epoch=3
+    )
     heavy._table._add_to_batch(["a"] * 1_000)
     with pytest.raises(ArgumentValueError, match="^window: expected no open step, got one"):
-        heavy.end_window()
+        heavy.end_discovery_epoch()
     assert heavy.candidates == []
     heavy.tick()
-    heavy.end_window()
+    heavy.end_discovery_epoch()
     assert heavy.candidates == ["a"]
 
 

@@ -182,7 +182,7 @@ class Found:
         heavy = self._heavy
         with self._between_rows:
             if heavy.step:
-                heavy.end_window()
+                heavy.end_discovery_epoch()
             release = heavy.release()
             hitters = heavy.top(self._most)
         return self._moment(release, hitters, waits=[])
@@ -215,7 +215,7 @@ class Found:
         }
         names = {
             "found": len(heavy.candidates),
-            "every": heavy.window,
+            "every": heavy.discovery_epoch,
             "smallest_share": heavy.smallest_share,
         }
         notes = [*plain.summary["notes"], *own]

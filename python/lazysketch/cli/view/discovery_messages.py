@@ -23,7 +23,7 @@ _LARGEST_EPSILON = 10.0  # that is worth naming
 
 def outlook(heavy: HeavyHitters) -> str:
     """Say when names appear next, and which items are found by then."""
-    window = heavy.window or 1
+    window = heavy.discovery_epoch or 1
     ahead = window - heavy.step % window
     count = len(heavy.candidates)
     if not count:
@@ -60,7 +60,7 @@ def cut_names(rows: Sequence[dict[str, Any]]) -> list[str]:
 
 def reach(heavy: HeavyHitters) -> float:
     """Return the share of the stream that was found so far with 95 % probability; may pass 1."""
-    window = heavy.window or 1
+    window = heavy.discovery_epoch or 1
     return heavy.smallest_share * max(window / max(heavy.step, 1), 1.0)
 
 
@@ -81,7 +81,7 @@ def names_of(count: int) -> str:
 
 def _what_helps(heavy: HeavyHitters, share: float) -> str:
     """Name the options that would find more, the least costly first."""
-    window, steps = heavy.window or 1, max(heavy.step, 1)
+    window, steps = heavy.discovery_epoch or 1, max(heavy.step, 1)
     wanted = heavy.smallest_share
     if steps >= _SPARE * window:
         # Events needed in a window do not depend on its length: a long stream has long windows.

@@ -1,0 +1,169 @@
+"""The description of discovery: its epoch, its table, its threshold.
+
+:class:`DiscoverySpec` describes one setting; :func:`discovery_for` chooses the one that finds items
+of a share soonest. It takes the shortest epoch in which an item of the share is found with 95 %
+probability: counted exactly if memory has a slot for every event of the epoch, else by Misra-Gries.
+The native core computes noise and thresholds.
+
+Source: C. Lebeda and J. Tetek, PODS 2023; docs/theory.md, Theorems 9 to 11.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from lazysketch import _native
+from lazysketch.errors import ArgumentValueError
+from lazysketch.privacy.relations import Relation
+from lazysketch.specification.schedules import Schedule
+
+__all__ = ["LARGEST_EPOCH", "DiscoverySpec", "discovery_for"]
+
+LARGEST_EPOCH: Final = 2**40
+_RECALL: Final = 0.95
+_DEVIATIONS: Final = 1.6449  # quantile _RECALL of a standard normal variable
+_SLOTS_PER_ITEM: Final = 4  # of Misra-Gries: its error stays below a quarter of the share
+_LARGEST_CAPACITY: Final = 2**24
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DiscoverySpec:
+    """What discovery is, as the core judges it.
+
+    Guarantee: all names ever published satisfy (``epsilon``, ``delta``) for ``relation``; the core
+    computes the noise and the threshold that this needs.
+
+    Args:
+        epsilon: privacy parameter of discovery alone.
+        delta: privacy parameter of discovery alone.
+        relation: ``"substitution"`` or ``"zero-out"``.
+        max_events_per_user: events of one person that are protected together.
+        epoch: steps after which names are published.
+        capacity: items that the table holds.
+        max_item_bytes: bytes kept of an item; longer ones are published truncated.
+        max_weight: largest weight of one event; must be that of the sketch. Each event counts 1,
+            whatever its weight.
+        batches: True if a step may hold many events.
+
+    Raises:
+        ArgumentValueError: a value outside its range, or a guarantee that no threshold can keep.
+
+    Source: docs/theory.md, Theorems 9 to 11.
+    """
+
+    epsilon: float
+    delta: float
+    relation: Relation
+    max_events_per_user: int
+    epoch: int
+    capacity: int
+    max_item_bytes: int
+    max_weight: int = 1
+    batches: bool = False
+    facts: _native.DiscoveryFacts = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Let the core check every field and compute the threshold."""
+        object.__setattr__(self, "facts", _native.discovery_facts(discovery=self.arguments))
+
+    @property
+    def arguments(self) -> dict[str, object]:
+        """What the core is given."""
+        return {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "relation": self.relation,
+            "max_events_per_user": self.max_events_per_user,
+            "max_weight": self.max_weight,
+            "weighted": False,
+            "window": self.epoch,
+            "batches": self.batches,
+            "capacity": self.capacity,
+            "max_item_bytes": self.max_item_bytes,
+        }
+
+    @property
+    def variant(self) -> str:
+        """``"dictionary"`` (exact) or ``"misra-gries"``."""
+        return self.facts["variant"]
+
+    @property
+    def threshold(self) -> int:
+        """A name is published if its count in an epoch plus noise reaches this."""
+        return self.facts["threshold"]
+
+    @property
+    def memory(self) -> int:
+        """Bytes of the table, all allocated at construction."""
+        return self.facts["bytes"]
+
+    @property
+    def smallest_share(self) -> float:
+        """Share of the stream at which an item is found in one epoch with 95 % probability.
+
+        Returns:
+            A share; above 1 if the epoch is too short for any item; NaN for batches, whose number
+            of events is not known in advance.
+        """
+        if self.batches:
+            return math.nan
+        undercount = 0.0 if self.variant == "dictionary" else 1.0 / (self.capacity + 1)
+        return _events_needed(self) / self.epoch + undercount
+
+
+def discovery_for(
+    share: float, *, smallest: DiscoverySpec, memory: int, schedule: Schedule, epoch: int | None
+) -> DiscoverySpec:
+    """Return the description that finds items of a share soonest.
+
+    Guarantee: depends on public parameters only.
+
+    Args:
+        share: of the stream, above 0 and at most 1.
+        smallest: the guarantee, with an epoch and a capacity of 1.
+        memory: bytes for the table.
+        schedule: of the sketch.
+        epoch: steps of an epoch if the caller chooses, or None.
+
+    Returns:
+        Exact counting if its epoch fits into memory, else Misra-Gries.
+
+    Raises:
+        ArgumentValueError: memory for less than one item, or a guarantee that cannot be kept.
+    """
+    slots = min(max(memory // smallest.memory, 1), _LARGEST_CAPACITY)
+    exact = _epoch(share, smallest, schedule) if epoch is None else epoch
+    if exact <= slots and not smallest.batches:
+        return replace(smallest, epoch=exact, capacity=exact)
+    wanted = min(math.ceil(_SLOTS_PER_ITEM / share), slots)
+    summary = replace(smallest, epoch=LARGEST_EPOCH, capacity=wanted)
+    found = share - 1.0 / (wanted + 1)
+    if found <= 0.0:
+        raise ArgumentValueError(
+            f"memory: expected room for at least {math.ceil(1 / share)} items of discovery, "
+            f"got {wanted}"
+        )
+    return replace(summary, epoch=_epoch(found, summary, schedule) if epoch is None else epoch)
+
+
+def _epoch(share: float, spec: DiscoverySpec, schedule: Schedule) -> int:
+    """Return the steps in which an item of a share is found, rounded up to two digits."""
+    steps = _events_needed(spec) / share
+    unit: int = 10 ** max(math.floor(math.log10(steps)) - 1, 0)
+    rounded: int = math.ceil(steps / unit) * unit
+    most = LARGEST_EPOCH if schedule.horizon is None else min(LARGEST_EPOCH, schedule.horizon)
+    return min(rounded, most)
+
+
+def _events_needed(spec: DiscoverySpec) -> float:
+    """Return the mean count whose noisy value reaches the threshold with 95 % probability.
+
+    The noise is below -ln(1 / (2 * 5 %)) / epsilon with probability 5 %, the sum of two below about
+    1.4 times that. Counts of events that arrive at random vary by their square root.
+    """
+    tail = math.log(1.0 / (2.0 * (1.0 - _RECALL))) / spec.facts["noise_epsilon"]
+    least = spec.threshold + tail * (1.0 if spec.variant == "dictionary" else 1.4)
+    root = (_DEVIATIONS + math.sqrt(_DEVIATIONS**2 + 4.0 * least)) / 2.0
+    return root * root

@@ -1,0 +1,90 @@
+"""Public lists of items, and items as plain Python values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TypeAlias
+
+import numpy as np
+
+from lazysketch.errors import ArgumentTypeError, ArgumentValueError, ItemError
+
+__all__ = ["Item", "checked_domain", "plain_item", "plain_values"]
+
+Item: TypeAlias = str | bytes | int
+
+
+def checked_domain(domain: object) -> list[Item]:
+    """Return the items of a public list, each once.
+
+    Args:
+        domain: an iterable of items, an array or a column.
+
+    Returns:
+        Plain values in their first order.
+
+    Raises:
+        ArgumentTypeError: a single value, a dictionary, or nothing that can be iterated.
+        ArgumentValueError: no item.
+        ItemError: something that cannot be an item, with its position.
+    """
+    items = dict.fromkeys(
+        plain_item(value, name="domain", where=f" at position {at}")
+        for at, value in enumerate(plain_values("domain", domain))
+    )
+    if not items:
+        raise ArgumentValueError("domain: expected at least one item, got none")
+    return list(items)
+
+
+def plain_values(name: str, values: object) -> list[object]:
+    """Return the values of a list, an array or a column as Python values.
+
+    Args:
+        name: of the argument.
+        values: anything that can be iterated, but a single value or a dictionary.
+
+    Returns:
+        A list.
+
+    Raises:
+        ArgumentTypeError: a single value, a dictionary, or nothing that can be iterated.
+    """
+    if not isinstance(values, str | bytes | bytearray | dict):
+        for method in ("to_pylist", "tolist", "to_list"):  # Arrow; numpy and pandas; polars
+            if hasattr(values, method):
+                values = getattr(values, method)()
+                break
+        if isinstance(values, Iterable):
+            return list(values)
+    got = type(values).__name__
+    raise ArgumentTypeError(f"{name}: expected a list, an array or a column of items, got {got}")
+
+
+def plain_item(value: object, *, name: str, where: str) -> Item:
+    """Return an item as a plain value, so that True and 1.0 are not taken for a 1 in the list.
+
+    Args:
+        value: what was given.
+        name: of the argument.
+        where: in the argument, and what else the message ends with.
+
+    Returns:
+        The value as a str, bytes or int of Python.
+
+    Raises:
+        ItemError: something that cannot be an item.
+    """
+    got = type(value).__name__
+    if isinstance(value, str):
+        try:
+            value.encode()
+        except UnicodeEncodeError:
+            got = "text with a lone surrogate"
+        else:
+            return str(value)
+    elif isinstance(value, bytes):
+        return bytes(value)
+    elif isinstance(value, int | np.integer) and not isinstance(value, bool):
+        return int(value)
+    raise ItemError(f"{name}: expected str, bytes or int, got {got}{where}")

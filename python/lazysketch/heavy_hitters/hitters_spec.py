@@ -1,0 +1,357 @@
+"""The description of heavy hitters: a table, discovery or a public list, and the share wanted.
+
+Every default follows from public arguments; nothing here reads a stream.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from lazysketch.errors import ArgumentTypeError, ArgumentValueError
+from lazysketch.heavy_hitters.discovery_spec import LARGEST_EPOCH, DiscoverySpec, discovery_for
+from lazysketch.heavy_hitters.domain import Item, checked_domain
+from lazysketch.heavy_hitters.joint_privacy import JointPrivacy, Split, split_of
+from lazysketch.privacy.accounting import Privacy
+from lazysketch.privacy.relations import LARGEST_DEPTH, checked_integer, checked_real
+from lazysketch.specification.schedules import Batch, RoundRobin, Schedule
+from lazysketch.specification.sizing import LARGEST_WIDTH, SketchKind
+from lazysketch.specification.table_spec import TableOptions, TableSpec
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+__all__ = [
+    "CELL_BYTES",
+    "DEPTH",
+    "ITEM_BYTES",
+    "LEAST_MEMORY",
+    "MEMORY",
+    "HeavyHittersSpec",
+    "HittersOptions",
+    "TableShape",
+    "checked_share",
+]
+
+CELL_BYTES: Final = 8
+DEPTH: Final = 4
+ITEM_BYTES: Final = 64
+MEMORY: Final = 64 << 20
+LEAST_MEMORY: Final = 1 << 16
+LARGEST_MEMORY: Final = 1 << 40
+_SHARE_OF_DOMAIN: Final = 0.001  # default of above() with a public list
+_NARROWEST, _WIDEST = 1024, 1 << 20
+_COLUMNS_PER_ITEM: Final = 8
+_ROUNDS: Final = 20  # with a horizon: the lag stays below a twentieth of the stream
+
+
+class HittersOptions(TableOptions, total=False):
+    """Keyword arguments of every class that finds heavy items.
+
+    Args:
+        share: share of the stream above which items are wanted, above 0 and at most 1; the
+            literature calls it phi, the paper 1/k.
+        memory: most bytes for all tables together; what is needed of them is allocated at
+            construction.
+        max_item_bytes: bytes kept of an item, 16 to 65536; longer ones are published truncated.
+        discovery_epsilon: part of ``epsilon`` for the names; a quarter when None.
+        discovery_delta: part of ``delta`` for the names; half when None.
+        depth: rows of each sketch, 1 to 64.
+        width: columns of each sketch, 1 to 2^24; chosen from the share, the memory and the
+            schedule when None.
+        hash_seed: public seed, 0 to 2^64 - 1; derived from key and sketch id when None.
+    """
+
+    share: float | None
+    memory: int
+    max_item_bytes: int
+    discovery_epsilon: float | None
+    discovery_delta: float | None
+    depth: int
+    width: int | None
+    hash_seed: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeavyHittersSpec:
+    """What a :class:`HeavyHitters` is.
+
+    Guarantee: the guarantees of ``table`` and ``discovery`` add up.
+
+    Attributes:
+        table: the sketch that counts.
+        share: of the stream, above which items are wanted.
+        discovery: how names are found; None for a public list.
+        domain: the public list; empty with discovery.
+    """
+
+    table: TableSpec
+    share: float
+    discovery: DiscoverySpec | None = None
+    domain: tuple[Item, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        schedule: Schedule,
+        kind: SketchKind = "count-min",
+        domain: Iterable[Item] | None = None,
+        discovery_epoch: int | None = None,
+        share: float | None = None,
+        memory: int = MEMORY,
+        max_item_bytes: int = ITEM_BYTES,
+        discovery_epsilon: float | None = None,
+        discovery_delta: float | None = None,
+        depth: int = DEPTH,
+        width: int | None = None,
+        hash_seed: int | None = None,
+        **table: Unpack[TableOptions],
+    ) -> HeavyHittersSpec:
+        """Return the description that the arguments of :class:`HeavyHitters` ask for.
+
+        Raises:
+            ArgumentTypeError: a wrong type; no share and no domain.
+            ArgumentValueError: a value outside its range.
+            ItemError: a domain with something that cannot be an item.
+        """
+        wanted = _share(share, listed=domain is not None)
+        room = checked_integer("memory", memory, least=LEAST_MEMORY, most=LARGEST_MEMORY)
+        shape = TableShape.of(
+            wanted, schedule, kind=kind, memory=room // 2, depth=depth, width=width, seed=hash_seed
+        )
+        if domain is not None:
+            if (discovery_epoch, discovery_epsilon, discovery_delta) != (None, None, None):
+                raise ArgumentTypeError(
+                    "domain: expected no discovery_epoch, discovery_epsilon or discovery_delta "
+                    "together with it, since nothing is discovered"
+                )
+            listed = tuple(checked_domain(domain))
+            return cls(table=shape.described(**table), share=wanted, domain=listed)
+        split = split_of(
+            table["epsilon"],
+            table["delta"],
+            discovery_epsilon=discovery_epsilon,
+            discovery_delta=discovery_delta,
+        )
+        counts: TableOptions = {
+            **table,
+            "epsilon": split.sketch_epsilon,
+            "delta": split.sketch_delta,
+        }
+        return cls.discovering(
+            shape.described(**counts),
+            split,
+            share=wanted,
+            memory=room,
+            epoch=discovery_epoch,
+            max_item_bytes=max_item_bytes,
+        )
+
+    @classmethod
+    def discovering(
+        cls,
+        table: TableSpec,
+        split: Split,
+        *,
+        share: float,
+        memory: int,
+        epoch: int | None,
+        max_item_bytes: int,
+    ) -> HeavyHittersSpec:
+        """Return the description of a sketch together with discovery.
+
+        Args:
+            table: the sketch, calibrated for its part of the split.
+            split: privacy of the sketch and of discovery.
+            share: of the stream, above which items are wanted.
+            memory: bytes for both tables together.
+            epoch: steps after which names are published, or None.
+            max_item_bytes: bytes kept of an item.
+
+        Returns:
+            The description.
+
+        Raises:
+            ArgumentTypeError: a wrong type, or no epoch with the batch schedule.
+            ArgumentValueError: a value outside its range, or memory for less than one item.
+        """
+        steps = _checked_epoch(epoch, table.schedule)
+        smallest = DiscoverySpec(
+            epsilon=split.discovery_epsilon,
+            delta=split.discovery_delta,
+            relation=table.relation,
+            max_events_per_user=table.max_events_per_user,
+            epoch=1,
+            capacity=1,
+            max_item_bytes=max_item_bytes,
+            max_weight=table.max_weight,
+            batches=isinstance(table.schedule, Batch),
+        )
+        discovery = discovery_for(
+            share,
+            smallest=smallest,
+            memory=memory - CELL_BYTES * table.depth * table.width,
+            schedule=table.schedule,
+            epoch=steps,
+        )
+        return cls(table=table, share=share, discovery=discovery)
+
+    @property
+    def privacy(self) -> JointPrivacy:
+        """The guarantee of everything published, under a secret key."""
+        return self.privacy_of(self.table.privacy)
+
+    def privacy_of(self, counts: Privacy) -> JointPrivacy:
+        """Return the guarantee of everything published.
+
+        Args:
+            counts: the guarantee of the sketch.
+
+        Returns:
+            The sum of both guarantees.
+        """
+        names = self.discovery
+        if names is None:
+            return JointPrivacy(counts.epsilon, counts.delta, counts, 0.0, 0.0)
+        return JointPrivacy(
+            epsilon=counts.epsilon + names.epsilon,
+            delta=counts.delta + names.delta,
+            sketch=counts,
+            discovery_epsilon=names.epsilon,
+            discovery_delta=names.delta,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class TableShape:
+    """The table that heavy hitters need, before its privacy is known.
+
+    Attributes:
+        kind: of the sketch.
+        depth: rows.
+        width: columns.
+        schedule: when they are pushed.
+        seed: public hash seed, or None.
+    """
+
+    kind: SketchKind
+    depth: int
+    width: int
+    schedule: Schedule
+    seed: int | None
+
+    @classmethod
+    def of(
+        cls,
+        share: float,
+        schedule: Schedule,
+        *,
+        kind: SketchKind,
+        memory: int,
+        depth: int,
+        width: int | None,
+        seed: int | None,
+    ) -> TableShape:
+        """Return the table for a share, within bytes of memory.
+
+        Raises:
+            ArgumentTypeError: a wrong type.
+            ArgumentValueError: a value outside its range.
+        """
+        rows = checked_integer("depth", depth, most=LARGEST_DEPTH)
+        if width is None:
+            columns = _width_for(share, depth=rows, memory=memory, schedule=schedule)
+        else:
+            columns = checked_integer("width", width, most=LARGEST_WIDTH)
+        return cls(kind, rows, columns, schedule, seed)
+
+    def described(self, **options: Unpack[TableOptions]) -> TableSpec:
+        """Return the whole description of the table.
+
+        Raises:
+            ArgumentTypeError: a wrong type.
+            ArgumentValueError: a value outside its range, or a Count Sketch where the number of
+                steps is not the size of the stream.
+        """
+        spec = TableSpec(
+            kind=_checked_kind(self.kind),
+            depth=self.depth,
+            width=self.width,
+            schedule=self.schedule,
+            hash_seed=self.seed,
+            **options,
+        )
+        counted = spec.relation == "substitution" and spec.max_weight == 1
+        if spec.kind == "count-sketch" and (not counted or isinstance(self.schedule, Batch)):
+            raise ArgumentValueError(
+                "kind: expected 'count-min', whose table shows the total, where the number of "
+                "steps does not (weights, batches, zero-out), got 'count-sketch'"
+            )
+        return spec
+
+
+def _share(share: float | None, *, listed: bool) -> float:
+    if share is not None:
+        return checked_share("share", share)
+    if listed:
+        return _SHARE_OF_DOMAIN
+    raise ArgumentTypeError(
+        "share: expected a share of the stream such as 0.01, or domain, got none"
+    )
+
+
+def checked_share(name: str, share: object) -> float:
+    """Return a share of a stream.
+
+    Args:
+        name: of the argument.
+        share: above 0 and at most 1.
+
+    Returns:
+        The share.
+
+    Raises:
+        ArgumentTypeError: not a real number.
+        ArgumentValueError: outside its range.
+    """
+    value = checked_real(name, share)
+    if value > 1.0:
+        raise ArgumentValueError(f"{name}: expected a number above 0, at most 1, got {value:g}")
+    return value
+
+
+def _checked_epoch(epoch: int | None, schedule: Schedule) -> int | None:
+    """Return the epoch, which the batch schedule requires."""
+    if epoch is None:
+        if isinstance(schedule, Batch):
+            raise ArgumentTypeError(
+                "discovery_epoch: expected a number of batches, as how many events these hold is "
+                "not known in advance, got none"
+            )
+        return None
+    horizon = schedule.horizon
+    most = LARGEST_EPOCH if horizon is None else min(horizon, LARGEST_EPOCH)
+    return checked_integer("discovery_epoch", epoch, most=most)
+
+
+def _checked_kind(kind: object) -> SketchKind:
+    if kind == "count-min":
+        return "count-min"
+    if kind == "count-sketch":
+        return "count-sketch"
+    raise ArgumentValueError(f"kind: expected 'count-min' or 'count-sketch', got {repr(kind)[:40]}")
+
+
+def _width_for(share: float, *, depth: int, memory: int, schedule: Schedule) -> int:
+    """Return the columns: enough for the share, few enough for the memory and for a short lag."""
+    wanted = 1 << max(math.ceil(math.log2(_COLUMNS_PER_ITEM / share)), 0)
+    columns = min(max(wanted, _NARROWEST), _WIDEST)
+    while columns > 1 and CELL_BYTES * depth * columns > memory:
+        columns //= 2
+    if isinstance(schedule, RoundRobin):  # the others push all columns together or have no end
+        while columns > 1 and columns * schedule.period * _ROUNDS > schedule.horizon:
+            columns //= 2
+    return columns

@@ -1,0 +1,240 @@
+"""The description of a private table: everything that defines it, checked once.
+
+A :class:`TableSpec` is made from the arguments of a constructor, or by hand, and passed on as it
+is: to the live table, to plans, audits and experiments, and to the native core. The noise is
+calibrated when the description is made. It costs some milliseconds, and no table is allocated.
+
+A new parameter of all private tables is added here: to :class:`TableOptions`, which documents it,
+and to :class:`TableSpec`, which checks and uses it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Final, TypedDict
+
+from lazysketch.errors import ArgumentValueError
+from lazysketch.privacy.accounting import Privacy
+from lazysketch.privacy.calibration import NoiseCalibration, calibrate
+from lazysketch.privacy.relations import (
+    Calibration,
+    CountKind,
+    Relation,
+    changed_cells,
+    checked_calibration,
+    checked_integer,
+    checked_relation,
+    table_sensitivity2,
+)
+from lazysketch.specification.mechanisms import Mechanism, MechanismName, mechanisms_for
+from lazysketch.specification.schedules import Geometric, Schedule, checked_schedule
+from lazysketch.specification.sizing import checked_size
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = ["LARGEST_EVENTS", "LARGEST_WEIGHT", "TableOptions", "TableSpec"]
+
+LARGEST_WEIGHT: Final = 2**32
+LARGEST_EVENTS: Final = 2**20
+LARGEST_HASH_SEED: Final = 2**64 - 1
+
+
+class _Required(TypedDict):
+    epsilon: float
+    delta: float
+
+
+class TableOptions(_Required, total=False):
+    """Keyword arguments of every private class.
+
+    Args:
+        epsilon: privacy parameter, above 0 and at most 100; no default.
+        delta: privacy parameter, above 0 and below 1, for example 1 / number of people^1.1; no
+            default.
+        relation: what one event may become in a neighbouring stream: another event
+            (``"substitution"``) or an empty step (``"zero-out"``).
+        mechanism: ``"tree"``, the least noise; ``"haar"``, ``"tree-log"``, or ``"binary"`` as in
+            the paper; or a :class:`Mechanism` for as many leaves as the schedule has.
+        max_weight: largest weight of one event, 1 to 2^32, in counts.
+        max_events_per_user: events of one person that are protected together, 1 to 2^20.
+    """
+
+    relation: Relation
+    mechanism: MechanismName | Mechanism
+    max_weight: int
+    max_events_per_user: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableSpec:
+    """What a private table is.
+
+    Guarantee: the noise in :attr:`noise` makes everything that is ever released from such a table,
+    at any number of steps, (``epsilon``, ``delta``)-DP for ``relation``.
+
+    Args:
+        kind: ``"count-min"``, ``"count-sketch"`` or ``"counters"``.
+        depth: rows, 1 to 64; 1 for counters.
+        width: columns, 1 to 2^24; depth * width is at most 2^28.
+        schedule: when columns are pushed; a schedule, or the name of one without a horizon.
+        epsilon: privacy parameter, above 0 and at most 100.
+        delta: privacy parameter, above 0 and below 1.
+        relation: ``"substitution"`` or ``"zero-out"``.
+        mechanism: a name, or a :class:`Mechanism` for the leaves of the schedule.
+        calibration: ``"analytic"``, or ``"classical"`` to reproduce the paper.
+        max_weight: largest weight of one event, 1 to 2^32, in counts.
+        max_events_per_user: events of one person that are protected together, 1 to 2^20.
+        max_changes: for counters, how many of them one step may change; else 1.
+        hash_seed: public seed, 0 to 2^64 - 1; derived from key and sketch id when None.
+
+    Raises:
+        ArgumentTypeError: a wrong type.
+        ArgumentValueError: a value outside its range, or noise that no mechanism serves.
+
+    Source: docs/guarantees.md, "Calibration".
+
+    Example:
+        >>> from lazysketch import RoundRobin
+        >>> spec = TableSpec(
+        ...     kind="count-min", depth=3, width=1024, schedule=RoundRobin(horizon=2**20),
+        ...     epsilon=1.0, delta=1e-6,
+        ... )
+        >>> spec.chosen_mechanism.name, spec.chosen_mechanism.leaves
+        ('tree', 1024)
+    """
+
+    kind: CountKind
+    depth: int
+    width: int
+    schedule: Schedule
+    epsilon: float
+    delta: float
+    relation: Relation = "substitution"
+    mechanism: MechanismName | Mechanism = "tree"
+    calibration: Calibration = "analytic"
+    max_weight: int = 1
+    max_events_per_user: int = 1
+    max_changes: int = 1
+    hash_seed: int | None = None
+    chosen_mechanism: Mechanism = field(init=False, repr=False, compare=False)
+    noise: NoiseCalibration = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Check every field, store plain values, choose the mechanism and calibrate the noise."""
+        depth, width = checked_size(self.depth, self.width)
+        self._store("depth", depth)
+        self._store("width", width)
+        self._store("schedule", checked_schedule(self.schedule))
+        checked_relation(self.relation)
+        checked_calibration(self.calibration)
+        for name, most in (
+            ("max_weight", LARGEST_WEIGHT),
+            ("max_events_per_user", LARGEST_EVENTS),
+            ("max_changes", width if self.kind == "counters" else 2**28),
+        ):
+            self._store(name, checked_integer(name, getattr(self, name), most=most))
+        if self.hash_seed is not None:
+            seed = checked_integer("hash_seed", self.hash_seed, least=0, most=LARGEST_HASH_SEED)
+            self._store("hash_seed", seed)
+        mechanisms = mechanisms_for(
+            self.mechanism,
+            leaves=self.schedule.leaves(width),
+            growing=isinstance(self.schedule, Geometric),
+        )
+        mechanism, noise = self._chosen(mechanisms)
+        self._store("chosen_mechanism", mechanism)
+        self._store("noise", noise)
+        self._store("epsilon", noise.epsilon)
+        self._store("delta", noise.delta)
+
+    def _store(self, name: str, value: object) -> None:
+        object.__setattr__(self, name, value)
+
+    def _chosen(self, mechanisms: Sequence[Mechanism]) -> tuple[Mechanism, NoiseCalibration]:
+        """Return the best mechanism whose arithmetic serves the noise, and that noise.
+
+        The optimised tables have large entries: with large weights their sums could exceed 126
+        bits, or their draws the precision of a float, where the closed form still serves.
+        """
+        *better, last = mechanisms
+        for mechanism in better:
+            try:
+                noise = self._calibrated(mechanism)
+            except ArgumentValueError:
+                continue
+            if mechanism.fits(noise.sigma):
+                return mechanism, noise
+        return last, self._calibrated(last)
+
+    def _calibrated(self, mechanism: Mechanism) -> NoiseCalibration:
+        return calibrate(
+            epsilon=self.epsilon,
+            delta=self.delta,
+            calibration=self.calibration,
+            table_sensitivity2=table_sensitivity2(
+                self.kind,
+                depth=self.depth,
+                relation=self.relation,
+                calibration=self.calibration,
+                max_changes=self.max_changes,
+            ),
+            mechanism_sensitivity2=mechanism.sensitivity2,
+            mechanism_nodes=mechanism.nodes_per_leaf,
+            changed_cells=changed_cells(
+                self.kind, depth=self.depth, relation=self.relation, max_changes=self.max_changes
+            ),
+            draws=self.depth * self.width * mechanism.nodes,
+            max_weight=self.max_weight,
+            max_events_per_user=self.max_events_per_user,
+        )
+
+    @property
+    def sigma(self) -> float:
+        """Standard deviation of the noise of one node, in counts."""
+        return self.noise.sigma
+
+    @property
+    def privacy(self) -> Privacy:
+        """The guarantee of such a table under a secret key."""
+        return self.privacy_unless(())
+
+    def privacy_unless(self, reasons: tuple[str, ...]) -> Privacy:
+        """Return the guarantee of such a table, void if there are reasons.
+
+        Args:
+            reasons: why a table of this description is NOT PRIVATE; empty if it is private.
+
+        Returns:
+            The frozen description.
+        """
+        return Privacy(
+            epsilon=self.epsilon,
+            delta=self.delta,
+            relation=self.relation,
+            calibration=self.calibration,
+            sigma=self.noise.sigma,
+            noise_multiplier=self.noise.noise_multiplier,
+            l2_sensitivity=self.noise.l2_sensitivity,
+            max_weight=self.max_weight,
+            max_events_per_user=self.max_events_per_user,
+            private=not reasons,
+            not_private_because=reasons,
+        )
+
+    def with_privacy(self, epsilon: float, delta: float) -> Self:
+        """Return the same table with other privacy parameters, calibrated anew.
+
+        Args:
+            epsilon: privacy parameter, above 0 and at most 100.
+            delta: privacy parameter, above 0 and below 1.
+
+        Returns:
+            A new description.
+
+        Raises:
+            ArgumentTypeError: not a number.
+            ArgumentValueError: outside its range.
+        """
+        return replace(self, epsilon=epsilon, delta=delta)

@@ -1,0 +1,207 @@
+"""Three ways to cut a stream into windows: by steps, by the clock, by each event's own time.
+
+A cut gives the schedule and the size of the tables of its windows, and opens the windows. It
+follows from public arguments only.
+"""
+
+from __future__ import annotations
+
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from typing import Final
+
+from lazysketch.errors import ArgumentTypeError, ArgumentValueError
+from lazysketch.heavy_hitters.hitters_spec import (
+    CELL_BYTES,
+    LEAST_MEMORY,
+    HeavyHittersSpec,
+)
+from lazysketch.privacy.relations import LARGEST_DEPTH, checked_integer
+from lazysketch.specification.schedules import Batch, RoundRobin, Schedule
+from lazysketch.windows.boundaries import ClockBoundaries, TimeRange, checked_clock
+from lazysketch.windows.durations import duration_of, instant_of
+from lazysketch.windows.open_windows import (
+    ByClock,
+    BySteps,
+    ByTime,
+    Keep,
+    OpenWindows,
+    WindowTables,
+)
+
+__all__ = ["LARGEST_WINDOW", "Cut", "cut_of", "leaves_of"]
+
+LARGEST_WINDOW: Final = 2**40
+_SLICES: Final = 60
+_MOST_SLICES: Final = 960
+_WIDTH: Final = 1024
+
+
+class Cut(ABC):
+    """How a stream is cut, and what follows for the tables of its windows.
+
+    Attributes:
+        schedule: of each window, before :meth:`spec_of`.
+        steps: of each window, after which names are published.
+        width: default number of columns, None if it follows from the steps.
+        open_windows: how many windows are open at the same time.
+        takes_times: whether events come with times.
+    """
+
+    schedule: Schedule
+    steps: int
+    width: int | None = _WIDTH
+    open_windows: int = 1
+    takes_times: bool = False
+
+    @abstractmethod
+    def opened(self, tables: WindowTables, *, keep: Keep, most: int) -> OpenWindows:
+        """Return the open windows.
+
+        Args:
+            tables: makes the table of each window.
+            keep: is given each window that ends.
+            most: windows that are kept.
+        """
+
+    def spec_of(self, asked: HeavyHittersSpec) -> HeavyHittersSpec:
+        """Return the description of each window's tables.
+
+        Args:
+            asked: the description with :attr:`schedule`.
+        """
+        return asked
+
+    def memory_of_window(self, memory: int, *, depth: int, width: int | None) -> int:
+        """Return the bytes for one window, without those of the step that is open.
+
+        Args:
+            memory: bytes for all open windows.
+            depth: rows.
+            width: columns, or None for the default.
+
+        Raises:
+            ArgumentTypeError: not an integer.
+            ArgumentValueError: a size outside its range, or too little memory.
+        """
+        share = memory // self.open_windows
+        if isinstance(self.schedule, Batch):
+            rows = checked_integer("depth", depth, most=LARGEST_DEPTH)
+            columns = _WIDTH if width is None else checked_integer("width", width)
+            share -= CELL_BYTES * rows * columns
+        if share < LEAST_MEMORY:
+            least = (memory // self.open_windows - share + LEAST_MEMORY) * self.open_windows
+            raise ArgumentValueError(
+                f"memory: expected at least {least:,} bytes for {self.open_windows:,} open "
+                f"windows, got {memory:,}"
+            )
+        return share
+
+
+class StepCut(Cut):
+    """Windows of a number of steps."""
+
+    width = None
+
+    def __init__(self, steps: int) -> None:
+        """Cut after every so many steps."""
+        self.steps, self.schedule = steps, RoundRobin(horizon=steps)
+
+    def spec_of(self, asked: HeavyHittersSpec) -> HeavyHittersSpec:
+        """Return the description with room for a push of every column after the last step."""
+        schedule = RoundRobin(horizon=self.steps + asked.table.width)
+        return replace(asked, table=replace(asked.table, schedule=schedule))
+
+    def opened(self, tables: WindowTables, *, keep: Keep, most: int) -> OpenWindows:
+        """Open the first window."""
+        return BySteps(tables, keep=keep, every=self.steps, most=most)
+
+
+class ClockCut(Cut):
+    """Windows of a public clock, in slices; a step is a slice."""
+
+    def __init__(self, length: int, *, slices: int, clock: Callable[[], float]) -> None:
+        """Cut every ``length`` nanoseconds."""
+        self._boundaries = ClockBoundaries(every=length, slices=slices)
+        self._clock = clock
+        self.steps, self.schedule = slices, Batch(horizon=leaves_of(slices))
+
+    def opened(self, tables: WindowTables, *, keep: Keep, most: int) -> OpenWindows:
+        """Open the window of this moment."""
+        return ByClock(tables, keep=keep, boundaries=self._boundaries, clock=self._clock, most=most)
+
+
+class TimeCut(Cut):
+    """All windows of a public range of time; each is one step."""
+
+    takes_times = True
+
+    def __init__(self, time_range: TimeRange) -> None:
+        """Cut a range by each event's own time."""
+        self._range = time_range
+        self.steps, self.schedule = 1, Batch(horizon=1)
+        self.open_windows = time_range.windows
+
+    def opened(self, tables: WindowTables, *, keep: Keep, most: int) -> OpenWindows:  # noqa: ARG002
+        """Open all windows of the range; all of them are kept."""
+        return ByTime(tables, keep=keep, time_range=self._range)
+
+
+def cut_of(
+    every: str | timedelta | int,
+    *,
+    begin: object,
+    end: object,
+    slices: int | None,
+    clock: Callable[[], float] | None,
+) -> Cut:
+    """Return the cut that the arguments of :class:`Windows` ask for.
+
+    Args:
+        every: a duration, or a number of steps.
+        begin: of a range, or None.
+        end: of a range, or None.
+        slices: parts of a window of the clock, or None.
+        clock: returns seconds since 1970, or None for the machine's.
+
+    Raises:
+        ArgumentTypeError: a wrong type, or arguments that exclude each other.
+        ArgumentValueError: a value outside its range.
+    """
+    if not isinstance(every, str | timedelta):
+        _refuse("begin, end, slices, clock", "windows of steps", begin, end, slices, clock)
+        return StepCut(checked_integer("every", every, most=LARGEST_WINDOW))
+    length = duration_of("every", every)
+    if begin is None and end is None:
+        parts = _SLICES if slices is None else slices
+        chosen = clock or time.time
+        checked_clock(chosen())
+        number = checked_integer("slices", parts, most=_MOST_SLICES)
+        return ClockCut(length, slices=number, clock=chosen)
+    _refuse("slices, clock", "a range of time", slices, clock)
+    if begin is None or end is None:
+        raise ArgumentTypeError("begin, end: expected both ends of a range, got one")
+    first, last = instant_of("begin", begin), instant_of("end", end)
+    return TimeCut(TimeRange(first=first, end=last, every=length))
+
+
+def leaves_of(slices: int) -> int:
+    """Return the leaves for which an event may also move from any slice to any other.
+
+    Such a move changes a cell at two leaves, with opposite signs. Near the end of an optimised
+    table of more than 16 leaves that moves it further than two changes of one sign would, by up to
+    6 % of the square; in a table twice as long the same leaves are far from the end.
+
+    Args:
+        slices: of a window.
+    """
+    table = 1 << (slices - 1).bit_length()
+    return table + 1 if table > 16 and 16 * slices > 15 * table else slices
+
+
+def _refuse(names: str, context: str, *values: object) -> None:
+    if any(value is not None for value in values):
+        raise ArgumentTypeError(f"{names}: expected none for {context}, got some")
