@@ -6,7 +6,7 @@
 //!
 //! | floor | modules |
 //! |---|---|
-//! | bytes -> packets | `reader`, `pcap`, `pcapng` |
+//! | bytes -> packets | `reader`; `pcap`, `pcapng`; `records` |
 //! | packets -> values | `field`, `network`, `link` |
 //! | values -> columns | `rows` |
 //!
@@ -26,8 +26,10 @@ mod network;
 mod pcap;
 mod pcapng;
 mod reader;
+mod records;
 mod rows;
 
 pub use field::Field;
-pub use reader::{Damage, Reader};
+pub use reader::Reader;
+pub use records::Damage;
 pub use rows::{Items, Rows, UNKNOWN_TIME};

@@ -2,7 +2,7 @@
 
 use crate::field::Field;
 use crate::link::Link;
-use crate::reader::{Damage, Order, Step};
+use crate::records::{Damage, Order, Step};
 use crate::rows::Rows;
 use pcap_parser::nom;
 use pcap_parser::pcap::{parse_pcap_frame, parse_pcap_frame_be, parse_pcap_header};

@@ -3,7 +3,7 @@
 
 use crate::field::Field;
 use crate::link::Link;
-use crate::reader::{Damage, Order, Step};
+use crate::records::{Damage, Order, Step};
 use crate::rows::{Found, Rows, UNKNOWN_TIME};
 use pcap_parser::pcapng::{
     BOM_MAGIC, Block, EPB_MAGIC, EnhancedPacketBlock, IDB_MAGIC, InterfaceDescriptionBlock,
