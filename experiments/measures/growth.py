@@ -24,7 +24,7 @@ __all__ = ["measure"]
 _ABSENT = 1 << 40
 _ASKED = 2000
 _READS = 12
-_NODE_BYTES = 16  # a sum and a noisy sum, as benches/src/paper.rs stores them
+_NODE_BYTES = 16  # a sum and a noisy sum, as benches/rust/src/paper.rs stores them
 
 
 def measure(
