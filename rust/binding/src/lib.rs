@@ -18,7 +18,7 @@ mod key;
 mod live;
 mod private;
 mod release;
-mod rows;
+mod text;
 mod weights;
 mod whole;
 
@@ -47,7 +47,7 @@ mod _native {
     #[pymodule_export]
     use super::release::Release;
     #[pymodule_export]
-    use super::rows::{access_log_items, access_log_times, json_rows, line_items};
+    use super::text::{access_log_items, access_log_times, json_rows, line_items};
 
     use pyo3::prelude::*;
 

@@ -1,6 +1,6 @@
 //! Columns of text, in the layout of Arrow.
 
-use crate::cutting;
+use crate::lines;
 
 /// Texts one behind the other; text i is `data[offsets[i] .. offsets[i + 1]]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,7 +23,7 @@ pub struct Rows {
 impl Texts {
     /// Room for a text of each row of a block.
     pub(crate) fn of(block: &[u8]) -> Self {
-        let mut offsets = Vec::with_capacity(cutting::count(block) + 1);
+        let mut offsets = Vec::with_capacity(lines::count(block) + 1);
         offsets.push(0);
         Self {
             offsets,

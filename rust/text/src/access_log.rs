@@ -22,7 +22,7 @@
 //! Format".
 
 use crate::columns::{Rows, Texts};
-use crate::cutting;
+use crate::lines;
 use memchr::{memchr, memchr2};
 
 /// What to take of each row.
@@ -63,7 +63,7 @@ impl Field {
 /// One field of each row.
 pub fn access_log(block: &[u8], field: Field) -> Rows {
     let mut rows = Rows::of(block);
-    for row in cutting::rows(block) {
+    for row in lines::rows(block) {
         rows.push(item(row, field));
     }
     rows
@@ -73,7 +73,7 @@ pub fn access_log(block: &[u8], field: Field) -> Rows {
 /// follows it can be read.
 pub fn access_log_times(block: &[u8]) -> Texts {
     let mut times = Texts::of(block);
-    for row in cutting::rows(block) {
+    for row in lines::rows(block) {
         times.push(head(row).map_or(b"", |head| head.time));
     }
     times

@@ -1,7 +1,7 @@
 //! Rows of text: bytes in, columns out, without the interpreter lock.
 
 use crate::errors::ArgumentValueError;
-use lazysketch_rows::{Field, Rows, Texts, Wanted};
+use lazysketch_text::{Field, Rows, Texts, Wanted};
 use numpy::{Element, PyArray1};
 use pyo3::prelude::*;
 
@@ -12,7 +12,7 @@ type Column<'py> = (Numbers<'py>, Numbers<'py, u8>);
 /// The lines of a block of whole rows as items; the positions of those that are empty.
 #[pyfunction]
 pub(crate) fn line_items<'py>(py: Python<'py>, block: &[u8]) -> (Column<'py>, Numbers<'py>) {
-    columns(py, py.detach(|| lazysketch_rows::lines(block)))
+    columns(py, py.detach(|| lazysketch_text::lines(block)))
 }
 
 /// A field of each row of an access log; the positions of rows without it.
@@ -27,14 +27,14 @@ pub(crate) fn access_log_items<'py>(
         let names = Field::NAMES.map(|(name, _)| name).join(", ");
         ArgumentValueError::new_err(format!("field: expected one of {names}, got {field:?}"))
     })?;
-    let rows = py.detach(|| lazysketch_rows::access_log(block, field));
+    let rows = py.detach(|| lazysketch_text::access_log(block, field));
     Ok(columns(py, rows))
 }
 
 /// The text of the time of each row of an access log, empty where there is none.
 #[pyfunction]
 pub(crate) fn access_log_times<'py>(py: Python<'py>, block: &[u8]) -> Column<'py> {
-    column(py, py.detach(|| lazysketch_rows::access_log_times(block)))
+    column(py, py.detach(|| lazysketch_text::access_log_times(block)))
 }
 
 /// Of JSON lines: kinds, items that are text and those that are integers, weights and which are
@@ -73,7 +73,7 @@ pub(crate) fn json_rows<'py>(
     if let Some(time) = time {
         wanted = wanted.time(time);
     }
-    let objects = py.detach(|| lazysketch_rows::json_rows(block, &wanted));
+    let objects = py.detach(|| lazysketch_text::json_rows(block, &wanted));
     (
         numbers(py, objects.kinds),
         column(py, objects.texts),

@@ -1,6 +1,6 @@
 //! JSON lines against serde_json's own values, row by row.
 
-use lazysketch_rows::{Kind, Wanted, json_rows};
+use lazysketch_text::{Kind, Wanted, json_rows};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;

@@ -7,7 +7,7 @@
 //!
 //! | floor | modules |
 //! |---|---|
-//! | block -> rows | `cutting` |
+//! | block -> rows | `lines` |
 //! | row -> value | `access_log`, `json` |
 //! | values -> columns | `columns` |
 //!
@@ -28,8 +28,8 @@
 
 mod access_log;
 mod columns;
-mod cutting;
 mod json;
+mod lines;
 
 pub use access_log::{Field, access_log, access_log_times};
 pub use columns::{Rows, Texts};
@@ -39,7 +39,7 @@ pub use json::{Kind, Objects, Wanted, json_rows};
 pub fn lines(block: &[u8]) -> Rows {
     let mut rows = Rows::of(block);
     rows.items.data.reserve(block.len());
-    for row in cutting::rows(block) {
+    for row in lines::rows(block) {
         rows.push((!row.is_empty()).then_some(row));
     }
     rows

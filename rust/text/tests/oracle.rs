@@ -1,7 +1,7 @@
 //! Rows against a machine that reads them one character at a time, and blocks against a plain cut
 //! of text into lines.
 
-use lazysketch_rows::{Field, Rows, Texts, access_log, access_log_times, lines};
+use lazysketch_text::{Field, Rows, Texts, access_log, access_log_times, lines};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;

@@ -15,11 +15,11 @@
 //! Source: RFC 8259; documentation of Python's module `json`, "Standard Compliance and
 //! Interoperability".
 
-mod finding;
+mod lookup;
 
 use crate::columns::Texts;
-use crate::cutting;
-use finding::{Path, Unsure, is_shallow, values};
+use crate::lines;
+use lookup::{Path, Unsure, is_shallow, values};
 use memchr::{memchr, memchr2_iter, memchr3};
 use std::borrow::Cow;
 
@@ -114,7 +114,7 @@ impl Wanted {
 pub fn json_rows(block: &[u8], wanted: &Wanted) -> Objects {
     let mut objects = Objects::of(block, wanted);
     let mut found = Vec::new();
-    for row in cutting::texts(block) {
+    for row in lines::texts(block) {
         match wanted.read(row, &mut found) {
             Ok(values) => objects.push(values),
             Err(Unsure) => objects.push_unsure(row),
@@ -261,7 +261,7 @@ fn has_digits(row: &[u8], many: usize) -> bool {
 impl Objects {
     fn of(block: &[u8], wanted: &Wanted) -> Self {
         Self {
-            kinds: Vec::with_capacity(cutting::count(block)),
+            kinds: Vec::with_capacity(lines::count(block)),
             texts: Texts::of(block),
             integers: Vec::new(),
             weights: Vec::new(),
