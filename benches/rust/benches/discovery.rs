@@ -3,15 +3,15 @@
 
 use lazysketch_benches::interleaved::{Contender, medians, print};
 use lazysketch_benches::streams::zipf;
-use lazysketch_core::batch::Items;
 use lazysketch_core::discovery::law::DiscoveryLaw;
-use lazysketch_core::heavy::HeavySketch;
 use lazysketch_core::item::Item;
 use lazysketch_core::key::{Identity, MasterKey};
 use lazysketch_core::mechanism::MechanismKind;
 use lazysketch_core::parameters::{Calibration, Kind, NoiseLaw, Relation, Shape};
 use lazysketch_core::schedule::Schedule;
 use lazysketch_core::sketch::PrivateSketch;
+use lazysketch_core::sketch::heavy_hitters::HeavySketch;
+use lazysketch_core::table::items::Items;
 
 const EVENTS: usize = 1_000_000;
 const ROUNDS: usize = 9;

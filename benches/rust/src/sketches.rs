@@ -1,11 +1,11 @@
 //! Sketches to measure, with parameters that do not matter to speed.
 
-use lazysketch_core::exact::ExactSketch;
 use lazysketch_core::key::{Identity, MasterKey};
 use lazysketch_core::mechanism::MechanismKind;
 use lazysketch_core::parameters::{Calibration, Kind, NoiseLaw, Relation, Shape};
 use lazysketch_core::schedule::Schedule;
 use lazysketch_core::sketch::PrivateSketch;
+use lazysketch_core::sketch::exact::ExactSketch;
 
 fn shape(kind: Kind, depth: u32, width: u32) -> Shape {
     Shape {

@@ -2,7 +2,7 @@
 //! anything costs a short batch more than counting it.
 
 use crate::errors::ArgumentValueError;
-use lazysketch_core::batch::Items;
+use lazysketch_core::table::items::Items;
 use numpy::{
     Element, PyArray1, PyArrayDescrMethods, PyArrayMethods, PyReadonlyArray1, PyUntypedArray,
     PyUntypedArrayMethods,

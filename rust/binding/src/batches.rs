@@ -9,8 +9,8 @@ use crate::arrow;
 use crate::columns::HashedColumns;
 use crate::errors::{ArgumentTypeError, ArgumentValueError, type_name};
 use crate::items::{Column, Target, small_count, small_integer};
-use lazysketch_core::batch::Items;
 use lazysketch_core::item::Item;
+use lazysketch_core::table::items::Items;
 use numpy::{
     PyArray1, PyArrayDescrMethods, PyArrayMethods, PyReadonlyArray1, PyUntypedArray,
     PyUntypedArrayMethods,

@@ -13,9 +13,9 @@ use arrow_array::types::{
 };
 use arrow_array::{Array, ArrayRef, downcast_dictionary_array};
 use arrow_schema::DataType;
-use lazysketch_core::batch::Columns;
-use lazysketch_core::hash::Fingerprinter;
 use lazysketch_core::item::Item;
+use lazysketch_core::table::hash::Fingerprinter;
+use lazysketch_core::table::items::Columns;
 use pyo3::prelude::*;
 use std::sync::OnceLock;
 

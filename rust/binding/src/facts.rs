@@ -2,8 +2,8 @@
 
 use crate::errors::{ArgumentValueError, raise};
 use lazysketch_core::discovery::law::{Design, DiscoveryLaw};
-use lazysketch_core::gaussian::{LARGEST_SIGMA, RoundedGaussian};
 use lazysketch_core::mechanism::{Mechanism, MechanismKind};
+use lazysketch_core::noise::gaussian::{LARGEST_SIGMA, RoundedGaussian};
 use lazysketch_core::parameters::{Calibration, Kind, Relation};
 use lazysketch_core::schedule::{EVENTS_PER_STEP, Growth, Schedule};
 use numpy::PyArray1;

@@ -1,8 +1,8 @@
 //! Single items: Python objects become fingerprints or indices.
 
 use crate::errors::{ArgumentTypeError, ArgumentValueError, ItemError, type_name};
-use lazysketch_core::hash::Fingerprinter;
 use lazysketch_core::item::Item;
+use lazysketch_core::table::hash::Fingerprinter;
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;

@@ -2,8 +2,8 @@
 
 use crate::batches::SHORT_BATCH;
 use crate::errors::{ClosedError, LiveStateError, raise};
-use lazysketch_core::heavy::HeavySketch;
 use lazysketch_core::sketch::PrivateSketch;
+use lazysketch_core::sketch::heavy_hitters::HeavySketch;
 use lazysketch_core::{Error, Result};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;

@@ -4,44 +4,43 @@
 //! Python. The public table may be read after every event, for ever; everything ever read
 //! together satisfies the (epsilon, delta) that sigma was calibrated for.
 //!
-//! | floor | modules |
-//! |---|---|
-//! | sketches | [`heavy`], [`sketch`], [`exact`] |
-//! | names | [`discovery`] |
-//! | public tables | `reading`, [`release`], [`codec`] |
-//! | counting | `ingest`, `counting`, `lanes`, `table`, [`batch`], [`hash`], [`schedule`] |
-//! | noise | `noise`, [`mechanism`], [`gaussian`], `draws`, [`prf`] |
-//! | values | [`parameters`], `guarantee`, [`item`], [`key`], [`error`] |
+//! A folder or file uses only what stands below it; `tools/module_graph.py` checks that no circle
+//! arises.
+//!
+//! ```text
+//!                  sketch      the live tables: private, exact, with discovery; noise of each cell
+//!                 /      \
+//!         discovery      release      names of heavy items   |   public tables and their bytes
+//!                 \      /
+//!                   table      items, hashes, exact counts, the loops that count a batch
+//!                     |
+//!                 guarantee    what is NOT PRIVATE, and why
+//!                     |
+//!                parameters    shape, noise and guarantee of a sketch
+//!                 /      \
+//!         mechanism      schedule      how a cell counts n pushes   |   when columns are pushed
+//!                 |
+//!               noise          the keyed pseudo-random function, Gaussian draws
+//!                 |
+//!   simd   key   item   error  one loop for several widths of registers; keys; values
+//! ```
 //!
 //! An update costs one hash and one addition per row plus the pushes that fall due, and no
 //! draw; a point query costs depth * O(log n) draws of some tens of nanoseconds. Source: R. Holland,
 //! "Faster Differentially Private Sketches under Continual Observation", arXiv 2507.03361,
 //! with the corrections recorded in docs/guarantees.md.
-pub mod batch;
-pub mod codec;
-mod counting;
 pub mod discovery;
-mod draws;
 pub mod error;
-pub mod exact;
-pub mod gaussian;
 mod guarantee;
-pub mod hash;
-pub mod heavy;
-mod ingest;
 pub mod item;
 pub mod key;
-mod lanes;
 pub mod mechanism;
-mod noise;
+pub mod noise;
 pub mod parameters;
-pub mod prf;
-mod reading;
 pub mod release;
 pub mod schedule;
+mod simd;
 pub mod sketch;
-mod table;
-#[cfg(test)]
-mod timing;
+pub mod table;
 
 pub use error::{Error, Result};

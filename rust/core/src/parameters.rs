@@ -1,11 +1,11 @@
 //! What defines a sketch: shape, noise law and the marks of what is not private.
 //!
-//! Frozen values, checked once at construction. Their encoding ([`crate::codec`]) is part of
+//! Frozen values, checked once at construction. Their encoding ([`crate::release::codec`]) is part of
 //! every release and, byte for byte, of the derivation of the working key.
 
 use crate::error::check_integer;
-use crate::gaussian::{LARGEST_SIGMA, RoundedGaussian};
 use crate::mechanism::{Mechanism, MechanismKind};
+use crate::noise::gaussian::{LARGEST_SIGMA, RoundedGaussian};
 use crate::schedule::Schedule;
 use crate::{Error, Result, guarantee};
 

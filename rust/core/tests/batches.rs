@@ -1,14 +1,14 @@
 //! Batches against their events one by one: any length, type, split, weights and number of threads
 //! ends in the same state. (`sketches.rs` holds single events against the definition.)
 
-use lazysketch_core::batch::{Columns, Items, Rows};
-use lazysketch_core::exact::ExactSketch;
-use lazysketch_core::hash::Fingerprinter;
 use lazysketch_core::item::Item;
 use lazysketch_core::mechanism::MechanismKind;
 use lazysketch_core::parameters::{Kind, NoiseLaw, Shape};
 use lazysketch_core::schedule::{Growth, Schedule};
 use lazysketch_core::sketch::PrivateSketch;
+use lazysketch_core::sketch::exact::ExactSketch;
+use lazysketch_core::table::hash::Fingerprinter;
+use lazysketch_core::table::items::{Columns, Items, Rows};
 use proptest::prelude::*;
 use seeded::{law, shape};
 

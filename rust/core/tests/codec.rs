@@ -1,13 +1,13 @@
 //! Hostile bytes: whatever is not a release is refused, and nothing large is allocated.
 
-use lazysketch_core::codec;
-use lazysketch_core::exact::ExactSketch;
 use lazysketch_core::key::{Identity, MasterKey, SketchId};
 use lazysketch_core::mechanism::MechanismKind;
 use lazysketch_core::parameters::{Calibration, Kind, NoiseLaw, Relation, Shape};
 use lazysketch_core::release::Release;
+use lazysketch_core::release::codec;
 use lazysketch_core::schedule::Schedule;
 use lazysketch_core::sketch::PrivateSketch;
+use lazysketch_core::sketch::exact::ExactSketch;
 use proptest::prelude::*;
 
 const CHECKSUM: usize = 32;

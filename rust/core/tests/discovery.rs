@@ -3,15 +3,15 @@
 //! own draws.
 
 use lazysketch_core::Error;
-use lazysketch_core::batch::Items;
 use lazysketch_core::discovery::law::{DiscoveryLaw, Variant};
 use lazysketch_core::discovery::name::{Kept, NameKind};
-use lazysketch_core::heavy::HeavySketch;
 use lazysketch_core::item::Item;
 use lazysketch_core::key::{Identity, MasterKey, SketchId};
 use lazysketch_core::mechanism::MechanismKind;
 use lazysketch_core::parameters::{Calibration, Kind, NoiseLaw, Relation, Shape};
 use lazysketch_core::schedule::Schedule;
+use lazysketch_core::sketch::heavy_hitters::HeavySketch;
+use lazysketch_core::table::items::Items;
 use proptest::prelude::*;
 use std::collections::BTreeMap;
 

@@ -1,10 +1,11 @@
 //! Events of a step that is not over: nothing shows them before it is, however they come.
 
-use lazysketch_core::batch::Items;
+use lazysketch_core::Error;
 use lazysketch_core::mechanism::MechanismKind;
 use lazysketch_core::parameters::Kind;
+use lazysketch_core::release::codec;
 use lazysketch_core::schedule::Schedule;
-use lazysketch_core::{Error, codec};
+use lazysketch_core::table::items::Items;
 use proptest::prelude::*;
 use seeded::{MAX_WEIGHT, law, seeded, shape};
 

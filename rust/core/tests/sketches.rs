@@ -1,14 +1,15 @@
 //! The sketches against their definition: a naive model that keeps every event, pushes what the
 //! schedule says and adds the core's own draws in exact rational arithmetic.
 
-use lazysketch_core::batch::Items;
-use lazysketch_core::hash::RowHashes;
+use lazysketch_core::Error;
 use lazysketch_core::key::{Identity, MasterKey, SketchId};
 use lazysketch_core::mechanism::MechanismKind;
 use lazysketch_core::parameters::{Kind, NoiseLaw, Shape};
+use lazysketch_core::release::codec;
 use lazysketch_core::schedule::{Growth, Schedule};
 use lazysketch_core::sketch::PrivateSketch;
-use lazysketch_core::{Error, codec};
+use lazysketch_core::table::hash::RowHashes;
+use lazysketch_core::table::items::Items;
 use proptest::prelude::*;
 use seeded::{MAX_WEIGHT, law, seeded, shape};
 

@@ -10,9 +10,9 @@ use lazysketch_benches::interleaved::{Contender, Measured, measured};
 use lazysketch_benches::paper::{PlainCountMin, PlainSketch};
 use lazysketch_benches::sketches::{exact, private};
 use lazysketch_benches::streams::zipf;
-use lazysketch_core::batch::Items;
 use lazysketch_core::parameters::Kind;
 use lazysketch_core::schedule::Schedule;
+use lazysketch_core::table::items::Items;
 use std::hint::black_box;
 
 const EVENTS: usize = 1_000_000;

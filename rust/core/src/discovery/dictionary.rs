@@ -5,8 +5,8 @@
 //! the greatest number of events that a window can have and not by those that come.
 
 use super::slots::Slots;
-use crate::hash::Fingerprinter;
 use crate::item::Item;
+use crate::table::hash::Fingerprinter;
 
 /// One slot per distinct item, in the order of first arrival.
 pub(crate) struct Dictionary {

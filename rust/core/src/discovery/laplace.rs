@@ -23,7 +23,7 @@
 //! Rejected: a sign bit on a magnitude doubles P(0); a logarithm of a uniform float has no exact
 //! law near its ends.
 
-use crate::prf::{NoiseFunction, packed};
+use crate::noise::prf::{NoiseFunction, packed};
 
 /// Smallest epsilon of one unit: below it, thresholds are tens of thousands of events.
 pub(crate) const SMALLEST_EPSILON: f64 = 1.0 / 1024.0;

@@ -11,8 +11,8 @@
 //! counts of at most one. The order is that of the secret identities.
 
 use super::slots::Slots;
-use crate::hash::Fingerprinter;
 use crate::item::Item;
+use crate::table::hash::Fingerprinter;
 
 /// Counters, and which of them are at zero.
 pub(crate) struct MisraGries {

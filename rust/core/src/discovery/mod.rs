@@ -29,11 +29,11 @@ pub mod name;
 mod slots;
 mod threshold;
 
-use crate::batch::Items;
-use crate::hash::Fingerprinter;
 use crate::item::Item;
 use crate::key::{MasterKey, Purpose, SketchId, WideKey};
-use crate::prf::NoiseFunction;
+use crate::noise::prf::NoiseFunction;
+use crate::table::hash::Fingerprinter;
+use crate::table::items::Items;
 use crate::{Error, Result};
 use dictionary::Dictionary;
 use law::{Design, DiscoveryLaw, Variant};

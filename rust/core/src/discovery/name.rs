@@ -10,10 +10,10 @@
 //! Kept is the item itself, or of a longer one its first `max_item_bytes` bytes and that it was
 //! cut; its frequency is read from the sketch by the fingerprint of the whole.
 
-use crate::hash::Fingerprinter;
 use crate::item::Item;
 use crate::key::{MasterKey, Purpose, SketchId, WideKey};
-use crate::prf::NoiseFunction;
+use crate::noise::prf::NoiseFunction;
+use crate::table::hash::Fingerprinter;
 use zeroize::Zeroize;
 
 /// Most bytes of an item that fit one block beside type and length.

@@ -6,8 +6,8 @@
 //! hash seed cannot aim at one place, and a lookup is O(1) on every stream.
 
 use super::name::{Kept, NameStore};
-use crate::hash::Fingerprinter;
 use crate::item::Item;
+use crate::table::hash::Fingerprinter;
 use std::hint::black_box;
 use zeroize::Zeroize;
 

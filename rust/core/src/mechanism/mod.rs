@@ -18,10 +18,12 @@ mod path;
 pub mod rounding;
 pub mod square_root;
 pub mod tables;
+#[cfg(test)]
+mod timing;
 pub mod tree;
 
-use crate::gaussian::RoundedGaussian;
-use crate::prf::NoiseFunction;
+use crate::noise::gaussian::RoundedGaussian;
+use crate::noise::prf::NoiseFunction;
 use crate::{Error, Result};
 use binary::Binary;
 use haar::Haar;

@@ -2,8 +2,8 @@
 
 use super::LARGEST_PATH;
 use super::rounding::Rounding;
-use crate::gaussian::RoundedGaussian;
-use crate::prf::{NoiseFunction, packed};
+use crate::noise::gaussian::RoundedGaussian;
+use crate::noise::prf::{NoiseFunction, packed};
 
 /// The nodes of one push and their exact rational weights.
 #[derive(Debug, Clone)]

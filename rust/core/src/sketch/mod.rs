@@ -4,22 +4,28 @@
 //! it touches from (working key, cell, push number). Exact counts never leave this folder except
 //! inside a sum with their noise.
 
-use crate::batch::{Items, Rows, check_weight, check_weights};
-use crate::counting::{Bounded, Events, Index, Signed, Unsigned};
-use crate::hash::Fingerprinter;
-use crate::ingest::{Batch, columns_between};
 use crate::key::{Identity, MasterKey, Origin, Purpose, SketchId};
-use crate::noise::Noise;
 use crate::parameters::{Kind, LARGEST_COUNT, Marks, NoiseLaw, Shape};
-use crate::reading::Reading;
-use crate::release::{Estimator, Part, Release};
+use crate::release::codec;
+use crate::release::{Part, Release};
 use crate::schedule::Cursor;
+use crate::sketch::cell_noise::Noise;
+use crate::sketch::point_query::Reading;
 use crate::table::Table;
-use crate::{Error, Result, codec};
+use crate::table::estimator::Estimator;
+use crate::table::hash::Fingerprinter;
+use crate::table::ingest::{Batch, columns_between};
+use crate::table::items::{Items, Rows, check_weight, check_weights};
+use crate::table::kernels::{Bounded, Events, Index, Signed, Unsigned};
+use crate::{Error, Result};
 use open_step::OpenStep;
 
+mod cell_noise;
+pub mod exact;
+pub mod heavy_hitters;
 mod open_step;
 mod oracle;
+mod point_query;
 
 /// A Count-Min sketch, Count Sketch or array of counters under continual observation.
 pub struct PrivateSketch {

@@ -3,10 +3,10 @@
 //! at, until a step is taken.
 
 use super::PrivateSketch;
-use crate::batch::{Items, check_weights};
-use crate::ingest::Batch;
 use crate::schedule::Schedule;
 use crate::table::Table;
+use crate::table::ingest::Batch;
+use crate::table::items::{Items, check_weights};
 use crate::{Error, Result};
 
 pub(super) struct OpenStep {

@@ -5,15 +5,16 @@
 //! sketch plus those of discovery. Checks come first and are the sketch's: what it
 //! accepts, discovery counts.
 
-use crate::batch::{Items, Rows};
 use crate::discovery::Discovery;
 use crate::discovery::law::DiscoveryLaw;
 use crate::discovery::name::Kept;
 use crate::item::Item;
 use crate::key::{Identity, MasterKey};
 use crate::parameters::{Kind, Marks, NoiseLaw, Shape};
+use crate::release::codec;
 use crate::sketch::PrivateSketch;
-use crate::{Error, Result, codec};
+use crate::table::items::{Items, Rows};
+use crate::{Error, Result};
 
 /// A sketch with the names of its heavy items.
 pub struct HeavySketch {

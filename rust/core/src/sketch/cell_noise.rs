@@ -1,9 +1,9 @@
 //! The noise of every (cell, push): recomputed at each read, never stored.
 
-use crate::gaussian::RoundedGaussian;
 use crate::key::WorkingKey;
 use crate::mechanism::{Mechanism, Weights};
-use crate::prf::NoiseFunction;
+use crate::noise::gaussian::RoundedGaussian;
+use crate::noise::prf::NoiseFunction;
 use crate::schedule::Progress;
 
 /// Cells whose noise is made at once.

@@ -1,13 +1,14 @@
 //! Exact Count-Min and Count sketches: the paper's baselines, NOT PRIVATE.
 
-use crate::batch::{Items, check_weight, check_weights};
-use crate::counting::{Index, Signed, Unsigned};
-use crate::hash::Fingerprinter;
-use crate::ingest::Batch;
 use crate::key::SketchId;
 use crate::parameters::{Kind, LARGEST_COUNT, Marks, Shape};
-use crate::release::{Estimator, Part, Release};
+use crate::release::{Part, Release};
 use crate::table::Table;
+use crate::table::estimator::Estimator;
+use crate::table::hash::Fingerprinter;
+use crate::table::ingest::Batch;
+use crate::table::items::{Items, check_weight, check_weights};
+use crate::table::kernels::{Index, Signed, Unsigned};
 use crate::{Error, Result};
 
 /// A sketch without noise.

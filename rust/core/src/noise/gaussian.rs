@@ -170,7 +170,7 @@ pub(crate) const FAR_F: [f64; 8] = [
 mod tests {
     use super::*;
     use crate::key::{MasterKey, Purpose, SketchId};
-    use crate::prf::NoiseFunction;
+    use crate::noise::prf::NoiseFunction;
 
     /// Quantiles at 2^-129 (block | 1), by 60-digit arithmetic (mpmath); all three regions and
     /// their borders.

@@ -5,12 +5,12 @@
 //! round as well. So all events before it are added to the pending counts at once, and what remains,
 //! at most one round, goes push by push.
 
-use crate::batch::Items;
-use crate::counting::{Bounded, Events, Index, Locate, Signed, Unsigned, Weights};
-use crate::hash::{Fingerprinter, RowHashes};
 use crate::parameters::Kind;
 use crate::schedule::{Cursor, Progress};
 use crate::table::Table;
+use crate::table::hash::{Fingerprinter, RowHashes};
+use crate::table::items::Items;
+use crate::table::kernels::{Bounded, Events, Index, Locate, Signed, Unsigned, Weights};
 use std::{iter, thread};
 
 /// Fewer events than this are not worth a thread of their own.

@@ -20,11 +20,11 @@
 //!
 //! What it cannot see: leaks below some tenths of a per cent, caches and power.
 
-use crate::gaussian::RoundedGaussian;
 use crate::key::{MasterKey, Purpose, SketchId};
 use crate::mechanism::rounding::Rounding;
 use crate::mechanism::{Mechanism, MechanismKind, Path};
-use crate::prf::NoiseFunction;
+use crate::noise::gaussian::RoundedGaussian;
+use crate::noise::prf::NoiseFunction;
 use std::hint::black_box;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
@@ -168,7 +168,7 @@ fn a_draw_takes_the_same_time_whatever_it_is() {
     }
 }
 
-/// As many blocks as a few steps of [`crate::draws`] take, with some left over.
+/// As many blocks as a few steps of [`crate::noise::gaussian_batch`] take, with some left over.
 type Many = [u128; 40];
 
 #[test]

@@ -2,13 +2,13 @@
 //!
 //! An item's cell in row r of column c is `c * depth + r` (column by column, so that a push is one
 //! contiguous run). A batch goes in chunks: first the places of all its items, row by row in wide
-//! registers ([`crate::lanes`]), then one addition per row and event. Depths up to 8 are
+//! registers ([`super::hash_batch`]), then one addition per row and event. Depths up to 8 are
 //! compile-time constants: the additions of an event's rows are independent and overlap. What
 //! bounds the second loop is one store per row, and the additions to one and the same cell that a
 //! heavy item causes, event after event.
 
-use crate::hash::RowHashes;
-use crate::lanes;
+use super::hash::RowHashes;
+use super::hash_batch;
 use crate::schedule::Cursor;
 use zeroize::Zeroize;
 
@@ -46,7 +46,7 @@ impl Locate for Unsigned<'_> {
 
     #[inline]
     fn places(&self, row: usize, depth: usize, items: &[u64], out: &mut [u32]) {
-        lanes::places(&self.0.places_of_row(row, depth), items, out);
+        hash_batch::places(&self.0.places_of_row(row, depth), items, out);
     }
 }
 
@@ -60,7 +60,7 @@ impl Locate for Signed<'_> {
 
     #[inline]
     fn places(&self, row: usize, depth: usize, items: &[u64], out: &mut [u32]) {
-        lanes::signed_places(&self.0.places_of_row(row, depth), items, out);
+        hash_batch::signed_places(&self.0.places_of_row(row, depth), items, out);
     }
 }
 

@@ -4,10 +4,17 @@
 //! bits from then on; the caller's bound decides, never a count, and a counter never wraps.
 //! Cost of an event: one hash and one addition per row; of a push: `depth` additions.
 
-use crate::counting::{
+pub(crate) mod estimator;
+pub mod hash;
+mod hash_batch;
+pub(crate) mod ingest;
+pub mod items;
+pub(crate) mod kernels;
+
+use crate::schedule::Cursor;
+use kernels::{
     Counter, Events, Locate, Places, Weights, add_all, add_and_push, add_one, push, sum,
 };
-use crate::schedule::Cursor;
 use zeroize::Zeroize;
 
 /// Counts up to this bound fit the narrow counters with a factor two to spare.

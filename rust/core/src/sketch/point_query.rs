@@ -1,10 +1,10 @@
 //! Point queries on a live table: the released values of an item's cells, many cells at a time.
 
-use crate::noise::Noise;
 use crate::parameters::LARGEST_DEPTH;
-use crate::release::Estimator;
 use crate::schedule::Progress;
+use crate::sketch::cell_noise::Noise;
 use crate::table::Table;
+use crate::table::estimator::Estimator;
 
 /// A table with the noise of its present state, whose paths were refreshed.
 pub(crate) struct Reading<'a> {

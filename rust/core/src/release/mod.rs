@@ -3,12 +3,14 @@
 //! A release contains no secret and no exact count of a private sketch. It can be queried,
 //! saved, loaded and merged anywhere; everything done with it is post-processing.
 
-use crate::batch::Items;
-use crate::counting::{Index, Locate, Signed, Unsigned};
-use crate::hash::{Fingerprinter, RowHashes};
 use crate::key::SketchId;
-use crate::parameters::{Kind, Marks, NoiseLaw, Shape};
+use crate::parameters::{Marks, NoiseLaw, Shape};
+use crate::table::estimator::Estimator;
+use crate::table::hash::Fingerprinter;
+use crate::table::items::Items;
 use crate::{Error, Result};
+
+pub mod codec;
 
 /// Most parts of a merged release.
 pub const LARGEST_PARTS: usize = 1 << 16;
@@ -172,7 +174,7 @@ impl Reader<'_> {
         items: Items<'_>,
         fingerprinter: &Fingerprinter,
     ) -> (Vec<u32>, Vec<bool>) {
-        let depth = self.estimator.hashes.depth();
+        let depth = self.estimator.hashes().depth();
         let cells = items.len() * depth;
         let (mut columns, mut flipped) = (Vec::with_capacity(cells), Vec::with_capacity(cells));
         items.for_each_chunk(fingerprinter, |_, chunk| {
@@ -185,71 +187,5 @@ impl Reader<'_> {
             }
         });
         (columns, flipped)
-    }
-}
-
-/// "CO Sketch Query" of the paper: minimum of a Count-Min column, median of a Count Sketch.
-#[derive(Debug, Clone)]
-pub(crate) struct Estimator {
-    kind: Kind,
-    hashes: RowHashes,
-    pub(crate) width: usize,
-}
-
-impl Estimator {
-    pub(crate) fn new(shape: &Shape) -> Self {
-        Self {
-            kind: shape.kind,
-            hashes: RowHashes::new(shape.hash_seed, shape.depth, shape.width),
-            width: shape.width as usize,
-        }
-    }
-
-    pub(crate) fn hashes(&self) -> &RowHashes {
-        &self.hashes
-    }
-
-    /// Combines the released values `value(row, column)` of the item's cells.
-    #[inline]
-    pub(crate) fn estimate(&self, item: u64, mut value: impl FnMut(usize, usize) -> i64) -> f64 {
-        let mut values = [0; crate::parameters::LARGEST_DEPTH as usize];
-        let values = &mut values[..self.hashes.depth()];
-        for (row, out) in values.iter_mut().enumerate() {
-            let (column, negative) = self.locate(row, item);
-            *out = (value(row, column) ^ negative) - negative;
-        }
-        self.combine(values)
-    }
-
-    /// The estimate from the values of an item's cells, signs applied.
-    #[inline]
-    pub(crate) fn combine(&self, values: &mut [i64]) -> f64 {
-        match self.kind {
-            Kind::CountSketch => median(values),
-            Kind::CountMin | Kind::Counters => {
-                values.iter().copied().min().unwrap_or_default() as f64
-            }
-        }
-    }
-
-    /// Column and sign of an item in a row.
-    #[inline]
-    pub(crate) fn locate(&self, row: usize, item: u64) -> (usize, i64) {
-        match self.kind {
-            Kind::CountMin => Unsigned(&self.hashes).locate(row, item),
-            Kind::CountSketch => Signed(&self.hashes).locate(row, item),
-            Kind::Counters => Index.locate(row, item),
-        }
-    }
-}
-
-/// The middle value, or the mean of the two middle values.
-fn median(values: &mut [i64]) -> f64 {
-    values.sort_unstable();
-    let middle = values.len() / 2;
-    if values.len() % 2 == 1 {
-        values[middle] as f64
-    } else {
-        (values[middle - 1] as f64 + values[middle] as f64) / 2.0
     }
 }

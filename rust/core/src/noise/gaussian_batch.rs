@@ -1,17 +1,17 @@
 //! Many rounded Gaussian draws at a time, each equal to [`RoundedGaussian::draw`] bit for bit.
 //!
 //! The same arithmetic in the same order, on [`LANES`] draws per step, as plain loops that the
-//! compiler turns into vector code ([`crate::lanes`] compiles them for the widest registers). What a
+//! compiler turns into vector code ([`crate::simd`] compiles them for the widest registers). What a
 //! processor does not have as a vector instruction is spelled out: 128-bit integers become floats
 //! by their leading 64 bits, `log` is libm's without the branches for arguments that no tail
 //! probability takes, and a float becomes an integer by adding 2^52. The time does not depend on
 //! the draws: there is no branch, and what selects among the three regions passes through
 //! `black_box`, so that no branch can be made of it.
 
-use crate::gaussian::{
+use super::gaussian::{
     CENTRAL_A, CENTRAL_B, FAR_E, FAR_F, MIDDLE_C, MIDDLE_D, RoundedGaussian, horner,
 };
-use crate::lanes;
+use crate::simd::widest;
 use std::hint::black_box;
 
 /// Draws per step: twice what the widest registers hold, so that one half computes while the other
@@ -22,12 +22,17 @@ impl RoundedGaussian {
     /// The draws that belong to blocks, written to `out`; lengths are equal.
     #[inline]
     pub(crate) fn draws(&self, blocks: &[u128], out: &mut [i64]) {
-        lanes::gaussian_draws(self, blocks, out);
+        gaussian_draws(self, blocks, out);
     }
 }
 
+widest! {
+    /// The rounded Gaussian draws of blocks.
+    fn gaussian_draws, gaussian_draws_at(gaussian: &RoundedGaussian, blocks: &[u128], out: &mut [i64]) = draws_loop
+}
+
 #[inline(always)]
-pub(crate) fn draws_loop(gaussian: &RoundedGaussian, blocks: &[u128], out: &mut [i64]) {
+fn draws_loop(gaussian: &RoundedGaussian, blocks: &[u128], out: &mut [i64]) {
     let sigma = gaussian.sigma();
     let mut blocks = blocks.chunks_exact(LANES);
     let mut out = out.chunks_exact_mut(LANES);
@@ -164,8 +169,9 @@ fn log(x: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use super::super::gaussian::{LARGEST_SIGMA, deviation};
     use super::*;
-    use crate::gaussian::deviation;
+    use crate::simd::{Width, inputs};
     use proptest::prelude::*;
 
     /// Draws, and the reals behind them to the last bit: rounding would hide most differences.
@@ -220,7 +226,7 @@ mod tests {
             blocks.extend((0..100).map(|i| border.wrapping_add(1 << i)));
             blocks.extend((0..100).map(|i| border.wrapping_sub(1 << i)));
         }
-        for sigma in [1e-3, 0.4, 1.0, 52.9, 1e6, crate::gaussian::LARGEST_SIGMA] {
+        for sigma in [1e-3, 0.4, 1.0, 52.9, 1e6, LARGEST_SIGMA] {
             assert_equal(sigma, &blocks);
         }
     }
@@ -256,6 +262,25 @@ mod tests {
             // Exponents from 2^-130 to 2^-1.
             let x = f64::from_bits((bits >> 12) | (1023 - 1 - bits % 129) << 52);
             assert_eq!(log(x).to_bits(), libm::log(x).to_bits(), "{x:e}");
+        }
+    }
+
+    /// The noise of a release must not depend on the machine that computes it.
+    #[test]
+    fn draws_equal_single_draws_at_every_width() {
+        for width in Width::all() {
+            for (number, items) in inputs().enumerate() {
+                let blocks: Vec<u128> = items
+                    .iter()
+                    .map(|&bits| u128::from(bits) << (2 * number % 64) | u128::from(!bits) >> 9)
+                    .collect();
+                let mut out = vec![0; blocks.len()];
+                let gaussian = RoundedGaussian::new(1e5);
+                gaussian_draws_at(width, &gaussian, &blocks, &mut out);
+                for (&block, &out) in blocks.iter().zip(&out) {
+                    assert_eq!(out, gaussian.draw(block), "{width:?}");
+                }
+            }
         }
     }
 }

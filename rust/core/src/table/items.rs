@@ -3,9 +3,9 @@
 //! A batch is checked whole before the first event is applied; items become fingerprints in
 //! small chunks that stay in the fastest cache.
 
-use crate::counting::CHUNK;
-use crate::hash::Fingerprinter;
 use crate::item::Item;
+use crate::table::hash::Fingerprinter;
+use crate::table::kernels::CHUNK;
 use crate::{Error, Result};
 
 /// Items that turn into fingerprints where they lie: columns of a format that the core does not

@@ -12,7 +12,6 @@
 //! Every seed here is public.
 
 use crate::item::Item;
-use crate::lanes::{self, PlacesOfRow};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Version of fingerprints and row functions; releases of different versions do not merge.
@@ -51,24 +50,6 @@ impl Fingerprinter {
             Item::Unsigned(integer) => self.unsigned(integer),
             Item::Wide(two_complement) => self.wide_integer(two_complement),
         }
-    }
-
-    /// Signed integers, written to `out`.
-    #[inline]
-    pub fn signed_to(&self, items: &[i64], out: &mut [u64]) {
-        lanes::fingerprints_of_signed(self, items, out);
-    }
-
-    /// Unsigned integers, written to `out`.
-    #[inline]
-    pub fn unsigned_to(&self, items: &[u64], out: &mut [u64]) {
-        lanes::fingerprints_of_unsigned(self, items, out);
-    }
-
-    /// Narrow signed integers, written to `out`.
-    #[inline]
-    pub fn narrow_to(&self, items: &[i32], out: &mut [u64]) {
-        lanes::fingerprints_of_narrow(self, items, out);
     }
 
     /// Text, by its UTF-8 bytes.
@@ -115,7 +96,7 @@ fn mix(mut x: u64) -> u64 {
 
 /// Pair-multiply-shift: strongly universal on its upper 33 bits.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct PairMultiply {
+pub(super) struct PairMultiply {
     a: u64,
     b: u64,
     c: u64,
@@ -123,7 +104,7 @@ pub(crate) struct PairMultiply {
 
 impl PairMultiply {
     #[inline]
-    pub(crate) fn hash(&self, fingerprint: u64) -> u64 {
+    pub(super) fn hash(&self, fingerprint: u64) -> u64 {
         let left = self.a.wrapping_add(fingerprint >> 32);
         let right = self.b.wrapping_add(fingerprint & 0xFFFF_FFFF);
         left.wrapping_mul(right).wrapping_add(self.c)
@@ -178,17 +159,17 @@ impl RowHashes {
         self.rows.len()
     }
 
-    /// What finds the places of many fingerprints in `row` of a table of `depth` rows.
+    /// Number of buckets.
     #[inline]
-    pub(crate) fn places_of_row(&self, row: usize, depth: usize) -> PlacesOfRow {
+    pub(super) fn width(&self) -> u64 {
+        self.width
+    }
+
+    /// The functions of bucket and sign in `row`.
+    #[inline]
+    pub(super) fn functions(&self, row: usize) -> (PairMultiply, PairMultiply) {
         let Row { bucket, sign } = self.rows[row];
-        PlacesOfRow {
-            bucket,
-            sign,
-            width: self.width,
-            depth: depth as u64,
-            row: row as u64,
-        }
+        (bucket, sign)
     }
 
     /// The bucket of a fingerprint in `row`.

@@ -1,0 +1,11 @@
+//! Noise: the keyed pseudo-random function and the rounded Gaussian draws made of its blocks.
+//!
+//! | module | what |
+//! |---|---|
+//! | [`prf`] | one AES-128 block per (cell, node) under the working key |
+//! | [`gaussian`] | the draw that belongs to a block |
+//! | `gaussian_batch` | many draws at a time, bit for bit the same |
+
+pub mod gaussian;
+mod gaussian_batch;
+pub mod prf;

@@ -1,0 +1,117 @@
+//! One loop compiled for several widths of registers; the processor is asked at run time which of
+//! them it can run.
+//!
+//! A loop is written once, in plain Rust, next to its subject ([`crate::noise`], [`crate::table`]);
+//! the compiler turns it into vector code. What is compiled into a wheel may use the baseline of its
+//! platform only (SSE2 on x86-64, NEON on aarch64), so on x86-64 [`widest!`] compiles each loop
+//! twice more, for AVX2 and for AVX-512. All three compute the same integers (tested where the loops
+//! are), so a table does not depend on the machine.
+//!
+//! The only file of the core with `unsafe`: calling a function compiled for a feature is sound if
+//! and only if the processor has the feature. A [`Width`] exists only where that was asked.
+
+/// Registers that this processor has. There is a value of it only where that was asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Width(Registers);
+
+/// The widths that a loop is compiled for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Registers {
+    Baseline,
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+}
+
+impl Width {
+    /// The widest; asked once per process, then a load.
+    #[inline]
+    pub(crate) fn widest() -> Self {
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi2") {
+            let avx512 = is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512cd")
+                && is_x86_feature_detected!("avx512dq")
+                && is_x86_feature_detected!("avx512vl")
+                && is_x86_feature_detected!("avx512bw");
+            return Self(if avx512 {
+                Registers::Avx512
+            } else {
+                Registers::Avx2
+            });
+        }
+        Self(Registers::Baseline)
+    }
+
+    /// All widths that this processor has, for tests.
+    #[cfg(test)]
+    pub(crate) fn all() -> Vec<Self> {
+        let all = [
+            Registers::Baseline,
+            #[cfg(target_arch = "x86_64")]
+            Registers::Avx2,
+            #[cfg(target_arch = "x86_64")]
+            Registers::Avx512,
+        ];
+        let widths = all.map(Self).into_iter();
+        widths.filter(|width| *width <= Self::widest()).collect()
+    }
+
+    /// The registers to use.
+    #[inline]
+    pub(crate) fn registers(self) -> Registers {
+        self.0
+    }
+}
+
+/// Defines a function that runs `$body` compiled for the widest registers at hand, and one for
+/// registers of any width.
+macro_rules! widest {
+    (
+        $(#[$comment:meta])*
+        fn $name:ident, $at:ident($($argument:ident: $type:ty),* $(,)?) = $body:ident
+    ) => {
+        $(#[$comment])*
+        #[inline]
+        pub(crate) fn $name($($argument: $type),*) {
+            $at($crate::simd::Width::widest(), $($argument),*);
+        }
+
+        #[inline]
+        #[allow(unsafe_code, reason = "a Width proves that the processor has the features")]
+        fn $at(width: $crate::simd::Width, $($argument: $type),*) {
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx512f,avx512cd,avx512dq,avx512vl,avx512bw,avx2,bmi2")]
+            fn with_avx512($($argument: $type),*) {
+                $body($($argument),*);
+            }
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx2,bmi2")]
+            fn with_avx2($($argument: $type),*) {
+                $body($($argument),*);
+            }
+            match width.registers() {
+                $crate::simd::Registers::Baseline => $body($($argument),*),
+                // SAFETY: this value is made only where the processor was found to have all seven
+                // features.
+                #[cfg(target_arch = "x86_64")]
+                $crate::simd::Registers::Avx512 => unsafe { with_avx512($($argument),*) },
+                // SAFETY: this value is made only where the processor was found to have both
+                // features.
+                #[cfg(target_arch = "x86_64")]
+                $crate::simd::Registers::Avx2 => unsafe { with_avx2($($argument),*) },
+            }
+        }
+    };
+}
+pub(crate) use widest;
+
+/// Lengths around the widths of registers, and bits of all sizes, for tests.
+#[cfg(test)]
+pub(crate) fn inputs() -> impl Iterator<Item = Vec<u64>> {
+    (0..70).map(|length| {
+        let bits = |i: u64| (i ^ length << 7).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        (0..length).map(|i| bits(i) >> (7 * i % 64)).collect()
+    })
+}

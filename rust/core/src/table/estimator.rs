@@ -1,0 +1,71 @@
+//! The estimate of one item from the values of its cells: minimum or median over rows.
+
+use super::hash::RowHashes;
+use super::kernels::{Index, Locate, Signed, Unsigned};
+use crate::parameters::{Kind, LARGEST_DEPTH, Shape};
+
+/// "CO Sketch Query" of the paper: minimum of a Count-Min column, median of a Count Sketch.
+#[derive(Debug, Clone)]
+pub(crate) struct Estimator {
+    kind: Kind,
+    hashes: RowHashes,
+    pub(crate) width: usize,
+}
+
+impl Estimator {
+    pub(crate) fn new(shape: &Shape) -> Self {
+        Self {
+            kind: shape.kind,
+            hashes: RowHashes::new(shape.hash_seed, shape.depth, shape.width),
+            width: shape.width as usize,
+        }
+    }
+
+    pub(crate) fn hashes(&self) -> &RowHashes {
+        &self.hashes
+    }
+
+    /// Combines the released values `value(row, column)` of the item's cells.
+    #[inline]
+    pub(crate) fn estimate(&self, item: u64, mut value: impl FnMut(usize, usize) -> i64) -> f64 {
+        let mut values = [0; LARGEST_DEPTH as usize];
+        let values = &mut values[..self.hashes.depth()];
+        for (row, out) in values.iter_mut().enumerate() {
+            let (column, negative) = self.locate(row, item);
+            *out = (value(row, column) ^ negative) - negative;
+        }
+        self.combine(values)
+    }
+
+    /// The estimate from the values of an item's cells, signs applied.
+    #[inline]
+    pub(crate) fn combine(&self, values: &mut [i64]) -> f64 {
+        match self.kind {
+            Kind::CountSketch => median(values),
+            Kind::CountMin | Kind::Counters => {
+                values.iter().copied().min().unwrap_or_default() as f64
+            }
+        }
+    }
+
+    /// Column and sign of an item in a row.
+    #[inline]
+    pub(crate) fn locate(&self, row: usize, item: u64) -> (usize, i64) {
+        match self.kind {
+            Kind::CountMin => Unsigned(&self.hashes).locate(row, item),
+            Kind::CountSketch => Signed(&self.hashes).locate(row, item),
+            Kind::Counters => Index.locate(row, item),
+        }
+    }
+}
+
+/// The middle value, or the mean of the two middle values.
+fn median(values: &mut [i64]) -> f64 {
+    values.sort_unstable();
+    let middle = values.len() / 2;
+    if values.len() % 2 == 1 {
+        values[middle] as f64
+    } else {
+        (values[middle - 1] as f64 + values[middle] as f64) / 2.0
+    }
+}

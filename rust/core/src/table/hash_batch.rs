@@ -1,0 +1,189 @@
+//! Hashes of many items at a time, each equal to that of the single item: integers to fingerprints,
+//! and fingerprints to places in the table.
+//!
+//! Plain loops that [`crate::simd`] compiles for the widest registers at hand.
+
+use super::hash::{Fingerprinter, PairMultiply, RowHashes};
+use crate::simd::widest;
+
+impl Fingerprinter {
+    /// Signed integers, written to `out`.
+    #[inline]
+    pub fn signed_to(&self, items: &[i64], out: &mut [u64]) {
+        fingerprints_of_signed(self, items, out);
+    }
+
+    /// Unsigned integers, written to `out`.
+    #[inline]
+    pub fn unsigned_to(&self, items: &[u64], out: &mut [u64]) {
+        fingerprints_of_unsigned(self, items, out);
+    }
+
+    /// Narrow signed integers, written to `out`.
+    #[inline]
+    pub fn narrow_to(&self, items: &[i32], out: &mut [u64]) {
+        fingerprints_of_narrow(self, items, out);
+    }
+}
+
+/// Where a row of a table puts its buckets.
+pub(crate) struct PlacesOfRow {
+    bucket: PairMultiply,
+    sign: PairMultiply,
+    width: u64,
+    depth: u64,
+    row: u64,
+}
+
+impl RowHashes {
+    /// What finds the places of many fingerprints in `row` of a table of `depth` rows.
+    #[inline]
+    pub(crate) fn places_of_row(&self, row: usize, depth: usize) -> PlacesOfRow {
+        let (bucket, sign) = self.functions(row);
+        PlacesOfRow {
+            bucket,
+            sign,
+            width: self.width(),
+            depth: depth as u64,
+            row: row as u64,
+        }
+    }
+}
+
+widest! {
+    /// The fingerprints of signed integers.
+    fn fingerprints_of_signed, fingerprints_of_signed_at(fingerprinter: &Fingerprinter, items: &[i64], out: &mut [u64]) =
+        signed_loop
+}
+
+widest! {
+    /// The fingerprints of unsigned integers.
+    fn fingerprints_of_unsigned, fingerprints_of_unsigned_at(fingerprinter: &Fingerprinter, items: &[u64], out: &mut [u64]) =
+        unsigned_loop
+}
+
+widest! {
+    /// The fingerprints of narrow signed integers.
+    fn fingerprints_of_narrow, fingerprints_of_narrow_at(fingerprinter: &Fingerprinter, items: &[i32], out: &mut [u64]) =
+        narrow_loop
+}
+
+widest! {
+    /// The places of fingerprints in one row of a table stored column by column:
+    /// column * depth + row.
+    fn places, places_at(row: &PlacesOfRow, fingerprints: &[u64], out: &mut [u32]) = places_loop
+}
+
+widest! {
+    /// As [`places`], each doubled, with 1 added where the sign is -1.
+    fn signed_places, signed_places_at(row: &PlacesOfRow, fingerprints: &[u64], out: &mut [u32]) =
+        signed_places_loop
+}
+
+#[inline(always)]
+fn signed_loop(fingerprinter: &Fingerprinter, items: &[i64], out: &mut [u64]) {
+    for (out, &item) in out.iter_mut().zip(items) {
+        *out = fingerprinter.signed(item);
+    }
+}
+
+#[inline(always)]
+fn unsigned_loop(fingerprinter: &Fingerprinter, items: &[u64], out: &mut [u64]) {
+    for (out, &item) in out.iter_mut().zip(items) {
+        *out = fingerprinter.unsigned(item);
+    }
+}
+
+#[inline(always)]
+fn narrow_loop(fingerprinter: &Fingerprinter, items: &[i32], out: &mut [u64]) {
+    for (out, &item) in out.iter_mut().zip(items) {
+        *out = fingerprinter.signed(item.into());
+    }
+}
+
+#[inline(always)]
+fn place(row: &PlacesOfRow, fingerprint: u64) -> u64 {
+    let column = ((row.bucket.hash(fingerprint) >> 32) * row.width) >> 32;
+    // Both below 2^32, so that one narrow multiplication does.
+    column * row.depth + row.row
+}
+
+#[inline(always)]
+fn places_loop(row: &PlacesOfRow, fingerprints: &[u64], out: &mut [u32]) {
+    for (out, &fingerprint) in out.iter_mut().zip(fingerprints) {
+        *out = place(row, fingerprint) as u32;
+    }
+}
+
+#[inline(always)]
+fn signed_places_loop(row: &PlacesOfRow, fingerprints: &[u64], out: &mut [u32]) {
+    for (out, &fingerprint) in out.iter_mut().zip(fingerprints) {
+        *out = (place(row, fingerprint) << 1 | row.sign.hash(fingerprint) >> 63) as u32;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simd::{Width, inputs};
+
+    #[test]
+    fn fingerprints_equal_those_of_single_items_at_every_width() {
+        let fingerprinter = Fingerprinter::new(7);
+        for width in Width::all() {
+            for items in inputs() {
+                let mut out = vec![0; items.len()];
+                fingerprints_of_unsigned_at(width, &fingerprinter, &items, &mut out);
+                for (&item, &out) in items.iter().zip(&out) {
+                    assert_eq!(out, fingerprinter.unsigned(item), "{width:?}");
+                }
+                let signed: Vec<i64> = items.iter().map(|&item| item as i64).collect();
+                fingerprints_of_signed_at(width, &fingerprinter, &signed, &mut out);
+                for (&item, &out) in signed.iter().zip(&out) {
+                    assert_eq!(out, fingerprinter.signed(item), "{width:?}");
+                }
+                let narrow: Vec<i32> = items.iter().map(|&item| item as i32).collect();
+                fingerprints_of_narrow_at(width, &fingerprinter, &narrow, &mut out);
+                for (&item, &out) in narrow.iter().zip(&out) {
+                    assert_eq!(out, fingerprinter.signed(item.into()), "{width:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn places_equal_those_of_single_items_at_every_width() {
+        for (depth, columns) in [
+            (1, 1),
+            (3, 1000),
+            (5, 1 << 20),
+            (16, 1 << 24),
+            (64, 1 << 22),
+        ] {
+            let hashes = RowHashes::new(3, depth as u32, columns);
+            for width in Width::all() {
+                for items in inputs() {
+                    let (mut plain, mut signed) = (vec![0; items.len()], vec![0; items.len()]);
+                    let row = depth - 1;
+                    places_at(width, &hashes.places_of_row(row, depth), &items, &mut plain);
+                    signed_places_at(
+                        width,
+                        &hashes.places_of_row(row, depth),
+                        &items,
+                        &mut signed,
+                    );
+                    for ((&item, &plain), &signed) in items.iter().zip(&plain).zip(&signed) {
+                        let place = hashes.column(row, item) * depth + row;
+                        assert_eq!(plain as usize, place, "{width:?}");
+                        let negative = hashes.negative(row, item) != 0;
+                        assert_eq!(
+                            signed as usize,
+                            2 * place + usize::from(negative),
+                            "{width:?}"
+                        );
+                    }
+                }
+            }
+        }
+    }
+}
