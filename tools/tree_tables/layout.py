@@ -21,7 +21,7 @@ __all__ = ["SHIPPED", "Rows", "depth_of", "nodes_at", "pack", "read", "times", "
 
 Rows: TypeAlias = Sequence[npt.NDArray[Any]]
 
-SHIPPED = Path(__file__).parents[2] / "rust/core/src/mechanism/tables"
+SHIPPED = Path(__file__).parents[2] / "rust/core/src/mechanism/tree/tables"
 _LARGEST = 2**15 - 1
 
 

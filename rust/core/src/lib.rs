@@ -31,7 +31,7 @@
 //! with the corrections recorded in docs/guarantees.md.
 pub mod discovery;
 pub mod error;
-mod guarantee;
+pub mod guarantee;
 pub mod item;
 pub mod key;
 pub mod mechanism;

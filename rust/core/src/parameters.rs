@@ -7,7 +7,7 @@ use crate::error::check_integer;
 use crate::mechanism::{Mechanism, MechanismKind};
 use crate::noise::gaussian::{LARGEST_SIGMA, RoundedGaussian};
 use crate::schedule::Schedule;
-use crate::{Error, Result, guarantee};
+use crate::{Error, Result};
 
 /// Most rows of a table.
 pub const LARGEST_DEPTH: u32 = 64;
@@ -180,95 +180,5 @@ impl NoiseLaw {
     /// The mechanism for the leaves of this schedule.
     pub fn mechanism(&self, shape: &Shape) -> Result<Mechanism> {
         Mechanism::new(self.mechanism, self.schedule.leaves(shape.width))
-    }
-}
-
-/// Why something is NOT PRIVATE; empty for a private sketch.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Marks(u8);
-
-impl Marks {
-    /// Exact counts, no noise.
-    pub const EXACT: Self = Self(1);
-    /// Noise from a public seed.
-    pub const SEEDED: Self = Self(2);
-    /// A sketch id chosen by the caller, which may have met other data.
-    pub const CHOSEN_ID: Self = Self(4);
-    /// Sigma from the paper's Count Sketch sensitivity 2 d instead of 4 d.
-    pub const PAPER_SENSITIVITY: Self = Self(8);
-    /// A sigma too small for the epsilon and delta beside it.
-    pub const TOO_LITTLE_NOISE: Self = Self(16);
-    /// A mechanism whose rounding is not exact post-processing.
-    pub const INEXACT: Self = Self(32);
-
-    const REASONS: [(Self, &'static str); 6] = [
-        (Self::EXACT, "exact counts, no noise"),
-        (Self::SEEDED, "noise from a public seed"),
-        (Self::CHOSEN_ID, "sketch id chosen by the caller"),
-        (
-            Self::PAPER_SENSITIVITY,
-            "the paper's Count Sketch sensitivity 2 d, half of the true 4 d",
-        ),
-        (
-            Self::TOO_LITTLE_NOISE,
-            "noise below what epsilon and delta ask for",
-        ),
-        (
-            Self::INEXACT,
-            "a mechanism with inexact rounding, for research",
-        ),
-    ];
-
-    /// The marks that follow from the law itself, which has been validated.
-    pub fn of_law(shape: &Shape, law: &NoiseLaw) -> Self {
-        let understated = shape.kind == Kind::CountSketch
-            && law.relation == Relation::Substitution
-            && law.calibration == Calibration::Classical;
-        let served = law
-            .mechanism(shape)
-            .is_ok_and(|it| guarantee::is_served(shape, law, &it));
-        let inexact = law.mechanism == MechanismKind::SquareRoot;
-        Self::PAPER_SENSITIVITY
-            .only_if(understated)
-            .with(Self::TOO_LITTLE_NOISE.only_if(!served))
-            .with(Self::INEXACT.only_if(inexact))
-    }
-
-    /// These marks if the condition holds, else none.
-    #[must_use]
-    pub fn only_if(self, condition: bool) -> Self {
-        if condition { self } else { Self::default() }
-    }
-
-    /// Both sets of marks.
-    #[must_use]
-    pub fn with(self, other: Self) -> Self {
-        Self(self.0 | other.0)
-    }
-
-    /// True if every mark of `other` is set.
-    pub fn contains(self, other: Self) -> bool {
-        self.0 & other.0 == other.0
-    }
-
-    /// True if nothing is marked: the guarantee holds.
-    pub fn is_private(self) -> bool {
-        self.0 == 0
-    }
-
-    /// One phrase per mark.
-    pub fn reasons(self) -> impl Iterator<Item = &'static str> {
-        Self::REASONS
-            .into_iter()
-            .filter(move |(mark, _)| self.contains(*mark))
-            .map(|(_, text)| text)
-    }
-
-    pub(crate) fn bits(self) -> u8 {
-        self.0
-    }
-
-    pub(crate) fn from_bits(bits: u8) -> Option<Self> {
-        (bits < 64).then_some(Self(bits))
     }
 }

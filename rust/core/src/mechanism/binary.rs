@@ -6,7 +6,7 @@
 //! ... <= n, at most floor(log2 n) + 1 of them. Cost of a read: popcount(p) draws.
 //! For comparison with the literature; [`super::tree`] has several times less variance.
 
-use super::Path;
+use super::path::Path;
 
 /// GaussBM for `leaves` pushes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

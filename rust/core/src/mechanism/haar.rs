@@ -6,7 +6,7 @@
 //! triangle over the depth-d block of p. A unit step changes the root's query by 3 and one node
 //! per depth by 2: sensitivity2 = 4 k + 9. Prefer the optimised tables up to 2^14 pushes.
 
-use super::Path;
+use super::path::Path;
 
 /// The tree mechanism with Haar rows for 2^k pushes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

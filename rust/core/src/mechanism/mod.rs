@@ -17,7 +17,6 @@ pub mod haar;
 mod path;
 pub mod rounding;
 pub mod square_root;
-pub mod tables;
 #[cfg(test)]
 mod timing;
 pub mod tree;
@@ -27,13 +26,10 @@ use crate::noise::prf::NoiseFunction;
 use crate::{Error, Result};
 use binary::Binary;
 use haar::Haar;
-pub use path::Path;
+pub use path::{LARGEST_PATH, Path};
 use square_root::SquareRoot;
-use tables::Target;
 use tree::Tree;
-
-/// Most nodes on the path of one push.
-pub const LARGEST_PATH: usize = 64;
+use tree::tables::{self, Target};
 
 /// Most leaves that a mechanism can serve.
 pub const LARGEST_LEAVES: u64 = 1 << 48;

@@ -1,9 +1,11 @@
 //! The nodes of one push, their exact rational weights, and the noise that their draws make.
 
-use super::LARGEST_PATH;
 use super::rounding::Rounding;
 use crate::noise::gaussian::RoundedGaussian;
 use crate::noise::prf::{NoiseFunction, packed};
+
+/// Most nodes on the path of one push.
+pub const LARGEST_PATH: usize = 64;
 
 /// The nodes of one push and their exact rational weights.
 #[derive(Debug, Clone)]

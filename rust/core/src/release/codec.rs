@@ -4,9 +4,10 @@
 //! of the input before anything is allocated, every field against its range, and the checksum
 //! (BLAKE3) over all of it; nothing may follow.
 
+use crate::guarantee::Marks;
 use crate::key::SketchId;
 use crate::mechanism::MechanismKind;
-use crate::parameters::{Calibration, Kind, Marks, NoiseLaw, Relation, Shape};
+use crate::parameters::{Calibration, Kind, NoiseLaw, Relation, Shape};
 use crate::release::{LARGEST_PARTS, Part, Release};
 use crate::schedule::{Growth, Schedule};
 use crate::table::hash::HASH_VERSION;

@@ -3,8 +3,9 @@
 //! A release contains no secret and no exact count of a private sketch. It can be queried,
 //! saved, loaded and merged anywhere; everything done with it is post-processing.
 
+use crate::guarantee::Marks;
 use crate::key::SketchId;
-use crate::parameters::{Marks, NoiseLaw, Shape};
+use crate::parameters::{NoiseLaw, Shape};
 use crate::table::estimator::Estimator;
 use crate::table::hash::Fingerprinter;
 use crate::table::items::Items;

@@ -1,90 +1,36 @@
-//! The next push of a schedule, moved on in constant time while events are counted.
+//! Where a schedule stands: the state after any step, and the next push, moved on in constant time
+//! while events are counted.
 
-use super::{Growth, Progress, Schedule};
+use super::geometric::{Pace, Round};
+use super::kinds::{Growth, Schedule};
 
-/// One geometric round: steps `start + 1 ..= start + length`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Round {
-    pub(super) start: u64,
-    pub(super) length: u64,
+/// How far the pushes have come: `rounds` pushes of every column, one more of the first
+/// `column` columns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Progress {
+    /// Full rounds.
+    pub rounds: u64,
+    /// Columns already pushed in the round that is under way.
+    pub column: u32,
 }
 
-impl Round {
-    pub(super) fn first(growth: Growth, width: u32) -> Self {
-        Self::starting_at(0, growth, width)
-    }
-
-    pub(super) fn following(&self, growth: Growth, width: u32) -> Self {
-        Self::starting_at(self.end(), growth, width)
-    }
-
-    fn starting_at(start: u64, growth: Growth, width: u32) -> Self {
-        let share = (u128::from(start) * u128::from(growth.numerator))
-            .div_ceil(u128::from(growth.denominator));
-        let length = u64::try_from(share)
-            .unwrap_or(u64::MAX)
-            .max(u64::from(width));
-        Self { start, length }
-    }
-
-    pub(super) fn end(&self) -> u64 {
-        self.start.saturating_add(self.length)
-    }
-
-    /// The pace of the round at `column`, which is pushed at start + ceil((column + 1) length / width).
-    pub(super) fn pace(&self, column: u32, width: u32) -> Pace {
-        let elapsed = (u128::from(column) + 1) * u128::from(self.length);
-        let width = u128::from(width);
-        Pace {
-            whole: self.start.saturating_add((elapsed / width) as u64),
-            part: (elapsed % width) as u32,
-            stride: self.length / width as u64,
-            remainder: (u128::from(self.length) % width) as u32,
-        }
-    }
-
-    /// Number of columns whose step is at most `step`: floor((step - start) width / length).
-    pub(super) fn columns_by(&self, step: u64, width: u32) -> u32 {
-        let elapsed = u128::from(step - self.start);
-        (elapsed * u128::from(width) / u128::from(self.length)) as u32
-    }
-}
-
-/// `whole + part / width` steps have passed when a column is due; from one column to the next
-/// they grow by `stride + remainder / width`, so that no push costs a division.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Pace {
-    whole: u64,
-    part: u32,
-    stride: u64,
-    remainder: u32,
-}
-
-impl Pace {
+impl Progress {
+    /// Number of pushes of `column` so far.
     #[inline]
-    pub(super) fn step(&self) -> u64 {
-        self.whole.saturating_add(u64::from(self.part > 0))
-    }
-
-    #[inline]
-    fn advance(&mut self, width: u32) -> u64 {
-        self.part += self.remainder;
-        let carry = self.part >= width;
-        self.part -= if carry { width } else { 0 };
-        self.whole = self.whole.saturating_add(self.stride + u64::from(carry));
-        self.step()
+    pub fn pushes(&self, column: u32) -> u64 {
+        self.rounds + u64::from(column < self.column)
     }
 }
 
 /// The next push of a schedule, moved on in constant time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cursor {
-    pub(super) schedule: Schedule,
-    pub(super) width: u32,
-    pub(super) progress: Progress,
-    pub(super) next_step: u64,
-    pub(super) round: Round,
-    pub(super) pace: Pace,
+    schedule: Schedule,
+    width: u32,
+    progress: Progress,
+    next_step: u64,
+    round: Round,
+    pace: Pace,
 }
 
 impl Cursor {
@@ -148,7 +94,7 @@ impl Cursor {
 
     /// The cursor of a geometric schedule after `step` steps, searched from a round that begins
     /// before them and the number of rounds before it.
-    pub(super) fn geometric(
+    fn geometric(
         growth: Growth,
         rounds: u64,
         width: u32,
@@ -218,5 +164,127 @@ impl Cursor {
         } else {
             self.pace.step()
         };
+    }
+}
+
+impl Schedule {
+    /// Where the schedule stands after `step` steps.
+    pub fn progress(&self, step: u64, width: u32) -> Progress {
+        self.cursor(step, width).progress
+    }
+
+    /// The steps of the last push of every column by the time of `progress`, as pairs of column
+    /// and step in the order of the pushes; every column must have been pushed.
+    pub(crate) fn last_pushes(
+        &self,
+        progress: Progress,
+        width: u32,
+    ) -> impl Iterator<Item = (u32, u64)> + use<> {
+        let mut cursor = self.cursor_at(
+            Progress {
+                rounds: progress.rounds - 1,
+                ..progress
+            },
+            width,
+        );
+        (0..width).map(move |_| {
+            let step = cursor.next_step();
+            (cursor.advance(), step)
+        })
+    }
+
+    /// The step of the last push of every column after `step` steps; 0 before its first.
+    pub fn published_steps(&self, step: u64, width: u32) -> Vec<u64> {
+        let progress = self.progress(step, width);
+        let mut steps = vec![0; width as usize];
+        if progress.rounds > 0 {
+            for (column, pushed) in self.last_pushes(progress, width) {
+                steps[column as usize] = pushed;
+            }
+            return steps;
+        }
+        let mut cursor = self.cursor(0, width);
+        for _ in 0..progress.column {
+            let pushed = cursor.next_step();
+            steps[cursor.advance() as usize] = pushed;
+        }
+        steps
+    }
+
+    /// The cursor whose next push is the one that follows `progress`.
+    fn cursor_at(&self, progress: Progress, width: u32) -> Cursor {
+        let Progress { rounds, column } = progress;
+        match *self {
+            Self::RoundRobin { period, .. } => self.cursor(
+                (rounds * u64::from(width) + u64::from(column)) * period,
+                width,
+            ),
+            Self::Punctual { .. } | Self::Batch { .. } => self.cursor(rounds, width),
+            // Asked for the state before the only round.
+            Self::Single { .. } => self.cursor(0, width),
+            Self::Geometric { growth, .. } => {
+                let mut round = Round::first(growth, width);
+                for _ in 0..rounds {
+                    round = round.following(growth, width);
+                }
+                let pace = round.pace(column, width);
+                Cursor {
+                    schedule: *self,
+                    width,
+                    progress,
+                    next_step: pace.step(),
+                    round,
+                    pace,
+                }
+            }
+        }
+    }
+
+    /// The cursor after `step` steps.
+    pub fn cursor(&self, step: u64, width: u32) -> Cursor {
+        match *self {
+            Self::RoundRobin { period, .. } => {
+                let pushes = step / period;
+                let width = u64::from(width);
+                let progress = Progress {
+                    rounds: pushes / width,
+                    column: (pushes % width) as u32,
+                };
+                Cursor {
+                    schedule: *self,
+                    width: width as u32,
+                    progress,
+                    next_step: period.saturating_mul(pushes + 1),
+                    round: Round::default(),
+                    pace: Pace::default(),
+                }
+            }
+            Self::Punctual { .. } | Self::Batch { .. } => Cursor {
+                schedule: *self,
+                width,
+                progress: Progress {
+                    rounds: step,
+                    column: 0,
+                },
+                next_step: step + 1,
+                round: Round::default(),
+                pace: Pace::default(),
+            },
+            Self::Single { horizon } => Cursor {
+                schedule: *self,
+                width,
+                progress: Progress {
+                    rounds: u64::from(step >= horizon),
+                    column: 0,
+                },
+                next_step: if step < horizon { horizon } else { u64::MAX },
+                round: Round::default(),
+                pace: Pace::default(),
+            },
+            Self::Geometric { growth, rounds } => {
+                let first = (Round::first(growth, width), 0);
+                Cursor::geometric(growth, rounds, width, step, first)
+            }
+        }
     }
 }

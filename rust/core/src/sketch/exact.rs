@@ -1,7 +1,8 @@
 //! Exact Count-Min and Count sketches: the paper's baselines, NOT PRIVATE.
 
+use crate::guarantee::Marks;
 use crate::key::SketchId;
-use crate::parameters::{Kind, LARGEST_COUNT, Marks, Shape};
+use crate::parameters::{Kind, LARGEST_COUNT, Shape};
 use crate::release::{Part, Release};
 use crate::table::Table;
 use crate::table::estimator::Estimator;

@@ -5,14 +5,15 @@
 //! sketch plus those of discovery. Checks come first and are the sketch's: what it
 //! accepts, discovery counts.
 
+use super::private::PrivateSketch;
 use crate::discovery::Discovery;
 use crate::discovery::law::DiscoveryLaw;
 use crate::discovery::name::Kept;
+use crate::guarantee::Marks;
 use crate::item::Item;
 use crate::key::{Identity, MasterKey};
-use crate::parameters::{Kind, Marks, NoiseLaw, Shape};
+use crate::parameters::{Kind, NoiseLaw, Shape};
 use crate::release::codec;
-use crate::sketch::PrivateSketch;
 use crate::table::items::{Items, Rows};
 use crate::{Error, Result};
 

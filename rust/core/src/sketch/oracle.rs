@@ -1,7 +1,7 @@
 //! What the oracle in tests may see: draws, of sketches under a seeded key only.
 
-use super::PrivateSketch;
-use crate::parameters::Marks;
+use super::private::PrivateSketch;
+use crate::guarantee::Marks;
 use crate::{Error, Result};
 
 impl PrivateSketch {

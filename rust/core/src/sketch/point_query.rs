@@ -1,23 +1,26 @@
 //! Point queries on a live table: the released values of an item's cells, many cells at a time.
 
+use super::cell_noise::Noise;
+use super::private::{PrivateSketch, State};
 use crate::parameters::LARGEST_DEPTH;
 use crate::schedule::Progress;
-use crate::sketch::cell_noise::Noise;
 use crate::table::Table;
 use crate::table::estimator::Estimator;
+use crate::table::items::Items;
+use crate::{Error, Result};
 
 /// A table with the noise of its present state, whose paths were refreshed.
-pub(crate) struct Reading<'a> {
-    pub(crate) table: &'a Table,
-    pub(crate) noise: &'a Noise,
-    pub(crate) estimator: &'a Estimator,
-    pub(crate) progress: Progress,
+struct Reading<'a> {
+    table: &'a Table,
+    noise: &'a Noise,
+    estimator: &'a Estimator,
+    progress: Progress,
 }
 
 impl Reading<'_> {
     /// Calls `with` on the estimate of each item, in order.
     #[inline]
-    pub(crate) fn estimate(&self, items: &[u64], mut with: impl FnMut(f64)) {
+    fn estimate(&self, items: &[u64], mut with: impl FnMut(f64)) {
         const CELLS: usize = LARGEST_DEPTH as usize;
         let mut cells = [(0, 0); CELLS];
         let (mut values, mut signs) = ([0; CELLS], [0; CELLS]);
@@ -43,5 +46,41 @@ impl Reading<'_> {
                 with(self.estimator.combine(values));
             }
         }
+    }
+}
+
+impl State {
+    fn reading(&self) -> Reading<'_> {
+        Reading {
+            table: &self.table,
+            noise: &self.noise,
+            estimator: &self.estimator,
+            progress: self.cursor.progress(),
+        }
+    }
+}
+
+impl PrivateSketch {
+    /// The estimate of one item from the public table, by fingerprint or index.
+    #[inline]
+    pub fn estimate(&mut self, item: u64) -> Result<f64> {
+        self.check_index(item)?;
+        let state = self.state.as_mut().ok_or(Error::Closed)?;
+        state.noise.refresh(state.cursor.progress());
+        let mut estimate = 0.0;
+        state.reading().estimate(&[item], |found| estimate = found);
+        Ok(estimate)
+    }
+
+    /// The estimates of many items, in order.
+    pub fn estimate_many(&mut self, items: Items<'_>) -> Result<Vec<f64>> {
+        self.check_indices(items)?;
+        let state = self.state.as_mut().ok_or(Error::Closed)?;
+        state.noise.refresh(state.cursor.progress());
+        let (reading, mut estimates) = (state.reading(), Vec::with_capacity(items.len()));
+        items.for_each_chunk(&self.fingerprinter, |_, chunk| {
+            reading.estimate(chunk, |found| estimates.push(found));
+        });
+        Ok(estimates)
     }
 }

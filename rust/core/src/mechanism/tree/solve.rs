@@ -1,81 +1,32 @@
-//! The tree mechanism: noise that follows a tree over push numbers, rounded exactly.
-//!
-//! n = 2^k. Nodes: the root with time n; node (d, v), d = 1..k, v < 2^(d-1), with time
-//! (2v + 1) n / 2^d; so every p in 1..n is the time of one node, whose id is p. With an
-//! integer, invertible strategy matrix U that has one row per node, non-zero only on the
-//! node's ancestors and itself, the mechanism releases P + U^-1 z = U^-1 (U P + z) for the
-//! exact prefix counts P: post-processing of an integer query plus noise (docs/theory.md).
-//! Privacy needs nothing of U but that: sensitivity and sizes are recomputed from the rows here,
-//! in exact integers, so a bad table costs accuracy, never privacy.
-//!
-//! Along the path of p the rows form a triangular matrix R, and the weights are the last row of
-//! R^-1: an exact rational with denominator the product of the diagonal. Cost of a path: k^2 / 2
-//! multiplications, once per push number; cost of a read: k + 1 draws.
+//! Weights of every push from the rows of a strategy matrix, and what privacy and arithmetic need to
+//! know of it, in exact integers.
 
-use super::tables::{Rows, Target, table_for};
-use super::{LARGEST_PATH, Path};
-
-/// The tree mechanism with optimised rows for 2^k pushes.
-#[derive(Debug, Clone, Copy)]
-pub struct Tree {
-    rows: &'static Rows,
-    facts: &'static Facts,
-}
+use super::rows::StrategyRows;
+use crate::mechanism::path::LARGEST_PATH;
 
 /// What a table costs and how large its numbers get; recomputed when it is loaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Facts {
-    pub(super) sensitivity2: u64,
-    pub(super) nodes_per_leaf: u64,
+pub(in crate::mechanism) struct Facts {
+    pub(in crate::mechanism) sensitivity2: u64,
+    pub(in crate::mechanism) nodes_per_leaf: u64,
     /// Largest sum of |numerators| over all pushes.
-    pub(super) largest_sum: u128,
+    pub(in crate::mechanism) largest_sum: u128,
     /// Largest denominator over all pushes.
-    pub(super) largest_denominator: u128,
+    pub(in crate::mechanism) largest_denominator: u128,
     /// Largest sum of |weights|, rounded up.
-    pub(super) largest_weight: u64,
-}
-
-impl Tree {
-    /// The smallest table for `leaves` pushes; `None` if there is none.
-    pub(super) fn new(leaves: u64, target: Target) -> Option<Self> {
-        let (rows, facts) = table_for(leaves, target)?;
-        Some(Self { rows, facts })
-    }
-
-    pub(super) fn facts(&self) -> &'static Facts {
-        self.facts
-    }
-
-    pub(super) fn rows(&self) -> &'static Rows {
-        self.rows
-    }
-
-    pub(super) fn nodes(&self) -> u64 {
-        1 << self.rows.depth()
-    }
-
-    /// The weights of push `p`; the table was refused at load if any of them were too large.
-    pub(super) fn path(&self, p: u64) -> Path {
-        let solution =
-            solve(self.rows, p).expect("every push was solved when the table was loaded");
-        let mut path = Path::new(solution.denominator);
-        for (node, numerator) in solution.terms() {
-            path.add(node, numerator);
-        }
-        path
-    }
+    pub(in crate::mechanism) largest_weight: u64,
 }
 
 /// Weights of one push over a common denominator.
-struct Solution {
+pub(super) struct Solution {
     length: usize,
     nodes: [u64; LARGEST_PATH],
     numerators: [i128; LARGEST_PATH],
-    denominator: u128,
+    pub(super) denominator: u128,
 }
 
 impl Solution {
-    fn terms(&self) -> impl Iterator<Item = (u64, i128)> + '_ {
+    pub(super) fn terms(&self) -> impl Iterator<Item = (u64, i128)> + '_ {
         let terms = self
             .nodes
             .iter()
@@ -106,7 +57,7 @@ fn ancestor_time(k: u32, d: u32, v: u64, i: u32) -> u64 {
 
 /// Solves R^T weights = last unit vector from below, with weight_j = scaled_j / tail_j and
 /// tail_j = R[j,j] ... R[d,d]; `None` if any number leaves 124 bits.
-fn solve(rows: &Rows, p: u64) -> Option<Solution> {
+pub(super) fn solve(rows: &StrategyRows, p: u64) -> Option<Solution> {
     let (k, (d, v)) = (rows.depth(), node_at(rows.depth(), p));
     let length = d as usize + 1;
     let row = |i: usize| rows.row(i as u32, if i == 0 { 0 } else { v >> (d as usize - i) });
@@ -154,7 +105,7 @@ fn solve(rows: &Rows, p: u64) -> Option<Solution> {
 
 /// Everything that privacy and arithmetic need to know of a table, from its rows alone; `None` if
 /// a diagonal entry is zero or a number is too large.
-pub(super) fn examine(rows: &Rows) -> Option<Facts> {
+pub(super) fn examine(rows: &StrategyRows) -> Option<Facts> {
     let n = 1_u64 << rows.depth();
     let (sensitivity2, nodes_per_leaf) = sensitivity(rows)?;
     let mut facts = Facts {
@@ -182,7 +133,7 @@ pub(super) fn examine(rows: &Rows) -> Option<Facts> {
 ///
 /// For each node the sum of its row over times >= l is constant between consecutive times of its
 /// support: each piece is added to a difference array over l.
-fn sensitivity(rows: &Rows) -> Option<(u64, u64)> {
+fn sensitivity(rows: &StrategyRows) -> Option<(u64, u64)> {
     let (k, n) = (rows.depth(), 1_usize << rows.depth());
     let mut squares = vec![0_i128; n + 2];
     let mut counts = vec![0_i64; n + 2];
@@ -227,9 +178,10 @@ fn sensitivity(rows: &Rows) -> Option<(u64, u64)> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::tables::{Target, table_for};
     use super::*;
 
-    fn tables(most: u32) -> impl Iterator<Item = &'static (Rows, Facts)> {
+    fn tables(most: u32) -> impl Iterator<Item = &'static (StrategyRows, Facts)> {
         let both = [Target::Even, Target::Early].into_iter();
         both.flat_map(move |target| (2..=most).filter_map(move |k| table_for(1 << k, target)))
     }
@@ -259,7 +211,7 @@ mod tests {
     }
 
     /// ||U 1_{t >= l}||^2 and its non-zero entries, straight from the definition.
-    fn sensitivity_by_definition(rows: &Rows) -> (u64, u64) {
+    fn sensitivity_by_definition(rows: &StrategyRows) -> (u64, u64) {
         let k = rows.depth();
         let norm = |leaf: u64| {
             let (mut square, mut count) = (0, 0);
@@ -298,7 +250,7 @@ mod tests {
         for index in 0..rows.entries().len() {
             let mut entries = rows.entries().to_vec();
             entries[index] += 200;
-            let wrong = Rows::with_entries(rows.depth(), entries);
+            let wrong = StrategyRows::with_entries(rows.depth(), entries);
             match examine(&wrong) {
                 None => assert!((1..=16).any(|p| solve(&wrong, p).is_none())),
                 Some(found) => {
@@ -309,7 +261,10 @@ mod tests {
         }
         let mut entries = rows.entries().to_vec();
         entries[0] = 0;
-        assert_eq!(examine(&Rows::with_entries(rows.depth(), entries)), None);
+        assert_eq!(
+            examine(&StrategyRows::with_entries(rows.depth(), entries)),
+            None
+        );
     }
 
     /// Sizes before cancelling common factors, within three bits of those after, and the

@@ -1,0 +1,60 @@
+//! The tree mechanism: noise that follows a tree over push numbers, rounded exactly.
+//!
+//! n = 2^k. Nodes: the root with time n; node (d, v), d = 1..k, v < 2^(d-1), with time
+//! (2v + 1) n / 2^d; so every p in 1..n is the time of one node, whose id is p. With an
+//! integer, invertible strategy matrix U that has one row per node, non-zero only on the
+//! node's ancestors and itself, the mechanism releases P + U^-1 z = U^-1 (U P + z) for the
+//! exact prefix counts P: post-processing of an integer query plus noise (docs/theory.md).
+//! Privacy needs nothing of U but that: sensitivity and sizes are recomputed from the rows here,
+//! in exact integers, so a bad table costs accuracy, never privacy.
+//!
+//! Along the path of p the rows form a triangular matrix R, and the weights are the last row of
+//! R^-1: an exact rational with denominator the product of the diagonal. Cost of a path: k^2 / 2
+//! multiplications, once per push number; cost of a read: k + 1 draws.
+
+mod rows;
+mod solve;
+pub mod tables;
+
+use super::path::Path;
+use rows::StrategyRows;
+use solve::{Facts, solve};
+use tables::{Target, table_for};
+
+/// The tree mechanism with optimised rows for 2^k pushes.
+#[derive(Debug, Clone, Copy)]
+pub struct Tree {
+    rows: &'static StrategyRows,
+    facts: &'static Facts,
+}
+
+impl Tree {
+    /// The smallest table for `leaves` pushes; `None` if there is none.
+    pub(super) fn new(leaves: u64, target: Target) -> Option<Self> {
+        let (rows, facts) = table_for(leaves, target)?;
+        Some(Self { rows, facts })
+    }
+
+    pub(super) fn facts(&self) -> &'static Facts {
+        self.facts
+    }
+
+    pub(super) fn rows(&self) -> &'static StrategyRows {
+        self.rows
+    }
+
+    pub(super) fn nodes(&self) -> u64 {
+        1 << self.rows.depth()
+    }
+
+    /// The weights of push `p`; the table was refused at load if any of them were too large.
+    pub(super) fn path(&self, p: u64) -> Path {
+        let solution =
+            solve(self.rows, p).expect("every push was solved when the table was loaded");
+        let mut path = Path::new(solution.denominator);
+        for (node, numerator) in solution.terms() {
+            path.add(node, numerator);
+        }
+        path
+    }
+}

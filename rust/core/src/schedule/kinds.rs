@@ -1,0 +1,136 @@
+//! The kinds of schedules, as frozen values: their parameters and limits.
+
+use crate::Result;
+use crate::error::check_integer;
+
+/// Largest horizon that can be declared.
+pub const LARGEST_HORIZON: u64 = 1 << 48;
+
+/// The default growth of geometric rounds: one hundredth.
+pub const DEFAULT_GROWTH: Growth = Growth {
+    numerator: 1,
+    denominator: 100,
+};
+
+/// The default number of geometric rounds: outlasts 2^63 steps at one hundredth.
+pub const DEFAULT_ROUNDS: u64 = 4096;
+
+/// alpha = numerator / denominator <= 1, the share of the stream that one geometric round lasts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Growth {
+    /// Numerator of alpha.
+    pub numerator: u32,
+    /// Denominator of alpha, positive.
+    pub denominator: u32,
+}
+
+/// Which columns are pushed at which step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Schedule {
+    /// One column every `period` steps, up to `horizon` steps; the paper's at period 1.
+    RoundRobin {
+        /// Number of steps the noise is calibrated for.
+        horizon: u64,
+        /// Steps from one column to the next.
+        period: u64,
+    },
+    /// Rounds of max(width, ceil(alpha t)) steps; needs no horizon.
+    Geometric {
+        /// alpha.
+        growth: Growth,
+        /// Number of rounds; afterwards nothing is pushed any more.
+        rounds: u64,
+    },
+    /// Every column at every step, up to `horizon` steps.
+    Punctual {
+        /// Number of steps the noise is calibrated for.
+        horizon: u64,
+    },
+    /// As punctual, with any number of events (up to [`EVENTS_PER_STEP`]) in one step.
+    Batch {
+        /// Number of batches the noise is calibrated for.
+        horizon: u64,
+    },
+    /// One push of every column, at the last step: the single-release model.
+    Single {
+        /// The step of the release.
+        horizon: u64,
+    },
+}
+
+/// Most events of one step of the batch schedule: a public bound on what a counter can hold.
+pub const EVENTS_PER_STEP: u64 = 1 << 32;
+
+impl Schedule {
+    /// Round robin as in the paper: one column per step.
+    pub fn round_robin(horizon: u64) -> Self {
+        Self::RoundRobin { horizon, period: 1 }
+    }
+
+    /// The default schedule of unbounded streams.
+    pub fn geometric() -> Self {
+        Self::Geometric {
+            growth: DEFAULT_GROWTH,
+            rounds: DEFAULT_ROUNDS,
+        }
+    }
+
+    /// Checks every parameter against its range.
+    pub fn validate(&self) -> Result<()> {
+        match *self {
+            Self::RoundRobin { horizon, period } => {
+                check_integer("horizon", horizon, LARGEST_HORIZON)?;
+                check_integer("period", period, LARGEST_HORIZON)
+            }
+            Self::Geometric { growth, rounds } => {
+                check_integer("rounds", rounds, 1 << 20)?;
+                check_integer("growth", u64::from(growth.denominator), 1 << 20)?;
+                check_integer(
+                    "growth",
+                    u64::from(growth.numerator),
+                    growth.denominator.into(),
+                )
+            }
+            Self::Punctual { horizon } | Self::Batch { horizon } | Self::Single { horizon } => {
+                check_integer("horizon", horizon, LARGEST_HORIZON)
+            }
+        }
+    }
+
+    /// Most events that one step may bring.
+    pub fn events_per_step(&self) -> u64 {
+        if matches!(self, Self::Batch { .. }) {
+            EVENTS_PER_STEP
+        } else {
+            1
+        }
+    }
+
+    /// The last step, if there is one.
+    pub fn horizon(&self) -> Option<u64> {
+        match *self {
+            Self::RoundRobin { horizon, .. }
+            | Self::Punctual { horizon }
+            | Self::Batch { horizon }
+            | Self::Single { horizon } => Some(horizon),
+            Self::Geometric { .. } => None,
+        }
+    }
+
+    /// Largest number of pushes of one cell: the leaves that the mechanism must serve.
+    pub fn leaves(&self, width: u32) -> u64 {
+        match *self {
+            Self::RoundRobin { horizon, period } => {
+                horizon.div_ceil(period.saturating_mul(u64::from(width)))
+            }
+            Self::Geometric { rounds, .. } => rounds,
+            Self::Punctual { horizon } | Self::Batch { horizon } => horizon,
+            Self::Single { .. } => 1,
+        }
+    }
+
+    /// True if every step pushes every column, so that nothing ever waits.
+    pub fn pushes_everything(&self) -> bool {
+        matches!(self, Self::Punctual { .. } | Self::Batch { .. })
+    }
+}

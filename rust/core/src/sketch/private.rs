@@ -1,0 +1,222 @@
+//! The private sketch: exact counts, a schedule, a mechanism and a working key.
+//!
+//! An update is hash + add + push: it draws no noise. A read recomputes the noise of the cells
+//! it touches from (working key, cell, push number). Exact counts never leave this folder except
+//! inside a sum with their noise.
+
+use super::cell_noise::Noise;
+use super::open_step::OpenStep;
+use crate::guarantee::Marks;
+use crate::key::{Identity, MasterKey, Origin, Purpose, SketchId};
+use crate::parameters::{Kind, LARGEST_COUNT, NoiseLaw, Shape};
+use crate::release::codec;
+use crate::release::{Part, Release};
+use crate::schedule::{Cursor, Schedule};
+use crate::table::Table;
+use crate::table::estimator::Estimator;
+use crate::table::hash::Fingerprinter;
+use crate::table::items::{Items, check_weights};
+use crate::{Error, Result};
+
+/// A Count-Min sketch, Count Sketch or array of counters under continual observation.
+pub struct PrivateSketch {
+    pub(super) shape: Shape,
+    pub(super) law: NoiseLaw,
+    pub(super) sketch_id: SketchId,
+    pub(super) marks: Marks,
+    pub(super) fingerprinter: Fingerprinter,
+    pub(super) step: u64,
+    /// The last step there may be, and the last that 32-bit counters suffice for.
+    pub(super) last_step: u64,
+    pub(super) last_narrow_step: u64,
+    pub(super) state: Option<State>,
+}
+
+/// What `close` destroys.
+pub(super) struct State {
+    pub(super) table: Table,
+    pub(super) noise: Noise,
+    pub(super) estimator: Estimator,
+    pub(super) cursor: Cursor,
+    /// Under the batch schedule, the events of the step that is not over, in a table of their own
+    /// that no read looks at. Taken by the first `add_to_batch`.
+    pub(super) open: Option<OpenStep>,
+}
+
+impl PrivateSketch {
+    /// A sketch whose noise belongs to `identity` and nothing else.
+    pub fn new(shape: Shape, law: NoiseLaw, key: &MasterKey, identity: Identity) -> Result<Self> {
+        shape.validate()?;
+        law.validate(&shape)?;
+        let seeded = Marks::SEEDED.only_if(key.origin() == Origin::Seeded);
+        let chosen = Marks::CHOSEN_ID.only_if(identity.chosen);
+        let marks = Marks::of_law(&shape, &law).with(seeded).with(chosen);
+        let sketch_id = identity.id;
+        let mechanism = law.mechanism(&shape)?;
+        let parameters = codec::encode_parameters(&shape, &law);
+        let working_key = key.derive(Purpose::Noise, &sketch_id, &parameters);
+        let noise = Noise::new(&working_key, law.sigma, mechanism);
+        let lazy = !law.schedule.pushes_everything();
+        let state = State {
+            table: Table::new(shape.depth, shape.width, lazy),
+            noise,
+            estimator: Estimator::new(&shape),
+            cursor: law.schedule.cursor(0, shape.width),
+            open: None,
+        };
+        let fingerprinter = Fingerprinter::new(shape.hash_seed);
+        let possible = (LARGEST_COUNT - 1) / law.max_weight;
+        Ok(Self {
+            shape,
+            law,
+            sketch_id,
+            marks,
+            fingerprinter,
+            step: 0,
+            last_step: law.schedule.horizon().unwrap_or(possible),
+            last_narrow_step: Table::last_narrow_step(law.max_weight),
+            state: Some(state),
+        })
+    }
+
+    /// Shape and hash seed.
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// The law of the noise.
+    pub fn law(&self) -> &NoiseLaw {
+        &self.law
+    }
+
+    /// The public id.
+    pub fn sketch_id(&self) -> SketchId {
+        self.sketch_id
+    }
+
+    /// Why it is NOT PRIVATE, if so.
+    pub fn marks(&self) -> Marks {
+        self.marks
+    }
+
+    /// Steps taken.
+    pub fn step(&self) -> u64 {
+        self.step
+    }
+
+    /// Turns items into fingerprints under this sketch's hash seed.
+    pub fn fingerprinter(&self) -> &Fingerprinter {
+        &self.fingerprinter
+    }
+
+    /// True after `close`.
+    pub fn is_closed(&self) -> bool {
+        self.state.is_none()
+    }
+
+    /// The public table at this step.
+    pub fn release(&mut self) -> Result<Release> {
+        let state = self.state.as_mut().ok_or(Error::Closed)?;
+        let progress = state.cursor.progress();
+        state.noise.refresh(progress);
+        let mut rows = state.table.rows();
+        state
+            .noise
+            .release_rows(progress, self.shape.width, &mut rows);
+        let part = Part {
+            sketch_id: self.sketch_id,
+            step: self.step,
+            law: Some(self.law),
+            marks: self.marks,
+        };
+        Ok(Release::new(self.shape, vec![part], rows))
+    }
+
+    /// Destroys key and counts.
+    pub fn close(&mut self) {
+        self.state = None;
+    }
+
+    /// No counter exceeds this after `step` steps.
+    pub(super) fn bound_at(&self, step: u64) -> u128 {
+        let events = u128::from(step) * u128::from(self.law.schedule.events_per_step());
+        events * u128::from(self.law.max_weight)
+    }
+
+    pub(super) fn check_steps(&self, requested: u64) -> Result<()> {
+        if self.state.is_none() {
+            return Err(Error::Closed);
+        }
+        let horizon = self.last_step;
+        let remaining = horizon - self.step;
+        if requested > remaining {
+            return Err(Error::Horizon {
+                horizon,
+                remaining,
+                requested,
+            });
+        }
+        Ok(())
+    }
+
+    pub(super) fn check_index(&self, item: u64) -> Result<()> {
+        if self.shape.kind == Kind::Counters && item >= u64::from(self.shape.width) {
+            let expected = format!("an integer from 0 to {}", self.shape.width - 1);
+            return Err(Error::parameter("index", expected, "a larger one"));
+        }
+        Ok(())
+    }
+
+    pub(super) fn check_indices(&self, items: Items<'_>) -> Result<()> {
+        match (self.shape.kind, items) {
+            (Kind::Counters, Items::Ready(items)) => {
+                items.iter().try_for_each(|&item| self.check_index(item))
+            }
+            (Kind::Counters, _) => Err(Error::parameter(
+                "items",
+                "indices of counters",
+                "integers to be hashed",
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// What a batch, or a part of one, must be.
+    pub(super) fn check_batch(&self, items: Items<'_>, weights: Option<&[u64]>) -> Result<()> {
+        if !matches!(self.law.schedule, Schedule::Batch { .. }) {
+            return Err(Error::parameter(
+                "schedule",
+                "Batch, for several events in a step",
+                "another",
+            ));
+        }
+        self.check_open(items.len() as u64)?;
+        check_weights("weights", weights, items.len(), self.law.max_weight)?;
+        self.check_indices(items)?;
+        self.check_steps(1)
+    }
+
+    /// A step holds no more events than the bound on counters allows for, however many calls
+    /// bring them.
+    pub(super) fn check_open(&self, events: u64) -> Result<()> {
+        let open = self.state.as_ref().and_then(|state| state.open.as_ref());
+        let before = open.map_or(0, OpenStep::events);
+        let most = self.law.schedule.events_per_step();
+        if events > most - before.min(most) {
+            // How many there are is exact: the message says only how many there may be.
+            return Err(Error::parameter(
+                "items",
+                format!("at most {most} events in a step"),
+                "more",
+            ));
+        }
+        Ok(())
+    }
+
+    /// True from `add_to_batch` until a step is taken, whether it brought events or not.
+    #[inline]
+    pub(super) fn has_open_step(&self) -> bool {
+        let open = self.state.as_ref().and_then(|state| state.open.as_ref());
+        open.is_some_and(OpenStep::has_begun)
+    }
+}

@@ -1,0 +1,279 @@
+//! Events and steps of a private sketch: checked as a whole, then counted, then the pushes that
+//! fall due.
+
+use super::open_step::OpenStep;
+use super::private::PrivateSketch;
+use crate::parameters::Kind;
+use crate::table::ingest::{Batch, columns_between};
+use crate::table::items::{Items, Rows, check_weight, check_weights};
+use crate::table::kernels::{Bounded, Events, Index, Signed, Unsigned};
+use crate::{Error, Result};
+
+impl PrivateSketch {
+    /// One event, one step.
+    #[inline]
+    pub fn update(&mut self, item: u64, weight: u64) -> Result<()> {
+        check_weight(weight, self.law.max_weight)?;
+        self.check_index(item)?;
+        self.check_steps(1)?;
+        if self.has_open_step() {
+            self.check_open(1)?;
+            self.close_step();
+        }
+        let step = self.step + 1;
+        let bound = (step > self.last_narrow_step).then(|| self.bound_at(step));
+        let state = self.state.as_mut().ok_or(Error::Closed)?;
+        let (table, hashes) = (&mut state.table, state.estimator.hashes());
+        if let Some(bound) = bound {
+            table.make_room(bound);
+        }
+        match self.shape.kind {
+            Kind::CountMin => table.add_one(&Unsigned(hashes), item, weight),
+            Kind::CountSketch => table.add_one(&Signed(hashes), item, weight),
+            Kind::Counters => table.add_one(&Index, item, weight),
+        }
+        if self.law.schedule.pushes_everything() {
+            state.cursor = state.cursor.moved_to(step);
+        }
+        while state.cursor.next_step() == step {
+            table.push(state.cursor.advance());
+        }
+        self.step = step;
+        Ok(())
+    }
+
+    /// A batch, one step per event; everything is checked before anything is applied.
+    pub fn update_many(&mut self, items: Items<'_>, weights: Option<&[u64]>) -> Result<()> {
+        self.update_many_in_threads(items, weights, 1)
+    }
+
+    /// As [`Self::update_many`], in at most so many threads; all end in the same state.
+    pub fn update_many_in_threads(
+        &mut self,
+        items: Items<'_>,
+        weights: Option<&[u64]>,
+        threads: usize,
+    ) -> Result<()> {
+        check_weights("weights", weights, items.len(), self.law.max_weight)?;
+        // What prepares a batch costs as much as several events.
+        if let Some(item) = items.only(&self.fingerprinter) {
+            return self.update(item, weights.map_or(1, |weights| weights[0]));
+        }
+        self.check_indices(items)?;
+        self.check_steps(items.len() as u64)?;
+        if !items.is_empty() && self.has_open_step() {
+            self.check_open(1)?;
+            self.close_step();
+        }
+        let narrow = self
+            .last_narrow_step
+            .saturating_sub(self.step)
+            .min(items.len() as u64) as usize;
+        // Counters widen at a step that depends on nothing but the step.
+        for (start, end) in [(0, narrow), (narrow, items.len())] {
+            if start < end {
+                let weights = weights.map(|weights| &weights[start..end]);
+                let steps = (end - start) as u64;
+                self.apply_in_threads(items.slice(start, end), weights, steps, threads);
+            }
+        }
+        Ok(())
+    }
+
+    /// Rows, one step each, of which some have no event; everything is checked before anything is
+    /// applied.
+    pub fn update_rows(&mut self, rows: Rows<'_>) -> Result<()> {
+        let (items, weights) = (rows.items(), rows.weights());
+        check_weights("weights", weights, items.len(), self.law.max_weight)?;
+        self.check_indices(items)?;
+        self.check_steps(rows.steps())?;
+        for (items, weights, empty) in rows.pieces() {
+            self.update_many(items, weights)?;
+            self.tick(empty)?;
+        }
+        Ok(())
+    }
+
+    /// Many events in one step, under the batch schedule, with those of `add_to_batch` before.
+    pub fn update_batch(&mut self, items: Items<'_>, weights: Option<&[u64]>) -> Result<()> {
+        self.check_batch(items, weights)?;
+        self.close_step();
+        self.apply(items, weights, 1);
+        Ok(())
+    }
+
+    /// Several events of an array of counters in one step: weight `weights[i]` to counter i.
+    pub fn update_vector(&mut self, weights: &[u64]) -> Result<()> {
+        if weights.len() != self.shape.width as usize {
+            let expected = format!("one entry per counter ({})", self.shape.width);
+            return Err(Error::parameter("vector", expected, weights.len()));
+        }
+        check_weights("vector", Some(weights), weights.len(), self.law.max_weight)?;
+        self.check_steps(1)?;
+        let indices: Vec<u64> = (0..weights.len() as u64).collect();
+        let bound = self.bound_at(self.step + 1);
+        let state = self.state.as_mut().ok_or(Error::Closed)?;
+        state.table.make_room(bound);
+        let events = Events {
+            items: &indices,
+            weights: Bounded {
+                weights,
+                largest: self.law.max_weight,
+            },
+            offset: 0,
+        };
+        if self.law.schedule.pushes_everything() {
+            state.table.add_published(&Index, events);
+        } else {
+            state.table.add_pending(&Index, events);
+        }
+        self.tick(1)
+    }
+
+    /// Steps without events.
+    pub fn tick(&mut self, steps: u64) -> Result<()> {
+        self.check_steps(steps)?;
+        let bound = self.bound_at(self.step + steps);
+        if steps > 0 {
+            self.close_step();
+        }
+        let state = self.state.as_mut().ok_or(Error::Closed)?;
+        state.table.make_room(bound);
+        self.step += steps;
+        let before = state.cursor.progress();
+        state.cursor = state.cursor.moved_to(self.step);
+        if !self.law.schedule.pushes_everything() {
+            for column in columns_between(before, state.cursor.progress(), self.shape.width) {
+                state.table.push(column);
+            }
+        }
+        Ok(())
+    }
+
+    /// Many events of the open step, under the batch schedule. Nothing shows them before
+    /// [`Self::tick`], or whatever else takes a step, closes it.
+    pub fn add_to_batch(&mut self, items: Items<'_>, weights: Option<&[u64]>) -> Result<()> {
+        self.check_batch(items, weights)?;
+        // The bound of the step that they will be in: a function of its number alone.
+        let bound = self.bound_at(self.step + 1);
+        let state = self.state.as_mut().ok_or(Error::Closed)?;
+        let (table, hashes) = (&state.table, state.estimator.hashes());
+        let open = state.open.get_or_insert_with(|| OpenStep::of(table));
+        let batch = Batch {
+            kind: self.shape.kind,
+            fingerprinter: &self.fingerprinter,
+            hashes,
+            items,
+            weights,
+            max_weight: self.law.max_weight,
+        };
+        open.add(batch, bound);
+        Ok(())
+    }
+
+    /// Counts events that take `steps` steps: one each, or one for all of them.
+    fn apply(&mut self, items: Items<'_>, weights: Option<&[u64]>, steps: u64) {
+        self.apply_in_threads(items, weights, steps, 1);
+    }
+
+    fn apply_in_threads(
+        &mut self,
+        items: Items<'_>,
+        weights: Option<&[u64]>,
+        steps: u64,
+        threads: usize,
+    ) {
+        let bound = self.bound_at(self.step + steps);
+        let Some(state) = self.state.as_mut() else {
+            return;
+        };
+        let (table, cursor) = (&mut state.table, &mut state.cursor);
+        table.make_room(bound);
+        let batch = Batch {
+            kind: self.shape.kind,
+            fingerprinter: &self.fingerprinter,
+            hashes: state.estimator.hashes(),
+            items,
+            weights,
+            max_weight: self.law.max_weight,
+        };
+        let after = cursor.moved_to(self.step + steps);
+        if self.law.schedule.pushes_everything() {
+            batch.publish(table, threads);
+        } else {
+            batch.count(table, cursor, &after, self.step, threads);
+            debug_assert_eq!(*cursor, after);
+        }
+        *cursor = after;
+        self.step += steps;
+    }
+
+    /// Moves what `add_to_batch` brought to the published counts; the caller takes the step.
+    fn close_step(&mut self) {
+        let bound = self.bound_at(self.step + 1);
+        let Some(state) = self.state.as_mut() else {
+            return;
+        };
+        if let Some(open) = &mut state.open
+            && open.has_begun()
+        {
+            open.close_into(&mut state.table, bound);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::key::{Identity, MasterKey, SketchId};
+    use crate::mechanism::MechanismKind;
+    use crate::parameters::{Calibration, Kind, NoiseLaw, Relation, Shape};
+    use crate::schedule::Schedule;
+
+    /// As many events as nobody can bring in a test: the number is set by hand.
+    #[test]
+    fn a_step_holds_no_more_events_than_its_bound_however_they_come() {
+        let law = NoiseLaw {
+            schedule: Schedule::Batch { horizon: 3 },
+            mechanism: MechanismKind::Haar,
+            sigma: 3.0,
+            relation: Relation::Substitution,
+            calibration: Calibration::Analytic,
+            epsilon: 1.0,
+            delta: 1e-6,
+            max_weight: 1,
+            max_events_per_user: 1,
+            max_changes: 1,
+        };
+        let shape = Shape {
+            kind: Kind::CountMin,
+            depth: 2,
+            width: 3,
+            hash_seed: 1,
+        };
+        let identity = Identity::chosen(SketchId([1; 16]));
+        let mut sketch = PrivateSketch::new(shape, law, &MasterKey::seeded(1), identity).unwrap();
+        let one = Items::Ready(&[7]);
+        sketch.add_to_batch(one, None).unwrap();
+        let most = law.schedule.events_per_step();
+        sketch
+            .state
+            .as_mut()
+            .unwrap()
+            .open
+            .as_mut()
+            .unwrap()
+            .set_events(most - 1);
+        let two = Items::Ready(&[7, 8]);
+        assert!(sketch.add_to_batch(two, None).is_err());
+        assert!(sketch.update_batch(two, None).is_err());
+        sketch.add_to_batch(one, None).unwrap();
+        assert!(sketch.add_to_batch(one, None).is_err());
+        assert!(sketch.update(7, 1).is_err());
+        assert!(sketch.update_many(one, None).is_err());
+        assert_eq!(sketch.step(), 0);
+        sketch.tick(1).unwrap();
+        sketch.update(7, 1).unwrap();
+        assert_eq!(sketch.step(), 2);
+    }
+}
