@@ -34,6 +34,7 @@ lint: check-test-tools $(VENV)/develop $(CARGO_DENY)-$(CARGO_DENY_VERSION)  ## f
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	PYTHONPATH=python $(BIN)/lint-imports --no-cache --no-logo
+	$(BIN)/python tools/module_graph.py
 	cargo fmt --all --check
 	cargo clippy --locked --all-targets -- -D warnings
 	$(CARGO_DENY) --locked check bans licenses sources
