@@ -1,13 +1,13 @@
 //! Batch ingest with discovery, against the same sketch alone, in one run: 64-bit integers and
-//! 12-byte text, a Zipf law and all items distinct. d = 4, windows of 10^5 and 10^6.
+//! 12-byte text, a Zipf law and all items distinct. d = 4, epochs of 10^5 and 10^6.
 
 use lazysketch_benches::interleaved::{Contender, medians, print};
 use lazysketch_benches::streams::zipf;
-use lazysketch_core::discovery::law::DiscoveryLaw;
+use lazysketch_core::discovery::spec::DiscoverySpec;
 use lazysketch_core::item::Item;
 use lazysketch_core::key::{Identity, MasterKey};
 use lazysketch_core::mechanism::MechanismKind;
-use lazysketch_core::parameters::{Calibration, Kind, NoiseLaw, Relation, Shape};
+use lazysketch_core::parameters::{Calibration, NoiseSpec, Relation, Shape, TableKind};
 use lazysketch_core::schedule::Schedule;
 use lazysketch_core::sketch::PrivateSketch;
 use lazysketch_core::sketch::heavy_hitters::HeavySketch;
@@ -17,14 +17,14 @@ const EVENTS: usize = 1_000_000;
 const ROUNDS: usize = 9;
 
 const SHAPE: Shape = Shape {
-    kind: Kind::CountMin,
+    kind: TableKind::CountMin,
     depth: 4,
     width: 4096,
     hash_seed: 1,
 };
 
-fn law() -> NoiseLaw {
-    NoiseLaw {
+fn spec() -> NoiseSpec {
+    NoiseSpec {
         schedule: Schedule::geometric(),
         mechanism: MechanismKind::Haar,
         sigma: 60.0,
@@ -41,25 +41,25 @@ fn law() -> NoiseLaw {
 fn alone() -> PrivateSketch {
     let key = MasterKey::generate().expect("entropy");
     let identity = Identity::fresh().expect("entropy");
-    PrivateSketch::new(SHAPE, law(), &key, identity).expect("a valid law")
+    PrivateSketch::new(SHAPE, spec(), &key, identity).expect("valid parameters")
 }
 
-fn with_discovery(window: u64, capacity: u32) -> HeavySketch {
-    let discovery = DiscoveryLaw {
+fn with_discovery(steps_per_epoch: u64, capacity: u32) -> HeavySketch {
+    let discovery = DiscoverySpec {
         epsilon: 1.0,
         delta: 1e-6,
         relation: Relation::Substitution,
         max_events_per_user: 1,
         max_weight: 1,
         weighted: false,
-        window,
+        steps_per_epoch,
         events_per_step: 1,
         capacity,
         max_item_bytes: 64,
     };
     let key = MasterKey::generate().expect("entropy");
     let identity = Identity::fresh().expect("entropy");
-    HeavySketch::new(SHAPE, law(), discovery, &key, identity).expect("a valid law")
+    HeavySketch::new(SHAPE, spec(), discovery, &key, identity).expect("valid parameters")
 }
 
 fn contenders(title: &str, items: Items<'_>) {
@@ -68,7 +68,7 @@ fn contenders(title: &str, items: Items<'_>) {
     let mut all = vec![Contender::new("the sketch alone", EVENTS, move || {
         sketch.update_many(items, None).expect("room");
     })];
-    for (name, window, capacity) in [
+    for (name, epoch, capacity) in [
         ("Misra-Gries, 256 of 10^4", 10_000, 256),
         ("Misra-Gries, 1024 of 10^5", 100_000, 1024),
         ("Misra-Gries, 4096 of 10^6", 1_000_000, 4096),
@@ -82,7 +82,7 @@ fn contenders(title: &str, items: Items<'_>) {
         {
             continue;
         }
-        let mut sketch = with_discovery(window, capacity);
+        let mut sketch = with_discovery(epoch, capacity);
         all.push(Contender::new(name, EVENTS, move || {
             sketch.update_many(items, None).expect("room");
         }));
@@ -93,13 +93,13 @@ fn contenders(title: &str, items: Items<'_>) {
 fn main() {
     let heavy = zipf(EVENTS, 1.3, 7);
     let distinct: Vec<i64> = (0..EVENTS as i64).collect();
-    for (law, items) in [("Zipf 1.3", &heavy), ("all distinct", &distinct)] {
-        contenders(&format!("{law}, 64-bit integers"), Items::Signed(items));
+    for (name, items) in [("Zipf 1.3", &heavy), ("all distinct", &distinct)] {
+        contenders(&format!("{name}, 64-bit integers"), Items::Signed(items));
         let texts: Vec<String> = items
             .iter()
             .map(|&item| format!("{:012}", item.unsigned_abs() % 1_000_000_000_000))
             .collect();
         let whole: Vec<Item<'_>> = texts.iter().map(|text| Item::Text(text)).collect();
-        contenders(&format!("{law}, 12-byte text"), Items::Whole(&whole));
+        contenders(&format!("{name}, 12-byte text"), Items::Mixed(&whole));
     }
 }

@@ -2,12 +2,12 @@
 
 use lazysketch_core::key::{Identity, MasterKey};
 use lazysketch_core::mechanism::MechanismKind;
-use lazysketch_core::parameters::{Calibration, Kind, NoiseLaw, Relation, Shape};
+use lazysketch_core::parameters::{Calibration, NoiseSpec, Relation, Shape, TableKind};
 use lazysketch_core::schedule::Schedule;
 use lazysketch_core::sketch::PrivateSketch;
 use lazysketch_core::sketch::exact::ExactSketch;
 
-fn shape(kind: Kind, depth: u32, width: u32) -> Shape {
+fn shape(kind: TableKind, depth: u32, width: u32) -> Shape {
     Shape {
         kind,
         depth,
@@ -17,13 +17,13 @@ fn shape(kind: Kind, depth: u32, width: u32) -> Shape {
 }
 
 /// An exact sketch.
-pub fn exact(kind: Kind, depth: u32, width: u32) -> ExactSketch {
+pub fn exact(kind: TableKind, depth: u32, width: u32) -> ExactSketch {
     ExactSketch::new(shape(kind, depth, width)).expect("a valid shape")
 }
 
 /// A private sketch.
-pub fn private(kind: Kind, depth: u32, width: u32, schedule: Schedule) -> PrivateSketch {
-    let law = NoiseLaw {
+pub fn private(kind: TableKind, depth: u32, width: u32, schedule: Schedule) -> PrivateSketch {
+    let spec = NoiseSpec {
         schedule,
         mechanism: MechanismKind::Haar,
         sigma: 60.0,
@@ -37,5 +37,5 @@ pub fn private(kind: Kind, depth: u32, width: u32, schedule: Schedule) -> Privat
     };
     let key = MasterKey::generate().expect("entropy");
     let identity = Identity::fresh().expect("entropy");
-    PrivateSketch::new(shape(kind, depth, width), law, &key, identity).expect("a valid law")
+    PrivateSketch::new(shape(kind, depth, width), spec, &key, identity).expect("valid parameters")
 }

@@ -7,8 +7,8 @@ use rand_distr::{Distribution, Zipf};
 /// `length` items from a Zipf law over 2^20 items, scrambled to spread over 64 bits.
 pub fn zipf(length: usize, skew: f64, seed: u64) -> Vec<i64> {
     let mut rng = SmallRng::seed_from_u64(seed);
-    let law = Zipf::new((1_u32 << 20) as f64, skew).expect("a positive skew");
+    let zipf = Zipf::new((1_u32 << 20) as f64, skew).expect("a positive skew");
     (0..length)
-        .map(|_| (law.sample(&mut rng) as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) as i64)
+        .map(|_| (zipf.sample(&mut rng) as u64).wrapping_mul(0x9E37_79B9_7F4A_7C15) as i64)
         .collect()
 }

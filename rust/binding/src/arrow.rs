@@ -166,7 +166,7 @@ pub(crate) fn convert(
     column: Option<&str>,
     target: Target<'_>,
 ) -> PyResult<Vec<u64>> {
-    whole(&columns(chunks, column)?, &|item| target.item(item))
+    map_items(&columns(chunks, column)?, &|item| target.item(item))
 }
 
 /// The column of each chunk, without nulls.
@@ -194,7 +194,7 @@ pub(crate) fn fingerprints(
 }
 
 /// What the items of all columns become; they may borrow from the columns.
-pub(crate) fn whole<'a, T: Clone>(
+pub(crate) fn map_items<'a, T: Clone>(
     columns: &'a [ArrayRef],
     with: &impl Fn(Item<'a>) -> Result<T, Fault>,
 ) -> PyResult<Vec<T>> {

@@ -22,7 +22,7 @@ use std::iter;
 use zeroize::{Zeroize, Zeroizing};
 
 /// A batch that is ready for the core.
-pub(crate) enum Batch<'py> {
+pub(crate) enum PreparedBatch<'py> {
     /// Fingerprints or indices.
     Ready(Vec<u64>),
     /// Integers, hashed while they are counted.
@@ -31,7 +31,7 @@ pub(crate) enum Batch<'py> {
     Columns(HashedColumns),
 }
 
-impl Batch<'_> {
+impl PreparedBatch<'_> {
     /// The items, as the core takes them.
     pub(crate) fn items(&self) -> PyResult<Items<'_>> {
         match self {
@@ -47,7 +47,7 @@ pub(crate) fn batch_of<'py>(
     items: &Bound<'py, PyAny>,
     column: Option<&Column>,
     target: Target<'_>,
-) -> PyResult<Batch<'py>> {
+) -> PyResult<PreparedBatch<'py>> {
     let column = column.map(|column| column.0.as_str());
     if column.is_none() {
         if let Ok(array) = items.cast_exact::<PyUntypedArray>() {
@@ -64,9 +64,9 @@ pub(crate) fn batch_of<'py>(
     if let Some(chunks) = arrow::chunks_of(items, "items")? {
         return match target {
             Target::Fingerprint(fingerprinter) => {
-                HashedColumns::new(&chunks, column, fingerprinter).map(Batch::Columns)
+                HashedColumns::new(&chunks, column, fingerprinter).map(PreparedBatch::Columns)
             }
-            Target::Index(_) => arrow::convert(&chunks, column, target).map(Batch::Ready),
+            Target::Index(_) => arrow::convert(&chunks, column, target).map(PreparedBatch::Ready),
         };
     }
     if let Some(column) = column {
@@ -76,7 +76,7 @@ pub(crate) fn batch_of<'py>(
     if let Ok(array) = items.cast::<PyUntypedArray>() {
         return from_numpy(array, target);
     }
-    from_iterable(items, target).map(Batch::Ready)
+    from_iterable(items, target).map(PreparedBatch::Ready)
 }
 
 pub(crate) fn refuse_single_values(name: &str, items: &Bound<'_, PyAny>) -> PyResult<()> {
@@ -158,7 +158,7 @@ fn from_sequence<'py>(
     length: usize,
     mut objects: impl Iterator<Item = Bound<'py, PyAny>>,
     target: Target<'_>,
-) -> PyResult<Batch<'py>> {
+) -> PyResult<PreparedBatch<'py>> {
     let (integers, other) = leading_integers(length, &mut objects);
     let Some(other) = other else {
         return from_integers(Integers::Signed(Values::Copied(integers)), target);
@@ -174,12 +174,12 @@ fn from_sequence<'py>(
         };
         items.push(item.map_err(|fault| fault.at(items.len()))?);
     }
-    Ok(Batch::Ready(items))
+    Ok(PreparedBatch::Ready(items))
 }
 
-fn from_integers<'py>(integers: Integers<'py>, target: Target<'_>) -> PyResult<Batch<'py>> {
+fn from_integers<'py>(integers: Integers<'py>, target: Target<'_>) -> PyResult<PreparedBatch<'py>> {
     let Target::Index(width) = target else {
-        return Ok(Batch::Integers(integers));
+        return Ok(PreparedBatch::Integers(integers));
     };
     // The copy is checked, as a whole: what it was made of may change. A negative integer, taken
     // for an unsigned one, is beyond any width.
@@ -196,14 +196,14 @@ fn from_integers<'py>(integers: Integers<'py>, target: Target<'_>) -> PyResult<B
         .iter()
         .fold(true, |all, &index| all & (index < width))
     {
-        return Ok(Batch::Ready(indices));
+        return Ok(PreparedBatch::Ready(indices));
     }
     let signed = !matches!(integers, Integers::Unsigned(_));
     let item = |&index: &u64| match signed {
         true => Item::Signed(index.cast_signed()),
         false => Item::Unsigned(index),
     };
-    converted(&indices, target, item).map(Batch::Ready)
+    converted(&indices, target, item).map(PreparedBatch::Ready)
 }
 
 /// What integers become, each by itself.
@@ -218,7 +218,10 @@ fn converted<T>(
         .collect()
 }
 
-fn from_numpy<'py>(array: &Bound<'py, PyUntypedArray>, target: Target<'_>) -> PyResult<Batch<'py>> {
+fn from_numpy<'py>(
+    array: &Bound<'py, PyUntypedArray>,
+    target: Target<'_>,
+) -> PyResult<PreparedBatch<'py>> {
     if let Some(integers) = integers_of(array) {
         return from_integers(integers, target);
     }

@@ -1,7 +1,7 @@
 //! Packet captures: bytes in, columns out, without the interpreter lock.
 
 use crate::errors::ArgumentValueError;
-use lazysketch_capture::{Field, Items, Reader};
+use lazysketch_capture::{Field, FieldValues, Reader};
 use numpy::PyArray1;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
@@ -52,11 +52,11 @@ impl CaptureReader {
     )> {
         let rows = py.detach(|| self.lock().feed(data));
         let items = match rows.items {
-            Items::Text { offsets, data } => {
+            FieldValues::Text { offsets, data } => {
                 let offsets = PyArray1::from_vec(py, offsets);
                 (offsets, PyBytes::new(py, &data)).into_bound_py_any(py)?
             }
-            Items::Numbers(numbers) => PyArray1::from_vec(py, numbers).into_any(),
+            FieldValues::Numbers(numbers) => PyArray1::from_vec(py, numbers).into_any(),
         };
         let column = |values| PyArray1::from_vec(py, values);
         Ok((

@@ -46,7 +46,7 @@ impl HashedColumns {
         let starts = starts_of(&columns);
         let target = Target::Fingerprint(fingerprinter);
         let hashed = columns.iter().zip(&starts).map(|(column, &start)| {
-            Hashed::whole(column).map_or_else(
+            Hashed::in_place(column).map_or_else(
                 || arrow::fingerprints(column, start, target).map(Hashed::Ready),
                 Ok,
             )
@@ -58,9 +58,12 @@ impl HashedColumns {
     }
 
     /// The columns, checked, if every value of theirs is an item that can be read where it lies.
-    pub(crate) fn whole(columns: &[ArrayRef]) -> Option<Self> {
+    pub(crate) fn in_place(columns: &[ArrayRef]) -> Option<Self> {
         Some(Self {
-            columns: columns.iter().map(Hashed::whole).collect::<Option<_>>()?,
+            columns: columns
+                .iter()
+                .map(Hashed::in_place)
+                .collect::<Option<_>>()?,
             starts: starts_of(columns),
         })
     }
@@ -148,7 +151,7 @@ impl Columns for HashedColumns {
 
 impl Hashed {
     /// A column, checked, whose values all are items.
-    fn whole(column: &ArrayRef) -> Option<Self> {
+    fn in_place(column: &ArrayRef) -> Option<Self> {
         if is_items(column.data_type()) {
             return Some(Self::Column(column.clone()));
         }

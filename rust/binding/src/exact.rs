@@ -3,7 +3,7 @@
 use crate::arrays::array_of;
 use crate::batches::{SHORT_BATCH, batch_of};
 use crate::errors::raise;
-use crate::facts::kind_of;
+use crate::introspection::kind_of;
 use crate::items::{Column, Threads, Weight};
 use crate::release::{Release, table_of, target_of};
 use crate::weights::weights_in_place;

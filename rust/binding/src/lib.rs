@@ -11,16 +11,16 @@ mod capture;
 mod columns;
 mod errors;
 mod exact;
-mod facts;
-mod heavy;
+mod guarded_sketch;
+mod heavy_sketch;
+mod introspection;
 mod items;
 mod key;
-mod live;
+mod owned_items;
 mod private;
 mod release;
 mod text;
 mod weights;
-mod whole;
 
 use pyo3::prelude::*;
 
@@ -32,16 +32,16 @@ mod _native {
     #[pymodule_export]
     use super::exact::ExactSketch;
     #[pymodule_export]
-    use super::facts::{
+    use super::guarded_sketch::after_fork_in_child;
+    #[pymodule_export]
+    use super::heavy_sketch::HeavySketch;
+    #[pymodule_export]
+    use super::introspection::{
         discovery_facts, mechanism_facts, mechanism_fits, mechanism_largest_leaves, mechanism_rows,
         mechanism_variances, schedule_leaves, schedule_published_steps, schedule_pushes,
     };
     #[pymodule_export]
-    use super::heavy::HeavySketch;
-    #[pymodule_export]
     use super::key::Key;
-    #[pymodule_export]
-    use super::live::after_fork_in_child;
     #[pymodule_export]
     use super::private::PrivateSketch;
     #[pymodule_export]

@@ -3,21 +3,21 @@
 use crate::arrays::array_of;
 use crate::batches::batch_of;
 use crate::errors::raise;
-use crate::facts::{
-    Specification, calibration_of, kind_of, mechanism_of, relation_of, schedule_of,
+use crate::guarded_sketch::{Core, GuardedSketch};
+use crate::introspection::{
+    ScheduleArguments, calibration_of, kind_of, mechanism_of, relation_of, schedule_of,
 };
 use crate::items::{Column, Steps, Threads, Weight};
 use crate::key::Key;
-use crate::live::{Core, Live};
-use crate::release::{Release, law_of, reasons_of, target_of};
+use crate::release::{Release, reasons_of, spec_of, target_of};
 use crate::weights::{counts_of, weights_in_place, weights_of};
 use lazysketch_core::Error;
-use lazysketch_core::guarantee::Marks;
+use lazysketch_core::guarantee::NotPrivate;
 use lazysketch_core::key::SketchId;
-use lazysketch_core::parameters::{NoiseLaw, Shape};
+use lazysketch_core::parameters::{NoiseSpec, Shape};
 use lazysketch_core::sketch::PrivateSketch as CoreSketch;
 use lazysketch_core::table::hash::Fingerprinter;
-use lazysketch_core::table::items::{Items, Rows};
+use lazysketch_core::table::items::{Items, StepRows};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple};
@@ -26,11 +26,11 @@ use pyo3::types::{PyBytes, PyDict, PyTuple};
 #[pyclass(frozen, subclass, module = "lazysketch._native")]
 pub(crate) struct PrivateSketch {
     shape: Shape,
-    law: NoiseLaw,
-    marks: Marks,
+    spec: NoiseSpec,
+    not_private: NotPrivate,
     sketch_id: SketchId,
     fingerprinter: Fingerprinter,
-    live: Live,
+    guarded: GuardedSketch,
 }
 
 impl PrivateSketch {
@@ -39,17 +39,17 @@ impl PrivateSketch {
         let sketch = core.sketch();
         Self {
             shape: *sketch.shape(),
-            law: *sketch.law(),
-            marks: sketch.marks(),
+            spec: *sketch.spec(),
+            not_private: sketch.not_private(),
             sketch_id: sketch.sketch_id(),
             fingerprinter: *sketch.fingerprinter(),
-            live: Live::new(core),
+            guarded: GuardedSketch::new(core),
         }
     }
 
     /// The core behind its lock.
-    pub(crate) fn live(&self) -> &Live {
-        &self.live
+    pub(crate) fn guarded(&self) -> &GuardedSketch {
+        &self.guarded
     }
 
     #[inline]
@@ -70,7 +70,7 @@ impl PrivateSketch {
         let batch = batch_of(items, column.as_ref(), target)?;
         let weights = weights_of(weights)?;
         let slice = batch.items()?;
-        self.live.count(items.py(), slice.len(), |core| {
+        self.guarded.count(items.py(), slice.len(), |core| {
             count(core.plain()?, slice, weights.as_deref())
         })
     }
@@ -92,7 +92,7 @@ impl PrivateSketch {
         depth: u32,
         width: u32,
         hash_seed: Option<u64>,
-        schedule: Specification,
+        schedule: ScheduleArguments,
         mechanism: &str,
         sigma: f64,
         relation: &str,
@@ -113,7 +113,7 @@ impl PrivateSketch {
             width,
             hash_seed,
         };
-        let law = NoiseLaw {
+        let spec = NoiseSpec {
             schedule: schedule_of(&schedule)?,
             mechanism: mechanism_of(mechanism)?,
             sigma,
@@ -125,7 +125,7 @@ impl PrivateSketch {
             max_events_per_user,
             max_changes,
         };
-        let sketch = CoreSketch::new(shape, law, &key.master, identity).map_err(raise)?;
+        let sketch = CoreSketch::new(shape, spec, &key.master, identity).map_err(raise)?;
         Ok(Self::of_core(Core::Plain(sketch)))
     }
 
@@ -147,7 +147,7 @@ impl PrivateSketch {
     #[pyo3(signature = (item, weight=Weight(1)), text_signature = "($self, item, weight=1)")]
     fn update(&self, item: &Bound<'_, PyAny>, weight: Weight) -> PyResult<()> {
         let converted = self.convert(item)?;
-        let mut core = self.live.lock(item.py())?;
+        let mut core = self.guarded.lock(item.py())?;
         core.plain()
             .and_then(|sketch| sketch.update(converted, weight.0))
             .map_err(raise)
@@ -187,7 +187,7 @@ impl PrivateSketch {
         let batch = batch_of(items, column.as_ref(), target)?;
         let weights = weights_in_place(weights)?;
         let (slice, weights) = (batch.items()?, weights.as_slice()?);
-        self.live.count(items.py(), slice.len(), |core| {
+        self.guarded.count(items.py(), slice.len(), |core| {
             core.plain()?
                 .update_many_in_threads(slice, weights, threads.0)
         })
@@ -224,9 +224,9 @@ impl PrivateSketch {
         let batch = batch_of(items, column.as_ref(), target)?;
         let (weights, empty) = (weights_of(weights)?, counts_of("empty_rows", empty_rows)?);
         let slice = batch.items()?;
-        self.live
+        self.guarded
             .count(items.py(), slice.len() + empty.len(), |core| {
-                let rows = Rows::new(slice, weights.as_deref(), &empty)?;
+                let rows = StepRows::new(slice, weights.as_deref(), &empty)?;
                 core.plain()?.update_rows(rows)
             })
     }
@@ -253,7 +253,7 @@ impl PrivateSketch {
 
     fn _update_vector(&self, vector: &Bound<'_, PyAny>) -> PyResult<()> {
         let weights = counts_of("vector", vector)?;
-        self.live
+        self.guarded
             .detached(vector.py(), |core| core.plain()?.update_vector(&weights))
     }
 
@@ -272,7 +272,8 @@ impl PrivateSketch {
     ///     LiveStateError: in a forked child.
     #[pyo3(signature = (steps=Steps(1)), text_signature = "($self, steps=1)")]
     fn tick(&self, py: Python<'_>, steps: Steps) -> PyResult<()> {
-        self.live.detached(py, |core| core.plain()?.tick(steps.0))
+        self.guarded
+            .detached(py, |core| core.plain()?.tick(steps.0))
     }
 
     /// Return the estimated count of one item, from the public table.
@@ -292,8 +293,8 @@ impl PrivateSketch {
     ///     LiveStateError: in a forked child.
     fn estimate(&self, item: &Bound<'_, PyAny>) -> PyResult<f64> {
         let converted = self.convert(item)?;
-        self.live.check_process()?;
-        let mut core = self.live.lock(item.py())?;
+        self.guarded.check_process()?;
+        let mut core = self.guarded.lock(item.py())?;
         core.sketch().estimate(converted).map_err(raise)
     }
 
@@ -317,7 +318,7 @@ impl PrivateSketch {
         items: &Bound<'py, PyAny>,
         column: Option<Column>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        self.live.check_generation()?;
+        self.guarded.check_generation()?;
         let py = items.py();
         let batch = batch_of(
             items,
@@ -326,13 +327,13 @@ impl PrivateSketch {
         )?;
         let slice = batch.items()?;
         let estimates = self
-            .live
+            .guarded
             .detached(py, |core| core.sketch().estimate_many(slice))?;
         Ok(array_of(py, estimates))
     }
 
     fn _release(&self, py: Python<'_>) -> PyResult<Release> {
-        self.live
+        self.guarded
             .detached(py, |core| core.sketch().release())
             .map(Release::new)
     }
@@ -343,7 +344,7 @@ impl PrivateSketch {
         cells: Vec<u64>,
         nodes: Vec<u64>,
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
-        let mut core = self.live.lock(py)?;
+        let mut core = self.guarded.lock(py)?;
         let draws = core.sketch().draws(&cells, &nodes).map_err(raise)?;
         Ok(PyArray1::from_vec(py, draws))
     }
@@ -353,7 +354,7 @@ impl PrivateSketch {
     /// Raises:
     ///     LiveStateError: in a forked child.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        self.live.detached(py, |core| {
+        self.guarded.detached(py, |core| {
             core.close();
             Ok(())
         })
@@ -362,7 +363,7 @@ impl PrivateSketch {
     /// True after ``close()``.
     #[getter]
     fn closed(&self, py: Python<'_>) -> PyResult<bool> {
-        Ok(self.live.lock(py)?.sketch().is_closed())
+        Ok(self.guarded.lock(py)?.sketch().is_closed())
     }
 
     /// ``"count-min"``, ``"count-sketch"`` or ``"counters"``.
@@ -397,17 +398,17 @@ impl PrivateSketch {
 
     #[getter]
     fn _step(&self, py: Python<'_>) -> PyResult<u64> {
-        Ok(self.live.lock(py)?.sketch().step())
+        Ok(self.guarded.lock(py)?.sketch().step())
     }
 
     /// Why the sketch is NOT PRIVATE; empty for a private one.
     #[getter]
     fn not_private_because<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        reasons_of(py, self.marks)
+        reasons_of(py, self.not_private)
     }
 
     #[getter]
     fn _law<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        law_of(py, &self.shape, &self.law)
+        spec_of(py, &self.shape, &self.spec)
     }
 }

@@ -3,10 +3,10 @@
 use crate::arrays::array_of;
 use crate::batches::batch_of;
 use crate::errors::raise;
-use crate::facts::specification_of;
+use crate::introspection::schedule_tuple;
 use crate::items::{Column, Target};
-use lazysketch_core::guarantee::Marks;
-use lazysketch_core::parameters::{Kind, NoiseLaw, Shape};
+use lazysketch_core::guarantee::NotPrivate;
+use lazysketch_core::parameters::{NoiseSpec, Shape, TableKind};
 use lazysketch_core::release::codec;
 use lazysketch_core::release::{Part, Release as CoreRelease};
 use lazysketch_core::table::hash::Fingerprinter;
@@ -148,8 +148,8 @@ impl Release {
 /// What items of a table of this shape become.
 pub(crate) fn target_of<'a>(shape: &Shape, fingerprinter: &'a Fingerprinter) -> Target<'a> {
     match shape.kind {
-        Kind::Counters => Target::Index(shape.width.into()),
-        Kind::CountMin | Kind::CountSketch => Target::Fingerprint(fingerprinter),
+        TableKind::Counters => Target::Index(shape.width.into()),
+        TableKind::CountMin | TableKind::CountSketch => Target::Fingerprint(fingerprinter),
     }
 }
 
@@ -166,38 +166,38 @@ fn part_of<'py>(py: Python<'py>, shape: &Shape, part: &Part) -> PyResult<Bound<'
     let description = PyDict::new(py);
     description.set_item("sketch_id", PyBytes::new(py, &part.sketch_id.0))?;
     description.set_item("step", part.step)?;
-    description.set_item("not_private_because", reasons_of(py, part.marks)?)?;
+    description.set_item("not_private_because", reasons_of(py, part.not_private)?)?;
     description.set_item(
         "law",
-        part.law
+        part.noise
             .as_ref()
-            .map(|law| law_of(py, shape, law))
+            .map(|spec| spec_of(py, shape, spec))
             .transpose()?,
     )?;
     Ok(description)
 }
 
-pub(crate) fn reasons_of(py: Python<'_>, marks: Marks) -> PyResult<Bound<'_, PyTuple>> {
-    PyTuple::new(py, marks.reasons().collect::<Vec<_>>())
+pub(crate) fn reasons_of(py: Python<'_>, not_private: NotPrivate) -> PyResult<Bound<'_, PyTuple>> {
+    PyTuple::new(py, not_private.reasons().collect::<Vec<_>>())
 }
 
 /// The public parameters of a noise law.
-pub(crate) fn law_of<'py>(
+pub(crate) fn spec_of<'py>(
     py: Python<'py>,
     shape: &Shape,
-    law: &NoiseLaw,
+    spec: &NoiseSpec,
 ) -> PyResult<Bound<'py, PyDict>> {
     let description = PyDict::new(py);
-    description.set_item("schedule", specification_of(py, &law.schedule)?)?;
-    description.set_item("leaves", law.schedule.leaves(shape.width))?;
-    description.set_item("mechanism", law.mechanism.name())?;
-    description.set_item("sigma", law.sigma)?;
-    description.set_item("relation", law.relation.name())?;
-    description.set_item("calibration", law.calibration.name())?;
-    description.set_item("epsilon", law.epsilon)?;
-    description.set_item("delta", law.delta)?;
-    description.set_item("max_weight", law.max_weight)?;
-    description.set_item("max_events_per_user", law.max_events_per_user)?;
-    description.set_item("max_changes", law.max_changes)?;
+    description.set_item("schedule", schedule_tuple(py, &spec.schedule)?)?;
+    description.set_item("leaves", spec.schedule.leaves(shape.width))?;
+    description.set_item("mechanism", spec.mechanism.name())?;
+    description.set_item("sigma", spec.sigma)?;
+    description.set_item("relation", spec.relation.name())?;
+    description.set_item("calibration", spec.calibration.name())?;
+    description.set_item("epsilon", spec.epsilon)?;
+    description.set_item("delta", spec.delta)?;
+    description.set_item("max_weight", spec.max_weight)?;
+    description.set_item("max_events_per_user", spec.max_events_per_user)?;
+    description.set_item("max_changes", spec.max_changes)?;
     Ok(description)
 }

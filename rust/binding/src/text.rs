@@ -1,7 +1,7 @@
 //! Rows of text: bytes in, columns out, without the interpreter lock.
 
 use crate::errors::ArgumentValueError;
-use lazysketch_text::{Field, Rows, Texts, Wanted};
+use lazysketch_text::{Field, ParsedRows, Texts, Wanted};
 use numpy::{Element, PyArray1};
 use pyo3::prelude::*;
 
@@ -85,7 +85,7 @@ pub(crate) fn json_rows<'py>(
     )
 }
 
-fn columns(py: Python<'_>, rows: Rows) -> (Column<'_>, Numbers<'_>) {
+fn columns(py: Python<'_>, rows: ParsedRows) -> (Column<'_>, Numbers<'_>) {
     (column(py, rows.items), numbers(py, rows.malformed))
 }
 

@@ -2,7 +2,7 @@
 
 use crate::link::{Inside, Link};
 use crate::network::{Packet, Ports};
-use crate::rows::{Found, Rows};
+use crate::rows::{Found, PacketRows};
 
 /// What to take of each packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,10 +41,10 @@ impl Field {
         found.map(|&(_, field)| field)
     }
 
-    pub(crate) fn rows(self) -> Rows {
+    pub(crate) fn rows(self) -> PacketRows {
         match self {
-            Self::SourcePort | Self::DestinationPort | Self::Size => Rows::of_numbers(),
-            Self::Source | Self::Destination | Self::Protocol | Self::Flow => Rows::of_text(),
+            Self::SourcePort | Self::DestinationPort | Self::Size => PacketRows::of_numbers(),
+            Self::Source | Self::Destination | Self::Protocol | Self::Flow => PacketRows::of_text(),
         }
     }
 

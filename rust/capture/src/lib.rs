@@ -1,7 +1,7 @@
 //! Packet captures as columns of values: pcap and pcapng, fed in chunks of any size.
 //!
 //! A [`Reader`] is fed bytes as they come, from a file, a pipe or a decompressor, and gives
-//! [`Rows`]: for each packet one field of it, its time and its size. It never waits for more than
+//! [`PacketRows`]: for each packet one field of it, its time and its size. It never waits for more than
 //! the packet at hand, and keeps at most one record or block of bounded size.
 //!
 //! | floor | modules |
@@ -32,4 +32,4 @@ mod rows;
 pub use field::Field;
 pub use reader::Reader;
 pub use records::Damage;
-pub use rows::{Items, Rows, UNKNOWN_TIME};
+pub use rows::{FieldValues, PacketRows, UNKNOWN_TIME};

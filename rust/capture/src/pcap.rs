@@ -3,7 +3,7 @@
 use crate::field::Field;
 use crate::link::Link;
 use crate::records::{Damage, Order, Step};
-use crate::rows::Rows;
+use crate::rows::PacketRows;
 use pcap_parser::nom;
 use pcap_parser::pcap::{parse_pcap_frame, parse_pcap_frame_be, parse_pcap_header};
 
@@ -55,7 +55,12 @@ impl Pcap {
     }
 
     /// Read one record.
-    pub(crate) fn step(&self, bytes: &[u8], field: Field, rows: &mut Rows) -> Result<Step, Damage> {
+    pub(crate) fn step(
+        &self,
+        bytes: &[u8],
+        field: Field,
+        rows: &mut PacketRows,
+    ) -> Result<Step, Damage> {
         // pcap-parser believes any length, and would have us keep 4 GB for it.
         if bytes.len() >= RECORD && self.order.u32_at(bytes, 8) > MOST_CAPTURED {
             return Err(Damage::Broken);

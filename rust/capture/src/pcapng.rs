@@ -4,7 +4,7 @@
 use crate::field::Field;
 use crate::link::Link;
 use crate::records::{Damage, Order, Step};
-use crate::rows::{Found, Rows, UNKNOWN_TIME};
+use crate::rows::{Found, PacketRows, UNKNOWN_TIME};
 use pcap_parser::pcapng::{
     BOM_MAGIC, Block, EPB_MAGIC, EnhancedPacketBlock, IDB_MAGIC, InterfaceDescriptionBlock,
     OptionCode, SHB_MAGIC, SPB_MAGIC, SimplePacketBlock, parse_block_be, parse_block_le,
@@ -55,7 +55,7 @@ impl Pcapng {
         &mut self,
         bytes: &[u8],
         field: Field,
-        rows: &mut Rows,
+        rows: &mut PacketRows,
     ) -> Result<Step, Damage> {
         let Some(head) = bytes.first_chunk::<FRAMING>() else {
             return Ok(Step::Wait);
@@ -89,7 +89,7 @@ impl Pcapng {
         kind: u32,
         block: &[u8],
         field: Field,
-        rows: &mut Rows,
+        rows: &mut PacketRows,
     ) -> Result<(), Damage> {
         let is_small = block.len() <= MOST_LOOKED_INTO;
         let block = match kind {
@@ -135,7 +135,7 @@ impl Pcapng {
     }
 
     /// A packet with its interface and its time.
-    fn timed(&self, packet: &EnhancedPacketBlock<'_>, field: Field, rows: &mut Rows) {
+    fn timed(&self, packet: &EnhancedPacketBlock<'_>, field: Field, rows: &mut PacketRows) {
         let ticks = u64::from(packet.ts_high) << 32 | u64::from(packet.ts_low);
         let interface = self.interfaces.get(packet.if_id as usize);
         let time = interface.map_or(UNKNOWN_TIME, |interface| interface.time(ticks));
@@ -147,7 +147,7 @@ impl Pcapng {
     }
 
     /// A packet of the first interface, without a time.
-    fn simple(&self, packet: &SimplePacketBlock<'_>, field: Field, rows: &mut Rows) {
+    fn simple(&self, packet: &SimplePacketBlock<'_>, field: Field, rows: &mut PacketRows) {
         let size = packet.origlen;
         let interface = self.interfaces.first();
         rows.push(UNKNOWN_TIME, size, |text| {

@@ -4,7 +4,7 @@ use crate::field::Field;
 use crate::pcap::Pcap;
 use crate::pcapng::{self, Pcapng};
 use crate::records::{Damage, Step};
-use crate::rows::Rows;
+use crate::rows::PacketRows;
 
 #[derive(Debug)]
 enum Format {
@@ -41,7 +41,7 @@ impl Reader {
     }
 
     /// The packets that have become whole. Behind damage there are none.
-    pub fn feed(&mut self, chunk: &[u8]) -> Rows {
+    pub fn feed(&mut self, chunk: &[u8]) -> PacketRows {
         let mut rows = self.field.rows();
         if self.damage.is_some() {
             return rows;
@@ -102,7 +102,7 @@ impl Reader {
         self.packets
     }
 
-    fn step(&mut self, bytes: &[u8], rows: &mut Rows) -> Result<Step, Damage> {
+    fn step(&mut self, bytes: &[u8], rows: &mut PacketRows) -> Result<Step, Damage> {
         match &mut self.format {
             Format::Pcap(format) => format.step(bytes, self.field, rows),
             Format::Pcapng(format) => format.step(bytes, self.field, rows),

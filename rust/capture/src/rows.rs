@@ -5,7 +5,7 @@ pub const UNKNOWN_TIME: i64 = i64::MIN;
 
 /// The values of the rows that have one, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Items {
+pub enum FieldValues {
     /// UTF-8; item i is `data[offsets[i] .. offsets[i + 1]]`.
     Text {
         /// One more than there are items, from 0, rising.
@@ -19,9 +19,9 @@ pub enum Items {
 
 /// Some packets, as rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rows {
+pub struct PacketRows {
     /// The field of each row that has it.
-    pub items: Items,
+    pub items: FieldValues,
     /// The length on the wire of the packet of each item.
     pub sizes: Vec<i64>,
     /// When each packet was seen, of all rows, in nanoseconds since 1970 UTC.
@@ -45,19 +45,19 @@ pub(crate) enum Found {
     Malformed,
 }
 
-impl Rows {
+impl PacketRows {
     pub(crate) fn of_text() -> Self {
-        Self::of(Items::Text {
+        Self::of(FieldValues::Text {
             offsets: vec![0],
             data: Vec::new(),
         })
     }
 
     pub(crate) fn of_numbers() -> Self {
-        Self::of(Items::Numbers(Vec::new()))
+        Self::of(FieldValues::Numbers(Vec::new()))
     }
 
-    fn of(items: Items) -> Self {
+    fn of(items: FieldValues) -> Self {
         Self {
             items,
             sizes: Vec::new(),
@@ -82,14 +82,14 @@ impl Rows {
         let position = self.times.len() as i64;
         self.times.push(time);
         let found = match &mut self.items {
-            Items::Text { offsets, data } => {
+            FieldValues::Text { offsets, data } => {
                 let found = find(data);
                 if found == Found::Text {
                     offsets.push(data.len() as i64);
                 }
                 found
             }
-            Items::Numbers(numbers) => {
+            FieldValues::Numbers(numbers) => {
                 let found = find(&mut Vec::new());
                 if let Found::Number(number) = found {
                     numbers.push(number.into());

@@ -4,31 +4,31 @@
 mod walk;
 
 use etherparse::IpNumber;
-use lazysketch_capture::{Damage, Field, Items, Reader, Rows};
+use lazysketch_capture::{Damage, Field, FieldValues, PacketRows, Reader};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-fn read(field: Field, chunks: &[&[u8]]) -> (Vec<Rows>, Option<Damage>, u64, u64) {
+fn read(field: Field, chunks: &[&[u8]]) -> (Vec<PacketRows>, Option<Damage>, u64, u64) {
     let mut reader = Reader::new(field);
     let rows = chunks.iter().map(|chunk| reader.feed(chunk)).collect();
     reader.finish();
     (rows, reader.damage(), reader.position(), reader.packets())
 }
 
-fn texts(rows: &Rows) -> Vec<String> {
+fn texts(rows: &PacketRows) -> Vec<String> {
     match &rows.items {
-        Items::Text { offsets, data } => offsets
+        FieldValues::Text { offsets, data } => offsets
             .windows(2)
             .map(|ends| {
                 String::from_utf8(data[ends[0] as usize..ends[1] as usize].to_vec()).unwrap()
             })
             .collect(),
-        Items::Numbers(numbers) => numbers.iter().map(i64::to_string).collect(),
+        FieldValues::Numbers(numbers) => numbers.iter().map(i64::to_string).collect(),
     }
 }
 
 /// Every row: its item, or which of the two it lacks one for.
-fn joined(rows: &[Rows]) -> Vec<String> {
+fn joined(rows: &[PacketRows]) -> Vec<String> {
     let mut found = Vec::new();
     for rows in rows {
         let mut items = texts(rows).into_iter();

@@ -6,13 +6,13 @@
 //! calibration in Python is exact and accounts for numerics too.
 
 use crate::mechanism::{Mechanism, MechanismKind};
-use crate::parameters::{Calibration, Kind, NoiseLaw, Relation, Shape};
+use crate::parameters::{Calibration, NoiseSpec, Relation, Shape, TableKind};
 
 /// Why something is NOT PRIVATE; empty for a private sketch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Marks(u8);
+pub struct NotPrivate(u8);
 
-impl Marks {
+impl NotPrivate {
     /// Exact counts, no noise.
     pub const EXACT: Self = Self(1);
     /// Noise from a public seed.
@@ -45,14 +45,14 @@ impl Marks {
     ];
 
     /// The marks that follow from the law itself, which has been validated.
-    pub fn of_law(shape: &Shape, law: &NoiseLaw) -> Self {
-        let understated = shape.kind == Kind::CountSketch
-            && law.relation == Relation::Substitution
-            && law.calibration == Calibration::Classical;
-        let served = law
+    pub fn of_spec(shape: &Shape, spec: &NoiseSpec) -> Self {
+        let understated = shape.kind == TableKind::CountSketch
+            && spec.relation == Relation::Substitution
+            && spec.calibration == Calibration::Classical;
+        let served = spec
             .mechanism(shape)
-            .is_ok_and(|it| is_served(shape, law, &it));
-        let inexact = law.mechanism == MechanismKind::SquareRoot;
+            .is_ok_and(|it| is_served(shape, spec, &it));
+        let inexact = spec.mechanism == MechanismKind::SquareRoot;
         Self::PAPER_SENSITIVITY
             .only_if(understated)
             .with(Self::TOO_LITTLE_NOISE.only_if(!served))
@@ -100,26 +100,26 @@ impl Marks {
 
 /// True if a Gaussian mechanism with this law's sigma is (epsilon, delta)-private, by Balle and
 /// Wang 2018, Theorem 8, up to 1 % of delta.
-fn is_served(shape: &Shape, law: &NoiseLaw, mechanism: &Mechanism) -> bool {
-    let scale = law.max_weight as f64 * law.max_events_per_user as f64;
-    let sensitivity2 = table_sensitivity2(shape, law) as f64 * mechanism.sensitivity2();
-    let multiplier = law.sigma / (sensitivity2.sqrt() * scale);
-    let centre = law.epsilon * multiplier;
+fn is_served(shape: &Shape, spec: &NoiseSpec, mechanism: &Mechanism) -> bool {
+    let scale = spec.max_weight as f64 * spec.max_events_per_user as f64;
+    let sensitivity2 = table_sensitivity2(shape, spec) as f64 * mechanism.sensitivity2();
+    let multiplier = spec.sigma / (sensitivity2.sqrt() * scale);
+    let centre = spec.epsilon * multiplier;
     let half_mu = 0.5 / multiplier;
     let near = upper_tail(centre - half_mu);
-    let delta = near - law.epsilon.exp() * upper_tail(centre + half_mu);
-    delta <= 1.01 * law.delta + 1e-12 * near
+    let delta = near - spec.epsilon.exp() * upper_tail(centre + half_mu);
+    delta <= 1.01 * spec.delta + 1e-12 * near
 }
 
 /// Squared L2 sensitivity of the count table per unit weight (docs/theory.md).
-fn table_sensitivity2(shape: &Shape, law: &NoiseLaw) -> u64 {
+fn table_sensitivity2(shape: &Shape, spec: &NoiseSpec) -> u64 {
     let depth = u64::from(shape.depth);
-    match (shape.kind, law.relation) {
-        (Kind::Counters, Relation::ZeroOut) => u64::from(law.max_changes).max(1),
-        (Kind::Counters, Relation::Substitution) => u64::from(law.max_changes).max(2),
+    match (shape.kind, spec.relation) {
+        (TableKind::Counters, Relation::ZeroOut) => u64::from(spec.max_changes).max(1),
+        (TableKind::Counters, Relation::Substitution) => u64::from(spec.max_changes).max(2),
         (_, Relation::ZeroOut) => depth,
-        (Kind::CountMin, Relation::Substitution) => 2 * depth,
-        (Kind::CountSketch, Relation::Substitution) => 4 * depth,
+        (TableKind::CountMin, Relation::Substitution) => 2 * depth,
+        (TableKind::CountSketch, Relation::Substitution) => 4 * depth,
     }
 }
 
@@ -132,14 +132,14 @@ mod tests {
     use super::*;
     use crate::schedule::Schedule;
 
-    fn served(kind: Kind, multiplier: f64, epsilon: f64, delta: f64, weight: u64) -> bool {
+    fn served(kind: TableKind, multiplier: f64, epsilon: f64, delta: f64, weight: u64) -> bool {
         let shape = Shape {
             kind,
             depth: 3,
             width: 8,
             hash_seed: 1,
         };
-        let mut law = NoiseLaw {
+        let mut spec = NoiseSpec {
             schedule: Schedule::round_robin(1000),
             mechanism: MechanismKind::Haar,
             sigma: 1.0,
@@ -151,15 +151,15 @@ mod tests {
             max_events_per_user: 1,
             max_changes: 1,
         };
-        let mechanism = law.mechanism(&shape).unwrap();
-        let sensitivity2 = table_sensitivity2(&shape, &law) as f64 * mechanism.sensitivity2();
-        law.sigma = multiplier * sensitivity2.sqrt();
-        law.max_weight = weight;
+        let mechanism = spec.mechanism(&shape).unwrap();
+        let sensitivity2 = table_sensitivity2(&shape, &spec) as f64 * mechanism.sensitivity2();
+        spec.sigma = multiplier * sensitivity2.sqrt();
+        spec.max_weight = weight;
         assert_eq!(
-            Marks::of_law(&shape, &law).is_private(),
-            is_served(&shape, &law, &mechanism)
+            NotPrivate::of_spec(&shape, &spec).is_private(),
+            is_served(&shape, &spec, &mechanism)
         );
-        is_served(&shape, &law, &mechanism)
+        is_served(&shape, &spec, &mechanism)
     }
 
     /// Reference multipliers of Balle and Wang's solution, and 2 % below them.
@@ -173,7 +173,7 @@ mod tests {
             (1.0, 1e-9, 5.4955),
             (8.0, 1e-6, 0.6535),
         ] {
-            for kind in [Kind::CountMin, Kind::CountSketch] {
+            for kind in [TableKind::CountMin, TableKind::CountSketch] {
                 assert!(
                     served(kind, multiplier, epsilon, delta, 1),
                     "{epsilon} {delta}"

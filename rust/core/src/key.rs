@@ -132,10 +132,10 @@ pub(crate) struct WideKey {
 }
 
 impl WideKey {
-    /// The AES-128 key of one window: each window has its own, so that the block cipher's account
-    /// is one window's, however many there are.
-    pub(crate) fn of_window(&self, window: u64) -> WorkingKey {
-        let bytes = *blake3::keyed_hash(&self.bytes, &window.to_le_bytes()).as_bytes();
+    /// The AES-128 key of one epoch: each epoch has its own, so that the block cipher's account
+    /// is one epoch's, however many there are.
+    pub(crate) fn of_epoch(&self, epoch: u64) -> WorkingKey {
+        let bytes = *blake3::keyed_hash(&self.bytes, &epoch.to_le_bytes()).as_bytes();
         Self { bytes }.first_half()
     }
 
@@ -217,10 +217,10 @@ mod tests {
             key.derive(Purpose::Discovery, &id, b"parameters").bytes,
             key.derive(Purpose::ItemIdentity, &id, b"parameters").bytes,
             key.derive_wide(Purpose::Noise, &id, b"parameters")
-                .of_window(0)
+                .of_epoch(0)
                 .bytes,
             key.derive_wide(Purpose::Noise, &id, b"parameters")
-                .of_window(1)
+                .of_epoch(1)
                 .bytes,
             key.derive(Purpose::Noise, &other_id, b"parameters").bytes,
             key.derive(Purpose::Noise, &id, b"parameterz").bytes,

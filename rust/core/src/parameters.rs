@@ -22,7 +22,7 @@ pub const LARGEST_COUNT: u64 = 1 << 62;
 
 /// The kind of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum TableKind {
     /// Minimum over rows of non-negative counters.
     CountMin,
     /// Median over rows of signed counters.
@@ -31,7 +31,7 @@ pub enum Kind {
     Counters,
 }
 
-impl Kind {
+impl TableKind {
     /// The name users see.
     pub fn name(self) -> &'static str {
         match self {
@@ -46,7 +46,7 @@ impl Kind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
     /// Kind of the table.
-    pub kind: Kind,
+    pub kind: TableKind,
     /// Rows.
     pub depth: u32,
     /// Columns.
@@ -113,7 +113,7 @@ impl Calibration {
 
 /// The law of the noise and the guarantee it was calibrated for.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct NoiseLaw {
+pub struct NoiseSpec {
     /// When columns are pushed.
     pub schedule: Schedule,
     /// How a cell counts.
@@ -136,7 +136,7 @@ pub struct NoiseLaw {
     pub max_changes: u32,
 }
 
-impl NoiseLaw {
+impl NoiseSpec {
     /// Checks every field, and that the largest noise fits the arithmetic.
     pub fn validate(&self, shape: &Shape) -> Result<()> {
         let positive = |name, value: f64, high: f64| {
@@ -160,7 +160,7 @@ impl NoiseLaw {
         }
         check_integer("max_weight", self.max_weight, LARGEST_WEIGHT)?;
         check_integer("max_events_per_user", self.max_events_per_user, 1 << 32)?;
-        let most = if shape.kind == Kind::Counters {
+        let most = if shape.kind == TableKind::Counters {
             shape.width
         } else {
             1

@@ -3,25 +3,25 @@
 
 use lazysketch_core::item::Item;
 use lazysketch_core::mechanism::MechanismKind;
-use lazysketch_core::parameters::{Kind, NoiseLaw, Shape};
+use lazysketch_core::parameters::{NoiseSpec, Shape, TableKind};
 use lazysketch_core::schedule::{Growth, Schedule};
 use lazysketch_core::sketch::PrivateSketch;
 use lazysketch_core::sketch::exact::ExactSketch;
 use lazysketch_core::table::hash::Fingerprinter;
-use lazysketch_core::table::items::{Columns, Items, Rows};
+use lazysketch_core::table::items::{Columns, Items, StepRows};
 use proptest::prelude::*;
-use seeded::{law, shape};
+use seeded::{shape, spec};
 
 const MAX_WEIGHT: u64 = 1 << 20;
 
 mod seeded;
 
 fn seeded(shape: Shape, schedule: Schedule) -> PrivateSketch {
-    let law = NoiseLaw {
+    let spec = NoiseSpec {
         max_weight: MAX_WEIGHT,
-        ..law(schedule, MechanismKind::Haar)
+        ..spec(schedule, MechanismKind::Haar)
     };
-    seeded::seeded(shape, law, 9)
+    seeded::seeded(shape, spec, 9)
 }
 
 fn one_by_one(sketch: &mut PrivateSketch, items: &[i64], weights: Option<&[u64]>) {
@@ -82,7 +82,7 @@ proptest! {
     #[test]
     fn batches_of_every_type_equal_single_events(
         schedule in schedules(),
-        kind in prop_oneof![Just(Kind::CountMin), Just(Kind::CountSketch)],
+        kind in prop_oneof![Just(TableKind::CountMin), Just(TableKind::CountSketch)],
         depth in 1..11_u32,
         width in 1..200_u32,
         seed in any::<u64>(),
@@ -111,7 +111,7 @@ proptest! {
                 let part = match kind_of_items {
                     "signed" => Items::Signed(part),
                     "narrow" => Items::Narrow(&narrow),
-                    "whole" => Items::Whole(&whole),
+                    "whole" => Items::Mixed(&whole),
                     "ready" => Items::Ready(&ready),
                     _ => Items::columns(&hidden),
                 };
@@ -136,7 +136,7 @@ proptest! {
         runs in proptest::collection::vec((0..40_usize, 0..3_usize), 0..60),
         weighted in any::<bool>(),
     ) {
-        let shape = shape(Kind::CountMin, 3, width);
+        let shape = shape(TableKind::CountMin, 3, width);
         let (mut single, mut rows) = (seeded(shape, schedule), seeded(shape, schedule));
         let (mut items, mut weights, mut empty) = (Vec::new(), Vec::new(), Vec::new());
         for (events, ticks) in runs {
@@ -150,7 +150,7 @@ proptest! {
             }
         }
         let weights = weighted.then_some(weights.as_slice());
-        rows.update_rows(Rows::new(Items::Signed(&items), weights, &empty).unwrap()).unwrap();
+        rows.update_rows(StepRows::new(Items::Signed(&items), weights, &empty).unwrap()).unwrap();
         assert_same(&mut single, &mut rows, "rows");
     }
 }
@@ -159,15 +159,15 @@ proptest! {
 fn positions_of_empty_rows_rise_and_lie_among_the_rows() {
     let items = Items::Signed(&[1, 2]);
     for empty in [&[0, 0][..], &[2, 1], &[3], &[0, 1, 5], &[u64::MAX]] {
-        assert!(Rows::new(items, None, empty).is_err());
+        assert!(StepRows::new(items, None, empty).is_err());
     }
     for empty in [&[][..], &[0], &[2], &[0, 1, 4], &[1, 3]] {
-        assert!(Rows::new(items, None, empty).is_ok());
+        assert!(StepRows::new(items, None, empty).is_ok());
     }
     // All or nothing: past the horizon, or with a weight too many.
     let horizon = Schedule::Punctual { horizon: 4 };
-    let mut sketch = seeded(shape(Kind::CountMin, 2, 3), horizon);
-    let rows = |weights, empty| Rows::new(items, weights, empty).unwrap();
+    let mut sketch = seeded(shape(TableKind::CountMin, 2, 3), horizon);
+    let rows = |weights, empty| StepRows::new(items, weights, empty).unwrap();
     assert!(sketch.update_rows(rows(None, &[0, 1, 2])).is_err());
     assert!(sketch.update_rows(rows(Some(&[1]), &[0])).is_err());
     assert!(
@@ -185,7 +185,7 @@ fn positions_of_empty_rows_rise_and_lie_among_the_rows() {
 fn any_number_of_threads_ends_in_the_same_state() {
     let items: Vec<i64> = (0..300_007).map(|i| i * i % 1009 - 500).collect();
     let weights: Vec<u64> = items.iter().map(|item| item.unsigned_abs()).collect();
-    for kind in [Kind::CountMin, Kind::CountSketch] {
+    for kind in [TableKind::CountMin, TableKind::CountSketch] {
         let shape = shape(kind, 3, 77);
         for schedule in [
             Schedule::round_robin(1 << 40),
@@ -233,7 +233,7 @@ fn any_number_of_threads_ends_in_the_same_state() {
 /// Counters become 64 bits wide in the middle of a batch.
 #[test]
 fn batches_pass_the_step_where_counters_widen() {
-    let shape = shape(Kind::CountSketch, 3, 5);
+    let shape = shape(TableKind::CountSketch, 3, 5);
     let items = vec![4_i64; 3000];
     let weights = vec![MAX_WEIGHT; 3000];
     for schedule in [Schedule::round_robin(1 << 40), Schedule::geometric()] {

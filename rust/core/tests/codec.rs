@@ -2,7 +2,7 @@
 
 use lazysketch_core::key::{Identity, MasterKey, SketchId};
 use lazysketch_core::mechanism::MechanismKind;
-use lazysketch_core::parameters::{Calibration, Kind, NoiseLaw, Relation, Shape};
+use lazysketch_core::parameters::{Calibration, NoiseSpec, Relation, Shape, TableKind};
 use lazysketch_core::release::Release;
 use lazysketch_core::release::codec;
 use lazysketch_core::schedule::Schedule;
@@ -14,12 +14,12 @@ const CHECKSUM: usize = 32;
 
 fn release(id: u8) -> Release {
     let shape = Shape {
-        kind: Kind::CountSketch,
+        kind: TableKind::CountSketch,
         depth: 2,
         width: 3,
         hash_seed: 1,
     };
-    let law = NoiseLaw {
+    let spec = NoiseSpec {
         schedule: Schedule::round_robin(1000),
         mechanism: MechanismKind::Haar,
         sigma: 10.0,
@@ -32,7 +32,7 @@ fn release(id: u8) -> Release {
         max_changes: 1,
     };
     let identity = Identity::chosen(SketchId([id; 16]));
-    let mut sketch = PrivateSketch::new(shape, law, &MasterKey::seeded(1), identity).unwrap();
+    let mut sketch = PrivateSketch::new(shape, spec, &MasterKey::seeded(1), identity).unwrap();
     sketch.tick(5).unwrap();
     sketch.release().unwrap()
 }
@@ -100,7 +100,7 @@ fn parts_must_be_ordered_and_distinct() {
 #[test]
 fn exact_releases_say_so_and_come_back() {
     let shape = Shape {
-        kind: Kind::CountMin,
+        kind: TableKind::CountMin,
         depth: 2,
         width: 3,
         hash_seed: 1,
@@ -108,7 +108,7 @@ fn exact_releases_say_so_and_come_back() {
     let mut sketch = ExactSketch::new(shape).unwrap();
     sketch.update(5, 7).unwrap();
     let release = sketch.release();
-    assert!(!release.marks().is_private());
+    assert!(!release.not_private().is_private());
     let decoded = codec::decode(&codec::encode(&release)).unwrap();
     assert_eq!(
         ExactSketch::from_release(&decoded).unwrap().table(),

@@ -1,14 +1,14 @@
-//! Discovery against its definition: a naive model that keeps every step, cuts windows, runs
+//! Discovery against its definition: a naive model that keeps every step, cuts epochs, runs
 //! Misra-Gries line by line as Lebeda and Tetek print it (or counts in a map) and adds the core's
 //! own draws.
 
 use lazysketch_core::Error;
-use lazysketch_core::discovery::law::{DiscoveryLaw, Variant};
 use lazysketch_core::discovery::name::{Kept, NameKind};
+use lazysketch_core::discovery::spec::{DiscoverySpec, Variant};
 use lazysketch_core::item::Item;
 use lazysketch_core::key::{Identity, MasterKey, SketchId};
 use lazysketch_core::mechanism::MechanismKind;
-use lazysketch_core::parameters::{Calibration, Kind, NoiseLaw, Relation, Shape};
+use lazysketch_core::parameters::{Calibration, NoiseSpec, Relation, Shape, TableKind};
 use lazysketch_core::schedule::Schedule;
 use lazysketch_core::sketch::heavy_hitters::HeavySketch;
 use lazysketch_core::table::items::Items;
@@ -16,10 +16,10 @@ use proptest::prelude::*;
 use std::collections::BTreeMap;
 
 const MAX_WEIGHT: u64 = 5;
-const WINDOW: u64 = 40;
+const EPOCH: u64 = 40;
 
-fn discovery(capacity: u32, weighted: bool, events_per_step: u64) -> DiscoveryLaw {
-    DiscoveryLaw {
+fn discovery(capacity: u32, weighted: bool, events_per_step: u64) -> DiscoverySpec {
+    DiscoverySpec {
         // Little noise and a low threshold, so that many sets of names occur.
         epsilon: 20.0,
         delta: 0.2,
@@ -27,21 +27,21 @@ fn discovery(capacity: u32, weighted: bool, events_per_step: u64) -> DiscoveryLa
         max_events_per_user: 1,
         max_weight: MAX_WEIGHT,
         weighted,
-        window: WINDOW,
+        steps_per_epoch: EPOCH,
         events_per_step,
         capacity,
         max_item_bytes: 16,
     }
 }
 
-fn sketch(schedule: Schedule, law: DiscoveryLaw, key: &MasterKey) -> HeavySketch {
+fn sketch(schedule: Schedule, spec: DiscoverySpec, key: &MasterKey) -> HeavySketch {
     let shape = Shape {
-        kind: Kind::CountMin,
+        kind: TableKind::CountMin,
         depth: 2,
         width: 8,
         hash_seed: 11,
     };
-    let noise = NoiseLaw {
+    let noise = NoiseSpec {
         schedule,
         mechanism: MechanismKind::Haar,
         sigma: 3.7,
@@ -54,21 +54,21 @@ fn sketch(schedule: Schedule, law: DiscoveryLaw, key: &MasterKey) -> HeavySketch
         max_changes: 1,
     };
     let identity = Identity::chosen(SketchId([3; 16]));
-    HeavySketch::new(shape, noise, law, key, identity).unwrap()
+    HeavySketch::new(shape, noise, spec, key, identity).unwrap()
 }
 
 fn seeded(capacity: u32, weighted: bool, seed: u64) -> HeavySketch {
-    let law = discovery(capacity, weighted, 1);
-    sketch(Schedule::geometric(), law, &MasterKey::seeded(seed))
+    let spec = discovery(capacity, weighted, 1);
+    sketch(Schedule::geometric(), spec, &MasterKey::seeded(seed))
 }
 
 /// Something that happens to a sketch.
 #[derive(Debug, Clone)]
-enum Deed {
+enum Action {
     Event(u64, u64),
     Batch(Vec<(u64, u64)>),
     Tick(u64),
-    EndWindow,
+    EndEpoch,
 }
 
 /// Text of various lengths, cut or not, and integers.
@@ -81,7 +81,7 @@ struct Oracle<'a> {
     sketch: &'a HeavySketch,
     weighted: bool,
     table: Vec<(u128, u64, Option<u64>)>,
-    window: u64,
+    epoch: u64,
     taken: u64,
     published: BTreeMap<u64, u64>,
 }
@@ -92,7 +92,7 @@ impl<'a> Oracle<'a> {
             sketch,
             weighted,
             table: Vec::new(),
-            window: 0,
+            epoch: 0,
             taken: 0,
             published: BTreeMap::new(),
         };
@@ -105,7 +105,7 @@ impl<'a> Oracle<'a> {
     }
 
     fn start(&mut self) {
-        let mut dummies = self.sketch.identities(Items::Whole(&[])).unwrap();
+        let mut dummies = self.sketch.identities(Items::Mixed(&[])).unwrap();
         dummies.sort_unstable();
         self.table = match self.variant() {
             Variant::Dictionary => Vec::new(),
@@ -115,7 +115,7 @@ impl<'a> Oracle<'a> {
 
     fn event(&mut self, item: u64, weight: u64) {
         let name = text(item);
-        let identity = self.sketch.identities(Items::Whole(&[Item::Text(&name)]));
+        let identity = self.sketch.identities(Items::Mixed(&[Item::Text(&name)]));
         let identity = *identity.unwrap().last().unwrap();
         for _ in 0..if self.weighted { weight } else { 1 } {
             self.count(item, identity);
@@ -139,14 +139,14 @@ impl<'a> Oracle<'a> {
 
     fn step(&mut self) {
         self.taken += 1;
-        if self.taken == WINDOW {
-            self.end_window();
+        if self.taken == EPOCH {
+            self.end_epoch();
         }
     }
 
-    fn end_window(&mut self) {
+    fn end_epoch(&mut self) {
         let slots: Vec<u64> = (0..=self.table.len() as u64).collect();
-        let noise = self.sketch.discovery_draws(self.window, &slots).unwrap();
+        let noise = self.sketch.discovery_draws(self.epoch, &slots).unwrap();
         let shared = match self.variant() {
             Variant::Dictionary => 0,
             Variant::MisraGries => noise[0],
@@ -156,21 +156,21 @@ impl<'a> Oracle<'a> {
             if *count as i64 + shared + own >= threshold
                 && let Some(item) = item
             {
-                self.published.entry(*item).or_insert(self.window);
+                self.published.entry(*item).or_insert(self.epoch);
             }
         }
-        self.window += 1;
+        self.epoch += 1;
         self.taken = 0;
         self.start();
     }
 
-    fn run(mut self, deeds: &[Deed]) -> BTreeMap<String, u64> {
-        for deed in deeds {
-            match deed {
-                Deed::Event(item, weight) => self.event(*item, *weight),
-                Deed::Batch(events) => events.iter().for_each(|&(i, w)| self.event(i, w)),
-                Deed::Tick(steps) => (0..*steps).for_each(|_| self.step()),
-                Deed::EndWindow => self.end_window(),
+    fn run(mut self, actions: &[Action]) -> BTreeMap<String, u64> {
+        for action in actions {
+            match action {
+                Action::Event(item, weight) => self.event(*item, *weight),
+                Action::Batch(events) => events.iter().for_each(|&(i, w)| self.event(i, w)),
+                Action::Tick(steps) => (0..*steps).for_each(|_| self.step()),
+                Action::EndEpoch => self.end_epoch(),
             }
         }
         let cut = |item| text(item).chars().take(16).collect();
@@ -181,18 +181,18 @@ impl<'a> Oracle<'a> {
     }
 }
 
-fn run(sketch: &mut HeavySketch, deeds: &[Deed]) {
-    for deed in deeds {
-        match deed {
-            Deed::Event(item, weight) => sketch.update(Item::Text(&text(*item)), *weight),
-            Deed::Batch(events) => {
+fn run(sketch: &mut HeavySketch, actions: &[Action]) {
+    for action in actions {
+        match action {
+            Action::Event(item, weight) => sketch.update(Item::Text(&text(*item)), *weight),
+            Action::Batch(events) => {
                 let texts: Vec<String> = events.iter().map(|&(item, _)| text(item)).collect();
                 let items: Vec<Item<'_>> = texts.iter().map(|text| Item::Text(text)).collect();
                 let weights: Vec<u64> = events.iter().map(|&(_, weight)| weight).collect();
-                sketch.update_many(Items::Whole(&items), Some(&weights))
+                sketch.update_many(Items::Mixed(&items), Some(&weights))
             }
-            Deed::Tick(steps) => sketch.tick(*steps),
-            Deed::EndWindow => sketch.end_window(),
+            Action::Tick(steps) => sketch.tick(*steps),
+            Action::EndEpoch => sketch.end_epoch(),
         }
         .unwrap();
     }
@@ -203,7 +203,7 @@ fn published(sketch: &HeavySketch) -> BTreeMap<String, u64> {
     sketch
         .discovery()
         .candidates()
-        .map(|(kept, window)| (name(kept), window))
+        .map(|(kept, epoch)| (name(kept), epoch))
         .collect()
 }
 
@@ -212,23 +212,23 @@ fn event() -> impl Strategy<Value = (u64, u64)> {
     (prop_oneof![0_u64..4, 0_u64..40], 0..=MAX_WEIGHT)
 }
 
-fn deeds() -> impl Strategy<Value = Vec<Deed>> {
-    let deed = prop_oneof![
-        3 => event().prop_map(|(item, weight)| Deed::Event(item, weight)),
-        3 => proptest::collection::vec(event(), 0..120).prop_map(Deed::Batch),
-        1 => (0_u64..100).prop_map(Deed::Tick),
-        1 => Just(Deed::EndWindow),
+fn actions() -> impl Strategy<Value = Vec<Action>> {
+    let action = prop_oneof![
+        3 => event().prop_map(|(item, weight)| Action::Event(item, weight)),
+        3 => proptest::collection::vec(event(), 0..120).prop_map(Action::Batch),
+        1 => (0_u64..100).prop_map(Action::Tick),
+        1 => Just(Action::EndEpoch),
     ];
-    proptest::collection::vec(deed, 0..12)
+    proptest::collection::vec(action, 0..12)
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
 
-    /// Misra-Gries with 1 to 12 counters, and the dictionary (40 slots for windows of 40).
+    /// Misra-Gries with 1 to 12 counters, and the dictionary (40 slots for epochs of 40).
     #[test]
     fn names_equal_the_definition(
-        deeds in deeds(),
+        actions in actions(),
         capacity in prop_oneof![1_u32..13, Just(40)],
         weighted: bool,
         seed in 0_u64..1000,
@@ -236,8 +236,8 @@ proptest! {
         let mut sketch = seeded(capacity, weighted, seed);
         let variant = sketch.discovery().design().variant;
         prop_assert_eq!(variant == Variant::Dictionary, capacity == 40);
-        let expected = Oracle::new(&sketch, weighted).run(&deeds);
-        run(&mut sketch, &deeds);
+        let expected = Oracle::new(&sketch, weighted).run(&actions);
+        run(&mut sketch, &actions);
         prop_assert_eq!(published(&sketch), expected);
     }
 
@@ -250,19 +250,19 @@ proptest! {
         weighted: bool,
     ) {
         let mut whole = seeded(capacity, weighted, 1);
-        run(&mut whole, &[Deed::Batch(events.clone()), Deed::EndWindow]);
+        run(&mut whole, &[Action::Batch(events.clone()), Action::EndEpoch]);
         let mut single = seeded(capacity, weighted, 1);
-        let one_by_one: Vec<Deed> = events.iter().map(|&(i, w)| Deed::Event(i, w)).collect();
+        let one_by_one: Vec<Action> = events.iter().map(|&(i, w)| Action::Event(i, w)).collect();
         run(&mut single, &one_by_one);
-        single.end_window().unwrap();
+        single.end_epoch().unwrap();
         let mut split = seeded(capacity, weighted, 1);
         let mut cuts: Vec<usize> = cuts.into_iter().map(|cut| cut.min(events.len())).collect();
         cuts.extend([0, events.len()]);
         cuts.sort_unstable();
         for ends in cuts.windows(2) {
-            run(&mut split, &[Deed::Batch(events[ends[0]..ends[1]].to_vec())]);
+            run(&mut split, &[Action::Batch(events[ends[0]..ends[1]].to_vec())]);
         }
-        split.end_window().unwrap();
+        split.end_epoch().unwrap();
         for other in [&mut single, &mut split] {
             prop_assert_eq!(published(&whole), published(other));
             let one = whole.sketch_mut().release().unwrap();
@@ -282,7 +282,7 @@ fn integers_are_one_item_in_every_form() {
     for items in [
         Items::Signed(&signed),
         Items::Unsigned(&unsigned),
-        Items::Whole(&whole),
+        Items::Mixed(&whole),
     ] {
         let mut sketch = seeded(3, false, 5);
         sketch.update_many(items, None).unwrap();
@@ -305,9 +305,9 @@ fn integers_are_one_item_in_every_form() {
 #[test]
 fn batches_share_a_step_and_always_use_misra_gries() {
     let schedule = Schedule::Batch { horizon: 1000 };
-    let mut law = discovery(1 << 16, false, schedule.events_per_step());
-    law.window = 2;
-    let mut sketch = sketch(schedule, law, &MasterKey::seeded(1));
+    let mut spec = discovery(1 << 16, false, schedule.events_per_step());
+    spec.steps_per_epoch = 2;
+    let mut sketch = sketch(schedule, spec, &MasterKey::seeded(1));
     assert_eq!(sketch.discovery().design().variant, Variant::MisraGries);
     let items = [7_i64; 500];
     sketch.update_batch(Items::Signed(&items), None).unwrap();
@@ -322,39 +322,39 @@ fn batches_share_a_step_and_always_use_misra_gries() {
 }
 
 #[test]
-fn nothing_of_a_rejected_batch_is_counted_and_close_discards_the_window() {
+fn nothing_of_a_rejected_batch_is_counted_and_close_discards_the_epoch() {
     let mut sketch = seeded(40, false, 1);
     let items = [Item::Unsigned(1); 30];
     let mut weights = [1; 30];
     weights[29] = MAX_WEIGHT + 1;
     assert!(
         sketch
-            .update_many(Items::Whole(&items), Some(&weights))
+            .update_many(Items::Mixed(&items), Some(&weights))
             .is_err()
     );
     assert!(sketch.update(items[0], MAX_WEIGHT + 1).is_err());
     assert!(sketch.update_many(Items::Ready(&[1]), None).is_err());
-    sketch.tick(WINDOW).unwrap();
+    sketch.tick(EPOCH).unwrap();
     assert_eq!(sketch.discovery().candidates().len(), 0);
-    sketch.update_many(Items::Whole(&items), None).unwrap();
-    sketch.end_window().unwrap();
+    sketch.update_many(Items::Mixed(&items), None).unwrap();
+    sketch.end_epoch().unwrap();
     assert_eq!(sketch.discovery().candidates().len(), 1);
     sketch
-        .update_many(Items::Whole(&[Item::Unsigned(2); 30]), None)
+        .update_many(Items::Mixed(&[Item::Unsigned(2); 30]), None)
         .unwrap();
     sketch.close();
     assert_eq!(sketch.discovery().candidates().len(), 1);
-    assert_eq!(sketch.end_window(), Err(Error::Closed));
+    assert_eq!(sketch.end_epoch(), Err(Error::Closed));
     assert_eq!(sketch.update(items[0], 1), Err(Error::Closed));
     assert_eq!(sketch.tick(1), Err(Error::Closed));
     assert_eq!(sketch.candidates(), Err(Error::Closed));
 }
 
 #[test]
-fn a_long_silence_skips_windows_at_once() {
+fn a_long_silence_skips_epochs_at_once() {
     let mut sketch = seeded(4, false, 1);
     sketch.tick(1 << 50).unwrap();
-    assert_eq!(sketch.discovery().window(), (1 << 50) / WINDOW);
+    assert_eq!(sketch.discovery().epoch(), (1 << 50) / EPOCH);
 }
 
 #[test]
@@ -362,30 +362,30 @@ fn a_secret_sketch_shows_neither_noise_nor_identities() {
     let key = MasterKey::from_bytes([1; 32]);
     let sketch = sketch(Schedule::geometric(), discovery(4, false, 1), &key);
     assert_eq!(sketch.discovery_draws(0, &[0]), Err(Error::PrivateDraws));
-    let refused = sketch.identities(Items::Whole(&[]));
+    let refused = sketch.identities(Items::Mixed(&[]));
     assert_eq!(refused, Err(Error::PrivateDraws));
 }
 
 /// The two parts must promise about one relation, one person, one weight.
 #[test]
 fn disagreeing_laws_are_refused() {
-    let changes: [fn(&mut DiscoveryLaw); 4] = [
-        |law| law.relation = Relation::Substitution,
-        |law| law.max_events_per_user = 2,
-        |law| law.max_weight = 1,
-        |law| law.events_per_step = 2,
+    let changes: [fn(&mut DiscoverySpec); 4] = [
+        |spec| spec.relation = Relation::Substitution,
+        |spec| spec.max_events_per_user = 2,
+        |spec| spec.max_weight = 1,
+        |spec| spec.events_per_step = 2,
     ];
     for change in changes {
-        let mut law = discovery(4, false, 1);
-        change(&mut law);
+        let mut spec = discovery(4, false, 1);
+        change(&mut spec);
         let shape = Shape {
-            kind: Kind::CountMin,
+            kind: TableKind::CountMin,
             depth: 2,
             width: 8,
             hash_seed: 11,
         };
-        let noise = *seeded(4, false, 1).sketch().law();
+        let noise = *seeded(4, false, 1).sketch().spec();
         let identity = Identity::fresh().unwrap();
-        assert!(HeavySketch::new(shape, noise, law, &MasterKey::seeded(1), identity).is_err());
+        assert!(HeavySketch::new(shape, noise, spec, &MasterKey::seeded(1), identity).is_err());
     }
 }

@@ -2,12 +2,12 @@
 
 use lazysketch_core::Error;
 use lazysketch_core::mechanism::MechanismKind;
-use lazysketch_core::parameters::Kind;
+use lazysketch_core::parameters::TableKind;
 use lazysketch_core::release::codec;
 use lazysketch_core::schedule::Schedule;
 use lazysketch_core::table::items::Items;
 use proptest::prelude::*;
-use seeded::{MAX_WEIGHT, law, seeded, shape};
+use seeded::{MAX_WEIGHT, seeded, shape, spec};
 
 mod seeded;
 
@@ -22,11 +22,11 @@ proptest! {
         closing in 0..3_usize,
         signed in any::<bool>(),
     ) {
-        let kind = if signed { Kind::CountSketch } else { Kind::CountMin };
-        let law = law(Schedule::Batch { horizon: 50 }, MechanismKind::Haar);
+        let kind = if signed { TableKind::CountSketch } else { TableKind::CountMin };
+        let spec = spec(Schedule::Batch { horizon: 50 }, MechanismKind::Haar);
         let (mut parts, mut whole) = (
-            seeded(shape(kind, 2, 7), law, 5),
-            seeded(shape(kind, 2, 7), law, 5),
+            seeded(shape(kind, 2, 7), spec, 5),
+            seeded(shape(kind, 2, 7), spec, 5),
         );
         for step in steps {
             let before = parts.release().unwrap();
@@ -61,16 +61,16 @@ proptest! {
 
 #[test]
 fn a_part_of_a_batch_is_refused_whole() {
-    let law_of = |schedule| law(schedule, MechanismKind::Haar);
+    let spec_of = |schedule| spec(schedule, MechanismKind::Haar);
     let mut other = seeded(
-        shape(Kind::CountMin, 2, 7),
-        law_of(Schedule::Punctual { horizon: 9 }),
+        shape(TableKind::CountMin, 2, 7),
+        spec_of(Schedule::Punctual { horizon: 9 }),
         5,
     );
     assert!(other.add_to_batch(Items::Ready(&[1]), None).is_err());
     let mut sketch = seeded(
-        shape(Kind::CountMin, 2, 7),
-        law_of(Schedule::Batch { horizon: 1 }),
+        shape(TableKind::CountMin, 2, 7),
+        spec_of(Schedule::Batch { horizon: 1 }),
         5,
     );
     let heavy = [MAX_WEIGHT + 1];
@@ -81,8 +81,8 @@ fn a_part_of_a_batch_is_refused_whole() {
     );
     sketch.tick(1).unwrap();
     let mut expected = seeded(
-        shape(Kind::CountMin, 2, 7),
-        law_of(Schedule::Batch { horizon: 1 }),
+        shape(TableKind::CountMin, 2, 7),
+        spec_of(Schedule::Batch { horizon: 1 }),
         5,
     );
     expected.tick(1).unwrap();

@@ -4,14 +4,14 @@
 use lazysketch_core::Error;
 use lazysketch_core::key::{Identity, MasterKey, SketchId};
 use lazysketch_core::mechanism::MechanismKind;
-use lazysketch_core::parameters::{Kind, NoiseLaw, Shape};
+use lazysketch_core::parameters::{NoiseSpec, Shape, TableKind};
 use lazysketch_core::release::codec;
 use lazysketch_core::schedule::{Growth, Schedule};
 use lazysketch_core::sketch::PrivateSketch;
 use lazysketch_core::table::hash::RowHashes;
 use lazysketch_core::table::items::Items;
 use proptest::prelude::*;
-use seeded::{MAX_WEIGHT, law, seeded, shape};
+use seeded::{MAX_WEIGHT, seeded, shape, spec};
 
 mod seeded;
 
@@ -50,7 +50,7 @@ impl Deed {
 /// The naive model.
 struct Model {
     shape: Shape,
-    law: NoiseLaw,
+    spec: NoiseSpec,
     pending: Vec<i64>,
     published: Vec<i64>,
     pushes: Vec<u64>,
@@ -58,12 +58,12 @@ struct Model {
 }
 
 impl Model {
-    fn new(shape: Shape, law: NoiseLaw) -> Self {
+    fn new(shape: Shape, spec: NoiseSpec) -> Self {
         let cells = shape.cells() as usize;
         let columns = shape.width as usize;
         Self {
             shape,
-            law,
+            spec,
             pending: vec![0; cells],
             published: vec![0; cells],
             pushes: vec![0; columns],
@@ -81,11 +81,11 @@ impl Model {
             let hashes = RowHashes::new(self.shape.hash_seed, self.shape.depth, self.shape.width);
             for row in 0..depth {
                 let (column, sign) = match self.shape.kind {
-                    Kind::CountMin => (hashes.column(row, item), 1),
-                    Kind::CountSketch => {
+                    TableKind::CountMin => (hashes.column(row, item), 1),
+                    TableKind::CountSketch => {
                         (hashes.column(row, item), 1 + 2 * hashes.negative(row, item))
                     }
-                    Kind::Counters => (item as usize, 1),
+                    TableKind::Counters => (item as usize, 1),
                 };
                 let cell = self.cell(row, column);
                 self.pending[cell] += sign * weight as i64;
@@ -94,7 +94,7 @@ impl Model {
         self.step += 1;
         for column in 0..self.pushes.len() {
             let pushes = self
-                .law
+                .spec
                 .schedule
                 .progress(self.step, self.shape.width)
                 .pushes(column as u32);
@@ -110,7 +110,7 @@ impl Model {
 
     /// published + floor(exact noise + 1/2) from the sketch's own draws.
     fn released(&self, sketch: &PrivateSketch) -> Vec<i64> {
-        let mechanism = self.law.mechanism(&self.shape).unwrap();
+        let mechanism = self.spec.mechanism(&self.shape).unwrap();
         let cells = (0..self.published.len()).map(|cell| {
             let push = self.pushes[cell % self.shape.width as usize];
             if push == 0 {
@@ -162,9 +162,13 @@ fn mechanisms() -> impl Strategy<Value = MechanismKind> {
 
 fn shapes() -> impl Strategy<Value = Shape> {
     prop_oneof![
-        (1..10_u32, 1..9_u32).prop_map(|(depth, width)| shape(Kind::CountMin, depth, width)),
-        (1..10_u32, 1..9_u32).prop_map(|(depth, width)| shape(Kind::CountSketch, depth, width)),
-        (1..9_u32).prop_map(|width| shape(Kind::Counters, 1, width)),
+        (1..10_u32, 1..9_u32).prop_map(|(depth, width)| shape(TableKind::CountMin, depth, width)),
+        (1..10_u32, 1..9_u32).prop_map(|(depth, width)| shape(
+            TableKind::CountSketch,
+            depth,
+            width
+        )),
+        (1..9_u32).prop_map(|width| shape(TableKind::Counters, 1, width)),
     ]
 }
 
@@ -182,7 +186,7 @@ fn deeds(items: u64) -> impl Strategy<Value = Vec<Deed>> {
 
 fn cases() -> impl Strategy<Value = (Shape, Schedule, Vec<Deed>)> {
     (shapes(), schedules()).prop_flat_map(|(shape, schedule)| {
-        let items = if shape.kind == Kind::Counters {
+        let items = if shape.kind == TableKind::Counters {
             u64::from(shape.width)
         } else {
             50
@@ -199,8 +203,8 @@ proptest! {
     fn releases_follow_the_definition(
         (shape, schedule, deeds) in cases(), mechanism in mechanisms(),
     ) {
-        let law = law(schedule, mechanism);
-        let (mut sketch, mut model) = (seeded(shape, law, 5), Model::new(shape, law));
+        let spec = spec(schedule, mechanism);
+        let (mut sketch, mut model) = (seeded(shape, spec, 5), Model::new(shape, spec));
         for deed in &deeds {
             deed.apply(&mut sketch);
             deed.steps().into_iter().for_each(|event| model.take(event));
@@ -216,7 +220,7 @@ proptest! {
     /// The bytes of a release come back as the same release.
     #[test]
     fn codec_round_trip((shape, schedule, deeds) in cases()) {
-        let mut sketch = seeded(shape, law(schedule, MechanismKind::Haar), 5);
+        let mut sketch = seeded(shape, spec(schedule, MechanismKind::Haar), 5);
         deeds.iter().for_each(|deed| deed.apply(&mut sketch));
         let release = sketch.release().unwrap();
         let bytes = codec::encode(&release);
@@ -227,10 +231,10 @@ proptest! {
 /// Counters widen at a step that depends on the step alone, and nothing is lost there.
 #[test]
 fn counters_widen_without_loss() {
-    let mut law = law(Schedule::round_robin(1 << 20), MechanismKind::Haar);
-    law.max_weight = 1 << 28;
-    let shape = shape(Kind::CountMin, 2, 4);
-    let (mut sketch, mut empty) = (seeded(shape, law, 5), seeded(shape, law, 5));
+    let mut spec = spec(Schedule::round_robin(1 << 20), MechanismKind::Haar);
+    spec.max_weight = 1 << 28;
+    let shape = shape(TableKind::CountMin, 2, 4);
+    let (mut sketch, mut empty) = (seeded(shape, spec, 5), seeded(shape, spec, 5));
     let (items, weights) = (vec![9_u64; 40], vec![1 << 28; 40]);
     sketch
         .update_many(Items::Ready(&items), Some(&weights))
@@ -243,8 +247,8 @@ fn counters_widen_without_loss() {
 
 #[test]
 fn past_the_horizon_nothing_is_applied() {
-    let law = law(Schedule::round_robin(10), MechanismKind::Haar);
-    let mut sketch = seeded(shape(Kind::CountMin, 2, 4), law, 5);
+    let spec = spec(Schedule::round_robin(10), MechanismKind::Haar);
+    let mut sketch = seeded(shape(TableKind::CountMin, 2, 4), spec, 5);
     sketch.update_many(Items::Ready(&[1; 7]), None).unwrap();
     let before = sketch.release().unwrap();
     let refused = sketch.update_many(Items::Ready(&[2; 4]), None);
@@ -264,8 +268,8 @@ fn past_the_horizon_nothing_is_applied() {
 
 #[test]
 fn bad_weights_and_indices_reject_the_batch() {
-    let law = law(Schedule::geometric(), MechanismKind::Haar);
-    let mut sketch = seeded(shape(Kind::Counters, 1, 4), law, 5);
+    let spec = spec(Schedule::geometric(), MechanismKind::Haar);
+    let mut sketch = seeded(shape(TableKind::Counters, 1, 4), spec, 5);
     let message = |result: Result<(), Error>| result.unwrap_err().to_string();
     let heavy = message(sketch.update_many(Items::Ready(&[0, 1]), Some(&[1, MAX_WEIGHT + 1])));
     assert!(
@@ -280,18 +284,18 @@ fn bad_weights_and_indices_reject_the_batch() {
 
 #[test]
 fn close_forgets_and_private_sketches_show_no_draws() {
-    let law = law(Schedule::geometric(), MechanismKind::Haar);
-    let shape = shape(Kind::CountMin, 2, 4);
+    let spec = spec(Schedule::geometric(), MechanismKind::Haar);
+    let shape = shape(TableKind::CountMin, 2, 4);
     let key = MasterKey::generate().unwrap();
-    let serving = NoiseLaw {
+    let serving = NoiseSpec {
         sigma: 1000.0,
-        ..law
+        ..spec
     };
     let fresh = || Identity::fresh().unwrap();
-    let too_little = PrivateSketch::new(shape, law, &key, fresh()).unwrap();
-    assert!(!too_little.marks().is_private());
+    let too_little = PrivateSketch::new(shape, spec, &key, fresh()).unwrap();
+    assert!(!too_little.not_private().is_private());
     let mut sketch = PrivateSketch::new(shape, serving, &key, fresh()).unwrap();
-    assert!(sketch.marks().is_private());
+    assert!(sketch.not_private().is_private());
     assert_eq!(sketch.draws(&[0], &[1]), Err(Error::PrivateDraws));
     sketch.close();
     assert_eq!(sketch.update(1, 1), Err(Error::Closed));
@@ -303,14 +307,14 @@ fn close_forgets_and_private_sketches_show_no_draws() {
 /// Equal id: equal noise; a fresh id under the same key: other noise.
 #[test]
 fn a_fresh_id_means_fresh_noise() {
-    let law = NoiseLaw {
+    let spec = NoiseSpec {
         sigma: 1e6,
-        ..law(Schedule::geometric(), MechanismKind::Haar)
+        ..spec(Schedule::geometric(), MechanismKind::Haar)
     };
-    let shape = shape(Kind::CountMin, 2, 8);
+    let shape = shape(TableKind::CountMin, 2, 8);
     let key = MasterKey::seeded(1);
     let table = |identity| {
-        let mut sketch = PrivateSketch::new(shape, law, &key, identity).unwrap();
+        let mut sketch = PrivateSketch::new(shape, spec, &key, identity).unwrap();
         sketch.tick(100).unwrap();
         sketch.release().unwrap().table().to_vec()
     };
@@ -326,9 +330,9 @@ fn a_fresh_id_means_fresh_noise() {
 /// A batch of events in one step is one push of their sums.
 #[test]
 fn a_batch_is_one_step() {
-    let law = law(Schedule::Batch { horizon: 10 }, MechanismKind::Tree);
-    let shape = shape(Kind::CountMin, 2, 4);
-    let (mut sketch, mut empty) = (seeded(shape, law, 5), seeded(shape, law, 5));
+    let spec = spec(Schedule::Batch { horizon: 10 }, MechanismKind::Tree);
+    let shape = shape(TableKind::CountMin, 2, 4);
+    let (mut sketch, mut empty) = (seeded(shape, spec, 5), seeded(shape, spec, 5));
     sketch.update_batch(Items::Ready(&[9; 1000]), None).unwrap();
     sketch.update_batch(Items::Ready(&[]), None).unwrap();
     empty.tick(2).unwrap();
@@ -344,9 +348,9 @@ fn a_batch_is_one_step() {
     ));
     let mut lazy = seeded(
         shape,
-        NoiseLaw {
+        NoiseSpec {
             schedule: Schedule::geometric(),
-            ..law
+            ..spec
         },
         5,
     );

@@ -21,7 +21,7 @@
 //! Source: Apache HTTP Server documentation, mod_log_config, "Common Log Format" and "Combined Log
 //! Format".
 
-use crate::columns::{Rows, Texts};
+use crate::columns::{ParsedRows, Texts};
 use crate::lines;
 use memchr::{memchr, memchr2};
 
@@ -61,8 +61,8 @@ impl Field {
 }
 
 /// One field of each row.
-pub fn access_log(block: &[u8], field: Field) -> Rows {
-    let mut rows = Rows::of(block);
+pub fn access_log(block: &[u8], field: Field) -> ParsedRows {
+    let mut rows = ParsedRows::of(block);
     for row in lines::rows(block) {
         rows.push(item(row, field));
     }

@@ -13,7 +13,7 @@ pub struct Texts {
 
 /// Some rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rows {
+pub struct ParsedRows {
     /// The item of each row that has one, in order; none is empty.
     pub items: Texts,
     /// Positions among all rows, rising: rows without an item.
@@ -53,7 +53,7 @@ impl Texts {
     }
 }
 
-impl Rows {
+impl ParsedRows {
     /// Room for the rows of a block.
     pub(crate) fn of(block: &[u8]) -> Self {
         Self {

@@ -32,12 +32,12 @@ mod json;
 mod lines;
 
 pub use access_log::{Field, access_log, access_log_times};
-pub use columns::{Rows, Texts};
-pub use json::{Kind, Objects, Wanted, json_rows};
+pub use columns::{ParsedRows, Texts};
+pub use json::{Objects, RowKind, Wanted, json_rows};
 
 /// The items are the rows, unchanged but for their end; an empty row is malformed.
-pub fn lines(block: &[u8]) -> Rows {
-    let mut rows = Rows::of(block);
+pub fn lines(block: &[u8]) -> ParsedRows {
+    let mut rows = ParsedRows::of(block);
     rows.items.data.reserve(block.len());
     for row in lines::rows(block) {
         rows.push((!row.is_empty()).then_some(row));

@@ -1,6 +1,6 @@
 //! JSON lines against serde_json's own values, row by row.
 
-use lazysketch_text::{Kind, Wanted, json_rows};
+use lazysketch_text::{RowKind, Wanted, json_rows};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -14,12 +14,12 @@ fn plain(row: &str) -> Option<Value> {
     object.get("a.b").or_else(nested).cloned()
 }
 
-fn kind(value: Option<&Value>) -> Kind {
+fn kind(value: Option<&Value>) -> RowKind {
     match value {
-        Some(Value::String(_)) => Kind::Text,
-        Some(Value::Number(number)) if number.is_i64() => Kind::Signed,
-        Some(Value::Number(number)) if number.is_u64() => Kind::Unsigned,
-        _ => Kind::Malformed,
+        Some(Value::String(_)) => RowKind::Text,
+        Some(Value::Number(number)) if number.is_i64() => RowKind::Signed,
+        Some(Value::Number(number)) if number.is_u64() => RowKind::Unsigned,
+        _ => RowKind::Malformed,
     }
 }
 
@@ -94,7 +94,7 @@ proptest! {
         let mut integers = objects.integers.iter();
         for (row, &found) in rows.iter().zip(&objects.kinds) {
             let value = plain(row);
-            if found == Kind::Unsure as u8 {
+            if found == RowKind::Unsure as u8 {
                 continue;
             }
             prop_assert_eq!(found, kind(value.as_ref()) as u8, "{}", row);
@@ -136,11 +136,11 @@ fn only_what_cannot_be_judged_is_unsure() {
     ];
     let of = |row: &String| json_rows((row.clone() + "\n").as_bytes(), &Wanted::new(b"a.b"));
     for row in &unsure {
-        assert_eq!(of(row).kinds, [Kind::Unsure as u8], "{row}");
+        assert_eq!(of(row).kinds, [RowKind::Unsure as u8], "{row}");
         assert_eq!(of(row).unsure.data, row.as_bytes());
     }
     for row in &sure {
-        assert_eq!(of(row).kinds, [Kind::Malformed as u8], "{row}");
+        assert_eq!(of(row).kinds, [RowKind::Malformed as u8], "{row}");
     }
 }
 
@@ -184,7 +184,7 @@ fn weights_are_clipped_and_times_are_kept_as_they_are_written() {
     ] {
         let row = format!("{{\"k\": \"a\", \"n\": {weight}}}\n");
         let objects = json_rows(row.as_bytes(), &wanted);
-        assert_eq!(objects.kinds, [Kind::Malformed as u8], "{weight}");
+        assert_eq!(objects.kinds, [RowKind::Malformed as u8], "{weight}");
         assert!(objects.weights.is_empty() && objects.texts.is_empty());
     }
 }

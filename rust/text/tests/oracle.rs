@@ -1,7 +1,7 @@
 //! Rows against a machine that reads them one character at a time, and blocks against a plain cut
 //! of text into lines.
 
-use lazysketch_text::{Field, Rows, Texts, access_log, access_log_times, lines};
+use lazysketch_text::{Field, ParsedRows, Texts, access_log, access_log_times, lines};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -159,7 +159,7 @@ fn texts(texts: &Texts) -> Vec<String> {
 }
 
 /// Every row, `None` where it has no item.
-fn joined(rows: &Rows) -> Vec<Option<String>> {
+fn joined(rows: &ParsedRows) -> Vec<Option<String>> {
     let mut items = texts(&rows.items).into_iter();
     let found = (0..rows.len() as i64)
         .map(|row| {

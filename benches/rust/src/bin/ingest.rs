@@ -10,7 +10,7 @@ use lazysketch_benches::interleaved::{Contender, Measured, measured};
 use lazysketch_benches::paper::{PlainCountMin, PlainSketch};
 use lazysketch_benches::sketches::{exact, private};
 use lazysketch_benches::streams::zipf;
-use lazysketch_core::parameters::Kind;
+use lazysketch_core::parameters::TableKind;
 use lazysketch_core::schedule::Schedule;
 use lazysketch_core::table::items::Items;
 use std::hint::black_box;
@@ -19,9 +19,9 @@ const EVENTS: usize = 1_000_000;
 const HORIZON: u64 = 1 << 40;
 /// The paper's counters take some 145 bytes a cell: wider tables of them are left out.
 const WIDEST_PLAIN: u32 = 1 << 16;
-const KINDS: [(&str, Kind); 2] = [
-    ("CountMin", Kind::CountMin),
-    ("CountSketch", Kind::CountSketch),
+const KINDS: [(&str, TableKind); 2] = [
+    ("CountMin", TableKind::CountMin),
+    ("CountSketch", TableKind::CountSketch),
 ];
 
 fn schedules() -> [(&'static str, Schedule); 2] {
@@ -107,8 +107,8 @@ fn punctual(items: &[i64], rounds: usize) {
     let part = &items[..1_000];
     let mut plain = PlainSketch::new(3, 250, 1 << 30, 60.0, 1);
     let schedule = Schedule::Punctual { horizon: HORIZON };
-    let mut ours = private(Kind::CountMin, 3, 250, schedule);
-    let mut lazy = private(Kind::CountMin, 3, 250, Schedule::round_robin(HORIZON));
+    let mut ours = private(TableKind::CountMin, 3, 250, schedule);
+    let mut lazy = private(TableKind::CountMin, 3, 250, Schedule::round_robin(HORIZON));
     let mut contenders = vec![
         Contender::new("the paper's PunctualCMS", part.len(), || {
             part.iter()
@@ -170,7 +170,7 @@ fn scaling(items: &[i64], rounds: usize, quick: bool) {
     for (axis, setting) in &settings {
         let mut contenders = Vec::new();
         for (label, schedule) in schedules() {
-            let mut ours = private(Kind::CountMin, setting.depth, setting.width, schedule);
+            let mut ours = private(TableKind::CountMin, setting.depth, setting.width, schedule);
             ours.tick(setting.step).expect("room");
             let name = format!("LazyCountMin, {label}");
             contenders.push(Contender::new(name, EVENTS, move || {

@@ -4,7 +4,7 @@
 use lazysketch_benches::sketches::{exact, private};
 use lazysketch_benches::streams::zipf;
 use lazysketch_core::item::Item;
-use lazysketch_core::parameters::Kind;
+use lazysketch_core::parameters::TableKind;
 use lazysketch_core::schedule::Schedule;
 use lazysketch_core::table::items::Items;
 use std::hint::black_box;
@@ -23,7 +23,7 @@ fn main() {
     let whole: Vec<Item<'_>> = texts.iter().map(|text| Item::Text(text)).collect();
     let integers = Items::Signed(&items);
     let round_robin = Schedule::round_robin(1 << 40);
-    let many = |kind: Kind, schedule: Schedule, items: Items<'_>| {
+    let many = |kind: TableKind, schedule: Schedule, items: Items<'_>| {
         let mut sketch = private(kind, 3, WIDTH, schedule);
         for _ in 0..times {
             sketch.update_many(items, None).expect("room");
@@ -31,17 +31,17 @@ fn main() {
     };
     match arguments[0].as_str() {
         "exact-count-min" => {
-            let mut sketch = exact(Kind::CountMin, 3, WIDTH);
+            let mut sketch = exact(TableKind::CountMin, 3, WIDTH);
             for _ in 0..times {
                 sketch.update_many(integers, None).expect("room");
             }
         }
-        "lazy-count-min" => many(Kind::CountMin, round_robin, integers),
-        "lazy-count-min-geometric" => many(Kind::CountMin, Schedule::geometric(), integers),
-        "lazy-count-sketch" => many(Kind::CountSketch, round_robin, integers),
-        "lazy-count-min-text" => many(Kind::CountMin, round_robin, Items::Whole(&whole)),
+        "lazy-count-min" => many(TableKind::CountMin, round_robin, integers),
+        "lazy-count-min-geometric" => many(TableKind::CountMin, Schedule::geometric(), integers),
+        "lazy-count-sketch" => many(TableKind::CountSketch, round_robin, integers),
+        "lazy-count-min-text" => many(TableKind::CountMin, round_robin, Items::Mixed(&whole)),
         "lazy-count-min-single" => {
-            let mut sketch = private(Kind::CountMin, 3, WIDTH, round_robin);
+            let mut sketch = private(TableKind::CountMin, 3, WIDTH, round_robin);
             for _ in 0..times {
                 for &item in &items {
                     sketch.update(black_box(item as u64), 1).expect("room");
@@ -49,14 +49,14 @@ fn main() {
             }
         }
         "release" => {
-            let mut sketch = private(Kind::CountMin, 3, WIDTH, Schedule::geometric());
+            let mut sketch = private(TableKind::CountMin, 3, WIDTH, Schedule::geometric());
             sketch.update_many(integers, None).expect("room");
             for _ in 0..times {
                 black_box(sketch.release().expect("open"));
             }
         }
         "estimate" => {
-            let mut sketch = private(Kind::CountMin, 3, WIDTH, Schedule::geometric());
+            let mut sketch = private(TableKind::CountMin, 3, WIDTH, Schedule::geometric());
             sketch.update_many(integers, None).expect("room");
             for _ in 0..times {
                 for &item in &items[..1024] {

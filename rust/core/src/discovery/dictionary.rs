@@ -1,8 +1,8 @@
-//! Exact counts of every item of a window.
+//! Exact counts of every item of an epoch.
 //!
-//! As many slots as a window can have events, so that it never overflows; needs less noise than
+//! As many slots as an epoch can have events, so that it never overflows; needs less noise than
 //! Misra-Gries and is taken wherever memory allows it, which is decided once, at construction, by
-//! the greatest number of events that a window can have and not by those that come.
+//! the greatest number of events that an epoch can have and not by those that come.
 
 use super::slots::Slots;
 use crate::item::Item;
@@ -62,7 +62,7 @@ impl Dictionary {
         fingerprinter: &Fingerprinter,
     ) {
         if weight == 0 {
-            return; // no event; and a window may hold more of these than it has slots
+            return; // no event; and an epoch may hold more of these than it has slots
         }
         let slot = self.slots.find(identity).unwrap_or_else(|| {
             let slot = self.used;

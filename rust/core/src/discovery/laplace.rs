@@ -4,7 +4,7 @@
 //! A geometric variable, P(j) proportional to e^(-epsilon j), has independent binary digits: digit
 //! i is one with odds e^(-epsilon 2^i). So a draw is L comparisons of a 128-bit block with an
 //! integer threshold, always all of them, and takes the same time whatever comes out. Each digit
-//! has its own block, at (slot, which of the two, digit) under the window's own key.
+//! has its own block, at (slot, which of the two, digit) under the epoch's own key.
 //!
 //! **The exact law.** Let a_i be the thresholds, p_i = a_i 2^-128, o_i = p_i / (1 - p_i). Then
 //! w_j = P(G = j) is the product over i of p_i or 1 - p_i, as digit i of j is one or zero, for
@@ -149,13 +149,13 @@ mod tests {
     use super::*;
     use crate::key::{MasterKey, Purpose, SketchId};
 
-    fn source(window: u64) -> NoiseFunction {
+    fn source(epoch: u64) -> NoiseFunction {
         let key = MasterKey::seeded(2026).derive_wide(
             Purpose::Discovery,
             &SketchId([0; 16]),
             b"discrete Laplace",
         );
-        NoiseFunction::new(&key.of_window(window))
+        NoiseFunction::new(&key.of_epoch(epoch))
     }
 
     /// Pins key derivation, packing, thresholds and digits together.

@@ -1,7 +1,7 @@
 //! The summary of Misra and Gries as Lebeda and Tetek make it private.
 //!
 //! k counters, O(1) per event: a count falls short of the truth by at most events / (k + 1). Taken
-//! where a window may hold more events than there are slots.
+//! where an epoch may hold more events than there are slots.
 //!
 //! Source: C. Lebeda and J. Tetek, "Better Differentially Private Approximate Histograms and Heavy
 //! Hitters using the Misra-Gries Sketch", PODS 2023, Algorithm 1. All k slots are always

@@ -3,18 +3,18 @@
 //! Publishing an item because the *sketch* estimates it high is unsound: an item that occurs in
 //! one of two neighbouring streams only would be published where its cells are heavy by
 //! collision, and so tell that it occurred. Discovery counts items themselves, apart from the
-//! sketch, in windows of fixed numbers of steps. At the end of a window it adds noise to each count,
+//! sketch, in epochs of fixed numbers of steps. At the end of an epoch it adds noise to each count,
 //! publishes the names whose noisy count reaches a threshold, and starts afresh. An event lies
-//! in one window, so all windows together have the guarantee of one.
+//! in one epoch, so all epochs together have the guarantee of one.
 //!
 //! | module | what |
 //! |---|---|
-//! | [`law`] | guarantee, variant, noise and threshold |
+//! | [`spec`] | guarantee, variant, noise and threshold |
 //! | `threshold`, `laplace` | how many events a name needs; the noise |
-//! | `dictionary`, `misra_gries`, `slots` | counts of a window: exact, or in bounded memory |
+//! | `dictionary`, `misra_gries`, `slots` | counts of an epoch: exact, or in bounded memory |
 //! | [`name`] | identity of items, and what is published of them |
 //!
-//! Everything outside depends on published names alone. A window is published once, at its end,
+//! Everything outside depends on published names alone. An epoch is published once, at its end,
 //! and then gone; ending it early consumes it; `close` discards it. Names once published are
 //! public for ever: nothing that was not published is looked up again anywhere.
 //!
@@ -23,10 +23,10 @@
 
 mod dictionary;
 mod laplace;
-pub mod law;
 mod misra_gries;
 pub mod name;
 mod slots;
+pub mod spec;
 mod threshold;
 
 use crate::item::Item;
@@ -36,21 +36,21 @@ use crate::table::hash::Fingerprinter;
 use crate::table::items::Items;
 use crate::{Error, Result};
 use dictionary::Dictionary;
-use law::{Design, DiscoveryLaw, Variant};
 use misra_gries::MisraGries;
 use name::{CHUNK, Identities, Kept};
+use spec::{Design, DiscoverySpec, Variant};
 use std::collections::BTreeMap;
 
-/// Slot of the noise that all counts of a window share; slot i of the table has i + 1.
+/// Slot of the noise that all counts of an epoch share; slot i of the table has i + 1.
 const SHARED: u64 = 0;
-/// Names by window.
+/// Names by epoch.
 pub struct Discovery {
-    law: DiscoveryLaw,
+    spec: DiscoverySpec,
     design: Design,
-    /// Number of the open window, and steps taken in it.
-    window: u64,
+    /// Number of the open epoch, and steps taken in it.
+    epoch: u64,
     taken: u64,
-    /// Published names and the window that published each first; identities tell cut names apart.
+    /// Published names and the epoch that published each first; identities tell cut names apart.
     candidates: BTreeMap<(Kept, u128), u64>,
     state: Option<State>,
 }
@@ -71,17 +71,17 @@ enum Counts {
 impl Discovery {
     /// Takes all memory that it will ever take but that of published names.
     pub(crate) fn new(
-        law: DiscoveryLaw,
+        spec: DiscoverySpec,
         key: &MasterKey,
         id: &SketchId,
         parameters: &[u8],
         fingerprinter: Fingerprinter,
     ) -> Result<Self> {
-        let design = law.design()?;
+        let design = spec.design()?;
         // The law's own part has a fixed length and ends the encoding.
-        let parameters = [parameters, &law.encode()].concat();
+        let parameters = [parameters, &spec.encode()].concat();
         let identities = Identities::new(key, id, &parameters);
-        let (slots, max_item_bytes) = (design.slots as usize, law.max_item_bytes as usize);
+        let (slots, max_item_bytes) = (design.slots as usize, spec.max_item_bytes as usize);
         let counts = match design.variant {
             Variant::Dictionary => Counts::Dictionary(Dictionary::new(slots, max_item_bytes)),
             Variant::MisraGries => {
@@ -95,9 +95,9 @@ impl Discovery {
             counts,
         };
         Ok(Self {
-            law,
+            spec,
             design,
-            window: 0,
+            epoch: 0,
             taken: 0,
             candidates: BTreeMap::new(),
             state: Some(state),
@@ -105,8 +105,8 @@ impl Discovery {
     }
 
     /// What was promised.
-    pub fn law(&self) -> &DiscoveryLaw {
-        &self.law
+    pub fn spec(&self) -> &DiscoverySpec {
+        &self.spec
     }
 
     /// Variant, threshold and memory.
@@ -114,16 +114,16 @@ impl Discovery {
         &self.design
     }
 
-    /// Number of the open window, from 0.
-    pub fn window(&self) -> u64 {
-        self.window
+    /// Number of the open epoch, from 0.
+    pub fn epoch(&self) -> u64 {
+        self.epoch
     }
 
-    /// Published names in order, and the window that published each first.
+    /// Published names in order, and the epoch that published each first.
     pub fn candidates(&self) -> impl ExactSizeIterator<Item = (&Kept, u64)> {
         self.candidates
             .iter()
-            .map(|((kept, _), &window)| (kept, window))
+            .map(|((kept, _), &epoch)| (kept, epoch))
     }
 
     /// Counts events at one step each. The caller has checked the batch and that nothing is
@@ -131,7 +131,7 @@ impl Discovery {
     pub(crate) fn feed(&mut self, items: Items<'_>, weights: Option<&[u64]>) {
         let mut start = 0;
         while start < items.len() {
-            let room = self.law.window - self.taken;
+            let room = self.spec.steps_per_epoch - self.taken;
             let events = room.min((items.len() - start) as u64);
             let end = start + events as usize;
             let weights = weights.map(|weights| &weights[start..end]);
@@ -144,7 +144,7 @@ impl Discovery {
     /// As [`Self::feed`] of one event, without a buffer.
     #[inline]
     pub(crate) fn feed_one(&mut self, item: Item<'_>, weight: u64) {
-        let weight = if self.law.weighted { weight } else { 1 };
+        let weight = if self.spec.weighted { weight } else { 1 };
         if let Some(state) = &mut self.state {
             state.count(&[item], Some(&[weight]), &mut [0]);
         }
@@ -157,41 +157,41 @@ impl Discovery {
         self.tick(1);
     }
 
-    /// Takes steps; ends the windows that end in them. All windows after the open one are
-    /// empty, and an empty window publishes nothing.
+    /// Takes steps; ends the epochs that end in them. All epochs after the open one are
+    /// empty, and an empty epoch publishes nothing.
     pub(crate) fn tick(&mut self, steps: u64) {
-        let room = self.law.window - self.taken;
+        let room = self.spec.steps_per_epoch - self.taken;
         if steps < room {
             self.taken += steps;
             return;
         }
-        self.end_window();
-        self.window += (steps - room) / self.law.window;
-        self.taken = (steps - room) % self.law.window;
+        self.end_epoch();
+        self.epoch += (steps - room) / self.spec.steps_per_epoch;
+        self.taken = (steps - room) % self.spec.steps_per_epoch;
     }
 
-    /// Publishes the open window, whatever part of it has passed, and opens the next.
-    pub(crate) fn end_window(&mut self) {
+    /// Publishes the open epoch, whatever part of it has passed, and opens the next.
+    pub(crate) fn end_epoch(&mut self) {
         if let Some(state) = &mut self.state {
-            let window = self.window;
-            for published in state.publish(&self.design, window) {
-                self.candidates.entry(published).or_insert(window);
+            let epoch = self.epoch;
+            for published in state.publish(&self.design, epoch) {
+                self.candidates.entry(published).or_insert(epoch);
             }
             state.counts.clear();
         }
-        self.window += 1;
+        self.epoch += 1;
         self.taken = 0;
     }
 
-    /// Destroys keys and counts; the open window is never published, published names remain.
+    /// Destroys keys and counts; the open epoch is never published, published names remain.
     pub(crate) fn close(&mut self) {
         self.state = None;
     }
 
-    /// The noise of slots of a window (0 is shared), for the oracle in tests.
-    pub(crate) fn draws(&self, window: u64, slots: &[u64]) -> Result<Vec<i64>> {
+    /// The noise of slots of an epoch (0 is shared), for the oracle in tests.
+    pub(crate) fn draws(&self, epoch: u64, slots: &[u64]) -> Result<Vec<i64>> {
         let state = self.state.as_ref().ok_or(Error::Closed)?;
-        let prf = NoiseFunction::new(&state.key.of_window(window));
+        let prf = NoiseFunction::new(&state.key.of_epoch(epoch));
         let draw = |&slot: &u64| self.design.laplace.draw(&prf, slot);
         Ok(slots.iter().map(draw).collect())
     }
@@ -210,7 +210,7 @@ impl Discovery {
 
     /// Counts events of a step that is not over.
     pub(crate) fn count(&mut self, items: Items<'_>, weights: Option<&[u64]>) {
-        let weights = weights.filter(|_| self.law.weighted);
+        let weights = weights.filter(|_| self.spec.weighted);
         let Some(state) = &mut self.state else {
             return;
         };
@@ -250,8 +250,8 @@ impl State {
 
     /// The names whose noisy count reaches the threshold. All dummies of Misra-Gries draw too: it
     /// takes the same draws whatever was counted. The dictionary draws for the items it has.
-    fn publish(&self, design: &Design, window: u64) -> Vec<(Kept, u128)> {
-        let prf = NoiseFunction::new(&self.key.of_window(window));
+    fn publish(&self, design: &Design, epoch: u64) -> Vec<(Kept, u128)> {
+        let prf = NoiseFunction::new(&self.key.of_epoch(epoch));
         let (used, shared) = match &self.counts {
             Counts::Dictionary(counts) => (counts.used(), 0),
             Counts::MisraGries(_) => (design.slots as usize, design.laplace.draw(&prf, SHARED)),

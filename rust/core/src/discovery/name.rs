@@ -4,7 +4,7 @@
 //! text or bytes of up to 15 bytes fill one AES block together with their type and length, and
 //! AES is a permutation, so their identities differ with certainty. Longer items pass through
 //! keyed BLAKE3 first; two of them meet with probability 2^-128, which the account of
-//! [`super::law`] pays for. The public 64-bit fingerprint serves the sketch only: whoever knows
+//! [`super::spec`] pays for. The public 64-bit fingerprint serves the sketch only: whoever knows
 //! the hash seed finds items that share it, and would swap one name for another.
 //!
 //! Kept is the item itself, or of a longer one its first `max_item_bytes` bytes and that it was

@@ -272,11 +272,11 @@ mod tests {
     proptest! {
         /// Against a map, with identities that crowd into few places of the index.
         #[test]
-        fn slots_equal_a_map(deeds in proptest::collection::vec((0_u128..24, any::<bool>()), 0..200)) {
+        fn slots_equal_a_map(actions in proptest::collection::vec((0_u128..24, any::<bool>()), 0..200)) {
             let mut slots = Slots::new(8, 16);
             let mut model: HashMap<u128, usize> = HashMap::new();
             let mut free: Vec<usize> = (0..8).collect();
-            for (number, put) in deeds {
+            for (number, put) in actions {
                 let identity = crowded(number);
                 match (model.get(&identity).copied(), put) {
                     (Some(slot), false) => {

@@ -4,10 +4,10 @@
 //! of the input before anything is allocated, every field against its range, and the checksum
 //! (BLAKE3) over all of it; nothing may follow.
 
-use crate::guarantee::Marks;
+use crate::guarantee::NotPrivate;
 use crate::key::SketchId;
 use crate::mechanism::MechanismKind;
-use crate::parameters::{Calibration, Kind, NoiseLaw, Relation, Shape};
+use crate::parameters::{Calibration, NoiseSpec, Relation, Shape, TableKind};
 use crate::release::{LARGEST_PARTS, Part, Release};
 use crate::schedule::{Growth, Schedule};
 use crate::table::hash::HASH_VERSION;
@@ -24,10 +24,10 @@ const SHORTEST_PART: usize = 1 + 16 + 8 + 1;
 
 /// Shape and law in bytes: injective, because every field has a fixed width. The working key is
 /// derived from these bytes, so any changed parameter changes all noise.
-pub(crate) fn encode_parameters(shape: &Shape, law: &NoiseLaw) -> Vec<u8> {
+pub(crate) fn encode_parameters(shape: &Shape, noise: &NoiseSpec) -> Vec<u8> {
     let mut out = Vec::new();
     write_shape(&mut out, shape);
-    write_law(&mut out, shape, law);
+    write_noise(&mut out, shape, noise);
     out
 }
 
@@ -39,12 +39,12 @@ pub fn encode(release: &Release) -> Vec<u8> {
     write_shape(&mut out, release.shape());
     out.extend((release.parts().len() as u32).to_le_bytes());
     for part in release.parts() {
-        out.push(part.marks.bits());
+        out.push(part.not_private.bits());
         out.extend(part.sketch_id.0);
         out.extend(part.step.to_le_bytes());
-        out.push(u8::from(part.law.is_some()));
-        if let Some(law) = &part.law {
-            write_law(&mut out, release.shape(), law);
+        out.push(u8::from(part.noise.is_some()));
+        if let Some(noise) = &part.noise {
+            write_noise(&mut out, release.shape(), noise);
         }
     }
     for value in release.table() {
@@ -57,7 +57,7 @@ pub fn encode(release: &Release) -> Vec<u8> {
 
 /// The release in `bytes`, or what is wrong with them.
 pub fn decode(bytes: &[u8]) -> Result<Release> {
-    let mut reader = Reader { rest: bytes };
+    let mut reader = ByteReader { rest: bytes };
     if reader.take::<8>()? != MAGIC {
         return malformed("expected a lazysketch release, got other data");
     }
@@ -107,9 +107,9 @@ pub fn decode(bytes: &[u8]) -> Result<Release> {
 
 fn write_shape(out: &mut Vec<u8>, shape: &Shape) {
     out.push(match shape.kind {
-        Kind::CountMin => 1,
-        Kind::CountSketch => 2,
-        Kind::Counters => 3,
+        TableKind::CountMin => 1,
+        TableKind::CountSketch => 2,
+        TableKind::Counters => 3,
     });
     out.push(HASH_VERSION);
     out.extend(shape.depth.to_le_bytes());
@@ -117,11 +117,11 @@ fn write_shape(out: &mut Vec<u8>, shape: &Shape) {
     out.extend(shape.hash_seed.to_le_bytes());
 }
 
-fn read_shape(reader: &mut Reader<'_>) -> Result<Shape> {
+fn read_shape(reader: &mut ByteReader<'_>) -> Result<Shape> {
     let kind = match reader.byte()? {
-        1 => Kind::CountMin,
-        2 => Kind::CountSketch,
-        3 => Kind::Counters,
+        1 => TableKind::CountMin,
+        2 => TableKind::CountSketch,
+        3 => TableKind::Counters,
         other => return malformed(format!("expected kind 1 to 3, got {other}")),
     };
     let version = reader.byte()?;
@@ -137,7 +137,7 @@ fn read_shape(reader: &mut Reader<'_>) -> Result<Shape> {
         hash_seed: u64::from_le_bytes(reader.take()?),
     };
     shape.validate().map_err(as_format)?;
-    if kind == Kind::Counters && shape.depth != 1 {
+    if kind == TableKind::Counters && shape.depth != 1 {
         return malformed(format!(
             "expected depth 1 for counters, got {}",
             shape.depth
@@ -146,9 +146,9 @@ fn read_shape(reader: &mut Reader<'_>) -> Result<Shape> {
     Ok(shape)
 }
 
-fn write_law(out: &mut Vec<u8>, shape: &Shape, law: &NoiseLaw) {
+fn write_noise(out: &mut Vec<u8>, shape: &Shape, noise: &NoiseSpec) {
     // Tag, horizon (0: none), period, growth, rounds; unused fields are zero.
-    let (tag, horizon, period, growth, rounds) = match law.schedule {
+    let (tag, horizon, period, growth, rounds) = match noise.schedule {
         Schedule::RoundRobin { horizon, period } => (1, horizon, period, NO_GROWTH, 0),
         Schedule::Geometric { growth, rounds } => (2, 0, 0, growth, rounds),
         Schedule::Punctual { horizon } => (3, horizon, 0, NO_GROWTH, 0),
@@ -162,30 +162,30 @@ fn write_law(out: &mut Vec<u8>, shape: &Shape, law: &NoiseLaw) {
     out.extend(growth.denominator.to_le_bytes());
     out.extend(rounds.to_le_bytes());
     // Mechanism, the depth of its table and the table's digest (0: closed form).
-    out.push(match law.mechanism {
+    out.push(match noise.mechanism {
         MechanismKind::Binary => 1,
         MechanismKind::Haar => 2,
         MechanismKind::Tree => 3,
         MechanismKind::TreeLog => 4,
         MechanismKind::SquareRoot => 5,
     });
-    let (parameter, digest) = law.mechanism(shape).map_or((0, [0; 16]), |m| m.table());
+    let (parameter, digest) = noise.mechanism(shape).map_or((0, [0; 16]), |m| m.table());
     out.extend(parameter.to_le_bytes());
     out.extend(digest);
-    out.extend(law.sigma.to_le_bytes());
-    out.push(match law.relation {
+    out.extend(noise.sigma.to_le_bytes());
+    out.push(match noise.relation {
         Relation::Substitution => 1,
         Relation::ZeroOut => 2,
     });
-    out.push(match law.calibration {
+    out.push(match noise.calibration {
         Calibration::Analytic => 1,
         Calibration::Classical => 2,
     });
-    out.extend(law.epsilon.to_le_bytes());
-    out.extend(law.delta.to_le_bytes());
-    out.extend(law.max_weight.to_le_bytes());
-    out.extend(law.max_events_per_user.to_le_bytes());
-    out.extend(law.max_changes.to_le_bytes());
+    out.extend(noise.epsilon.to_le_bytes());
+    out.extend(noise.delta.to_le_bytes());
+    out.extend(noise.max_weight.to_le_bytes());
+    out.extend(noise.max_events_per_user.to_le_bytes());
+    out.extend(noise.max_changes.to_le_bytes());
 }
 
 const NO_GROWTH: Growth = Growth {
@@ -193,26 +193,30 @@ const NO_GROWTH: Growth = Growth {
     denominator: 0,
 };
 
-fn read_part(reader: &mut Reader<'_>, shape: &Shape) -> Result<Part> {
+fn read_part(reader: &mut ByteReader<'_>, shape: &Shape) -> Result<Part> {
     let bits = reader.byte()?;
-    let marks = Marks::from_bits(bits)
+    let not_private = NotPrivate::from_bits(bits)
         .ok_or_else(|| Error::Format(format!("expected known marks, got {bits}")))?;
     let sketch_id = SketchId(reader.take()?);
     let step = u64::from_le_bytes(reader.take()?);
-    let law = match reader.byte()? {
+    let noise = match reader.byte()? {
         0 => None,
-        1 => Some(read_law(reader, shape)?),
+        1 => Some(read_noise(reader, shape)?),
         other => return malformed(format!("expected a noise law of type 0 or 1, got {other}")),
     };
-    match &law {
-        None if !marks.contains(Marks::EXACT) => {
+    match &noise {
+        None if !not_private.contains(NotPrivate::EXACT) => {
             return malformed("expected an exact part to be marked NOT PRIVATE");
         }
-        Some(law) => {
-            if !marks.contains(Marks::of_law(shape, law)) {
+        Some(noise) => {
+            if !not_private.contains(NotPrivate::of_spec(shape, noise)) {
                 return malformed("expected the marks that follow from the noise law");
             }
-            if law.schedule.horizon().is_some_and(|horizon| step > horizon) {
+            if noise
+                .schedule
+                .horizon()
+                .is_some_and(|horizon| step > horizon)
+            {
                 return malformed("expected a step within the horizon");
             }
         }
@@ -224,12 +228,12 @@ fn read_part(reader: &mut Reader<'_>, shape: &Shape) -> Result<Part> {
     Ok(Part {
         sketch_id,
         step,
-        law,
-        marks,
+        noise,
+        not_private,
     })
 }
 
-fn read_law(reader: &mut Reader<'_>, shape: &Shape) -> Result<NoiseLaw> {
+fn read_noise(reader: &mut ByteReader<'_>, shape: &Shape) -> Result<NoiseSpec> {
     let tag = reader.byte()?;
     let horizon = u64::from_le_bytes(reader.take()?);
     let period = u64::from_le_bytes(reader.take()?);
@@ -266,7 +270,7 @@ fn read_law(reader: &mut Reader<'_>, shape: &Shape) -> Result<NoiseLaw> {
         2 => Calibration::Classical,
         other => return malformed(format!("expected calibration 1 or 2, got {other}")),
     };
-    let law = NoiseLaw {
+    let noise = NoiseSpec {
         schedule,
         mechanism,
         sigma,
@@ -278,19 +282,19 @@ fn read_law(reader: &mut Reader<'_>, shape: &Shape) -> Result<NoiseLaw> {
         max_events_per_user: u64::from_le_bytes(reader.take()?),
         max_changes: u32::from_le_bytes(reader.take()?),
     };
-    law.validate(shape).map_err(as_format)?;
-    if law.mechanism(shape).map_err(as_format)?.table() != table {
+    noise.validate(shape).map_err(as_format)?;
+    if noise.mechanism(shape).map_err(as_format)?.table() != table {
         return malformed("expected the table of this version's mechanism, got another digest");
     }
-    Ok(law)
+    Ok(noise)
 }
 
 /// The unread bytes.
-struct Reader<'a> {
+struct ByteReader<'a> {
     rest: &'a [u8],
 }
 
-impl Reader<'_> {
+impl ByteReader<'_> {
     fn take<const N: usize>(&mut self) -> Result<[u8; N]> {
         let (head, rest) = self.rest.split_first_chunk::<N>().ok_or_else(truncated)?;
         self.rest = rest;

@@ -3,9 +3,9 @@
 //! A release contains no secret and no exact count of a private sketch. It can be queried,
 //! saved, loaded and merged anywhere; everything done with it is post-processing.
 
-use crate::guarantee::Marks;
+use crate::guarantee::NotPrivate;
 use crate::key::SketchId;
-use crate::parameters::{NoiseLaw, Shape};
+use crate::parameters::{NoiseSpec, Shape};
 use crate::table::estimator::Estimator;
 use crate::table::hash::Fingerprinter;
 use crate::table::items::Items;
@@ -24,9 +24,9 @@ pub struct Part {
     /// Step at which the release was made.
     pub step: u64,
     /// The noise in the table; `None` for an exact sketch.
-    pub law: Option<NoiseLaw>,
+    pub noise: Option<NoiseSpec>,
     /// Why it is NOT PRIVATE, if so.
-    pub marks: Marks,
+    pub not_private: NotPrivate,
 }
 
 /// A public table and where it came from.
@@ -65,10 +65,12 @@ impl Release {
     }
 
     /// All marks of all parts.
-    pub fn marks(&self) -> Marks {
+    pub fn not_private(&self) -> NotPrivate {
         self.parts
             .iter()
-            .fold(Marks::default(), |marks, part| marks.with(part.marks))
+            .fold(NotPrivate::default(), |not_private, part| {
+                not_private.with(part.not_private)
+            })
     }
 
     /// Turns items into what [`Self::reader`] takes.
@@ -77,8 +79,8 @@ impl Release {
     }
 
     /// What answers point queries on this table.
-    pub fn reader(&self) -> Reader<'_> {
-        Reader {
+    pub fn reader(&self) -> ReleaseReader<'_> {
+        ReleaseReader {
             estimator: Estimator::new(&self.shape),
             table: &self.table,
         }
@@ -143,12 +145,12 @@ impl Release {
 }
 
 /// Point queries on the table of a release.
-pub struct Reader<'a> {
+pub struct ReleaseReader<'a> {
     estimator: Estimator,
     table: &'a [i64],
 }
 
-impl Reader<'_> {
+impl ReleaseReader<'_> {
     /// The estimate of one item, given its fingerprint (or index).
     #[inline]
     pub fn estimate(&self, item: u64) -> f64 {
@@ -158,7 +160,7 @@ impl Reader<'_> {
     }
 }
 
-impl Reader<'_> {
+impl ReleaseReader<'_> {
     /// The estimates of many items, in order.
     pub fn estimate_many(&self, items: Items<'_>, fingerprinter: &Fingerprinter) -> Vec<f64> {
         let mut estimates = Vec::with_capacity(items.len());

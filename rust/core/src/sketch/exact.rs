@@ -1,13 +1,13 @@
 //! Exact Count-Min and Count sketches: the paper's baselines, NOT PRIVATE.
 
-use crate::guarantee::Marks;
+use crate::guarantee::NotPrivate;
 use crate::key::SketchId;
-use crate::parameters::{Kind, LARGEST_COUNT, Shape};
+use crate::parameters::{LARGEST_COUNT, Shape, TableKind};
 use crate::release::{Part, Release};
 use crate::table::Table;
 use crate::table::estimator::Estimator;
 use crate::table::hash::Fingerprinter;
-use crate::table::ingest::Batch;
+use crate::table::ingest::CheckedBatch;
 use crate::table::items::{Items, check_weight, check_weights};
 use crate::table::kernels::{Index, Signed, Unsigned};
 use crate::{Error, Result};
@@ -50,7 +50,7 @@ impl ExactSketch {
                 "expected one exact sketch, got a merged release".into(),
             ));
         };
-        if part.law.is_some() || release.shape().kind == Kind::Counters {
+        if part.noise.is_some() || release.shape().kind == TableKind::Counters {
             return Err(Error::Format(
                 "expected an exact sketch, got a private release".into(),
             ));
@@ -103,9 +103,9 @@ impl ExactSketch {
         self.step += 1;
         let (table, hashes) = (&mut self.table, self.estimator.hashes());
         match self.shape.kind {
-            Kind::CountMin => table.add_one(&Unsigned(hashes), item, weight),
-            Kind::CountSketch => table.add_one(&Signed(hashes), item, weight),
-            Kind::Counters => table.add_one(&Index, item, weight),
+            TableKind::CountMin => table.add_one(&Unsigned(hashes), item, weight),
+            TableKind::CountSketch => table.add_one(&Signed(hashes), item, weight),
+            TableKind::Counters => table.add_one(&Index, item, weight),
         }
         Ok(())
     }
@@ -132,7 +132,7 @@ impl ExactSketch {
         });
         self.make_room(added)?;
         self.step += items.len() as u64;
-        let batch = Batch {
+        let batch = CheckedBatch {
             kind: self.shape.kind,
             fingerprinter: &self.fingerprinter,
             hashes: self.estimator.hashes(),
@@ -182,8 +182,8 @@ impl ExactSketch {
         let part = Part {
             sketch_id: self.sketch_id,
             step: self.step,
-            law: None,
-            marks: Marks::EXACT,
+            noise: None,
+            not_private: NotPrivate::EXACT,
         };
         Release::new(self.shape, vec![part], self.table())
     }

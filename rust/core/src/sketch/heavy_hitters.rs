@@ -7,14 +7,14 @@
 
 use super::private::PrivateSketch;
 use crate::discovery::Discovery;
-use crate::discovery::law::DiscoveryLaw;
 use crate::discovery::name::Kept;
-use crate::guarantee::Marks;
+use crate::discovery::spec::DiscoverySpec;
+use crate::guarantee::NotPrivate;
 use crate::item::Item;
 use crate::key::{Identity, MasterKey};
-use crate::parameters::{Kind, NoiseLaw, Shape};
+use crate::parameters::{NoiseSpec, Shape, TableKind};
 use crate::release::codec;
-use crate::table::items::{Items, Rows};
+use crate::table::items::{Items, StepRows};
 use crate::{Error, Result};
 
 /// A sketch with the names of its heavy items.
@@ -27,16 +27,16 @@ impl HeavySketch {
     /// Noise of both belongs to `identity` and nothing else.
     pub fn new(
         shape: Shape,
-        law: NoiseLaw,
-        discovery: DiscoveryLaw,
+        noise: NoiseSpec,
+        discovery: DiscoverySpec,
         key: &MasterKey,
         identity: Identity,
     ) -> Result<Self> {
-        check_agreement(&shape, &law, &discovery)?;
+        check_agreement(&shape, &noise, &discovery)?;
         let id = identity.id;
         // Refuses a bad shape or law before discovery takes memory.
-        let sketch = PrivateSketch::new(shape, law, key, identity)?;
-        let parameters = codec::encode_parameters(&shape, &law);
+        let sketch = PrivateSketch::new(shape, noise, key, identity)?;
+        let parameters = codec::encode_parameters(&shape, &noise);
         let discovery = Discovery::new(discovery, key, &id, &parameters, *sketch.fingerprinter())?;
         Ok(Self { sketch, discovery })
     }
@@ -51,7 +51,7 @@ impl HeavySketch {
         &mut self.sketch
     }
 
-    /// Windows and published names.
+    /// Epochs and published names.
     pub fn discovery(&self) -> &Discovery {
         &self.discovery
     }
@@ -77,7 +77,7 @@ impl HeavySketch {
         weights: Option<&[u64]>,
         threads: usize,
     ) -> Result<()> {
-        check_whole(items)?;
+        check_items(items)?;
         self.sketch
             .update_many_in_threads(items, weights, threads)?;
         self.discovery.feed(items, weights);
@@ -85,8 +85,8 @@ impl HeavySketch {
     }
 
     /// Rows, one step each, of which some have no event.
-    pub fn update_rows(&mut self, rows: Rows<'_>) -> Result<()> {
-        check_whole(rows.items())?;
+    pub fn update_rows(&mut self, rows: StepRows<'_>) -> Result<()> {
+        check_items(rows.items())?;
         self.sketch.update_rows(rows)?;
         for (items, weights, empty) in rows.pieces() {
             self.discovery.feed(items, weights);
@@ -97,7 +97,7 @@ impl HeavySketch {
 
     /// Many events in one step, under the batch schedule.
     pub fn update_batch(&mut self, items: Items<'_>, weights: Option<&[u64]>) -> Result<()> {
-        check_whole(items)?;
+        check_items(items)?;
         self.sketch.update_batch(items, weights)?;
         self.discovery.feed_batch(items, weights);
         Ok(())
@@ -105,7 +105,7 @@ impl HeavySketch {
 
     /// Many events of the open step, under the batch schedule; shown once that is closed.
     pub fn add_to_batch(&mut self, items: Items<'_>, weights: Option<&[u64]>) -> Result<()> {
-        check_whole(items)?;
+        check_items(items)?;
         self.sketch.add_to_batch(items, weights)?;
         self.discovery.count(items, weights);
         Ok(())
@@ -118,8 +118,8 @@ impl HeavySketch {
         Ok(())
     }
 
-    /// Publishes the open window now; it is consumed, and the next begins.
-    pub fn end_window(&mut self) -> Result<()> {
+    /// Publishes the open epoch now; it is consumed, and the next begins.
+    pub fn end_epoch(&mut self) -> Result<()> {
         if self.sketch.is_closed() {
             return Err(Error::Closed);
         }
@@ -127,44 +127,44 @@ impl HeavySketch {
         if self.sketch.has_open_step() {
             return Err(Error::parameter("window", "no open step", "one"));
         }
-        self.discovery.end_window();
+        self.discovery.end_epoch();
         Ok(())
     }
 
-    /// Published names in order, the window that published each first, and the sketch's estimates.
+    /// Published names in order, the epoch that published each first, and the sketch's estimates.
     pub fn candidates(&mut self) -> Result<Vec<(Kept, u64, f64)>> {
         let sketch = &mut self.sketch;
         self.discovery
             .candidates()
-            .map(|(kept, window)| {
+            .map(|(kept, epoch)| {
                 let estimate = sketch.estimate(kept.fingerprint)?;
-                Ok((kept.clone(), window, estimate))
+                Ok((kept.clone(), epoch, estimate))
             })
             .collect()
     }
 
-    /// Destroys keys and counts; the open window is never published.
+    /// Destroys keys and counts; the open epoch is never published.
     pub fn close(&mut self) {
         self.sketch.close();
         self.discovery.close();
     }
 
-    /// The noise of slots of a window, for the oracle in tests; only under a seeded key.
-    pub fn discovery_draws(&self, window: u64, slots: &[u64]) -> Result<Vec<i64>> {
+    /// The noise of slots of an epoch, for the oracle in tests; only under a seeded key.
+    pub fn discovery_draws(&self, epoch: u64, slots: &[u64]) -> Result<Vec<i64>> {
         self.check_seeded()?;
-        self.discovery.draws(window, slots)
+        self.discovery.draws(epoch, slots)
     }
 
     /// The identities of all dummies and then of items, for the oracle in tests; only under a
     /// seeded key.
     pub fn identities(&self, items: Items<'_>) -> Result<Vec<u128>> {
         self.check_seeded()?;
-        check_whole(items)?;
+        check_items(items)?;
         self.discovery.identities(items)
     }
 
     fn check_seeded(&self) -> Result<()> {
-        if self.sketch.marks().contains(Marks::SEEDED) {
+        if self.sketch.not_private().contains(NotPrivate::SEEDED) {
             return Ok(());
         }
         Err(Error::PrivateDraws)
@@ -172,24 +172,24 @@ impl HeavySketch {
 }
 
 /// The two laws must speak of one stream and one person.
-fn check_agreement(shape: &Shape, law: &NoiseLaw, discovery: &DiscoveryLaw) -> Result<()> {
-    if shape.kind == Kind::Counters {
+fn check_agreement(shape: &Shape, noise: &NoiseSpec, discovery: &DiscoverySpec) -> Result<()> {
+    if shape.kind == TableKind::Counters {
         return Err(Error::parameter("kind", "a sketch", shape.kind.name()));
     }
-    if law.relation != discovery.relation {
-        let (expected, got) = (law.relation.name(), discovery.relation.name());
+    if noise.relation != discovery.relation {
+        let (expected, got) = (noise.relation.name(), discovery.relation.name());
         return Err(Error::parameter("relation", expected, got));
     }
     for (name, expected, got) in [
         (
             "max_events_per_user",
-            law.max_events_per_user,
+            noise.max_events_per_user,
             discovery.max_events_per_user,
         ),
-        ("max_weight", law.max_weight, discovery.max_weight),
+        ("max_weight", noise.max_weight, discovery.max_weight),
         (
             "events_per_step",
-            law.schedule.events_per_step(),
+            noise.schedule.events_per_step(),
             discovery.events_per_step,
         ),
     ] {
@@ -200,7 +200,7 @@ fn check_agreement(shape: &Shape, law: &NoiseLaw, discovery: &DiscoveryLaw) -> R
     Ok(())
 }
 
-fn check_whole(items: Items<'_>) -> Result<()> {
+fn check_items(items: Items<'_>) -> Result<()> {
     match items {
         Items::Columns(columns, ..) if columns.has_items() => Ok(()),
         Items::Ready(_) | Items::Columns(..) => {

@@ -3,7 +3,7 @@
 //! at, until a step is taken.
 
 use crate::table::Table;
-use crate::table::ingest::Batch;
+use crate::table::ingest::CheckedBatch;
 
 /// The events of the open step.
 pub(super) struct OpenStep {
@@ -34,7 +34,7 @@ impl OpenStep {
     }
 
     /// Counts a batch; `bound` is that of the step they will be in.
-    pub(super) fn add(&mut self, batch: Batch<'_>, bound: u128) {
+    pub(super) fn add(&mut self, batch: CheckedBatch<'_>, bound: u128) {
         self.begun = true;
         self.table.make_room(bound);
         batch.publish(&mut self.table, 1);

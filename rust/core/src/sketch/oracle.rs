@@ -1,13 +1,13 @@
 //! What the oracle in tests may see: draws, of sketches under a seeded key only.
 
 use super::private::PrivateSketch;
-use crate::guarantee::Marks;
+use crate::guarantee::NotPrivate;
 use crate::{Error, Result};
 
 impl PrivateSketch {
     /// The draws of nodes of cells, for the oracle in tests; only under a seeded key.
     pub fn draws(&self, cells: &[u64], nodes: &[u64]) -> Result<Vec<i64>> {
-        if !self.marks.contains(Marks::SEEDED) {
+        if !self.not_private.contains(NotPrivate::SEEDED) {
             return Err(Error::PrivateDraws);
         }
         let noise = &self.state.as_ref().ok_or(Error::Closed)?.noise;

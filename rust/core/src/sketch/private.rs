@@ -6,9 +6,9 @@
 
 use super::cell_noise::Noise;
 use super::open_step::OpenStep;
-use crate::guarantee::Marks;
+use crate::guarantee::NotPrivate;
 use crate::key::{Identity, MasterKey, Origin, Purpose, SketchId};
-use crate::parameters::{Kind, LARGEST_COUNT, NoiseLaw, Shape};
+use crate::parameters::{LARGEST_COUNT, NoiseSpec, Shape, TableKind};
 use crate::release::codec;
 use crate::release::{Part, Release};
 use crate::schedule::{Cursor, Schedule};
@@ -21,9 +21,9 @@ use crate::{Error, Result};
 /// A Count-Min sketch, Count Sketch or array of counters under continual observation.
 pub struct PrivateSketch {
     pub(super) shape: Shape,
-    pub(super) law: NoiseLaw,
+    pub(super) spec: NoiseSpec,
     pub(super) sketch_id: SketchId,
-    pub(super) marks: Marks,
+    pub(super) not_private: NotPrivate,
     pub(super) fingerprinter: Fingerprinter,
     pub(super) step: u64,
     /// The last step there may be, and the last that 32-bit counters suffice for.
@@ -45,36 +45,36 @@ pub(super) struct State {
 
 impl PrivateSketch {
     /// A sketch whose noise belongs to `identity` and nothing else.
-    pub fn new(shape: Shape, law: NoiseLaw, key: &MasterKey, identity: Identity) -> Result<Self> {
+    pub fn new(shape: Shape, spec: NoiseSpec, key: &MasterKey, identity: Identity) -> Result<Self> {
         shape.validate()?;
-        law.validate(&shape)?;
-        let seeded = Marks::SEEDED.only_if(key.origin() == Origin::Seeded);
-        let chosen = Marks::CHOSEN_ID.only_if(identity.chosen);
-        let marks = Marks::of_law(&shape, &law).with(seeded).with(chosen);
+        spec.validate(&shape)?;
+        let seeded = NotPrivate::SEEDED.only_if(key.origin() == Origin::Seeded);
+        let chosen = NotPrivate::CHOSEN_ID.only_if(identity.chosen);
+        let not_private = NotPrivate::of_spec(&shape, &spec).with(seeded).with(chosen);
         let sketch_id = identity.id;
-        let mechanism = law.mechanism(&shape)?;
-        let parameters = codec::encode_parameters(&shape, &law);
+        let mechanism = spec.mechanism(&shape)?;
+        let parameters = codec::encode_parameters(&shape, &spec);
         let working_key = key.derive(Purpose::Noise, &sketch_id, &parameters);
-        let noise = Noise::new(&working_key, law.sigma, mechanism);
-        let lazy = !law.schedule.pushes_everything();
+        let noise = Noise::new(&working_key, spec.sigma, mechanism);
+        let lazy = !spec.schedule.pushes_everything();
         let state = State {
             table: Table::new(shape.depth, shape.width, lazy),
             noise,
             estimator: Estimator::new(&shape),
-            cursor: law.schedule.cursor(0, shape.width),
+            cursor: spec.schedule.cursor(0, shape.width),
             open: None,
         };
         let fingerprinter = Fingerprinter::new(shape.hash_seed);
-        let possible = (LARGEST_COUNT - 1) / law.max_weight;
+        let possible = (LARGEST_COUNT - 1) / spec.max_weight;
         Ok(Self {
             shape,
-            law,
+            spec,
             sketch_id,
-            marks,
+            not_private,
             fingerprinter,
             step: 0,
-            last_step: law.schedule.horizon().unwrap_or(possible),
-            last_narrow_step: Table::last_narrow_step(law.max_weight),
+            last_step: spec.schedule.horizon().unwrap_or(possible),
+            last_narrow_step: Table::last_narrow_step(spec.max_weight),
             state: Some(state),
         })
     }
@@ -85,8 +85,8 @@ impl PrivateSketch {
     }
 
     /// The law of the noise.
-    pub fn law(&self) -> &NoiseLaw {
-        &self.law
+    pub fn spec(&self) -> &NoiseSpec {
+        &self.spec
     }
 
     /// The public id.
@@ -95,8 +95,8 @@ impl PrivateSketch {
     }
 
     /// Why it is NOT PRIVATE, if so.
-    pub fn marks(&self) -> Marks {
-        self.marks
+    pub fn not_private(&self) -> NotPrivate {
+        self.not_private
     }
 
     /// Steps taken.
@@ -126,8 +126,8 @@ impl PrivateSketch {
         let part = Part {
             sketch_id: self.sketch_id,
             step: self.step,
-            law: Some(self.law),
-            marks: self.marks,
+            noise: Some(self.spec),
+            not_private: self.not_private,
         };
         Ok(Release::new(self.shape, vec![part], rows))
     }
@@ -139,8 +139,8 @@ impl PrivateSketch {
 
     /// No counter exceeds this after `step` steps.
     pub(super) fn bound_at(&self, step: u64) -> u128 {
-        let events = u128::from(step) * u128::from(self.law.schedule.events_per_step());
-        events * u128::from(self.law.max_weight)
+        let events = u128::from(step) * u128::from(self.spec.schedule.events_per_step());
+        events * u128::from(self.spec.max_weight)
     }
 
     pub(super) fn check_steps(&self, requested: u64) -> Result<()> {
@@ -160,7 +160,7 @@ impl PrivateSketch {
     }
 
     pub(super) fn check_index(&self, item: u64) -> Result<()> {
-        if self.shape.kind == Kind::Counters && item >= u64::from(self.shape.width) {
+        if self.shape.kind == TableKind::Counters && item >= u64::from(self.shape.width) {
             let expected = format!("an integer from 0 to {}", self.shape.width - 1);
             return Err(Error::parameter("index", expected, "a larger one"));
         }
@@ -169,10 +169,10 @@ impl PrivateSketch {
 
     pub(super) fn check_indices(&self, items: Items<'_>) -> Result<()> {
         match (self.shape.kind, items) {
-            (Kind::Counters, Items::Ready(items)) => {
+            (TableKind::Counters, Items::Ready(items)) => {
                 items.iter().try_for_each(|&item| self.check_index(item))
             }
-            (Kind::Counters, _) => Err(Error::parameter(
+            (TableKind::Counters, _) => Err(Error::parameter(
                 "items",
                 "indices of counters",
                 "integers to be hashed",
@@ -183,7 +183,7 @@ impl PrivateSketch {
 
     /// What a batch, or a part of one, must be.
     pub(super) fn check_batch(&self, items: Items<'_>, weights: Option<&[u64]>) -> Result<()> {
-        if !matches!(self.law.schedule, Schedule::Batch { .. }) {
+        if !matches!(self.spec.schedule, Schedule::Batch { .. }) {
             return Err(Error::parameter(
                 "schedule",
                 "Batch, for several events in a step",
@@ -191,7 +191,7 @@ impl PrivateSketch {
             ));
         }
         self.check_open(items.len() as u64)?;
-        check_weights("weights", weights, items.len(), self.law.max_weight)?;
+        check_weights("weights", weights, items.len(), self.spec.max_weight)?;
         self.check_indices(items)?;
         self.check_steps(1)
     }
@@ -201,7 +201,7 @@ impl PrivateSketch {
     pub(super) fn check_open(&self, events: u64) -> Result<()> {
         let open = self.state.as_ref().and_then(|state| state.open.as_ref());
         let before = open.map_or(0, OpenStep::events);
-        let most = self.law.schedule.events_per_step();
+        let most = self.spec.schedule.events_per_step();
         if events > most - before.min(most) {
             // How many there are is exact: the message says only how many there may be.
             return Err(Error::parameter(

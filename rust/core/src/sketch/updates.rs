@@ -3,9 +3,9 @@
 
 use super::open_step::OpenStep;
 use super::private::PrivateSketch;
-use crate::parameters::Kind;
-use crate::table::ingest::{Batch, columns_between};
-use crate::table::items::{Items, Rows, check_weight, check_weights};
+use crate::parameters::TableKind;
+use crate::table::ingest::{CheckedBatch, columns_between};
+use crate::table::items::{Items, StepRows, check_weight, check_weights};
 use crate::table::kernels::{Bounded, Events, Index, Signed, Unsigned};
 use crate::{Error, Result};
 
@@ -13,7 +13,7 @@ impl PrivateSketch {
     /// One event, one step.
     #[inline]
     pub fn update(&mut self, item: u64, weight: u64) -> Result<()> {
-        check_weight(weight, self.law.max_weight)?;
+        check_weight(weight, self.spec.max_weight)?;
         self.check_index(item)?;
         self.check_steps(1)?;
         if self.has_open_step() {
@@ -28,11 +28,11 @@ impl PrivateSketch {
             table.make_room(bound);
         }
         match self.shape.kind {
-            Kind::CountMin => table.add_one(&Unsigned(hashes), item, weight),
-            Kind::CountSketch => table.add_one(&Signed(hashes), item, weight),
-            Kind::Counters => table.add_one(&Index, item, weight),
+            TableKind::CountMin => table.add_one(&Unsigned(hashes), item, weight),
+            TableKind::CountSketch => table.add_one(&Signed(hashes), item, weight),
+            TableKind::Counters => table.add_one(&Index, item, weight),
         }
-        if self.law.schedule.pushes_everything() {
+        if self.spec.schedule.pushes_everything() {
             state.cursor = state.cursor.moved_to(step);
         }
         while state.cursor.next_step() == step {
@@ -54,7 +54,7 @@ impl PrivateSketch {
         weights: Option<&[u64]>,
         threads: usize,
     ) -> Result<()> {
-        check_weights("weights", weights, items.len(), self.law.max_weight)?;
+        check_weights("weights", weights, items.len(), self.spec.max_weight)?;
         // What prepares a batch costs as much as several events.
         if let Some(item) = items.only(&self.fingerprinter) {
             return self.update(item, weights.map_or(1, |weights| weights[0]));
@@ -82,9 +82,9 @@ impl PrivateSketch {
 
     /// Rows, one step each, of which some have no event; everything is checked before anything is
     /// applied.
-    pub fn update_rows(&mut self, rows: Rows<'_>) -> Result<()> {
+    pub fn update_rows(&mut self, rows: StepRows<'_>) -> Result<()> {
         let (items, weights) = (rows.items(), rows.weights());
-        check_weights("weights", weights, items.len(), self.law.max_weight)?;
+        check_weights("weights", weights, items.len(), self.spec.max_weight)?;
         self.check_indices(items)?;
         self.check_steps(rows.steps())?;
         for (items, weights, empty) in rows.pieces() {
@@ -108,7 +108,7 @@ impl PrivateSketch {
             let expected = format!("one entry per counter ({})", self.shape.width);
             return Err(Error::parameter("vector", expected, weights.len()));
         }
-        check_weights("vector", Some(weights), weights.len(), self.law.max_weight)?;
+        check_weights("vector", Some(weights), weights.len(), self.spec.max_weight)?;
         self.check_steps(1)?;
         let indices: Vec<u64> = (0..weights.len() as u64).collect();
         let bound = self.bound_at(self.step + 1);
@@ -118,11 +118,11 @@ impl PrivateSketch {
             items: &indices,
             weights: Bounded {
                 weights,
-                largest: self.law.max_weight,
+                largest: self.spec.max_weight,
             },
             offset: 0,
         };
-        if self.law.schedule.pushes_everything() {
+        if self.spec.schedule.pushes_everything() {
             state.table.add_published(&Index, events);
         } else {
             state.table.add_pending(&Index, events);
@@ -142,7 +142,7 @@ impl PrivateSketch {
         self.step += steps;
         let before = state.cursor.progress();
         state.cursor = state.cursor.moved_to(self.step);
-        if !self.law.schedule.pushes_everything() {
+        if !self.spec.schedule.pushes_everything() {
             for column in columns_between(before, state.cursor.progress(), self.shape.width) {
                 state.table.push(column);
             }
@@ -159,13 +159,13 @@ impl PrivateSketch {
         let state = self.state.as_mut().ok_or(Error::Closed)?;
         let (table, hashes) = (&state.table, state.estimator.hashes());
         let open = state.open.get_or_insert_with(|| OpenStep::of(table));
-        let batch = Batch {
+        let batch = CheckedBatch {
             kind: self.shape.kind,
             fingerprinter: &self.fingerprinter,
             hashes,
             items,
             weights,
-            max_weight: self.law.max_weight,
+            max_weight: self.spec.max_weight,
         };
         open.add(batch, bound);
         Ok(())
@@ -189,16 +189,16 @@ impl PrivateSketch {
         };
         let (table, cursor) = (&mut state.table, &mut state.cursor);
         table.make_room(bound);
-        let batch = Batch {
+        let batch = CheckedBatch {
             kind: self.shape.kind,
             fingerprinter: &self.fingerprinter,
             hashes: state.estimator.hashes(),
             items,
             weights,
-            max_weight: self.law.max_weight,
+            max_weight: self.spec.max_weight,
         };
         let after = cursor.moved_to(self.step + steps);
-        if self.law.schedule.pushes_everything() {
+        if self.spec.schedule.pushes_everything() {
             batch.publish(table, threads);
         } else {
             batch.count(table, cursor, &after, self.step, threads);
@@ -227,13 +227,13 @@ mod tests {
     use super::*;
     use crate::key::{Identity, MasterKey, SketchId};
     use crate::mechanism::MechanismKind;
-    use crate::parameters::{Calibration, Kind, NoiseLaw, Relation, Shape};
+    use crate::parameters::{Calibration, NoiseSpec, Relation, Shape, TableKind};
     use crate::schedule::Schedule;
 
     /// As many events as nobody can bring in a test: the number is set by hand.
     #[test]
     fn a_step_holds_no_more_events_than_its_bound_however_they_come() {
-        let law = NoiseLaw {
+        let spec = NoiseSpec {
             schedule: Schedule::Batch { horizon: 3 },
             mechanism: MechanismKind::Haar,
             sigma: 3.0,
@@ -246,16 +246,16 @@ mod tests {
             max_changes: 1,
         };
         let shape = Shape {
-            kind: Kind::CountMin,
+            kind: TableKind::CountMin,
             depth: 2,
             width: 3,
             hash_seed: 1,
         };
         let identity = Identity::chosen(SketchId([1; 16]));
-        let mut sketch = PrivateSketch::new(shape, law, &MasterKey::seeded(1), identity).unwrap();
+        let mut sketch = PrivateSketch::new(shape, spec, &MasterKey::seeded(1), identity).unwrap();
         let one = Items::Ready(&[7]);
         sketch.add_to_batch(one, None).unwrap();
-        let most = law.schedule.events_per_step();
+        let most = spec.schedule.events_per_step();
         sketch
             .state
             .as_mut()

@@ -2,12 +2,12 @@
 
 use super::hash::RowHashes;
 use super::kernels::{Index, Locate, Signed, Unsigned};
-use crate::parameters::{Kind, LARGEST_DEPTH, Shape};
+use crate::parameters::{LARGEST_DEPTH, Shape, TableKind};
 
 /// "CO Sketch Query" of the paper: minimum of a Count-Min column, median of a Count Sketch.
 #[derive(Debug, Clone)]
 pub(crate) struct Estimator {
-    kind: Kind,
+    kind: TableKind,
     hashes: RowHashes,
     pub(crate) width: usize,
 }
@@ -41,8 +41,8 @@ impl Estimator {
     #[inline]
     pub(crate) fn combine(&self, values: &mut [i64]) -> f64 {
         match self.kind {
-            Kind::CountSketch => median(values),
-            Kind::CountMin | Kind::Counters => {
+            TableKind::CountSketch => median(values),
+            TableKind::CountMin | TableKind::Counters => {
                 values.iter().copied().min().unwrap_or_default() as f64
             }
         }
@@ -52,9 +52,9 @@ impl Estimator {
     #[inline]
     pub(crate) fn locate(&self, row: usize, item: u64) -> (usize, i64) {
         match self.kind {
-            Kind::CountMin => Unsigned(&self.hashes).locate(row, item),
-            Kind::CountSketch => Signed(&self.hashes).locate(row, item),
-            Kind::Counters => Index.locate(row, item),
+            TableKind::CountMin => Unsigned(&self.hashes).locate(row, item),
+            TableKind::CountSketch => Signed(&self.hashes).locate(row, item),
+            TableKind::Counters => Index.locate(row, item),
         }
     }
 }

@@ -5,12 +5,12 @@
 //! round as well. So all events before it are added to the pending counts at once, and what remains,
 //! at most one round, goes push by push.
 
-use crate::parameters::Kind;
+use crate::parameters::TableKind;
 use crate::schedule::{Cursor, Progress};
 use crate::table::Table;
 use crate::table::hash::{Fingerprinter, RowHashes};
 use crate::table::items::Items;
-use crate::table::kernels::{Bounded, Events, Index, Locate, Signed, Unsigned, Weights};
+use crate::table::kernels::{Bounded, EventWeights, Events, Index, Locate, Signed, Unsigned};
 use std::{iter, thread};
 
 /// Fewer events than this are not worth a thread of their own.
@@ -20,8 +20,8 @@ const EVENTS_PER_CELL: usize = 4;
 
 /// A batch that was checked, and how its items find their cells.
 #[derive(Clone, Copy)]
-pub(crate) struct Batch<'a> {
-    pub(crate) kind: Kind,
+pub(crate) struct CheckedBatch<'a> {
+    pub(crate) kind: TableKind,
     pub(crate) fingerprinter: &'a Fingerprinter,
     pub(crate) hashes: &'a RowHashes,
     pub(crate) items: Items<'a>,
@@ -39,7 +39,7 @@ enum To<'a> {
 
 impl To<'_> {
     #[inline]
-    fn add(&mut self, locate: &impl Locate, events: Events<'_, impl Weights>) {
+    fn add(&mut self, locate: &impl Locate, events: Events<'_, impl EventWeights>) {
         match self {
             Self::Published(table) => table.add_published(locate, events),
             Self::Pending(table) => table.add_pending(locate, events),
@@ -50,7 +50,7 @@ impl To<'_> {
     }
 }
 
-impl Batch<'_> {
+impl CheckedBatch<'_> {
     /// Counts the events at the steps after `step`, one each, with the pushes between `cursor` and
     /// `after`; in several threads if that pays.
     pub(crate) fn count(
@@ -152,9 +152,9 @@ impl Batch<'_> {
 
     fn send(&self, to: &mut To<'_>) {
         match self.kind {
-            Kind::CountMin => self.send_located(&Unsigned(self.hashes), to),
-            Kind::CountSketch => self.send_located(&Signed(self.hashes), to),
-            Kind::Counters => self.send_located(&Index, to),
+            TableKind::CountMin => self.send_located(&Unsigned(self.hashes), to),
+            TableKind::CountSketch => self.send_located(&Signed(self.hashes), to),
+            TableKind::Counters => self.send_located(&Index, to),
         }
     }
 

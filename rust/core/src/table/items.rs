@@ -43,7 +43,7 @@ pub enum Items<'a> {
     /// Signed integers of 32 bits.
     Narrow(&'a [i32]),
     /// Items of any type, whole.
-    Whole(&'a [Item<'a>]),
+    Mixed(&'a [Item<'a>]),
     /// A part of some columns.
     Columns(&'a dyn Columns, usize, usize),
 }
@@ -63,7 +63,7 @@ impl<'a> Items<'a> {
             Self::Ready(items) | Self::Unsigned(items) => items.len(),
             Self::Signed(items) => items.len(),
             Self::Narrow(items) => items.len(),
-            Self::Whole(items) => items.len(),
+            Self::Mixed(items) => items.len(),
             Self::Columns(_, start, end) => end - start,
         }
     }
@@ -81,7 +81,7 @@ impl<'a> Items<'a> {
             Self::Signed(&[item]) => fingerprinter.signed(item),
             Self::Unsigned(&[item]) => fingerprinter.unsigned(item),
             Self::Narrow(&[item]) => fingerprinter.signed(item.into()),
-            Self::Whole(&[item]) => fingerprinter.item(item),
+            Self::Mixed(&[item]) => fingerprinter.item(item),
             Self::Columns(columns, start, end) if end - start == 1 => {
                 let mut out = [0];
                 columns.fingerprints(fingerprinter, start, &mut out);
@@ -124,7 +124,7 @@ impl<'a> Items<'a> {
                 Self::Signed(items) => fingerprinter.signed_to(items, out),
                 Self::Unsigned(items) => fingerprinter.unsigned_to(items, out),
                 Self::Narrow(items) => fingerprinter.narrow_to(items, out),
-                Self::Whole(items) => {
+                Self::Mixed(items) => {
                     for (out, &item) in out.iter_mut().zip(items) {
                         *out = fingerprinter.item(item);
                     }
@@ -181,7 +181,7 @@ impl<'a> Items<'a> {
                     with(number * N, &buffer[..chunk.len()]);
                 }
             }
-            Self::Whole(items) => {
+            Self::Mixed(items) => {
                 for (number, chunk) in items.chunks(N).enumerate() {
                     with(number * N, chunk);
                 }
@@ -196,7 +196,7 @@ impl<'a> Items<'a> {
             Self::Signed(items) => Self::Signed(&items[start..end]),
             Self::Unsigned(items) => Self::Unsigned(&items[start..end]),
             Self::Narrow(items) => Self::Narrow(&items[start..end]),
-            Self::Whole(items) => Self::Whole(&items[start..end]),
+            Self::Mixed(items) => Self::Mixed(&items[start..end]),
             Self::Columns(columns, first, _) => Self::Columns(columns, first + start, first + end),
         }
     }
@@ -204,13 +204,13 @@ impl<'a> Items<'a> {
 
 /// Rows, one step each, of which some have no event.
 #[derive(Clone, Copy)]
-pub struct Rows<'a> {
+pub struct StepRows<'a> {
     items: Items<'a>,
     weights: Option<&'a [u64]>,
     empty: &'a [u64],
 }
 
-impl<'a> Rows<'a> {
+impl<'a> StepRows<'a> {
     /// The events in order, and the positions of the rows without one: rising, counted from 0 over
     /// all rows.
     pub fn new(items: Items<'a>, weights: Option<&'a [u64]>, empty: &'a [u64]) -> Result<Self> {

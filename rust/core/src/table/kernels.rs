@@ -115,7 +115,7 @@ impl Drop for Places {
 }
 
 /// Weights of a batch: the constant 1 or one per event.
-pub(crate) trait Weights: Copy {
+pub(crate) trait EventWeights: Copy {
     fn weight(&self, position: usize) -> u64;
     fn slice(&self, start: usize, end: usize) -> Self;
 }
@@ -123,7 +123,7 @@ pub(crate) trait Weights: Copy {
 #[derive(Clone, Copy)]
 pub(crate) struct Ones;
 
-impl Weights for Ones {
+impl EventWeights for Ones {
     #[inline]
     fn weight(&self, _position: usize) -> u64 {
         1
@@ -142,7 +142,7 @@ pub(crate) struct Bounded<'a> {
     pub(crate) largest: u64,
 }
 
-impl Weights for Bounded<'_> {
+impl EventWeights for Bounded<'_> {
     #[inline]
     fn weight(&self, position: usize) -> u64 {
         self.weights[position].min(self.largest)
@@ -206,7 +206,7 @@ impl<'a> Events<'a, Ones> {
     }
 }
 
-impl<W: Weights> Events<'_, W> {
+impl<W: EventWeights> Events<'_, W> {
     /// The events from `start` to `end`.
     #[inline]
     pub(crate) fn slice(&self, start: usize, end: usize) -> Self {
@@ -243,7 +243,7 @@ macro_rules! with_depth {
 }
 
 /// Adds events to `cells`.
-pub(crate) fn add_all<C: Counter, L: Locate, W: Weights>(
+pub(crate) fn add_all<C: Counter, L: Locate, W: EventWeights>(
     places: &mut Places,
     cells: &mut [C],
     locate: &L,
@@ -261,7 +261,7 @@ pub(crate) fn add_all<C: Counter, L: Locate, W: Weights>(
 
 /// Adds the events from `start` to `end` of a chunk.
 #[inline]
-fn add_places<C: Counter, L: Locate, W: Weights, const DEPTH: usize>(
+fn add_places<C: Counter, L: Locate, W: EventWeights, const DEPTH: usize>(
     depth: usize,
     cells: &mut [C],
     places: &[u32],
@@ -280,7 +280,7 @@ fn add_places<C: Counter, L: Locate, W: Weights, const DEPTH: usize>(
 }
 
 #[inline]
-fn add_rows<C: Counter, L: Locate, W: Weights, const DEPTH: usize>(
+fn add_rows<C: Counter, L: Locate, W: EventWeights, const DEPTH: usize>(
     cells: &mut [C],
     rows: [&[u32]; DEPTH],
     chunk: Events<'_, W>,
@@ -298,7 +298,7 @@ fn add_rows<C: Counter, L: Locate, W: Weights, const DEPTH: usize>(
 
 /// Adds the event at a position of a chunk.
 #[inline]
-fn add_event<C: Counter, L: Locate, W: Weights, const DEPTH: usize>(
+fn add_event<C: Counter, L: Locate, W: EventWeights, const DEPTH: usize>(
     cells: &mut [C],
     places: &[u32],
     chunk: Events<'_, W>,
@@ -336,7 +336,7 @@ pub(crate) fn add_one<C: Counter>(
 }
 
 /// Adds events to the pending cells and takes every push that falls due after an event.
-pub(crate) fn add_and_push<C: Counter, L: Locate, W: Weights>(
+pub(crate) fn add_and_push<C: Counter, L: Locate, W: EventWeights>(
     places: &mut Places,
     [published, pending]: [&mut [C]; 2],
     locate: &L,
@@ -362,7 +362,7 @@ pub(crate) fn add_and_push<C: Counter, L: Locate, W: Weights>(
 }
 
 #[inline]
-fn add_and_push_places<C: Counter, L: Locate, W: Weights, const DEPTH: usize>(
+fn add_and_push_places<C: Counter, L: Locate, W: EventWeights, const DEPTH: usize>(
     depth: usize,
     [published, pending]: [&mut [C]; 2],
     places: &[u32],

@@ -13,7 +13,7 @@ pub(crate) mod kernels;
 
 use crate::schedule::Cursor;
 use kernels::{
-    Counter, Events, Locate, Places, Weights, add_all, add_and_push, add_one, push, sum,
+    Counter, EventWeights, Events, Locate, Places, add_all, add_and_push, add_one, push, sum,
 };
 use zeroize::Zeroize;
 
@@ -85,13 +85,21 @@ impl Table {
     }
 
     /// Adds events to the published counts.
-    pub(crate) fn add_published(&mut self, locate: &impl Locate, events: Events<'_, impl Weights>) {
+    pub(crate) fn add_published(
+        &mut self,
+        locate: &impl Locate,
+        events: Events<'_, impl EventWeights>,
+    ) {
         let (places, half) = (&mut self.places, self.depth * self.width);
         with_cells!(&mut self.cells, cells => add_all(places, &mut cells[..half], locate, events));
     }
 
     /// Adds events to the pending counts.
-    pub(crate) fn add_pending(&mut self, locate: &impl Locate, events: Events<'_, impl Weights>) {
+    pub(crate) fn add_pending(
+        &mut self,
+        locate: &impl Locate,
+        events: Events<'_, impl EventWeights>,
+    ) {
         let (places, half) = (&mut self.places, self.depth * self.width);
         with_cells!(&mut self.cells, cells => add_all(places, &mut cells[half..], locate, events));
     }
@@ -110,7 +118,7 @@ impl Table {
     pub(crate) fn add_and_push(
         &mut self,
         locate: &impl Locate,
-        events: Events<'_, impl Weights>,
+        events: Events<'_, impl EventWeights>,
         first_step: u64,
         cursor: &mut Cursor,
     ) {

@@ -2,14 +2,14 @@
 
 use lazysketch_core::key::{Identity, MasterKey, SketchId};
 use lazysketch_core::mechanism::MechanismKind;
-use lazysketch_core::parameters::{Calibration, Kind, NoiseLaw, Relation, Shape};
+use lazysketch_core::parameters::{Calibration, NoiseSpec, Relation, Shape, TableKind};
 use lazysketch_core::schedule::Schedule;
 use lazysketch_core::sketch::PrivateSketch;
 
 pub(crate) const MAX_WEIGHT: u64 = 5;
 
-pub(crate) fn law(schedule: Schedule, mechanism: MechanismKind) -> NoiseLaw {
-    NoiseLaw {
+pub(crate) fn spec(schedule: Schedule, mechanism: MechanismKind) -> NoiseSpec {
+    NoiseSpec {
         schedule,
         mechanism,
         sigma: 3.7,
@@ -23,7 +23,7 @@ pub(crate) fn law(schedule: Schedule, mechanism: MechanismKind) -> NoiseLaw {
     }
 }
 
-pub(crate) fn shape(kind: Kind, depth: u32, width: u32) -> Shape {
+pub(crate) fn shape(kind: TableKind, depth: u32, width: u32) -> Shape {
     Shape {
         kind,
         depth,
@@ -32,7 +32,7 @@ pub(crate) fn shape(kind: Kind, depth: u32, width: u32) -> Shape {
     }
 }
 
-pub(crate) fn seeded(shape: Shape, law: NoiseLaw, seed: u64) -> PrivateSketch {
+pub(crate) fn seeded(shape: Shape, spec: NoiseSpec, seed: u64) -> PrivateSketch {
     let identity = Identity::chosen(SketchId([3; 16]));
-    PrivateSketch::new(shape, law, &MasterKey::seeded(seed), identity).unwrap()
+    PrivateSketch::new(shape, spec, &MasterKey::seeded(seed), identity).unwrap()
 }

@@ -26,7 +26,7 @@ use std::borrow::Cow;
 /// What a row is, or its item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
-pub enum Kind {
+pub enum RowKind {
     /// An item that is text.
     Text = 0,
     /// An integer of 64 bits with a sign.
@@ -54,7 +54,7 @@ pub struct Wanted {
 /// Rows of objects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Objects {
-    /// Of each row, a `Kind`.
+    /// Of each row, a `RowKind`.
     pub kinds: Vec<u8>,
     /// The items that are text, in order.
     pub texts: Texts,
@@ -276,7 +276,7 @@ impl Objects {
             times.push(row.time.as_bytes());
         }
         let Some(item) = row.item else {
-            self.kinds.push(Kind::Malformed as u8);
+            self.kinds.push(RowKind::Malformed as u8);
             return;
         };
         if let Some(Weight { counted, clipped }) = row.weight {
@@ -288,15 +288,15 @@ impl Objects {
         self.kinds.push(match item {
             Item::Text(text) => {
                 self.texts.push(text.as_bytes());
-                Kind::Text
+                RowKind::Text
             }
             Item::Signed(integer) => {
                 self.integers.push(integer as u64);
-                Kind::Signed
+                RowKind::Signed
             }
             Item::Unsigned(integer) => {
                 self.integers.push(integer);
-                Kind::Unsigned
+                RowKind::Unsigned
             }
         } as u8);
     }
@@ -306,6 +306,6 @@ impl Objects {
             times.push(b"");
         }
         self.unsure.push(row.as_bytes());
-        self.kinds.push(Kind::Unsure as u8);
+        self.kinds.push(RowKind::Unsure as u8);
     }
 }

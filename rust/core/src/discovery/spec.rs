@@ -26,7 +26,7 @@ const DISCOVERY_VERSION: u16 = 1;
 
 /// The guarantee of discovery and the size of its table.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct DiscoveryLaw {
+pub struct DiscoverySpec {
     /// Privacy parameter epsilon of all names ever published.
     pub epsilon: f64,
     /// Privacy parameter delta of all names ever published.
@@ -39,8 +39,8 @@ pub struct DiscoveryLaw {
     pub max_weight: u64,
     /// Count weights instead of events.
     pub weighted: bool,
-    /// Steps of a window.
-    pub window: u64,
+    /// Steps of an epoch.
+    pub steps_per_epoch: u64,
     /// Most events of a step.
     pub events_per_step: u64,
     /// Names that the table holds.
@@ -49,10 +49,10 @@ pub struct DiscoveryLaw {
     pub max_item_bytes: u32,
 }
 
-/// How a window counts.
+/// How an epoch counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Variant {
-    /// Exactly: no window can have more events than there are slots.
+    /// Exactly: no epoch can have more events than there are slots.
     Dictionary,
     /// By Misra-Gries: with an error of at most events / (capacity + 1).
     MisraGries,
@@ -71,7 +71,7 @@ impl Variant {
 /// What a law comes to.
 #[derive(Debug, Clone)]
 pub struct Design {
-    /// How a window counts.
+    /// How an epoch counts.
     pub variant: Variant,
     /// Slots of the table.
     pub slots: u32,
@@ -99,11 +99,11 @@ struct Unit {
     delta: f64,
 }
 
-impl DiscoveryLaw {
+impl DiscoverySpec {
     /// Checks every field before anything is allocated, and finds variant, noise and threshold.
     pub fn design(&self) -> Result<Design> {
         self.check_fields()?;
-        let events = self.window.saturating_mul(self.events_per_step);
+        let events = self.steps_per_epoch.saturating_mul(self.events_per_step);
         let variant = if events <= u64::from(self.capacity) {
             Variant::Dictionary
         } else {
@@ -144,7 +144,7 @@ impl DiscoveryLaw {
         }
         check_integer("max_events_per_user", self.max_events_per_user, 1 << 32)?;
         check_integer("max_weight", self.max_weight, LARGEST_WEIGHT)?;
-        check_integer("window", self.window, LARGEST_COUNT)?;
+        check_integer("window", self.steps_per_epoch, LARGEST_COUNT)?;
         check_integer("capacity", self.capacity.into(), LARGEST_CAPACITY.into())?;
         if (SMALLEST_ITEM_BYTES..=LARGEST_ITEM_BYTES).contains(&self.max_item_bytes) {
             return Ok(());
@@ -215,7 +215,7 @@ impl DiscoveryLaw {
         for field in [
             self.max_events_per_user,
             self.max_weight,
-            self.window,
+            self.steps_per_epoch,
             self.events_per_step,
             self.capacity.into(),
             self.max_item_bytes.into(),
@@ -228,8 +228,8 @@ impl DiscoveryLaw {
 
 /// What a unit's delta pays for beside the threshold: the last value of the noise on both sides
 /// (in the dictionary for two names); the block cipher, a permutation where independent draws
-/// are assumed; two long items with one identity. Only the window of the unit's event counts,
-/// because each window has its own key and everything else is the same in both streams.
+/// are assumed; two long items with one identity. Only the epoch of the unit's event counts,
+/// because each epoch has its own key and everything else is the same in both streams.
 fn numeric_delta(laplace: &DiscreteLaplace, epsilon: f64, slots: u32, events: u64) -> f64 {
     let blocks = laplace.blocks_per_draw() as f64 * (f64::from(slots) + 1.0);
     let cipher = blocks * blocks * TWO_POW_MINUS_128 / 2.0;
@@ -243,41 +243,41 @@ const TWO_POW_MINUS_128: f64 = f64::from_bits((1023 - 128) << 52);
 mod tests {
     use super::*;
 
-    fn law() -> DiscoveryLaw {
-        DiscoveryLaw {
+    fn spec() -> DiscoverySpec {
+        DiscoverySpec {
             epsilon: 1.0,
             delta: 1e-6,
             relation: Relation::Substitution,
             max_events_per_user: 1,
             max_weight: 1,
             weighted: false,
-            window: 10_000,
+            steps_per_epoch: 10_000,
             events_per_step: 1,
             capacity: 256,
             max_item_bytes: 64,
         }
     }
 
-    fn design(change: impl Fn(&mut DiscoveryLaw)) -> Design {
-        let mut law = law();
-        change(&mut law);
-        law.design().unwrap()
+    fn design(change: impl Fn(&mut DiscoverySpec)) -> Design {
+        let mut spec = spec();
+        change(&mut spec);
+        spec.design().unwrap()
     }
 
     #[test]
-    fn the_variant_follows_from_the_largest_window() {
-        let exact = design(|law| law.capacity = 10_000);
+    fn the_variant_follows_from_the_largest_epoch() {
+        let exact = design(|spec| spec.capacity = 10_000);
         assert_eq!((exact.variant, exact.slots), (Variant::Dictionary, 10_000));
-        assert_eq!(design(|law| law.capacity = 20_000).slots, 10_000);
-        let summary = design(|law| law.capacity = 9_999);
+        assert_eq!(design(|spec| spec.capacity = 20_000).slots, 10_000);
+        let summary = design(|spec| spec.capacity = 9_999);
         assert_eq!(
             (summary.variant, summary.slots),
             (Variant::MisraGries, 9_999)
         );
-        let batches = design(|law| {
-            law.events_per_step = 1 << 40;
-            law.window = 1;
-            law.capacity = 1 << 20;
+        let batches = design(|spec| {
+            spec.events_per_step = 1 << 40;
+            spec.steps_per_epoch = 1;
+            spec.capacity = 1 << 20;
         });
         assert_eq!(batches.variant, Variant::MisraGries);
         assert!(exact.threshold < summary.threshold);
@@ -290,59 +290,59 @@ mod tests {
         let summary = design(|_| ());
         assert!(close(summary.noise_epsilon, 0.5));
         assert!(close(summary.threshold_delta, 1e-6 / (1.0 + 0.5_f64.exp())));
-        let exact = design(|law| law.capacity = 10_000);
+        let exact = design(|spec| spec.capacity = 10_000);
         assert!(close(exact.noise_epsilon, 0.5));
         assert!(close(exact.threshold_delta, 1e-6));
-        let zero_out = design(|law| law.relation = Relation::ZeroOut);
+        let zero_out = design(|spec| spec.relation = Relation::ZeroOut);
         assert!(close(zero_out.noise_epsilon, 1.0));
         assert!(close(zero_out.threshold_delta, 1e-6));
-        let person = |law: &mut DiscoveryLaw| {
-            law.max_events_per_user = 3;
-            law.max_weight = 2;
-            law.weighted = true;
+        let person = |spec: &mut DiscoverySpec| {
+            spec.max_events_per_user = 3;
+            spec.max_weight = 2;
+            spec.weighted = true;
         };
         let summary = design(person);
         assert!(close(summary.noise_epsilon, 1.0 / 12.0));
         let twelve: f64 = (0..12).map(|i| (f64::from(i) / 12.0).exp()).sum();
         assert!(close(summary.threshold_delta, 1e-6 / twelve));
-        let exact = design(|law| {
-            person(law);
-            law.capacity = 10_000;
+        let exact = design(|spec| {
+            person(spec);
+            spec.capacity = 10_000;
         });
         assert!(close(exact.noise_epsilon, 1.0 / 12.0));
         let six: f64 = (0..6).map(|i| (f64::from(i) / 6.0).exp()).sum();
         assert!(close(exact.threshold_delta, 1e-6 / six));
-        assert!(design(|law| law.epsilon = 90.0).noise_epsilon <= LARGEST_EPSILON);
+        assert!(design(|spec| spec.epsilon = 90.0).noise_epsilon <= LARGEST_EPSILON);
     }
 
     #[test]
     fn what_cannot_be_served_is_refused_by_name() {
-        let refused = |change: fn(&mut DiscoveryLaw)| {
-            let mut law = law();
-            change(&mut law);
-            law.design().unwrap_err().to_string()
+        let refused = |change: fn(&mut DiscoverySpec)| {
+            let mut spec = spec();
+            change(&mut spec);
+            spec.design().unwrap_err().to_string()
         };
         for (message, name) in [
-            (refused(|law| law.epsilon = f64::NAN), "epsilon:"),
-            (refused(|law| law.epsilon = 0.001), "epsilon:"),
-            (refused(|law| law.max_events_per_user = 1000), "epsilon:"),
-            (refused(|law| law.delta = 0.0), "delta:"),
-            (refused(|law| law.delta = 1e-26), "delta:"),
+            (refused(|spec| spec.epsilon = f64::NAN), "epsilon:"),
+            (refused(|spec| spec.epsilon = 0.001), "epsilon:"),
+            (refused(|spec| spec.max_events_per_user = 1000), "epsilon:"),
+            (refused(|spec| spec.delta = 0.0), "delta:"),
+            (refused(|spec| spec.delta = 1e-26), "delta:"),
             (
-                refused(|law| {
-                    law.capacity = 10_000;
-                    law.delta = 0.4;
+                refused(|spec| {
+                    spec.capacity = 10_000;
+                    spec.delta = 0.4;
                 }),
                 "delta:",
             ),
-            (refused(|law| law.window = 0), "window:"),
-            (refused(|law| law.capacity = 0), "capacity:"),
-            (refused(|law| law.max_item_bytes = 15), "max_item_bytes:"),
+            (refused(|spec| spec.steps_per_epoch = 0), "window:"),
+            (refused(|spec| spec.capacity = 0), "capacity:"),
+            (refused(|spec| spec.max_item_bytes = 15), "max_item_bytes:"),
             (
-                refused(|law| {
-                    law.capacity = 1 << 24;
-                    law.window = 1 << 30;
-                    law.max_item_bytes = 1 << 16;
+                refused(|spec| {
+                    spec.capacity = 1 << 24;
+                    spec.steps_per_epoch = 1 << 30;
+                    spec.max_item_bytes = 1 << 16;
                 }),
                 "capacity:",
             ),
@@ -353,23 +353,23 @@ mod tests {
 
     #[test]
     fn every_field_enters_the_encoding() {
-        let base = law().encode();
-        let changes: [fn(&mut DiscoveryLaw); 10] = [
-            |law| law.epsilon = 2.0,
-            |law| law.delta = 1e-7,
-            |law| law.relation = Relation::ZeroOut,
-            |law| law.max_events_per_user = 2,
-            |law| law.max_weight = 2,
-            |law| law.weighted = true,
-            |law| law.window = 2,
-            |law| law.events_per_step = 2,
-            |law| law.capacity = 2,
-            |law| law.max_item_bytes = 20,
+        let base = spec().encode();
+        let changes: [fn(&mut DiscoverySpec); 10] = [
+            |spec| spec.epsilon = 2.0,
+            |spec| spec.delta = 1e-7,
+            |spec| spec.relation = Relation::ZeroOut,
+            |spec| spec.max_events_per_user = 2,
+            |spec| spec.max_weight = 2,
+            |spec| spec.weighted = true,
+            |spec| spec.steps_per_epoch = 2,
+            |spec| spec.events_per_step = 2,
+            |spec| spec.capacity = 2,
+            |spec| spec.max_item_bytes = 20,
         ];
         for change in changes {
-            let mut law = law();
-            change(&mut law);
-            let encoded = law.encode();
+            let mut spec = spec();
+            change(&mut spec);
+            let encoded = spec.encode();
             assert_ne!(encoded, base);
             assert_eq!(encoded.len(), base.len());
         }

@@ -3,21 +3,21 @@
 use crate::arrays::Integers;
 use crate::batches::plain_integers;
 use crate::errors::raise;
-use crate::facts::{
-    DiscoveryArguments, Specification, calibration_of, facts_of, kind_of, mechanism_of,
+use crate::guarded_sketch::{Core, GuardedSketch};
+use crate::introspection::{
+    DiscoveryArguments, ScheduleArguments, calibration_of, facts_of, kind_of, mechanism_of,
     relation_of, schedule_of,
 };
 use crate::items::{Column, Steps, Threads, Weight, no_item, with_item};
 use crate::key::Key;
-use crate::live::{Core, Live};
+use crate::owned_items::{OwnedItems, owned_items_of};
 use crate::private::PrivateSketch;
 use crate::weights::{counts_of, weights_of};
-use crate::whole::{WholeBatch, whole_batch_of};
 use lazysketch_core::Error;
 use lazysketch_core::discovery::name::{Kept, NameKind};
-use lazysketch_core::parameters::{NoiseLaw, Shape};
+use lazysketch_core::parameters::{NoiseSpec, Shape};
 use lazysketch_core::sketch::heavy_hitters::HeavySketch as CoreHeavy;
-use lazysketch_core::table::items::{Items, Rows};
+use lazysketch_core::table::items::{Items, StepRows};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyInt, PyString};
@@ -34,7 +34,7 @@ struct SketchArguments {
     depth: u32,
     width: u32,
     hash_seed: Option<u64>,
-    schedule: Specification,
+    schedule: ScheduleArguments,
     mechanism: String,
     sigma: f64,
     relation: String,
@@ -46,8 +46,8 @@ struct SketchArguments {
 }
 
 impl SketchArguments {
-    fn law(&self) -> PyResult<NoiseLaw> {
-        Ok(NoiseLaw {
+    fn spec(&self) -> PyResult<NoiseSpec> {
+        Ok(NoiseSpec {
             schedule: schedule_of(&self.schedule)?,
             mechanism: mechanism_of(&self.mechanism)?,
             sigma: self.sigma,
@@ -62,14 +62,14 @@ impl SketchArguments {
     }
 }
 
-fn live<'a>(sketch: &'a Bound<'_, HeavySketch>) -> &'a Live {
-    sketch.as_super().get().live()
+fn guarded<'a>(sketch: &'a Bound<'_, HeavySketch>) -> &'a GuardedSketch {
+    sketch.as_super().get().guarded()
 }
 
 /// Whole items. Plain integers are found before anything else is asked about the batch.
 enum Events<'py> {
     Integers(Integers<'py>),
-    Whole(WholeBatch<'py>),
+    Whole(OwnedItems<'py>),
 }
 
 impl<'py> Events<'py> {
@@ -79,7 +79,7 @@ impl<'py> Events<'py> {
         {
             return Ok(Self::Integers(integers));
         }
-        whole_batch_of(items, column).map(Self::Whole)
+        owned_items_of(items, column).map(Self::Whole)
     }
 
     fn with_items<T>(&self, with: impl FnOnce(Items<'_>) -> PyResult<T>) -> PyResult<T> {
@@ -102,7 +102,7 @@ fn count<'py>(
     let batch = Events::of(items, column.as_ref())?;
     let weights = weights_of(weights)?;
     batch.with_items(|items| {
-        live(sketch).count(sketch.py(), items.len() + empty_rows, |core| {
+        guarded(sketch).count(sketch.py(), items.len() + empty_rows, |core| {
             count(core.heavy()?, items, weights.as_deref())
         })
     })
@@ -126,8 +126,8 @@ impl HeavySketch {
             width: sketch.width,
             hash_seed: hash_seed.unwrap_or_else(|| identity.hash_seed(&key.master)),
         };
-        let (law, discovery) = (sketch.law()?, discovery.law()?);
-        let core = CoreHeavy::new(shape, law, discovery, &key.master, identity).map_err(raise)?;
+        let (spec, discovery) = (sketch.spec()?, discovery.spec()?);
+        let core = CoreHeavy::new(shape, spec, discovery, &key.master, identity).map_err(raise)?;
         let base = PrivateSketch::of_core(Core::Heavy(Box::new(core)));
         Ok(PyClassInitializer::from(base).add_subclass(Self))
     }
@@ -151,7 +151,7 @@ impl HeavySketch {
     fn update(slf: &Bound<'_, Self>, item: &Bound<'_, PyAny>, weight: Weight) -> PyResult<()> {
         let updated = with_item(item, &no_item, |item| {
             // Converted: no Python code runs between the check of the process and the update.
-            Ok(live(slf).lock(slf.py()).and_then(|mut core| {
+            Ok(guarded(slf).lock(slf.py()).and_then(|mut core| {
                 let updated = core
                     .heavy()
                     .and_then(|sketch| sketch.update(item, weight.0));
@@ -230,7 +230,7 @@ impl HeavySketch {
             weights,
             column,
             empty.len(),
-            |core, items, weights| core.update_rows(Rows::new(items, weights, &empty)?),
+            |core, items, weights| core.update_rows(StepRows::new(items, weights, &empty)?),
         )
     }
 
@@ -269,7 +269,7 @@ impl HeavySketch {
     ///     LiveStateError: in a forked child.
     #[pyo3(signature = (steps=Steps(1)), text_signature = "($self, steps=1)")]
     fn tick(slf: &Bound<'_, Self>, steps: Steps) -> PyResult<()> {
-        live(slf).detached(slf.py(), |core| core.heavy()?.tick(steps.0))
+        guarded(slf).detached(slf.py(), |core| core.heavy()?.tick(steps.0))
     }
 
     /// Publish the open window now.
@@ -281,13 +281,13 @@ impl HeavySketch {
     ///     ClosedError: after ``close()``.
     ///     LiveStateError: in a forked child.
     fn end_window(slf: &Bound<'_, Self>) -> PyResult<()> {
-        live(slf).detached(slf.py(), |core| core.heavy()?.end_window())
+        guarded(slf).detached(slf.py(), |core| core.heavy()?.end_epoch())
     }
 
     /// Published names in order: `(item, complete, window, estimate)`.
     fn _candidates<'py>(slf: &Bound<'py, Self>) -> PyResult<Vec<Candidate<'py>>> {
         let py = slf.py();
-        let found = live(slf).detached(py, |core| core.heavy()?.candidates())?;
+        let found = guarded(slf).detached(py, |core| core.heavy()?.candidates())?;
         let candidate = |(kept, window, estimate): (Kept, u64, f64)| {
             let complete = !kept.truncated;
             Ok((item_of(py, &kept)?, complete, window, estimate))
@@ -298,13 +298,13 @@ impl HeavySketch {
     /// Number of the open window, from 0.
     #[getter]
     fn _window(slf: &Bound<'_, Self>) -> PyResult<u64> {
-        let mut core = live(slf).lock(slf.py())?;
-        Ok(core.heavy().map_err(raise)?.discovery().window())
+        let mut core = guarded(slf).lock(slf.py())?;
+        Ok(core.heavy().map_err(raise)?.discovery().epoch())
     }
 
     #[getter]
     fn _discovery_facts<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyDict>> {
-        let mut core = live(slf).lock(slf.py())?;
+        let mut core = guarded(slf).lock(slf.py())?;
         facts_of(slf.py(), core.heavy().map_err(raise)?.discovery().design())
     }
 
@@ -313,16 +313,16 @@ impl HeavySketch {
         window: u64,
         slots: Vec<u64>,
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
-        let mut core = live(slf).lock(slf.py())?;
+        let mut core = guarded(slf).lock(slf.py())?;
         let sketch = core.heavy().map_err(raise)?;
         let draws = sketch.discovery_draws(window, &slots).map_err(raise)?;
         Ok(PyArray1::from_vec(slf.py(), draws))
     }
 
     fn _identities(slf: &Bound<'_, Self>, items: &Bound<'_, PyAny>) -> PyResult<Vec<u128>> {
-        let batch = whole_batch_of(items, None)?;
+        let batch = owned_items_of(items, None)?;
         batch.with_items(|items| {
-            live(slf).detached(slf.py(), |core| core.heavy()?.identities(items))
+            guarded(slf).detached(slf.py(), |core| core.heavy()?.identities(items))
         })
     }
 }

@@ -17,7 +17,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
 /// A batch that keeps its items alive.
-pub(crate) enum WholeBatch<'py> {
+pub(crate) enum OwnedItems<'py> {
     /// Columns of text, bytes or integers, read where they lie.
     Columns(HashedColumns),
     /// Columns of another type, whose values are found first.
@@ -84,13 +84,13 @@ impl Copies {
     }
 }
 
-impl WholeBatch<'_> {
+impl OwnedItems<'_> {
     /// Calls `with` on the items, as the core takes them.
     pub(crate) fn with_items<T>(&self, with: impl FnOnce(Items<'_>) -> PyResult<T>) -> PyResult<T> {
         let not_contiguous = |_| ArgumentValueError::new_err("items: expected contiguous memory");
         match self {
             Self::Columns(columns) => with(Items::columns(columns)),
-            Self::Odd(columns) => with(Items::Whole(&arrow::whole(
+            Self::Odd(columns) => with(Items::Mixed(&arrow::map_items(
                 columns,
                 &Ok::<Item<'_>, Fault>,
             )?)),
@@ -98,32 +98,32 @@ impl WholeBatch<'_> {
             Self::Unsigned(array) => {
                 with(Items::Unsigned(array.as_slice().map_err(not_contiguous)?))
             }
-            Self::Copied(copies) => with(Items::Whole(&copies.items())),
+            Self::Copied(copies) => with(Items::Mixed(&copies.items())),
         }
     }
 }
 
 /// Any batch of items.
-pub(crate) fn whole_batch_of<'py>(
+pub(crate) fn owned_items_of<'py>(
     items: &Bound<'py, PyAny>,
     column: Option<&Column>,
-) -> PyResult<WholeBatch<'py>> {
+) -> PyResult<OwnedItems<'py>> {
     let column = column.map(|column| column.0.as_str());
     // Known by their exact type: to ask for an attribute that is not there costs a short batch
     // more than counting it.
     if column.is_none() {
         if let Ok(list) = items.cast_exact::<PyList>() {
-            return copied(objects_of(list).map(Ok)).map(WholeBatch::Copied);
+            return copied(objects_of(list).map(Ok)).map(OwnedItems::Copied);
         }
         if let Ok(tuple) = items.cast_exact::<PyTuple>() {
-            return copied(tuple.iter().map(Ok)).map(WholeBatch::Copied);
+            return copied(tuple.iter().map(Ok)).map(OwnedItems::Copied);
         }
     }
     refuse_single_values("items", items)?;
     if let Some(chunks) = arrow::chunks_of(items, "items")? {
         let columns = arrow::columns(&chunks, column)?;
-        let plain = HashedColumns::whole(&columns);
-        return Ok(plain.map_or(WholeBatch::Odd(columns), WholeBatch::Columns));
+        let plain = HashedColumns::in_place(&columns);
+        return Ok(plain.map_or(OwnedItems::Odd(columns), OwnedItems::Columns));
     }
     if let Some(column) = column {
         let message = format!("column: expected none for data without columns, got {column:?}");
@@ -135,11 +135,11 @@ pub(crate) fn whole_batch_of<'py>(
     copied_of_any(items)
 }
 
-fn from_numpy<'py>(array: &Bound<'py, PyUntypedArray>) -> PyResult<WholeBatch<'py>> {
+fn from_numpy<'py>(array: &Bound<'py, PyUntypedArray>) -> PyResult<OwnedItems<'py>> {
     require_plain("items", array)?;
     match array.dtype().kind() {
-        b'i' => as_contiguous(array, "int64").map(WholeBatch::Signed),
-        b'u' => as_contiguous(array, "uint64").map(WholeBatch::Unsigned),
+        b'i' => as_contiguous(array, "int64").map(OwnedItems::Signed),
+        b'u' => as_contiguous(array, "uint64").map(OwnedItems::Unsigned),
         b'U' | b'S' | b'O' | b'T' => copied_of_any(&array.call_method0("tolist")?),
         _ => Err(ArgumentTypeError::new_err(format!(
             "items: expected an array of integers, text or bytes, got dtype {}",
@@ -148,12 +148,12 @@ fn from_numpy<'py>(array: &Bound<'py, PyUntypedArray>) -> PyResult<WholeBatch<'p
     }
 }
 
-fn copied_of_any(items: &Bound<'_, PyAny>) -> PyResult<WholeBatch<'static>> {
+fn copied_of_any(items: &Bound<'_, PyAny>) -> PyResult<OwnedItems<'static>> {
     let iterator = items.try_iter().map_err(|_| {
         let got = type_name(items);
         ArgumentTypeError::new_err(format!("items: expected an iterable of items, got {got}"))
     })?;
-    copied(iterator).map(WholeBatch::Copied)
+    copied(iterator).map(OwnedItems::Copied)
 }
 
 fn copied<'py>(objects: impl Iterator<Item = PyResult<Bound<'py, PyAny>>>) -> PyResult<Copies> {

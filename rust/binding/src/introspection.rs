@@ -1,10 +1,10 @@
 //! Names and facts of mechanisms and schedules, for calibration in Python.
 
 use crate::errors::{ArgumentValueError, raise};
-use lazysketch_core::discovery::law::{Design, DiscoveryLaw};
+use lazysketch_core::discovery::spec::{Design, DiscoverySpec};
 use lazysketch_core::mechanism::{Mechanism, MechanismKind};
 use lazysketch_core::noise::gaussian::{LARGEST_SIGMA, RoundedGaussian};
-use lazysketch_core::parameters::{Calibration, Kind, Relation};
+use lazysketch_core::parameters::{Calibration, Relation, TableKind};
 use lazysketch_core::schedule::{EVENTS_PER_STEP, Growth, Schedule};
 use numpy::PyArray1;
 use pyo3::prelude::*;
@@ -17,11 +17,11 @@ fn unknown<T>(name: &str, expected: &str, got: &str) -> PyResult<T> {
     )))
 }
 
-pub(crate) fn kind_of(name: &str) -> PyResult<Kind> {
+pub(crate) fn kind_of(name: &str) -> PyResult<TableKind> {
     match name {
-        "count-min" => Ok(Kind::CountMin),
-        "count-sketch" => Ok(Kind::CountSketch),
-        "counters" => Ok(Kind::Counters),
+        "count-min" => Ok(TableKind::CountMin),
+        "count-sketch" => Ok(TableKind::CountSketch),
+        "counters" => Ok(TableKind::Counters),
         other => unknown("kind", "'count-min', 'count-sketch' or 'counters'", other),
     }
 }
@@ -61,21 +61,23 @@ const SINGLE: &str = "single";
 
 /// A schedule as Python writes it: its name and its own parameters.
 #[derive(FromPyObject)]
-pub(crate) enum Specification {
+pub(crate) enum ScheduleArguments {
     RoundRobin((String, u64, u64)),
     Geometric((String, (u32, u32), u64)),
     Horizon((String, u64)),
 }
 
-pub(crate) fn schedule_of(specification: &Specification) -> PyResult<Schedule> {
-    let schedule = match specification {
-        Specification::RoundRobin((name, horizon, period)) if name == ROUND_ROBIN => {
+pub(crate) fn schedule_of(arguments: &ScheduleArguments) -> PyResult<Schedule> {
+    let schedule = match arguments {
+        ScheduleArguments::RoundRobin((name, horizon, period)) if name == ROUND_ROBIN => {
             Schedule::RoundRobin {
                 horizon: *horizon,
                 period: *period,
             }
         }
-        Specification::Geometric((name, (numerator, denominator), rounds)) if name == GEOMETRIC => {
+        ScheduleArguments::Geometric((name, (numerator, denominator), rounds))
+            if name == GEOMETRIC =>
+        {
             let growth = Growth {
                 numerator: *numerator,
                 denominator: *denominator,
@@ -85,13 +87,13 @@ pub(crate) fn schedule_of(specification: &Specification) -> PyResult<Schedule> {
                 rounds: *rounds,
             }
         }
-        Specification::Horizon((name, horizon)) if name == PUNCTUAL => {
+        ScheduleArguments::Horizon((name, horizon)) if name == PUNCTUAL => {
             Schedule::Punctual { horizon: *horizon }
         }
-        Specification::Horizon((name, horizon)) if name == BATCH => {
+        ScheduleArguments::Horizon((name, horizon)) if name == BATCH => {
             Schedule::Batch { horizon: *horizon }
         }
-        Specification::Horizon((name, horizon)) if name == SINGLE => {
+        ScheduleArguments::Horizon((name, horizon)) if name == SINGLE => {
             Schedule::Single { horizon: *horizon }
         }
         _ => {
@@ -106,8 +108,8 @@ pub(crate) fn schedule_of(specification: &Specification) -> PyResult<Schedule> {
     Ok(schedule)
 }
 
-/// A schedule as Python reads it: see [`Specification`].
-pub(crate) fn specification_of<'py>(
+/// A schedule as Python reads it: see [`ScheduleArguments`].
+pub(crate) fn schedule_tuple<'py>(
     py: Python<'py>,
     schedule: &Schedule,
 ) -> PyResult<Bound<'py, PyTuple>> {
@@ -141,15 +143,15 @@ pub(crate) struct DiscoveryArguments {
 }
 
 impl DiscoveryArguments {
-    pub(crate) fn law(&self) -> PyResult<DiscoveryLaw> {
-        Ok(DiscoveryLaw {
+    pub(crate) fn spec(&self) -> PyResult<DiscoverySpec> {
+        Ok(DiscoverySpec {
             epsilon: self.epsilon,
             delta: self.delta,
             relation: relation_of(&self.relation)?,
             max_events_per_user: self.max_events_per_user,
             max_weight: self.max_weight,
             weighted: self.weighted,
-            window: self.window,
+            steps_per_epoch: self.window,
             events_per_step: if self.batches { EVENTS_PER_STEP } else { 1 },
             capacity: self.capacity,
             max_item_bytes: self.max_item_bytes,
@@ -164,7 +166,7 @@ pub(crate) fn discovery_facts<'py>(
     py: Python<'py>,
     discovery: DiscoveryArguments,
 ) -> PyResult<Bound<'py, PyDict>> {
-    facts_of(py, &discovery.law()?.design().map_err(raise)?)
+    facts_of(py, &discovery.spec()?.design().map_err(raise)?)
 }
 
 pub(crate) fn facts_of<'py>(py: Python<'py>, design: &Design) -> PyResult<Bound<'py, PyDict>> {
@@ -250,7 +252,7 @@ pub(crate) fn mechanism_variances<'py>(
 /// Largest number of pushes of a cell under a schedule.
 #[pyfunction]
 #[pyo3(signature = (*, schedule, width))]
-pub(crate) fn schedule_leaves(schedule: Specification, width: u32) -> PyResult<u64> {
+pub(crate) fn schedule_leaves(schedule: ScheduleArguments, width: u32) -> PyResult<u64> {
     Ok(schedule_of(&schedule)?.leaves(width))
 }
 
@@ -259,7 +261,7 @@ pub(crate) fn schedule_leaves(schedule: Specification, width: u32) -> PyResult<u
 #[pyo3(signature = (*, schedule, width, step))]
 pub(crate) fn schedule_pushes<'py>(
     py: Python<'py>,
-    schedule: Specification,
+    schedule: ScheduleArguments,
     width: u32,
     step: u64,
 ) -> PyResult<Bound<'py, PyArray1<i64>>> {
@@ -273,7 +275,7 @@ pub(crate) fn schedule_pushes<'py>(
 #[pyo3(signature = (*, schedule, width, step))]
 pub(crate) fn schedule_published_steps<'py>(
     py: Python<'py>,
-    schedule: Specification,
+    schedule: ScheduleArguments,
     width: u32,
     step: u64,
 ) -> PyResult<Bound<'py, PyArray1<i64>>> {

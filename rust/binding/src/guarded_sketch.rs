@@ -91,13 +91,13 @@ fn broken(mut core: MutexGuard<'_, Core>) -> PyErr {
 }
 
 /// The core behind its lock, and where it was made.
-pub(crate) struct Live {
+pub(crate) struct GuardedSketch {
     generation: u64,
     process: u32,
     inner: Mutex<Core>,
 }
 
-impl Live {
+impl GuardedSketch {
     pub(crate) fn new(core: Core) -> Self {
         Self {
             generation: GENERATION.load(Ordering::Relaxed),
