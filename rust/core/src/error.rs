@@ -1,17 +1,17 @@
-//! The errors of the core. A message names the argument, says what was expected
-//! and what came; it never contains a count, a key or an item.
+//! Errors of the core. A message names the argument, what was expected and what was given; it never
+//! contains a count, a key or an item.
 
-/// What can go wrong in the core.
+/// Errors of the core.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// A parameter lies outside its range.
     #[error("{name}: expected {expected}, got {got}")]
     Parameter {
-        /// The argument's name as users know it.
+        /// The argument's name in the public interface.
         name: &'static str,
-        /// What would have been accepted.
+        /// What is accepted.
         expected: String,
-        /// What came (a public value).
+        /// What was given (a public value).
         got: String,
     },
     /// More steps than the sketch was made for; nothing was applied.
@@ -24,13 +24,13 @@ pub enum Error {
         horizon: u64,
         /// Steps left before this call.
         remaining: u64,
-        /// Steps asked for.
+        /// Steps requested.
         requested: u64,
     },
     /// The sketch was closed: its key and counts are gone.
     #[error("sketch: expected an open sketch, got one after close()")]
     Closed,
-    /// The operating system gave no randomness.
+    /// The operating system returned no randomness.
     #[error("the operating system's random source failed: {0}")]
     Entropy(String),
     /// Bytes that are not a release this version can read.
@@ -39,13 +39,13 @@ pub enum Error {
     /// Releases that cannot be added.
     #[error("merge: {0}")]
     Merge(String),
-    /// Something only seeded (NOT PRIVATE) sketches may be asked for.
+    /// Available for seeded (NOT PRIVATE) sketches only.
     #[error("draws: expected a sketch made with a seeded key (NOT PRIVATE), got a private one")]
     PrivateDraws,
 }
 
 impl Error {
-    /// A [`Error::Parameter`] from anything printable.
+    /// Returns an [`Error::Parameter`] from any printable value.
     pub fn parameter(
         name: &'static str,
         expected: impl Into<String>,
@@ -71,5 +71,5 @@ pub(crate) fn check_integer(name: &'static str, value: u64, largest: u64) -> Res
     ))
 }
 
-/// Result of the core.
+/// Result type of the core.
 pub type Result<T> = std::result::Result<T, Error>;

@@ -1,14 +1,14 @@
-//! The core's own check that a noise law serves what it promises.
+//! Reasons why a sketch is NOT PRIVATE, and the core's own check of sigma.
 //!
-//! Python decides how much noise; the core draws it. So that the language boundary is also the
-//! privacy boundary, a law whose sigma is too small for its epsilon and delta is marked NOT
-//! PRIVATE here, whoever asked for it. The check is of the ideal mechanism and lenient by 1 %;
-//! calibration in Python is exact and accounts for numerics too.
+//! Python decides how much noise is added; the core draws it. To make the language boundary the
+//! privacy boundary as well, the core marks any spec whose sigma is too small for its epsilon and
+//! delta as NOT PRIVATE. The check is of the ideal mechanism and lenient by 1 % of delta;
+//! calibration in Python is exact and also accounts for numerical error.
 
 use crate::mechanism::{Mechanism, MechanismKind};
 use crate::parameters::{Calibration, NoiseSpec, Relation, Shape, TableKind};
 
-/// Why something is NOT PRIVATE; empty for a private sketch.
+/// Flags that say why something is NOT PRIVATE; empty for a private sketch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct NotPrivate(u8);
 
@@ -17,11 +17,11 @@ impl NotPrivate {
     pub const EXACT: Self = Self(1);
     /// Noise from a public seed.
     pub const SEEDED: Self = Self(2);
-    /// A sketch id chosen by the caller, which may have met other data.
+    /// A sketch id chosen by the caller, which may have been used with other data.
     pub const CHOSEN_ID: Self = Self(4);
     /// Sigma from the paper's Count Sketch sensitivity 2 d instead of 4 d.
     pub const PAPER_SENSITIVITY: Self = Self(8);
-    /// A sigma too small for the epsilon and delta beside it.
+    /// A sigma too small for the stated epsilon and delta.
     pub const TOO_LITTLE_NOISE: Self = Self(16);
     /// A mechanism whose rounding is not exact post-processing.
     pub const INEXACT: Self = Self(32);
@@ -44,7 +44,7 @@ impl NotPrivate {
         ),
     ];
 
-    /// The marks that follow from the law itself, which has been validated.
+    /// The flags that follow from the spec itself, which the caller has validated.
     pub fn of_spec(shape: &Shape, spec: &NoiseSpec) -> Self {
         let understated = shape.kind == TableKind::CountSketch
             && spec.relation == Relation::Substitution
@@ -59,29 +59,29 @@ impl NotPrivate {
             .with(Self::INEXACT.only_if(inexact))
     }
 
-    /// These marks if the condition holds, else none.
+    /// These flags if the condition holds, otherwise none.
     #[must_use]
     pub fn only_if(self, condition: bool) -> Self {
         if condition { self } else { Self::default() }
     }
 
-    /// Both sets of marks.
+    /// The union of both sets.
     #[must_use]
     pub fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// True if every mark of `other` is set.
+    /// True if every flag of `other` is set.
     pub fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// True if nothing is marked: the guarantee holds.
+    /// True if no flag is set: the guarantee holds.
     pub fn is_private(self) -> bool {
         self.0 == 0
     }
 
-    /// One phrase per mark.
+    /// One phrase per flag.
     pub fn reasons(self) -> impl Iterator<Item = &'static str> {
         Self::REASONS
             .into_iter()
@@ -98,8 +98,8 @@ impl NotPrivate {
     }
 }
 
-/// True if a Gaussian mechanism with this law's sigma is (epsilon, delta)-private, by Balle and
-/// Wang 2018, Theorem 8, up to 1 % of delta.
+/// True if the Gaussian mechanism with this sigma is (epsilon, delta)-DP by Balle and Wang 2018,
+/// Theorem 8, up to 1 % of delta.
 fn is_served(shape: &Shape, spec: &NoiseSpec, mechanism: &Mechanism) -> bool {
     let scale = spec.max_weight as f64 * spec.max_events_per_user as f64;
     let sensitivity2 = table_sensitivity2(shape, spec) as f64 * mechanism.sensitivity2();
@@ -162,7 +162,7 @@ mod tests {
         is_served(&shape, &spec, &mechanism)
     }
 
-    /// Reference multipliers of Balle and Wang's solution, and 2 % below them.
+    /// Reference multipliers from Balle and Wang's solution are accepted; 2 % less is rejected.
     #[test]
     fn reference_multipliers_serve_and_smaller_ones_do_not() {
         for (epsilon, delta, multiplier) in [

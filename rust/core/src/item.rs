@@ -1,7 +1,7 @@
-//! An item as it arrived: its type and its whole content.
+//! One item as it arrived: its type and its full content.
 //!
-//! The table of a sketch needs a 64-bit fingerprint only. Discovery, which publishes names, needs
-//! the item itself; it is borrowed from the caller and copied when it enters a table.
+//! A sketch's table needs only a 64-bit fingerprint. Discovery, which publishes names, needs the
+//! item itself; it is borrowed from the caller and copied when it enters a table.
 
 /// One item, borrowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

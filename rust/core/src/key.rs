@@ -1,9 +1,8 @@
 //! Master keys, sketch ids and the derivation of working keys.
 //!
-//! This is the only file through which randomness enters the library: the two
-//! calls of the operating system's CSPRNG below. Everything else is a
-//! deterministic function of a [`MasterKey`], a [`SketchId`] and public
-//! parameters (SECURITY.md).
+//! The only file through which randomness enters the library: the two calls of the operating
+//! system's CSPRNG below. Everything else is a deterministic function of a [`MasterKey`], a
+//! [`SketchId`] and public parameters (SECURITY.md).
 //!
 //! Derivation is BLAKE3 in keyed mode over an injective encoding:
 //! `label ‖ version ‖ id ‖ parameters`, each part preceded by its length.
@@ -11,8 +10,8 @@
 use crate::{Error, Result};
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-/// Version of the noise algorithm; part of every working key, so that a change
-/// of the algorithm can never meet the draws of an older one.
+/// Version of the noise algorithm. It is part of every working key, so a changed algorithm never
+/// shares draws with an older one.
 pub const NOISE_VERSION: u16 = 1;
 
 /// What a derived key is for; two purposes never share a key.
@@ -20,11 +19,11 @@ pub const NOISE_VERSION: u16 = 1;
 pub enum Purpose {
     /// Noise of the mechanism.
     Noise,
-    /// The public hash seed, when the user gives none.
+    /// The public hash seed, if the user gives none.
     HashSeed,
     /// Noise of discovery.
     Discovery,
-    /// The secret hash that tells items of discovery apart.
+    /// The secret hash that identifies items in discovery.
     ItemIdentity,
 }
 
@@ -71,7 +70,7 @@ impl MasterKey {
         })
     }
 
-    /// A key kept by the user; its secrecy is the user's.
+    /// A key kept by the user, who is responsible for its secrecy.
     pub fn from_bytes(bytes: [u8; 32]) -> Self {
         Self {
             bytes,
@@ -106,7 +105,8 @@ impl MasterKey {
         self.derive_wide(purpose, id, parameters).first_half()
     }
 
-    /// As [`Self::derive`], all 256 bits: a key from which further keys derive, or of a BLAKE3 hash.
+    /// As [`Self::derive`], but all 256 bits: a key to derive further keys from, or the key of a
+    /// BLAKE3 hash.
     pub(crate) fn derive_wide(
         &self,
         purpose: Purpose,
@@ -132,8 +132,8 @@ pub(crate) struct WideKey {
 }
 
 impl WideKey {
-    /// The AES-128 key of one epoch: each epoch has its own, so that the block cipher's account
-    /// is one epoch's, however many there are.
+    /// The AES-128 key of one epoch. Each epoch has its own key, so the number of blocks under one
+    /// key is that of a single epoch, however many epochs there are.
     pub(crate) fn of_epoch(&self, epoch: u64) -> WorkingKey {
         let bytes = *blake3::keyed_hash(&self.bytes, &epoch.to_le_bytes()).as_bytes();
         Self { bytes }.first_half()
@@ -152,7 +152,7 @@ pub(crate) struct WorkingKey {
     pub(crate) bytes: [u8; 16],
 }
 
-/// 128 public bits that name one sketch object; equal ids mean equal noise.
+/// 128 public bits that identify one sketch object; equal ids mean equal noise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SketchId(pub [u8; 16]);
 
@@ -163,7 +163,7 @@ impl SketchId {
     }
 }
 
-/// The id of a sketch that is about to be made. Not `Clone`: a fresh id serves one sketch.
+/// The id of a sketch about to be constructed. Not `Clone`: a fresh id serves one sketch.
 #[derive(Debug)]
 pub struct Identity {
     pub(crate) id: SketchId,
@@ -171,7 +171,7 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// A fresh id: what every private sketch has.
+    /// A fresh id, as every private sketch has.
     pub fn fresh() -> Result<Self> {
         Ok(Self {
             id: SketchId::fresh()?,
@@ -179,13 +179,13 @@ impl Identity {
         })
     }
 
-    /// An id of the caller's choice, for tests and replay: marks the sketch NOT PRIVATE, because
-    /// two streams under one working key differ exactly.
+    /// An id chosen by the caller, for tests and replay. It marks the sketch NOT PRIVATE: the
+    /// difference of two streams under one working key is exact.
     pub fn chosen(id: SketchId) -> Self {
         Self { id, chosen: true }
     }
 
-    /// The public hash seed that a key gives this sketch when the user gives none.
+    /// The public hash seed that a key gives this sketch if the user gives none.
     pub fn hash_seed(&self, key: &MasterKey) -> u64 {
         let bytes = key.derive(Purpose::HashSeed, &self.id, &[]).bytes;
         u64::from_le_bytes(std::array::from_fn(|i| bytes[i]))
@@ -241,7 +241,7 @@ mod tests {
         assert_eq!(format!("{key:?}"), "MasterKey(Secret)");
     }
 
-    /// Pins the derivation: a change here changes the noise of every stored key.
+    /// Pins the derivation: a change here changes the noise under every stored key.
     #[test]
     fn golden_working_key() {
         let key = MasterKey::from_bytes([7; 32]);

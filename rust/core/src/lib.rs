@@ -1,11 +1,11 @@
 //! Differentially private Count-Min and Count sketches under continual observation.
 //!
-//! The core of lazysketch: everything that touches exact counts, keys and noise, without
-//! Python. The public table may be read after every event, for ever; everything ever read
-//! together satisfies the (epsilon, delta) that sigma was calibrated for.
+//! The core of lazysketch: all code that handles exact counts, keys and noise, without Python. The
+//! public table may be read after every event, indefinitely; all reads together satisfy the
+//! (epsilon, delta) that sigma was calibrated for.
 //!
-//! A folder or file uses only what stands below it; `tools/module_graph.py` checks that no circle
-//! arises.
+//! A file or folder uses only those below it; `tools/module_graph.py` checks that there is no
+//! cycle.
 //!
 //! ```text
 //!                  sketch      the live tables: private, exact, with discovery; noise of each cell
@@ -25,10 +25,10 @@
 //!   simd   key   item   error  one loop for several widths of registers; keys; values
 //! ```
 //!
-//! An update costs one hash and one addition per row plus the pushes that fall due, and no
-//! draw; a point query costs depth * O(log n) draws of some tens of nanoseconds. Source: R. Holland,
-//! "Faster Differentially Private Sketches under Continual Observation", arXiv 2507.03361,
-//! with the corrections recorded in docs/guarantees.md.
+//! An update costs one hash and one addition per row plus the pushes that fall due, and no draw; a
+//! point query costs depth * O(log n) draws of some tens of nanoseconds. Source: R. Holland,
+//! "Faster Differentially Private Sketches under Continual Observation", arXiv 2507.03361, with the
+//! corrections recorded in docs/guarantees.md.
 pub mod discovery;
 pub mod error;
 pub mod guarantee;

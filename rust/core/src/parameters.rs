@@ -1,7 +1,7 @@
-//! What defines a sketch: shape, noise law and the marks of what is not private.
+//! Parameters that define a sketch: shape of the table, noise and guarantee.
 //!
-//! Frozen values, checked once at construction. Their encoding ([`crate::release::codec`]) is part of
-//! every release and, byte for byte, of the derivation of the working key.
+//! Frozen values, checked once at construction. Their encoding ([`crate::release::codec`]) is part
+//! of every release and, byte for byte, of the derivation of the working key.
 
 use crate::error::check_integer;
 use crate::mechanism::{Mechanism, MechanismKind};
@@ -11,7 +11,7 @@ use crate::{Error, Result};
 
 /// Most rows of a table.
 pub const LARGEST_DEPTH: u32 = 64;
-/// Most columns of a table; beyond it 32 hash bits would no longer spread evenly.
+/// Most columns of a table; beyond this, 32 hash bits would not spread evenly.
 pub const LARGEST_WIDTH: u32 = 1 << 24;
 /// Most cells of a table.
 pub const LARGEST_CELLS: u64 = 1 << 28;
@@ -32,7 +32,7 @@ pub enum TableKind {
 }
 
 impl TableKind {
-    /// The name users see.
+    /// The name shown to users.
     pub fn name(self) -> &'static str {
         match self {
             Self::CountMin => "count-min",
@@ -42,7 +42,7 @@ impl TableKind {
     }
 }
 
-/// Shape and hash seed of a table: what two releases must share to be added.
+/// Shape and hash seed of a table; two releases must agree on them to be added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
     /// Kind of the table.
@@ -56,7 +56,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// Checks the limits, before anything is allocated.
+    /// Checks the limits before anything is allocated.
     pub fn validate(&self) -> Result<()> {
         check_integer("depth", self.depth.into(), LARGEST_DEPTH.into())?;
         check_integer("width", self.width.into(), LARGEST_WIDTH.into())?;
@@ -73,17 +73,17 @@ impl Shape {
     }
 }
 
-/// The neighbouring relation that the guarantee speaks of.
+/// Neighbouring relation of the guarantee.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Relation {
-    /// An event against another event at the same step.
+    /// An event is replaced by another event at the same step.
     Substitution,
-    /// An event against an empty step.
+    /// An event is replaced by an empty step.
     ZeroOut,
 }
 
 impl Relation {
-    /// The name users write.
+    /// The name in the public interface.
     pub fn name(self) -> &'static str {
         match self {
             Self::Substitution => "substitution",
@@ -92,17 +92,17 @@ impl Relation {
     }
 }
 
-/// How sigma was found.
+/// How sigma was calibrated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Calibration {
-    /// Balle and Wang's analytic Gaussian mechanism, with our sensitivities.
+    /// Balle and Wang's analytic Gaussian mechanism with our sensitivities.
     Analytic,
     /// The classical formula with the paper's sensitivities.
     Classical,
 }
 
 impl Calibration {
-    /// The name users write.
+    /// The name in the public interface.
     pub fn name(self) -> &'static str {
         match self {
             Self::Analytic => "analytic",
@@ -111,18 +111,18 @@ impl Calibration {
     }
 }
 
-/// The law of the noise and the guarantee it was calibrated for.
+/// The noise of a sketch and the guarantee it was calibrated for.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NoiseSpec {
     /// When columns are pushed.
     pub schedule: Schedule,
-    /// How a cell counts.
+    /// How a cell counts its pushes.
     pub mechanism: MechanismKind,
-    /// Standard deviation of one node, in counts.
+    /// Standard deviation of one node's draw, in counts.
     pub sigma: f64,
     /// Neighbouring relation.
     pub relation: Relation,
-    /// How sigma was found.
+    /// How sigma was calibrated.
     pub calibration: Calibration,
     /// Privacy parameter epsilon of everything ever released.
     pub epsilon: f64,
@@ -130,14 +130,14 @@ pub struct NoiseSpec {
     pub delta: f64,
     /// Largest weight of one event.
     pub max_weight: u64,
-    /// Events of one person that the guarantee covers together.
+    /// Events of one user that the guarantee covers together.
     pub max_events_per_user: u64,
-    /// Counters that one step may change (`Counters` only, else 1).
+    /// Counters that one step may change (`Counters` only, otherwise 1).
     pub max_changes: u32,
 }
 
 impl NoiseSpec {
-    /// Checks every field, and that the largest noise fits the arithmetic.
+    /// Checks every field, and that the largest possible noise fits the arithmetic.
     pub fn validate(&self, shape: &Shape) -> Result<()> {
         let positive = |name, value: f64, high: f64| {
             if value.is_finite() && value > 0.0 && value <= high {
@@ -177,7 +177,7 @@ impl NoiseSpec {
             .check_size(&RoundedGaussian::new(self.sigma))
     }
 
-    /// The mechanism for the leaves of this schedule.
+    /// The mechanism for the number of leaves of this schedule.
     pub fn mechanism(&self, shape: &Shape) -> Result<Mechanism> {
         Mechanism::new(self.mechanism, self.schedule.leaves(shape.width))
     }

@@ -1,16 +1,15 @@
-//! One loop compiled for several widths of registers; the processor is asked at run time which of
-//! them it can run.
+//! Choice at run time among copies of one loop, compiled for different register widths.
 //!
 //! A loop is written once, in plain Rust, next to its subject ([`crate::noise`], [`crate::table`]);
-//! the compiler turns it into vector code. What is compiled into a wheel may use the baseline of its
-//! platform only (SSE2 on x86-64, NEON on aarch64), so on x86-64 [`widest!`] compiles each loop
-//! twice more, for AVX2 and for AVX-512. All three compute the same integers (tested where the loops
-//! are), so a table does not depend on the machine.
+//! the compiler vectorises it. Code in a wheel may assume only the baseline of its platform (SSE2
+//! on x86-64, NEON on aarch64), so on x86-64 [`widest!`] compiles each loop twice more, for AVX2
+//! and for AVX-512. All copies compute the same integers (tested next to the loops), so a table
+//! does not depend on the machine.
 //!
-//! The only file of the core with `unsafe`: calling a function compiled for a feature is sound if
-//! and only if the processor has the feature. A [`Width`] exists only where that was asked.
+//! The only file of the core with `unsafe`. Calling a function compiled for a feature is sound if
+//! and only if the processor has that feature; a [`Width`] is only constructed after asking.
 
-/// Registers that this processor has. There is a value of it only where that was asked.
+/// Registers that this processor has; constructed only after asking the processor.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Width(Registers);
 
@@ -25,7 +24,7 @@ pub(crate) enum Registers {
 }
 
 impl Width {
-    /// The widest; asked once per process, then a load.
+    /// The widest registers; the processor is asked once per process, later calls are a load.
     #[inline]
     pub(crate) fn widest() -> Self {
         #[cfg(target_arch = "x86_64")]
@@ -65,8 +64,8 @@ impl Width {
     }
 }
 
-/// Defines a function that runs `$body` compiled for the widest registers at hand, and one for
-/// registers of any width.
+/// Defines a function that runs `$body` compiled for the widest available registers, and one that
+/// takes the width as an argument.
 macro_rules! widest {
     (
         $(#[$comment:meta])*
@@ -93,11 +92,11 @@ macro_rules! widest {
             }
             match width.registers() {
                 $crate::simd::Registers::Baseline => $body($($argument),*),
-                // SAFETY: this value is made only where the processor was found to have all seven
-                // features.
+                // SAFETY: a Width with this value is only constructed if the processor has all
+                // seven features.
                 #[cfg(target_arch = "x86_64")]
                 $crate::simd::Registers::Avx512 => unsafe { with_avx512($($argument),*) },
-                // SAFETY: this value is made only where the processor was found to have both
+                // SAFETY: a Width with this value is only constructed if the processor has both
                 // features.
                 #[cfg(target_arch = "x86_64")]
                 $crate::simd::Registers::Avx2 => unsafe { with_avx2($($argument),*) },
@@ -107,7 +106,7 @@ macro_rules! widest {
 }
 pub(crate) use widest;
 
-/// Lengths around the widths of registers, and bits of all sizes, for tests.
+/// Lengths around the register widths, with values of all magnitudes, for tests.
 #[cfg(test)]
 pub(crate) fn inputs() -> impl Iterator<Item = Vec<u64>> {
     (0..70).map(|length| {

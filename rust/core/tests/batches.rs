@@ -1,5 +1,5 @@
-//! Batches against their events one by one: any length, type, split, weights and number of threads
-//! ends in the same state. (`sketches.rs` holds single events against the definition.)
+//! Batches against single events: any length, type, split, weights and number of threads gives the
+//! same state. (`sketches.rs` compares single events with the definition.)
 
 use lazysketch_core::item::Item;
 use lazysketch_core::mechanism::MechanismKind;
@@ -32,7 +32,7 @@ fn one_by_one(sketch: &mut PrivateSketch, items: &[i64], weights: Option<&[u64]>
     }
 }
 
-/// Equal now, and equal while what is pending comes out.
+/// Equal now, and equal until all pending counts have been pushed.
 fn assert_same(one: &mut PrivateSketch, other: &mut PrivateSketch, what: &str) {
     for ticks in [0, 1, 7, 100, 3000] {
         one.tick(ticks).unwrap();
@@ -43,7 +43,7 @@ fn assert_same(one: &mut PrivateSketch, other: &mut PrivateSketch, what: &str) {
     }
 }
 
-/// Items that the core cannot see.
+/// Columns whose items the core cannot read.
 struct Hidden<'a>(&'a [i64]);
 
 impl Columns for Hidden<'_> {
@@ -69,7 +69,7 @@ fn schedules() -> impl Strategy<Value = Schedule> {
                 numerator,
                 denominator: 100,
             };
-            // Sometimes so few rounds that they end within the batch.
+            // Includes schedules whose last round ends within the batch.
             let rounds = if few < 5 { 1 + few } else { 4096 };
             Schedule::Geometric { growth, rounds }
         }),
@@ -91,7 +91,8 @@ proptest! {
     ) {
         let shape = shape(kind, depth, width);
         let total: usize = lengths.iter().sum();
-        // 32-bit values, so that each type can hold them; few, so that they collide and repeat.
+        // 32-bit values, so that each type can hold them; few distinct ones, so that they collide
+        // and repeat.
         let items: Vec<i64> = (0..total as u64)
             .map(|i| i64::from(((i ^ seed).wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40) as i32 % 300 - 100))
             .collect();
@@ -128,7 +129,7 @@ proptest! {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(192))]
 
-    /// Rows, of which some have no event, against updates and ticks one by one.
+    /// Rows, some of them without an event, against single updates and ticks.
     #[test]
     fn rows_equal_updates_and_ticks(
         schedule in schedules(),
@@ -164,7 +165,7 @@ fn positions_of_empty_rows_rise_and_lie_among_the_rows() {
     for empty in [&[][..], &[0], &[2], &[0, 1, 4], &[1, 3]] {
         assert!(StepRows::new(items, None, empty).is_ok());
     }
-    // All or nothing: past the horizon, or with a weight too many.
+    // All or nothing, for batches beyond the horizon or with one weight too many.
     let horizon = Schedule::Punctual { horizon: 4 };
     let mut sketch = seeded(shape(TableKind::CountMin, 2, 3), horizon);
     let rows = |weights, empty| StepRows::new(items, weights, empty).unwrap();
@@ -180,7 +181,7 @@ fn positions_of_empty_rows_rise_and_lie_among_the_rows() {
     assert_eq!(sketch.step(), 4);
 }
 
-/// Long enough for several threads, whose shares end in the middle of chunks.
+/// Long enough for several threads whose shares end within chunks.
 #[test]
 fn any_number_of_threads_ends_in_the_same_state() {
     let items: Vec<i64> = (0..300_007).map(|i| i * i % 1009 - 500).collect();
@@ -193,7 +194,7 @@ fn any_number_of_threads_ends_in_the_same_state() {
             Schedule::Punctual { horizon: 1 << 40 },
         ] {
             for weights in [None, Some(weights.as_slice())] {
-                // Twice, so that the first share finds columns with counts pending.
+                // Twice, so that the first share meets columns with pending counts.
                 let (begin, end) = items.split_at(5_003);
                 let (begin_weights, end_weights) = weights
                     .map(|weights| weights.split_at(5_003))
@@ -207,7 +208,7 @@ fn any_number_of_threads_ends_in_the_same_state() {
                     let mut expected = seeded(shape, schedule);
                     one_by_one(&mut expected, &items, weights);
                     assert_same(&mut expected, &mut threaded, &format!("{threads} threads"));
-                    // Far enough for every column of a geometric round.
+                    // Far enough that geometric rounds have pushed every column.
                     expected.tick(1 << 20).unwrap();
                     threaded.tick(1 << 20).unwrap();
                     assert_same(&mut expected, &mut threaded, "every column later");
@@ -230,7 +231,7 @@ fn any_number_of_threads_ends_in_the_same_state() {
     }
 }
 
-/// Counters become 64 bits wide in the middle of a batch.
+/// Counters widen to 64 bits in the middle of a batch.
 #[test]
 fn batches_pass_the_step_where_counters_widen() {
     let shape = shape(TableKind::CountSketch, 3, 5);

@@ -1,4 +1,4 @@
-//! Hostile bytes: whatever is not a release is refused, and nothing large is allocated.
+//! Hostile bytes: everything that is not a release is refused, without large allocations.
 
 use lazysketch_core::key::{Identity, MasterKey, SketchId};
 use lazysketch_core::mechanism::MechanismKind;
@@ -37,7 +37,7 @@ fn release(id: u8) -> Release {
     sketch.release().unwrap()
 }
 
-/// The bytes with a checksum that fits, as an attacker would write them.
+/// The bytes with a valid checksum, as an attacker would write them.
 fn resealed(mut bytes: Vec<u8>) -> Vec<u8> {
     let body = bytes.len() - CHECKSUM;
     let checksum = blake3::hash(&bytes[..body]);
@@ -119,8 +119,8 @@ fn exact_releases_say_so_and_come_back() {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(3000))]
 
-    /// Fuzz: any bytes, and any bytes behind a good head with a good checksum. Whatever is
-    /// accepted encodes to the same bytes again, so nothing is read loosely.
+    /// Fuzz: arbitrary bytes, and arbitrary bytes after a valid head with a valid checksum.
+    /// Accepted bytes encode to themselves, so decoding is strict.
     #[test]
     fn decoding_is_total_and_strict(
         noise in proptest::collection::vec(any::<u8>(), 0..400),

@@ -1,5 +1,5 @@
 //! Discovery against its definition: a naive model that keeps every step, cuts epochs, runs
-//! Misra-Gries line by line as Lebeda and Tetek print it (or counts in a map) and adds the core's
+//! Misra-Gries line by line as printed by Lebeda and Tetek (or counts in a map) and adds the core's
 //! own draws.
 
 use lazysketch_core::Error;
@@ -20,7 +20,7 @@ const EPOCH: u64 = 40;
 
 fn discovery(capacity: u32, weighted: bool, events_per_step: u64) -> DiscoverySpec {
     DiscoverySpec {
-        // Little noise and a low threshold, so that many sets of names occur.
+        // Little noise and a low threshold, so that many different sets of names occur.
         epsilon: 20.0,
         delta: 0.2,
         relation: Relation::ZeroOut,
@@ -62,7 +62,7 @@ fn seeded(capacity: u32, weighted: bool, seed: u64) -> HeavySketch {
     sketch(Schedule::geometric(), spec, &MasterKey::seeded(seed))
 }
 
-/// Something that happens to a sketch.
+/// One operation on a sketch.
 #[derive(Debug, Clone)]
 enum Action {
     Event(u64, u64),
@@ -71,7 +71,7 @@ enum Action {
     EndEpoch,
 }
 
-/// Text of various lengths, cut or not, and integers.
+/// Text of various lengths, truncated or not, and integers.
 fn text(number: u64) -> String {
     format!("{number}{}", "x".repeat(4 * number as usize % 30))
 }
@@ -241,7 +241,7 @@ proptest! {
         prop_assert_eq!(published(&sketch), expected);
     }
 
-    /// One batch, events one by one, or any split: the same names, the same table.
+    /// A batch, single events or any split give the same names and the same table.
     #[test]
     fn any_split_gives_the_same_state(
         events in proptest::collection::vec(event(), 1..200),
@@ -272,7 +272,7 @@ proptest! {
     }
 }
 
-/// Integers in all three forms of a batch, and one by one, are one item.
+/// An integer is the same item in all three batch types and as a single event.
 #[test]
 fn integers_are_one_item_in_every_form() {
     let signed: Vec<i64> = (0..300).map(|i: i64| (i % 7).min(3)).collect();
@@ -351,7 +351,7 @@ fn nothing_of_a_rejected_batch_is_counted_and_close_discards_the_epoch() {
 }
 
 #[test]
-fn a_long_silence_skips_epochs_at_once() {
+fn many_empty_steps_skip_epochs() {
     let mut sketch = seeded(4, false, 1);
     sketch.tick(1 << 50).unwrap();
     assert_eq!(sketch.discovery().epoch(), (1 << 50) / EPOCH);
@@ -366,9 +366,9 @@ fn a_secret_sketch_shows_neither_noise_nor_identities() {
     assert_eq!(refused, Err(Error::PrivateDraws));
 }
 
-/// The two parts must promise about one relation, one person, one weight.
+/// Sketch and discovery must agree on relation, user and weight.
 #[test]
-fn disagreeing_laws_are_refused() {
+fn disagreeing_specs_are_refused() {
     let changes: [fn(&mut DiscoverySpec); 4] = [
         |spec| spec.relation = Relation::Substitution,
         |spec| spec.max_events_per_user = 2,

@@ -1,4 +1,4 @@
-//! Events of a step that is not over: nothing shows them before it is, however they come.
+//! Events of the open step: not visible before it is closed, however they are split over calls.
 
 use lazysketch_core::Error;
 use lazysketch_core::mechanism::MechanismKind;
@@ -12,8 +12,8 @@ use seeded::{MAX_WEIGHT, seeded, shape, spec};
 mod seeded;
 
 proptest! {
-    /// However the events of a step are split over calls, nothing shows before it is closed, and
-    /// then what one call would have shown.
+    /// For any split of a step's events over calls, nothing is visible before the step is closed;
+    /// then the result is that of one call.
     #[test]
     fn parts_of_a_batch_are_the_batch(
         steps in prop::collection::vec(
@@ -60,7 +60,7 @@ proptest! {
 }
 
 #[test]
-fn a_part_of_a_batch_is_refused_whole() {
+fn an_invalid_part_of_a_batch_is_refused_entirely() {
     let spec_of = |schedule| spec(schedule, MechanismKind::Haar);
     let mut other = seeded(
         shape(TableKind::CountMin, 2, 7),

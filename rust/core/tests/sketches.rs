@@ -1,5 +1,5 @@
-//! The sketches against their definition: a naive model that keeps every event, pushes what the
-//! schedule says and adds the core's own draws in exact rational arithmetic.
+//! The sketches against their definition: a naive model that keeps every event, pushes according to
+//! the schedule and adds the core's own draws in exact rational arithmetic.
 
 use lazysketch_core::Error;
 use lazysketch_core::key::{Identity, MasterKey, SketchId};
@@ -15,16 +15,16 @@ use seeded::{MAX_WEIGHT, seeded, shape, spec};
 
 mod seeded;
 
-/// Something that happens to a sketch.
+/// One operation on a sketch.
 #[derive(Debug, Clone)]
-enum Deed {
+enum Action {
     Event(u64, u64),
     Batch(Vec<(u64, u64)>),
     Tick(u64),
 }
 
-impl Deed {
-    /// The same deed as single steps: an event, or none.
+impl Action {
+    /// The same action as single steps: an event, or none.
     fn steps(&self) -> Vec<Option<(u64, u64)>> {
         match self {
             Self::Event(item, weight) => vec![Some((*item, *weight))],
@@ -108,7 +108,7 @@ impl Model {
         }
     }
 
-    /// published + floor(exact noise + 1/2) from the sketch's own draws.
+    /// published + floor(exact noise + 1/2), from the sketch's own draws.
     fn released(&self, sketch: &PrivateSketch) -> Vec<i64> {
         let mechanism = self.spec.mechanism(&self.shape).unwrap();
         let cells = (0..self.published.len()).map(|cell| {
@@ -172,42 +172,42 @@ fn shapes() -> impl Strategy<Value = Shape> {
     ]
 }
 
-fn deeds(items: u64) -> impl Strategy<Value = Vec<Deed>> {
+fn actions(items: u64) -> impl Strategy<Value = Vec<Action>> {
     let event = (0..items, 0..=MAX_WEIGHT);
-    let deed = prop_oneof![
+    let action = prop_oneof![
         event
             .clone()
-            .prop_map(|(item, weight)| Deed::Event(item, weight)),
-        proptest::collection::vec(event, 0..120).prop_map(Deed::Batch),
-        (0..60_u64).prop_map(Deed::Tick),
+            .prop_map(|(item, weight)| Action::Event(item, weight)),
+        proptest::collection::vec(event, 0..120).prop_map(Action::Batch),
+        (0..60_u64).prop_map(Action::Tick),
     ];
-    proptest::collection::vec(deed, 1..8)
+    proptest::collection::vec(action, 1..8)
 }
 
-fn cases() -> impl Strategy<Value = (Shape, Schedule, Vec<Deed>)> {
+fn cases() -> impl Strategy<Value = (Shape, Schedule, Vec<Action>)> {
     (shapes(), schedules()).prop_flat_map(|(shape, schedule)| {
         let items = if shape.kind == TableKind::Counters {
             u64::from(shape.width)
         } else {
             50
         };
-        (Just(shape), Just(schedule), deeds(items))
+        (Just(shape), Just(schedule), actions(items))
     })
 }
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// Any mix of single updates, batches and ticks ends in the state of the definition.
+    /// Any mix of single updates, batches and ticks gives the state of the definition.
     #[test]
     fn releases_follow_the_definition(
-        (shape, schedule, deeds) in cases(), mechanism in mechanisms(),
+        (shape, schedule, actions) in cases(), mechanism in mechanisms(),
     ) {
         let spec = spec(schedule, mechanism);
         let (mut sketch, mut model) = (seeded(shape, spec, 5), Model::new(shape, spec));
-        for deed in &deeds {
-            deed.apply(&mut sketch);
-            deed.steps().into_iter().for_each(|event| model.take(event));
+        for action in &actions {
+            action.apply(&mut sketch);
+            action.steps().into_iter().for_each(|event| model.take(event));
             let release = sketch.release().unwrap();
             prop_assert_eq!(release.table(), &model.released(&sketch)[..]);
             let reader = release.reader();
@@ -217,18 +217,18 @@ proptest! {
         }
     }
 
-    /// The bytes of a release come back as the same release.
+    /// Decoding the bytes of a release gives an equal release.
     #[test]
-    fn codec_round_trip((shape, schedule, deeds) in cases()) {
+    fn codec_round_trip((shape, schedule, actions) in cases()) {
         let mut sketch = seeded(shape, spec(schedule, MechanismKind::Haar), 5);
-        deeds.iter().for_each(|deed| deed.apply(&mut sketch));
+        actions.iter().for_each(|action| action.apply(&mut sketch));
         let release = sketch.release().unwrap();
         let bytes = codec::encode(&release);
         prop_assert_eq!(codec::decode(&bytes).unwrap(), release);
     }
 }
 
-/// Counters widen at a step that depends on the step alone, and nothing is lost there.
+/// The step at which counters widen depends on the step number alone, and no count is lost there.
 #[test]
 fn counters_widen_without_loss() {
     let mut spec = spec(Schedule::round_robin(1 << 20), MechanismKind::Haar);
@@ -304,7 +304,7 @@ fn close_forgets_and_private_sketches_show_no_draws() {
     assert_eq!(sketch.estimate(1), Err(Error::Closed));
 }
 
-/// Equal id: equal noise; a fresh id under the same key: other noise.
+/// Equal id: equal noise; a fresh id under the same key: different noise.
 #[test]
 fn a_fresh_id_means_fresh_noise() {
     let spec = NoiseSpec {

@@ -1,8 +1,8 @@
-//! Exact counts of every item of an epoch.
+//! Exact counts of all items of an epoch.
 //!
-//! As many slots as an epoch can have events, so that it never overflows; needs less noise than
-//! Misra-Gries and is taken wherever memory allows it, which is decided once, at construction, by
-//! the greatest number of events that an epoch can have and not by those that come.
+//! One slot for every event that an epoch can have, so it never overflows. Needs less noise than
+//! Misra-Gries and is chosen whenever the capacity allows it. The choice is made once, at
+//! construction, by the largest possible number of events of an epoch, not by the actual events.
 
 use super::slots::Slots;
 use crate::item::Item;
@@ -28,7 +28,7 @@ impl Dictionary {
         Slots::bytes(number, max_item_bytes)
     }
 
-    /// Empty again.
+    /// Empties the table.
     pub(crate) fn clear(&mut self) {
         self.slots.clear();
         self.used = 0;
@@ -62,7 +62,7 @@ impl Dictionary {
         fingerprinter: &Fingerprinter,
     ) {
         if weight == 0 {
-            return; // no event; and an epoch may hold more of these than it has slots
+            return; // not an event; an epoch may have more of these than slots
         }
         let slot = self.slots.find(identity).unwrap_or_else(|| {
             let slot = self.used;

@@ -1,47 +1,47 @@
-//! Discrete Laplace draws, as the difference of two geometric ones; exact, no floating point in
-//! a draw.
+//! Discrete Laplace draws, as the difference of two geometric draws; exact, without floating point
+//! in a draw.
 //!
-//! A geometric variable, P(j) proportional to e^(-epsilon j), has independent binary digits: digit
-//! i is one with odds e^(-epsilon 2^i). So a draw is L comparisons of a 128-bit block with an
-//! integer threshold, always all of them, and takes the same time whatever comes out. Each digit
-//! has its own block, at (slot, which of the two, digit) under the epoch's own key.
+//! The binary digits of a geometric variable, P(j) proportional to e^(-epsilon j), are independent:
+//! digit i is one with odds e^(-epsilon 2^i). So a draw compares L 128-bit blocks with integer
+//! thresholds, always all of them, in constant time. Each digit has its own block, at (slot, which
+//! of the two variables, digit) under the epoch's key.
 //!
-//! **The exact law.** Let a_i be the thresholds, p_i = a_i 2^-128, o_i = p_i / (1 - p_i). Then
-//! w_j = P(G = j) is the product over i of p_i or 1 - p_i, as digit i of j is one or zero, for
-//! j = 0 .. 2^L - 1. Stepping from j to j + 1 turns a run of ones and one zero, so
-//! w_j / w_(j+1) = o_0 .. o_(i-1) / o_i. The thresholds are computed at [`SLACK`] below epsilon,
-//! which pays for the floats they come from: o_i >= e^-epsilon o_0 .. o_(i-1) holds as an
-//! inequality of exact numbers, hence w_j <= e^epsilon w_(j+1) for all j but the last. For
-//! Z = G - G' and any set S of integers this gives
+//! **The exact distribution.** Let a_i be the thresholds, p_i = a_i 2^-128, o_i = p_i / (1 - p_i).
+//! Then w_j = P(G = j) is the product over i of p_i or 1 - p_i, as digit i of j is one or zero, for
+//! j = 0 .. 2^L - 1. The step from j to j + 1 flips a run of ones and one zero, so w_j / w_(j+1) =
+//! o_0 .. o_(i-1) / o_i. The thresholds are computed at [`SLACK`] below epsilon, which covers the
+//! floating-point error: o_i >= e^-epsilon o_0 .. o_(i-1) holds as an inequality of exact numbers,
+//! hence w_j <= e^epsilon w_(j+1) for all j but the last. For Z = G - G' and any set S of integers
+//! this gives
 //!
 //! > P(Z + 1 in S) <= e^epsilon P(Z in S) + w_last, and the same for Z - 1,
 //!
-//! pairing the terms w_(j+z) w_j of P(Z = z) with w_(j+z+1) w_j on the way out and with
-//! w_(j+z+1) w_(j+1) on the way in. There is no error in epsilon at all; [`DiscreteLaplace::last`]
-//! bounds w_last, at most e^-60, and is paid from delta.
+//! by pairing the terms w_(j+z) w_j of P(Z = z) with w_(j+z+1) w_j for Z + 1 and with w_(j+z+1)
+//! w_(j+1) for Z - 1. There is no error in epsilon; [`DiscreteLaplace::last`] bounds w_last, at
+//! most e^-60, which is paid from delta.
 //!
-//! Rejected: a sign bit on a magnitude doubles P(0); a logarithm of a uniform float has no exact
-//! law near its ends.
+//! Rejected alternatives: a sign bit on a magnitude doubles P(0); the logarithm of a uniform float
+//! has no exact distribution near its ends.
 
 use crate::noise::prf::{NoiseFunction, packed};
 
 /// Smallest epsilon of one unit: below it, thresholds are tens of thousands of events.
 pub(crate) const SMALLEST_EPSILON: f64 = 1.0 / 1024.0;
-/// Largest epsilon that draws are made at; what is larger is served by this.
+/// Largest epsilon of the draws; larger values use this one.
 pub(crate) const LARGEST_EPSILON: f64 = 8.0;
-/// Taken off epsilon before the thresholds are computed.
+/// Subtracted from epsilon before the thresholds are computed.
 const SLACK: f64 = f64::from_bits((1023 - 42) << 52);
-/// ln of the weight left out at the last value.
+/// -ln of the bound on the probability of the last value.
 const REACH: f64 = 60.0;
 /// 2^17 > 60 / [`SMALLEST_EPSILON`].
 const MOST_DIGITS: usize = 17;
-/// Draws whose blocks are made at once.
+/// Draws whose blocks are computed together.
 const AT_ONCE: usize = 16;
 
-/// The law at one epsilon.
+/// The distribution at one epsilon.
 #[derive(Debug, Clone)]
 pub(crate) struct DiscreteLaplace {
-    /// Epsilon less [`SLACK`]: what the closed forms of tails are evaluated at.
+    /// Epsilon less [`SLACK`], at which the closed forms of tails are evaluated.
     epsilon: f64,
     thresholds: [u128; MOST_DIGITS],
     digits: usize,
@@ -72,7 +72,7 @@ impl DiscreteLaplace {
         out[0]
     }
 
-    /// The draws of the slots from `first` on, written to `out`.
+    /// Writes the draws of the slots from `first` on to `out`.
     pub(crate) fn draws(&self, prf: &NoiseFunction, first: u64, out: &mut [i64]) {
         let mut blocks = [0; AT_ONCE * 2 * MOST_DIGITS];
         let length = 2 * self.digits;
@@ -93,7 +93,7 @@ impl DiscreteLaplace {
         }
     }
 
-    /// The geometric variable that belongs to the blocks of its digits.
+    /// The geometric variable with these blocks for its digits.
     #[inline]
     fn geometric(&self, blocks: &[u128]) -> i64 {
         let digits = blocks.iter().zip(&self.thresholds).enumerate();
@@ -102,17 +102,17 @@ impl DiscreteLaplace {
             .sum()
     }
 
-    /// Blocks behind one draw.
+    /// Blocks per draw.
     pub(crate) fn blocks_per_draw(&self) -> u64 {
         2 * self.digits as u64
     }
 
-    /// The thresholds of the digits, times 2^-128 their probabilities: what tests recompute.
+    /// The thresholds of the digits: their probabilities times 2^128, which tests recompute.
     pub(crate) fn thresholds(&self) -> &[u128] {
         &self.thresholds[..self.digits]
     }
 
-    /// An upper bound of the probability of the largest geometric value.
+    /// An upper bound on the probability of the largest geometric value.
     pub(crate) fn last(&self) -> f64 {
         let product: f64 = self
             .thresholds()
@@ -122,21 +122,21 @@ impl DiscreteLaplace {
         product * 1.001
     }
 
-    /// P(Z >= x) of the infinite law at `epsilon - SLACK`.
+    /// P(Z >= x) of the untruncated distribution at `epsilon - SLACK`.
     pub(crate) fn tail(&self, x: i64) -> f64 {
         let ratio = libm::exp(-self.epsilon);
         let upper = |x: i64| libm::exp(-self.epsilon * x as f64) / (1.0 + ratio);
         if x >= 0 { upper(x) } else { 1.0 - upper(1 - x) }
     }
 
-    /// P(Z = x) of the infinite law at `epsilon - SLACK`.
+    /// P(Z = x) of the untruncated distribution at `epsilon - SLACK`.
     pub(crate) fn probability(&self, x: i64) -> f64 {
         let ratio = libm::exp(-self.epsilon);
         -libm::expm1(-self.epsilon) / (1.0 + ratio)
             * libm::exp(-self.epsilon * x.unsigned_abs() as f64)
     }
 
-    /// Beyond this many events a tail is below e^-60.
+    /// Smallest number of events at which a tail is below e^-60.
     pub(crate) fn reach(&self) -> i64 {
         (REACH / self.epsilon).ceil() as i64
     }
@@ -169,9 +169,8 @@ mod tests {
 
     const GOLDEN: [i64; 12] = [6, 10, 7, -11, 7, 4, 16, 31, 13, 6, 2, 6];
 
-    /// w_j <= e^epsilon w_(j+1), the whole of the privacy of a draw, from the thresholds that
-    /// are used; the exact version, by rational numbers, is in
-    /// tests/unit/heavy_hitters/test_discovery_enumeration.py.
+    /// w_j <= e^epsilon w_(j+1), on which all privacy of a draw rests, from the thresholds in use;
+    /// the exact version, in rational numbers, is in tests/test_discovery_enumeration.py.
     #[test]
     fn no_step_loses_more_than_epsilon() {
         for epsilon in [SMALLEST_EPSILON, 0.01, 0.3, 0.5, 1.0, 2.5, LARGEST_EPSILON] {
@@ -180,7 +179,7 @@ mod tests {
             for &threshold in laplace.thresholds() {
                 let p = threshold as f64 / TWO_POW_128;
                 let odds = libm::log(p) - libm::log1p(-p);
-                // Logarithms up to 120 in doubles: off by 2^-44 at most.
+                // Logarithms up to 120 in doubles: error of at most 2^-44.
                 assert!(odds >= below - epsilon - 2_f64.powi(-44), "{epsilon}");
                 assert!(odds <= below - epsilon + 2_f64.powi(-30), "{epsilon}");
                 below += odds;
@@ -199,11 +198,11 @@ mod tests {
         }
     }
 
-    /// Frequencies of 200 000 draws against the law: five standard errors on each of 21 values,
-    /// false alarms below 2e-5 over keys; this key is fixed, so a pass stays a pass. A sign bit on
-    /// a magnitude would put zero 60 standard errors off.
+    /// Frequencies of 200 000 draws against the distribution: five standard errors on each of 21
+    /// values, false-alarm rate below 2e-5 over keys; the key is fixed, so a pass stays a pass. A
+    /// sign bit on a magnitude would move zero by 60 standard errors.
     #[test]
-    fn draws_follow_the_law() {
+    fn draws_follow_the_distribution() {
         let (laplace, prf, draws) = (DiscreteLaplace::new(0.4), source(9), 200_000);
         let mut seen = [0_u32; 21];
         for slot in 0..draws {

@@ -1,14 +1,14 @@
-//! The summary of Misra and Gries as Lebeda and Tetek make it private.
+//! The Misra-Gries summary in Lebeda and Tetek's private variant.
 //!
-//! k counters, O(1) per event: a count falls short of the truth by at most events / (k + 1). Taken
-//! where an epoch may hold more events than there are slots.
+//! k counters, O(1) per event; a count is too small by at most events / (k + 1). Used if an epoch
+//! may have more events than there are slots.
 //!
 //! Source: C. Lebeda and J. Tetek, "Better Differentially Private Approximate Histograms and Heavy
-//! Hitters using the Misra-Gries Sketch", PODS 2023, Algorithm 1. All k slots are always
-//! taken, at first by dummy keys; a key that falls to zero stays until another takes its
-//! place; among several at zero the smallest by a fixed total order goes, dummies
-//! included. Only so do neighbouring streams leave tables that differ in at most two keys, with
-//! counts of at most one. The order is that of the secret identities.
+//! Hitters using the Misra-Gries Sketch", PODS 2023, Algorithm 1. All k slots are always occupied,
+//! initially by dummy keys. A key whose count falls to zero stays until another key replaces it;
+//! among several at zero, dummies included, the smallest by a fixed total order is evicted. This
+//! rule is what makes the tables of neighbouring streams differ in at most two keys, with counts of
+//! at most one. The order is that of the secret identities.
 
 use super::slots::Slots;
 use crate::item::Item;
@@ -17,11 +17,10 @@ use crate::table::hash::Fingerprinter;
 /// Counters, and which of them are at zero.
 pub(crate) struct MisraGries {
     slots: Slots,
-    /// What was taken off all counters; a stored count less this is the count.
+    /// Amount subtracted from all counters so far: the count is the stored count less this.
     taken_off: u64,
-    /// Slots that were at zero after the last time something was taken off, smallest identity
-    /// first, each behind the upper half of its identity; those before `next_zero` have been used
-    /// or passed.
+    /// Slots that were at zero after the last subtraction, with the upper half of their identity,
+    /// smallest identity first; those before `next_zero` have been used or skipped.
     zeros: Vec<(u64, u32)>,
     next_zero: usize,
     dummies: Vec<u128>,
@@ -30,7 +29,7 @@ pub(crate) struct MisraGries {
 impl MisraGries {
     /// One counter per dummy key.
     pub(crate) fn new(mut dummies: Vec<u128>, max_item_bytes: usize) -> Self {
-        // In order, so that at the beginning the slots are in the order of their eviction.
+        // Sorted, so that initially the order of slots is the order of eviction.
         dummies.sort_unstable();
         let mut summary = Self {
             slots: Slots::new(dummies.len(), max_item_bytes),
@@ -48,7 +47,7 @@ impl MisraGries {
         Slots::bytes(number, max_item_bytes) + number * (16 + 16)
     }
 
-    /// Back to dummies with zero counts.
+    /// Resets to dummies with zero counts.
     pub(crate) fn clear(&mut self) {
         self.slots.clear();
         self.slots.set_identities(&self.dummies);
@@ -73,7 +72,7 @@ impl MisraGries {
         self.slots.counts()[slot] - self.taken_off
     }
 
-    /// Counts an item `weight` times, as so many single events.
+    /// Counts an item `weight` times, equivalent to `weight` single events.
     #[inline]
     pub(crate) fn add(
         &mut self,
@@ -113,11 +112,11 @@ impl MisraGries {
         }
     }
 
-    /// The key to evict: the smallest whose count is zero.
+    /// The key to evict: the smallest identity whose count is zero.
     fn smallest_at_zero(&mut self) -> Option<usize> {
         while let Some(&(_, slot)) = self.zeros.get(self.next_zero) {
             self.next_zero += 1;
-            // Passed if it was counted since.
+            // Skip it if it was counted in the meantime.
             if self.slots.counts()[slot as usize] == self.taken_off {
                 return Some(slot as usize);
             }
@@ -125,8 +124,8 @@ impl MisraGries {
         None
     }
 
-    /// Takes as much off every counter as events of a stranger do, up to `weight` of them, until
-    /// one is at zero; returns how much. All counts are positive.
+    /// Subtracts from every counter what `weight` events of an item without a slot subtract, until
+    /// a counter is at zero; returns the amount. All counts are positive.
     fn take_off(&mut self, weight: u64) -> u64 {
         let taken = if weight == 1 {
             1
@@ -143,7 +142,7 @@ impl MisraGries {
         let at_zero = counts.filter(|(count, _)| **count == level);
         self.zeros
             .extend(at_zero.map(|(_, slot)| (upper(slots.identity(slot as usize)), slot)));
-        // Upper halves differ but for an accident; then the whole decides.
+        // Upper halves are almost always distinct; if not, the full identity decides.
         self.zeros.sort_unstable_by(|one, other| {
             let whole = |slot: u32| slots.identity(slot as usize);
             (one.0.cmp(&other.0)).then_with(|| whole(one.1).cmp(&whole(other.1)))
@@ -152,7 +151,7 @@ impl MisraGries {
     }
 }
 
-/// The half that decides the order of eviction nearly always.
+/// The half of an identity that almost always decides the order of eviction.
 fn upper(identity: u128) -> u64 {
     (identity >> 64) as u64
 }

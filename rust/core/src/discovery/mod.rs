@@ -1,11 +1,11 @@
-//! Discovery: names of heavy items that nobody listed in advance.
+//! Discovery: publishes the names of heavy items without a list of candidates.
 //!
 //! Publishing an item because the *sketch* estimates it high is unsound: an item that occurs in
-//! one of two neighbouring streams only would be published where its cells are heavy by
-//! collision, and so tell that it occurred. Discovery counts items themselves, apart from the
-//! sketch, in epochs of fixed numbers of steps. At the end of an epoch it adds noise to each count,
-//! publishes the names whose noisy count reaches a threshold, and starts afresh. An event lies
-//! in one epoch, so all epochs together have the guarantee of one.
+//! only one of two neighbouring streams would be published if its cells are heavy by collision,
+//! which reveals that it occurred. Discovery counts the items themselves, separately from the
+//! sketch, in epochs of a fixed number of steps. At the end of an epoch it adds noise to each
+//! count, publishes the names whose noisy count reaches a threshold, and starts again from empty.
+//! An event is in exactly one epoch, so all epochs together have the guarantee of one.
 //!
 //! | module | what |
 //! |---|---|
@@ -14,9 +14,9 @@
 //! | `dictionary`, `misra_gries`, `slots` | counts of an epoch: exact, or in bounded memory |
 //! | [`name`] | identity of items, and what is published of them |
 //!
-//! Everything outside depends on published names alone. An epoch is published once, at its end,
-//! and then gone; ending it early consumes it; `close` discards it. Names once published are
-//! public for ever: nothing that was not published is looked up again anywhere.
+//! Everything outside depends on published names alone. An epoch is published once, at its end, and
+//! then discarded; ending it early consumes it; `close` discards it. Published names stay public:
+//! items that were not published are never looked up again.
 //!
 //! Source: C. Lebeda and J. Tetek, PODS 2023; A. Korolova, K. Kenthapadi, N. Mishra and A. Ntoulas,
 //! "Releasing Search Queries and Clicks Privately", WWW 2009 (thresholds of exact counts).
@@ -41,21 +41,22 @@ use name::{CHUNK, Identities, Kept};
 use spec::{Design, DiscoverySpec, Variant};
 use std::collections::BTreeMap;
 
-/// Slot of the noise that all counts of an epoch share; slot i of the table has i + 1.
+/// Slot of the noise that all counts of an epoch share; slot i of the table draws at i + 1.
 const SHARED: u64 = 0;
-/// Names by epoch.
+/// Discovery of names, epoch by epoch.
 pub struct Discovery {
     spec: DiscoverySpec,
     design: Design,
-    /// Number of the open epoch, and steps taken in it.
+    /// Number of the current epoch, and steps taken in it.
     epoch: u64,
     taken: u64,
-    /// Published names and the epoch that published each first; identities tell cut names apart.
+    /// Published names and the epoch that first published each; identities distinguish truncated
+    /// names.
     candidates: BTreeMap<(Kept, u128), u64>,
     state: Option<State>,
 }
 
-/// What `close` destroys.
+/// State that `close` destroys.
 struct State {
     key: WideKey,
     identities: Identities,
@@ -69,7 +70,7 @@ enum Counts {
 }
 
 impl Discovery {
-    /// Takes all memory that it will ever take but that of published names.
+    /// Allocates all memory except that of published names.
     pub(crate) fn new(
         spec: DiscoverySpec,
         key: &MasterKey,
@@ -78,7 +79,7 @@ impl Discovery {
         fingerprinter: Fingerprinter,
     ) -> Result<Self> {
         let design = spec.design()?;
-        // The law's own part has a fixed length and ends the encoding.
+        // The spec's own part has a fixed length and ends the encoding.
         let parameters = [parameters, &spec.encode()].concat();
         let identities = Identities::new(key, id, &parameters);
         let (slots, max_item_bytes) = (design.slots as usize, spec.max_item_bytes as usize);
@@ -104,7 +105,7 @@ impl Discovery {
         })
     }
 
-    /// What was promised.
+    /// The guarantee and the size of the table.
     pub fn spec(&self) -> &DiscoverySpec {
         &self.spec
     }
@@ -114,20 +115,19 @@ impl Discovery {
         &self.design
     }
 
-    /// Number of the open epoch, from 0.
+    /// Number of the current epoch, from 0.
     pub fn epoch(&self) -> u64 {
         self.epoch
     }
 
-    /// Published names in order, and the epoch that published each first.
+    /// Published names in order, and the epoch that first published each.
     pub fn candidates(&self) -> impl ExactSizeIterator<Item = (&Kept, u64)> {
         self.candidates
             .iter()
             .map(|((kept, _), &epoch)| (kept, epoch))
     }
 
-    /// Counts events at one step each. The caller has checked the batch and that nothing is
-    /// closed.
+    /// Counts events, one step each. The caller has checked the batch, and that the sketch is open.
     pub(crate) fn feed(&mut self, items: Items<'_>, weights: Option<&[u64]>) {
         let mut start = 0;
         while start < items.len() {
@@ -141,7 +141,7 @@ impl Discovery {
         }
     }
 
-    /// As [`Self::feed`] of one event, without a buffer.
+    /// As [`Self::feed`] for one event, without a buffer.
     #[inline]
     pub(crate) fn feed_one(&mut self, item: Item<'_>, weight: u64) {
         let weight = if self.spec.weighted { weight } else { 1 };
@@ -157,7 +157,7 @@ impl Discovery {
         self.tick(1);
     }
 
-    /// Takes steps; ends the epochs that end in them. All epochs after the open one are
+    /// Takes steps and ends the epochs that end in them. All epochs after the current one are
     /// empty, and an empty epoch publishes nothing.
     pub(crate) fn tick(&mut self, steps: u64) {
         let room = self.spec.steps_per_epoch - self.taken;
@@ -170,7 +170,7 @@ impl Discovery {
         self.taken = (steps - room) % self.spec.steps_per_epoch;
     }
 
-    /// Publishes the open epoch, whatever part of it has passed, and opens the next.
+    /// Publishes the current epoch, even if it is incomplete, and opens the next.
     pub(crate) fn end_epoch(&mut self) {
         if let Some(state) = &mut self.state {
             let epoch = self.epoch;
@@ -183,7 +183,7 @@ impl Discovery {
         self.taken = 0;
     }
 
-    /// Destroys keys and counts; the open epoch is never published, published names remain.
+    /// Destroys keys and counts. The current epoch is never published; published names remain.
     pub(crate) fn close(&mut self) {
         self.state = None;
     }
@@ -196,7 +196,7 @@ impl Discovery {
         Ok(slots.iter().map(draw).collect())
     }
 
-    /// The identities of items and, first, of all dummies: what decides evictions, for the oracle.
+    /// The identities of all dummies and then of the items, which decide evictions, for the oracle.
     pub(crate) fn identities(&self, items: Items<'_>) -> Result<Vec<u128>> {
         let state = self.state.as_ref().ok_or(Error::Closed)?;
         let mut found = state.identities.dummies(self.design.slots as usize);
@@ -208,7 +208,7 @@ impl Discovery {
         Ok(found)
     }
 
-    /// Counts events of a step that is not over.
+    /// Counts events of a step that has not ended.
     pub(crate) fn count(&mut self, items: Items<'_>, weights: Option<&[u64]>) {
         let weights = weights.filter(|_| self.spec.weighted);
         let Some(state) = &mut self.state else {
@@ -248,8 +248,9 @@ impl State {
         }
     }
 
-    /// The names whose noisy count reaches the threshold. All dummies of Misra-Gries draw too: it
-    /// takes the same draws whatever was counted. The dictionary draws for the items it has.
+    /// The names whose noisy count reaches the threshold. Under Misra-Gries the dummies draw too,
+    /// so the number of draws does not depend on the data. The dictionary draws for the items it
+    /// has.
     fn publish(&self, design: &Design, epoch: u64) -> Vec<(Kept, u128)> {
         let prf = NoiseFunction::new(&self.key.of_epoch(epoch));
         let (used, shared) = match &self.counts {

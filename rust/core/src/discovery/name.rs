@@ -1,14 +1,14 @@
-//! Names: what tells items apart, and what of them is kept and published.
+//! Names: the identity of an item, and the part of it that is kept and published.
 //!
-//! Two items are the same if their *identities* are: 128 bits under a secret key. Integers and
-//! text or bytes of up to 15 bytes fill one AES block together with their type and length, and
-//! AES is a permutation, so their identities differ with certainty. Longer items pass through
-//! keyed BLAKE3 first; two of them meet with probability 2^-128, which the account of
-//! [`super::spec`] pays for. The public 64-bit fingerprint serves the sketch only: whoever knows
-//! the hash seed finds items that share it, and would swap one name for another.
+//! Two items are the same if their *identities* are: 128 bits under a secret key. Integers, and
+//! text or bytes of up to 15 bytes, fit one AES block together with their type and length; AES is a
+//! permutation, so their identities are always distinct. Longer items are first hashed with keyed
+//! BLAKE3; two of them collide with probability 2^-128, which [`super::spec`] accounts for in
+//! delta. The public 64-bit fingerprint is for the sketch only: anyone with the hash seed can find
+//! items that share a fingerprint, and would be able to swap one name for another.
 //!
-//! Kept is the item itself, or of a longer one its first `max_item_bytes` bytes and that it was
-//! cut; its frequency is read from the sketch by the fingerprint of the whole.
+//! An item is kept in full, or truncated to `max_item_bytes` bytes and marked as truncated. Its
+//! frequency is read from the sketch by the fingerprint of the full item.
 
 use crate::item::Item;
 use crate::key::{MasterKey, Purpose, SketchId, WideKey};
@@ -16,20 +16,20 @@ use crate::noise::prf::NoiseFunction;
 use crate::table::hash::Fingerprinter;
 use zeroize::Zeroize;
 
-/// Most bytes of an item that fit one block beside type and length.
+/// Most bytes of an item that fit one block together with type and length.
 const INLINE: usize = 15;
-/// Text, bytes, wide integers: what may be longer than a block.
+/// Text, bytes, wide integers: the types that may exceed a block.
 const LONG_KINDS: u8 = 3;
 
 /// The type of a published name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum NameKind {
-    /// UTF-8 text, cut at a character.
+    /// UTF-8 text, truncated at a character boundary.
     Text,
     /// Bytes.
     Bytes,
-    /// An integer outside 64 bits, little-endian two's complement; as bytes if cut.
+    /// An integer outside 64 bits, little-endian two's complement; bytes if truncated.
     Wide,
     /// An integer from 0 to 2^64 - 1, 8 bytes, little-endian.
     NonNegative,
@@ -47,20 +47,20 @@ impl NameKind {
     ];
 }
 
-/// What is kept of an item: public once the item is published.
+/// The part of an item that is kept; public once the item is published.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Kept {
     /// Its type.
     pub kind: NameKind,
-    /// Its content, or the beginning.
+    /// Its content, possibly truncated.
     pub bytes: Vec<u8>,
-    /// True if the item was longer.
+    /// True if the content is truncated.
     pub truncated: bool,
-    /// The fingerprint of the whole item under the public hash seed.
+    /// The fingerprint of the full item under the public hash seed.
     pub fingerprint: u64,
 }
 
-/// Type and content of an item; integers as 8 bytes in `buffer`.
+/// Type and content of an item; integers are written to `buffer` as 8 bytes.
 #[inline]
 fn parts_of<'a>(item: Item<'a>, buffer: &'a mut [u8; 8]) -> (NameKind, &'a [u8]) {
     match item {
@@ -83,7 +83,7 @@ fn parts_of<'a>(item: Item<'a>, buffer: &'a mut [u8; 8]) -> (NameKind, &'a [u8])
     }
 }
 
-/// The item of a type and a content, both as [`parts_of`] gives them.
+/// The item of this type and content, both as [`parts_of`] returns them.
 fn item_of(kind: NameKind, content: &[u8]) -> Option<Item<'_>> {
     Some(match kind {
         NameKind::Text => Item::Text(str::from_utf8(content).ok()?),
@@ -94,10 +94,10 @@ fn item_of(kind: NameKind, content: &[u8]) -> Option<Item<'_>> {
     })
 }
 
-/// Identities made at once.
+/// Identities computed together.
 pub(crate) const CHUNK: usize = u64::BITS as usize;
 
-/// Turns items into identities under secret keys.
+/// Computes the identities of items under secret keys.
 pub(crate) struct Identities {
     cipher: NoiseFunction,
     long: [WideKey; LONG_KINDS as usize],
@@ -116,9 +116,9 @@ impl Identities {
         }
     }
 
-    /// The identities of at most [`CHUNK`] items, written to `out`. Of one that is longer than a
-    /// block `recall` may know the identity: to hash it takes longer than all else. Returns where
-    /// such an item was hashed, a bit per position.
+    /// Writes the identities of at most [`CHUNK`] items to `out`. `recall` may return the identity
+    /// of an item that is longer than a block, as hashing it dominates the cost. Returns the
+    /// positions of items that were hashed, one bit each.
     #[inline]
     pub(crate) fn fill(
         &self,
@@ -145,7 +145,7 @@ impl Identities {
         hashed
     }
 
-    /// The identities of `number` dummy keys, no item's.
+    /// `number` dummy identities that no item can have.
     pub(crate) fn dummies(&self, number: usize) -> Vec<u128> {
         let tag = 0x70_u128 << 120;
         let mut identities: Vec<u128> = (0..number as u128).map(|i| tag | i).collect();
@@ -153,7 +153,7 @@ impl Identities {
         identities
     }
 
-    /// A hash of what does not fit a block.
+    /// The hash of an item that does not fit a block.
     fn hashed_block(&self, item: Item<'_>) -> u128 {
         let mut buffer = [0; 8];
         let (kind, content) = parts_of(item, &mut buffer);
@@ -171,8 +171,8 @@ fn inline_block(item: Item<'_>) -> Option<u128> {
     fits.then(|| load(content) | u128::from((kind as u8) << 4 | content.len() as u8) << 120)
 }
 
-/// Up to 15 bytes as an integer; two overlapping loads, as a copy of unknown length would be a
-/// call.
+/// Up to 15 bytes as an integer, by two overlapping loads: a copy of variable length would be a
+/// function call.
 #[inline]
 fn load(content: &[u8]) -> u128 {
     let word = |from: usize| u64::from_le_bytes(std::array::from_fn(|i| content[from + i]));
@@ -193,7 +193,7 @@ fn load(content: &[u8]) -> u128 {
     }
 }
 
-/// A fixed number of names, each of at most `max_item_bytes` bytes, in one piece of memory.
+/// A fixed number of names, each of at most `max_item_bytes` bytes, in contiguous memory.
 pub(crate) struct NameStore {
     heads: Vec<Head>,
     bytes: Vec<u8>,
@@ -218,7 +218,7 @@ const EMPTY: Head = Head {
 };
 
 impl NameStore {
-    /// Room for `number` names, touched at once.
+    /// Room for `number` names; touches all memory immediately.
     pub(crate) fn new(number: usize, max_item_bytes: usize) -> Self {
         Self {
             heads: vec![EMPTY; number],
@@ -232,13 +232,13 @@ impl NameStore {
         number * (size_of::<Head>() as u64 + max_item_bytes)
     }
 
-    /// Copies what is kept of an item. Of one that is cut the fingerprint is kept too; of the
-    /// others it can be made when it is needed, which is when they are published.
+    /// Keeps an item, possibly truncated. The fingerprint of a truncated item is stored; that of
+    /// any other item is computed when it is published.
     pub(crate) fn keep(&mut self, slot: usize, item: Item<'_>, fingerprinter: &Fingerprinter) {
         let mut buffer = [0; 8];
         let (kind, content) = parts_of(item, &mut buffer);
         let length = match item {
-            // A cut inside a character would leave no text.
+            // A cut inside a character would not leave valid UTF-8.
             Item::Text(text) => (0..=self.max_item_bytes.min(text.len()))
                 .rev()
                 .find(|&end| text.is_char_boundary(end))
@@ -260,7 +260,7 @@ impl NameStore {
         };
     }
 
-    /// Forgets all names.
+    /// Removes all names.
     pub(crate) fn clear(&mut self) {
         self.heads.fill(EMPTY);
     }
@@ -270,7 +270,7 @@ impl NameStore {
         self.heads[slot].kind != NO_ITEM
     }
 
-    /// True if the slot holds this item, whole.
+    /// True if the slot holds exactly this item, not truncated.
     #[inline]
     pub(crate) fn is(&self, slot: usize, item: Item<'_>) -> bool {
         let mut buffer = [0; 8];
@@ -339,7 +339,7 @@ mod tests {
             all.push(identity(Item::Bytes(&[0; 41][..length])));
         }
         all.extend(identities().dummies(100));
-        // No bytes at all, twice: an empty slice of one and of the other.
+        // No bytes at all, as text and as bytes: two distinct empty items.
         let distinct: HashSet<_> = all.iter().collect();
         assert_eq!(distinct.len(), all.len() - 1);
         assert_eq!(identity(Item::Signed(7)), identity(Item::Unsigned(7)));
@@ -356,13 +356,13 @@ mod tests {
     }
 
     #[test]
-    fn kept_is_the_item_or_its_beginning() {
+    fn items_are_kept_in_full_or_truncated() {
         let mut store = NameStore::new(2, 16);
         let fingerprinter = Fingerprinter::new(9);
         let mut kept = |item| {
             store.keep(1, item, &fingerprinter);
             let kept = store.name(1, &fingerprinter)?;
-            // Of the whole item, whether it was cut or not.
+            // The fingerprint of the full item, truncated or not.
             assert_eq!(kept.fingerprint, fingerprinter.item(item));
             Some((kept.kind, kept.bytes, kept.truncated))
         };

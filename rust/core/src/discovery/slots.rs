@@ -1,9 +1,9 @@
 //! A fixed number of slots, each with a name and a count, found by identity.
 //!
-//! All memory is taken and touched at construction and never grows: neither what arrives nor how
-//! often changes it. An identity is 128 pseudo-random bits under a secret key
-//! ([`super::name`]), so some of its bits are the place in the index: whoever knows the public
-//! hash seed cannot aim at one place, and a lookup is O(1) on every stream.
+//! All memory is allocated and touched at construction and never grows, so memory use does not
+//! depend on the data. An identity is 128 pseudo-random bits under a secret key ([`super::name`]),
+//! and some of its bits are the place in the index. An adversary with the public hash seed cannot
+//! aim at a place, so a lookup is O(1) on every stream.
 
 use super::name::{Kept, NameStore};
 use crate::item::Item;
@@ -11,30 +11,31 @@ use crate::table::hash::Fingerprinter;
 use std::hint::black_box;
 use zeroize::Zeroize;
 
-/// No slot, in the index or among the hints.
+/// Marks an unused entry of the index or of the hints.
 const FREE: u32 = u32::MAX;
 
-/// Slots with counts and names, and the index over them.
+/// Slots with counts and names, and an index over them.
 pub(crate) struct Slots {
     /// Open addressing with linear probing, at most a quarter full. An entry is the number of a
-    /// slot below the tag of its identity, by which nearly every other identity is passed without
-    /// a look at the slot; or [`FREE`], which would be a slot too many.
+    /// slot in its low bits and a tag of the slot's identity in its high bits; the tag rejects
+    /// nearly all other identities without reading the slot. [`FREE`] marks an unused entry; no
+    /// slot has that number.
     index: Vec<u32>,
-    /// Bits of a slot's number.
+    /// Bits of a slot number.
     slot_bits: u32,
     identities: Vec<u128>,
     counts: Vec<u64>,
     names: NameStore,
-    /// Slots that were given to items lately, by the items' public fingerprints: a hint, checked
-    /// against the name itself. Who knows the hash seed can aim at one, and gain nothing by it but
-    /// that items there are hashed again.
+    /// Recently used slots by the items' public fingerprints: hints, verified against the stored
+    /// name. An adversary with the hash seed can aim at a hint, which only causes items there to be
+    /// hashed again.
     hints: Vec<u32>,
 }
 
 impl Slots {
-    /// `number` slots, none in the index.
+    /// `number` slots, none of them in the index.
     pub(crate) fn new(number: usize, max_item_bytes: usize) -> Self {
-        // Filled with ones first: zeroed pages would be handed out only when they are written to.
+        // Fill with ones first: the system provides zeroed pages only when they are written to.
         let mut counts = vec![u64::MAX; number];
         counts.fill(0);
         Self {
@@ -54,7 +55,7 @@ impl Slots {
         index + hints + number * (16 + 8) + NameStore::bytes(number, max_item_bytes)
     }
 
-    /// Reads the first places of several identities at once: each alone would wait for memory.
+    /// Reads the index entries of several identities together, to overlap the memory latencies.
     #[inline]
     pub(crate) fn read_ahead(&self, identities: &[u128]) {
         let entries = identities.iter().map(|&it| self.index[self.place(it)]);
@@ -66,8 +67,8 @@ impl Slots {
         identity as usize & (self.index.len() - 1)
     }
 
-    /// The entry of a slot: its number below as much of the identity as there is room for. (Other
-    /// bits are the place, and others again decide what Misra-Gries evicts.)
+    /// The entry of a slot: its number in the low bits, bits of the identity above. (Other bits are
+    /// the place, and different ones again decide evictions in Misra-Gries.)
     #[inline]
     fn entry(&self, slot: usize, identity: u128) -> u32 {
         self.tag(identity) | slot as u32
@@ -101,7 +102,7 @@ impl Slots {
         }
     }
 
-    /// Gives a slot that is not in the index to an item.
+    /// Assigns a slot that is not in the index to an item.
     pub(crate) fn put(
         &mut self,
         slot: usize,
@@ -119,7 +120,7 @@ impl Slots {
         self.names.keep(slot, item, fingerprinter);
     }
 
-    /// The identity of an item, if a hint leads to a slot with this very item.
+    /// The identity of an item, if a hint leads to a slot that holds exactly this item.
     #[inline]
     pub(crate) fn recall(&self, item: Item<'_>, fingerprint: u64) -> Option<u128> {
         let slot = self.hints[self.hint_at(fingerprint)];
@@ -127,7 +128,7 @@ impl Slots {
         found.then(|| self.identities[slot as usize])
     }
 
-    /// Leaves a hint where the item of an identity is, if it is.
+    /// Stores a hint to the slot of an identity, if it has one.
     pub(crate) fn remember(&mut self, identity: u128, fingerprint: u64) {
         if let Some(slot) = self.find(identity) {
             let at = self.hint_at(fingerprint);
@@ -140,8 +141,8 @@ impl Slots {
         fingerprint as usize & (self.hints.len() - 1)
     }
 
-    /// Takes a slot out of the index. What comes after it in a run of probes moves up, so that no
-    /// gap hides it.
+    /// Removes a slot from the index. Later entries of the probe sequence move up, so that no gap
+    /// hides them.
     pub(crate) fn take_out(&mut self, slot: usize) {
         let mask = self.index.len() - 1;
         let taken = self.entry(slot, self.identities[slot]);
@@ -165,7 +166,7 @@ impl Slots {
         self.index[hole] = FREE;
     }
 
-    /// Empties the index and forgets names and counts.
+    /// Empties the index and removes names and counts.
     pub(crate) fn clear(&mut self) {
         self.index.fill(FREE);
         self.counts.fill(0);
@@ -202,8 +203,8 @@ impl Slots {
     }
 }
 
-/// A power of two, at least four times the number of slots: with half of that, a new name in
-/// place of another takes a third longer.
+/// A power of two, at least four times the number of slots: at half of that, replacing a name takes
+/// a third longer.
 fn index_length(number: usize) -> usize {
     (4 * number).next_power_of_two()
 }
@@ -234,8 +235,9 @@ mod tests {
         place | (number & 1) << 63 | number << 64
     }
 
-    /// Recalled is the very item that a slot holds: no other of its fingerprint, type or length,
-    /// none that was cut, and none that the slot held before.
+    /// `recall` returns an item only if a slot holds exactly this item: not for another item with
+    /// the same fingerprint, type or length, not for a truncated one, not for an earlier item of
+    /// the slot.
     #[test]
     fn recall_knows_items_by_their_content() {
         let (mut slots, fingerprinter) = (Slots::new(4, 24), Fingerprinter::new(0));
@@ -270,7 +272,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against a map, with identities that crowd into few places of the index.
+        /// Compares with a map, for identities that crowd into few places of the index.
         #[test]
         fn slots_equal_a_map(actions in proptest::collection::vec((0_u128..24, any::<bool>()), 0..200)) {
             let mut slots = Slots::new(8, 16);

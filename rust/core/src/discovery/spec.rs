@@ -1,9 +1,9 @@
-//! What discovery promises, and what follows from it: variant, noise, threshold and memory.
+//! The guarantee of discovery, and what is derived from it: variant, noise, threshold and memory.
 //!
-//! The caller gives epsilon and delta of discovery alone; the core finds the noise and the
-//! threshold itself, so no law here can understate them. The chain (docs/theory.md,
-//! "Discovery"): a person changes r units (an event counted or not; twice as many for a
-//! substitution under Misra-Gries), and r steps of (e, d) are (r e, d (e^(r e) - 1) / (e^e - 1)).
+//! The caller gives only epsilon and delta of discovery; the core computes the noise and the
+//! threshold, so no spec can understate them. The chain (docs/theory.md, "Discovery"): a user
+//! changes r units (an event counted or not; twice as many for a substitution under Misra-Gries),
+//! and r units at (e, d) give (r e, d (e^(r e) - 1) / (e^e - 1)).
 
 use super::dictionary::Dictionary;
 use super::laplace::{DiscreteLaplace, LARGEST_EPSILON, SMALLEST_EPSILON};
@@ -15,13 +15,13 @@ use crate::{Error, Result};
 
 /// Most names that a table may hold.
 pub const LARGEST_CAPACITY: u32 = 1 << 24;
-/// Smallest `max_item_bytes`: integers and short text always fit whole.
+/// Smallest `max_item_bytes`: integers and short text are never truncated.
 pub const SMALLEST_ITEM_BYTES: u32 = 16;
 /// Largest `max_item_bytes`.
 pub const LARGEST_ITEM_BYTES: u32 = 1 << 16;
 /// Most bytes of one table.
 const LARGEST_MEMORY: u64 = 1 << 34;
-/// Version of the algorithm; part of the key of its noise.
+/// Version of the algorithm; part of the derivation of its noise key.
 const DISCOVERY_VERSION: u16 = 1;
 
 /// The guarantee of discovery and the size of its table.
@@ -33,33 +33,33 @@ pub struct DiscoverySpec {
     pub delta: f64,
     /// Neighbouring relation.
     pub relation: Relation,
-    /// Events of one person that the guarantee covers together.
+    /// Events of one user that the guarantee covers together.
     pub max_events_per_user: u64,
-    /// Largest weight of one event; matters if `weighted`.
+    /// Largest weight of one event; used if `weighted`.
     pub max_weight: u64,
     /// Count weights instead of events.
     pub weighted: bool,
-    /// Steps of an epoch.
+    /// Length of an epoch in steps.
     pub steps_per_epoch: u64,
-    /// Most events of a step.
+    /// Most events in one step.
     pub events_per_step: u64,
-    /// Names that the table holds.
+    /// Most names in the table.
     pub capacity: u32,
-    /// Bytes kept of an item.
+    /// Most bytes kept of an item.
     pub max_item_bytes: u32,
 }
 
-/// How an epoch counts.
+/// How the events of an epoch are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Variant {
-    /// Exactly: no epoch can have more events than there are slots.
+    /// Exactly: an epoch cannot have more events than there are slots.
     Dictionary,
-    /// By Misra-Gries: with an error of at most events / (capacity + 1).
+    /// By Misra-Gries, with an error of at most events / (capacity + 1).
     MisraGries,
 }
 
 impl Variant {
-    /// The name users read.
+    /// The name shown to users.
     pub fn name(self) -> &'static str {
         match self {
             Self::Dictionary => "dictionary",
@@ -68,10 +68,10 @@ impl Variant {
     }
 }
 
-/// What a law comes to.
+/// The parameters derived from a spec.
 #[derive(Debug, Clone)]
 pub struct Design {
-    /// How an epoch counts.
+    /// How the events of an epoch are counted.
     pub variant: Variant,
     /// Slots of the table.
     pub slots: u32,
@@ -79,9 +79,9 @@ pub struct Design {
     pub threshold: i64,
     /// Epsilon of the discrete Laplace noise.
     pub noise_epsilon: f64,
-    /// Delta that the threshold serves, for one unit.
+    /// Delta of the threshold, for one unit.
     pub threshold_delta: f64,
-    /// Bytes of memory.
+    /// Memory in bytes.
     pub bytes: u64,
     pub(crate) laplace: DiscreteLaplace,
 }
@@ -100,7 +100,7 @@ struct Unit {
 }
 
 impl DiscoverySpec {
-    /// Checks every field before anything is allocated, and finds variant, noise and threshold.
+    /// Checks every field before anything is allocated, and computes variant, noise and threshold.
     pub fn design(&self) -> Result<Design> {
         self.check_fields()?;
         let events = self.steps_per_epoch.saturating_mul(self.events_per_step);
@@ -157,14 +157,14 @@ impl DiscoverySpec {
         ))
     }
 
-    /// The guarantee that one unit needs for r of them to have what was asked for. Roundings err
-    /// towards privacy.
+    /// The guarantee per unit with which r units together have the requested guarantee. Rounding
+    /// errors favour privacy.
     fn unit(&self, variant: Variant) -> Result<Unit> {
         let weight = if self.weighted { self.max_weight } else { 1 };
         let group = self.max_events_per_user as f64 * weight as f64;
         let substitution = self.relation == Relation::Substitution;
-        // In the dictionary a substitution is one unit of twice the epsilon, with no loss in
-        // delta; in Misra-Gries it is two units.
+        // In the dictionary a substitution is one unit at twice the epsilon, with no loss in delta;
+        // in Misra-Gries it is two units.
         let (steps, halves) = match (variant, substitution) {
             (Variant::MisraGries, true) => (2.0 * group, 1.0),
             (Variant::Dictionary, true) => (group, 2.0),
@@ -205,7 +205,7 @@ impl DiscoverySpec {
         Ok(bytes)
     }
 
-    /// In bytes: injective, because every field has a fixed width.
+    /// Encodes the spec; injective, because every field has a fixed width.
     pub(crate) fn encode(&self) -> Vec<u8> {
         let mut out = DISCOVERY_VERSION.to_le_bytes().to_vec();
         out.extend(self.epsilon.to_le_bytes());
@@ -226,10 +226,10 @@ impl DiscoverySpec {
     }
 }
 
-/// What a unit's delta pays for beside the threshold: the last value of the noise on both sides
-/// (in the dictionary for two names); the block cipher, a permutation where independent draws
-/// are assumed; two long items with one identity. Only the epoch of the unit's event counts,
-/// because each epoch has its own key and everything else is the same in both streams.
+/// The part of a unit's delta that is not spent on the threshold: the last value of the noise on
+/// both sides (in the dictionary for two names); the block cipher, a permutation where independent
+/// draws are assumed; a collision of two long items' identities. Only the epoch of the unit's event
+/// counts: each epoch has its own key, and all else is equal in both streams.
 fn numeric_delta(laplace: &DiscreteLaplace, epsilon: f64, slots: u32, events: u64) -> f64 {
     let blocks = laplace.blocks_per_draw() as f64 * (f64::from(slots) + 1.0);
     let cipher = blocks * blocks * TWO_POW_MINUS_128 / 2.0;
@@ -283,9 +283,10 @@ mod tests {
         assert!(exact.threshold < summary.threshold);
     }
 
-    /// By hand: epsilon / 2; Misra-Gries delta / (1 + e^(epsilon / 2)); g events of weight c.
+    /// Computed by hand: epsilon / 2; Misra-Gries delta / (1 + e^(epsilon / 2)); g events of weight
+    /// c.
     #[test]
-    fn units_follow_from_the_relation_and_the_person() {
+    fn units_follow_from_the_relation_and_the_user() {
         let close = |a: f64, b: f64| (a / b - 1.0).abs() < 1e-9;
         let summary = design(|_| ());
         assert!(close(summary.noise_epsilon, 0.5));
@@ -316,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_served_is_refused_by_name() {
+    fn specs_that_cannot_be_served_are_refused_by_name() {
         let refused = |change: fn(&mut DiscoverySpec)| {
             let mut spec = spec();
             change(&mut spec);

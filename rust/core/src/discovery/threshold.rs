@@ -1,48 +1,48 @@
-//! How many events a name needs before it may be published.
+//! Number of events that a name needs before it may be published.
 //!
-//! One *unit* is one event counted or not. Both thresholds make one unit (epsilon, delta)-private
+//! One *unit* is one event counted or not. Both thresholds make one unit (epsilon, delta)-DP
 //! (docs/theory.md, "Discovery"):
 //!
 //! - dictionary: the smallest tau with P(own >= tau - 1) <= delta;
 //! - Misra-Gries: the smallest tau with P(shared + max(own, own') >= tau - 1) <= delta, because
 //!   two keys at most differ between neighbouring tables, and each has a count of at most one.
 //!
-//! Tails are closed forms and finite sums of the law that is drawn, each too large by less than
-//! the factor [`MARGIN`]: the threshold may be one too large, never too small.
+//! Tails are closed forms and finite sums of the distribution that is drawn, each too large by a
+//! factor below [`MARGIN`]: the threshold may be one too large, never too small.
 
 use super::laplace::DiscreteLaplace;
 
-/// Covers the distance of the infinite law at a slightly smaller epsilon from the one drawn
-/// (below 2^-23) and the floats of the sums (below 2^-34).
+/// Covers the distance between the untruncated distribution at a slightly smaller epsilon and the
+/// one drawn (below 2^-23), and the floating-point error of the sums (below 2^-34).
 const MARGIN: f64 = 1.0 + 1.0 / (1 << 20) as f64;
 
-/// The smallest threshold of the dictionary.
+/// The smallest valid threshold for the dictionary.
 pub(crate) fn dictionary(laplace: &DiscreteLaplace, delta: f64) -> i64 {
     smallest(|excess| laplace.tail(excess), delta) + 1
 }
 
-/// The smallest threshold of Misra-Gries.
+/// The smallest valid threshold for Misra-Gries.
 pub(crate) fn misra_gries(laplace: &DiscreteLaplace, delta: f64) -> i64 {
     smallest(|excess| largest_of_two(laplace, excess), delta) + 1
 }
 
-/// P(shared + max(own, own') >= excess), from above.
+/// Upper bound on P(shared + max(own, own') >= excess).
 fn largest_of_two(laplace: &DiscreteLaplace, excess: i64) -> f64 {
     let reach = laplace.reach();
     let near = (-reach..=excess + reach).map(|shared| {
         let one = laplace.tail(excess - shared);
         laplace.probability(shared) * one * (2.0 - one)
     });
-    // What is left out: shared noise beyond both ends, with whatever the others are.
+    // The rest: shared noise beyond both ends, bounded over all values of the others.
     near.sum::<f64>()
         + laplace.tail(excess + reach + 1)
         + 2.0 * laplace.tail(reach + 1) * laplace.tail(excess + reach)
 }
 
-/// The smallest excess of at least 0 whose probability, which falls, is at most `delta`.
+/// The smallest excess of at least 0 whose probability, a decreasing function, is at most `delta`.
 fn smallest(probability: impl Fn(i64) -> f64, delta: f64) -> i64 {
     let served = |excess| probability(excess) * MARGIN <= delta;
-    let (mut low, mut high) = (-1, 1); // not served, or not asked; served
+    let (mut low, mut high) = (-1, 1); // not sufficient, or not tested; sufficient
     while !served(high) {
         low = high;
         high *= 2;
@@ -62,8 +62,8 @@ fn smallest(probability: impl Fn(i64) -> f64, delta: f64) -> i64 {
 mod tests {
     use super::*;
 
-    /// tau = 1 + ceil(ln(1 / (delta (1 + e^-epsilon))) / epsilon), and the sum of three
-    /// independent draws by brute force.
+    /// tau = 1 + ceil(ln(1 / (delta (1 + e^-epsilon))) / epsilon), and the sum of three independent
+    /// draws by brute force.
     #[test]
     fn thresholds_equal_their_definitions() {
         for epsilon in [0.05, 0.25, 0.5, 1.0, 3.0] {
@@ -81,7 +81,7 @@ mod tests {
         }
     }
 
-    /// P(max of two own >= x) by its own sum over the smaller and the larger.
+    /// P(shared + max(own, own') >= excess), summed directly over the shared draw.
     fn brute_force(laplace: &DiscreteLaplace, excess: i64) -> f64 {
         let reach = excess + 3 * laplace.reach();
         let mut below = 1.0; // P(own < x), running down from x = excess + reach

@@ -1,10 +1,10 @@
 //! The paper's Gaussian binary mechanism (GaussBM), without its stored nodes.
 //!
-//! The nodes of the binary tree over time are numbered as in a Fenwick tree: node v covers
-//! the leaves v - lowbit(v) + 1 ..= v. The release of push p is the sum of the nodes
-//! p, p - lowbit(p), ... (its binary expansion); leaf l lies in the nodes l, l + lowbit(l),
-//! ... <= n, at most floor(log2 n) + 1 of them. Cost of a read: popcount(p) draws.
-//! For comparison with the literature; [`super::tree`] has several times less variance.
+//! The nodes of the binary tree over time are numbered as in a Fenwick tree: node v covers the
+//! leaves v - lowbit(v) + 1 ..= v. The release of push p is the sum of the nodes p, p - lowbit(p),
+//! ... (its binary expansion); leaf l is in the nodes l, l + lowbit(l), ... <= n, at most
+//! floor(log2 n) + 1 of them. Cost of a read: popcount(p) draws. For comparison with the
+//! literature; [`super::tree`] has several times less variance.
 
 use super::path::Path;
 
@@ -47,7 +47,7 @@ impl Binary {
 mod tests {
     use super::*;
 
-    /// Leaf l is in node v iff v - lowbit(v) < l <= v.
+    /// Leaf l is in node v if and only if v - lowbit(v) < l <= v.
     fn covers(node: u64, leaf: u64) -> bool {
         node - (node & node.wrapping_neg()) < leaf && leaf <= node
     }

@@ -15,7 +15,7 @@ pub struct Haar {
 }
 
 impl Haar {
-    /// For the smallest power of two that holds `leaves`.
+    /// For the smallest power of two that is at least `leaves`.
     pub(super) fn new(leaves: u64) -> Self {
         Self {
             depth: leaves.next_power_of_two().ilog2(),
@@ -86,7 +86,7 @@ mod tests {
     }
 
     /// N(p) for z = 1 at `node`, 0 elsewhere, by the midpoint rule; in units of 1 / (6 n 2^k), so
-    /// that no halving loses a bit.
+    /// that every halving is exact.
     fn recursive_scaled(k: u32, p: u64, node: u64) -> i128 {
         fn value(n: u64, p: u64, node: u64, unit: i128) -> i128 {
             if p == 0 {
@@ -103,7 +103,7 @@ mod tests {
         value(n, p, node, (6 * i128::from(n)) << k)
     }
 
-    /// Rows of U by their definition; the change of all queries under a step at leaf l.
+    /// Rows of U by definition; the change of all queries under a step at leaf l.
     #[test]
     fn sensitivity_by_brute_force() {
         for k in 0..=7_u32 {

@@ -59,7 +59,7 @@ impl MechanismKind {
         Self::SquareRoot,
     ];
 
-    /// The name users write.
+    /// The name in the public interface.
     pub fn name(self) -> &'static str {
         match self {
             Self::Binary => "binary",
@@ -70,7 +70,7 @@ impl MechanismKind {
         }
     }
 
-    /// Most leaves that it can serve.
+    /// Most leaves that this mechanism can serve.
     pub fn largest_leaves(self) -> u64 {
         match self {
             Self::Binary | Self::Haar => LARGEST_LEAVES,
@@ -94,7 +94,7 @@ pub enum Mechanism {
     SquareRoot(SquareRoot),
 }
 
-/// How large the numbers of a mechanism get.
+/// Bounds on the numbers of a mechanism.
 struct Size {
     /// Largest sum of |numerators| of a push, and largest denominator.
     sum: f64,
@@ -150,7 +150,7 @@ impl Mechanism {
     }
 
     /// Largest number of nodes whose exact sum changes when one count changes: the m of the
-    /// numeric account, per cell.
+    /// numerical error account, per cell.
     pub fn nodes_per_leaf(&self) -> u64 {
         match self {
             Self::Binary(binary) => binary.nodes_per_leaf(),
@@ -160,7 +160,7 @@ impl Mechanism {
         }
     }
 
-    /// Parameter and digest of the table behind the mechanism; zero for closed forms.
+    /// Depth and digest of the mechanism's table; zero for closed forms.
     pub fn table(&self) -> (u64, [u8; 16]) {
         match self {
             Self::Tree(tree) => (tree.rows().depth().into(), tree.rows().digest()),
@@ -168,7 +168,7 @@ impl Mechanism {
         }
     }
 
-    /// The rows of the table behind the mechanism, depth by depth; empty for closed forms.
+    /// The rows of the mechanism's table, depth by depth; empty for closed forms.
     pub fn rows(&self) -> &'static [i16] {
         match self {
             Self::Tree(tree) => tree.rows().entries(),
@@ -176,7 +176,7 @@ impl Mechanism {
         }
     }
 
-    /// The weighted nodes whose draws make up the noise of push `p`, 1 <= p <= leaves.
+    /// The weighted nodes whose draws form the noise of push `p`, 1 <= p <= leaves.
     pub fn weights(&self, p: u64) -> Weights {
         match self {
             Self::Binary(binary) => Weights::Exact(Box::new(binary.path(p))),
@@ -199,14 +199,14 @@ impl Mechanism {
         }
     }
 
-    /// Refuses a sigma whose largest possible sums would leave 126 bits.
+    /// Rejects a sigma whose largest possible sums would exceed 126 bits.
     pub fn check_size(&self, gaussian: &RoundedGaussian) -> Result<()> {
         let Size {
             sum,
             denominator,
             weight,
         } = self.size();
-        // One bit of slack covers the rounding of this estimate itself.
+        // One bit of slack covers rounding errors of this estimate.
         let largest = 2.0 * sum * gaussian.bound() + denominator;
         if largest < 2_f64.powi(125) && weight * gaussian.bound() < 2e18 {
             return Ok(());
@@ -258,12 +258,13 @@ impl Mechanism {
     }
 }
 
-/// What turns the draws of nodes into the noise of one push.
+/// Weights that turn the draws of nodes into the noise of one push.
 #[derive(Debug, Clone)]
 pub enum Weights {
     /// Exact rationals: rounding their sum is post-processing.
     Exact(Box<Path>),
-    /// Real numbers: the rounding is not, and releases are marked NOT PRIVATE.
+    /// Real numbers: rounding their sum is not post-processing, and releases are marked NOT
+    /// PRIVATE.
     Real(Vec<(u64, f64)>),
 }
 
@@ -284,7 +285,7 @@ impl Weights {
         }
     }
 
-    /// The noise of several cells at this push, written to `out`.
+    /// Writes the noise of several cells at this push to `out`.
     #[inline]
     pub(crate) fn noises(
         &self,

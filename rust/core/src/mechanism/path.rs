@@ -1,4 +1,4 @@
-//! The nodes of one push, their exact rational weights, and the noise that their draws make.
+//! The nodes of one push, their exact rational weights, and the noise formed from their draws.
 
 use super::rounding::Rounding;
 use crate::noise::gaussian::RoundedGaussian;
@@ -61,7 +61,7 @@ impl Path {
         self.rounding.round(sum)
     }
 
-    /// As [`Self::noise`], of several cells: their draws are made many at a time.
+    /// As [`Self::noise`] for several cells: their draws are computed in batches.
     pub(crate) fn noises(
         &self,
         prf: &NoiseFunction,
@@ -69,7 +69,7 @@ impl Path {
         cells: &[u64],
         out: &mut [i64],
     ) {
-        // Clearing long buffers would cost a point query a good part of its time.
+        // Clearing long buffers would take a large part of the time of a point query.
         if cells.len() * self.length <= LARGEST_PATH {
             self.noises_at_once::<LARGEST_PATH>(prf, gaussian, cells, out);
         } else {

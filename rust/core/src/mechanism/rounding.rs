@@ -1,13 +1,12 @@
-//! Exact rounding of a rational sum: floor(sum / den + 1/2), in time that does not depend on
-//! the sum.
+//! Exact rounding of a rational sum, floor(sum / den + 1/2), in constant time.
 //!
 //! Only this rule commutes with adding an integer: floor(x + q) = floor(x) + q. Half-even and
 //! half-away-from-zero do not, and would leak the parity or the sign of the exact count at ties
 //! (docs/guarantees.md, "Mechanism"); the tests plant both.
 //!
-//! The division is by a public constant D = 2 den, as multiplication by a precomputed
-//! reciprocal with one correction: hardware and library division take time that depends on the
-//! dividend, which is secret.
+//! The division by the public constant D = 2 den is a multiplication by a precomputed reciprocal
+//! with one correction: the time of hardware and library division depends on the dividend, which is
+//! secret.
 
 /// Rounding with one public denominator.
 #[derive(Debug, Clone, Copy)]
@@ -35,7 +34,7 @@ impl Rounding {
         }
     }
 
-    /// The denominator that sums are over.
+    /// The denominator of all sums.
     pub fn denominator(&self) -> u128 {
         self.divisor / 2
     }
@@ -56,7 +55,7 @@ impl Rounding {
     }
 }
 
-/// floor((2^(128+shift) - 1) / divisor) by long division; all of it is public.
+/// floor((2^(128+shift) - 1) / divisor) by long division; all values are public.
 fn reciprocal(divisor: u128, shift: u32) -> u128 {
     let mut remainder = (1_u128 << shift) - 1;
     let mut quotient = 0_u128;
@@ -103,7 +102,7 @@ mod tests {
             prop_assert_eq!(i128::from(rounded), by_definition(sum, denominator));
         }
 
-        /// The release of published + 1 is the release of published plus exactly 1, also at ties.
+        /// The release of published + 1 is exactly 1 above the release of published, also at ties.
         #[test]
         fn commutes_with_integers(
             denominator in 1..1_000_000_u128, sum in -1_000_000_000..1_000_000_000_i128, q in -9..9_i64,

@@ -3,8 +3,8 @@
 //!
 //! A = L R with L = R the Toeplitz matrix of c_j = C(2j, j) / 4^j: release p has the noise
 //! c_0 z_p + c_1 z_(p-1) + ... + c_(p-1) z_1 and sensitivity2 = c_0^2 + ... + c_(n-1)^2. Its
-//! coefficients are real: rounding them is not post-processing of an integer query, so what it
-//! releases is marked NOT PRIVATE. Cost of a read: p draws.
+//! coefficients are real: rounding the sum is not post-processing of an integer query, so releases
+//! are marked NOT PRIVATE. Cost of a read: p draws.
 
 /// The square-root mechanism for `leaves` pushes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub struct SquareRoot {
     leaves: u64,
 }
 
-/// Most leaves: a read draws as many times.
+/// Most leaves; a read costs as many draws.
 pub const LARGEST_LEAVES: u64 = 1 << 16;
 
 impl SquareRoot {

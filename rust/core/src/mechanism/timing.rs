@@ -1,24 +1,25 @@
-//! Timing of draws, path sums and roundings, in the manner of dudect: does it depend on the noise?
+//! Constant-time tests of draws, path sums and rounding, in the manner of dudect.
 //!
-//! Two classes of secret inputs, drawn beforehand: a fixed one and random ones. A measurement runs a
-//! batch of one class and reads the clock; classes come in random order, so that a noisy spell of
-//! the machine hits both. Welch's t on what remains below a percentile of all times; |t| above 4.5
-//! counts against the code (Reparaz, Balasch and Verbauwhede, "Dude, is my code constant time?",
-//! DATE 2017).
+//! Two classes of secret inputs, drawn beforehand: a fixed one and random ones. A measurement runs
+//! a batch of one class and reads the clock; classes alternate in random order, so that
+//! disturbances of the machine affect both. The statistic is Welch's t on the times below a
+//! percentile; |t| above 4.5 indicates a leak (Reparaz, Balasch and Verbauwhede, "Dude, is my code
+//! constant time?", DATE 2017).
 //!
-//! False alarms: one attempt exceeds 4.5 at one of 3 percentiles with a probability of at most
-//! 3 * 6.8e-6 for normal means; an alarm needs [`ATTEMPTS`] attempts in a row, each on fresh
-//! measurements, that exceed it *with one sign at one percentile*: (6.8e-6)^8 * 3 is below 1e-40.
-//! The room is for what is not normal: interrupts, frequency, another process on the core, each of
-//! which would have to favour the same class each time. The leaky controls must exceed 4.5 in every
-//! attempt: what leaks by a few per cent does, at this number of measurements.
+//! False alarms: for normal means, one attempt exceeds 4.5 at one of 3 percentiles with a
+//! probability of at most 3 * 6.8e-6. An alarm needs [`ATTEMPTS`] consecutive attempts, each on
+//! fresh measurements, that exceed it *with one sign at one percentile*: (6.8e-6)^8 * 3 is below
+//! 1e-40. The margin covers disturbances that are not normal: interrupts, frequency changes,
+//! another process on the core, each of which would have to favour the same class every time. The
+//! leaky controls must exceed 4.5 in every attempt; at this number of measurements, a leak of a few
+//! per cent does.
 //!
-//! Where the inputs lie must not depend on their class: each batch is copied to one buffer before
-//! the clock starts. Classes have random bits in all places that decide nothing: a floating-point
-//! divider is faster by some 0.6 % where almost all bits of an operand are 0, which a draw meets
-//! with a probability below 2^-50 and which is not what an observer could use.
+//! Memory addresses must not depend on the class: each batch is copied to one buffer before the
+//! clock starts. All bits that do not define a class are random: a floating-point divider is about
+//! 0.6 % faster if almost all bits of an operand are 0, which happens to a draw with a probability
+//! below 2^-50 and is of no use to an observer.
 //!
-//! What it cannot see: leaks below some tenths of a per cent, caches and power.
+//! Not detected: leaks below some tenths of a per cent, and leaks through caches or power.
 
 use crate::key::{MasterKey, Purpose, SketchId};
 use crate::mechanism::rounding::Rounding;
@@ -31,12 +32,12 @@ use std::time::{Duration, Instant};
 
 const LIMIT: f64 = 4.5;
 const ATTEMPTS: usize = 8;
-/// Between attempts: whoever shares the core's units for a while is gone by the next.
+/// Pause between attempts, to outlast a process that shares the core for a while.
 const PAUSE: Duration = Duration::from_millis(200);
-/// Measurements of one attempt, both classes together, and calls in one measurement.
+/// Measurements per attempt, both classes together, and calls per measurement.
 const MEASUREMENTS: usize = 20_000;
 const BATCH: usize = 16;
-/// Slow measurements are interrupts, not code: t is taken below each of these shares.
+/// Slow measurements are interrupts, not code: t is computed below each of these percentiles.
 const KEPT: [f64; 3] = [0.5, 0.8, 0.95];
 
 /// Welch's t of two samples.
@@ -96,14 +97,14 @@ fn attempt<T: Copy>(
     })
 }
 
-/// Pseudo-random bits for inputs and for the order of classes; another label, other bits.
+/// Pseudo-random bits for inputs and for the order of classes; each label gives different bits.
 fn bits(label: &str, count: usize) -> Vec<u128> {
     let key = MasterKey::seeded(6).derive(Purpose::Noise, &SketchId([0; 16]), label.as_bytes());
     let prf = NoiseFunction::new(&key);
     (0..count as u64).map(|index| prf.block(index, 1)).collect()
 }
 
-/// Attempts until one stays within the limit for each percentile and sign; their t.
+/// t of each attempt, until one stays within the limit for each percentile and sign.
 fn attempts<T: Copy>(label: &str, classes: &[Vec<T>; 2], mut run: impl FnMut(&T)) -> Vec<[f64; 3]> {
     let mut found: Vec<[f64; 3]> = Vec::new();
     for number in 0..ATTEMPTS {
@@ -117,7 +118,7 @@ fn attempts<T: Copy>(label: &str, classes: &[Vec<T>; 2], mut run: impl FnMut(&T)
     found
 }
 
-/// Whether every attempt exceeds the limit, with one sign at one percentile.
+/// True if every attempt exceeds the limit, with one sign at one percentile.
 fn leaks(attempts: &[[f64; 3]]) -> bool {
     (0..KEPT.len()).any(|at| {
         [1.0, -1.0]
@@ -141,7 +142,7 @@ fn assert_leaky<T: Copy>(label: &str, classes: &[Vec<T>; 2], run: impl FnMut(&T)
     );
 }
 
-/// Random bits to a block whose draw lies in one region of the quantile.
+/// Maps random bits to a block whose draw is in one region of the quantile function.
 type Region = fn(u128) -> u128;
 
 const REGIONS: [(&str, Region); 3] = [
@@ -151,7 +152,7 @@ const REGIONS: [(&str, Region); 3] = [
 ];
 
 #[test]
-fn a_draw_takes_the_same_time_whatever_it_is() {
+fn a_draw_is_constant_time() {
     for sigma in [3.0, 5e8] {
         let gaussian = RoundedGaussian::new(sigma);
         for (name, region) in REGIONS {
@@ -168,11 +169,11 @@ fn a_draw_takes_the_same_time_whatever_it_is() {
     }
 }
 
-/// As many blocks as a few steps of [`crate::noise::gaussian_batch`] take, with some left over.
+/// Enough blocks for a few steps of [`crate::noise::gaussian_batch`] and a remainder.
 type Many = [u128; 40];
 
 #[test]
-fn many_draws_take_the_same_time_whatever_they_are() {
+fn many_draws_are_constant_time() {
     let gaussian = RoundedGaussian::new(50_000.0);
     for (name, region) in REGIONS {
         let many = |label: &str, region: Region| -> Vec<Many> {
@@ -194,8 +195,8 @@ fn many_draws_take_the_same_time_whatever_they_are() {
 /// Blocks of one path.
 type Blocks = [u128; 11];
 
-/// The sum over a path from draws, as `Path::noise` forms it, without the cipher in front: the
-/// cipher's blocks cannot be chosen, and hardware AES takes the same time for all.
+/// The sum over a path from draws, as `Path::noise` computes it, without the cipher: the cipher's
+/// blocks cannot be chosen, and hardware AES is constant-time.
 fn path_sum(path: &Path, gaussian: &RoundedGaussian, rounding: &Rounding, blocks: &Blocks) -> i64 {
     let mut sum = 0_i128;
     for (&block, (_, numerator)) in blocks.iter().zip(path.terms()) {
@@ -205,7 +206,7 @@ fn path_sum(path: &Path, gaussian: &RoundedGaussian, rounding: &Rounding, blocks
 }
 
 #[test]
-fn a_path_takes_the_same_time_whatever_its_draws_are() {
+fn a_path_is_constant_time() {
     for kind in [MechanismKind::Haar, MechanismKind::Tree] {
         let mechanism = Mechanism::new(kind, 1024).unwrap();
         let weights = mechanism.weights(333);
@@ -232,9 +233,9 @@ fn a_path_takes_the_same_time_whatever_its_draws_are() {
     }
 }
 
-/// Whole reads, cipher included: the cells whose noise is largest against all.
+/// Full reads, cipher included: the cells with the smallest noise against those with the largest.
 #[test]
-fn a_read_takes_the_same_time_whatever_the_noise_is() {
+fn a_read_is_constant_time() {
     let mechanism = Mechanism::new(MechanismKind::Tree, 1024).unwrap();
     let weights = mechanism.weights(333);
     let gaussian = RoundedGaussian::new(50_000.0);
@@ -265,7 +266,7 @@ fn sums(denominator: u128) -> [Vec<i128>; 2] {
 }
 
 #[test]
-fn rounding_takes_the_same_time_whatever_the_sum_is() {
+fn rounding_is_constant_time() {
     for denominator in [12, 6 << 10, (1 << 77) - 3] {
         let rounding = Rounding::new(denominator);
         assert_constant(
@@ -303,7 +304,7 @@ fn planted_division_with_an_early_exit_leaks() {
     });
 }
 
-/// The quantile by rejection: as many rounds as the block takes to fall into the region.
+/// The quantile by rejection: the number of rounds depends on the block.
 fn draw_by_rejection(mut block: u128) -> i64 {
     let mut rounds = 0;
     while block >> 126 == 3 && rounds < 64 {
@@ -314,14 +315,14 @@ fn draw_by_rejection(mut block: u128) -> i64 {
 }
 
 #[test]
-fn planted_draw_that_tries_again_leaks() {
+fn planted_rejection_sampling_leaks() {
     let classes = [vec![u128::MAX; 4096], bits("any", 4096)];
     assert_leaky("rejection", &classes, |&block| {
         black_box(draw_by_rejection(block));
     });
 }
 
-/// The library's own 128-bit division, which `Rounding` replaces.
+/// The standard library's 128-bit division, which `Rounding` replaces.
 #[test]
 fn planted_division_of_the_library_leaks() {
     let denominator = (1_u128 << 77) - 3;

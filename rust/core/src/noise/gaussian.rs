@@ -1,15 +1,15 @@
 //! Rounded Gaussian draws: P(z = j) = Phi((j + 1/2) / sigma) - Phi((j - 1/2) / sigma).
 //!
-//! For an integer q, q + round(x) = round(q + x): integer noise at a node is
-//! post-processing of the continuous Gaussian mechanism, so its calibration carries
-//! over (docs/guarantees.md, "From real numbers to a computer").
+//! For an integer q, q + round(x) = round(q + x): integer noise at a node is post-processing of the
+//! continuous Gaussian mechanism, so the calibration carries over (docs/guarantees.md, "From real
+//! numbers to a computer").
 //!
-//! A draw is the inverse of the distribution function at 127 uniform bits, by Wichura's
-//! algorithm AS 241 (PPND16, Applied Statistics 37, 1988). Its three regions are all
-//! computed and then selected, so that the time does not depend on the draw. `log` comes
-//! from a pure-Rust libm and nothing here contracts to fused operations, so every machine
-//! gets the same integers. Relative error of the probabilities: at most 2^-47 sigma for
-//! |z| <= 9.5 sigma, which calibration accounts for as `epsilon_numeric`.
+//! A draw is the inverse of the distribution function at 127 uniform bits, by Wichura's algorithm
+//! AS 241 (PPND16, Applied Statistics 37, 1988). All three regions are computed and one is
+//! selected, so the time does not depend on the draw. `log` comes from a pure-Rust libm and no
+//! operation contracts to a fused one, so every machine computes the same integers. Relative error
+//! of the probabilities: at most 2^-47 sigma for |z| <= 9.5 sigma, which calibration accounts for
+//! as `epsilon_numeric`.
 
 #![expect(
     clippy::excessive_precision,
@@ -21,12 +21,12 @@ use std::hint::black_box;
 /// No draw exceeds this many standard deviations: the quantile at 2^-129.
 pub const LARGEST_DEVIATION: f64 = 13.2;
 
-/// Largest standard deviation whose draws are exact in a 64-bit float.
+/// Largest standard deviation for which draws are exact in a 64-bit float.
 pub const LARGEST_SIGMA: f64 = (1_u64 << 48) as f64;
 
 const TWO_POW_MINUS_129: f64 = f64::from_bits((1023 - 129) << 52);
 
-/// Draws with one standard deviation.
+/// Rounded Gaussian draws with one standard deviation.
 #[derive(Debug, Clone, Copy)]
 pub struct RoundedGaussian {
     sigma: f64,
@@ -39,10 +39,10 @@ impl RoundedGaussian {
         Self { sigma }
     }
 
-    /// The draw that belongs to 128 uniform bits: 127 for the magnitude, the last for the sign.
+    /// The draw for 128 uniform bits: 127 for the magnitude, the last for the sign.
     ///
-    /// The sign sits on the continuous value: both signs of a magnitude that rounds to zero
-    /// are kept, which gives zero its full probability.
+    /// The sign belongs to the continuous value: both signs of a magnitude that rounds to zero are
+    /// kept, which gives zero its full probability.
     #[inline]
     pub fn draw(&self, block: u128) -> i64 {
         let sign = (block & 1) as i64;
@@ -96,15 +96,15 @@ pub(crate) fn horner(r: f64, coefficients: &[f64; 8]) -> f64 {
     value
 }
 
-/// `a` if the condition holds, else `b`, without a branch: the mask passes through
-/// `black_box` so that the compiler cannot turn the choice into a jump over unused work.
+/// Returns `a` if the condition holds, else `b`, without a branch. The mask passes through
+/// `black_box` so that the compiler cannot replace the selection by a jump over unused work.
 #[inline]
 fn select(condition: bool, a: f64, b: f64) -> f64 {
     let mask = black_box(u64::from(condition).wrapping_neg());
     f64::from_bits((a.to_bits() & mask) | (b.to_bits() & !mask))
 }
 
-// The constants as published, digit for digit.
+// Constants as published, digit for digit.
 pub(crate) const CENTRAL_A: [f64; 8] = [
     3.387_132_872_796_366_608_0,
     133.141_667_891_784_377_45,
@@ -172,7 +172,7 @@ mod tests {
     use crate::key::{MasterKey, Purpose, SketchId};
     use crate::noise::prf::NoiseFunction;
 
-    /// Quantiles at 2^-129 (block | 1), by 60-digit arithmetic (mpmath); all three regions and
+    /// Quantiles at 2^-129 (block | 1) by 60-digit arithmetic (mpmath), in all three regions and at
     /// their borders.
     #[test]
     fn quantiles_equal_high_precision_arithmetic() {
@@ -211,8 +211,9 @@ mod tests {
         ))
     }
 
-    /// Pearson's statistic of draws with `drawn` against the law of `claimed`, with its degrees
-    /// of freedom; what lies beyond bins of expectation 20 is joined to the tails.
+    /// Pearson's statistic of draws with sigma `drawn` against the distribution with sigma
+    /// `claimed`, and its degrees of freedom; bins with expectation below 20 are joined to the
+    /// tails.
     fn chi_square(drawn: f64, claimed: f64, draws: u64) -> (f64, f64) {
         let (prf, gaussian) = (source(b"chi square"), RoundedGaussian::new(drawn));
         let probability = |low: f64, high: f64| {
@@ -253,8 +254,8 @@ mod tests {
         freedom * (1.0 - spread + 4.7534 * spread.sqrt()).powi(3)
     }
 
-    /// False-alarm rate 10^-6 per sigma over keys; this key is fixed, so a pass stays a pass. The
-    /// nearby laws, 3 % away, are rejected.
+    /// False-alarm rate 10^-6 per sigma over keys; the key is fixed, so a pass stays a pass.
+    /// Distributions with a sigma 3 % away are rejected.
     #[test]
     fn draws_follow_the_rounded_gaussian() {
         for sigma in [0.4, 1.0, 7.3, 52.9] {
@@ -273,8 +274,9 @@ mod tests {
         }
     }
 
-    /// Zero has its full probability: planted, a redrawn "-0" would halve it, a sign bit on the
-    /// rounded magnitude leave it, so the expectation is on the continuous value's law.
+    /// Zero has its full probability. A redrawn "-0" would halve it; a sign bit on the rounded
+    /// magnitude would not change it, so the expectation is computed from the continuous
+    /// distribution.
     #[test]
     fn zero_keeps_its_probability() {
         let (sigma, draws) = (0.4, 400_000);
@@ -283,7 +285,7 @@ mod tests {
             .filter(|&index| gaussian.draw(prf.block(0, index)) == 0)
             .count();
         let p = 2.0 * distribution_function(0.5 / sigma) - 1.0;
-        // Five standard errors: false alarms below 10^-6.
+        // Five standard errors: false-alarm rate below 10^-6.
         let error = (p * (1.0 - p) / draws as f64).sqrt();
         assert!((zeros as f64 / draws as f64 - p).abs() < 5.0 * error);
     }

@@ -1,12 +1,12 @@
 //! Many rounded Gaussian draws at a time, each equal to [`RoundedGaussian::draw`] bit for bit.
 //!
 //! The same arithmetic in the same order, on [`LANES`] draws per step, as plain loops that the
-//! compiler turns into vector code ([`crate::simd`] compiles them for the widest registers). What a
-//! processor does not have as a vector instruction is spelled out: 128-bit integers become floats
+//! compiler vectorises ([`crate::simd`] compiles them for the widest registers). Operations that
+//! processors lack as vector instructions are spelled out: 128-bit integers are converted to floats
 //! by their leading 64 bits, `log` is libm's without the branches for arguments that no tail
-//! probability takes, and a float becomes an integer by adding 2^52. The time does not depend on
-//! the draws: there is no branch, and what selects among the three regions passes through
-//! `black_box`, so that no branch can be made of it.
+//! probability takes, and a float is converted to an integer by adding 2^52. Constant time: there
+//! is no branch, and the masks that select among the three regions pass through `black_box`, so the
+//! compiler cannot introduce one.
 
 use super::gaussian::{
     CENTRAL_A, CENTRAL_B, FAR_E, FAR_F, MIDDLE_C, MIDDLE_D, RoundedGaussian, horner,
@@ -14,12 +14,12 @@ use super::gaussian::{
 use crate::simd::widest;
 use std::hint::black_box;
 
-/// Draws per step: twice what the widest registers hold, so that one half computes while the other
-/// waits.
+/// Draws per step: twice the width of the widest registers, so that one half computes while the
+/// other waits.
 const LANES: usize = 16;
 
 impl RoundedGaussian {
-    /// The draws that belong to blocks, written to `out`; lengths are equal.
+    /// Writes the draws of `blocks` to `out`; lengths are equal.
     #[inline]
     pub(crate) fn draws(&self, blocks: &[u128], out: &mut [i64]) {
         gaussian_draws(self, blocks, out);
@@ -27,7 +27,7 @@ impl RoundedGaussian {
 }
 
 widest! {
-    /// The rounded Gaussian draws of blocks.
+    /// Writes the rounded Gaussian draws of `blocks` to `out`.
     fn gaussian_draws, gaussian_draws_at(gaussian: &RoundedGaussian, blocks: &[u128], out: &mut [i64]) = draws_loop
 }
 
@@ -42,7 +42,7 @@ fn draws_loop(gaussian: &RoundedGaussian, blocks: &[u128], out: &mut [i64]) {
     }
     let (blocks, out) = (blocks.remainder(), out.into_remainder());
     if !blocks.is_empty() {
-        // As many as ever: a loop over what is left would be other code.
+        // Pad to LANES so that the tail runs the same (constant-time) code.
         let mut padded = [0; LANES];
         padded[..blocks.len()].copy_from_slice(blocks);
         out.copy_from_slice(&draws_of(sigma, &padded)[..out.len()]);
@@ -68,8 +68,8 @@ fn deviations_of(blocks: &[u128; LANES]) -> [u64; LANES] {
     for lane in 0..LANES {
         (high[lane], low[lane]) = ((blocks[lane] >> 64) as u64, blocks[lane] as u64);
     }
-    // One loop per stage, short enough for the processor to work on several lanes' worth at once:
-    // within a stage each operation waits for the one before.
+    // One short loop per stage: the operations of one lane depend on each other, so the processor
+    // must interleave several lanes.
     let [mut q, mut r, mut central, mut middle, mut far] = [[0.0; LANES]; 5];
     let [mut is_central, mut is_middle] = [[0; LANES]; 2];
     for lane in 0..LANES {
@@ -99,22 +99,22 @@ fn deviations_of(blocks: &[u128; LANES]) -> [u64; LANES] {
     out
 }
 
-/// `a` where the mask is all ones, `b` where it is zero.
+/// Returns `a` where the mask is all ones, `b` where it is zero.
 #[inline(always)]
 fn either(mask: u64, a: u64, b: u64) -> u64 {
     (a & mask) | (b & !mask)
 }
 
-/// (high 2^64 + low) 2^-129 for odd `low`, rounded once, to the nearest.
+/// (high 2^64 + low) 2^-129 for odd `low`, rounded once, to nearest.
 #[inline(always)]
 fn scaled(high: u64, low: u64) -> f64 {
     let short = u64::from(high == 0).wrapping_neg();
     let (top, below) = (either(short, low, high), low & !short);
     let zeros = u64::from(top.leading_zeros());
-    // The leading one moves to bit 63; two shifts, because one by 64 is none.
+    // Move the leading one to bit 63. Two shifts, because a shift by 64 is undefined.
     let leading = top << zeros | (below >> 1) >> (63 - zeros);
-    // What is cut off is not zero, as `low` is odd, unless nothing is cut off: then bit 0 is set
-    // already, or the number is short enough to be exact either way.
+    // The bits cut off are non-zero, as `low` is odd. If none are cut off, either bit 0 is already
+    // set or the number is short enough to be exact.
     let cut = u64::from(below << zeros != 0);
     let exponent = 1023 + 64 - 129 - zeros - (short & 64);
     (leading | cut) as f64 * f64::from_bits(exponent << 52)
@@ -134,7 +134,7 @@ fn ratio(r: f64, numerator: &[f64; 8], denominator: &[f64; 8]) -> f64 {
     horner(r, numerator) / horner(r, denominator)
 }
 
-/// libm's `log` (e_log.c of FreeBSD, by Sun Microsystems), for normal numbers below 1.
+/// libm's `log` (e_log.c of FreeBSD, by Sun Microsystems) for normal numbers below 1.
 #[inline(always)]
 #[expect(
     clippy::excessive_precision,
@@ -151,7 +151,7 @@ fn log(x: f64) -> f64 {
     const LG6: f64 = 1.531_383_769_920_937_332e-01;
     const LG7: f64 = 1.479_819_860_511_658_591e-01;
     const TWO_POW_52: u64 = 0x4330_0000_0000_0000;
-    // To sqrt(1/2) .. sqrt(2), times a power of two.
+    // Scale to sqrt(1/2) .. sqrt(2) times a power of two.
     let moved = x.to_bits() + ((0x3FF0_0000 - 0x3FE6_A09E) << 32);
     let biased = f64::from_bits(TWO_POW_52 | moved >> 52);
     let dk = biased - (f64::from_bits(TWO_POW_52) + 1023.0);
@@ -174,7 +174,8 @@ mod tests {
     use crate::simd::{Width, inputs};
     use proptest::prelude::*;
 
-    /// Draws, and the reals behind them to the last bit: rounding would hide most differences.
+    /// Compares draws, and the real numbers before rounding bit for bit: rounding would hide most
+    /// differences.
     fn assert_equal(sigma: f64, blocks: &[u128]) {
         for part in blocks.chunks(LANES) {
             let mut padded = [0; LANES];
@@ -218,7 +219,7 @@ mod tests {
                 blocks.extend([near, near.wrapping_neg(), near << 53, near << 54 | 1]);
             }
         }
-        // q = 0.425 and r = 5, where the regions meet.
+        // q = 0.425 and r = 5, the borders between regions.
         for border in [
             0x2666_6666_6666_6666 << 64 | 0x6666_6666_6666_6666_u128,
             0x1E89_AF9D_E738 << 48,
@@ -231,9 +232,9 @@ mod tests {
         }
     }
 
-    /// Also where what is cut off is just more than half of the last place, by its last bit only.
+    /// Includes numbers whose cut-off part exceeds half of the last place by its last bit only.
     #[test]
-    fn integers_become_floats_as_by_the_language() {
+    fn integers_convert_to_floats_as_in_rust() {
         for zeros in 0..=128_u32 {
             for length in [1, 2, 53, 54, 55, 64, 65, 127, 128] {
                 for mantissa in [0, 1, 2, 3, 0x1F_FFFF_FFFF_FFFF] {

@@ -1,4 +1,4 @@
-//! Noise: the keyed pseudo-random function and the rounded Gaussian draws made of its blocks.
+//! Noise: the keyed pseudo-random function, and rounded Gaussian draws from its blocks.
 //!
 //! | module | what |
 //! |---|---|

@@ -1,14 +1,14 @@
-//! The keyed pseudo-random function behind all noise: one AES-128 block per (cell, node).
+//! The keyed pseudo-random function of all noise: one AES-128 block per (cell, node).
 //!
-//! The packing `cell (64 bits) ‖ node (64 bits)` is injective, AES under one key is a
-//! permutation, so two (cell, node) pairs never share a block. Replacing a random
-//! function by a permutation costs draws^2 / 2^129, which calibration adds to delta.
+//! The packing `cell (64 bits) ‖ node (64 bits)` is injective and AES under one key is a
+//! permutation, so two (cell, node) pairs never share a block. Replacing a random function by a
+//! permutation costs draws^2 / 2^129, which calibration adds to delta.
 
 use crate::key::WorkingKey;
 use aes::Aes128;
 use aes::cipher::{Block, BlockCipherEncrypt, KeyInit};
 
-/// Blocks for the nodes of one sketch. The AES key schedule is zeroised on drop.
+/// Pseudo-random blocks of one sketch. The AES key schedule is zeroised on drop.
 pub struct NoiseFunction {
     cipher: Aes128,
 }
@@ -20,14 +20,14 @@ impl NoiseFunction {
         }
     }
 
-    /// The 128 pseudo-random bits of one node of one cell.
+    /// Returns the 128 pseudo-random bits of one node of one cell.
     #[inline]
     pub fn block(&self, cell: u64, node: u64) -> u128 {
         encrypted(&self.cipher, packed(cell, node))
     }
 
-    /// Replaces each value by its 128 pseudo-random bits; as many in flight at once as the widest
-    /// instructions take: fewer would go one by one.
+    /// Replaces each value by its 128 pseudo-random bits, 64 blocks at a time to keep the widest
+    /// AES instructions busy; short batches would run one block at a time.
     #[inline]
     pub(crate) fn encrypt(&self, values: &mut [u128]) {
         const LANES: usize = 64;
@@ -48,7 +48,7 @@ impl NoiseFunction {
         }
     }
 
-    /// The blocks of several nodes of one cell, written to `out`; several in flight at once.
+    /// Writes the blocks of several nodes of one cell to `out`, eight at a time.
     #[inline]
     pub fn blocks(&self, cell: u64, nodes: &[u64], out: &mut [u128]) {
         const LANES: usize = 8;
@@ -117,7 +117,7 @@ mod tests {
         }
     }
 
-    /// A planted truncation of an index to 32 bits, or swapped arguments, fails here.
+    /// Detects a planted truncation of an index to 32 bits, and swapped arguments.
     #[test]
     fn no_two_pairs_share_a_block() {
         let prf = function(4);

@@ -1,8 +1,8 @@
 //! The bytes of a release, version 1 (docs/release-format.md; a golden file pins them).
 //!
-//! All integers are little-endian. Reading is strict: every size is checked against the length
-//! of the input before anything is allocated, every field against its range, and the checksum
-//! (BLAKE3) over all of it; nothing may follow.
+//! All integers are little-endian. Decoding is strict: every size is checked against the length of
+//! the input before anything is allocated, every field against its range, the checksum (BLAKE3)
+//! over everything before it, and trailing bytes are rejected.
 
 use crate::guarantee::NotPrivate;
 use crate::key::SketchId;
@@ -19,11 +19,11 @@ pub const MAGIC: [u8; 8] = *b"LAZYSKCH";
 pub const FORMAT_VERSION: u16 = 1;
 
 const CHECKSUM: usize = 32;
-/// Fewest bytes of a part: marks, id, step and no noise law.
+/// Fewest bytes of a part: flags, id, step and no noise.
 const SHORTEST_PART: usize = 1 + 16 + 8 + 1;
 
-/// Shape and law in bytes: injective, because every field has a fixed width. The working key is
-/// derived from these bytes, so any changed parameter changes all noise.
+/// Shape and noise in bytes: injective, because every field has a fixed width. The working key is
+/// derived from these bytes, so changing any parameter changes all noise.
 pub(crate) fn encode_parameters(shape: &Shape, noise: &NoiseSpec) -> Vec<u8> {
     let mut out = Vec::new();
     write_shape(&mut out, shape);
@@ -31,7 +31,7 @@ pub(crate) fn encode_parameters(shape: &Shape, noise: &NoiseSpec) -> Vec<u8> {
     out
 }
 
-/// A release in bytes.
+/// Encodes a release.
 pub fn encode(release: &Release) -> Vec<u8> {
     let mut out = Vec::with_capacity(128 + 8 * release.table().len());
     out.extend(MAGIC);
@@ -55,7 +55,7 @@ pub fn encode(release: &Release) -> Vec<u8> {
     out
 }
 
-/// The release in `bytes`, or what is wrong with them.
+/// Decodes a release; the error says what is wrong with the bytes.
 pub fn decode(bytes: &[u8]) -> Result<Release> {
     let mut reader = ByteReader { rest: bytes };
     if reader.take::<8>()? != MAGIC {

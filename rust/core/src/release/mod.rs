@@ -1,7 +1,7 @@
-//! Releases: public integer tables with the law of their noise.
+//! Releases: public integer tables, with the parameters of their noise.
 //!
-//! A release contains no secret and no exact count of a private sketch. It can be queried,
-//! saved, loaded and merged anywhere; everything done with it is post-processing.
+//! A release contains no secret and no exact count of a private sketch. It can be queried, saved,
+//! loaded and merged anywhere; all of this is post-processing.
 
 use crate::guarantee::NotPrivate;
 use crate::key::SketchId;
@@ -16,20 +16,20 @@ pub mod codec;
 /// Most parts of a merged release.
 pub const LARGEST_PARTS: usize = 1 << 16;
 
-/// One sketch's share in a release.
+/// The contribution of one sketch to a release.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Part {
-    /// The sketch; two parts of one release never share it.
+    /// The sketch; it occurs once in a release.
     pub sketch_id: SketchId,
     /// Step at which the release was made.
     pub step: u64,
     /// The noise in the table; `None` for an exact sketch.
     pub noise: Option<NoiseSpec>,
-    /// Why it is NOT PRIVATE, if so.
+    /// Why it is NOT PRIVATE; empty if it is private.
     pub not_private: NotPrivate,
 }
 
-/// A public table and where it came from.
+/// A public table and the sketches that it came from.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Release {
     shape: Shape,
@@ -64,7 +64,7 @@ impl Release {
         &self.table
     }
 
-    /// All marks of all parts.
+    /// The flags of all parts together.
     pub fn not_private(&self) -> NotPrivate {
         self.parts
             .iter()
@@ -73,12 +73,12 @@ impl Release {
             })
     }
 
-    /// Turns items into what [`Self::reader`] takes.
+    /// Computes the fingerprints that [`Self::reader`] takes.
     pub fn fingerprinter(&self) -> Fingerprinter {
         Fingerprinter::new(self.shape.hash_seed)
     }
 
-    /// What answers point queries on this table.
+    /// Answers point queries on this table.
     pub fn reader(&self) -> ReleaseReader<'_> {
         ReleaseReader {
             estimator: Estimator::new(&self.shape),
@@ -170,8 +170,8 @@ impl ReleaseReader<'_> {
         estimates
     }
 
-    /// The cells of many items, in order and row by row: columns, and whether values count
-    /// with the opposite sign.
+    /// The cells of many items, in order and row by row: their columns, and whether their values
+    /// count with the opposite sign.
     pub fn locate_many(
         &self,
         items: Items<'_>,

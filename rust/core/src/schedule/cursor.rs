@@ -1,16 +1,14 @@
-//! Where a schedule stands: the state after any step, and the next push, moved on in constant time
-//! while events are counted.
+//! State of a schedule after any step, and a cursor over its pushes that advances in constant time.
 
 use super::geometric::{Pace, Round};
 use super::kinds::{Growth, Schedule};
 
-/// How far the pushes have come: `rounds` pushes of every column, one more of the first
-/// `column` columns.
+/// Pushes so far: `rounds` pushes of every column, and one more of the first `column` columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Progress {
-    /// Full rounds.
+    /// Completed rounds.
     pub rounds: u64,
-    /// Columns already pushed in the round that is under way.
+    /// Columns already pushed in the current round.
     pub column: u32,
 }
 
@@ -22,7 +20,7 @@ impl Progress {
     }
 }
 
-/// The next push of a schedule, moved on in constant time.
+/// The next push of a schedule; advances in constant time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cursor {
     schedule: Schedule,
@@ -34,13 +32,13 @@ pub struct Cursor {
 }
 
 impl Cursor {
-    /// The step at which the next column is pushed; `u64::MAX` when none will be.
+    /// The step at which the next column is pushed; `u64::MAX` if there is no further push.
     #[inline]
     pub fn next_step(&self) -> u64 {
         self.next_step
     }
 
-    /// How far the pushes have come.
+    /// Pushes so far.
     #[inline]
     pub fn progress(&self) -> Progress {
         self.progress
@@ -52,10 +50,11 @@ impl Cursor {
         self.width
     }
 
-    /// The cursor after `step` steps, none fewer than this one's.
+    /// The cursor after `step` steps, which is not before this one's position.
     pub(crate) fn moved_to(&self, step: u64) -> Self {
         match self.schedule {
-            // From the open round on: from the first it would be thousands late in a stream.
+            // Search from the current round: from the first round it would be thousands of rounds
+            // late in a stream.
             Schedule::Geometric { growth, rounds } if self.next_step != u64::MAX => {
                 if step < self.next_step {
                     return *self;
@@ -93,7 +92,7 @@ impl Cursor {
     }
 
     /// The cursor of a geometric schedule after `step` steps, searched from a round that begins
-    /// before them and the number of rounds before it.
+    /// before that step and the number of rounds before it.
     fn geometric(
         growth: Growth,
         rounds: u64,
@@ -125,7 +124,7 @@ impl Cursor {
         }
     }
 
-    /// Takes the push that is due and returns its column.
+    /// Executes the next push and returns its column.
     #[inline]
     pub fn advance(&mut self) -> u32 {
         let column = self.progress.column;
@@ -168,13 +167,13 @@ impl Cursor {
 }
 
 impl Schedule {
-    /// Where the schedule stands after `step` steps.
+    /// The pushes made after `step` steps.
     pub fn progress(&self, step: u64, width: u32) -> Progress {
         self.cursor(step, width).progress
     }
 
-    /// The steps of the last push of every column by the time of `progress`, as pairs of column
-    /// and step in the order of the pushes; every column must have been pushed.
+    /// Column and step of the last push of every column at `progress`, in the order of the pushes;
+    /// every column must have been pushed.
     pub(crate) fn last_pushes(
         &self,
         progress: Progress,
@@ -220,7 +219,7 @@ impl Schedule {
                 width,
             ),
             Self::Punctual { .. } | Self::Batch { .. } => self.cursor(rounds, width),
-            // Asked for the state before the only round.
+            // Only the state before the single round is ever requested.
             Self::Single { .. } => self.cursor(0, width),
             Self::Geometric { growth, .. } => {
                 let mut round = Round::first(growth, width);

@@ -1,4 +1,4 @@
-//! One round of a geometric schedule, and the pace of the pushes in it.
+//! One round of a geometric schedule, and the steps of its pushes.
 
 use super::kinds::Growth;
 
@@ -50,8 +50,8 @@ impl Round {
     }
 }
 
-/// `whole + part / width` steps have passed when a column is due; from one column to the next
-/// they grow by `stride + remainder / width`, so that no push costs a division.
+/// A column is pushed after `whole + part / width` steps; from one column to the next this grows by
+/// `stride + remainder / width`, so no push costs a division.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Pace {
     whole: u64,

@@ -1,4 +1,4 @@
-//! The kinds of schedules, as frozen values: their parameters and limits.
+//! The kinds of schedules: frozen values with their parameters and limits.
 
 use crate::Result;
 use crate::error::check_integer;
@@ -12,10 +12,11 @@ pub const DEFAULT_GROWTH: Growth = Growth {
     denominator: 100,
 };
 
-/// The default number of geometric rounds: outlasts 2^63 steps at one hundredth.
+/// The default number of geometric rounds: enough for 2^63 steps at one hundredth.
 pub const DEFAULT_ROUNDS: u64 = 4096;
 
-/// alpha = numerator / denominator <= 1, the share of the stream that one geometric round lasts.
+/// alpha = numerator / denominator <= 1: the length of a geometric round as a share of the stream
+/// so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Growth {
     /// Numerator of alpha.
@@ -27,18 +28,18 @@ pub struct Growth {
 /// Which columns are pushed at which step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Schedule {
-    /// One column every `period` steps, up to `horizon` steps; the paper's at period 1.
+    /// One column every `period` steps, up to `horizon` steps; period 1 is the paper's.
     RoundRobin {
         /// Number of steps the noise is calibrated for.
         horizon: u64,
-        /// Steps from one column to the next.
+        /// Steps between two columns.
         period: u64,
     },
     /// Rounds of max(width, ceil(alpha t)) steps; needs no horizon.
     Geometric {
         /// alpha.
         growth: Growth,
-        /// Number of rounds; afterwards nothing is pushed any more.
+        /// Number of rounds; nothing is pushed after the last.
         rounds: u64,
     },
     /// Every column at every step, up to `horizon` steps.
@@ -46,7 +47,7 @@ pub enum Schedule {
         /// Number of steps the noise is calibrated for.
         horizon: u64,
     },
-    /// As punctual, with any number of events (up to [`EVENTS_PER_STEP`]) in one step.
+    /// As punctual, but with any number of events (up to [`EVENTS_PER_STEP`]) in one step.
     Batch {
         /// Number of batches the noise is calibrated for.
         horizon: u64,
@@ -58,7 +59,7 @@ pub enum Schedule {
     },
 }
 
-/// Most events of one step of the batch schedule: a public bound on what a counter can hold.
+/// Most events in one step of the batch schedule: a public bound on what a counter can hold.
 pub const EVENTS_PER_STEP: u64 = 1 << 32;
 
 impl Schedule {
@@ -67,7 +68,7 @@ impl Schedule {
         Self::RoundRobin { horizon, period: 1 }
     }
 
-    /// The default schedule of unbounded streams.
+    /// The default schedule for unbounded streams.
     pub fn geometric() -> Self {
         Self::Geometric {
             growth: DEFAULT_GROWTH,
@@ -75,7 +76,7 @@ impl Schedule {
         }
     }
 
-    /// Checks every parameter against its range.
+    /// Checks that every parameter is in its range.
     pub fn validate(&self) -> Result<()> {
         match *self {
             Self::RoundRobin { horizon, period } => {
@@ -97,7 +98,7 @@ impl Schedule {
         }
     }
 
-    /// Most events that one step may bring.
+    /// Most events in one step.
     pub fn events_per_step(&self) -> u64 {
         if matches!(self, Self::Batch { .. }) {
             EVENTS_PER_STEP
@@ -106,7 +107,7 @@ impl Schedule {
         }
     }
 
-    /// The last step, if there is one.
+    /// The last step, if the schedule has one.
     pub fn horizon(&self) -> Option<u64> {
         match *self {
             Self::RoundRobin { horizon, .. }
@@ -129,7 +130,7 @@ impl Schedule {
         }
     }
 
-    /// True if every step pushes every column, so that nothing ever waits.
+    /// True if every step pushes every column, so that nothing is ever pending.
     pub fn pushes_everything(&self) -> bool {
         matches!(self, Self::Punctual { .. } | Self::Batch { .. })
     }

@@ -1,9 +1,9 @@
 //! When columns are pushed: a function of the step number alone.
 //!
-//! Columns are pushed in order 0, 1, ..., width - 1, and again; so after any step the state
-//! of a schedule is one [`Progress`]: `rounds` full rounds plus `column` columns of the next.
-//! Computing it costs O(1) for round robin and punctual, O(rounds) for geometric; the
-//! [`Cursor`] used while counting moves on in O(1).
+//! Columns are pushed in the order 0, 1, ..., width - 1, repeatedly, so the state of a schedule
+//! after any step is one [`Progress`]: `rounds` full rounds plus `column` columns of the next.
+//! Computing it costs O(1) for round robin and punctual, O(rounds) for geometric; the [`Cursor`]
+//! used while counting advances in O(1).
 
 mod cursor;
 mod geometric;

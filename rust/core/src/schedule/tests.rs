@@ -3,7 +3,7 @@
 use super::*;
 use proptest::prelude::*;
 
-/// The definition, read literally: the pushes of `column` at steps 1 ..= `step`.
+/// The definition, literally: the pushes of `column` at steps 1 ..= `step`.
 fn pushes_by_definition(schedule: &Schedule, width: u32, column: u32, step: u64) -> u64 {
     let (w, j) = (u64::from(width), u64::from(column));
     match *schedule {
@@ -66,7 +66,7 @@ proptest! {
 }
 
 proptest! {
-    /// By definition: the first step at which the column has all of its pushes.
+    /// Definition: the first step at which the column has all of its pushes.
     #[test]
     fn published_steps_are_the_steps_of_the_last_pushes(
         schedule in schedules(), width in 1..12_u32, step in 0..400_u64,
@@ -92,7 +92,7 @@ fn no_column_is_pushed_more_often_than_there_are_leaves() {
     assert!((2_600..4_096).contains(&end.rounds), "{end:?}");
 }
 
-/// Every column waits at most max(width, 1 %) steps, plus rounding.
+/// Lag is at most max(width, 1 %) steps, plus rounding.
 #[test]
 fn geometric_lag_is_bounded() {
     let (schedule, width) = (Schedule::geometric(), 64);
@@ -143,7 +143,7 @@ fn parameters_out_of_range_are_named() {
 }
 
 proptest! {
-    /// However far a cursor is moved at once, it stands where a fresh one would.
+    /// A cursor moved by any number of steps equals a new one at that step.
     #[test]
     fn cursors_move_by_any_number_of_steps(
         schedule in schedules(), width in 1..40_u32, start in 0..600_u64, steps in 0..600_u64,

@@ -1,4 +1,4 @@
-//! The noise of every (cell, push): recomputed at each read, never stored.
+//! Noise of every (cell, push): recomputed at each read, never stored.
 
 use crate::key::WorkingKey;
 use crate::mechanism::{Mechanism, Weights};
@@ -6,10 +6,10 @@ use crate::noise::gaussian::RoundedGaussian;
 use crate::noise::prf::NoiseFunction;
 use crate::schedule::Progress;
 
-/// Cells whose noise is made at once.
+/// Cells whose noise is computed together.
 const CELLS: usize = 64;
 
-/// The noise of every (cell, push).
+/// Noise of every (cell, push).
 pub(crate) struct Noise {
     prf: NoiseFunction,
     gaussian: RoundedGaussian,
@@ -38,7 +38,7 @@ impl Noise {
         self.gaussian.draw(self.prf.block(cell, node))
     }
 
-    /// Computes the paths that releases at this progress need.
+    /// Computes the paths that reads at this progress need.
     pub(crate) fn refresh(&mut self, progress: Progress) {
         let largest = progress.rounds + u64::from(progress.column > 0);
         for push in progress.rounds..=largest {
@@ -49,8 +49,8 @@ impl Noise {
         }
     }
 
-    /// The released values of cells, given their published counts in `values`: 0 before a cell's
-    /// first push, then published + noise. Cells are pairs of number and column.
+    /// Computes the released values of cells from their published counts in `values`: 0 before a
+    /// cell's first push, then published + noise. Cells are pairs of number and column.
     pub(crate) fn release(&self, progress: Progress, cells: &[(u64, u32)], values: &mut [i64]) {
         let (mut numbers, mut noises) = ([0; CELLS], [0; CELLS]);
         for (cells, values) in cells.chunks(CELLS).zip(values.chunks_mut(CELLS)) {
@@ -79,7 +79,7 @@ impl Noise {
         }
     }
 
-    /// The released values of a whole table, given its published counts row by row.
+    /// Computes the released values of a whole table from its published counts, row by row.
     pub(crate) fn release_rows(&self, progress: Progress, width: u32, rows: &mut [i64]) {
         let width = width as usize;
         let mut cells = [(0, 0); CELLS];
@@ -96,7 +96,7 @@ impl Noise {
 
     fn path(&self, push: u64) -> &Weights {
         match &self.paths[(push % 2) as usize] {
-            // Noise bound to one push must never meet the count of another.
+            // Noise of one push must never be added to the count of another.
             Some((known, path)) if *known == push => path,
             _ => unreachable!("the paths of this step were refreshed"),
         }

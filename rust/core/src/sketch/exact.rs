@@ -43,7 +43,7 @@ impl ExactSketch {
         }
     }
 
-    /// The sketch that made an exact release, under a fresh id: for copying and pickling.
+    /// The sketch that made an exact release, with a fresh id: for copying and pickling.
     pub fn from_release(release: &Release) -> Result<Self> {
         let [part] = release.parts() else {
             return Err(Error::Format(
@@ -58,7 +58,7 @@ impl ExactSketch {
         let shape = *release.shape();
         let width = shape.width as usize;
         let magnitude = |row: &[i64]| row.iter().map(|v| u128::from(v.unsigned_abs())).sum();
-        // No cell is larger than this, which is all that the bound on later totals needs.
+        // No cell exceeds this, which is enough to bound later totals.
         let largest: u128 = release
             .table()
             .chunks(width)
@@ -90,7 +90,7 @@ impl ExactSketch {
         self.step
     }
 
-    /// Turns items into fingerprints under this sketch's hash seed.
+    /// Computes fingerprints of items under this sketch's hash seed.
     pub fn fingerprinter(&self) -> &Fingerprinter {
         &self.fingerprinter
     }
@@ -110,12 +110,13 @@ impl ExactSketch {
         Ok(())
     }
 
-    /// A batch; everything is checked before anything is applied.
+    /// A batch, one step per event; everything is checked before anything is applied.
     pub fn update_many(&mut self, items: Items<'_>, weights: Option<&[u64]>) -> Result<()> {
         self.update_many_in_threads(items, weights, 1)
     }
 
-    /// As [`Self::update_many`], in at most so many threads; all end in the same state.
+    /// As [`Self::update_many`], in at most `threads` threads; the state is the same for any
+    /// number.
     pub fn update_many_in_threads(
         &mut self,
         items: Items<'_>,
@@ -123,7 +124,7 @@ impl ExactSketch {
         threads: usize,
     ) -> Result<()> {
         check_weights("weights", weights, items.len(), LARGEST_COUNT - 1)?;
-        // What prepares a batch costs as much as several events.
+        // Preparing a batch costs as much as several events.
         if let Some(item) = items.only(&self.fingerprinter) {
             return self.update(item, weights.map_or(1, |weights| weights[0]));
         }
@@ -144,7 +145,7 @@ impl ExactSketch {
         Ok(())
     }
 
-    /// Counts weight that is about to be added, and widens the counters if it needs it.
+    /// Adds to the total the weight of the coming events, and widens the counters if necessary.
     #[inline]
     fn make_room(&mut self, added: u128) -> Result<()> {
         let total = u128::from(self.total) + added;
@@ -177,7 +178,7 @@ impl ExactSketch {
         self.table.rows()
     }
 
-    /// The counts as a release that says NOT PRIVATE.
+    /// The counts as a release that is marked NOT PRIVATE.
     pub fn release(&self) -> Release {
         let part = Part {
             sketch_id: self.sketch_id,
@@ -188,7 +189,7 @@ impl ExactSketch {
         Release::new(self.shape, vec![part], self.table())
     }
 
-    /// The sketch of both streams together.
+    /// The sketch of both streams combined.
     pub fn merged(&self, other: &Self) -> Result<Self> {
         let sum = Release::merge(&[&self.release(), &other.release()])?;
         let total = u128::from(self.total) + u128::from(other.total);

@@ -1,9 +1,9 @@
-//! A private sketch and discovery over one stream: which items are heavy, and how heavy.
+//! A private sketch and discovery over one stream: which items are heavy, and their estimates.
 //!
-//! Both are fed by each call. The sketch answers for any item; discovery publishes names, which
-//! the sketch can then be asked for at no cost. Their guarantees add up: (epsilon, delta) of the
-//! sketch plus those of discovery. Checks come first and are the sketch's: what it
-//! accepts, discovery counts.
+//! Each call feeds both. The sketch estimates any item; discovery publishes names, whose estimates
+//! the sketch then gives at no further privacy cost. The guarantees add up: (epsilon, delta) of the
+//! sketch plus those of discovery. All checks are the sketch's and come first: discovery counts
+//! exactly what the sketch accepts.
 
 use super::private::PrivateSketch;
 use crate::discovery::Discovery;
@@ -17,14 +17,14 @@ use crate::release::codec;
 use crate::table::items::{Items, StepRows};
 use crate::{Error, Result};
 
-/// A sketch with the names of its heavy items.
+/// A sketch that publishes the names of its heavy items.
 pub struct HeavySketch {
     sketch: PrivateSketch,
     discovery: Discovery,
 }
 
 impl HeavySketch {
-    /// Noise of both belongs to `identity` and nothing else.
+    /// The noise of both belongs to `identity` only.
     pub fn new(
         shape: Shape,
         noise: NoiseSpec,
@@ -34,7 +34,7 @@ impl HeavySketch {
     ) -> Result<Self> {
         check_agreement(&shape, &noise, &discovery)?;
         let id = identity.id;
-        // Refuses a bad shape or law before discovery takes memory.
+        // Rejects an invalid shape or spec before discovery allocates memory.
         let sketch = PrivateSketch::new(shape, noise, key, identity)?;
         let parameters = codec::encode_parameters(&shape, &noise);
         let discovery = Discovery::new(discovery, key, &id, &parameters, *sketch.fingerprinter())?;
@@ -46,7 +46,7 @@ impl HeavySketch {
         &self.sketch
     }
 
-    /// The sketch, to be read. (An event given to it alone is not discovered.)
+    /// The sketch, for reads. (Discovery does not see an event given to the sketch alone.)
     pub fn sketch_mut(&mut self) -> &mut PrivateSketch {
         &mut self.sketch
     }
@@ -70,7 +70,7 @@ impl HeavySketch {
         self.update_many_in_threads(items, weights, 1)
     }
 
-    /// As [`Self::update_many`], in at most so many threads, of which discovery uses one.
+    /// As [`Self::update_many`], in at most `threads` threads, of which discovery uses one.
     pub fn update_many_in_threads(
         &mut self,
         items: Items<'_>,
@@ -84,7 +84,7 @@ impl HeavySketch {
         Ok(())
     }
 
-    /// Rows, one step each, of which some have no event.
+    /// Rows, one step each; some have no event.
     pub fn update_rows(&mut self, rows: StepRows<'_>) -> Result<()> {
         check_items(rows.items())?;
         self.sketch.update_rows(rows)?;
@@ -103,7 +103,7 @@ impl HeavySketch {
         Ok(())
     }
 
-    /// Many events of the open step, under the batch schedule; shown once that is closed.
+    /// Many events of the open step, under the batch schedule; published when that step is closed.
     pub fn add_to_batch(&mut self, items: Items<'_>, weights: Option<&[u64]>) -> Result<()> {
         check_items(items)?;
         self.sketch.add_to_batch(items, weights)?;
@@ -118,12 +118,12 @@ impl HeavySketch {
         Ok(())
     }
 
-    /// Publishes the open epoch now; it is consumed, and the next begins.
+    /// Publishes the current epoch now; it is consumed, and the next begins.
     pub fn end_epoch(&mut self) -> Result<()> {
         if self.sketch.is_closed() {
             return Err(Error::Closed);
         }
-        // Its names would be published before its counts, out of a step that is not over.
+        // The names of an unfinished step would be published before its counts.
         if self.sketch.has_open_step() {
             return Err(Error::parameter("window", "no open step", "one"));
         }
@@ -131,7 +131,7 @@ impl HeavySketch {
         Ok(())
     }
 
-    /// Published names in order, the epoch that published each first, and the sketch's estimates.
+    /// Published names in order, the epoch that first published each, and the sketch's estimates.
     pub fn candidates(&mut self) -> Result<Vec<(Kept, u64, f64)>> {
         let sketch = &mut self.sketch;
         self.discovery
@@ -143,7 +143,7 @@ impl HeavySketch {
             .collect()
     }
 
-    /// Destroys keys and counts; the open epoch is never published.
+    /// Destroys keys and counts; the current epoch is never published.
     pub fn close(&mut self) {
         self.sketch.close();
         self.discovery.close();
@@ -155,7 +155,7 @@ impl HeavySketch {
         self.discovery.draws(epoch, slots)
     }
 
-    /// The identities of all dummies and then of items, for the oracle in tests; only under a
+    /// The identities of all dummies and then of the items, for the oracle in tests; only under a
     /// seeded key.
     pub fn identities(&self, items: Items<'_>) -> Result<Vec<u128>> {
         self.check_seeded()?;
@@ -171,7 +171,7 @@ impl HeavySketch {
     }
 }
 
-/// The two laws must speak of one stream and one person.
+/// Both specs must describe the same stream and the same user.
 fn check_agreement(shape: &Shape, noise: &NoiseSpec, discovery: &DiscoverySpec) -> Result<()> {
     if shape.kind == TableKind::Counters {
         return Err(Error::parameter("kind", "a sketch", shape.kind.name()));

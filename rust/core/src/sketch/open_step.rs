@@ -1,6 +1,6 @@
-//! The step that is not over: under the batch schedule a step is a public slice of time, and its
-//! events may come in any number of calls. They wait in a table of their own, which no read looks
-//! at, until a step is taken.
+//! The open step of the batch schedule. A step there is a public slice of time, and its events may
+//! come in any number of calls. They are kept in a table of their own, which no read uses, until
+//! the step is closed.
 
 use crate::table::Table;
 use crate::table::ingest::CheckedBatch;
@@ -13,7 +13,7 @@ pub(super) struct OpenStep {
 }
 
 impl OpenStep {
-    /// An empty one for a sketch with this table.
+    /// An empty open step for a sketch with this table.
     pub(super) fn of(table: &Table) -> Self {
         Self {
             table: table.empty(),
@@ -27,13 +27,13 @@ impl OpenStep {
         self.events
     }
 
-    /// True from the first `add`, whether it brought events or not, until `close_into`.
+    /// True from the first `add`, even of an empty batch, until `close_into`.
     #[inline]
     pub(super) fn has_begun(&self) -> bool {
         self.begun
     }
 
-    /// Counts a batch; `bound` is that of the step they will be in.
+    /// Counts a batch; `bound` is the bound on counts of the step being filled.
     pub(super) fn add(&mut self, batch: CheckedBatch<'_>, bound: u128) {
         self.begun = true;
         self.table.make_room(bound);
@@ -41,7 +41,7 @@ impl OpenStep {
         self.events += batch.items.len() as u64;
     }
 
-    /// Moves what was added to the published counts of `table`, and is empty again.
+    /// Moves the events to the published counts of `table` and resets.
     pub(super) fn close_into(&mut self, table: &mut Table, bound: u128) {
         table.make_room(bound);
         self.table.make_room(bound);
@@ -51,7 +51,7 @@ impl OpenStep {
         self.begun = false;
     }
 
-    /// As many events as no test can bring.
+    /// Pretends more events than a test could add.
     #[cfg(test)]
     pub(super) fn set_events(&mut self, events: u64) {
         self.events = events;

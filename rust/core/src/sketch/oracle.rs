@@ -1,11 +1,11 @@
-//! What the oracle in tests may see: draws, of sketches under a seeded key only.
+//! Draws for the oracle in tests, of sketches under a seeded key only.
 
 use super::private::PrivateSketch;
 use crate::guarantee::NotPrivate;
 use crate::{Error, Result};
 
 impl PrivateSketch {
-    /// The draws of nodes of cells, for the oracle in tests; only under a seeded key.
+    /// The draws at these nodes of these cells, for the oracle in tests; only under a seeded key.
     pub fn draws(&self, cells: &[u64], nodes: &[u64]) -> Result<Vec<i64>> {
         if !self.not_private.contains(NotPrivate::SEEDED) {
             return Err(Error::PrivateDraws);

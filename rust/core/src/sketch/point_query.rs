@@ -1,4 +1,4 @@
-//! Point queries on a live table: the released values of an item's cells, many cells at a time.
+//! Point queries on a live table: released values of the items' cells, many cells at a time.
 
 use super::cell_noise::Noise;
 use super::private::{PrivateSketch, State};
@@ -9,7 +9,7 @@ use crate::table::estimator::Estimator;
 use crate::table::items::Items;
 use crate::{Error, Result};
 
-/// A table with the noise of its present state, whose paths were refreshed.
+/// A table and its noise at the current step; the paths must have been refreshed.
 struct Reading<'a> {
     table: &'a Table,
     noise: &'a Noise,

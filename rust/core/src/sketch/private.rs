@@ -1,8 +1,8 @@
 //! The private sketch: exact counts, a schedule, a mechanism and a working key.
 //!
-//! An update is hash + add + push: it draws no noise. A read recomputes the noise of the cells
-//! it touches from (working key, cell, push number). Exact counts never leave this folder except
-//! inside a sum with their noise.
+//! An update is hash + add + push and draws no noise. A read recomputes the noise of the cells it
+//! uses from (working key, cell, push number). Exact counts leave this folder only in a sum with
+//! their noise.
 
 use super::cell_noise::Noise;
 use super::open_step::OpenStep;
@@ -26,25 +26,25 @@ pub struct PrivateSketch {
     pub(super) not_private: NotPrivate,
     pub(super) fingerprinter: Fingerprinter,
     pub(super) step: u64,
-    /// The last step there may be, and the last that 32-bit counters suffice for.
+    /// The last possible step, and the last at which 32-bit counters suffice.
     pub(super) last_step: u64,
     pub(super) last_narrow_step: u64,
     pub(super) state: Option<State>,
 }
 
-/// What `close` destroys.
+/// State that `close` destroys.
 pub(super) struct State {
     pub(super) table: Table,
     pub(super) noise: Noise,
     pub(super) estimator: Estimator,
     pub(super) cursor: Cursor,
-    /// Under the batch schedule, the events of the step that is not over, in a table of their own
-    /// that no read looks at. Taken by the first `add_to_batch`.
+    /// Under the batch schedule, the events of the open step, in a table of their own that no read
+    /// uses. Allocated by the first `add_to_batch`.
     pub(super) open: Option<OpenStep>,
 }
 
 impl PrivateSketch {
-    /// A sketch whose noise belongs to `identity` and nothing else.
+    /// A sketch whose noise belongs to `identity` only.
     pub fn new(shape: Shape, spec: NoiseSpec, key: &MasterKey, identity: Identity) -> Result<Self> {
         shape.validate()?;
         spec.validate(&shape)?;
@@ -84,7 +84,7 @@ impl PrivateSketch {
         &self.shape
     }
 
-    /// The law of the noise.
+    /// The noise and the guarantee.
     pub fn spec(&self) -> &NoiseSpec {
         &self.spec
     }
@@ -94,7 +94,7 @@ impl PrivateSketch {
         self.sketch_id
     }
 
-    /// Why it is NOT PRIVATE, if so.
+    /// Why it is NOT PRIVATE; empty if it is private.
     pub fn not_private(&self) -> NotPrivate {
         self.not_private
     }
@@ -104,7 +104,7 @@ impl PrivateSketch {
         self.step
     }
 
-    /// Turns items into fingerprints under this sketch's hash seed.
+    /// Computes fingerprints of items under this sketch's hash seed.
     pub fn fingerprinter(&self) -> &Fingerprinter {
         &self.fingerprinter
     }
@@ -137,7 +137,7 @@ impl PrivateSketch {
         self.state = None;
     }
 
-    /// No counter exceeds this after `step` steps.
+    /// Bound on every counter after `step` steps.
     pub(super) fn bound_at(&self, step: u64) -> u128 {
         let events = u128::from(step) * u128::from(self.spec.schedule.events_per_step());
         events * u128::from(self.spec.max_weight)
@@ -181,7 +181,7 @@ impl PrivateSketch {
         }
     }
 
-    /// What a batch, or a part of one, must be.
+    /// Checks a batch, or a part of one, for the batch schedule.
     pub(super) fn check_batch(&self, items: Items<'_>, weights: Option<&[u64]>) -> Result<()> {
         if !matches!(self.spec.schedule, Schedule::Batch { .. }) {
             return Err(Error::parameter(
@@ -196,14 +196,14 @@ impl PrivateSketch {
         self.check_steps(1)
     }
 
-    /// A step holds no more events than the bound on counters allows for, however many calls
-    /// bring them.
+    /// Checks that the open step stays within the bound on counters, however many calls bring its
+    /// events.
     pub(super) fn check_open(&self, events: u64) -> Result<()> {
         let open = self.state.as_ref().and_then(|state| state.open.as_ref());
         let before = open.map_or(0, OpenStep::events);
         let most = self.spec.schedule.events_per_step();
         if events > most - before.min(most) {
-            // How many there are is exact: the message says only how many there may be.
+            // The number of events is exact: the message gives only the limit.
             return Err(Error::parameter(
                 "items",
                 format!("at most {most} events in a step"),
@@ -213,7 +213,7 @@ impl PrivateSketch {
         Ok(())
     }
 
-    /// True from `add_to_batch` until a step is taken, whether it brought events or not.
+    /// True from `add_to_batch` until a step is taken, even if the batch was empty.
     #[inline]
     pub(super) fn has_open_step(&self) -> bool {
         let open = self.state.as_ref().and_then(|state| state.open.as_ref());

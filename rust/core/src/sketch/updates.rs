@@ -1,5 +1,4 @@
-//! Events and steps of a private sketch: checked as a whole, then counted, then the pushes that
-//! fall due.
+//! Updates of a private sketch: events are checked as a whole, counted, and due pushes executed.
 
 use super::open_step::OpenStep;
 use super::private::PrivateSketch;
@@ -47,7 +46,8 @@ impl PrivateSketch {
         self.update_many_in_threads(items, weights, 1)
     }
 
-    /// As [`Self::update_many`], in at most so many threads; all end in the same state.
+    /// As [`Self::update_many`], in at most `threads` threads; the state is the same for any
+    /// number.
     pub fn update_many_in_threads(
         &mut self,
         items: Items<'_>,
@@ -55,7 +55,7 @@ impl PrivateSketch {
         threads: usize,
     ) -> Result<()> {
         check_weights("weights", weights, items.len(), self.spec.max_weight)?;
-        // What prepares a batch costs as much as several events.
+        // Preparing a batch costs as much as several events.
         if let Some(item) = items.only(&self.fingerprinter) {
             return self.update(item, weights.map_or(1, |weights| weights[0]));
         }
@@ -69,7 +69,7 @@ impl PrivateSketch {
             .last_narrow_step
             .saturating_sub(self.step)
             .min(items.len() as u64) as usize;
-        // Counters widen at a step that depends on nothing but the step.
+        // The step at which counters widen depends on nothing but the step number.
         for (start, end) in [(0, narrow), (narrow, items.len())] {
             if start < end {
                 let weights = weights.map(|weights| &weights[start..end]);
@@ -80,7 +80,7 @@ impl PrivateSketch {
         Ok(())
     }
 
-    /// Rows, one step each, of which some have no event; everything is checked before anything is
+    /// Rows, one step each, some without an event; everything is checked before anything is
     /// applied.
     pub fn update_rows(&mut self, rows: StepRows<'_>) -> Result<()> {
         let (items, weights) = (rows.items(), rows.weights());
@@ -94,7 +94,8 @@ impl PrivateSketch {
         Ok(())
     }
 
-    /// Many events in one step, under the batch schedule, with those of `add_to_batch` before.
+    /// Many events in one step, under the batch schedule, together with earlier ones of
+    /// `add_to_batch`.
     pub fn update_batch(&mut self, items: Items<'_>, weights: Option<&[u64]>) -> Result<()> {
         self.check_batch(items, weights)?;
         self.close_step();
@@ -102,7 +103,7 @@ impl PrivateSketch {
         Ok(())
     }
 
-    /// Several events of an array of counters in one step: weight `weights[i]` to counter i.
+    /// Several events of an array of counters in one step: weight `weights[i]` for counter i.
     pub fn update_vector(&mut self, weights: &[u64]) -> Result<()> {
         if weights.len() != self.shape.width as usize {
             let expected = format!("one entry per counter ({})", self.shape.width);
@@ -150,11 +151,11 @@ impl PrivateSketch {
         Ok(())
     }
 
-    /// Many events of the open step, under the batch schedule. Nothing shows them before
-    /// [`Self::tick`], or whatever else takes a step, closes it.
+    /// Many events of the open step, under the batch schedule. No read sees them before
+    /// [`Self::tick`], or any other step, closes the step.
     pub fn add_to_batch(&mut self, items: Items<'_>, weights: Option<&[u64]>) -> Result<()> {
         self.check_batch(items, weights)?;
-        // The bound of the step that they will be in: a function of its number alone.
+        // The bound for the step being filled: a function of its number alone.
         let bound = self.bound_at(self.step + 1);
         let state = self.state.as_mut().ok_or(Error::Closed)?;
         let (table, hashes) = (&state.table, state.estimator.hashes());
@@ -171,7 +172,7 @@ impl PrivateSketch {
         Ok(())
     }
 
-    /// Counts events that take `steps` steps: one each, or one for all of them.
+    /// Counts events that take `steps` steps: one each, or one step for all.
     fn apply(&mut self, items: Items<'_>, weights: Option<&[u64]>, steps: u64) {
         self.apply_in_threads(items, weights, steps, 1);
     }
@@ -208,7 +209,7 @@ impl PrivateSketch {
         self.step += steps;
     }
 
-    /// Moves what `add_to_batch` brought to the published counts; the caller takes the step.
+    /// Moves the events of `add_to_batch` to the published counts; the caller takes the step.
     fn close_step(&mut self) {
         let bound = self.bound_at(self.step + 1);
         let Some(state) = self.state.as_mut() else {
@@ -230,9 +231,9 @@ mod tests {
     use crate::parameters::{Calibration, NoiseSpec, Relation, Shape, TableKind};
     use crate::schedule::Schedule;
 
-    /// As many events as nobody can bring in a test: the number is set by hand.
+    /// Sets the number of events by hand, as no test could bring that many.
     #[test]
-    fn a_step_holds_no_more_events_than_its_bound_however_they_come() {
+    fn a_step_refuses_events_above_its_bound() {
         let spec = NoiseSpec {
             schedule: Schedule::Batch { horizon: 3 },
             mechanism: MechanismKind::Haar,

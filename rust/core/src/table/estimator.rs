@@ -1,10 +1,10 @@
-//! The estimate of one item from the values of its cells: minimum or median over rows.
+//! Estimate of one item from the values of its cells: minimum or median over rows.
 
 use super::hash::RowHashes;
 use super::kernels::{Index, Locate, Signed, Unsigned};
 use crate::parameters::{LARGEST_DEPTH, Shape, TableKind};
 
-/// "CO Sketch Query" of the paper: minimum of a Count-Min column, median of a Count Sketch.
+/// "CO Sketch Query" of the paper: minimum for Count-Min, median for Count Sketch.
 #[derive(Debug, Clone)]
 pub(crate) struct Estimator {
     kind: TableKind,
@@ -25,7 +25,7 @@ impl Estimator {
         &self.hashes
     }
 
-    /// Combines the released values `value(row, column)` of the item's cells.
+    /// The estimate from the released values `value(row, column)` of the item's cells.
     #[inline]
     pub(crate) fn estimate(&self, item: u64, mut value: impl FnMut(usize, usize) -> i64) -> f64 {
         let mut values = [0; LARGEST_DEPTH as usize];
@@ -37,7 +37,7 @@ impl Estimator {
         self.combine(values)
     }
 
-    /// The estimate from the values of an item's cells, signs applied.
+    /// The estimate from the values of an item's cells, with signs already applied.
     #[inline]
     pub(crate) fn combine(&self, values: &mut [i64]) -> f64 {
         match self.kind {

@@ -1,32 +1,32 @@
-//! Hashes of many items at a time, each equal to that of the single item: integers to fingerprints,
-//! and fingerprints to places in the table.
+//! Hashes of many items at a time: integers to fingerprints, fingerprints to places in the table.
+//! Each result equals that of the single item.
 //!
-//! Plain loops that [`crate::simd`] compiles for the widest registers at hand.
+//! Plain loops that [`crate::simd`] compiles for the widest available registers.
 
 use super::hash::{Fingerprinter, PairMultiply, RowHashes};
 use crate::simd::widest;
 
 impl Fingerprinter {
-    /// Signed integers, written to `out`.
+    /// Writes the fingerprints of signed integers to `out`.
     #[inline]
     pub fn signed_to(&self, items: &[i64], out: &mut [u64]) {
         fingerprints_of_signed(self, items, out);
     }
 
-    /// Unsigned integers, written to `out`.
+    /// Writes the fingerprints of unsigned integers to `out`.
     #[inline]
     pub fn unsigned_to(&self, items: &[u64], out: &mut [u64]) {
         fingerprints_of_unsigned(self, items, out);
     }
 
-    /// Narrow signed integers, written to `out`.
+    /// Writes the fingerprints of 32-bit signed integers to `out`.
     #[inline]
     pub fn narrow_to(&self, items: &[i32], out: &mut [u64]) {
         fingerprints_of_narrow(self, items, out);
     }
 }
 
-/// Where a row of a table puts its buckets.
+/// What one row needs to find the places of fingerprints.
 pub(crate) struct PlacesOfRow {
     bucket: PairMultiply,
     sign: PairMultiply,
@@ -36,7 +36,7 @@ pub(crate) struct PlacesOfRow {
 }
 
 impl RowHashes {
-    /// What finds the places of many fingerprints in `row` of a table of `depth` rows.
+    /// The functions that find the places of many fingerprints in `row` of a table of `depth` rows.
     #[inline]
     pub(crate) fn places_of_row(&self, row: usize, depth: usize) -> PlacesOfRow {
         let (bucket, sign) = self.functions(row);
@@ -51,31 +51,31 @@ impl RowHashes {
 }
 
 widest! {
-    /// The fingerprints of signed integers.
+    /// Writes the fingerprints of signed integers to `out`.
     fn fingerprints_of_signed, fingerprints_of_signed_at(fingerprinter: &Fingerprinter, items: &[i64], out: &mut [u64]) =
         signed_loop
 }
 
 widest! {
-    /// The fingerprints of unsigned integers.
+    /// Writes the fingerprints of unsigned integers to `out`.
     fn fingerprints_of_unsigned, fingerprints_of_unsigned_at(fingerprinter: &Fingerprinter, items: &[u64], out: &mut [u64]) =
         unsigned_loop
 }
 
 widest! {
-    /// The fingerprints of narrow signed integers.
+    /// Writes the fingerprints of 32-bit signed integers to `out`.
     fn fingerprints_of_narrow, fingerprints_of_narrow_at(fingerprinter: &Fingerprinter, items: &[i32], out: &mut [u64]) =
         narrow_loop
 }
 
 widest! {
-    /// The places of fingerprints in one row of a table stored column by column:
-    /// column * depth + row.
+    /// Writes the places of fingerprints in one row to `out`. Tables are stored column by column,
+    /// so a place is column * depth + row.
     fn places, places_at(row: &PlacesOfRow, fingerprints: &[u64], out: &mut [u32]) = places_loop
 }
 
 widest! {
-    /// As [`places`], each doubled, with 1 added where the sign is -1.
+    /// As [`places`], but doubled, plus 1 where the sign is -1.
     fn signed_places, signed_places_at(row: &PlacesOfRow, fingerprints: &[u64], out: &mut [u32]) =
         signed_places_loop
 }
@@ -104,7 +104,7 @@ fn narrow_loop(fingerprinter: &Fingerprinter, items: &[i32], out: &mut [u64]) {
 #[inline(always)]
 fn place(row: &PlacesOfRow, fingerprint: u64) -> u64 {
     let column = ((row.bucket.hash(fingerprint) >> 32) * row.width) >> 32;
-    // Both below 2^32, so that one narrow multiplication does.
+    // Both factors are below 2^32, so one narrow multiplication suffices.
     column * row.depth + row.row
 }
 

@@ -1,9 +1,10 @@
-//! How the events of a batch reach their place in the table.
+//! Ingestion of a batch: its events are located, then added to the table with the pushes that fall
+//! due.
 //!
-//! Nobody reads within a batch, so only its final state matters. If every column is pushed within
-//! it, the pushes before the last round need not be taken: what they would move is moved by that
-//! round as well. So all events before it are added to the pending counts at once, and what remains,
-//! at most one round, goes push by push.
+//! No read happens within a batch, so only its final state matters. If every column is pushed
+//! during the batch, the pushes before the last round can be skipped: the last round moves what
+//! they would have moved. So all events before that round are added to the pending counts in one
+//! pass, and the rest, at most one round, is processed push by push.
 
 use crate::parameters::TableKind;
 use crate::schedule::{Cursor, Progress};
@@ -13,12 +14,12 @@ use crate::table::items::Items;
 use crate::table::kernels::{Bounded, EventWeights, Events, Index, Locate, Signed, Unsigned};
 use std::{iter, thread};
 
-/// Fewer events than this are not worth a thread of their own.
+/// A batch with fewer events than this per thread is counted in fewer threads.
 const EVENTS_PER_THREAD: usize = 1 << 16;
-/// Nor are so few that clearing and adding up a table costs a share of them.
+/// Events per cell below which clearing and adding up a table would take a share of the time.
 const EVENTS_PER_CELL: usize = 4;
 
-/// A batch that was checked, and how its items find their cells.
+/// A checked batch, and the functions that find the cells of its items.
 #[derive(Clone, Copy)]
 pub(crate) struct CheckedBatch<'a> {
     pub(crate) kind: TableKind,
@@ -52,7 +53,7 @@ impl To<'_> {
 
 impl CheckedBatch<'_> {
     /// Counts the events at the steps after `step`, one each, with the pushes between `cursor` and
-    /// `after`; in several threads if that pays.
+    /// `after`; in several threads if that is faster.
     pub(crate) fn count(
         self,
         table: &mut Table,
@@ -76,7 +77,7 @@ impl CheckedBatch<'_> {
         *cursor = *after;
     }
 
-    /// Counts the events among the published counts, in several threads if that pays.
+    /// Adds the events to the published counts; in several threads if that is faster.
     pub(crate) fn publish(self, table: &mut Table, threads: usize) {
         let share = self.share(table, threads);
         if share >= self.items.len() {
@@ -102,17 +103,18 @@ impl CheckedBatch<'_> {
             .send(&mut To::Pushed(table, first_step, cursor));
     }
 
-    /// Number of events for each thread; all of them if more threads do not pay.
+    /// Number of events per thread; all of them if more threads would not be faster.
     fn share(&self, table: &Table, threads: usize) -> usize {
         let events = self.items.len();
         let least = EVENTS_PER_THREAD.max(EVENTS_PER_CELL * table.cells());
         events.div_ceil(threads.min(events / least).max(1))
     }
 
-    /// Counts the batch in shares: the first in `table`, each other in a thread with an empty
-    /// table. `count` takes a share, its first event and a table; it returns the columns that it
-    /// pushed. Added up in order, the tables make the state that one thread leaves: what a column
-    /// still had pending when a later share pushed it is published by then.
+    /// Counts the batch in shares: the first in `table`, each other one in a thread with an empty
+    /// table. `count` takes a share, the number of its first event and a table; it returns the
+    /// columns that it pushed. Adding up the tables in order gives the state that one thread
+    /// leaves: counts of a column that were still pending when a later share pushed it are
+    /// published by then.
     fn in_shares<P: Iterator<Item = u32> + Send>(
         self,
         share: usize,
@@ -181,8 +183,8 @@ impl CheckedBatch<'_> {
     }
 }
 
-/// Moves the cursor to the first push of the last round, if there is a whole one; returns the number
-/// of events up to and with the one at its step.
+/// Moves the cursor to the first push of the last round if the batch contains a full one; returns
+/// the number of events up to and including the one at the step of that push.
 fn skip_to_last_round(cursor: &mut Cursor, after: &Cursor, step: u64) -> usize {
     let width = cursor.width();
     if pushes_between(cursor.progress(), after.progress(), width) < u128::from(width) {
@@ -200,8 +202,8 @@ fn pushes_between(before: Progress, after: Progress, width: u32) -> u128 {
     done(after) - done(before)
 }
 
-/// The columns pushed between two states of a schedule, each once: pushing a column again
-/// without an event in between moves nothing.
+/// The columns pushed between two states of a schedule, each once: pushing a column again without
+/// an event in between moves nothing.
 pub(crate) fn columns_between(
     before: Progress,
     after: Progress,

@@ -1,33 +1,33 @@
-//! Batches of items on their way into a sketch.
+//! The items of a batch in the forms that callers hold them in.
 //!
-//! A batch is checked whole before the first event is applied; items become fingerprints in
-//! small chunks that stay in the fastest cache.
+//! A batch is checked in full before the first event is applied. Items are hashed in small chunks
+//! that stay in the fastest cache.
 
 use crate::item::Item;
 use crate::table::hash::Fingerprinter;
 use crate::table::kernels::CHUNK;
 use crate::{Error, Result};
 
-/// Items that turn into fingerprints where they lie: columns of a format that the core does not
-/// know. Whatever could be wrong with them was checked before.
+/// Columns of a format unknown to the core, hashed in place. The implementation has already checked
+/// them.
 pub trait Columns: Sync {
     /// Number of items.
     fn len(&self) -> usize;
 
-    /// True without items.
+    /// True if there are no items.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The fingerprints of the items from `start` on, as many as `out` takes.
+    /// Writes the fingerprints of the items from `start` on to `out`, one per entry.
     fn fingerprints(&self, fingerprinter: &Fingerprinter, start: usize, out: &mut [u64]);
 
-    /// True if [`Self::items`] knows the items and not their fingerprints alone.
+    /// True if [`Self::items`] returns the items; false if only fingerprints are available.
     fn has_items(&self) -> bool {
         false
     }
 
-    /// The items from `start` on, as many as `out` takes, of columns that have them.
+    /// Writes the items from `start` on to `out`, one per entry, if [`Self::has_items`].
     fn items<'a>(&'a self, _start: usize, _out: &mut [Item<'a>]) {}
 }
 
@@ -42,13 +42,13 @@ pub enum Items<'a> {
     Unsigned(&'a [u64]),
     /// Signed integers of 32 bits.
     Narrow(&'a [i32]),
-    /// Items of any type, whole.
+    /// Items of any type.
     Mixed(&'a [Item<'a>]),
-    /// A part of some columns.
+    /// The items of some columns from the first position to the second.
     Columns(&'a dyn Columns, usize, usize),
 }
 
-/// A batch up to this length takes a buffer of this length.
+/// Batches up to this length use a buffer of this length.
 const SHORT: usize = 32;
 
 impl<'a> Items<'a> {
@@ -68,12 +68,12 @@ impl<'a> Items<'a> {
         }
     }
 
-    /// True without events.
+    /// True if there are no events.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The fingerprint of the item, if there is but one.
+    /// The fingerprint of the only item of a batch of one.
     #[inline]
     pub(crate) fn only(&self, fingerprinter: &Fingerprinter) -> Option<u64> {
         Some(match *self {
@@ -102,7 +102,7 @@ impl<'a> Items<'a> {
             with(0, items);
             return;
         }
-        // Clearing a long buffer would cost a short batch more than counting it.
+        // Clearing a long buffer would cost more than counting a short batch.
         if self.len() <= SHORT {
             self.for_each_filled::<SHORT>(fingerprinter, &mut with);
         } else {
@@ -137,10 +137,10 @@ impl<'a> Items<'a> {
         }
     }
 
-    /// Calls `with(offset, items)` for the batch in chunks of at most N. Integers are copied
-    /// first, so that identity, name and count of an event belong to one value even if somebody
-    /// writes to the array meanwhile. Fingerprints, and columns that give nothing else, stand for
-    /// no item and are passed over.
+    /// Calls `with(offset, items)` for the batch in chunks of at most N. Integers are copied first,
+    /// so that identity, name and count of an event come from one value even if another thread
+    /// writes to the array in the meantime. Batches of fingerprints alone are skipped: the items
+    /// are unknown.
     #[inline]
     pub(crate) fn for_each_item_chunk<const N: usize>(
         &self,
@@ -189,7 +189,7 @@ impl<'a> Items<'a> {
         }
     }
 
-    /// The part of the batch from `start` to `end`.
+    /// The events from `start` to `end`.
     pub(crate) fn slice(&self, start: usize, end: usize) -> Self {
         match *self {
             Self::Ready(items) => Self::Ready(&items[start..end]),
@@ -202,7 +202,7 @@ impl<'a> Items<'a> {
     }
 }
 
-/// Rows, one step each, of which some have no event.
+/// Rows, one step each; some have no event.
 #[derive(Clone, Copy)]
 pub struct StepRows<'a> {
     items: Items<'a>,
@@ -211,8 +211,8 @@ pub struct StepRows<'a> {
 }
 
 impl<'a> StepRows<'a> {
-    /// The events in order, and the positions of the rows without one: rising, counted from 0 over
-    /// all rows.
+    /// The events in order, and the positions of the rows without an event: increasing, counted
+    /// from 0 over all rows.
     pub fn new(items: Items<'a>, weights: Option<&'a [u64]>, empty: &'a [u64]) -> Result<Self> {
         let rows = (items.len() + empty.len()) as u64;
         let rise = empty.windows(2).all(|pair| pair[0] < pair[1]);
@@ -240,12 +240,12 @@ impl<'a> StepRows<'a> {
         self.weights
     }
 
-    /// The rows in pieces: events, their weights, and the number of empty rows behind them.
+    /// The rows in pieces: events, their weights, and the number of empty rows that follow.
     pub(crate) fn pieces(self) -> impl Iterator<Item = (Items<'a>, Option<&'a [u64]>, u64)> {
         let runs = self.empty.chunk_by(|one, next| one + 1 == *next);
         let mut passed = 0;
         let ends = runs.map(move |run| {
-            // Of the rows before it, these were empty.
+            // Subtract the empty rows before this run.
             let end = run[0] as usize - passed;
             passed += run.len();
             (end, run.len() as u64)
@@ -260,7 +260,7 @@ impl<'a> StepRows<'a> {
     }
 }
 
-/// Checks the weights of a batch: as many as items, none above the largest.
+/// Checks the weights of a batch: one per item, none above the largest allowed.
 pub(crate) fn check_weights(
     name: &'static str,
     weights: Option<&[u64]>,

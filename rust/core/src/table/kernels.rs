@@ -1,35 +1,35 @@
-//! The loops that count a batch, one instance per counter width, kind of table and depth.
+//! The loops that count a batch, compiled once per counter width, kind of table and depth.
 //!
-//! An item's cell in row r of column c is `c * depth + r` (column by column, so that a push is one
-//! contiguous run). A batch goes in chunks: first the places of all its items, row by row in wide
-//! registers ([`super::hash_batch`]), then one addition per row and event. Depths up to 8 are
-//! compile-time constants: the additions of an event's rows are independent and overlap. What
-//! bounds the second loop is one store per row, and the additions to one and the same cell that a
-//! heavy item causes, event after event.
+//! An item's cell in row r of column c is `c * depth + r` (column by column, so a push is one
+//! contiguous run). A batch is processed in chunks: first the places of all items, row by row in
+//! wide registers ([`super::hash_batch`]), then one addition per row and event. Depths up to 8 are
+//! compile-time constants, so the independent additions of an event's rows overlap. The second loop
+//! is bound by one store per row, and by the chain of additions to one cell that a heavy item
+//! causes.
 
 use super::hash::RowHashes;
 use super::hash_batch;
 use crate::schedule::Cursor;
 use zeroize::Zeroize;
 
-/// Events whose places are held at once: with their fingerprints they leave room in the fastest
-/// cache for the cells.
+/// Events whose places are held together; with their fingerprints they leave room for the cells in
+/// the fastest cache.
 pub(crate) const CHUNK: usize = 512;
 
-/// Where an item's events go; one implementation per kind of table.
+/// Cells of an item's events; one implementation per kind of table.
 pub(crate) trait Locate: Sync {
-    /// Places are doubled to make room for a sign.
+    /// True if places are doubled to make room for a sign.
     const SIGNED: bool;
 
-    /// Column, and all ones for a sign of -1.
+    /// The column, and the sign: all ones for -1, zero for +1.
     fn locate(&self, row: usize, item: u64) -> (usize, i64);
 
-    /// The places of items in a row: column * depth + row; with signs, twice that, plus 1 for a
-    /// sign of -1.
+    /// Writes the places of items in a row to `out`: column * depth + row; with signs, twice that,
+    /// plus 1 for a sign of -1.
     fn places(&self, row: usize, depth: usize, items: &[u64], out: &mut [u32]);
 }
 
-/// Count-Min: the bucket, always added.
+/// Count-Min: the bucket, always with sign +1.
 pub(crate) struct Unsigned<'a>(pub(crate) &'a RowHashes);
 /// Count Sketch: the bucket with its sign.
 pub(crate) struct Signed<'a>(pub(crate) &'a RowHashes);
@@ -80,14 +80,14 @@ impl Locate for Index {
     }
 }
 
-/// The places of one chunk, row by row. They tell of the items that came last.
+/// The places of one chunk, row by row. They reveal the last items, so they are zeroised.
 pub(crate) struct Places {
     depth: usize,
     places: Vec<u32>,
 }
 
 impl Places {
-    /// For tables of `depth` rows; memory is taken by the first chunk.
+    /// For tables of `depth` rows; memory is allocated by the first chunk.
     pub(crate) fn new(depth: usize) -> Self {
         Self {
             depth,
@@ -95,7 +95,7 @@ impl Places {
         }
     }
 
-    /// The rows of places of at most [`CHUNK`] items, each [`CHUNK`] long.
+    /// Fills the places of at most [`CHUNK`] items; each row is [`CHUNK`] long.
     #[inline]
     fn fill(&mut self, locate: &impl Locate, items: &[u64]) -> &[u32] {
         if self.places.is_empty() {
@@ -134,8 +134,8 @@ impl EventWeights for Ones {
     }
 }
 
-/// One weight per event, none above `largest`: they were checked, but they may lie in an array of
-/// Python's that somebody writes to since.
+/// One weight per event, bounded again by `largest`: weights were checked, but they may lie in a
+/// Python array that another thread has written to since.
 #[derive(Clone, Copy)]
 pub(crate) struct Bounded<'a> {
     pub(crate) weights: &'a [u64],
@@ -156,8 +156,8 @@ impl EventWeights for Bounded<'_> {
     }
 }
 
-/// A counter of 32 or 64 bits. The bound on counts rules out wrapping; `wrapping_` only avoids a
-/// branch.
+/// A counter of 32 or 64 bits. The bound on counts rules out wrapping; `wrapping_` operations only
+/// avoid a branch.
 pub(crate) trait Counter: Copy + Default + Zeroize {
     fn add_signed(&mut self, weight: u64, negative: i64);
     fn add(&mut self, other: Self);
@@ -225,7 +225,7 @@ impl<W: EventWeights> Events<'_, W> {
     }
 }
 
-/// Calls a loop with the depth as a constant, or with 0 for depths that are rare.
+/// Calls a loop with the depth as a constant; 0 stands for all depths above 8.
 macro_rules! with_depth {
     ($depth:expr, $loop:ident::<$($type:ty),*>($($argument:expr),*)) => {
         match $depth {
@@ -335,7 +335,7 @@ pub(crate) fn add_one<C: Counter>(
     }
 }
 
-/// Adds events to the pending cells and takes every push that falls due after an event.
+/// Adds events to the pending cells, and executes every push that falls due after an event.
 pub(crate) fn add_and_push<C: Counter, L: Locate, W: EventWeights>(
     places: &mut Places,
     [published, pending]: [&mut [C]; 2],
@@ -373,14 +373,14 @@ fn add_and_push_places<C: Counter, L: Locate, W: EventWeights, const DEPTH: usiz
     let depth = if DEPTH == 0 { depth } else { DEPTH };
     let mut start = 0;
     while start < chunk.items.len() {
-        // The events up to and with the one at whose step a push falls due.
+        // The events up to and including the one at whose step the next push falls due.
         let due = cursor.next_step() - (first_step + start as u64);
         let run = due
             .saturating_add(1)
             .min((chunk.items.len() - start) as u64);
         let end = start + run as usize;
         if DEPTH > 0 && run == 1 {
-            // As in a round robin: what prepares a run would cost more than it.
+            // Usual in a round robin: preparing a run would cost more than the event.
             add_event::<C, L, W, DEPTH>(pending, places, chunk, start);
         } else {
             add_places::<C, L, W, DEPTH>(depth, pending, places, chunk, start, end);
@@ -409,7 +409,7 @@ pub(crate) fn push<C: Counter>(
     }
 }
 
-/// Adds other counts to these, cell by cell.
+/// Adds other counts, cell by cell.
 pub(crate) fn sum<C: Counter>(cells: &mut [C], others: &[C]) {
     for (cell, &other) in cells.iter_mut().zip(others) {
         cell.add(other);

@@ -1,8 +1,8 @@
 //! The table: `published` and `pending` counts of every cell.
 //!
-//! Counters are 32 bits wide until twice the largest possible count would reach 2^31 and 64
-//! bits from then on; the caller's bound decides, never a count, and a counter never wraps.
-//! Cost of an event: one hash and one addition per row; of a push: `depth` additions.
+//! Counters are 32 bits wide until twice the largest possible count would reach 2^31, and 64 bits
+//! from then on. The caller's bound decides, never a count, and a counter never wraps. Cost of an
+//! event: one hash and one addition per row; of a push: `depth` additions.
 
 pub(crate) mod estimator;
 pub mod hash;
@@ -17,10 +17,10 @@ use kernels::{
 };
 use zeroize::Zeroize;
 
-/// Counts up to this bound fit the narrow counters with a factor two to spare.
+/// Counts up to this bound fit narrow counters with a factor of two to spare.
 const NARROW_BOUND: u128 = (1 << 30) - 1;
 
-/// Published counts and, in a lazy table, as many pending counts behind them.
+/// Published counts, followed in a lazy table by as many pending counts.
 enum Cells {
     Narrow(Vec<i32>),
     Wide(Vec<i64>),
@@ -44,7 +44,7 @@ pub(crate) struct Table {
 }
 
 impl Table {
-    /// All zero. `lazy` tables keep pending counts; the others publish at once.
+    /// A table of zeros. `lazy` tables keep pending counts; others publish immediately.
     pub(crate) fn new(depth: u32, width: u32, lazy: bool) -> Self {
         let (depth, width) = (depth as usize, width as usize);
         let counters = depth * width * if lazy { 2 } else { 1 };
@@ -104,7 +104,8 @@ impl Table {
         with_cells!(&mut self.cells, cells => add_all(places, &mut cells[half..], locate, events));
     }
 
-    /// Adds one event to the pending counts, or to the published ones of a table without.
+    /// Adds one event to the pending counts, or to the published counts of a table without pending
+    /// ones.
     #[inline]
     pub(crate) fn add_one(&mut self, locate: &impl Locate, item: u64, weight: u64) {
         let (depth, half) = (self.depth, self.depth * self.width);
@@ -114,7 +115,7 @@ impl Table {
         });
     }
 
-    /// Adds events at the steps from `first_step`, taking each push as it falls due.
+    /// Adds events at the steps from `first_step`, and executes each push as it falls due.
     pub(crate) fn add_and_push(
         &mut self,
         locate: &impl Locate,
@@ -143,7 +144,7 @@ impl Table {
         self.depth * self.width
     }
 
-    /// An empty table of the same shape, with counters as wide as this one's.
+    /// An empty table of the same shape and counter width.
     pub(crate) fn empty(&self) -> Self {
         let cells = match &self.cells {
             Cells::Narrow(cells) => Cells::Narrow(vec![0; cells.len()]),

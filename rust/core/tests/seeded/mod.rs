@@ -1,4 +1,4 @@
-//! Sketches under a seeded key, as the tests of this folder make them.
+//! Sketches under a seeded key, for the tests of this folder.
 
 use lazysketch_core::key::{Identity, MasterKey, SketchId};
 use lazysketch_core::mechanism::MechanismKind;

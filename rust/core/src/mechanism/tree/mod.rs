@@ -1,12 +1,12 @@
-//! The tree mechanism: noise that follows a tree over push numbers, rounded exactly.
+//! The tree mechanism: noise from the nodes of a tree over push numbers, rounded exactly.
 //!
-//! n = 2^k. Nodes: the root with time n; node (d, v), d = 1..k, v < 2^(d-1), with time
-//! (2v + 1) n / 2^d; so every p in 1..n is the time of one node, whose id is p. With an
-//! integer, invertible strategy matrix U that has one row per node, non-zero only on the
-//! node's ancestors and itself, the mechanism releases P + U^-1 z = U^-1 (U P + z) for the
-//! exact prefix counts P: post-processing of an integer query plus noise (docs/theory.md).
-//! Privacy needs nothing of U but that: sensitivity and sizes are recomputed from the rows here,
-//! in exact integers, so a bad table costs accuracy, never privacy.
+//! n = 2^k. Nodes: the root with time n; node (d, v), d = 1..k, v < 2^(d-1), with time (2v + 1) n /
+//! 2^d. So every p in 1..n is the time of one node, whose id is p. The strategy matrix U is an
+//! invertible integer matrix with one row per node, non-zero only at the node's ancestors and the
+//! node itself. The mechanism releases P + U^-1 z = U^-1 (U P + z) for the exact prefix counts P:
+//! post-processing of an integer query plus noise (docs/theory.md). Privacy needs no other property
+//! of U: sensitivity and sizes are recomputed here from the rows, in exact integers, so a bad table
+//! costs accuracy, never privacy.
 //!
 //! Along the path of p the rows form a triangular matrix R, and the weights are the last row of
 //! R^-1: an exact rational with denominator the product of the diagonal. Cost of a path: k^2 / 2
@@ -47,7 +47,7 @@ impl Tree {
         1 << self.rows.depth()
     }
 
-    /// The weights of push `p`; the table was refused at load if any of them were too large.
+    /// The weights of push `p`; a table with any weight too large is rejected when it is loaded.
     pub(super) fn path(&self, p: u64) -> Path {
         let solution =
             solve(self.rows, p).expect("every push was solved when the table was loaded");

@@ -1,4 +1,4 @@
-//! The rows of a strategy matrix of the tree mechanism, as a file holds them.
+//! The rows of a strategy matrix of the tree mechanism, in their file format.
 //!
 //! 16-bit little-endian integers, depth by depth: the row of node (d, v) has d + 1 entries, its
 //! ancestors by depth and then itself.
@@ -45,7 +45,7 @@ impl StrategyRows {
         })
     }
 
-    /// A table from entries, to test the examination on wrong ones.
+    /// A table from given entries, to test the examination of wrong ones.
     #[cfg(test)]
     pub(super) fn with_entries(depth: u32, entries: Vec<i16>) -> Self {
         Self {
@@ -55,7 +55,7 @@ impl StrategyRows {
         }
     }
 
-    /// All entries, as in the file; public, for whoever checks the table.
+    /// All entries, as in the file; they are public, so that the table can be checked from outside.
     pub(in crate::mechanism) fn entries(&self) -> &[i16] {
         &self.entries
     }

@@ -1,10 +1,10 @@
-//! Weights of every push from the rows of a strategy matrix, and what privacy and arithmetic need to
-//! know of it, in exact integers.
+//! Weights of every push, sensitivity and sizes, from the rows of a strategy matrix, in exact
+//! integers.
 
 use super::rows::StrategyRows;
 use crate::mechanism::path::LARGEST_PATH;
 
-/// What a table costs and how large its numbers get; recomputed when it is loaded.
+/// Sensitivity of a table and bounds on its numbers; recomputed when the table is loaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::mechanism) struct Facts {
     pub(in crate::mechanism) sensitivity2: u64,
@@ -55,8 +55,8 @@ fn ancestor_time(k: u32, d: u32, v: u64, i: u32) -> u64 {
     }
 }
 
-/// Solves R^T weights = last unit vector from below, with weight_j = scaled_j / tail_j and
-/// tail_j = R[j,j] ... R[d,d]; `None` if any number leaves 124 bits.
+/// Solves R^T weights = last unit vector by back substitution, with weight_j = scaled_j / tail_j
+/// and tail_j = `R[j,j] ... R[d,d]`; `None` if any number exceeds 124 bits.
 pub(super) fn solve(rows: &StrategyRows, p: u64) -> Option<Solution> {
     let (k, (d, v)) = (rows.depth(), node_at(rows.depth(), p));
     let length = d as usize + 1;
@@ -103,8 +103,8 @@ pub(super) fn solve(rows: &StrategyRows, p: u64) -> Option<Solution> {
     fits.then_some(solution)
 }
 
-/// Everything that privacy and arithmetic need to know of a table, from its rows alone; `None` if
-/// a diagonal entry is zero or a number is too large.
+/// Computes all that privacy and arithmetic need of a table from its rows alone; `None` if a
+/// diagonal entry is zero or a number is too large.
 pub(super) fn examine(rows: &StrategyRows) -> Option<Facts> {
     let n = 1_u64 << rows.depth();
     let (sensitivity2, nodes_per_leaf) = sensitivity(rows)?;
@@ -210,7 +210,7 @@ mod tests {
         }
     }
 
-    /// ||U 1_{t >= l}||^2 and its non-zero entries, straight from the definition.
+    /// ||U 1_{t >= l}||^2 and the number of its non-zero entries, by definition.
     fn sensitivity_by_definition(rows: &StrategyRows) -> (u64, u64) {
         let k = rows.depth();
         let norm = |leaf: u64| {
@@ -243,7 +243,7 @@ mod tests {
     }
 
     /// A changed entry changes the sensitivity that noise is calibrated for, and a zero on the
-    /// diagonal refuses the table: what is wrong costs accuracy, never privacy.
+    /// diagonal rejects the table: errors cost accuracy, never privacy.
     #[test]
     fn a_wrong_table_is_recalibrated_or_refused() {
         let (rows, facts) = table_for(16, Target::Even).unwrap();
@@ -267,8 +267,8 @@ mod tests {
         );
     }
 
-    /// Sizes before cancelling common factors, within three bits of those after, and the
-    /// sensitivities of the files.
+    /// Sensitivities of the files, and sizes within three bits of the published ones, which have
+    /// common factors cancelled.
     #[test]
     fn sizes_and_sensitivities_are_as_published() {
         let log2 = |value: u128| (value as f64).log2();

@@ -1,13 +1,13 @@
 //! The optimised rows of the tree mechanism that ship with the library.
 //!
-//! tools/tree_tables regenerates and checks them. A table is examined when it is first used: see
-//! [`super::solve::examine`].
+//! `tools/tree_tables` regenerates and checks them. A table is examined on first use: see
+//! `super::solve::examine`.
 
 use super::rows::StrategyRows;
 use super::solve::{Facts, examine};
 use std::sync::OnceLock;
 
-/// Which error a table was optimised for.
+/// The error that a table was optimised for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Target {
     /// Even over all pushes.
@@ -46,7 +46,7 @@ type Loaded = Option<(StrategyRows, Facts)>;
 
 static LOADED: [OnceLock<Loaded>; FILES.len()] = [const { OnceLock::new() }; FILES.len()];
 
-/// k of the deepest table of a target.
+/// k of the largest table for a target.
 pub(in crate::mechanism) fn deepest(target: Target) -> u32 {
     FILES
         .iter()
@@ -56,7 +56,7 @@ pub(in crate::mechanism) fn deepest(target: Target) -> u32 {
         .unwrap_or(0)
 }
 
-/// The smallest table for `leaves` pushes, with its facts; `None` if none is large enough.
+/// The smallest table for `leaves` pushes, with its facts; `None` if no table is large enough.
 pub(super) fn table_for(leaves: u64, target: Target) -> Option<&'static (StrategyRows, Facts)> {
     let enough =
         |&(_, &(depth, of, _)): &(usize, &(u32, Target, _))| of == target && leaves <= 1 << depth;
