@@ -6,8 +6,8 @@
     `------------------- common ------------------------------'
     `------------------- combined --------------------------------------------'
 
-Rows are read by the native core: ``rust/rows/src/access_log.rs`` tells what is malformed,
-``rust/rows/src/lib.rs`` why the reader is ours. About 0.1 us per row, 0.3 us with its time;
+Rows are read by the native core: ``rust/text/src/access_log.rs`` tells what is malformed,
+``rust/text/src/lib.rs`` why the reader is ours. About 0.1 us per row, 0.3 us with its time;
 linear in the bytes of any input.
 
 Source: Apache HTTP Server documentation, mod_log_config, "Common Log Format" and

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from lazysketch.sources.formats.selection import Selection
     from lazysketch.sources.formats.text_columns import TextColumn, ToItems
 
-# ``Kind`` of rust/rows/src/json/mod.rs: what the item of a row is, or the row.
+# ``Kind`` of rust/text/src/json/mod.rs: what the item of a row is, or the row.
 TEXT, SIGNED, UNSIGNED, MALFORMED, UNSURE = range(5)
 
 

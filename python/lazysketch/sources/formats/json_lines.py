@@ -11,7 +11,7 @@ and types stay as they are written. A reader of whole blocks would guess one typ
 of them.
 
 What a line means is said by the standard library's decoder, here. The native core reads
-those of which it is sure that it reads the same (``rust/rows/src/json/mod.rs``) and gives
+those of which it is sure that it reads the same (``rust/text/src/json/mod.rs``) and gives
 the others back: NaN, halves of surrogate pairs, integers beyond 64 bits, broken JSON.
 
 Cost: 0.2 us for a line of 100 bytes, about ten times that for one given back.
