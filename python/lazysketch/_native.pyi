@@ -6,8 +6,11 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import Self, disjoint_base
 
+from lazysketch.heavy_hitters.discovery_spec import DiscoverySpec
+from lazysketch.heavy_hitters.hitters_spec import HeavyHittersSpec
 from lazysketch.privacy.relations import Calibration, CountKind, Relation
 from lazysketch.specification.mechanisms import MechanismName
+from lazysketch.specification.table_spec import TableSpec
 
 __all__ = [
     "CaptureReader",
@@ -31,6 +34,7 @@ __all__ = [
     "schedule_leaves",
     "schedule_published_steps",
     "schedule_pushes",
+    "table_not_private_because",
 ]
 
 __version__: str
@@ -60,7 +64,7 @@ class PartFacts(TypedDict):
     sketch_id: bytes
     step: int
     not_private_because: tuple[str, ...]
-    law: NoiseFacts | None
+    noise: NoiseFacts | None
 
 # What discovery with some parameters amounts to.
 class DiscoveryFacts(TypedDict):
@@ -165,25 +169,7 @@ class ExactSketch:
 
 @disjoint_base
 class PrivateSketch:
-    def __new__(
-        cls,
-        *,
-        kind: str,
-        depth: int,
-        width: int,
-        hash_seed: int | None,
-        schedule: _Specification,
-        mechanism: str,
-        sigma: float,
-        relation: str,
-        calibration: str,
-        epsilon: float,
-        delta: float,
-        max_weight: int,
-        max_events_per_user: int,
-        max_changes: int,
-        key: Key,
-    ) -> Self: ...
+    def __new__(cls, spec: TableSpec, *, key: Key) -> Self: ...
     def update(self, item: object, weight: int = 1) -> None: ...
     def update_many(
         self,
@@ -232,16 +218,9 @@ class PrivateSketch:
     def not_private_because(self) -> tuple[str, ...]: ...
     @property
     def _step(self) -> int: ...
-    @property
-    def _law(self) -> NoiseFacts: ...
 
 class HeavySketch(PrivateSketch):
-    # sketch: the arguments of PrivateSketch but max_changes and key.
-    # discovery: epsilon, delta, relation, max_events_per_user, max_weight, weighted, window,
-    # batches, capacity, max_item_bytes.
-    def __new__(
-        cls, *, sketch: dict[str, object], discovery: dict[str, object], key: Key
-    ) -> Self: ...
+    def __new__(cls, spec: HeavyHittersSpec, *, key: Key) -> Self: ...
     def update(self, item: object, weight: int = 1) -> None: ...
     def update_many(
         self,
@@ -266,12 +245,12 @@ class HeavySketch(PrivateSketch):
         self, items: object, weights: object = None, *, column: str | None = None
     ) -> None: ...
     def tick(self, steps: int = 1) -> None: ...
-    def end_window(self) -> None: ...
+    def end_discovery_epoch(self) -> None: ...
     def _candidates(self) -> list[tuple[str | bytes | int, bool, int, float]]: ...
-    def _discovery_draws(self, window: int, slots: list[int]) -> npt.NDArray[np.int64]: ...
+    def _discovery_draws(self, epoch: int, slots: list[int]) -> npt.NDArray[np.int64]: ...
     def _identities(self, items: object) -> list[int]: ...
     @property
-    def _window(self) -> int: ...
+    def _epoch(self) -> int: ...
     @property
     def _discovery_facts(self) -> DiscoveryFacts: ...
 
@@ -303,7 +282,8 @@ class Release:
     @property
     def parts(self) -> tuple[PartFacts, ...]: ...
 
-def discovery_facts(*, discovery: dict[str, object]) -> DiscoveryFacts: ...
+def discovery_facts(spec: DiscoverySpec) -> DiscoveryFacts: ...
+def table_not_private_because(spec: TableSpec) -> tuple[str, ...]: ...
 def mechanism_facts(*, mechanism: str, leaves: int) -> tuple[float, int, int]: ...
 def mechanism_fits(*, mechanism: str, leaves: int, sigma: float) -> bool: ...
 def mechanism_largest_leaves(*, mechanism: str) -> int: ...

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.native_specs import hitters_spec
 from tests.unit.heavy_hitters.test_discovery import DISCOVERY, SKETCH
 
 import lazysketch as ls
@@ -44,8 +45,9 @@ def p_value(values: Any, epsilon: float) -> float:
 def draws(epsilon: float, *, capacity: int = 4) -> tuple[float, Any]:
     """Epsilon of the noise, and draws of several windows and slots under a random seed."""
     sketch = _native.HeavySketch(
-        sketch=SKETCH,
-        discovery={**DISCOVERY, "epsilon": epsilon, "delta": 1e-6, "capacity": capacity},
+        hitters_spec(
+            SKETCH, {**DISCOVERY, "epsilon": epsilon, "delta": 1e-6, "capacity": capacity}
+        ),
         key=seeded_key(secrets.randbits(64)),
     )
     slots = list(range(DRAWS // 4))
@@ -95,11 +97,11 @@ def test_strangers_are_published_below_delta(capacity: int) -> None:
     exactly P(own >= tau - 1), it is met from both sides. A threshold one lower is noticed.
     """
     windows, length, delta = 10_000, 32, 0.002
-    found = {**DISCOVERY, "window": length, "capacity": capacity, "epsilon": 1.0, "delta": delta}
-    sketch = _native.HeavySketch(sketch=SKETCH, discovery=found, key=ls.Key.generate())
+    found = {**DISCOVERY, "epoch": length, "capacity": capacity, "epsilon": 1.0, "delta": delta}
+    sketch = _native.HeavySketch(hitters_spec(SKETCH, found), key=ls.Key.generate())
     events = windows * length
     sketch.update_many(np.arange(events))
-    assert sketch._window == windows
+    assert sketch._epoch == windows
     published = len(sketch._candidates())
     facts = sketch._discovery_facts
     ratio = math.exp(-facts["noise_epsilon"])

@@ -101,10 +101,10 @@ class ModelMachine:
         self._drawn = drawn
         self._draws_of = sound if drawn == sound.sigma else self._source(sigma=drawn)
 
-    def _source(self, **changes: Any) -> PrivateTable:
+    def _source(self, sigma: float | None = None) -> PrivateTable:
         chosen = bytes(16) if self.bug is Bug.NO_ID else self.sketch_id
         key = testing.seeded_key(self.seed, sketch_id=chosen)
-        return again(self.configuration, self.hash_seed, key, **changes)
+        return again(self.configuration, self.hash_seed, key, sigma=sigma)
 
     def _sigma_factor(self, sigma: float) -> float:
         """How much too large the draws are."""

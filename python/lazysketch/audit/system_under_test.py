@@ -8,7 +8,8 @@ calibration of the first, which depends on public parameters only.
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any, Protocol
 
@@ -19,7 +20,7 @@ from lazysketch import testing
 from lazysketch.audit.configuration import NO_EVENT, Configuration
 from lazysketch.audit.schedule_model import Integers
 from lazysketch.sketches.keys import Key
-from lazysketch.sketches.private_table import PrivateTable, core_arguments
+from lazysketch.sketches.private_table import PrivateTable
 from lazysketch.specification.table_spec import TableSpec
 
 __all__ = ["Library", "Machine", "SketchMachine", "Subject"]
@@ -134,25 +135,28 @@ class Library:
         return SketchMachine(again(configuration, hash_seed, key))
 
 
-def again(configuration: Configuration, hash_seed: int, key: Key, **changes: Any) -> PrivateTable:
+def again(
+    configuration: Configuration, hash_seed: int, key: Key, *, sigma: float | None = None
+) -> PrivateTable:
     """Return one more sketch of a configuration, without calibrating again.
 
     Args:
         configuration: what was calibrated.
         hash_seed: public seed of the hash.
         key: the key of this one.
-        **changes: parameters of the core that a planted bug gets wrong.
+        sigma: standard deviation of the draws of a planted bug; None for the right one.
 
     Returns:
         The same class, made of the same values.
     """
     owner, spec = _described(configuration)
-    if configuration.kind == "counters":
-        hash_seed = 0
-    values = {**core_arguments(spec), "hash_seed": hash_seed, "key": key, **changes}
-    sketch = super(PrivateTable, owner).__new__(owner, **values)
-    sketch._spec = spec
-    return sketch
+    seed = 0 if configuration.kind == "counters" else hash_seed
+    # Not dataclasses.replace, which would calibrate again.
+    described = copy(spec)
+    object.__setattr__(described, "hash_seed", seed)
+    if sigma is not None:
+        object.__setattr__(described, "noise", replace(spec.noise, sigma=sigma))
+    return owner.from_spec(described, key=key)
 
 
 @cache

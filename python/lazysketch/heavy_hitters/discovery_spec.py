@@ -43,8 +43,8 @@ class DiscoverySpec:
         epoch: steps after which names are published.
         capacity: items that the table holds.
         max_item_bytes: bytes kept of an item; longer ones are published truncated.
-        max_weight: largest weight of one event; must be that of the sketch. Each event counts 1,
-            whatever its weight.
+        max_weight: largest weight of one event; must be that of the sketch.
+        weighted: False: each event counts 1, whatever its weight.
         batches: True if a step may hold many events.
 
     Raises:
@@ -61,28 +61,13 @@ class DiscoverySpec:
     capacity: int
     max_item_bytes: int
     max_weight: int = 1
+    weighted: bool = False
     batches: bool = False
     facts: _native.DiscoveryFacts = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Let the core check every field and compute the threshold."""
-        object.__setattr__(self, "facts", _native.discovery_facts(discovery=self.arguments))
-
-    @property
-    def arguments(self) -> dict[str, object]:
-        """What the core is given."""
-        return {
-            "epsilon": self.epsilon,
-            "delta": self.delta,
-            "relation": self.relation,
-            "max_events_per_user": self.max_events_per_user,
-            "max_weight": self.max_weight,
-            "weighted": False,
-            "window": self.epoch,
-            "batches": self.batches,
-            "capacity": self.capacity,
-            "max_item_bytes": self.max_item_bytes,
-        }
+        object.__setattr__(self, "facts", _native.discovery_facts(self))
 
     @property
     def variant(self) -> str:

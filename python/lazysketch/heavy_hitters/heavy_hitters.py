@@ -228,7 +228,7 @@ class HeavyHitters(ClosedByBlock, PublishedHitters):
             LiveStateError: in a forked child.
         """
         if isinstance(self._table, DiscoveringTable):
-            self._table.end_window()
+            self._table.end_discovery_epoch()
 
     def close(self) -> None:
         """Destroy key, counts and the open discovery epoch; nothing can be read any more."""

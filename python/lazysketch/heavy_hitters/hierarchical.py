@@ -228,7 +228,7 @@ class HierarchicalHeavyHitters(ClosedByBlock, PublishedLevels):
             ClosedError: after ``close()``.
             LiveStateError: in a forked child.
         """
-        self._apply(lambda _, table: table.end_window())
+        self._apply(lambda _, table: table.end_discovery_epoch())
 
     def close(self) -> None:
         """Destroy keys, counts and open epochs of all levels; nothing can be read any more."""

@@ -8,7 +8,7 @@ from lazysketch import _native
 from lazysketch.errors import ArgumentValueError
 from lazysketch.heavy_hitters.hitters_spec import HeavyHittersSpec
 from lazysketch.sketches.keys import Key, key_or_fresh
-from lazysketch.sketches.private_table import PrivateTable, core_arguments
+from lazysketch.sketches.private_table import PrivateTable
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -50,11 +50,7 @@ class DiscoveringTable(_native.HeavySketch, PrivateTable):
         """
         if spec.discovery is None:
             raise ArgumentValueError("spec: expected one with discovery, got one with a domain")
-        arguments = core_arguments(spec.table)
-        del arguments["max_changes"]
-        self = _native.HeavySketch.__new__(
-            cls, sketch=arguments, discovery=spec.discovery.arguments, key=key_or_fresh(key)
-        )
+        self = _native.HeavySketch.__new__(cls, spec, key=key_or_fresh(key))
         self._spec = spec.table
         return self
 

@@ -131,7 +131,7 @@ def _part_of(
     part: _native.PartFacts,
     known: dict[tuple[object, ...], ReleasePart],
 ) -> ReleasePart:
-    noise, reasons = part["law"], part["not_private_because"]
+    noise, reasons = part["noise"], part["not_private_because"]
     # Thousands of merged parts share their parameters: describe them once.
     signature = (reasons, *(() if noise is None else noise.values()))
     twin = known.get(signature)

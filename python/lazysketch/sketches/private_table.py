@@ -72,7 +72,7 @@ class PrivateTable(ClosedByBlock, LiveState, _native.PrivateSketch, ReadsByRelea
         if not isinstance(spec, TableSpec):
             raise ArgumentTypeError(f"spec: expected a TableSpec, got {type(spec).__name__}")
         cls._check_spec(spec)
-        self = _native.PrivateSketch.__new__(cls, **core_arguments(spec), key=key_or_fresh(key))  # type: ignore[arg-type]
+        self = _native.PrivateSketch.__new__(cls, spec, key=key_or_fresh(key))
         self._spec = spec
         return self
 
@@ -168,23 +168,3 @@ class PrivateTable(ClosedByBlock, LiveState, _native.PrivateSketch, ReadsByRelea
         )
         reasons = "; ".join(self.not_private_because)
         return f"{text}, NOT PRIVATE: {reasons}>" if reasons else f"{text}>"
-
-
-def core_arguments(spec: TableSpec) -> dict[str, object]:
-    """Return what the core needs to make a table."""
-    return {
-        "kind": spec.kind,
-        "depth": spec.depth,
-        "width": spec.width,
-        "hash_seed": spec.hash_seed,
-        "schedule": spec.schedule.specification,
-        "mechanism": spec.chosen_mechanism.name,
-        "sigma": spec.sigma,
-        "relation": spec.relation,
-        "calibration": spec.calibration,
-        "epsilon": spec.epsilon,
-        "delta": spec.delta,
-        "max_weight": spec.max_weight,
-        "max_events_per_user": spec.max_events_per_user,
-        "max_changes": spec.max_changes,
-    }

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, TypedDict
 
+from lazysketch import _native
 from lazysketch.errors import ArgumentValueError
 from lazysketch.privacy.accounting import Privacy
 from lazysketch.privacy.calibration import NoiseCalibration, calibrate
@@ -196,9 +197,14 @@ class TableSpec:
         return self.noise.sigma
 
     @property
+    def not_private_because(self) -> tuple[str, ...]:
+        """Why such a table is NOT PRIVATE even under a secret key; empty if it is private."""
+        return _native.table_not_private_because(self)
+
+    @property
     def privacy(self) -> Privacy:
         """The guarantee of such a table under a secret key."""
-        return self.privacy_unless(())
+        return self.privacy_unless(self.not_private_because)
 
     def privacy_unless(self, reasons: tuple[str, ...]) -> Privacy:
         """Return the guarantee of such a table, void if there are reasons.

@@ -2,12 +2,10 @@
 
 use crate::arrays::Integers;
 use crate::batches::plain_integers;
+use crate::descriptions::HeavyHittersSpec;
 use crate::errors::raise;
 use crate::guarded_sketch::{Core, GuardedSketch};
-use crate::introspection::{
-    DiscoveryArguments, ScheduleArguments, calibration_of, facts_of, kind_of, mechanism_of,
-    relation_of, schedule_of,
-};
+use crate::introspection::facts_of;
 use crate::items::{Column, Steps, Threads, Weight, no_item, with_item};
 use crate::key::Key;
 use crate::owned_items::{OwnedItems, owned_items_of};
@@ -15,7 +13,6 @@ use crate::private::PrivateSketch;
 use crate::weights::{counts_of, weights_of};
 use lazysketch_core::Error;
 use lazysketch_core::discovery::name::{Kept, NameKind};
-use lazysketch_core::parameters::{NoiseSpec, Shape};
 use lazysketch_core::sketch::heavy_hitters::HeavySketch as CoreHeavy;
 use lazysketch_core::table::items::{Items, StepRows};
 use numpy::PyArray1;
@@ -25,42 +22,6 @@ use pyo3::types::{PyBytes, PyDict, PyInt, PyString};
 /// A sketch under continual observation that publishes the names of heavy items.
 #[pyclass(frozen, subclass, extends = PrivateSketch, module = "lazysketch._native")]
 pub(crate) struct HeavySketch;
-
-/// The arguments of `PrivateSketch`, in one dictionary.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-struct SketchArguments {
-    kind: String,
-    depth: u32,
-    width: u32,
-    hash_seed: Option<u64>,
-    schedule: ScheduleArguments,
-    mechanism: String,
-    sigma: f64,
-    relation: String,
-    calibration: String,
-    epsilon: f64,
-    delta: f64,
-    max_weight: u64,
-    max_events_per_user: u64,
-}
-
-impl SketchArguments {
-    fn spec(&self) -> PyResult<NoiseSpec> {
-        Ok(NoiseSpec {
-            schedule: schedule_of(&self.schedule)?,
-            mechanism: mechanism_of(&self.mechanism)?,
-            sigma: self.sigma,
-            relation: relation_of(&self.relation)?,
-            calibration: calibration_of(&self.calibration)?,
-            epsilon: self.epsilon,
-            delta: self.delta,
-            max_weight: self.max_weight,
-            max_events_per_user: self.max_events_per_user,
-            max_changes: 1,
-        })
-    }
-}
 
 fn guarded<'a>(sketch: &'a Bound<'_, HeavySketch>) -> &'a GuardedSketch {
     sketch.as_super().get().guarded()
@@ -111,23 +72,13 @@ fn count<'py>(
 #[pymethods]
 impl HeavySketch {
     #[new]
-    #[pyo3(signature = (*, sketch, discovery, key))]
-    fn new(
-        sketch: SketchArguments,
-        discovery: DiscoveryArguments,
-        key: &Bound<'_, Key>,
-    ) -> PyResult<PyClassInitializer<Self>> {
+    #[pyo3(signature = (spec, *, key))]
+    fn new(spec: HeavyHittersSpec, key: &Bound<'_, Key>) -> PyResult<PyClassInitializer<Self>> {
         let key = key.get();
         let identity = key.identity()?;
-        let hash_seed = sketch.hash_seed;
-        let shape = Shape {
-            kind: kind_of(&sketch.kind)?,
-            depth: sketch.depth,
-            width: sketch.width,
-            hash_seed: hash_seed.unwrap_or_else(|| identity.hash_seed(&key.master)),
-        };
-        let (spec, discovery) = (sketch.spec()?, discovery.spec()?);
-        let core = CoreHeavy::new(shape, spec, discovery, &key.master, identity).map_err(raise)?;
+        let (shape, noise) = (spec.table.shape(key, &identity)?, spec.table.noise()?);
+        let discovery = spec.discovery.core()?;
+        let core = CoreHeavy::new(shape, noise, discovery, &key.master, identity).map_err(raise)?;
         let base = PrivateSketch::of_core(Core::Heavy(Box::new(core)));
         Ok(PyClassInitializer::from(base).add_subclass(Self))
     }
@@ -272,32 +223,32 @@ impl HeavySketch {
         guarded(slf).detached(slf.py(), |core| core.heavy()?.tick(steps.0))
     }
 
-    /// Publish the open window now.
+    /// Publish the names of the open discovery epoch now.
     ///
-    /// Guarantee: the window is consumed: it is never published again, and the next one begins
+    /// Guarantee: the epoch is consumed: it is never published again, and the next one begins
     /// with the next step. When to call this must not depend on the events.
     ///
     /// Raises:
     ///     ClosedError: after ``close()``.
     ///     LiveStateError: in a forked child.
-    fn end_window(slf: &Bound<'_, Self>) -> PyResult<()> {
+    fn end_discovery_epoch(slf: &Bound<'_, Self>) -> PyResult<()> {
         guarded(slf).detached(slf.py(), |core| core.heavy()?.end_epoch())
     }
 
-    /// Published names in order: `(item, complete, window, estimate)`.
+    /// Published names in order: `(item, complete, epoch, estimate)`.
     fn _candidates<'py>(slf: &Bound<'py, Self>) -> PyResult<Vec<Candidate<'py>>> {
         let py = slf.py();
         let found = guarded(slf).detached(py, |core| core.heavy()?.candidates())?;
-        let candidate = |(kept, window, estimate): (Kept, u64, f64)| {
+        let candidate = |(kept, epoch, estimate): (Kept, u64, f64)| {
             let complete = !kept.truncated;
-            Ok((item_of(py, &kept)?, complete, window, estimate))
+            Ok((item_of(py, &kept)?, complete, epoch, estimate))
         };
         found.into_iter().map(candidate).collect()
     }
 
-    /// Number of the open window, from 0.
+    /// Number of the open discovery epoch, from 0.
     #[getter]
-    fn _window(slf: &Bound<'_, Self>) -> PyResult<u64> {
+    fn _epoch(slf: &Bound<'_, Self>) -> PyResult<u64> {
         let mut core = guarded(slf).lock(slf.py())?;
         Ok(core.heavy().map_err(raise)?.discovery().epoch())
     }
@@ -310,12 +261,12 @@ impl HeavySketch {
 
     fn _discovery_draws<'py>(
         slf: &Bound<'py, Self>,
-        window: u64,
+        epoch: u64,
         slots: Vec<u64>,
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
         let mut core = guarded(slf).lock(slf.py())?;
         let sketch = core.heavy().map_err(raise)?;
-        let draws = sketch.discovery_draws(window, &slots).map_err(raise)?;
+        let draws = sketch.discovery_draws(epoch, &slots).map_err(raise)?;
         Ok(PyArray1::from_vec(slf.py(), draws))
     }
 

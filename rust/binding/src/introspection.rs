@@ -1,11 +1,12 @@
 //! Names and facts of mechanisms and schedules, for calibration in Python.
 
 use crate::errors::{ArgumentValueError, raise};
-use lazysketch_core::discovery::spec::{Design, DiscoverySpec};
+use lazysketch_core::discovery::spec::Design;
+use lazysketch_core::guarantee::NotPrivate;
 use lazysketch_core::mechanism::{Mechanism, MechanismKind};
 use lazysketch_core::noise::gaussian::{LARGEST_SIGMA, RoundedGaussian};
 use lazysketch_core::parameters::{Calibration, Relation, TableKind};
-use lazysketch_core::schedule::{EVENTS_PER_STEP, Growth, Schedule};
+use lazysketch_core::schedule::{Growth, Schedule};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
@@ -126,47 +127,9 @@ pub(crate) fn schedule_tuple<'py>(
     }
 }
 
-/// A guarantee of discovery and the size of its table, as Python writes it.
-#[derive(FromPyObject)]
-#[pyo3(from_item_all)]
-pub(crate) struct DiscoveryArguments {
-    epsilon: f64,
-    delta: f64,
-    relation: String,
-    max_events_per_user: u64,
-    max_weight: u64,
-    weighted: bool,
-    window: u64,
-    batches: bool,
-    capacity: u32,
-    max_item_bytes: u32,
-}
-
-impl DiscoveryArguments {
-    pub(crate) fn spec(&self) -> PyResult<DiscoverySpec> {
-        Ok(DiscoverySpec {
-            epsilon: self.epsilon,
-            delta: self.delta,
-            relation: relation_of(&self.relation)?,
-            max_events_per_user: self.max_events_per_user,
-            max_weight: self.max_weight,
-            weighted: self.weighted,
-            steps_per_epoch: self.window,
-            events_per_step: if self.batches { EVENTS_PER_STEP } else { 1 },
-            capacity: self.capacity,
-            max_item_bytes: self.max_item_bytes,
-        })
-    }
-}
-
-/// What a guarantee of discovery comes to: variant, slots, threshold, noise, memory.
-#[pyfunction]
-#[pyo3(signature = (*, discovery))]
-pub(crate) fn discovery_facts<'py>(
-    py: Python<'py>,
-    discovery: DiscoveryArguments,
-) -> PyResult<Bound<'py, PyDict>> {
-    facts_of(py, &discovery.spec()?.design().map_err(raise)?)
+/// Phrases that say why something is NOT PRIVATE.
+pub(crate) fn reasons_of(py: Python<'_>, not_private: NotPrivate) -> PyResult<Bound<'_, PyTuple>> {
+    PyTuple::new(py, not_private.reasons().collect::<Vec<_>>())
 }
 
 pub(crate) fn facts_of<'py>(py: Python<'py>, design: &Design) -> PyResult<Bound<'py, PyDict>> {
@@ -193,7 +156,7 @@ pub(crate) fn mechanism_facts(mechanism: &str, leaves: u64) -> PyResult<(f64, u6
     ))
 }
 
-/// The rows of the table behind a mechanism, depth by depth, for whoever checks them; empty for
+/// The rows of the table behind a mechanism, depth by depth, for checks from outside; empty for
 /// closed forms.
 #[pyfunction]
 #[pyo3(signature = (*, mechanism, leaves))]

@@ -9,6 +9,7 @@ mod arrow;
 mod batches;
 mod capture;
 mod columns;
+mod descriptions;
 mod errors;
 mod exact;
 mod guarded_sketch;
@@ -30,6 +31,8 @@ mod _native {
     #[pymodule_export]
     use super::capture::CaptureReader;
     #[pymodule_export]
+    use super::descriptions::{discovery_facts, table_not_private_because};
+    #[pymodule_export]
     use super::exact::ExactSketch;
     #[pymodule_export]
     use super::guarded_sketch::after_fork_in_child;
@@ -37,7 +40,7 @@ mod _native {
     use super::heavy_sketch::HeavySketch;
     #[pymodule_export]
     use super::introspection::{
-        discovery_facts, mechanism_facts, mechanism_fits, mechanism_largest_leaves, mechanism_rows,
+        mechanism_facts, mechanism_fits, mechanism_largest_leaves, mechanism_rows,
         mechanism_variances, schedule_leaves, schedule_published_steps, schedule_pushes,
     };
     #[pymodule_export]

@@ -2,31 +2,29 @@
 
 use crate::arrays::array_of;
 use crate::batches::batch_of;
+use crate::descriptions::TableSpec;
 use crate::errors::raise;
 use crate::guarded_sketch::{Core, GuardedSketch};
-use crate::introspection::{
-    ScheduleArguments, calibration_of, kind_of, mechanism_of, relation_of, schedule_of,
-};
+use crate::introspection::reasons_of;
 use crate::items::{Column, Steps, Threads, Weight};
 use crate::key::Key;
-use crate::release::{Release, reasons_of, spec_of, target_of};
+use crate::release::{Release, target_of};
 use crate::weights::{counts_of, weights_in_place, weights_of};
 use lazysketch_core::Error;
 use lazysketch_core::guarantee::NotPrivate;
 use lazysketch_core::key::SketchId;
-use lazysketch_core::parameters::{NoiseSpec, Shape};
+use lazysketch_core::parameters::Shape;
 use lazysketch_core::sketch::PrivateSketch as CoreSketch;
 use lazysketch_core::table::hash::Fingerprinter;
 use lazysketch_core::table::items::{Items, StepRows};
 use numpy::PyArray1;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyTuple};
+use pyo3::types::{PyBytes, PyTuple};
 
 /// A sketch under continual observation; base of the public private sketches.
 #[pyclass(frozen, subclass, module = "lazysketch._native")]
 pub(crate) struct PrivateSketch {
     shape: Shape,
-    spec: NoiseSpec,
     not_private: NotPrivate,
     sketch_id: SketchId,
     fingerprinter: Fingerprinter,
@@ -39,7 +37,6 @@ impl PrivateSketch {
         let sketch = core.sketch();
         Self {
             shape: *sketch.shape(),
-            spec: *sketch.spec(),
             not_private: sketch.not_private(),
             sketch_id: sketch.sketch_id(),
             fingerprinter: *sketch.fingerprinter(),
@@ -79,53 +76,12 @@ impl PrivateSketch {
 #[pymethods]
 impl PrivateSketch {
     #[new]
-    #[pyo3(signature = (
-        *, kind, depth, width, hash_seed, schedule, mechanism, sigma, relation,
-        calibration, epsilon, delta, max_weight, max_events_per_user, max_changes, key,
-    ))]
-    #[expect(
-        clippy::too_many_arguments,
-        reason = "keyword-only, called from one place in Python"
-    )]
-    fn new(
-        kind: &str,
-        depth: u32,
-        width: u32,
-        hash_seed: Option<u64>,
-        schedule: ScheduleArguments,
-        mechanism: &str,
-        sigma: f64,
-        relation: &str,
-        calibration: &str,
-        epsilon: f64,
-        delta: f64,
-        max_weight: u64,
-        max_events_per_user: u64,
-        max_changes: u32,
-        key: &Bound<'_, Key>,
-    ) -> PyResult<Self> {
+    #[pyo3(signature = (spec, *, key))]
+    fn new(spec: TableSpec, key: &Bound<'_, Key>) -> PyResult<Self> {
         let key = key.get();
         let identity = key.identity()?;
-        let hash_seed = hash_seed.unwrap_or_else(|| identity.hash_seed(&key.master));
-        let shape = Shape {
-            kind: kind_of(kind)?,
-            depth,
-            width,
-            hash_seed,
-        };
-        let spec = NoiseSpec {
-            schedule: schedule_of(&schedule)?,
-            mechanism: mechanism_of(mechanism)?,
-            sigma,
-            relation: relation_of(relation)?,
-            calibration: calibration_of(calibration)?,
-            epsilon,
-            delta,
-            max_weight,
-            max_events_per_user,
-            max_changes,
-        };
-        let sketch = CoreSketch::new(shape, spec, &key.master, identity).map_err(raise)?;
+        let (shape, noise) = (spec.shape(key, &identity)?, spec.noise()?);
+        let sketch = CoreSketch::new(shape, noise, &key.master, identity).map_err(raise)?;
         Ok(Self::of_core(Core::Plain(sketch)))
     }
 
@@ -405,10 +361,5 @@ impl PrivateSketch {
     #[getter]
     fn not_private_because<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         reasons_of(py, self.not_private)
-    }
-
-    #[getter]
-    fn _law<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        spec_of(py, &self.shape, &self.spec)
     }
 }

@@ -3,9 +3,8 @@
 use crate::arrays::array_of;
 use crate::batches::batch_of;
 use crate::errors::raise;
-use crate::introspection::schedule_tuple;
+use crate::introspection::{reasons_of, schedule_tuple};
 use crate::items::{Column, Target};
-use lazysketch_core::guarantee::NotPrivate;
 use lazysketch_core::parameters::{NoiseSpec, Shape, TableKind};
 use lazysketch_core::release::codec;
 use lazysketch_core::release::{Part, Release as CoreRelease};
@@ -168,21 +167,17 @@ fn part_of<'py>(py: Python<'py>, shape: &Shape, part: &Part) -> PyResult<Bound<'
     description.set_item("step", part.step)?;
     description.set_item("not_private_because", reasons_of(py, part.not_private)?)?;
     description.set_item(
-        "law",
+        "noise",
         part.noise
             .as_ref()
-            .map(|spec| spec_of(py, shape, spec))
+            .map(|spec| noise_facts(py, shape, spec))
             .transpose()?,
     )?;
     Ok(description)
 }
 
-pub(crate) fn reasons_of(py: Python<'_>, not_private: NotPrivate) -> PyResult<Bound<'_, PyTuple>> {
-    PyTuple::new(py, not_private.reasons().collect::<Vec<_>>())
-}
-
-/// The public parameters of a noise law.
-pub(crate) fn spec_of<'py>(
+/// The public parameters of the noise of one sketch.
+fn noise_facts<'py>(
     py: Python<'py>,
     shape: &Shape,
     spec: &NoiseSpec,

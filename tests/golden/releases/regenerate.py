@@ -1,6 +1,6 @@
 """The golden releases: one per kind of table and schedule, and one that was merged.
 
-`python tests/golden/releases/regenerate.py` writes them again, after a deliberate change of
+`python -m tests.golden.releases.regenerate` writes them again, after a deliberate change of
 format, hashes or noise (each a new version, told in the changelog). Everything is
 deterministic but the ids of exact sketches. Sigma is a round number here, because the last
 bit of a calibrated one may differ between machines, and the noise with it.
@@ -12,6 +12,8 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+
+from tests.native_specs import table_spec
 
 import lazysketch as ls
 from lazysketch import _native
@@ -52,9 +54,9 @@ def _noisy(kind: str, schedule: str, *, number: int, **changed: Any) -> ls.Relea
         "max_weight": 5,
         "max_events_per_user": 1,
         "max_changes": 1,
-        "key": seeded_key(number, sketch_id=bytes([number]) * 16),
     }
-    sketch = _native.PrivateSketch(**{**arguments, **changed})
+    key = seeded_key(number, sketch_id=bytes([number]) * 16)
+    sketch = _native.PrivateSketch(table_spec(**{**arguments, **changed}), key=key)
     items = [t % 8 for t in range(STEPS)] if counters else _stream(STEPS)
     sketch.update_many(items, [t % 6 for t in range(STEPS)])
     sketch.tick(3)

@@ -14,6 +14,7 @@ import polars
 import pyarrow as pa
 import pytest
 from tests.locations import DATA
+from tests.native_specs import discovery_spec, hitters_spec
 from tests.oracle import discovery as oracle
 from tests.real_streams.test_exact_and_private import gutenberg_words
 
@@ -50,7 +51,7 @@ DISCOVERY: dict[str, Any] = {
     "max_events_per_user": 1,
     "max_weight": 4,
     "weighted": False,
-    "window": 50,
+    "epoch": 50,
     "batches": False,
     "capacity": 6,
     "max_item_bytes": 20,
@@ -59,8 +60,7 @@ DISCOVERY: dict[str, Any] = {
 
 def make(*, key: Any = None, **changes: Any) -> Any:
     return _native.HeavySketch(
-        sketch=SKETCH,
-        discovery={**DISCOVERY, **changes},
+        hitters_spec(SKETCH, {**DISCOVERY, **changes}),
         key=seeded_key(7) if key is None else key,
     )
 
@@ -82,9 +82,9 @@ def expected(sketch: Any, stream: Sequence[Hashable]) -> dict[Any, int]:
         return int(dummies[key.number] if isinstance(key, oracle.Dummy) else identities[key])
 
     published: dict[Any, int] = {}
-    for window, start in enumerate(range(0, len(stream), DISCOVERY["window"])):
-        events = stream[start : start + DISCOVERY["window"]]
-        if len(events) < DISCOVERY["window"]:
+    for window, start in enumerate(range(0, len(stream), DISCOVERY["epoch"])):
+        events = stream[start : start + DISCOVERY["epoch"]]
+        if len(events) < DISCOVERY["epoch"]:
             break
         summary = facts["variant"] == "misra-gries"
         rows = (
@@ -204,15 +204,15 @@ def test_windows_end_at_steps_and_never_twice() -> None:
     sketch.tick()
     assert names(sketch) == {1: 0}
     sketch.update_many([2] * 49)
-    sketch.end_window()  # early: consumed
+    sketch.end_discovery_epoch()  # early: consumed
     assert names(sketch) == {1: 0, 2: 1}
-    assert sketch._window == 2
+    assert sketch._epoch == 2
     sketch.update(3)
     sketch.tick(49)
     assert names(sketch) == {1: 0, 2: 1}  # one event of 3, and nothing of 2 left
-    assert sketch._window == 3
+    assert sketch._epoch == 3
     sketch.tick(10**12)
-    assert sketch._window == 3 + 10**12 // 50
+    assert sketch._epoch == 3 + 10**12 // 50
 
 
 def test_weights_count_only_if_asked() -> None:
@@ -220,7 +220,7 @@ def test_weights_count_only_if_asked() -> None:
     assert weighted._discovery_facts["threshold"] > plain._discovery_facts["threshold"]
     for sketch in (plain, weighted):
         sketch.update_many([1] * 10 + list(range(2, 12)), [4] * 10 + [0] * 10)
-        sketch.end_window()
+        sketch.end_discovery_epoch()
         assert 1 in names(sketch)
 
 
@@ -252,7 +252,7 @@ def test_what_is_refused() -> None:
         secret._identities([1])
     with pytest.raises(ArgumentValueError, match="kind"):
         _native.HeavySketch(
-            sketch={**SKETCH, "kind": "counters"}, discovery=DISCOVERY, key=secret_key()
+            hitters_spec({**SKETCH, "kind": "counters"}, DISCOVERY), key=secret_key()
         )
 
 
@@ -267,7 +267,7 @@ def test_closed_and_forked_sketches_say_so() -> None:
     child = os.fork()
     if child == 0:
         try:
-            sketch.end_window()
+            sketch.end_discovery_epoch()
             os.write(writer, b"published")
         except LiveStateError:
             os.write(writer, b"refused")
@@ -281,7 +281,7 @@ def test_closed_and_forked_sketches_say_so() -> None:
         lambda: sketch.update(1),
         lambda: sketch.update_many([1]),
         sketch.tick,
-        sketch.end_window,
+        sketch.end_discovery_epoch,
         sketch._candidates,
     ):
         with pytest.raises(ClosedError):
@@ -292,7 +292,10 @@ def test_closed_and_forked_sketches_say_so() -> None:
 def test_facts_before_construction_are_those_after() -> None:
     for capacity in (6, 50):
         asked = {**DISCOVERY, "capacity": capacity}
-        assert _native.discovery_facts(discovery=asked) == make(capacity=capacity)._discovery_facts
+        assert (
+            _native.discovery_facts(discovery_spec(**asked))
+            == make(capacity=capacity)._discovery_facts
+        )
 
 
 def test_memory_does_not_depend_on_the_stream() -> None:
@@ -305,7 +308,7 @@ def test_memory_does_not_depend_on_the_stream() -> None:
     if not statm.exists():
         pytest.skip("needs /proc")
     before = resident()
-    sketch = make(window=2**40, capacity=2**16, max_item_bytes=1024)
+    sketch = make(epoch=2**40, capacity=2**16, max_item_bytes=1024)
     made = resident()
     bytes_said = sketch._discovery_facts["bytes"]
     assert bytes_said * 0.9 < made - before < bytes_said * 1.2 + 2**22
@@ -331,7 +334,7 @@ def test_frequent_words_of_books_are_found_and_rare_ones_are_not(
     """
     window = 100_000
     words = gutenberg_words()[: 12 * window]
-    sketch = make(key=ls.Key.generate(), window=window, capacity=capacity, epsilon=1.0, delta=1e-10)
+    sketch = make(key=ls.Key.generate(), epoch=window, capacity=capacity, epsilon=1.0, delta=1e-10)
     assert sketch._discovery_facts["variant"] == variant
     sketch.update_many(pa.array(words))
     counts = [Counter(words[start : start + window]) for start in range(0, len(words), window)]

@@ -14,6 +14,7 @@ from typing import Any
 
 import mpmath
 import pytest
+from tests.native_specs import discovery_spec
 from tests.oracle import discovery as oracle
 
 from lazysketch import _native
@@ -29,13 +30,13 @@ def facts(**changes: Any) -> dict[str, Any]:
         "max_events_per_user": 1,
         "max_weight": 1,
         "weighted": False,
-        "window": 5,
+        "epoch": 5,
         "batches": False,
         "capacity": 5,
         "max_item_bytes": 64,
         **changes,
     }
-    return {**asked, **_native.discovery_facts(discovery=asked)}
+    return {**asked, **_native.discovery_facts(discovery_spec(**asked))}
 
 
 def order(key: Any) -> tuple:
@@ -68,7 +69,7 @@ def worst(found: dict[str, Any], *, bug: str | None = None, lower: int = 0) -> A
 
     pairs = {
         (table(one), table(other))
-        for one, other in oracle.neighbours(found["window"], UNIVERSE, relation=found["relation"])
+        for one, other in oracle.neighbours(found["epoch"], UNIVERSE, relation=found["relation"])
     }
     return max(
         max(
@@ -154,13 +155,13 @@ def between(one: str, other: str, found: dict[str, Any], *, bug: str | None = No
 
 def test_keys_at_zero_that_leave_break_the_promise() -> None:
     """A stranger takes all counts of one to zero: six keys differ, and two were paid for."""
-    found = facts(epsilon=1.5, delta=0.05, capacity=6, window=7)
+    found = facts(epsilon=1.5, delta=0.05, capacity=6, epoch=7)
     assert between("abcdef", "abcdefz", found) <= 0.05
     assert between("abcdef", "abcdefz", found, bug="forget zeros") > 0.05
 
 
 def test_without_shared_noise_a_stranger_moves_every_count() -> None:
-    found = facts(epsilon=1.5, delta=0.05, capacity=3, window=60)
+    found = facts(epsilon=1.5, delta=0.05, capacity=3, epoch=60)
     stream = "".join(item * found["threshold"] for item in "abc")
     assert between(stream, stream + "z", found) <= 0.05
     assert between(stream, stream + "z", found, bug="no shared noise") > 0.4
@@ -175,7 +176,7 @@ def test_a_sign_bit_on_the_magnitude_breaks_the_promise() -> None:
 
 def test_a_fingerprint_swaps_names() -> None:
     """Two items that share a public fingerprint: the first gives its name to both counts."""
-    found = facts(delta=1e-6, window=60, capacity=60)
+    found = facts(delta=1e-6, epoch=60, capacity=60)
     law = oracle.drawn(found["digits"])
 
     def sets(events: list[str], **how: Any) -> oracle.Published:
@@ -191,7 +192,7 @@ def test_a_fingerprint_swaps_names() -> None:
 
 def test_a_name_tested_against_the_sketch_tells_that_it_occurred() -> None:
     """Publishing every item seen whose cell is heavy: `b` shares the cell of a heavy `a`."""
-    found = facts(delta=1e-6, window=60, capacity=60)
+    found = facts(delta=1e-6, epoch=60, capacity=60)
     law = oracle.drawn(found["digits"])
 
     def sets(events: list[str], *, ask_the_sketch: bool) -> oracle.Published:

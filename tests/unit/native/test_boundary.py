@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.native_specs import table_spec
 
 import lazysketch as ls
 from lazysketch import _native
@@ -139,16 +140,17 @@ def test_what_is_checked_is_what_is_used(name: str) -> None:
 
 
 def test_the_core_marks_noise_that_does_not_serve() -> None:
-    """Python decides how much noise, but cannot make the core promise what it does not give."""
+    """Python decides how much noise, but the core checks the guarantee that it is asked for."""
     sketch = made()
-    law = sketch._law
+    facts = sketch._release().parts[0]["noise"]
+    assert facts is not None
     arguments = {
         "kind": "count-min",
         "depth": 2,
         "width": 8,
         "hash_seed": 1,
-        "schedule": law["schedule"],
-        "mechanism": law["mechanism"],
+        "schedule": facts["schedule"],
+        "mechanism": facts["mechanism"],
         "relation": "substitution",
         "calibration": "analytic",
         "epsilon": 1.0,
@@ -156,12 +158,13 @@ def test_the_core_marks_noise_that_does_not_serve() -> None:
         "max_weight": 1,
         "max_events_per_user": 1,
         "max_changes": 1,
-        "key": Key.generate(),
     }
-    enough = _native.PrivateSketch(sigma=law["sigma"], **arguments)
+    enough = _native.PrivateSketch(
+        table_spec(sigma=facts["sigma"], **arguments), key=Key.generate()
+    )
     assert enough.not_private_because == ()
-    for sigma in (1e-9, 0.9 * law["sigma"]):
-        little = _native.PrivateSketch(sigma=sigma, **arguments)
+    for sigma in (1e-9, 0.9 * facts["sigma"]):
+        little = _native.PrivateSketch(table_spec(sigma=sigma, **arguments), key=Key.generate())
         assert little.not_private_because == ("noise below what epsilon and delta ask for",)
 
 

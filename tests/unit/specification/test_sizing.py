@@ -195,7 +195,10 @@ MIXES: list[tuple[dict[str, Any], str]] = [
     ({"depth": 3}, "width: expected a value together with depth, got None"),
     ({"width": 3}, "depth: expected a value together with width, got None"),
     ({"relative_error": 0.1}, "failure_probability: .* together with relative_error, got None"),
-    ({"failure_probability": 0.1}, "relative_error: .* together with failure_probability, got None"),
+    (
+        {"failure_probability": 0.1},
+        "relative_error: .* with failure_probability, got None",
+    ),
     ({"depth": 3, "relative_error": 0.1}, "got a mix: depth, relative_error"),
     ({"width": 3, "failure_probability": 0.1}, "got a mix: width, failure_probability"),
     (

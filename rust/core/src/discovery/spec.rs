@@ -144,7 +144,7 @@ impl DiscoverySpec {
         }
         check_integer("max_events_per_user", self.max_events_per_user, 1 << 32)?;
         check_integer("max_weight", self.max_weight, LARGEST_WEIGHT)?;
-        check_integer("window", self.steps_per_epoch, LARGEST_COUNT)?;
+        check_integer("discovery_epoch", self.steps_per_epoch, LARGEST_COUNT)?;
         check_integer("capacity", self.capacity.into(), LARGEST_CAPACITY.into())?;
         if (SMALLEST_ITEM_BYTES..=LARGEST_ITEM_BYTES).contains(&self.max_item_bytes) {
             return Ok(());
@@ -336,7 +336,7 @@ mod tests {
                 }),
                 "delta:",
             ),
-            (refused(|spec| spec.steps_per_epoch = 0), "window:"),
+            (refused(|spec| spec.steps_per_epoch = 0), "discovery_epoch:"),
             (refused(|spec| spec.capacity = 0), "capacity:"),
             (refused(|spec| spec.max_item_bytes = 15), "max_item_bytes:"),
             (

@@ -125,7 +125,7 @@ impl HeavySketch {
         }
         // The names of an unfinished step would be published before its counts.
         if self.sketch.has_open_step() {
-            return Err(Error::parameter("window", "no open step", "one"));
+            return Err(Error::parameter("discovery_epoch", "no open step", "one"));
         }
         self.discovery.end_epoch();
         Ok(())

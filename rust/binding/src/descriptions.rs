@@ -1,0 +1,142 @@
+//! Descriptions of tables and of discovery, read from the attributes of Python's frozen values.
+//!
+//! A new parameter of all private tables is one more field here.
+
+use crate::errors::raise;
+use crate::introspection::{
+    ScheduleArguments, calibration_of, facts_of, kind_of, mechanism_of, reasons_of, relation_of,
+    schedule_of,
+};
+use crate::key::Key;
+use lazysketch_core::discovery::spec::DiscoverySpec as CoreDiscovery;
+use lazysketch_core::guarantee::NotPrivate;
+use lazysketch_core::key::Identity;
+use lazysketch_core::parameters::{NoiseSpec, Shape};
+use lazysketch_core::schedule::EVENTS_PER_STEP;
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyTuple};
+
+#[derive(FromPyObject)]
+struct ScheduleObject {
+    specification: ScheduleArguments,
+}
+
+#[derive(FromPyObject)]
+struct MechanismObject {
+    name: String,
+}
+
+#[derive(FromPyObject)]
+struct NoiseObject {
+    sigma: f64,
+}
+
+/// A `lazysketch.TableSpec`.
+#[derive(FromPyObject)]
+pub(crate) struct TableSpec {
+    kind: String,
+    depth: u32,
+    width: u32,
+    hash_seed: Option<u64>,
+    schedule: ScheduleObject,
+    chosen_mechanism: MechanismObject,
+    noise: NoiseObject,
+    relation: String,
+    calibration: String,
+    epsilon: f64,
+    delta: f64,
+    max_weight: u64,
+    max_events_per_user: u64,
+    max_changes: u32,
+}
+
+impl TableSpec {
+    /// The shape, with the seed that key and sketch id give where the description has none.
+    pub(crate) fn shape(&self, key: &Key, identity: &Identity) -> PyResult<Shape> {
+        self.shape_with(|| identity.hash_seed(&key.master))
+    }
+
+    fn shape_with(&self, seed: impl FnOnce() -> u64) -> PyResult<Shape> {
+        Ok(Shape {
+            kind: kind_of(&self.kind)?,
+            depth: self.depth,
+            width: self.width,
+            hash_seed: self.hash_seed.unwrap_or_else(seed),
+        })
+    }
+
+    pub(crate) fn noise(&self) -> PyResult<NoiseSpec> {
+        Ok(NoiseSpec {
+            schedule: schedule_of(&self.schedule.specification)?,
+            mechanism: mechanism_of(&self.chosen_mechanism.name)?,
+            sigma: self.noise.sigma,
+            relation: relation_of(&self.relation)?,
+            calibration: calibration_of(&self.calibration)?,
+            epsilon: self.epsilon,
+            delta: self.delta,
+            max_weight: self.max_weight,
+            max_events_per_user: self.max_events_per_user,
+            max_changes: self.max_changes,
+        })
+    }
+}
+
+/// Why a table of this description is NOT PRIVATE under a secret key; empty if it is private.
+#[pyfunction]
+pub(crate) fn table_not_private_because<'py>(
+    py: Python<'py>,
+    spec: TableSpec,
+) -> PyResult<Bound<'py, PyTuple>> {
+    let (shape, noise) = (spec.shape_with(|| 0)?, spec.noise()?);
+    shape.validate().map_err(raise)?;
+    noise.validate(&shape).map_err(raise)?;
+    reasons_of(py, NotPrivate::of_spec(&shape, &noise))
+}
+
+/// A `lazysketch.DiscoverySpec`.
+#[derive(FromPyObject)]
+pub(crate) struct DiscoverySpec {
+    epsilon: f64,
+    delta: f64,
+    relation: String,
+    max_events_per_user: u64,
+    max_weight: u64,
+    weighted: bool,
+    epoch: u64,
+    batches: bool,
+    capacity: u32,
+    max_item_bytes: u32,
+}
+
+impl DiscoverySpec {
+    pub(crate) fn core(&self) -> PyResult<CoreDiscovery> {
+        Ok(CoreDiscovery {
+            epsilon: self.epsilon,
+            delta: self.delta,
+            relation: relation_of(&self.relation)?,
+            max_events_per_user: self.max_events_per_user,
+            max_weight: self.max_weight,
+            weighted: self.weighted,
+            steps_per_epoch: self.epoch,
+            events_per_step: if self.batches { EVENTS_PER_STEP } else { 1 },
+            capacity: self.capacity,
+            max_item_bytes: self.max_item_bytes,
+        })
+    }
+}
+
+/// A `lazysketch.HeavyHittersSpec` with discovery.
+#[derive(FromPyObject)]
+pub(crate) struct HeavyHittersSpec {
+    pub(crate) table: TableSpec,
+    pub(crate) discovery: DiscoverySpec,
+}
+
+/// Variant, slots, threshold, noise and memory of discovery with this description.
+#[pyfunction]
+pub(crate) fn discovery_facts<'py>(
+    py: Python<'py>,
+    spec: DiscoverySpec,
+) -> PyResult<Bound<'py, PyDict>> {
+    facts_of(py, &spec.core()?.design().map_err(raise)?)
+}
