@@ -93,11 +93,12 @@ class JointPrivacy:
     def __str__(self) -> str:
         if not self.private:
             return str(self.sketch)
-        parts = str(self.sketch).split(", for ")
-        whole = f"private: epsilon = {self.epsilon:g}, delta = {self.delta:g}"
+        _, _, scope = str(self.sketch).partition("-DP ")
+        line = f"({self.epsilon:g}, {self.delta:g})-DP {scope}"
         if self.discovery_epsilon:
-            whole += f" (names {self.discovery_epsilon:.4g}, {self.discovery_delta:.4g})"
-        return f"{whole}, for {', for '.join(parts[1:])}"
+            names = f"({self.discovery_epsilon:.4g}, {self.discovery_delta:.4g})"
+            line += f", of which {names} for names"
+        return line
 
 
 def split_of(

@@ -87,10 +87,10 @@ class LevelsPrivacy:
         first = self.levels[0].sketch
         if not self.private:
             return str(first)
+        _, _, scope = str(first).partition("-DP ")
         return (
-            f"private: {len(self.levels)} levels, together epsilon = {self.epsilon:g}, "
-            f"delta = {self.delta:g} (names {self.discovery_epsilon:.4g}, "
-            f"{self.discovery_delta:.4g}), relation {first.relation}"
+            f"({self.epsilon:g}, {self.delta:g})-DP {scope}, {len(self.levels)} levels together, "
+            f"of which ({self.discovery_epsilon:.4g}, {self.discovery_delta:.4g}) for names"
         )
 
 

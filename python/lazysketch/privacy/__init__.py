@@ -1,8 +1,8 @@
-"""Privacy: what is hidden, how much noise that takes, and how it is described.
+"""Privacy: neighbouring streams, the noise that they require, and the resulting guarantee.
 
-``relations`` says how far one event moves the counts, ``calibration`` how much
-noise (epsilon, delta) then asks for, ``accounting`` describes the result,
-``curve`` tells it for other epsilons, ``composition`` adds several results up.
+``relations`` bounds how far one event moves the counts, ``calibration`` computes the noise that
+(epsilon, delta) then requires, ``accounting`` describes the guarantee, ``curve`` gives it at other
+epsilons, ``composition`` combines several guarantees, and ``wording`` puts them into words.
 """
 
 from __future__ import annotations

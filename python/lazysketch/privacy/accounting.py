@@ -1,13 +1,13 @@
-"""What a sketch or a release promises about privacy, as one frozen value.
+"""Privacy guarantee of a sketch or a release, as one frozen value.
 
-What it holds: the numbers of the guarantee, for printing, storing and composing.
-It costs nothing; see :mod:`lazysketch.privacy.calibration` for what sets its numbers,
-:mod:`lazysketch.privacy.curve` for the other pairs (epsilon, delta) that follow, and
-:mod:`lazysketch.privacy.composition` for several sketches.
-A description is checked where it is made: one that claims more than its noise
-gives cannot be constructed.
+It holds the numbers of the guarantee, for printing, storing and composing, and converts it to an
+event of Google's dp-accounting. :mod:`lazysketch.privacy.calibration` computes these numbers,
+:mod:`lazysketch.privacy.curve` the other pairs (epsilon, delta) that follow from them, and
+:mod:`lazysketch.privacy.composition` the guarantee of several sketches. Construction checks the
+numbers: a description that claims more than its noise gives is refused.
 
-Source: J. Dong, A. Roth and W. Su, "Gaussian Differential Privacy", 2022, for mu.
+Sources: J. Dong, A. Roth and W. Su, "Gaussian Differential Privacy", 2022, for mu;
+https://github.com/google/differential-privacy, ``python/dp_accounting``.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from types import ModuleType
+from typing import TYPE_CHECKING, Final
 
-from lazysketch.errors import ArgumentTypeError, ArgumentValueError
+from lazysketch.errors import ArgumentTypeError, ArgumentValueError, MissingPackageError
 from lazysketch.privacy.calibration import gaussian_delta
 from lazysketch.privacy.curve import GaussianCurve, curve_of
-from lazysketch.privacy.dp_events import gaussian_event, non_private_event
 from lazysketch.privacy.relations import (
     Calibration,
     Relation,
@@ -31,11 +31,14 @@ from lazysketch.privacy.relations import (
     checked_real,
     checked_relation,
 )
-from lazysketch.privacy.wording import promise
+from lazysketch.privacy.wording import guarantee, promise
 
-__all__ = ["Privacy"]
+if TYPE_CHECKING:
+    import dp_accounting
 
-# Wider than any rounding of sigma and its parts, far narrower than any real mistake.
+__all__ = ["Privacy", "dp_accounting_module"]
+
+# Larger than any rounding of sigma and its factors, far smaller than any real mistake.
 _TOLERANCE: Final = 1e-9
 
 
@@ -45,22 +48,22 @@ class Privacy:
 
     Guarantee: when ``private`` is true, ``noise_multiplier`` suffices for
     (``epsilon``, ``delta``) and ``sigma`` is ``noise_multiplier * l2_sensitivity``;
-    both were checked at construction. When it is false, the numbers are what was
-    asked for, and nothing is promised.
+    both were checked at construction. When it is false, the numbers are those that
+    were asked for, and no guarantee holds.
 
     Args:
         epsilon: how much one person's events may shift the odds of any outcome:
             by a factor of at most e^epsilon. 0 < epsilon <= 100.
-        delta: probability mass left out of that promise, 0 < delta < 1.
-        relation: ``"substitution"`` or ``"zero-out"``, what is hidden.
+        delta: probability mass that this factor does not cover, 0 < delta < 1.
+        relation: ``"substitution"`` or ``"zero-out"``; it defines neighbouring streams.
         calibration: ``"analytic"`` or ``"classical"``.
         sigma: standard deviation of each noise draw, in counts.
         noise_multiplier: sigma / l2_sensitivity.
-        l2_sensitivity: how far one person moves all noisy queries, in counts.
+        l2_sensitivity: L2 distance by which one person moves all noisy queries, in counts.
         max_weight: largest weight of one event, in counts.
         max_events_per_user: events protected together; 1 protects single events.
-        private: whether the promise holds.
-        not_private_because: the reasons why not; empty exactly when ``private``.
+        private: whether the guarantee holds.
+        not_private_because: reasons why it does not; empty exactly when ``private``.
 
     Raises:
         ArgumentTypeError: a field has the wrong type.
@@ -75,7 +78,7 @@ class Privacy:
         ...     max_events_per_user=1, private=True, not_private_because=(),
         ... )
         >>> print(privacy)
-        private: epsilon = 1, delta = 1e-06, for exchanging any one event for another
+        (1, 1e-06)-DP per event (substitution)
     """
 
     epsilon: float
@@ -91,7 +94,7 @@ class Privacy:
     not_private_because: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Check every field once and store plain Python values."""
+        """Check every field and store plain Python values."""
         checked_relation(self.relation)
         checked_calibration(self.calibration)
         self._check_reasons()
@@ -102,11 +105,11 @@ class Privacy:
             self._store("epsilon", checked_epsilon(self.epsilon))
             self._store("delta", checked_delta(self.delta))
         for name in ("epsilon", "delta", "sigma", "noise_multiplier", "l2_sensitivity"):
-            # Without a promise there may be no noise (sigma 0, epsilon infinite).
+            # Without a guarantee there may be no noise (sigma 0, epsilon infinite).
             check = checked_real if self.private else _checked_extent
             self._store(name, check(name, getattr(self, name)))
         if self.private:
-            self._check_promise()
+            self._check_guarantee()
 
     def _store(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)
@@ -128,7 +131,7 @@ class Privacy:
                 f"got {len(reasons)}"
             )
 
-    def _check_promise(self) -> None:
+    def _check_guarantee(self) -> None:
         product = self.noise_multiplier * self.l2_sensitivity
         if not math.isclose(self.sigma, product, rel_tol=_TOLERANCE):
             raise ArgumentValueError(
@@ -145,12 +148,12 @@ class Privacy:
 
     @classmethod
     def without_noise(cls, *, because: tuple[str, ...]) -> Privacy:
-        """Return the description of an exact table: no noise and no promise.
+        """Return the description of an exact table, which has no noise and no guarantee.
 
         Guarantee: ``private`` is false.
 
         Args:
-            because: the reasons, at least one.
+            because: at least one reason.
 
         Returns:
             A description with infinite epsilon, delta 1 and sigma 0.
@@ -196,16 +199,16 @@ class Privacy:
         return math.inf if self.noise_multiplier == 0.0 else 1.0 / self.noise_multiplier
 
     def delta_at(self, epsilon: float) -> float:
-        """Return a delta that holds with another epsilon: the same noise, differently told.
+        """Return a delta that holds at another epsilon, with the same noise.
 
-        Guarantee: an upper bound, floating point included as the calibration paid for it;
-        ``delta`` itself at ``epsilon``. 1 when nothing is promised.
+        Guarantee: an upper bound that includes floating point, as the calibration accounted for
+        it; at most ``delta`` at ``epsilon``. 1 if not ``private``.
 
         Args:
             epsilon: 0 < epsilon <= 100.
 
         Returns:
-            delta, in [1e-280, 1]; it does not grow with epsilon.
+            delta, in [1e-280, 1], non-increasing in epsilon.
 
         Raises:
             ArgumentTypeError: not a real number.
@@ -223,16 +226,16 @@ class Privacy:
         return self._curve.delta_at(asked) if self.private else 1.0
 
     def epsilon_at(self, delta: float) -> float:
-        """Return an epsilon that holds with another delta: the same noise, differently told.
+        """Return an epsilon that holds at another delta, with the same noise.
 
-        Guarantee: an upper bound, floating point included as the calibration paid for it;
-        at most ``epsilon`` at ``delta``. Infinite when nothing is promised.
+        Guarantee: an upper bound that includes floating point, as the calibration accounted for
+        it; at most ``epsilon`` at ``delta``. Infinite if not ``private``.
 
         Args:
             delta: 1e-280 <= delta < 1.
 
         Returns:
-            epsilon, above 0; infinite where no epsilon up to 100 holds with this delta.
+            epsilon, above 0; infinite if no epsilon up to 100 holds at this delta.
 
         Raises:
             ArgumentTypeError: not a real number.
@@ -253,37 +256,39 @@ class Privacy:
     def _curve(self) -> GaussianCurve:
         return curve_of(self.epsilon, self.delta, self.noise_multiplier)
 
-    def to_dp_event(self) -> Any:
+    def to_dp_event(self) -> dp_accounting.DpEvent:
         """Return the sketch as an event of Google's dp-accounting, to compose with other work.
 
-        Guarantee: the event speaks of ideal Gaussian noise, as that library does; what floating
-        point adds is in ``epsilon`` and ``delta`` here. Its accountants know neighbours by other
-        names: whatever they answer holds for ``relation`` and ``max_events_per_user``.
+        Guarantee: the event describes ideal Gaussian noise, as that library does; ``epsilon`` and
+        ``delta`` here also include the cost of floating point. Its accountants use other names
+        for neighbours: their results hold for ``relation`` and ``max_events_per_user``.
 
         Returns:
-            ``GaussianDpEvent(noise_multiplier)``, or ``NonPrivateDpEvent()`` when nothing is
-            promised.
+            ``GaussianDpEvent(noise_multiplier)``, or ``NonPrivateDpEvent()`` if not ``private``.
 
         Raises:
             MissingPackageError: the package dp-accounting is not installed.
 
         Source: https://github.com/google/differential-privacy, ``python/dp_accounting``.
         """
-        return gaussian_event(self.noise_multiplier) if self.private else non_private_event()
+        events = dp_accounting_module()
+        if not self.private:
+            return events.NonPrivateDpEvent()
+        return events.GaussianDpEvent(self.noise_multiplier)
 
     @property
     def sentence(self) -> str:
-        """What is promised and what is not, in words that a reader without formulas can weigh.
+        """The guarantee and its limits, for a reader without formulas.
 
         Returns:
-            One sentence that promises and one that limits, or one that says why nothing holds.
+            What is promised and what is not, or why there is no guarantee.
 
         Example:
             >>> Privacy.without_noise(because=("exact sketch, no noise",)).sentence
-            'NOT PRIVATE (exact sketch, no noise): nothing is promised to anybody.'
+            'NOT PRIVATE (exact sketch, no noise): there is no privacy guarantee.'
         """
         if not self.private:
-            return f"{_reasons(self.not_private_because)}: nothing is promised to anybody."
+            return f"{_reasons(self.not_private_because)}: there is no privacy guarantee."
         return promise(
             epsilon=self.epsilon,
             delta=self.delta,
@@ -293,21 +298,36 @@ class Privacy:
         )
 
     def __str__(self) -> str:
-        """Return one line that says what is hidden and how well."""
+        """Return the guarantee in one line."""
         if not self.private:
             return f"{_reasons(self.not_private_because)}: promises nothing"
-        one = self.max_events_per_user == 1
-        whose = "any one event" if one else f"any {self.max_events_per_user} events of one person"
-        swap = ("another" if one else "others") if self.relation == "substitution" else "nothing"
-        line = (
-            f"private: epsilon = {self.epsilon:g}, delta = {self.delta:g}, "
-            f"for exchanging {whose} for {swap}"
+        line = guarantee(
+            epsilon=self.epsilon,
+            delta=self.delta,
+            relation=self.relation,
+            max_events_per_user=self.max_events_per_user,
+            max_weight=self.max_weight,
         )
-        if self.max_weight != 1:
-            line += f" (weights up to {self.max_weight})"
         if self.calibration == "classical":
-            line += "; classical calibration, as in the paper: not the bound we stand for"
+            line += "; classical calibration, as in the paper, not this library's guarantee"
         return line
+
+
+def dp_accounting_module() -> ModuleType:
+    """Return Google's package dp_accounting, which is not a dependency.
+
+    Raises:
+        MissingPackageError: the package dp-accounting is not installed.
+    """
+    try:  # imported here because it is large and rarely needed
+        import dp_accounting
+    except ImportError as missing:
+        raise MissingPackageError(
+            "to_dp_event: expected the package dp-accounting, got none installed; "
+            "pip install dp-accounting"
+        ) from missing
+    module: ModuleType = dp_accounting
+    return module
 
 
 def _checked_extent(name: str, value: object) -> float:

@@ -1,13 +1,12 @@
-"""How much Gaussian noise (epsilon, delta) asks for.
+"""Calibration: the Gaussian noise that (epsilon, delta)-DP requires.
 
-What it computes: the exact delta of a Gaussian mechanism, its inverse, and the
-sigma of a sketch including an account of everything that separates the noise
-drawn by a computer from the ideal one. What it costs: some 10 microseconds per
-delta, about 1 ms per calibration, once per sketch. Prefer ``"analytic"``; the
-classical formula is here to reproduce published experiments.
+This module computes the exact delta of a Gaussian mechanism, its inverse, and the sigma of a
+sketch, including an account of every difference between ideal noise and the noise that a computer
+draws. It costs about 10 microseconds per delta and 1 ms per calibration, once per sketch. Prefer
+``"analytic"``; the classical formula serves to reproduce published experiments.
 
-Every result errs towards privacy: deltas are rounded up, multipliers solved from
-above. ``noise_multiplier`` = sigma / l2_sensitivity is 1 / mu in the papers.
+Every result errs towards privacy: deltas are rounded up, multipliers solved from above.
+``noise_multiplier`` = sigma / l2_sensitivity is 1 / mu in the papers.
 
 Sources: B. Balle and Y.-X. Wang, ICML 2018, Theorem 8 (analytic); C. Dwork and
 A. Roth, 2014, Theorem A.1 (classical); J. Dong, A. Roth and W. Su, 2022 (mu);
@@ -46,17 +45,16 @@ __all__ = [
     "noise_multiplier",
 ]
 
-# Relative error of the computed deltas, from above. Measured against 60 digits:
-# below 1e-13 on both branches, which the tests check.
+# Bound of the relative error of computed deltas; measured below 1e-13 against 60 digits (tests).
 _MARGIN: Final = 1e-11
 _LARGEST_A: Final = 36.0  # Q(36) < 1e-283 < SMALLEST_DELTA
 _PANELS: Final = 16
 _NODES_PER_PANEL: Final = 20
-_TAIL_EXPONENT: Final = 45.0  # the integral is cut where its integrand fell by e^-45
+_TAIL_EXPONENT: Final = 45.0  # the integral ends where its integrand has fallen by e^-45
 
-# The draws, docs/guarantees.md, "From real numbers to a computer".
-_PMF_ERROR: Final = 2.0**-47  # relative error of a probability, per unit of sigma ...
-_PMF_ERROR_LEAST_SIGMA: Final = 8.0  # ... and never less than at this sigma: see _Account
+# Accuracy of the draws: docs/guarantees.md, "From real numbers to a computer".
+_PMF_ERROR: Final = 2.0**-47  # relative error of a probability, per unit of sigma
+_PMF_ERROR_LEAST_SIGMA: Final = 8.0  # below this sigma the error stays constant: see _Account
 _DRAW_TAIL: Final = 2.1e-21  # P(|x| > 9.5), where the relative error is not bounded
 _NUMERIC_SHARE: Final = 0.01
 
@@ -64,11 +62,11 @@ _NUMERIC_SHARE: Final = 0.01
 def gaussian_delta(epsilon: float, noise_multiplier: float) -> float:
     """Return the smallest delta for which a Gaussian mechanism is (epsilon, delta)-DP.
 
-    Guarantee: an upper bound of the exact value, at most 2e-11 (relative) above
-    it as long as that is 1e-280 or more; smaller ones are returned as 1e-280.
+    Guarantee: an upper bound, at most 2e-11 (relative) above the exact value if that is 1e-280 or
+    more; smaller values are returned as 1e-280.
 
     Args:
-        epsilon: the privacy loss allowed, 0 < epsilon <= 100.
+        epsilon: privacy parameter, 0 < epsilon <= 100.
         noise_multiplier: sigma / l2_sensitivity, above 0.
 
     Returns:
@@ -78,11 +76,10 @@ def gaussian_delta(epsilon: float, noise_multiplier: float) -> float:
         ArgumentTypeError: an argument is not a real number.
         ArgumentValueError: an argument is outside its range.
 
-    Source: Balle and Wang 2018, Theorem 8. With mu = 1 / noise_multiplier,
-    a = epsilon/mu - mu/2 and b = epsilon/mu + mu/2,
-    delta = Q(a) - e^epsilon Q(b) = phi(a) (R(a) - R(b)), with R = Q / phi the
-    Mills ratio. R(a) - R(b) is the integral over t > 0 of
-    exp(-a t - t^2/2) (1 - exp(-mu t)): nothing positive is ever subtracted.
+    Source: Balle and Wang 2018, Theorem 8. With mu = 1 / noise_multiplier, a = epsilon/mu - mu/2
+    and b = epsilon/mu + mu/2, delta = Q(a) - e^epsilon Q(b) = phi(a) (R(a) - R(b)) with the Mills
+    ratio R = Q / phi. R(a) - R(b) is the integral over t > 0 of exp(-a t - t^2/2)
+    (1 - exp(-mu t)): nothing positive is ever subtracted.
 
     Example:
         >>> round(gaussian_delta(1.0, 4.225), 9)
@@ -101,7 +98,7 @@ def _gaussian_delta(epsilon: float, multiplier: float) -> float:
     a = centre - 0.5 * mu
     if a > _LARGEST_A:
         return SMALLEST_DELTA
-    # 1 - delta is a sum of positive terms: the better form when delta is large.
+    # 1 - delta is a sum of positive terms, which is more accurate when delta is large.
     rest = 0.5 * math.erfc(-a / math.sqrt(2.0))
     rest += 0.5 * math.exp(epsilon) * math.erfc((centre + 0.5 * mu) / math.sqrt(2.0))
     if rest <= 0.5:
@@ -113,7 +110,7 @@ def _gaussian_delta(epsilon: float, multiplier: float) -> float:
 
 def _mills_difference(a: float, mu: float) -> float:
     """Return R(a) - R(a + mu) for the Mills ratio R, where a > -1 and mu < 16."""
-    # The cut solves a t + t^2/2 = 45 in the form without cancellation.
+    # cut solves a t + t^2/2 = 45, in the form without cancellation.
     cut = 2.0 * _TAIL_EXPONENT / (a + math.sqrt(a * a + 2.0 * _TAIL_EXPONENT))
     points, weights = _unit_quadrature()
     t = points * cut
@@ -123,7 +120,7 @@ def _mills_difference(a: float, mu: float) -> float:
 
 @lru_cache(maxsize=1)
 def _unit_quadrature() -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Return nodes and weights of composite Gauss-Legendre quadrature on [0, 1]."""
+    """Return the nodes and weights of composite Gauss-Legendre quadrature on [0, 1]."""
     nodes, weights = np.polynomial.legendre.leggauss(_NODES_PER_PANEL)
     starts = np.arange(_PANELS, dtype=np.float64)[:, np.newaxis]
     points = (starts + 0.5 * (nodes + 1.0)) / _PANELS
@@ -133,8 +130,8 @@ def _unit_quadrature() -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]
 def noise_multiplier(epsilon: float, delta: float) -> float:
     """Return the smallest noise multiplier that gives (epsilon, delta)-DP.
 
-    Guarantee: solved from above. The multiplier returned never gives a delta
-    above the one asked; for delta <= 0.999 one that is 1e-9 smaller does.
+    Guarantee: solved from above. The returned multiplier never gives a delta above the requested
+    one; for delta <= 0.999 a multiplier that is 1e-9 smaller does.
 
     Args:
         epsilon: 0 < epsilon <= 100.
@@ -169,7 +166,7 @@ def noise_multiplier(epsilon: float, delta: float) -> float:
 def _smallest_sufficient(
     too_small: float, enough: float, sufficient: Callable[[float], bool]
 ) -> float:
-    """Bisect; what is returned was itself tested and found sufficient."""
+    """Return a bisected multiplier that was itself tested and found sufficient."""
     while enough - too_small > 4e-15 * enough:
         middle = 0.5 * (too_small + enough)
         if sufficient(middle):
@@ -182,8 +179,7 @@ def _smallest_sufficient(
 def classical_noise_multiplier(epsilon: float, delta: float) -> float:
     """Return sqrt(2 ln(1.25 / delta)) / epsilon, the textbook noise multiplier.
 
-    Guarantee: sufficient for epsilon < 1 only. For larger epsilon the number is
-    computed for comparison and promises nothing.
+    Guarantee: sufficient for epsilon < 1 only; for larger epsilon it serves for comparison.
 
     Args:
         epsilon: any finite number above 0.
@@ -211,22 +207,20 @@ def classical_noise_multiplier(epsilon: float, delta: float) -> float:
 
 @dataclass(frozen=True)
 class NoiseCalibration:
-    """The noise of a sketch, and the numbers that justify it.
+    """The noise of a sketch, and the numbers that justify it; made by :func:`calibrate`.
 
-    Guarantee: made by :func:`calibrate`; ``sigma`` gives (epsilon, delta)-DP for
-    the noise as it is drawn, not only for ideal Gaussian noise.
+    Guarantee: ``sigma`` gives (epsilon, delta)-DP for the noise as it is drawn, not only
+    for ideal Gaussian noise.
 
     Attributes:
-        epsilon: as asked for.
-        delta: as asked for.
+        epsilon: as requested.
+        delta: as requested.
         calibration: ``"analytic"`` or ``"classical"``.
         noise_multiplier: sigma / l2_sensitivity, rounded down.
-        l2_sensitivity: how far one person moves all noisy queries together,
-            rounded up, in counts.
+        l2_sensitivity: L2 distance by which one person moves all noisy queries, rounded up.
         sigma: standard deviation of each noise draw, in counts.
-        epsilon_numeric: the part of epsilon spent on floating point.
-        delta_numeric: the part of delta spent on floating point and on the
-            difference between a block cipher and a random function.
+        epsilon_numeric: part of epsilon spent on floating point.
+        delta_numeric: part of delta spent on floating point and on the block cipher.
     """
 
     epsilon: float
@@ -263,9 +257,9 @@ def calibrate(
         calibration: ``"analytic"``, or ``"classical"`` to reproduce the paper.
         table_sensitivity2: from :func:`lazysketch.privacy.relations.table_sensitivity2`.
         mechanism_sensitivity2: squared column norm of the mechanism.
-        mechanism_nodes: how many of its nodes one leaf changes, at most.
+        mechanism_nodes: largest number of its nodes that one leaf changes.
         changed_cells: from :func:`lazysketch.privacy.relations.changed_cells`.
-        draws: all noise draws of the sketch: depth * width * leaves.
+        draws: number of all noise draws of the sketch, depth * width * leaves.
         max_weight: largest weight of one event, in counts.
         max_events_per_user: events protected together.
 
@@ -273,9 +267,8 @@ def calibrate(
         The calibration.
 
     Raises:
-        ArgumentTypeError: an argument is of the wrong type.
-        ArgumentValueError: an argument is outside its range, or the numeric
-            parts would exceed 1 % of epsilon or of delta.
+        ArgumentTypeError: an argument has the wrong type.
+        ArgumentValueError: an argument is outside its range, or a numeric part exceeds 1 %.
 
     Source: docs/guarantees.md, "Calibration" and "From real numbers to a computer".
 
@@ -319,22 +312,21 @@ def calibrate(
 
 @dataclass(frozen=True)
 class _Account:
-    """What the noise as drawn costs beyond ideal noise, as a function of sigma.
+    """Privacy cost of the drawn noise beyond that of ideal noise, as a function of sigma.
 
-    P, Q: ideal outputs on the two streams; P~, Q~: as drawn. Outside the ends of
-    the m changed draws, where all bounds fail (total mass m * 2.1e-21), the
-    densities agree within a factor e^(m eta). Hence for every event S
+    P, Q are the ideal outputs on the two streams, P~, Q~ those as drawn. Except in the tails of
+    the m changed draws, where no bound holds (total mass m * 2.1e-21), the densities agree within
+    a factor e^(m eta). Hence for every event S
 
         P~(S) <= e^(m eta) P(S) + tail <= e^(m eta) (e^eps' Q(S) + delta') + tail
               <= e^(2 m eta + eps') Q~(S) + e^(m eta) delta' + (1 + e^eps) tail,
 
-    and the same for the switch from a permutation to a function. The factor
-    (1 + e^eps) is no formality: at epsilon = 100 the ends of Q's noise lie in
-    the middle of P's.
+    and likewise for the switch from a permutation to a function. The factor (1 + e^eps) is
+    needed: at epsilon = 100 the tails of Q's noise lie in the middle of P's.
 
-    eta is 2^-47 sigma for wide noise. Below sigma = 3 measured errors exceed
-    that (2e-14 at sigma = 2): there a step of the integer noise spans much of
-    the density, and eta no longer shrinks. So it is held from sigma = 8 down.
+    eta is 2^-47 sigma for wide noise. Below sigma = 3 measured errors exceed that (2e-14 at
+    sigma = 2), because a step of the integer noise spans much of the density and eta no longer
+    shrinks. So eta is constant below sigma = 8.
     """
 
     epsilon: float
@@ -347,7 +339,7 @@ class _Account:
         return math.nextafter(2.0 * self.changed_draws * eta, math.inf)
 
     def tails(self) -> float:
-        """Return the part of delta_numeric that sigma does not change."""
+        """Return the part of delta_numeric that does not depend on sigma."""
         switching = math.ldexp(float(self.draws) ** 2, -129)
         return (1.0 + math.exp(self.epsilon)) * (self.changed_draws * _DRAW_TAIL + switching)
 
@@ -357,7 +349,7 @@ class _Account:
         return (factor * self.delta + self.tails()) * (1.0 + 1e-14)
 
     def refuse_excess(self, sigma: float) -> None:
-        """Raise when this sigma spends more than 1 % of epsilon or delta on numerics."""
+        """Raise if this sigma spends more than 1 % of epsilon or delta on numerics."""
         of_epsilon = self.epsilon_numeric(sigma) / self.epsilon
         of_delta = self.delta_numeric(sigma) / self.delta
         if of_delta > _NUMERIC_SHARE and 2.0 * self.tails() > _NUMERIC_SHARE * self.delta:
@@ -373,16 +365,17 @@ class _Account:
             )
         if max(of_epsilon, of_delta) > _NUMERIC_SHARE:
             raise ArgumentValueError(
-                "epsilon: expected one whose noise floating point resolves to 1 % of the budget, "
-                f"got {self.epsilon:g}, with {100 * max(of_epsilon, of_delta):.4g} % or more; "
+                "epsilon: expected a budget of which floating point takes at most 1 %, "
+                f"got {self.epsilon:g}, of which it takes "
+                f"{100 * max(of_epsilon, of_delta):.4g} % or more; "
                 "raise epsilon or lower max_weight or max_events_per_user"
             )
 
 
 def _smallest_sigma(account: _Account, calibration: str, l2_sensitivity: float) -> float:
-    """Return the fixed point of sigma = multiplier(what numerics leave) * l2, from above."""
+    """Return the fixed point of sigma = multiplier(budget less numerics) * l2, from above."""
     solve = classical_noise_multiplier if calibration == "classical" else noise_multiplier
-    # Numerics only shrink the budget, so sigma without them is a lower bound.
+    # Numerics only reduce the budget, so sigma without them is a lower bound.
     lowest = solve(account.epsilon, account.delta) * l2_sensitivity
     account.refuse_excess(lowest)
 
@@ -395,7 +388,7 @@ def _smallest_sigma(account: _Account, calibration: str, l2_sensitivity: float) 
         below = math.nextafter(nearest, 0.0)
         if calibration == "classical" and classical_noise_multiplier(epsilon, delta) > below:
             return False
-        # A computed delta is monotone only up to its rounding: check both neighbours.
+        # A computed delta is monotone only up to rounding, so check both neighbours.
         return all(_gaussian_delta(epsilon, ratio) <= delta for ratio in (below, nearest))
 
     too_small, enough = lowest * (1.0 - 1e-9), lowest * (1.0 + 1e-9)

@@ -1,16 +1,16 @@
-"""What several sketches cost together.
+"""Composition: the privacy guarantee of several sketches together.
 
-What it computes: the guarantee of everything that several Gaussian mechanisms ever release about
-the same persons. It costs nothing; a delta or an epsilon of it costs as much as that of one
-sketch. All releases of *one* sketch are already one part: reading twice is free.
+It covers everything that several Gaussian mechanisms ever release about the same persons. Making
+a composition is free; computing a delta or an epsilon costs as much as for one sketch. All
+releases of *one* sketch are already one part: reading twice costs no privacy.
 
 ===========================================  ====================================================
-the parts                                    together
+the parts                                    their joint guarantee
 ===========================================  ====================================================
 count the same stream, or share persons      :func:`compose`: mu = sqrt(sum of mu^2)
-count streams whose *persons* are disjoint   the worst part alone; there is nothing to compose
+count streams whose *persons* are disjoint   that of the weakest part; nothing has to be composed
 split one stream by item                     under substitution an event can move from one part
-                                             to another, and changes both: :func:`compose`
+                                             to another and change both: :func:`compose`
 ===========================================  ====================================================
 
 Source: J. Dong, A. Roth and W. Su, "Gaussian Differential Privacy", 2022, Corollary 3.3.
@@ -21,14 +21,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING
 
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
-from lazysketch.privacy.accounting import Privacy
+from lazysketch.privacy.accounting import Privacy, dp_accounting_module
 from lazysketch.privacy.curve import GaussianCurve, curve_of
-from lazysketch.privacy.dp_events import composed_event
 from lazysketch.privacy.relations import Relation
-from lazysketch.privacy.wording import promise
+from lazysketch.privacy.wording import guarantee, promise
+
+if TYPE_CHECKING:
+    import dp_accounting
 
 __all__ = ["Composition", "compose"]
 
@@ -37,16 +39,16 @@ __all__ = ["Composition", "compose"]
 class Composition:
     """The guarantee of several sketches together; made by :func:`compose`.
 
-    Guarantee: an observer of everything that all parts ever release, who chooses what to read and
-    which later events to send by what was read before, is held to every (epsilon, delta) that
-    :meth:`delta_at` and :meth:`epsilon_at` return, for the ``relation`` of the parts and for
-    ``max_events_per_user`` events: the fewest that any part protects together.
+    Guarantee: every (epsilon, delta) that :meth:`delta_at` and :meth:`epsilon_at` return holds
+    against an observer who sees everything that all parts ever release, and who chooses what to
+    read and which later events to send by what was read before. It holds for the ``relation`` of
+    the parts and for ``max_events_per_user`` events, the fewest that any part protects together.
 
     Args:
-        parts: one description per sketch, all private, all for one relation.
+        parts: one description per sketch, all private, all with one relation.
 
     Raises:
-        ArgumentTypeError: parts that are no tuple of :class:`Privacy`.
+        ArgumentTypeError: ``parts`` is not a tuple of :class:`Privacy`.
         ArgumentValueError: no part, a part that is NOT PRIVATE, or mixed relations.
 
     Source: Dong, Roth and Su 2022, Corollary 3.3.
@@ -64,7 +66,7 @@ class Composition:
     parts: tuple[Privacy, ...]
 
     def __post_init__(self) -> None:
-        """Check that the parts compose."""
+        """Check that the parts can be composed."""
         if not isinstance(self.parts, tuple):
             found = type(self.parts).__name__
             raise ArgumentTypeError(f"parts: expected a tuple of Privacy, got {found}")
@@ -81,23 +83,23 @@ class Composition:
                 reasons = "; ".join(part.not_private_because)
                 raise ArgumentValueError(
                     f"parts: expected private ones only, got number {index + 1}, NOT PRIVATE: "
-                    f"{reasons}; nothing can be promised of it and others together"
+                    f"{reasons}; a composition with it has no guarantee"
                 )
         relations = sorted({part.relation for part in self.parts})
         if len(relations) > 1:
             raise ArgumentValueError(
                 f"parts: expected one relation, got {' and '.join(map(repr, relations))}; "
-                "each says what its neighbouring streams are: state the parts one by one"
+                "they define different neighbouring streams: state each part separately"
             )
 
     @property
     def relation(self) -> Relation:
-        """What is hidden, the same in all parts."""
+        """Relation of neighbouring streams, the same in all parts."""
         return self.parts[0].relation
 
     @property
     def max_events_per_user(self) -> int:
-        """Events protected together: the fewest of all parts."""
+        """Events protected together: the minimum over all parts."""
         return min(part.max_events_per_user for part in self.parts)
 
     @property
@@ -113,11 +115,11 @@ class Composition:
 
     @property
     def noise_multiplier(self) -> float:
-        """The multiplier of the one Gaussian mechanism that costs as much, rounded down."""
+        """Multiplier of the single Gaussian mechanism with the same mu, rounded down."""
         return (1.0 - 1e-15) / self.mu
 
     def delta_at(self, epsilon: float) -> float:
-        """Return a delta that holds with this epsilon, rounded up.
+        """Return a delta that holds at this epsilon, rounded up.
 
         Args:
             epsilon: 0 < epsilon <= 100.
@@ -132,13 +134,13 @@ class Composition:
         return self._curve.delta_at(epsilon)
 
     def epsilon_at(self, delta: float) -> float:
-        """Return an epsilon that holds with this delta, rounded up.
+        """Return an epsilon that holds at this delta, rounded up.
 
         Args:
             delta: 1e-280 <= delta < 1.
 
         Returns:
-            epsilon; infinite where none up to 100 holds.
+            epsilon; infinite if none up to 100 holds.
 
         Raises:
             ArgumentTypeError: not a real number.
@@ -146,11 +148,11 @@ class Composition:
         """
         return self._curve.epsilon_at(delta)
 
-    def to_dp_event(self) -> Any:
+    def to_dp_event(self) -> dp_accounting.DpEvent:
         """Return the composition as a ``dp_accounting.ComposedDpEvent``.
 
-        Guarantee: the event speaks of ideal noise, as that library does; the parts' own
-        (epsilon, delta) and :meth:`delta_at` pay for floating point as well.
+        Guarantee: the event describes ideal noise, as that library does; the parts' own
+        (epsilon, delta) and :meth:`delta_at` also include the cost of floating point.
 
         Returns:
             An event with one ``GaussianDpEvent`` per part.
@@ -158,18 +160,19 @@ class Composition:
         Raises:
             MissingPackageError: the package dp-accounting is not installed.
         """
-        return composed_event(part.noise_multiplier for part in self.parts)
+        events = dp_accounting_module()
+        return events.ComposedDpEvent([part.to_dp_event() for part in self.parts])
 
     @property
     def sentence(self) -> str:
-        """What all parts together promise, and what they do not, for a reader without formulas.
+        """The joint guarantee and its limits, for a reader without formulas.
 
         Returns:
-            Two sentences: the promise at the smallest delta of a part, and its limits.
+            What is promised at the smallest delta of a part, and what is not.
         """
         delta = min(part.delta for part in self.parts)
         return (
-            f"For everything that these {len(self.parts)} sketches ever publish together: "
+            f"For everything that these {len(self.parts)} sketches ever publish together. "
             + promise(
                 epsilon=self.epsilon_at(delta),
                 delta=delta,
@@ -180,12 +183,15 @@ class Composition:
         )
 
     def __str__(self) -> str:
-        """Return one line: the cost at the smallest delta of a part."""
+        """Return the joint guarantee at the smallest delta of a part, in one line."""
         delta = min(part.delta for part in self.parts)
-        return (
-            f"private: {len(self.parts)} parts, together epsilon = {self.epsilon_at(delta):.4g}, "
-            f"delta = {delta:g} (mu = {self.mu:.4g}), relation {self.relation}"
+        line = guarantee(
+            epsilon=self.epsilon_at(delta),
+            delta=delta,
+            relation=self.relation,
+            max_events_per_user=self.max_events_per_user,
         )
+        return f"{line}, {len(self.parts)} parts together (mu = {self.mu:.4g})"
 
     @cached_property
     def _curve(self) -> GaussianCurve:
@@ -195,22 +201,22 @@ class Composition:
         slack = 1.0 + 1e-15 * len(curves)
         return GaussianCurve(
             noise_multiplier=self.noise_multiplier,
-            # Ratios of densities multiply, and what lies outside the draws' reach adds up.
+            # Ratios of densities multiply; probabilities outside the reach of the draws add up.
             epsilon_numeric=slack * math.fsum(curve.epsilon_numeric for curve in curves),
             tail=slack * math.fsum(curve.tail for curve in curves),
-            # Basic composition, a pair that always holds.
+            # Basic composition gives a pair that always holds.
             epsilon=slack * math.fsum(part.epsilon for part in self.parts),
             delta=slack * math.fsum(part.delta for part in self.parts),
         )
 
 
 def compose(*parts: Privacy | Composition) -> Composition:
-    """Return what several sketches that share persons cost together.
+    """Return the joint guarantee of several sketches that share persons.
 
     Guarantee: mu = sqrt(sum of mu^2), exact for Gaussian mechanisms on the same stream. It is an
     upper bound for streams that share persons in any way. Sketches of *disjoint persons* need no
-    composition: whoever is in one stream only is held to that stream's guarantee, whatever the
-    others publish.
+    composition: a person in one stream only has that stream's guarantee, whatever the others
+    publish.
 
     Args:
         parts: ``sketch.privacy``, ``part.privacy`` of each of ``release.parts``, or compositions.
@@ -219,7 +225,7 @@ def compose(*parts: Privacy | Composition) -> Composition:
         The composition.
 
     Raises:
-        ArgumentTypeError: an argument is no description.
+        ArgumentTypeError: an argument is not a description.
         ArgumentValueError: no argument, one that is NOT PRIVATE, or mixed relations.
 
     Source: Dong, Roth and Su 2022, Corollary 3.3.
@@ -227,11 +233,11 @@ def compose(*parts: Privacy | Composition) -> Composition:
     Example:
         >>> import lazysketch as ls
         >>> sketch = ls.LazyCountMin(depth=3, width=64, epsilon=1.0, delta=1e-8)
-        >>> twice = compose(sketch.privacy, sketch.privacy)  # as if it had run two times
+        >>> twice = compose(sketch.privacy, sketch.privacy)  # two sketches with this guarantee
         >>> round(twice.mu / sketch.privacy.mu, 6)
         1.414214
     """
-    flat: list[Any] = []
+    flat: list[Privacy] = []
     for part in parts:
         flat.extend(part.parts if isinstance(part, Composition) else [part])
     return Composition(tuple(flat))

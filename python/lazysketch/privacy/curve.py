@@ -1,16 +1,17 @@
 """The (epsilon, delta) curve of Gaussian noise as a computer draws it.
 
-What it computes: for every epsilon a delta, and back, when only one pair was calibrated for. What
-it costs: some 10 microseconds per delta, 1 ms per epsilon. A noise multiplier gives the curve of
-ideal noise; what floating point and the block cipher add is known only through the one pair that
-paid for it, so it is bounded from there, and added everywhere else.
+It gives a delta for every epsilon and an epsilon for every delta, from the one pair that was
+calibrated for. It costs about 10 microseconds per delta and 1 ms per epsilon. A noise multiplier
+gives the curve of ideal noise; the cost of floating point and of the block cipher is known only
+through the calibrated pair, so it is bounded from that pair and added everywhere else.
 
 With P, Q the ideal outputs on two neighbouring streams, the account of
-:mod:`lazysketch.privacy.calibration` holds at every e, not only at the epsilon asked for:
+:mod:`lazysketch.privacy.calibration` holds at every e, not only at the calibrated epsilon:
 
     delta(e) <= x G(e - n) + (1 + exp(e)) t,    x = exp(n / 2),
 
-G the ideal curve, n = ``epsilon_numeric`` and t the probability outside the reach of the draws.
+where G is the ideal curve, n = ``epsilon_numeric`` and t the probability outside the reach of the
+draws.
 
 Sources: B. Balle and Y.-X. Wang, ICML 2018, Theorem 8; docs/theory.md, "Composition".
 """
@@ -27,28 +28,28 @@ from lazysketch.privacy.relations import LARGEST_EPSILON, checked_delta, checked
 
 __all__ = ["GaussianCurve", "curve_of"]
 
-# calibrate() refuses to spend more of epsilon, or of delta, on numerics.
+# calibrate() refuses to spend more than this share of epsilon or of delta on numerics.
 _NUMERIC_SHARE: Final = 0.01
-# gaussian_delta may be this far (relative) above the truth.
+# gaussian_delta may exceed the exact value by this relative amount.
 _DELTA_EXCESS: Final = 2e-11
 _STEPS: Final = 100
 
 
 @dataclass(frozen=True, kw_only=True)
 class GaussianCurve:
-    """All (epsilon, delta) that a Gaussian mechanism keeps, numerics included.
+    """All (epsilon, delta) that a Gaussian mechanism satisfies, numerics included.
 
     Guarantee: every pair that :meth:`delta_at` or :meth:`epsilon_at` returns holds, if the pair
-    (``epsilon``, ``delta``) does and the numeric parts are bounded as said.
+    (``epsilon``, ``delta``) holds and the numeric parts are bounded as stated.
 
     Args:
         noise_multiplier: sigma / l2_sensitivity of all parts together, above 0.
-        epsilon_numeric: n above, at least 0.
-        tail: t above, at least 0.
+        epsilon_numeric: n of the module's docstring, at least 0.
+        tail: t of the module's docstring, at least 0.
         epsilon: with ``delta``, a pair known to hold.
         delta: see ``epsilon``.
 
-    Source: the head of this module.
+    Source: docs/theory.md, "Composition".
 
     Example:
         >>> curve = GaussianCurve(
@@ -65,13 +66,13 @@ class GaussianCurve:
     delta: float
 
     def delta_at(self, epsilon: float) -> float:
-        """Return a delta that holds with this epsilon, rounded up.
+        """Return a delta that holds at this epsilon, rounded up.
 
         Args:
             epsilon: 0 < epsilon <= 100.
 
         Returns:
-            delta, in [1e-280, 1]; it does not grow with epsilon.
+            delta, in [1e-280, 1], non-increasing in epsilon.
 
         Raises:
             ArgumentTypeError: not a real number.
@@ -82,13 +83,13 @@ class GaussianCurve:
         return min(bound, self.delta) if asked >= self.epsilon else bound
 
     def epsilon_at(self, delta: float) -> float:
-        """Return an epsilon that holds with this delta, rounded up.
+        """Return an epsilon that holds at this delta, rounded up.
 
         Args:
             delta: 1e-280 <= delta < 1.
 
         Returns:
-            epsilon, above 0; infinite where no epsilon up to 100 holds with this delta.
+            epsilon, above 0; infinite if no epsilon up to 100 holds at this delta.
 
         Raises:
             ArgumentTypeError: not a real number.
@@ -103,7 +104,7 @@ class GaussianCurve:
             middle = 0.5 * (too_small + enough)
             if not too_small < middle < enough:
                 break
-            if self._bound(middle) <= asked:  # what is returned was itself tested
+            if self._bound(middle) <= asked:  # so the returned epsilon was itself tested
                 enough = middle
             else:
                 too_small = middle
@@ -118,10 +119,11 @@ class GaussianCurve:
         return min(1.0, (math.exp(0.5 * self.epsilon_numeric) * below + spent) * (1.0 + 1e-14))
 
     def _largest_useful(self) -> float:
-        """Return where the bound is smallest, or 100: beyond it the tail's part grows.
+        """Return the epsilon at which the bound is smallest, at most 100.
 
-        As a function of exp(e) the bound is convex with slope t - x exp(-n) Q(b), where
-        b = (e - n) / mu + mu / 2. A smaller epsilon is always safe to take, so this may be inexact.
+        Beyond it the part of the tail grows. As a function of exp(e) the bound is convex with
+        slope t - x exp(-n) Q(b), where b = (e - n) / mu + mu / 2. The result may be inexact: the
+        bound at a smaller epsilon is valid at a larger one too.
         """
         if self.tail == 0.0:
             return LARGEST_EPSILON
@@ -134,14 +136,14 @@ class GaussianCurve:
 def curve_of(epsilon: float, delta: float, noise_multiplier: float) -> GaussianCurve:
     """Return the curve through the pair that a noise multiplier was calibrated for.
 
-    Guarantee: the numeric parts are at least those that the calibration counted. It asked for
-    G(epsilon - n) + (x - 1) delta + (1 + exp(epsilon)) t <= delta; whatever lies between G and the
-    pair is taken to have been spent on n, and again on t, but never more than 1 % of either.
+    Guarantee: the numeric parts are at least those that the calibration counted. It required
+    G(epsilon - n) + (x - 1) delta + (1 + exp(epsilon)) t <= delta; the whole distance between G
+    and the pair is attributed to n, and again to t, but never more than 1 % of either.
 
     Args:
         epsilon: as calibrated for.
         delta: as calibrated for.
-        noise_multiplier: what the calibration answered.
+        noise_multiplier: result of the calibration.
 
     Returns:
         The curve.

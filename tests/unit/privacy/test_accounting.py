@@ -1,4 +1,4 @@
-"""The description of a guarantee: what it says, and what it refuses to claim."""
+"""Privacy: its wording, its checks at construction, and the claims that it refuses."""
 
 from __future__ import annotations
 
@@ -63,23 +63,14 @@ def test_mu_is_the_inverse_multiplier_and_composes() -> None:
 @pytest.mark.parametrize(
     ("changes", "text"),
     [
-        (
-            {},
-            ("private: epsilon = 1, delta = 1e-06, for exchanging any one event for another"),
-        ),
+        ({}, "(1, 1e-06)-DP per event (substitution)"),
         (
             {"relation": "zero-out", "max_weight": 5},
-            (
-                "private: epsilon = 1, delta = 1e-06, for exchanging any one event for nothing "
-                "(weights up to 5)"
-            ),
+            "(1, 1e-06)-DP per event (zero-out), weights up to 5",
         ),
         (
             {"max_events_per_user": 3},
-            (
-                "private: epsilon = 1, delta = 1e-06, for exchanging any 3 events of one person "
-                "for others"
-            ),
+            "(1, 1e-06)-DP per person with at most 3 events (substitution)",
         ),
         (
             {"private": False, "not_private_because": ("seeded key", "fixed\nsketch id")},
@@ -87,12 +78,12 @@ def test_mu_is_the_inverse_multiplier_and_composes() -> None:
         ),
     ],
 )
-def test_one_line_for_everyone(changes: dict[str, Any], text: str) -> None:
+def test_the_guarantee_in_one_line(changes: dict[str, Any], text: str) -> None:
     assert str(made(**changes)) == text
 
 
-def test_classical_says_what_it_is() -> None:
-    assert str(made(calibration="classical")).endswith("not the bound we stand for")
+def test_classical_calibration_is_marked() -> None:
+    assert str(made(calibration="classical")).endswith("not this library's guarantee")
 
 
 def test_a_calibration_can_always_be_described() -> None:
@@ -122,7 +113,7 @@ def test_a_calibration_can_always_be_described() -> None:
             private=True,
         )
         assert privacy.private
-        assert str(privacy).startswith("private: ")
+        assert str(privacy).startswith("(0.7, 1e-09)-DP per person with at most 2 events ")
 
 
 def test_a_claim_beyond_the_noise_is_refused() -> None:
@@ -141,7 +132,7 @@ def test_sigma_must_be_the_product() -> None:
         made(sigma=GOOD["sigma"] * 1.000001)
 
 
-def test_without_a_promise_the_claim_is_not_checked() -> None:
+def test_without_a_guarantee_the_claim_is_not_checked() -> None:
     reasons = ("seeded key",)
     privacy = made(sigma=0, noise_multiplier=0.0, private=False, not_private_because=reasons)
     assert privacy.mu == math.inf
@@ -165,7 +156,7 @@ def test_bad_reals(name: str, bad: object) -> None:
 
 @pytest.mark.parametrize("name", REALS)
 @pytest.mark.parametrize("bad", [None, "1", True, math.nan, -1.0, -math.inf])
-def test_bad_reals_without_a_promise(name: str, bad: object) -> None:
+def test_bad_reals_without_a_guarantee(name: str, bad: object) -> None:
     with pytest.raises(LazySketchError, match=f"^{name}: expected .*, got "):
         made(**{name: bad, "private": False, "not_private_because": ("seeded key",)})
 

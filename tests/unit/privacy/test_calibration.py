@@ -1,4 +1,4 @@
-"""Noise calibration: against 60 digits, against dp-accounting, and on the side of privacy."""
+"""Noise calibration: compared with 60 digits and dp-accounting; errors on the side of privacy."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ EXTREMES = [(1e-300, 1e-6), (1e-300, 1e-200), (1e-4, 1e-279), (100.0, 1e-279), (
 
 
 def exact_delta(epsilon: float, multiplier: float) -> mpmath.mpf:
-    """Balle and Wang's formula, written plainly, with digits to spare for its cancellation."""
+    """Evaluate Balle and Wang's formula directly, with enough digits for its cancellation."""
     with mpmath.workdps(60 + 320):
         mu, eps = 1 / mpmath.mpf(multiplier), mpmath.mpf(epsilon)
         root = mpmath.sqrt(2)
@@ -107,7 +107,7 @@ def test_classical_is_sufficient_below_one(epsilon: float, delta: float) -> None
 
 
 def test_classical_is_not_sufficient_for_every_epsilon() -> None:
-    # Why sketches refuse it from 1 up: it can be far too small.
+    # Sketches refuse it for epsilon >= 1 because it can be far too small.
     multiplier = classical_noise_multiplier(50.0, 1e-3)
     assert gaussian_delta(50.0, multiplier) > 0.01
     assert classical_noise_multiplier(1e6, 1e-3) > 0  # computed for any epsilon
@@ -139,7 +139,7 @@ def test_round_trip(epsilon: float, delta: float) -> None:
 
 
 def kind_of(value: object) -> str:
-    """Name a parameter; Python refuses to print the hugest ones."""
+    """Return a test id; Python refuses to print very large integers."""
     return type(value).__name__
 
 
@@ -261,7 +261,7 @@ def test_sigma_is_no_larger_than_needed(changes: dict[str, Any]) -> None:
     assert noise.sigma == pytest.approx(wanted * noise.l2_sensitivity, rel=1e-10)
 
 
-def test_numerics_cost_next_to_nothing_in_ordinary_use() -> None:
+def test_numerics_are_negligible_in_ordinary_use() -> None:
     noise = made()
     ideal = noise_multiplier(1.0, 1e-6) * noise.l2_sensitivity
     assert ideal <= noise.sigma <= ideal * (1 + 1e-10)
@@ -317,13 +317,13 @@ def test_both_sides_of_one_percent_of_delta() -> None:
     assert message.startswith("delta: expected at least 1e-12, ")
 
 
-def test_the_share_of_delta_that_sigma_costs_is_named_epsilon() -> None:
+def test_an_excess_of_delta_that_depends_on_sigma_names_epsilon() -> None:
     _, message = one_percent({"epsilon": 10.0, "delta": 1e-3}, "max_weight", 1, 2**50)
     assert message.startswith("epsilon: expected ")
 
 
 def test_large_epsilon_is_beyond_the_reach_of_the_draws() -> None:
-    # At epsilon = 100 the ends of one stream's noise lie in the middle of the other's.
+    # At epsilon = 100 the tails of one stream's noise lie in the middle of the other's.
     with pytest.raises(ArgumentValueError, match="^epsilon: .*lower epsilon"):
         made(epsilon=100.0, delta=1e-6)
 

@@ -1,4 +1,4 @@
-"""Several sketches together: the square root of the sum of mu squared, and what has no sum."""
+"""Composition of several sketches: mu = sqrt(sum of mu^2), and parts that do not compose."""
 
 from __future__ import annotations
 
@@ -62,17 +62,17 @@ def test_more_parts_cost_more_but_no_more_than_their_sum(
 
 
 def test_k_equal_sketches_cost_the_square_root_of_k() -> None:
-    """Four sketches at half the mu each are one: splitting a budget, solved from both ends."""
-    whole = noise_multiplier(1.0, 1e-6)
-    quarter = described(1.0, 1e-6, noise_multiplier=2 * whole, sigma=2 * whole)
+    """Four sketches with half the mu each cost as much as one."""
+    single = noise_multiplier(1.0, 1e-6)
+    quarter = described(1.0, 1e-6, noise_multiplier=2 * single, sigma=2 * single)
     together = compose(*[quarter] * 4)
-    assert together.noise_multiplier == pytest.approx(whole, rel=1e-12)
-    # Parts with more noise than their own pair needs: numerics are bounded by 1 % each.
+    assert together.noise_multiplier == pytest.approx(single, rel=1e-12)
+    # The parts have more noise than their own pair needs: numerics are bounded by 1 % each.
     assert 1.0 <= together.epsilon_at(1e-6) <= 1.06
 
 
 def test_tight_parts_agree_with_dp_accounting() -> None:
-    """An independent accountant that composes privacy loss distributions, not mu."""
+    """Compare with an independent accountant that composes privacy loss distributions, not mu."""
     pytest.importorskip("dp_accounting")
     from dp_accounting.pld import PLDAccountant
 
@@ -84,18 +84,18 @@ def test_tight_parts_agree_with_dp_accounting() -> None:
     ]
     for delta in (1e-6, 1e-4):
         theirs = PLDAccountant().compose(event).get_epsilon(delta)
-        # Theirs is pessimistic by its grid of 1e-4 per part.
+        # The reference overestimates by its grid of 1e-4 per part.
         assert theirs - 1e-3 <= together.epsilon_at(delta) <= theirs + 1e-6
 
 
 def test_a_planted_sum_of_mu_is_caught() -> None:
-    """Composition that adds mu, or takes the largest, costs something else."""
+    """Adding mu, or taking the largest, gives a different cost."""
     parts = [described(0.5, 1e-6), described(0.7, 1e-6)]
     mu = compose(*parts).mu
     assert max(part.mu for part in parts) * 1.1 < mu < sum(part.mu for part in parts) / 1.1
 
 
-def test_what_does_not_compose_is_refused() -> None:
+def test_parts_that_do_not_compose_are_refused() -> None:
     good = described(1.0, 1e-6)
     with pytest.raises(ArgumentValueError, match="number 2, NOT PRIVATE: exact"):
         compose(good, NOTHING)
@@ -109,13 +109,14 @@ def test_what_does_not_compose_is_refused() -> None:
         Composition([good])
 
 
-def test_it_is_a_value() -> None:
+def test_a_composition_is_a_value() -> None:
     together = compose(described(1.0, 1e-6), described(0.5, 1e-6, max_events_per_user=3))
     assert together.epsilon_at(1e-6) > 1.0
     assert pickle.loads(pickle.dumps(together)) == copy.deepcopy(together) == together
     assert together.max_events_per_user == 1
     assert together.relation == "substitution"
-    assert str(together).startswith("private: 2 parts, together epsilon = 1.1")
+    assert str(together).startswith("(1.1")
+    assert "-DP per event (substitution), 2 parts together (mu = " in str(together)
     assert together.sentence.startswith("For everything that these 2 sketches ever publish")
     assert "NOT promised" in together.sentence
 

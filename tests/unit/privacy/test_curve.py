@@ -1,4 +1,4 @@
-"""One calibration told for other epsilons: sound with numerics, tight, and as others compute it."""
+"""The (epsilon, delta) curve of one calibration: sound with numerics, and tight."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ NOTHING = Privacy.without_noise(because=("exact",))
 
 @PROFILE
 @given(epsilons, deltas)
-def test_the_curve_goes_through_the_pair_asked_for(epsilon: float, delta: float) -> None:
+def test_the_curve_goes_through_the_calibrated_pair(epsilon: float, delta: float) -> None:
     privacy = described(epsilon, delta)
     assert delta * (1 - 1e-8) <= privacy.delta_at(epsilon) <= delta
     assert epsilon * (1 - 1e-8) <= privacy.epsilon_at(delta) <= epsilon
@@ -103,12 +103,12 @@ def sketches(draw: st.DrawFn) -> tuple[_Account, NoiseCalibration]:
 def test_numerics_are_covered_at_every_epsilon(
     made: tuple[_Account, NoiseCalibration], epsilon: float
 ) -> None:
-    """The curve knows (epsilon, delta, multiplier) only; here are the figures it has to bound."""
+    """The curve gets (epsilon, delta, multiplier) only; compare it with the exact numeric parts."""
     account, noise = made
     curve = curve_of(noise.epsilon, noise.delta, noise.noise_multiplier)
     assert curve.epsilon_numeric >= noise.epsilon_numeric
     assert curve.tail * (1.0 + math.exp(noise.epsilon)) >= account.tails() * (1 - 1e-12)
-    # The inequality of _Account, written down at another epsilon.
+    # The inequality of _Account, at another epsilon.
     there = dataclasses.replace(account, epsilon=epsilon)
     if (ideal := epsilon - noise.epsilon_numeric) > 0:
         truth = math.exp(0.5 * noise.epsilon_numeric) * gaussian_delta(
@@ -126,7 +126,7 @@ def test_numerics_cost_little() -> None:
 
 
 def test_a_planted_curve_without_its_tail_is_caught() -> None:
-    """Draws reach 9.5 sigma: a curve that ignores it promises what no computer keeps."""
+    """Draws reach 9.5 sigma: a curve without that tail claims a delta that does not hold."""
     pair = {"epsilon": 1.0, "delta": 1e-6, "noise_multiplier": noise_multiplier(1.0, 1e-6)}
     honest = GaussianCurve(**pair, epsilon_numeric=1e-9, tail=1e-18)
     planted = GaussianCurve(**pair, epsilon_numeric=0.0, tail=0.0)
@@ -135,10 +135,10 @@ def test_a_planted_curve_without_its_tail_is_caught() -> None:
     assert planted.delta_at(0.5) < honest.delta_at(0.5)
 
 
-def test_nothing_is_promised_without_a_promise() -> None:
+def test_without_noise_there_is_no_guarantee() -> None:
     assert NOTHING.delta_at(1.0) == 1.0
     assert NOTHING.epsilon_at(0.5) == math.inf
-    assert NOTHING.sentence == "NOT PRIVATE (exact): nothing is promised to anybody."
+    assert NOTHING.sentence == "NOT PRIVATE (exact): there is no privacy guarantee."
 
 
 @pytest.mark.parametrize("privacy", [described(1.0, 1e-6), NOTHING])
@@ -168,7 +168,7 @@ def test_agrees_with_dp_accounting(epsilon: float, delta: float) -> None:
     assert isinstance(NOTHING.to_dp_event(), dp_accounting.NonPrivateDpEvent)
 
 
-def test_a_missing_package_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_names_the_missing_package(monkeypatch: pytest.MonkeyPatch) -> None:
     usual = builtins.__import__
 
     def without(name: str, *rest: Any, **more: Any) -> Any:

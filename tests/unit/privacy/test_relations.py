@@ -1,8 +1,8 @@
-"""Sensitivities, against every small hash function and every short stream.
+"""Sensitivities compared with enumeration of every small hash function and every short stream.
 
-A stream of length two or less, three items and weights 0, 1 and 2 are enough to
-attain every bound. The tables are those after each step, so the change measured
-is that of all prefixes: a step of the difference is one change that stays.
+Streams of length one or two, three items and weights 0, 1 and 2 are enough to attain every bound.
+The tables are those after each step, so the measured change is that of all prefixes: a difference
+at one step is one change that stays.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def neighbours(relation: str, length: int, max_weight: int) -> Iterator[tuple[St
     for stream in itertools.product([None, *events], repeat=length):
         for step, event in enumerate(stream):
             if event is None:
-                continue  # the relations are symmetric: found from the other side
+                continue  # the relations are symmetric: the other stream yields this pair
             others: list[Event] = [None] if relation == "zero-out" else events
             for other in others:
                 yield stream, (*stream[:step], other, *stream[step + 1 :])
@@ -74,10 +74,10 @@ def largest_changes(kind: str, relation: str, depth: int, max_weight: int = 1) -
             enumerate(hash_functions(kind)), enumerate(pairs)
         ):
             changes[f, p] = prefix_rows(pair[0], cells) - prefix_rows(pair[1], cells)
-        # The change appears at one step and stays: one change of the prefix counts.
+        # The change appears at one step and stays: only one prefix changes.
         appeared = np.diff(changes, axis=2, prepend=0).any(axis=3)
         assert appeared.sum(axis=2).max() <= 1
-        # A sketch is one hash function per row: all of them, by addition over rows.
+        # A sketch has one hash function per row: enumerate them and add up the rows.
         squares, cells_changed = (changes**2).sum(axis=3), np.count_nonzero(changes, axis=3)
         for rows in itertools.product(range(shape[0]), repeat=depth):
             largest = max(largest, int(squares[list(rows)].sum(axis=0).max()))
@@ -143,7 +143,9 @@ def test_counters_by_brute_force(relation: Any, max_changes: int) -> None:
         ("count-sketch", "substitution", "classical", 10),
     ],
 )
-def test_the_table_of_the_design(kind: Any, relation: Any, calibration: Any, expected: int) -> None:
+def test_the_table_of_sensitivities(
+    kind: Any, relation: Any, calibration: Any, expected: int
+) -> None:
     found = table_sensitivity2(kind, depth=5, relation=relation, calibration=calibration)
     assert found == expected
 

@@ -176,7 +176,7 @@ def _short(name: str) -> str:
 
 def _title(report: Report, *, of: str) -> str:
     """Return what is drawn, and below it the promise."""
-    promise = next((line for line in report.lines if line.startswith("private: ")), "NOT PRIVATE")
+    promise = next((line for line in report.lines if "-DP per " in line), "NOT PRIVATE")
     level = f"{CONFIDENCE:.0%}".replace("%", " %")
     lines = [f"{_short(of)}: top items with {level} intervals", *textwrap.wrap(promise, _LINE)]
     return "\n".join(lines)

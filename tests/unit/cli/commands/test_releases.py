@@ -123,7 +123,7 @@ def test_shares_need_steps_of_weight_one(capsys: pytest.CaptureFixture[str]) -> 
     assert answer(capsys, "query", "plain.lzs", "a")["items"][0]["share"] is not None
     assert answer(capsys, "query", "weighted.lzs", "a")["items"][0]["share"] is None
     assert main(["query", "weighted.lzs", "a"]) == 0
-    assert "(weights up to 10)" in capsys.readouterr().out
+    assert ", weights up to 10" in capsys.readouterr().out
 
 
 def test_inspect_tells_all_that_is_public(capsys: pytest.CaptureFixture[str]) -> None:
@@ -146,7 +146,7 @@ def test_inspect_tells_all_that_is_public(capsys: pytest.CaptureFixture[str]) ->
         "r.lzs: count-min 2 x 8, hash seed 7, 100 steps",
         "round robin schedule, horizon 200 steps; columns published 12 to 13 times of at most 25",
         f"standard deviation {deviation.min():,.1f} to {deviation.max():,.1f}",
-        "private: epsilon = 1, delta = 1e-08, for exchanging any 3 events of one person",
+        "(1, 1e-08)-DP per person with at most 3 events (zero-out)",
     ):
         assert line in out
 
@@ -187,7 +187,7 @@ def test_merge_keeps_the_parts_and_says_what_they_come_to(
     assert "release saved to all.lzs" in captured.err
     mu = 2 * releases[0].privacy.mu  # sqrt(4 mu^2)
     assert f"sqrt(sum of mu^2) = {mu:.3g}, which is epsilon = 2.09" in captured.out
-    assert "4 parts, each private: epsilon = 1," in captured.out
+    assert "4 parts, each (1, 1e-08)-DP per event" in captured.out
     merged = ls.Release.load("all.lzs")
     assert merged.estimate("a") == releases[0].merge(*releases[1:]).estimate("a")
     found = answer(capsys, "inspect", "all.lzs")
@@ -202,12 +202,12 @@ def test_merge_keeps_the_parts_and_says_what_they_come_to(
 def test_promises_of_different_parts_are_all_listed() -> None:
     parts = [saved("a.lzs"), saved("b.lzs", epsilon=2.0)]
     lines = promises(parts[0].merge(parts[1]))
-    assert [line.partition(",")[0] for line in lines[:2]] == [
-        "2 parts; private: epsilon = 1",
-        "2 parts; private: epsilon = 2",
-    ] or [line.partition(",")[0] for line in lines[1::-1]] == [
-        "2 parts; private: epsilon = 1",
-        "2 parts; private: epsilon = 2",
+    assert [line.partition("-DP ")[0] for line in lines[:2]] == [
+        "2 parts; (1, 1e-08)",
+        "2 parts; (2, 1e-08)",
+    ] or [line.partition("-DP ")[0] for line in lines[1::-1]] == [
+        "2 parts; (1, 1e-08)",
+        "2 parts; (2, 1e-08)",
     ]
 
 

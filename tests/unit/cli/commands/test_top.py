@@ -76,7 +76,7 @@ def test_the_whole_promise_is_told(capsys: pytest.CaptureFixture[str], rows: Pat
     assert found["names"]["smallest_share"] == pytest.approx(0.01, rel=0.1)
     assert main(["top", str(rows), "--epsilon", "2", "--delta", "1e-7"]) == 0
     out = capsys.readouterr().out
-    assert "private: epsilon = 2, delta = 1e-07 (names 0.5, 5e-08), for exchanging" in out
+    assert "(2, 1e-07)-DP per event (substitution), of which (0.5, 5e-08) for names" in out
 
 
 def test_the_end_of_the_input_publishes_the_open_window(

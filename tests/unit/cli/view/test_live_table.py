@@ -18,7 +18,7 @@ from lazysketch.cli.view.live_table import live_table
 from lazysketch.cli.view.trends import Trends
 
 HEAD = [Text("reading standard input: 1,000 steps in 3 s, 333/s; Ctrl-C ends")]
-FOOT = [Text("private: epsilon = 1, delta = 1e-08, for exchanging any one event for another")]
+FOOT = [Text("(1, 1e-08)-DP per event (substitution)")]
 text = st.text(st.characters(categories=("L", "N", "P", "S", "Z", "Cc")), min_size=1, max_size=60)
 
 
@@ -92,7 +92,7 @@ def test_rows_that_do_not_fit_are_counted() -> None:
     shown = sum(bool(re.search(r"item \d", line)) for line in lines)
     assert 1 <= shown < 20
     assert f"{20 - shown} more below" in lines
-    assert lines[-1].startswith("private: ")
+    assert lines[-1].startswith("(1, 1e-08)-DP ")
 
 
 def test_an_ascii_terminal_gets_ascii() -> None:

@@ -43,7 +43,7 @@ def test_an_svg_names_the_items_and_the_promise(*, listed: bool) -> None:
     drawn = ElementTree.parse("top.svg")
     words = {"".join(part.itertext()).strip("\u200b\n ") for part in drawn.iter()}
     assert {"a<b>&", "$x_1$", "never" if listed else "_hidden"} <= words
-    assert any(word.startswith("private: epsilon = 12, delta = 1e-08") for word in words)
+    assert any(word.startswith("(12, 1e-08)-DP per event") for word in words)
     assert "rows.txt: top items with 95 % intervals" in words
 
 
@@ -57,7 +57,7 @@ def test_a_page_needs_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
     assert page.count("<tr") == 4
     assert '<td class="item">a&lt;b&gt;&amp;</td>' in page
     assert "<b>" not in page
-    assert "private: epsilon = 12" in page
+    assert "(12, 1e-08)-DP per event" in page
     loaded = re.findall(r"<script|<link|<img|<iframe|@import|url\((?!#)", page)
     assert loaded == []
 
