@@ -1,9 +1,9 @@
-"""Intervals that cover true counts, from a public table.
+"""Confidence intervals of true counts, from a public table.
 
 A count at the last pushes of the item's columns differs from a released row by collisions and
-noise only, and the order statistics of :mod:`.order_statistics` bound both by ranks in the table:
-no model of the stream enters. A count at this step differs further by what has happened since:
-the lag, which the item's own published rate predicts.
+noise only, and :mod:`.order_statistics` bounds both by ranks in the table, without a model of the
+stream. A count at this step differs further by the events since the last pushes: the lag, which
+the item's own published rate predicts.
 
 Costs some milliseconds per table, and microseconds per item.
 """
@@ -19,7 +19,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
-from lazysketch.estimation.error_distribution import ErrorLaw
+from lazysketch.estimation.error_distribution import ErrorDistribution
 from lazysketch.estimation.estimators import BEST_ESTIMATOR, Readings, estimates
 from lazysketch.estimation.lag import Lag
 from lazysketch.estimation.order_statistics import error_above, error_below, ranks
@@ -33,14 +33,14 @@ At: TypeAlias = Literal["published", "now"]
 
 @dataclass(frozen=True)
 class Interval:
-    """An estimate of one count with an interval around it.
+    """Estimate of one count, with an interval that contains it.
 
     Guarantee: see :meth:`lazysketch.Release.interval`.
 
     Attributes:
         estimate: the count, within the interval.
         low: lower end, at least 0.
-        high: upper end; infinite where the table tells nothing.
+        high: upper end; infinite if the table gives no bound.
         confidence: probability with which the interval covers.
         at: ``"published"`` for the count at the last pushes, ``"now"`` for this step.
     """
@@ -53,7 +53,7 @@ class Interval:
 
     @property
     def width(self) -> float:
-        """Distance of the ends."""
+        """Distance between the ends."""
         return self.high - self.low
 
     def __contains__(self, count: float) -> bool:
@@ -62,7 +62,7 @@ class Interval:
 
 @dataclass(frozen=True, eq=False)
 class Intervals:
-    """The intervals of many items, in order.
+    """Intervals of many items, in the order of the items.
 
     Guarantee: see :meth:`lazysketch.Release.interval_many`.
 
@@ -72,7 +72,7 @@ class Intervals:
         high: upper ends, float64 of shape (items,).
         confidence: probability with which each interval covers, or all of them together.
         at: ``"published"`` or ``"now"``.
-        simultaneous: True if the confidence is that all cover.
+        simultaneous: True if the confidence holds for all intervals together.
     """
 
     estimate: Array
@@ -99,7 +99,7 @@ class Intervals:
 
 
 def checked_at(at: object) -> At:
-    """Return what an interval speaks of.
+    """Return the step that an interval refers to, checked.
 
     Args:
         at: ``"published"`` or ``"now"``.
@@ -109,7 +109,7 @@ def checked_at(at: object) -> At:
 
     Raises:
         ArgumentTypeError: not a string.
-        ArgumentValueError: another one.
+        ArgumentValueError: any other string.
     """
     wanted = " or ".join(repr(known) for known in get_args(At))
     if not isinstance(at, str):
@@ -120,7 +120,7 @@ def checked_at(at: object) -> At:
 
 
 def checked_confidence(confidence: object) -> float:
-    """Return a confidence level.
+    """Return a confidence level, checked.
 
     Args:
         confidence: above 0 and below 1.
@@ -146,14 +146,14 @@ def intervals(
     """Return the intervals of items.
 
     Args:
-        readings: their cells.
-        lag: how long these have been waiting.
+        readings: released cells of the items.
+        lag: lag of these cells.
         confidence: above 0 and below 1.
         at: which count to cover.
-        among: how many counts are covered together, by the union bound; None for each by itself.
+        among: number of counts to cover together, by the union bound; None to cover each alone.
 
     Returns:
-        The intervals, in order.
+        The intervals, in the order of the items.
 
     Source: docs/intervals.md.
     """
@@ -161,7 +161,7 @@ def intervals(
     point = estimates(readings, BEST_ESTIMATOR)
     estimate, low, high = _of_each(readings, point, lag, side=side, at=at)
     if among is not None and among > 1:
-        # What is estimated does not depend on how many others there are, only how surely.
+        # The number of counts covered together changes the ends, not the estimates.
         _, low, high = _of_each(readings, point, lag, side=side / among, at=at)
         estimate = np.clip(estimate, low, high)
     return Intervals(estimate, low, high, confidence, at, among is not None)
@@ -172,12 +172,12 @@ def _of_each(
 ) -> tuple[Array, Array, Array]:
     """Return estimates and ends, each of which fails with probability ``side``."""
 
-    def ends(values: Array, laws: list[ErrorLaw]) -> tuple[Array, Array]:
+    def ends(values: Array, distributions: list[ErrorDistribution]) -> tuple[Array, Array]:
         below, above = ranks(values.shape[1], signed=readings.signed)
         ordered = np.sort(values, axis=1)
-        # A count is the statistic less its error.
-        low = ordered[:, below] - error_above(laws, below, side)
-        high = ordered[:, above] - error_below(laws, above, side)
+        # A count equals the row statistic minus its error.
+        low = ordered[:, below] - error_above(distributions, below, side)
+        high = ordered[:, above] - error_below(distributions, above, side)
         return low, high
 
     low, high = readings.by_pattern(ends, outputs=2)
@@ -189,20 +189,20 @@ def _of_each(
 def _now(
     estimate: Array, low: Array, high: Array, lag: Lag, side: float
 ) -> tuple[Array, Array, Array]:
-    """Return estimate and interval of the counts at this step."""
+    """Return estimates and intervals of the counts at this step."""
     deviations = NormalDist().inv_cdf(1.0 - side)
-    # Each end moves on at its own rate, and its distance grows as that of independent errors.
+    # Each end grows at its own rate; its distance from the estimate adds up as independent errors.
     least = lag.arrivals(low, lag.shortest)
     downward = np.hypot(estimate - low, deviations * lag.deviation(least))
     known = np.isfinite(high)
     finite = np.where(known, high, 0.0)
     most = lag.arrivals(finite, lag.longest)
     upward = np.hypot(finite - estimate, deviations * lag.deviation(most))
-    # Rigorous: counts never fall, and a step adds at most the largest weight.
+    # These bounds always hold: counts never fall, and a step adds at most the largest weight.
     upper = np.minimum(estimate + most + upward, finite + lag.longest * lag.max_weight)
     upper = np.where(lag.last > 0, upper, float(lag.step) * lag.max_weight)
     lower = np.maximum(estimate + least - downward, low)
     upper = np.where(known, upper, high)
-    # A rate that is noise can promise more than the steps since then have room for.
+    # A rate that is mostly noise can predict more than the steps since then can bring.
     lower = np.minimum(lower, upper)
     return np.clip(lag.compensated(estimate), lower, upper), lower, upper

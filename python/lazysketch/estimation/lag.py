@@ -1,7 +1,7 @@
-"""What has come since a column was last pushed, and is not published yet.
+"""Lag: events since the last push of a column, which are not published yet.
 
-The lag of an item is its rate times the steps that its columns have been waiting. The rate is
-unknown and may change; the item's own published rate is the best guess that a table offers.
+The lag of an item is its rate times the steps that its columns have waited. The rate is unknown
+and may change; the item's own published rate is the best estimate that a table offers.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ __all__ = ["BURSTINESS", "Lag"]
 
 Array = npt.NDArray[np.float64]
 
-# Standard deviation of an item's rate while it waits, as a share of its published rate
-# (docs/intervals.md has what real streams show).
+# Standard deviation of an item's rate since the last push, relative to its published rate
+# (docs/intervals.md).
 BURSTINESS: Final = 0.5
 
 
 @dataclass(frozen=True, eq=False)
 class Lag:
-    """How long the cells of some items have been waiting.
+    """Steps since the last pushes of the cells of some items.
 
     Attributes:
         first: earliest published step among the item's columns, float64 of shape (items,).
-        last: latest, same shape; 0 where nothing is published.
+        last: latest published step, same shape; 0 where nothing is published.
         step: this step.
         max_weight: largest weight of an event.
     """
@@ -42,12 +42,12 @@ class Lag:
         """Return the lag of items whose columns are published up to some steps.
 
         Args:
-            published_steps: of the item's columns, shape (items, depth); 0 where nothing is.
+            published_steps: of the item's columns, shape (items, depth); 0 before the first push.
             step: this step.
             max_weight: largest weight of an event.
 
         Returns:
-            The lag; columns that have not been published do not count as the earliest.
+            The lag; ``first`` ignores columns that have never been published.
         """
         pushed = published_steps > 0
         first = np.where(pushed, published_steps, np.inf).min(axis=1)
@@ -56,20 +56,20 @@ class Lag:
 
     @property
     def longest(self) -> Array:
-        """Steps that the column has waited that waits longest."""
+        """Steps since the earliest of the last pushes."""
         return self.step - self.first
 
     @property
     def shortest(self) -> Array:
-        """Steps that the column has waited that was pushed last."""
+        """Steps since the latest of the last pushes."""
         return self.step - self.last
 
     def arrivals(self, counts: Array, waiting: Array) -> Array:
-        """Return the expected events of items while they wait, at their published rates.
+        """Return the expected events of items since the last push, at their published rates.
 
         Args:
-            counts: published, shape (items,); a negative one has no rate.
-            waiting: steps, same shape.
+            counts: published, shape (items,); negative ones have rate 0.
+            waiting: steps since the last push, same shape.
 
         Returns:
             float64 array, at least 0.
@@ -79,10 +79,10 @@ class Lag:
 
     @staticmethod
     def deviation(arrivals: Array) -> Array:
-        """Return the standard deviation of arrivals that come at random, at an uncertain rate.
+        """Return the standard deviation of random arrivals at an uncertain rate.
 
         Args:
-            arrivals: expected.
+            arrivals: expected number of arrivals.
 
         Returns:
             float64 array.
@@ -97,6 +97,6 @@ class Lag:
             estimates: of the published counts.
 
         Returns:
-            float64 array: each with what it should have grown by in the mean waiting time.
+            float64 array: each estimate plus its expected growth in the mean waiting time.
         """
         return estimates + self.arrivals(estimates, (self.longest + self.shortest) / 2)

@@ -1,9 +1,9 @@
 """Second moments and inner products of Count Sketch tables, with intervals.
 
-The sum of squares of a row estimates F2, the sum of squared counts of all items, without bias
-once the variance of the noise is taken off; the sum of products of two rows with one hash seed
-estimates the inner product of the two count vectors. The mean over rows has 1 / depth of the
-variance of a row, which is known up to F2 itself. Costs one pass over the table.
+The sum of squares of a row minus the variance of the noise is an unbiased estimate of F2, the sum
+of squared counts of all items. The sum of products of two rows with the same hash seed estimates
+the inner product of the two count vectors. The mean over rows has 1 / depth of the variance of a
+row, which is known up to F2 itself. Costs one pass over the table.
 
 Source: N. Alon, Y. Matias, M. Szegedy 1999; M. Charikar, K. Chen, M. Farach-Colton 2002; variance
 with noise in docs/intervals.md.
@@ -27,13 +27,13 @@ Array = npt.NDArray[np.float64]
 class Moment:
     """An estimated second moment or inner product, in squared counts, with an interval.
 
-    Guarantee: the interval covers the value at the last pushes of the columns with about the
-    confidence, over hash seeds and noise; it is wider than needed where few items dominate.
+    Guarantee: the interval covers the value at the last pushes of the columns with approximately
+    the confidence, over hash seeds and noise; it is wider than needed if few items dominate.
 
     Attributes:
-        estimate: without bias; an inner product or a small second moment may be negative.
+        estimate: unbiased; an inner product or a small second moment may be negative.
         low: lower end; at least 0 for a second moment.
-        high: upper end; infinite for tables of a few columns.
+        high: upper end; infinite for tables with few columns.
         confidence: probability with which the interval covers.
     """
 
@@ -58,7 +58,7 @@ def second_moment(table: npt.NDArray[np.int64], noise: Array, *, confidence: flo
     values = table.astype(np.float64)
     estimate = float((values**2).sum(axis=1).mean() - noise.sum())
     deviations2 = NormalDist().inv_cdf((1.0 + confidence) / 2.0) ** 2 / depth
-    # Variance of a row at F: collisions 2 F^2 / w, count times noise 4 F s^2, noise alone 2 s^4.
+    # Variance of a row if F2 = F: 2 F^2 / w (collisions) + 4 F s^2 (count times noise) + 2 s^4.
     quadratic = 1.0 - deviations2 * 2.0 / width
     linear = 2.0 * estimate + deviations2 * 4.0 * float(noise.mean())
     constant = estimate**2 - deviations2 * 2.0 * float((noise**2).sum())
@@ -88,7 +88,7 @@ def inner_product(
     depth, width = tables[0].shape
     first, second = (table.astype(np.float64) for table in tables)
     estimate = float((first * second).sum(axis=1).mean())
-    # Half of the failures for the product, a quarter for each second moment in its variance.
+    # Half of the failure probability for the product, a quarter for each second moment.
     failure = (1.0 - confidence) / 2.0
     most = [
         second_moment(table, noise, confidence=1.0 - failure).high

@@ -1,12 +1,12 @@
-"""The error of a row statistic (minimum, or the rows around the median) from the laws of its rows.
+"""Error of a row statistic (minimum or middle rows) from the error distributions of the rows.
 
 The rows of a sketch have independent hash functions and independent noise, so the number of rows
-whose error passes a threshold is a sum of independent events, and the error of any order
-statistic follows exactly. Costs one bisection per question: some milliseconds.
+whose error exceeds a threshold is a sum of independent events, which gives the error of any order
+statistic. Costs one bisection per threshold: some milliseconds.
 
 Count-Min uses the minimum. Count Sketch uses the middle row; at even depths the lower of the two
-middle rows bounds the count from below and the upper one from above, which keeps both tails exact
-where the mean of the two has no closed form.
+middle rows bounds the count from below and the upper one from above. That keeps both tails exact,
+where the mean of the two rows has no closed form.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from lazysketch.estimation.error_distribution import ErrorLaw
+from lazysketch.estimation.error_distribution import ErrorDistribution
 
 __all__ = ["error_above", "error_below", "mean_least_noise", "ranks"]
 
@@ -30,14 +30,14 @@ _NOISE_POINTS: Final = 801
 
 
 def ranks(depth: int, *, signed: bool) -> tuple[int, int]:
-    """Return which rows, counted from the smallest at 0, bound a count from below and above.
+    """Return the ranks of the rows that bound a count from below and from above.
 
     Args:
-        depth: rows that have been published.
+        depth: number of published rows.
         signed: True for Count Sketch.
 
     Returns:
-        (rank for the lower end, rank for the upper end).
+        (rank for the lower end, rank for the upper end); 0 is the smallest row.
 
     Example:
         >>> ranks(4, signed=False), ranks(5, signed=True), ranks(4, signed=True)
@@ -46,43 +46,45 @@ def ranks(depth: int, *, signed: bool) -> tuple[int, int]:
     return ((depth - 1) // 2, depth // 2) if signed else (0, 0)
 
 
-def error_above(laws: Sequence[ErrorLaw], rank: int, probability: float) -> float:
+def error_above(distributions: Sequence[ErrorDistribution], rank: int, probability: float) -> float:
     """Return a threshold that the error of a row statistic reaches with at most a probability.
 
-    Guarantee: P(error >= result) <= probability under the laws.
+    Guarantee: P(error >= result) <= probability under the distributions.
 
     Args:
-        laws: of the rows.
+        distributions: of the rows.
         rank: of the statistic among the rows' values, 0 for the minimum.
         probability: above 0 and below 1.
 
     Returns:
-        The smallest such threshold up to a rounding, or infinity if the laws cannot tell.
+        The smallest such threshold up to rounding; infinity if the samples are too small.
     """
     # The rank-th smallest is at least q iff at most `rank` rows are below q.
-    needed = len(laws) - rank
-    return _threshold([law.at_least for law in laws], laws, needed, probability)
+    needed = len(distributions) - rank
+    return _threshold([each.at_least for each in distributions], distributions, needed, probability)
 
 
-def error_below(laws: Sequence[ErrorLaw], rank: int, probability: float) -> float:
+def error_below(distributions: Sequence[ErrorDistribution], rank: int, probability: float) -> float:
     """Return a threshold that the error of a row statistic falls to with at most a probability.
 
-    Guarantee: P(error <= result) <= probability under the laws.
+    Guarantee: P(error <= result) <= probability under the distributions.
 
     Args:
-        laws: of the rows.
+        distributions: of the rows.
         rank: of the statistic among the rows' values, 0 for the minimum.
         probability: above 0 and below 1.
 
     Returns:
-        The largest such threshold up to a rounding, or minus infinity if the laws cannot tell.
+        The largest such threshold up to rounding; minus infinity if the samples are too small.
     """
-    tails: list[Tail] = [_mirrored(law) for law in laws]
-    return -_threshold(tails, laws, rank + 1, probability)
+    tails: list[Tail] = [_mirrored(each) for each in distributions]
+    return -_threshold(tails, distributions, rank + 1, probability)
 
 
 def mean_least_noise(deviations: Sequence[float]) -> float:
-    """Return the mean of the minimum of independent normal variables; about -0.85 sigma for three.
+    """Return the mean of the minimum of independent centred normal variables.
+
+    It is about -0.85 sigma for three of them.
 
     Args:
         deviations: their standard deviations.
@@ -102,27 +104,29 @@ def mean_least_noise(deviations: Sequence[float]) -> float:
     for deviation in deviations:
         scale = max(deviation, 1e-12 * largest) * math.sqrt(2)
         survival *= [math.erfc(x / scale) / 2 for x in points]
-    # E X = -infinity .. 0 of -P(X <= x), plus 0 .. infinity of P(X > x).
+    # E X is the integral of P(X > x) over x > 0 minus that of P(X <= x) over x < 0.
     step = points[1] - points[0]
     return float((np.sum(survival) - 0.5) * step + points[0])
 
 
-def _mirrored(law: ErrorLaw) -> Tail:
-    return lambda threshold: law.at_most(-threshold)
+def _mirrored(distribution: ErrorDistribution) -> Tail:
+    return lambda threshold: distribution.at_most(-threshold)
 
 
 def _threshold(
-    tails: Sequence[Tail], laws: Sequence[ErrorLaw], needed: int, probability: float
+    tails: Sequence[Tail],
+    distributions: Sequence[ErrorDistribution],
+    needed: int,
+    probability: float,
 ) -> float:
-    """Bisect for the smallest q at which `needed` rows pass with at most the probability."""
+    """Bisect for the smallest q that `needed` rows reach with at most the probability."""
 
     def passes(q: float) -> bool:
         return _at_least(needed, [tail(q) for tail in tails]) <= probability
 
-    reach = sum(law.root_mean_square for law in laws) / math.sqrt(probability) + 1.0
-    reach += max(
-        (float(np.abs(law.sample[[0, -1]]).max()) for law in laws if len(law.sample)), default=0.0
-    )
+    reach = sum(each.root_mean_square for each in distributions) / math.sqrt(probability) + 1.0
+    samples = [each.sample for each in distributions if len(each.sample)]
+    reach += max((float(np.abs(sample[[0, -1]]).max()) for sample in samples), default=0.0)
     low, high = -reach, reach
     if not passes(high):
         return math.inf
@@ -133,8 +137,8 @@ def _threshold(
 
 
 def _at_least(needed: int, probabilities: Sequence[float]) -> float:
-    """Return P(at least `needed` of independent events happen)."""
-    counts = [1.0] + [0.0] * len(probabilities)  # P(exactly so many of those seen)
+    """Return the probability that at least `needed` of independent events happen."""
+    counts = [1.0] + [0.0] * len(probabilities)  # counts[k]: P(exactly k of the events so far)
     for seen, p in enumerate(probabilities, start=1):
         for happened in range(seen, 0, -1):
             counts[happened] = counts[happened] * (1.0 - p) + counts[happened - 1] * p

@@ -1,11 +1,10 @@
-"""Planning: which sketch to make for an error or a memory, and the errors to expect.
+"""Planning: the sketch to make for an error or a memory, and its predicted errors.
 
-``plan`` scores some thousands of sketches by closed forms, simulates those that it chooses from,
-and returns one with its predicted error in parts. It reads no private stream and makes no table.
-Costs about a second. Prefer ``depth`` and ``width`` by hand to follow a paper.
+``plan`` scores some thousands of sketches by closed forms, simulates the candidates for the answer,
+and returns one with the parts of its predicted error. It reads no private stream and makes no
+table. Costs about a second. Choose ``depth`` and ``width`` by hand to follow a paper.
 
-Floors, downward: sketch_plan -> search, plot -> prediction -> score -> design -> request ->
-workload.
+Floors, downward: sketch_plan -> search, plot -> prediction -> design -> request -> workload.
 """
 
 from __future__ import annotations
@@ -42,44 +41,44 @@ def plan(
 ) -> Plan:
     """Return a sketch to make: the smallest that reaches an error, or the best within a memory.
 
-    With neither ``relative_error`` nor ``memory``, the smallest sketch whose error is within a
-    tenth of the least that any has. The error is half the width of
-    ``release.interval(item, at="now")`` for an item with the given share of the stream, at the
-    last of ``steps``.
+    With neither ``relative_error`` nor ``memory``, it is the smallest sketch whose error exceeds
+    the least possible one by at most a tenth. The error is half the width of
+    ``release.interval(item, at="now")`` for an item with the given share of the stream, after
+    ``steps`` steps.
 
-    Guarantee: the parameters can always be used: the sketch can be made, each of its columns is
-    published at least eight times, and the interval of the item is predicted to be narrower than
-    its count.
-    A ``sample`` must be public, or parameters chosen by it tell about it and void the guarantee.
+    Guarantee: the parameters can be used: the sketch can be made, each of its columns is published
+    at least eight times, and the interval of the item is predicted to be narrower than its count.
+    A ``sample`` must be public: parameters chosen by a private one reveal it and void the
+    guarantee.
 
     Args:
         epsilon: privacy parameter, above 0.
         delta: privacy parameter, below 1 / number of people.
-        steps: events of the stream after which the error is predicted, 1 to 2^48.
-        events_per_second: instead of ``steps``; with ``duration``.
-        duration: of the stream, in seconds.
-        horizon: largest number of steps, if there is one; it allows round robin. None for a
-            stream that may go on. Alone it stands for ``steps`` too.
+        steps: number of events after which the error is predicted, 1 to 2^48.
+        events_per_second: rate of events; with ``duration``, instead of ``steps``.
+        duration: length of the stream in seconds.
+        horizon: largest number of steps, if known; it allows round robin. None for a stream that
+            may go on. Without ``steps`` it is also the number of steps.
         relation: ``"substitution"`` or ``"zero-out"``.
         max_weight: largest weight of one event, in counts.
-        mean_weight: mean weight of an event; needed where ``max_weight`` is above 1.
+        mean_weight: mean weight of an event; required if ``max_weight`` is above 1.
         max_events_per_user: events of one person that are protected together.
         kind: ``"count-min"`` or ``"count-sketch"``; None for the better one.
-        relative_error: half width of the interval as a part of the count, above 0, below 1.
-        share: of the item in the stream, above 0 and below 1.
+        relative_error: half width of the interval divided by the count, above 0, below 1.
+        share: share of the item in the stream, above 0 and below 1.
         memory: bytes of counters, instead of ``relative_error``.
-        confidence: of the interval, above 0 and below 1.
-        skew: of a Zipf distribution of the items, 0 to 10; 1.1 when None.
-        distinct: items of that distribution, 1 to 2^22; 2^20 or ``steps`` when None.
+        confidence: confidence of the interval, above 0 and below 1.
+        skew: skew of a Zipf distribution of the items, 0 to 10; 1.1 if None.
+        distinct: number of items of that distribution, 1 to 2^22; 2^20 or ``steps`` if None.
         sample: a *public* sample of the stream instead: items, or a mapping from items to counts.
 
     Returns:
         The plan: parameters, predicted errors, and the sketch by :meth:`Plan.sketch`.
 
     Raises:
-        ArgumentTypeError: a wrong type, a contradiction, or something missing.
+        ArgumentTypeError: a wrong type, a contradiction, or a missing argument.
         ArgumentValueError: a value outside its range, or a target that no sketch reaches; the
-            message says what would reach it.
+            message names changes that would reach it.
 
     Source: docs/planning.md.
 

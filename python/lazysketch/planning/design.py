@@ -1,4 +1,4 @@
-"""One sketch that could be made: its size, its schedule, and the noise that it would have.
+"""A candidate sketch: its size, schedule and privacy parameters, and the noise they require.
 
 The noise is calibrated by the code that calibrates the sketch itself; no table is made.
 """
@@ -6,68 +6,106 @@ The noise is calibrated by the code that calibrates the sketch itself; no table 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from lazysketch.planning.request import Request
-from lazysketch.privacy.relations import table_sensitivity2
+from lazysketch.privacy.relations import Relation, table_sensitivity2
 from lazysketch.specification.mechanisms import Mechanism
 from lazysketch.specification.schedules import Geometric, RoundRobin
 from lazysketch.specification.sizing import SketchKind
 from lazysketch.specification.table_spec import TableSpec
 
-__all__ = ["Design", "Noise", "cell_bytes", "round_length", "sigma_of"]
+__all__ = ["Design", "Noise", "cell_bytes", "design_of", "round_length", "sigma_of"]
 
 Array = npt.NDArray[np.float64]
 
-_PUSHES: Final = 33  # at which the variance is averaged
-_NARROW: Final = 2**31  # counters are 32 bits while twice their largest value is below
+_PUSHES: Final = 33  # number of pushes over which the variance is averaged
+_NARROW: Final = 2**31  # counters have 32 bits while twice their largest value is below this
 
 
 @dataclass(frozen=True)
 class Design:
-    """A sketch that could be made.
+    """The parameters of a table that could be made.
 
     Attributes:
         kind: Count-Min or Count Sketch.
-        depth: rows.
-        width: columns.
-        schedule: when they are pushed.
+        depth: number of rows.
+        width: number of columns.
+        schedule: when columns are pushed.
+        epsilon: privacy parameter.
+        delta: privacy parameter.
+        relation: neighbouring streams.
+        max_weight: largest weight of one event.
+        max_events_per_user: events of one person that are protected together.
     """
 
     kind: SketchKind
     depth: int
     width: int
     schedule: RoundRobin | Geometric
+    epsilon: float
+    delta: float
+    relation: Relation
+    max_weight: int
+    max_events_per_user: int
 
     @property
     def cells(self) -> int:
-        """Counters."""
+        """Number of cells."""
         return self.depth * self.width
 
 
-def cell_bytes(request: Request) -> int:
-    """Return the bytes of a cell at the end of the stream: two counters.
+def design_of(
+    request: Request, kind: SketchKind, depth: int, width: int, schedule: RoundRobin | Geometric
+) -> Design:
+    """Return a table with the privacy parameters of a request.
 
     Args:
-        request: the stream.
+        request: stream and guarantee.
+        kind: Count-Min or Count Sketch.
+        depth: number of rows.
+        width: number of columns.
+        schedule: when columns are pushed.
 
     Returns:
-        8, or 16 where 32 bits could overflow.
+        The design.
+    """
+    return Design(
+        kind=kind,
+        depth=depth,
+        width=width,
+        schedule=schedule,
+        epsilon=request.epsilon,
+        delta=request.delta,
+        relation=request.relation,
+        max_weight=request.max_weight,
+        max_events_per_user=request.max_events_per_user,
+    )
+
+
+def cell_bytes(request: Request) -> int:
+    """Return the bytes of a cell, which holds two counters, at the end of the stream.
+
+    Args:
+        request: length of the stream and weights.
+
+    Returns:
+        8, or 16 if 32 bits could overflow.
     """
     return 16 if 2 * request.steps * request.max_weight >= _NARROW else 8
 
 
 def round_length(schedule: RoundRobin | Geometric, width: int, steps: int) -> int:
-    """Return the steps that a column waits at most, from one push to the next.
+    """Return the largest number of steps from one push of a column to the next.
 
     Args:
         schedule: when columns are pushed.
-        width: columns of the table.
-        steps: of the stream so far.
+        width: number of columns.
+        steps: length of the stream so far.
 
     Returns:
         The length of a round.
@@ -84,83 +122,73 @@ def round_length(schedule: RoundRobin | Geometric, width: int, steps: int) -> in
 
 @dataclass(frozen=True)
 class Noise:
-    """The noise of designs that differ in kind and depth only.
+    """The noise of all designs that differ in kind and depth only.
 
     Attributes:
-        mechanism: how cells are counted.
         sigma: standard deviation of a draw for a Count-Min sketch of depth 1.
         variance: of a release in units of sigma^2, mean over the second half of the stream.
     """
 
-    mechanism: Mechanism
     sigma: float
     variance: float
 
     @classmethod
-    def of(cls, request: Request, width: int, schedule: RoundRobin | Geometric) -> Noise:
-        """Return the noise of a width and a schedule.
+    def of(cls, design: Design, steps: int) -> Noise:
+        """Return the noise of a design.
 
         Args:
-            request: the stream and the promise.
-            width: columns.
-            schedule: when they are pushed.
+            design: the sketch; its kind and depth do not matter.
+            steps: length of the stream.
 
         Returns:
             The noise.
 
         Raises:
-            ArgumentValueError: a promise that no mechanism serves.
+            ArgumentValueError: no mechanism supports the privacy parameters.
         """
-        mechanism, sigma = sigma_of(request, Design("count-min", 1, width, schedule))
-        half = request.steps - request.steps // 2
-        least, most = (
-            int(pushes)
-            for pushes in (
-                schedule.pushes(width, half).min(),
-                schedule.pushes(width, request.steps).max(),
-            )
-        )
-        pushes = np.unique(np.linspace(max(least, 1), most, _PUSHES).astype(np.int64))
-        return cls(mechanism, sigma, float(mechanism.variances(pushes).mean()))
+        mechanism, sigma = sigma_of(replace(design, kind="count-min", depth=1))
+        first = design.schedule.pushes(design.width, steps - steps // 2)
+        last = design.schedule.pushes(design.width, steps)
+        pushes = np.linspace(max(int(first.min()), 1), int(last.max()), _PUSHES)
+        variances = mechanism.variances(np.unique(pushes.astype(np.int64)))
+        return cls(sigma, float(variances.mean()))
 
-    def deviation(self, request: Request, kind: SketchKind, depth: int) -> float:
+    def deviation(self, design: Design) -> float:
         """Return the standard deviation of a cell's noise, in counts.
 
         Args:
-            request: the promise.
-            kind: of sketch.
-            depth: rows.
+            design: one of the designs.
 
         Returns:
             Root mean square over the second half of the stream.
         """
-        whole = table_sensitivity2(kind, depth=depth, relation=request.relation)
-        part = table_sensitivity2("count-min", depth=1, relation=request.relation)
-        return self.sigma * math.sqrt(self.variance * whole / part)
+        relation = design.relation
+        own = table_sensitivity2(design.kind, depth=design.depth, relation=relation)
+        single = table_sensitivity2("count-min", depth=1, relation=relation)
+        return self.sigma * math.sqrt(self.variance * own / single)
 
 
-def sigma_of(request: Request, design: Design) -> tuple[Mechanism, float]:
-    """Return the mechanism that a design gets, and the standard deviation of its draws.
+def sigma_of(design: Design) -> tuple[Mechanism, float]:
+    """Return the mechanism of a design and the standard deviation of its draws.
 
     Args:
-        request: the promise.
         design: the sketch.
 
     Returns:
-        Mechanism and sigma, as the sketch itself would have them.
+        Mechanism and sigma, as the sketch itself has them.
 
     Raises:
-        ArgumentValueError: a promise that no mechanism serves.
+        ArgumentValueError: no mechanism supports the privacy parameters.
     """
     spec = TableSpec(
         kind=design.kind,
         depth=design.depth,
         width=design.width,
         schedule=design.schedule,
-        epsilon=request.epsilon,
-        delta=request.delta,
-        relation=request.relation,
-        max_weight=request.max_weight,
-        max_events_per_user=request.max_events_per_user,
+        epsilon=design.epsilon,
+        delta=design.delta,
+        relation=design.relation,
+        max_weight=design.max_weight,
+        max_events_per_user=design.max_events_per_user,
     )
     return spec.chosen_mechanism, spec.sigma

@@ -1,6 +1,6 @@
-"""A picture of what memory buys: error over memory, in its parts, and the plan.
+"""Plot of the error and its parts over memory, with the plan marked.
 
-Needs matplotlib (the extra ``plot``), which is imported where something is drawn.
+Needs matplotlib (the extra ``plot``), which is imported when a plot is drawn.
 """
 
 from __future__ import annotations
@@ -9,31 +9,34 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Final
 
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, MissingPackageError
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["Point", "draw"]
 
 _FORMATS: Final = (".png", ".svg", ".pdf")
-# Okabe and Ito's colours, which readers with any colour vision tell apart.
-_LARGEST: Final = 10.0  # errors of ten times the count and more are all alike
-_WHOLE, _COLLISIONS, _NOISE, _PLAN = "#000000", "#E69F00", "#0072B2", "#D55E00"
+_LARGEST: Final = 10.0  # upper limit of the plot: larger relative errors are all useless
+# Okabe and Ito's colours, distinguishable with any colour vision.
+_TOTAL, _COLLISIONS, _NOISE, _PLAN = "#000000", "#E69F00", "#0072B2", "#D55E00"
 
 
 @dataclass(frozen=True)
 class Point:
-    """The best sketch of a size; half widths are parts of the item's count.
+    """The best sketch of a size; half widths are relative to the item's count.
 
     Attributes:
         memory: in bytes.
-        whole: half width of the interval.
-        collisions: half width that collisions alone would have.
-        noise: half width that noise alone would have.
+        total: half width of the interval.
+        collisions: half width from collisions alone.
+        noise: half width from noise alone.
     """
 
     memory: int
-    whole: float
+    total: float
     collisions: float
     noise: float
 
@@ -46,19 +49,19 @@ def draw(
     title: str,
     confidence: float,
 ) -> None:
-    """Write the picture.
+    """Write the plot to a file.
 
     Args:
-        path: of the file; its ending tells the format.
+        path: path of the file; its suffix (.png, .svg, .pdf) selects the format.
         points: from small to large.
         plan: memory and half width of the plan.
-        title: above the picture.
-        confidence: of the intervals.
+        title: title of the plot.
+        confidence: confidence of the intervals.
 
     Raises:
         MissingPackageError: matplotlib is not installed.
         ArgumentTypeError: not a path.
-        ArgumentValueError: an ending of no known format.
+        ArgumentValueError: an unknown suffix.
     """
     target = _checked(path)
     try:
@@ -77,7 +80,7 @@ def draw(
         axes = figure.add_subplot()
         memory = [point.memory for point in points]
         lines = (
-            ("whole", _WHOLE, "-", "in all"),
+            ("total", _TOTAL, "-", "in all"),
             ("collisions", _COLLISIONS, "--", "collisions alone"),
             ("noise", _NOISE, ":", "noise alone"),
         )
@@ -101,10 +104,10 @@ def draw(
         figure.savefig(target, dpi=160, metadata=metadata)
 
 
-def _limit(axes: Any, points: Sequence[Point], plan: float) -> None:
-    """Leave out what is so small that it would press the rest together."""
-    least = min([plan, *(point.whole for point in points)])
-    most = max([plan, *(point.whole for point in points)])
+def _limit(axes: Axes, points: Sequence[Point], plan: float) -> None:
+    """Limit the vertical axis, so that very small parts do not compress the rest."""
+    least = min([plan, *(point.total for point in points)])
+    most = max([plan, *(point.total for point in points)])
     axes.set_ylim(least / 10, min(most, _LARGEST) * 1.5)
 
 

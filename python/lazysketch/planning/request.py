@@ -1,6 +1,7 @@
-"""What a plan is asked for: arguments, checked once.
+"""Arguments of a plan, checked once.
 
-A stream, a promise, and either an error to reach or a memory to stay within.
+A request describes a stream, a privacy guarantee, and either an error to reach or a memory to stay
+within.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, get_args
+from typing import Final, get_args
 
 import numpy as np
 
@@ -25,6 +26,7 @@ from lazysketch.privacy.relations import (
 )
 from lazysketch.specification.schedules import LARGEST_HORIZON
 from lazysketch.specification.sizing import SketchKind
+from lazysketch.specification.table_spec import LARGEST_EVENTS, LARGEST_WEIGHT
 
 __all__ = ["SHARE", "Request", "request_of"]
 
@@ -32,8 +34,6 @@ SHARE: Final = 0.01
 SKEW: Final = 1.1
 _DISTINCT: Final = 2**20
 _LARGEST_SKEW: Final = 10.0
-_LARGEST_WEIGHT: Final = 2**32
-_MOST_EVENTS: Final = 2**20
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,20 +41,20 @@ class Request:
     """The checked arguments of :func:`lazysketch.plan`.
 
     Attributes:
-        steps: at which the error is predicted.
-        horizon: largest number of steps; None for a stream without end.
+        steps: number of steps after which the error is predicted.
+        horizon: largest number of steps; None for an unbounded stream.
         epsilon: privacy parameter.
         delta: privacy parameter.
-        relation: what neighbours are.
+        relation: neighbouring streams.
         max_weight: largest weight of one event.
         mean_weight: mean weight of an event.
         max_events_per_user: events of one person that are protected together.
-        kinds: of sketches that may be planned.
-        relative_error: largest half width of the interval, as a part of the count, or None.
-        share: of the stream that the item has for which the error is predicted.
+        kinds: kinds of sketches to consider.
+        relative_error: largest half width of the interval relative to the count, or None.
+        share: share of the stream of the item whose error is predicted.
         memory: largest table, in bytes, or None.
-        confidence: of the interval.
-        workload: how the weight is spread over items.
+        confidence: confidence of the interval.
+        workload: distribution of the weight over items.
     """
 
     steps: int
@@ -117,11 +117,11 @@ def request_of(
     length = _length(steps, events_per_second, duration, last)
     if last is not None and length > last:
         raise ArgumentValueError(f"horizon: expected at least the {length} steps, got {last}")
-    heaviest = checked_integer("max_weight", max_weight, most=_LARGEST_WEIGHT)
+    heaviest = checked_integer("max_weight", max_weight, most=LARGEST_WEIGHT)
     weight = _mean_weight(mean_weight, heaviest)
     if relative_error is not None and memory is not None:
         raise ArgumentTypeError(
-            "relative_error: expected this or memory, for one follows from the other, got both"
+            "relative_error: expected this or memory, as one determines the other, got both"
         )
     return Request(
         steps=length,
@@ -132,7 +132,7 @@ def request_of(
         max_weight=heaviest,
         mean_weight=weight,
         max_events_per_user=checked_integer(
-            "max_events_per_user", max_events_per_user, most=_MOST_EVENTS
+            "max_events_per_user", max_events_per_user, most=LARGEST_EVENTS
         ),
         kinds=_kinds(kind),
         relative_error=_fraction("relative_error", relative_error),
@@ -146,7 +146,7 @@ def request_of(
 def _length(
     steps: int | None, events_per_second: float | None, duration: float | None, last: int | None
 ) -> int:
-    """Return the number of steps, given directly, as a rate for a time, or as the horizon."""
+    """Return the number of steps: as given, as rate times duration, or as the horizon."""
     timed = (events_per_second, duration)
     if steps is not None:
         if timed != (None, None):
@@ -165,7 +165,7 @@ def _length(
         ("events_per_second", "duration"), timed, timed[::-1], strict=True
     ):
         if value is None and other is not None:
-            raise ArgumentTypeError(f"{name}: expected a value beside the other, got None")
+            raise ArgumentTypeError(f"{name}: expected a value with the other one, got None")
     rate = checked_real("events_per_second", events_per_second)
     length = rate * checked_real("duration", duration)
     if not 1.0 <= length <= LARGEST_HORIZON:
@@ -179,7 +179,7 @@ def _mean_weight(mean_weight: float | None, heaviest: int) -> float:
     if mean_weight is None:
         if heaviest > 1:
             raise ArgumentTypeError(
-                "mean_weight: expected the mean weight of an event beside max_weight, got None"
+                "mean_weight: expected the mean weight of an event with max_weight, got None"
             )
         return 1.0
     weight = checked_real("mean_weight", mean_weight)
@@ -221,7 +221,7 @@ def _workload(skew: object, distinct: object, sample: object, *, events: float) 
     for name, value in (("skew", skew), ("distinct", distinct)):
         if value is not None:
             raise ArgumentTypeError(
-                f"{name}: expected none beside sample, which shows it, got both"
+                f"{name}: expected none with sample, which determines it, got both"
             )
     return Workload.sample(_counted(sample), events=events)
 
@@ -237,11 +237,12 @@ def _checked_skew(skew: object) -> float:
     return number
 
 
-def _counted(sample: Any) -> Any:
-    """Return how often the items of a sample occur, or the values of a mapping."""
+def _counted(sample: object) -> list[int]:
+    """Return the number of occurrences of each item of a sample, or the values of a mapping."""
     wanted = "items, or a mapping from items to counts"
     if isinstance(sample, str | bytes) or not isinstance(sample, Iterable):
         raise ArgumentTypeError(f"sample: expected {wanted}, got {type(sample).__name__}")
+    counts: list[int]
     if isinstance(sample, Mapping):
         counts = [checked_integer("sample", count, least=0) for count in sample.values()]
     elif isinstance(sample, np.ndarray):

@@ -1,10 +1,10 @@
-"""Which sketch to make: the smallest that reaches an error, or the best within a memory.
+"""Search for a sketch: the smallest that reaches an error, or the best within a memory.
 
-Widths are a geometric grid and depths go from 2 to 8: a single row cannot tell an unlucky
-collision from a count. Of schedules there are the geometric one and, with
-a horizon, round robin with width steps to a round, and with the round at which noise and lag
-balance. The grid does not depend on the target, so more memory is never worse. All designs are
-scored (:mod:`.score`); those that are chosen from are simulated (:mod:`.prediction`).
+Widths form a geometric grid and depths go from 2 to 8: with a single row, a collision with a heavy
+item cannot be distinguished from a count. The schedules are the geometric one and, with a horizon,
+round robin with width steps to a round and with the round at which noise and lag balance. The grid
+does not depend on the target, so more memory is never worse. All designs are scored; those that
+are candidates for the answer are simulated (:mod:`.prediction`).
 """
 
 from __future__ import annotations
@@ -15,10 +15,16 @@ from dataclasses import replace
 from typing import Final
 
 from lazysketch.errors import ArgumentValueError
-from lazysketch.planning.design import Design, cell_bytes, round_length
-from lazysketch.planning.prediction import Prediction, predict
+from lazysketch.planning.design import Design, cell_bytes, design_of, round_length
+from lazysketch.planning.prediction import (
+    CellErrors,
+    Prediction,
+    Scores,
+    half_width,
+    lag_width,
+    predict,
+)
 from lazysketch.planning.request import Request
-from lazysketch.planning.score import Law, Scores, half_width, lag_width
 from lazysketch.specification.schedules import Geometric, RoundRobin
 from lazysketch.specification.sizing import LARGEST_CELLS
 
@@ -28,12 +34,12 @@ _LEAST_WIDTH: Final = 16
 _LARGEST_PLANNED: Final = 2**22
 _SHALLOWEST: Final = 2
 _DEEPEST: Final = 8
-_LONGEST_ROUND: Final = 1 / 8  # of the stream: a column is published several times
-FINE: Final = 4  # widths to a doubling
-_NEAR: Final = 1.1  # without a target: memory is spent until this close to the least error
+_LONGEST_ROUND: Final = 1 / 8  # of the stream, so that a column is published several times
+FINE: Final = 4  # widths per doubling
+_NEAR: Final = 1.1  # without a target: the error may exceed the least one by this factor
 _TRIES: Final = 8
 _LARGEST_FACTOR: Final = 2.0**20
-_STRIDE: Final = 1.3  # in the search for what would reach a target
+_STRIDE: Final = 1.3  # factor between the values tried for a change that reaches the target
 
 Candidate = tuple[float, Design]  # half width in counts, and the sketch
 
@@ -44,10 +50,10 @@ def candidates(
     """Return all designs with their scores, smallest first.
 
     Args:
-        scores: of the request.
-        fine: widths to a doubling.
+        scores: scores of the request.
+        fine: widths per doubling.
         memory: largest table, in bytes; None for no limit.
-        least: smaller tables are left out, in bytes.
+        least: smallest table, in bytes.
 
     Returns:
         Pairs of half width and design.
@@ -62,23 +68,23 @@ def candidates(
                 if depth * width * cell_bytes(request) < least:
                     continue
                 for kind in request.kinds:
-                    design = Design(kind, depth, width, schedule)
+                    design = design_of(request, kind, depth, width, schedule)
                     found.append((scores.of(design), design))
-    # Of designs of one size the better first: the order in which a search wants them.
+    # Among designs of one size the best comes first, so a search can stop at the first match.
     return sorted(found, key=lambda pair: (pair[1].cells, pair[0]))
 
 
 def chosen(scores: Scores) -> tuple[Design, Prediction]:
-    """Return the design that the request asks for, and its predicted errors.
+    """Return the design that satisfies the request, and its predicted errors.
 
     Args:
-        scores: of the request.
+        scores: scores of the request.
 
     Returns:
         Design and prediction.
 
     Raises:
-        ArgumentValueError: none reaches the target; the message says what would.
+        ArgumentValueError: no design reaches the target; the message names changes that would.
     """
     request = scores.request
     known = candidates(scores, memory=request.memory)
@@ -100,13 +106,13 @@ def chosen(scores: Scores) -> tuple[Design, Prediction]:
 
 
 def frontier(known: list[Candidate]) -> list[Candidate]:
-    """Return the designs that no smaller one equals.
+    """Return the designs that are better than every smaller one.
 
     Args:
         known: smallest first, as :func:`candidates` returns them.
 
     Returns:
-        The same order, with falling half widths.
+        The same order, with decreasing half widths.
     """
     least, found = math.inf, []
     for score, design in known:
@@ -157,7 +163,7 @@ def _schedules(request: Request, width: int, rounds: float) -> Iterator[RoundRob
 
 
 def _balanced_round(scores: Scores) -> float:
-    """Return the length of a round at which noise and lag together are least, in steps."""
+    """Return the length of a round that minimises the error from noise and lag, in steps."""
     request = scores.request
     if request.horizon is None:
         return 1.0
@@ -168,9 +174,10 @@ def _balanced_round(scores: Scores) -> float:
         schedule = RoundRobin(horizon=request.horizon, period=period)
         if period * width > _LONGEST_ROUND * request.steps:
             break
-        design = Design(request.kinds[0], depth, width, schedule)
-        empty = Law(0.0 * scores.collisions(design), scores.deviation(design), LARGEST_CELLS)
-        half = half_width(empty, design.kind, depth, confidence=request.confidence)
+        design = design_of(request, request.kinds[0], depth, width, schedule)
+        none = 0.0 * scores.collisions(design)
+        errors = CellErrors(none, scores.deviation(design), LARGEST_CELLS)
+        half = half_width(errors, design.kind, depth, confidence=request.confidence)
         score = lag_width(half, request, design)
         if score < best:
             best, length = score, float(period * width)
@@ -186,12 +193,12 @@ def _too_little(request: Request) -> ArgumentValueError:
         )
     steps = math.ceil(_LEAST_WIDTH / _LONGEST_ROUND)
     return ArgumentValueError(
-        f"steps: expected at least {steps}, in which columns can be published, got {request.steps}"
+        f"steps: expected at least {steps}, so that columns can be published, got {request.steps}"
     )
 
 
 def _unreachable(request: Request, scores: Scores, reached: float) -> ArgumentValueError:
-    """Say what would reach the target that no table reaches."""
+    """Return the error for a target that no table reaches, with changes that would reach it."""
     target = request.relative_error or 1.0
     options = []
     for name, argument in _LEVERS.items():
@@ -204,7 +211,7 @@ def _unreachable(request: Request, scores: Scores, reached: float) -> ArgumentVa
     asked = (
         f"one that a table can reach, got {target:g}"
         if request.relative_error is not None
-        else f"an item that stands above the error, got {request.share:g}"
+        else f"an item whose count exceeds the error, got {request.share:g}"
     )
     return ArgumentValueError(
         f"{what}: expected {asked}: an item of {request.share:.3g} of {request.steps:,} steps is "
@@ -217,7 +224,7 @@ _LEVERS: Final = {"epsilon": "epsilon", "share": "share", "a stream of steps": "
 
 
 def _reaching(scores: Scores, argument: str, target: float) -> float | None:
-    """Return about the smallest value of an argument with which a target is reached."""
+    """Return approximately the smallest value of an argument that reaches the target."""
     request = scores.request
     start = getattr(request, argument)
     factor = 1.0
@@ -233,10 +240,10 @@ def _reaching(scores: Scores, argument: str, target: float) -> float | None:
         try:
             known = candidates(asked, fine=1, memory=request.memory)
         except ArgumentValueError:
-            return None  # no mechanism serves such a promise
+            return None  # no mechanism supports these privacy parameters
         if not known:
-            return None  # the coarse grid has no table as small as the memory
-        # A margin for what the simulation may show beyond the score.
+            return None  # the coarse grid has no table within the memory
+        # The simulation may give a larger error than the score: leave a margin.
         if min(known, key=lambda pair: pair[0])[0] <= 0.9 * target * asked.request.count:
             return _rounded_up(value)
     return None

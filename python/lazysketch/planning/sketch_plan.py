@@ -1,16 +1,15 @@
-"""The plan of a sketch: its parameters, the errors to expect, and what would change them."""
+"""Plan of a sketch: its parameters, the predicted errors, and changes that would reduce them."""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from os import PathLike
-from typing import Any, Final
+from typing import Final
 
 from lazysketch.planning.design import Design, cell_bytes, round_length, sigma_of
 from lazysketch.planning.plot import Point, draw
-from lazysketch.planning.prediction import Prediction
+from lazysketch.planning.prediction import Prediction, Scores
 from lazysketch.planning.request import Request
-from lazysketch.planning.score import Scores
 from lazysketch.planning.search import candidates, chosen, frontier
 from lazysketch.privacy.relations import Relation
 from lazysketch.sketches.keys import Key
@@ -21,7 +20,7 @@ from lazysketch.specification.sizing import SketchKind
 __all__ = ["SAMPLE_WARNING", "Plan", "planned"]
 
 SAMPLE_WARNING: Final = (
-    "the sample must be public, or parameters chosen by it tell about it and void the guarantee"
+    "the sample must be public: parameters chosen by a private one reveal it and void the guarantee"
 )
 _CLASSES: Final[dict[SketchKind, type[LazyCountMin] | type[LazyCountSketch]]] = {
     "count-min": LazyCountMin,
@@ -29,57 +28,94 @@ _CLASSES: Final[dict[SketchKind, type[LazyCountMin] | type[LazyCountSketch]]] = 
 }
 
 
-@dataclass(frozen=True, eq=False, repr=False)
+@dataclass(frozen=True, eq=False, repr=False, kw_only=True)
 class Plan:
-    """A sketch to make, and the errors that it will have; made by :func:`lazysketch.plan`.
+    """A sketch to make and its predicted errors; made by :func:`lazysketch.plan`.
 
-    Guarantee: :meth:`sketch` makes what the plan describes. A plan reads no private stream; one
-    made from a sample is public only if the sample is.
+    Guarantee: :meth:`sketch` makes the sketch that the plan describes. A plan reads no private
+    stream; a plan made from a sample is public only if the sample is.
 
     Attributes:
         kind: ``"count-min"`` or ``"count-sketch"``.
-        depth: rows.
-        width: columns.
-        schedule: when they are pushed.
-        mechanism: how cells are counted.
+        depth: number of rows.
+        width: number of columns.
+        schedule: when columns are pushed.
+        mechanism: name of the mechanism that counts in a cell.
         sigma: standard deviation of one draw, in counts.
-        steps: at which the errors are predicted.
-        share: of the item for which they are predicted.
-        confidence: of its interval.
+        steps: number of steps after which the errors are predicted.
+        share: share of the item whose errors are predicted.
+        confidence: confidence of its interval.
         epsilon: privacy parameter.
         delta: privacy parameter.
-        relation: what neighbours are.
+        relation: neighbouring streams.
         max_weight: largest weight of one event.
         max_events_per_user: events of one person that are protected together.
-        memory: of the counters at the last step, in bytes.
-        workload: what was assumed of the stream, in words.
-        sampled: True if that was a sample.
+        memory: size of the counters at the last step, in bytes.
+        workload: assumed distribution of the items, in words.
+        sampled: True if it was estimated from a sample.
         predicted: the errors.
     """
 
-    kind: SketchKind
-    depth: int
-    width: int
-    schedule: RoundRobin | Geometric
     mechanism: str
     sigma: float
     steps: int
     share: float
     confidence: float
-    epsilon: float
-    delta: float
-    relation: Relation
-    max_weight: int
-    max_events_per_user: int
     memory: int
     workload: str
     sampled: bool
     predicted: Prediction
-    _scores: Scores = field(kw_only=True)
+    _design: Design
+    _scores: Scores
+
+    @property
+    def kind(self) -> SketchKind:
+        """``"count-min"`` or ``"count-sketch"``."""
+        return self._design.kind
+
+    @property
+    def depth(self) -> int:
+        """Number of rows."""
+        return self._design.depth
+
+    @property
+    def width(self) -> int:
+        """Number of columns."""
+        return self._design.width
+
+    @property
+    def schedule(self) -> RoundRobin | Geometric:
+        """When columns are pushed."""
+        return self._design.schedule
+
+    @property
+    def epsilon(self) -> float:
+        """Privacy parameter."""
+        return self._design.epsilon
+
+    @property
+    def delta(self) -> float:
+        """Privacy parameter."""
+        return self._design.delta
+
+    @property
+    def relation(self) -> Relation:
+        """Neighbouring streams."""
+        return self._design.relation
+
+    @property
+    def max_weight(self) -> int:
+        """Largest weight of one event."""
+        return self._design.max_weight
+
+    @property
+    def max_events_per_user(self) -> int:
+        """Events of one person that are protected together."""
+        return self._design.max_events_per_user
 
     @property
     def horizon(self) -> int | None:
-        """Largest number of steps; None for a stream without end."""
+        """Largest number of steps; None for an unbounded stream."""
         return self.schedule.horizon
 
     def sketch(
@@ -88,8 +124,8 @@ class Plan:
         """Return a fresh sketch with the parameters of the plan.
 
         Args:
-            hash_seed: public seed, 0 to 2^64 - 1; derived from key and id when None.
-            key: master key; a fresh one when None.
+            hash_seed: public seed, 0 to 2^64 - 1; derived from key and id if None.
+            key: master key; a fresh one if None.
 
         Returns:
             The sketch.
@@ -108,10 +144,10 @@ class Plan:
         )
 
     def explain(self) -> str:
-        """Return in words which part of the error dominates, and what would change it.
+        """Return in words which part of the error dominates, and what would reduce it.
 
         Returns:
-            Some sentences, one per line. Every figure in them is computed anew.
+            Some sentences, one per line. Every figure is computed for this plan.
         """
         parts = self.predicted
         known = (
@@ -122,8 +158,8 @@ class Plan:
         )
         split = (
             f"{_DOMINANT[parts.dominant]}: collisions alone would give {parts.collisions:,.0f}, "
-            f"noise alone {parts.noise:,.0f}; {parts.lag:,.0f} counts wait unpublished on average "
-            f'(for {parts.lag_steps:,.0f} steps), which at="now" makes up for.'
+            f"noise alone {parts.noise:,.0f}; on average {parts.lag:,.0f} counts are unpublished "
+            f'(for {parts.lag_steps:,.0f} steps); at="now" compensates for them.'
         )
         lines = [
             known,
@@ -134,7 +170,7 @@ class Plan:
             lines.append(f"Planned from {self.workload}: {SAMPLE_WARNING}.")
         return "\n".join(lines)
 
-    def to_dict(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, object]:
         """Return parameters and predictions as plain values, for JSON."""
         shown = ("steps", "share", "confidence", "memory", "workload", "sampled")
         return {
@@ -162,7 +198,7 @@ class Plan:
         }
 
     def command(self) -> str:
-        """Return the options that make the same sketch on the command line."""
+        """Return the command-line options that make the same sketch."""
         options = [f"--kind {self.kind} --depth {self.depth} --width {self.width}"]
         options += [f"--epsilon {self.epsilon!r} --delta {self.delta!r}"]
         if self.relation != "substitution":
@@ -178,22 +214,22 @@ class Plan:
         return " ".join(options)
 
     def plot(self, path: str | PathLike[str]) -> None:
-        """Draw error over memory, in its parts, with the plan marked; needs the extra ``plot``.
+        """Plot the error and its parts over memory, with the plan marked; needs the extra ``plot``.
 
         Args:
-            path: of a file to write; its ending (.png, .svg, .pdf) tells the format.
+            path: file to write; its suffix (.png, .svg, .pdf) selects the format.
 
         Raises:
             MissingPackageError: matplotlib is not installed.
             ArgumentTypeError: not a path.
-            ArgumentValueError: an ending of no known format.
+            ArgumentValueError: an unknown suffix.
         """
         request = self._scores.request
         known = frontier(candidates(self._scores, fine=2))
         points = [
             Point(
                 memory=design.cells * cell_bytes(request),
-                whole=score / request.count,
+                total=score / request.count,
                 collisions=self._scores.alone(design, part="collisions") / request.count,
                 noise=self._scores.alone(design, part="noise") / request.count,
             )
@@ -207,13 +243,14 @@ class Plan:
         draw(path, points, own, title=title, confidence=self.confidence)
 
     def _changes(self) -> list[tuple[str, float]]:
-        """Return what could be changed, and the half width that the error would have."""
+        """Return possible changes, each with the half width that it would give."""
         request, design = self._scores.request, self._design
         scale = self.predicted.interval_half_width / self._scores.of(design)
         larger = candidates(self._scores, memory=2 * self.memory, least=self.memory)
         found = [("Twice the memory", min(score for score, _ in larger))] if larger else []
-        freer = self._scores.asked(replace(request, epsilon=2 * request.epsilon))
-        found.append(("Twice the epsilon", freer.of(design)))
+        doubled = 2 * request.epsilon
+        freer = self._scores.asked(replace(request, epsilon=doubled))
+        found.append(("Twice the epsilon", freer.of(replace(design, epsilon=doubled))))
         for what, schedule in self._rounds():
             length = round_length(schedule, self.width, self.steps)
             other = self._scores.of(replace(design, schedule=schedule))
@@ -221,7 +258,7 @@ class Plan:
         return [(what, score * scale) for what, score in found]
 
     def _rounds(self) -> list[tuple[str, RoundRobin]]:
-        """Return the schedules with longer and shorter rounds."""
+        """Return schedules with longer and shorter rounds."""
         if isinstance(self.schedule, Geometric):
             last = self._scores.request.horizon or self.steps
             return [("A horizon, and round robin", RoundRobin(horizon=last))]
@@ -231,10 +268,6 @@ class Plan:
             half = RoundRobin(horizon=horizon, period=period // 2)
             rounds.append(("Rounds half as long", half))
         return rounds
-
-    @property
-    def _design(self) -> Design:
-        return Design(self.kind, self.depth, self.width, self.schedule)
 
     def __repr__(self) -> str:
         horizon = f"horizon={self.horizon}, " if self.horizon else ""
@@ -247,7 +280,7 @@ class Plan:
 
 
 def planned(request: Request) -> Plan:
-    """Return the plan that a request asks for.
+    """Return the plan that satisfies a request.
 
     Args:
         request: checked arguments.
@@ -256,30 +289,22 @@ def planned(request: Request) -> Plan:
         The plan.
 
     Raises:
-        ArgumentValueError: no sketch reaches the target; the message says what would.
+        ArgumentValueError: no sketch reaches the target; the message names changes that would.
     """
     scores = Scores(request)
     design, predicted = chosen(scores)
-    mechanism, sigma = sigma_of(request, design)
+    mechanism, sigma = sigma_of(design)
     return Plan(
-        kind=design.kind,
-        depth=design.depth,
-        width=design.width,
-        schedule=design.schedule,
         mechanism=mechanism.name,
         sigma=sigma,
         steps=request.steps,
         share=request.share,
         confidence=request.confidence,
-        epsilon=request.epsilon,
-        delta=request.delta,
-        relation=request.relation,
-        max_weight=request.max_weight,
-        max_events_per_user=request.max_events_per_user,
         memory=design.cells * cell_bytes(request),
         workload=request.workload.description,
         sampled=request.workload.sampled,
         predicted=predicted,
+        _design=design,
         _scores=scores,
     )
 

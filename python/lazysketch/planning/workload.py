@@ -1,11 +1,11 @@
-"""What else lies in a cell: collisions of a stream whose frequencies are assumed or sampled.
+"""Collision model: distribution of other items' mass in a cell.
 
-A workload is the shares of the items, without their names: the heaviest one by one, the others in
-groups of nearly equal shares. :meth:`Workload.cells` hashes them into cells by a fixed stream of
-random numbers, so that one question has one answer. Costs some milliseconds per width, whatever
-the number of items.
+A workload holds the shares of the items of an assumed or sampled stream, without their names: the
+heaviest one by one, the others in groups of nearly equal shares. :meth:`Workload.cells` hashes them
+into cells by a fixed stream of random numbers, so that equal arguments give equal results. Costs
+some milliseconds per width, for any number of items.
 
-Source: a bucket of n items, each present with probability 1 / w, holds a number of them that is
+Source: a bucket of n items, each present with probability 1 / w, holds a number of items that is
 Poisson to within 1 / w in total variation (Le Cam 1960).
 """
 
@@ -24,22 +24,22 @@ __all__ = ["LARGEST_DISTINCT", "Workload"]
 Array = npt.NDArray[np.float64]
 
 LARGEST_DISTINCT: Final = 2**22
-_SINGLY: Final = 4096  # items that are hashed one by one
-_CERTAIN: Final = 256.0  # occurrences in the sample from which a count is taken as known
-_GROUP: Final = math.log(1.1)  # shares within one group differ by at most this ratio
-_MANY: Final = 4.0  # items of a group in a cell from which their sum is taken as normal
+_SINGLY: Final = 4096  # most items that are hashed one by one
+_CERTAIN: Final = 256.0  # a count of at least this many occurrences in the sample is exact
+_GROUP: Final = math.log(1.1)  # largest log ratio of shares within one group
+_MANY: Final = 4.0  # with this many items of a group per cell their sum is taken as normal
 
 
 @dataclass(frozen=True, eq=False)
 class Workload:
-    """How the weight of a stream is spread over its items.
+    """Distribution of the weight of a stream over its items.
 
     Attributes:
-        heavy: shares of the heaviest items, float64, falling.
-        shares: shares of an item of each group, float64.
-        numbers: items of each group, float64.
+        heavy: shares of the heaviest items, float64, in descending order.
+        shares: share of one item of each group, float64.
+        numbers: number of items of each group, float64.
         description: in words.
-        sampled: True if it comes from a sample, which then has to be public.
+        sampled: True if it comes from a sample, which must be public.
     """
 
     heavy: Array
@@ -50,12 +50,12 @@ class Workload:
 
     @classmethod
     def zipf(cls, skew: float, *, distinct: int, events: float) -> Workload:
-        """Return the workload whose item of rank r has a share in proportion to r^-skew.
+        """Return the workload whose item of rank r has a share proportional to r^-skew.
 
         Args:
-            skew: 0 for items that are all alike; 1 to 1.3 for words, pages and addresses.
-            distinct: items.
-            events: of the stream.
+            skew: 0 for equal shares; 1 to 1.3 for words, pages and addresses.
+            distinct: number of items.
+            events: total weight of the stream.
 
         Returns:
             The workload.
@@ -67,17 +67,17 @@ class Workload:
         weights = np.arange(1, distinct + 1, dtype=np.float64) ** -skew
         expected = weights * (events / weights.sum())
         description = f"Zipf with skew {skew:g} over {distinct:,} items"
-        # A number that is Poisson with mean c has c (c + 1) for its mean square.
+        # The mean square of a Poisson variable with mean c is c (c + 1).
         certain = int(np.count_nonzero(expected >= _CERTAIN))
         return cls._of(expected, expected + 1.0, certain, description, sampled=False)
 
     @classmethod
     def sample(cls, counts: Mapping[object, int] | npt.ArrayLike, *, events: float) -> Workload:
-        """Return the workload that a sample shows, scaled to the stream.
+        """Return the workload estimated from a sample, scaled to the stream.
 
         Args:
-            counts: of the items of the sample, in any order.
-            events: of the stream.
+            counts: counts of the items of the sample, in any order.
+            events: total weight of the stream.
 
         Returns:
             The workload.
@@ -87,7 +87,7 @@ class Workload:
         found = found[found > 0]
         size = float(found.sum())
         description = f"a sample of {size:,.0f} events with {len(found):,} items"
-        # r (r - 1) of m events drawn from n estimates c (c - 1) m^2 / n^2 without bias.
+        # With m events sampled from n, r (r - 1) is an unbiased estimate of c (c - 1) m^2 / n^2.
         ratio = events / size
         lumps = (found - 1.0) * ratio + 1.0
         certain = int(np.count_nonzero(found >= _CERTAIN))
@@ -97,11 +97,11 @@ class Workload:
     def _of(
         cls, counts: Array, lumps: Array, certain: int, description: str, *, sampled: bool
     ) -> Workload:
-        """Return the workload of counts, falling, that come to their squares as lumps do.
+        """Return the workload of descending counts whose expected squares are counts * lumps.
 
-        What is rare in a sample or rarely expected is uncertain: c = r n / m counts that lie on one
-        item, on several, or on none. They are c / l items of l counts each, where l is such that
-        the sum of squares, c l, is as expected: sums and sums of squares are without bias.
+        The counts of rare items are uncertain: c = r n / m counts may belong to one item, to
+        several, or to none. They are modelled as c / l items of l counts each, with l such that the
+        sum of squares, c l, is as expected: sums and sums of squares are unbiased.
         """
         total = float(counts.sum())
         singly = min(_SINGLY, certain)
@@ -112,13 +112,13 @@ class Workload:
         return cls(counts[:singly] / total, mass / numbers / total, numbers, description, sampled)
 
     def cells(self, width: int, *, rows: int, columns: int, seed: int = 0) -> tuple[Array, Array]:
-        """Return what lies in some cells of a table, unsigned and with random signs.
+        """Return the mass in some cells of a table, without and with random signs.
 
         Args:
-            width: columns of the table.
-            rows: to simulate.
-            columns: to simulate, at most ``width``.
-            seed: of the fixed stream of random numbers.
+            width: number of columns of the table.
+            rows: number of simulated rows.
+            columns: number of simulated columns, at most ``width``.
+            seed: seed of the fixed stream of random numbers.
 
         Returns:
             Two float64 arrays of shape (rows, columns), as shares of the whole stream.

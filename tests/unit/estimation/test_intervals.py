@@ -1,4 +1,4 @@
-"""Intervals and estimators: exact laws on small tables, and what they promise of every release."""
+"""Intervals and estimators: exact results on small tables, and properties of every release."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import lazysketch as ls
-from lazysketch.estimation.error_distribution import ErrorLaw, Strata
+from lazysketch.estimation.error_distribution import ErrorDistribution, Strata
 from lazysketch.estimation.order_statistics import (
     error_above,
     error_below,
@@ -23,14 +23,16 @@ from lazysketch.testing import seeded_key
 SIZE = {"epsilon": 1.0, "delta": 1e-6}
 
 
-def law(sample: list[float], *, noise: float = 0.0, one_sided: bool = True) -> ErrorLaw:
-    return ErrorLaw(np.sort(np.array(sample, dtype=np.float64)), noise, one_sided)
+def distribution_of(
+    sample: list[float], *, noise: float = 0.0, one_sided: bool = True
+) -> ErrorDistribution:
+    return ErrorDistribution(np.sort(np.array(sample, dtype=np.float64)), noise, one_sided)
 
 
 def brute_force(samples: list[list[float]], rank: int, threshold: float) -> float:
-    """P(the rank-th smallest row error >= threshold) where each row draws from its sample.
+    """Return P(the rank-th smallest row error >= threshold), each row drawing from its sample.
 
-    By rank a law of m values gives each value 1 / (m + 1) and the rest to the far side.
+    By rank, each of m values has probability 1 / (m + 1), and so has infinity.
     """
     total = 0.0
     rows = [[*sample, math.inf] for sample in samples]
@@ -52,8 +54,8 @@ def test_thresholds_are_those_of_all_combinations(
     samples: list[list[float]], probability: float, data: st.DataObject
 ) -> None:
     rank = data.draw(st.integers(0, len(samples) - 1))
-    laws = [law(sample) for sample in samples]
-    found = error_above(laws, rank, probability)
+    distributions = [distribution_of(sample) for sample in samples]
+    found = error_above(distributions, rank, probability)
     if math.isinf(found):
         assert brute_force(samples, rank, 1e9) > probability
         return
@@ -64,22 +66,22 @@ def test_thresholds_are_those_of_all_combinations(
 @given(st.lists(st.integers(-5, 20).map(float), min_size=2, max_size=9), st.integers(1, 5))
 @settings(max_examples=80, deadline=None)
 def test_below_mirrors_above(sample: list[float], depth: int) -> None:
-    # Chebyshev, beyond the sample, is symmetric: so must the thresholds be.
-    laws = [law(sample, one_sided=False)] * depth
-    mirrored = [law([-x for x in sample], one_sided=False)] * depth
+    # Chebyshev's bound beyond the sample is symmetric, so the thresholds must be.
+    distributions = [distribution_of(sample, one_sided=False)] * depth
+    mirrored = [distribution_of([-x for x in sample], one_sided=False)] * depth
     for rank in range(depth):
         above = error_above(mirrored, depth - 1 - rank, 0.1)
-        assert error_below(laws, rank, 0.1) == pytest.approx(-above, abs=1e-6)
+        assert error_below(distributions, rank, 0.1) == pytest.approx(-above, abs=1e-6)
 
 
-def test_the_noise_alone_bounds_what_the_sample_cannot_tell() -> None:
-    # 9 cells cannot tell 1 %; one-sided collisions leave the minimum above its noise.
-    few = [law([100.0] * 9, noise=10.0)] * 3
-    noise_only = [ErrorLaw(np.empty(0), 10.0, one_sided=True)] * 3
+def test_the_noise_alone_bounds_errors_beyond_the_sample() -> None:
+    # 9 cells cannot resolve 1 %; one-sided collisions keep the minimum above its noise.
+    few = [distribution_of([100.0] * 9, noise=10.0)] * 3
+    noise_only = [ErrorDistribution(np.empty(0), 10.0, one_sided=True)] * 3
     assert error_below(few, 0, 0.01) == pytest.approx(error_below(noise_only, 0, 0.01), abs=1e-6)
     one_of_three = 1 - (1 - 0.01) ** (1 / 3)
     assert error_below(noise_only, 0, 0.01) == pytest.approx(10 * _quantile(one_of_three), abs=1e-3)
-    assert error_above([law([100.0] * 9, noise=10.0)], 0, 0.01) == math.inf
+    assert error_above([distribution_of([100.0] * 9, noise=10.0)], 0, 0.01) == math.inf
 
 
 def _quantile(probability: float) -> float:
@@ -92,7 +94,7 @@ def test_the_mean_of_the_least_noise() -> None:
     assert mean_least_noise([2.0] * 3) == pytest.approx(-2 * 0.8463, abs=2e-3)
     assert mean_least_noise([1.0] * 4) == pytest.approx(-1.0294, abs=2e-3)
     assert mean_least_noise([3.0]) == pytest.approx(0.0, abs=1e-9)
-    # Clark 1961: the least of two normals has mean -sqrt((a^2 + b^2) / (2 pi)).
+    # Clark 1961: the minimum of two normals has mean -sqrt((a^2 + b^2) / (2 pi)).
     assert mean_least_noise([1.0, 5.0]) == pytest.approx(-math.sqrt(26 / (2 * math.pi)), abs=5e-3)
     assert mean_least_noise([0.0, 0.0]) == 0.0
 
@@ -113,14 +115,14 @@ def test_strata_keep_pushes_apart_and_borrow_noise() -> None:
     steps = np.full(600, 10_000.0)
     steps[:4] = 10_600.0
     noise = np.full(600, 4.0)
-    noise[:4] = 400.0  # as after a push that ends many nodes
+    noise[:4] = 400.0  # as at a push that closes many nodes
     found = Strata.of(table, published_steps=steps, noise_variance=noise, signed=False)
     assert set(found.of_column[:4]) != set(found.of_column[4:])
-    few, many = found.laws[found.of_column[0]], found.laws[found.of_column[9]]
+    few, many = found.distributions[found.of_column[0]], found.distributions[found.of_column[9]]
     assert (few.noise_deviation, many.noise_deviation) == (20.0, 2.0)
     assert len(many.sample) == 2 * 596
     assert len(few.sample) == 512
-    # Borrowed cells lack 396 of variance, and get it.
+    # Borrowed cells lack a variance of 396, which is added.
     assert np.var(few.sample) == pytest.approx(np.var(table) + 396, rel=0.25)
     steps[7] = 0.0
     found = Strata.of(table, published_steps=steps, noise_variance=noise, signed=False)
@@ -134,7 +136,7 @@ def release() -> ls.Release:
     return sketch.release()
 
 
-def test_many_are_as_single_ones(release: ls.Release) -> None:
+def test_many_items_equal_single_items(release: ls.Release) -> None:
     for at in ("published", "now"):
         many = release.interval_many([99, 5, 10**9], at=at, confidence=0.9)
         assert list(many) == [release.interval(i, at=at, confidence=0.9) for i in (99, 5, 10**9)]
@@ -162,7 +164,7 @@ def test_intervals_are_ordered_and_nested(release: ls.Release) -> None:
     assert -1.0 not in single[3]
 
 
-def test_the_paper_is_the_default_estimate(release: ls.Release) -> None:
+def test_the_default_estimate_is_that_of_the_paper(release: ls.Release) -> None:
     assert release.estimate(99) == release.estimate(99, estimator="minimum")
     rows = release.table[:, :]
     columns, _ = release._native.cells(99)
@@ -181,7 +183,7 @@ def test_lag_compensation_adds_the_published_rate(release: ls.Release) -> None:
     assert release.estimate(99, at="now") == pytest.approx(plain * (1 + waiting / published.max()))
 
 
-def test_nothing_published_says_nothing() -> None:
+def test_items_without_a_published_cell() -> None:
     with ls.LazyCountMin(depth=2, width=64, max_weight=3, **SIZE) as sketch:
         assert sketch.interval("x", at="now").high == 0.0
         sketch.tick()
@@ -212,7 +214,7 @@ def test_counters_have_noise_only() -> None:
     )
 
 
-def test_one_column_tells_only_the_upper_end() -> None:
+def test_one_column_gives_only_an_upper_end() -> None:
     with ls.LazyCountMin(depth=2, width=1, horizon=100, **SIZE) as sketch:
         sketch.update_many(["a"] * 100)
         found = sketch.interval("a")
@@ -273,9 +275,11 @@ def test_bad_estimators_and_items_are_named(release: ls.Release) -> None:
     st.sampled_from([None, 300]),
     st.sampled_from([0.5, 0.95, 0.9999]),
 )
-@example(ls.LazyCountSketch, 3, 27, 3, 300, 0.5)  # noise, read as a rate, beyond what is possible
+@example(
+    ls.LazyCountSketch, 3, 27, 3, 300, 0.5
+)  # noise, taken as a rate, exceeds the possible count
 @settings(max_examples=60, deadline=None)
-def test_every_release_answers_without_nonsense(
+def test_intervals_of_every_release_are_consistent(
     make: type, depth: int, width: int, steps: int, horizon: int | None, confidence: float
 ) -> None:
     fixed = {"key": seeded_key(depth), "hash_seed": width}
@@ -290,22 +294,22 @@ def test_every_release_answers_without_nonsense(
             assert np.all(np.isfinite(release.estimate_many(np.arange(9), estimator=name)))
 
 
-def test_among_covers_the_whole_list_that_items_were_chosen_from(release: ls.Release) -> None:
-    whole = list(range(200))
+def test_among_covers_the_list_that_items_were_chosen_from(release: ls.Release) -> None:
+    everything = list(range(200))
     for at in ("published", "now"):
-        together = release.interval_many(whole, simultaneous=True, at=at)
-        chosen = release.interval_many(whole[:3], among=200, at=at)
+        together = release.interval_many(everything, simultaneous=True, at=at)
+        chosen = release.interval_many(everything[:3], among=200, at=at)
         assert chosen.simultaneous
         assert list(chosen) == [together[position] for position in range(3)]
-        alone = release.interval_many(whole, at=at)
+        alone = release.interval_many(everything, at=at)
         assert np.array_equal(alone.estimate, together.estimate)
         assert np.all((together.low <= alone.low) & (alone.high <= together.high))
-    alone = release.interval_many(whole[:3], among=3)
-    assert list(alone) == list(release.interval_many(whole[:3], simultaneous=True))
+    alone = release.interval_many(everything[:3], among=3)
+    assert list(alone) == list(release.interval_many(everything[:3], simultaneous=True))
 
 
-def test_one_row_has_no_joint_estimate_but_its_corrected_one() -> None:
-    """Collisions with heavy items would pull every count down by their mean."""
+def test_the_joint_estimate_of_one_row_is_the_corrected_one() -> None:
+    """Otherwise the mean collision with heavy items would be subtracted from every count."""
     sketch = ls.LazyCountMin(depth=1, width=300, epsilon=1.0, delta=1e-6, horizon=60_000)
     events = np.minimum(np.random.default_rng(3).zipf(1.3, 60_000), 10**6)
     sketch.update_many(events)

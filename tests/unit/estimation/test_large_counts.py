@@ -1,4 +1,4 @@
-"""Intervals of tables whose errors are so large that their squares are not small numbers."""
+"""Intervals of tables with large errors, whose squares must not overflow."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import lazysketch as ls
 
 
 @pytest.mark.parametrize("make", [ls.LazyCountMin, ls.LazyCountSketch])
-def test_large_collisions_overflow_nothing(
+def test_large_collisions_do_not_overflow(
     make: type[ls.LazyCountMin] | type[ls.LazyCountSketch],
 ) -> None:
     # Cells of some ten thousand counts: their mean square is beyond 1e308 / 1e300.

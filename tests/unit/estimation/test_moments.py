@@ -26,14 +26,14 @@ def truth(first: np.ndarray, second: np.ndarray) -> float:
 
 
 def test_intervals_cover_and_estimates_are_near() -> None:
-    # At 99 % each of 40 fails with at most 1 %: more than 7 failures once in 1e8.
+    # At 99 % each of 40 intervals fails with at most 1 %: more than 7 failures once in 1e8.
     f2, product = truth(EVENTS, EVENTS), truth(EVENTS, OTHERS)
     covered = 0
     for seed in range(20):
         first, second = release_of(EVENTS, hash_seed=seed), release_of(OTHERS, hash_seed=seed)
         moment = first.second_moment(confidence=0.99)
         covered += moment.low <= f2 <= moment.high
-        # One round of 256 in 40,000 steps is missing at most: far inside the interval.
+        # At most one round of 256 in 40,000 steps is missing: far inside the interval.
         assert moment.estimate == pytest.approx(f2, rel=0.25)
         joint = first.inner_product(second, confidence=0.99)
         covered += joint.low <= product <= joint.high
@@ -41,8 +41,8 @@ def test_intervals_cover_and_estimates_are_near() -> None:
     assert covered >= 33
 
 
-def test_noise_is_taken_off() -> None:
-    # Only noise: without the correction F2 would be width * variance.
+def test_noise_is_subtracted() -> None:
+    # The table holds noise only: without the correction F2 would be width * variance.
     rng = np.random.default_rng(1)
     noise = np.full(256, 900.0)
     estimates = []
@@ -56,7 +56,7 @@ def test_noise_is_taken_off() -> None:
     assert abs(np.mean(planted)) > 6 * spread
 
 
-def test_few_columns_have_no_upper_end() -> None:
+def test_few_columns_give_no_upper_end() -> None:
     moment = second_moment(np.array([[3], [-3]]), np.ones(1), confidence=0.95)
     assert (moment.low, moment.high) == (0.0, float("inf"))
 

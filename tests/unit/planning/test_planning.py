@@ -30,7 +30,7 @@ from lazysketch.errors import (
 )
 from lazysketch.planning import prediction
 from lazysketch.planning.design import Design, round_length, sigma_of
-from lazysketch.planning.score import tails
+from lazysketch.planning.prediction import tails
 from lazysketch.specification.schedules import Geometric, RoundRobin
 
 PROMISE: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-8}
@@ -91,7 +91,7 @@ def test_whatever_is_planned_can_be_made_and_keeps_to_what_was_asked(
 
 
 def test_a_memory_below_the_coarse_grid_is_refused_with_words() -> None:
-    with pytest.raises(ArgumentValueError, match="^share: expected an item that stands above"):
+    with pytest.raises(ArgumentValueError, match="^share: expected an item whose count exceeds"):
         ls.plan(steps=8_117, memory=324, share=0.01, kind="count-sketch", **PROMISE)
 
 
@@ -355,8 +355,8 @@ def test_a_wrong_variance_of_the_noise_is_caught(
     _, half = measured(right, stream, near)
     assert right.predicted.interval_half_width == pytest.approx(half, rel=HALF_WIDTH)
 
-    def planted(request: Any, design: Design) -> Any:
-        mechanism, sigma = sigma_of(request, design)
+    def planted(design: Design) -> Any:
+        mechanism, sigma = sigma_of(design)
         return mechanism, sigma * math.sqrt(wrong)
 
     monkeypatch.setattr(prediction, "sigma_of", planted)
