@@ -58,7 +58,7 @@ def second_moment(table: npt.NDArray[np.int64], noise: Array, *, confidence: flo
     values = table.astype(np.float64)
     estimate = float((values**2).sum(axis=1).mean() - noise.sum())
     deviations2 = NormalDist().inv_cdf((1.0 + confidence) / 2.0) ** 2 / depth
-    # Variance of a row if F2 = F: 2 F^2 / w (collisions) + 4 F s^2 (count times noise) + 2 s^4.
+    # Variance of a row if F2 = F: 2 F^2 / w (collisions) + 4 F s^2 (count times noise) + 2 w s^4.
     quadratic = 1.0 - deviations2 * 2.0 / width
     linear = 2.0 * estimate + deviations2 * 4.0 * float(noise.mean())
     constant = estimate**2 - deviations2 * 2.0 * float((noise**2).sum())
