@@ -1,102 +1,78 @@
-"""A candidate sketch: its size, schedule and privacy parameters, and the noise they require.
+"""A candidate sketch: its request, size and schedule, and the table that they describe.
 
-The noise is calibrated by the code that calibrates the sketch itself; no table is made.
+:class:`TableSpec` calibrates the noise of a table, as for a live sketch; no table is made. That
+costs some milliseconds, so it is done once per width and schedule and for simulated designs only.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
 from lazysketch.planning.request import Request
-from lazysketch.privacy.relations import Relation, table_sensitivity2
-from lazysketch.specification.mechanisms import Mechanism
+from lazysketch.privacy.relations import table_sensitivity2
 from lazysketch.specification.schedules import Geometric, RoundRobin
 from lazysketch.specification.sizing import SketchKind
 from lazysketch.specification.table_spec import TableSpec
 
-__all__ = ["Design", "Noise", "cell_bytes", "design_of", "round_length", "sigma_of"]
+__all__ = ["Design", "Noise", "noise_variances", "round_length"]
 
 Array = npt.NDArray[np.float64]
 
 _PUSHES: Final = 33  # number of pushes over which the variance is averaged
-_NARROW: Final = 2**31  # counters have 32 bits while twice their largest value is below this
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Design:
-    """The parameters of a table that could be made.
+    """A sketch that could be made for a request.
 
     Attributes:
+        request: the stream and the privacy parameters.
         kind: Count-Min or Count Sketch.
         depth: number of rows.
         width: number of columns.
         schedule: when columns are pushed.
-        epsilon: privacy parameter.
-        delta: privacy parameter.
-        relation: neighbouring streams.
-        max_weight: largest weight of one event.
-        max_events_per_user: events of one person that are protected together.
     """
 
+    request: Request
     kind: SketchKind
     depth: int
     width: int
     schedule: RoundRobin | Geometric
-    epsilon: float
-    delta: float
-    relation: Relation
-    max_weight: int
-    max_events_per_user: int
+
+    @cached_property
+    def spec(self) -> TableSpec:
+        """Description of the table, with calibrated noise.
+
+        Raises:
+            ArgumentValueError: no mechanism supports the privacy parameters.
+        """
+        return TableSpec(
+            kind=self.kind,
+            depth=self.depth,
+            width=self.width,
+            schedule=self.schedule,
+            epsilon=self.request.epsilon,
+            delta=self.request.delta,
+            relation=self.request.relation,
+            max_weight=self.request.max_weight,
+            max_events_per_user=self.request.max_events_per_user,
+        )
 
     @property
     def cells(self) -> int:
         """Number of cells."""
         return self.depth * self.width
 
-
-def design_of(
-    request: Request, kind: SketchKind, depth: int, width: int, schedule: RoundRobin | Geometric
-) -> Design:
-    """Return a table with the privacy parameters of a request.
-
-    Args:
-        request: stream and guarantee.
-        kind: Count-Min or Count Sketch.
-        depth: number of rows.
-        width: number of columns.
-        schedule: when columns are pushed.
-
-    Returns:
-        The design.
-    """
-    return Design(
-        kind=kind,
-        depth=depth,
-        width=width,
-        schedule=schedule,
-        epsilon=request.epsilon,
-        delta=request.delta,
-        relation=request.relation,
-        max_weight=request.max_weight,
-        max_events_per_user=request.max_events_per_user,
-    )
-
-
-def cell_bytes(request: Request) -> int:
-    """Return the bytes of a cell, which holds two counters, at the end of the stream.
-
-    Args:
-        request: length of the stream and weights.
-
-    Returns:
-        8, or 16 if 32 bits could overflow.
-    """
-    return 16 if 2 * request.steps * request.max_weight >= _NARROW else 8
+    @property
+    def memory(self) -> int:
+        """Bytes of all cells at the end of the stream."""
+        return self.cells * self.request.cell_bytes
 
 
 def round_length(schedule: RoundRobin | Geometric, width: int, steps: int) -> int:
@@ -120,6 +96,22 @@ def round_length(schedule: RoundRobin | Geometric, width: int, steps: int) -> in
     return max(width, -(-steps * numerator // denominator))
 
 
+def noise_variances(design: Design, pushes: npt.NDArray[np.int64]) -> Array:
+    """Return the variance of the noise of a cell after some numbers of pushes.
+
+    Args:
+        design: the sketch.
+        pushes: push numbers.
+
+    Returns:
+        float64 array, in squared counts.
+
+    Raises:
+        ArgumentValueError: no mechanism supports the privacy parameters.
+    """
+    return design.spec.sigma**2 * design.spec.chosen_mechanism.variances(pushes)
+
+
 @dataclass(frozen=True)
 class Noise:
     """The noise of all designs that differ in kind and depth only.
@@ -133,12 +125,11 @@ class Noise:
     variance: float
 
     @classmethod
-    def of(cls, design: Design, steps: int) -> Noise:
+    def of(cls, design: Design) -> Noise:
         """Return the noise of a design.
 
         Args:
             design: the sketch; its kind and depth do not matter.
-            steps: length of the stream.
 
         Returns:
             The noise.
@@ -146,12 +137,13 @@ class Noise:
         Raises:
             ArgumentValueError: no mechanism supports the privacy parameters.
         """
-        mechanism, sigma = sigma_of(replace(design, kind="count-min", depth=1))
+        steps = design.request.steps
         first = design.schedule.pushes(design.width, steps - steps // 2)
         last = design.schedule.pushes(design.width, steps)
         pushes = np.linspace(max(int(first.min()), 1), int(last.max()), _PUSHES)
-        variances = mechanism.variances(np.unique(pushes.astype(np.int64)))
-        return cls(sigma, float(variances.mean()))
+        spec = replace(design, kind="count-min", depth=1).spec
+        variances = spec.chosen_mechanism.variances(np.unique(pushes.astype(np.int64)))
+        return cls(spec.sigma, float(variances.mean()))
 
     def deviation(self, design: Design) -> float:
         """Return the standard deviation of a cell's noise, in counts.
@@ -162,33 +154,7 @@ class Noise:
         Returns:
             Root mean square over the second half of the stream.
         """
-        relation = design.relation
+        relation = design.request.relation
         own = table_sensitivity2(design.kind, depth=design.depth, relation=relation)
         single = table_sensitivity2("count-min", depth=1, relation=relation)
         return self.sigma * math.sqrt(self.variance * own / single)
-
-
-def sigma_of(design: Design) -> tuple[Mechanism, float]:
-    """Return the mechanism of a design and the standard deviation of its draws.
-
-    Args:
-        design: the sketch.
-
-    Returns:
-        Mechanism and sigma, as the sketch itself has them.
-
-    Raises:
-        ArgumentValueError: no mechanism supports the privacy parameters.
-    """
-    spec = TableSpec(
-        kind=design.kind,
-        depth=design.depth,
-        width=design.width,
-        schedule=design.schedule,
-        epsilon=design.epsilon,
-        delta=design.delta,
-        relation=design.relation,
-        max_weight=design.max_weight,
-        max_events_per_user=design.max_events_per_user,
-    )
-    return spec.chosen_mechanism, spec.sigma

@@ -29,7 +29,7 @@ from lazysketch.estimation.error_distribution import Strata
 from lazysketch.estimation.estimators import Readings
 from lazysketch.estimation.intervals import Intervals, intervals
 from lazysketch.estimation.lag import BURSTINESS, Lag
-from lazysketch.planning.design import Design, Noise, round_length, sigma_of
+from lazysketch.planning.design import Design, Noise, noise_variances, round_length
 from lazysketch.planning.request import Request
 from lazysketch.planning.workload import Workload
 from lazysketch.specification.schedules import Geometric, RoundRobin
@@ -131,17 +131,17 @@ def half_width(errors: CellErrors, kind: SketchKind, depth: int, *, confidence: 
     return float(ordered[min(most, size - 1)] - low + apart) / 2.0
 
 
-def lag_width(half: float, request: Request, design: Design) -> float:
+def lag_width(half: float, design: Design) -> float:
     """Return half the width of the interval of the count at this step.
 
     Args:
         half: half the width of the interval at the last pushes, in counts.
-        request: the stream and the item.
         design: the sketch.
 
     Returns:
         In counts.
     """
+    request = design.request
     wait = round_length(design.schedule, design.width, request.steps) / request.steps
     deviations = _normal.inv_cdf((1.0 + request.confidence) / 2.0)
 
@@ -158,10 +158,8 @@ def lag_width(half: float, request: Request, design: Design) -> float:
 class Scores:
     """Half widths of many designs; caches the collisions of a width and the noise of a schedule.
 
-    All designs given to one instance have the same privacy parameters.
-
     Attributes:
-        request: the stream and the item.
+        request: the request of all designs.
     """
 
     request: Request
@@ -179,7 +177,7 @@ class Scores:
         """
         errors = CellErrors(self.collisions(design), self.deviation(design), design.cells)
         half = half_width(errors, design.kind, design.depth, confidence=self.request.confidence)
-        return lag_width(half, self.request, design)
+        return lag_width(half, design)
 
     def alone(self, design: Design, *, part: Literal["collisions", "noise"]) -> float:
         """Return the half width that one part of the error alone would give, without lag.
@@ -211,7 +209,7 @@ class Scores:
         """Return the standard deviation of a cell's noise, in counts."""
         key = (design.width, design.schedule)
         if key not in self._noise:
-            self._noise[key] = Noise.of(design, self.request.steps)
+            self._noise[key] = Noise.of(design)
         return self._noise[key].deviation(design)
 
     def asked(self, request: Request) -> Scores:
@@ -298,7 +296,7 @@ def predict(scores: Scores, design: Design) -> Prediction:
         The prediction; equal arguments give equal results.
     """
     request = scores.request
-    typical, half = simulated(request, design, count=request.count)
+    typical, half = simulated(design, count=request.count)
     wait = round_length(design.schedule, design.width, request.steps) / 2.0
     return Prediction(
         count=request.count,
@@ -312,25 +310,24 @@ def predict(scores: Scores, design: Design) -> Prediction:
     )
 
 
-def simulated(request: Request, design: Design, *, count: float) -> tuple[float, float]:
+def simulated(design: Design, *, count: float) -> tuple[float, float]:
     """Return the mean absolute error and the mean half width of intervals in simulated releases.
 
     Args:
-        request: the stream.
         design: the sketch.
         count: count of the queried items at the last step; 0 for absent ones.
 
     Returns:
         (typical error, half width), both in counts.
     """
+    steps = design.request.steps
     columns = min(design.width, max(_SIMULATED_CELLS // design.depth, 1))
     shown = np.arange(columns) * design.width // columns
-    published = design.schedule.published_steps(design.width, request.steps)[shown]
-    pushes = design.schedule.pushes(design.width, request.steps)[shown]
-    mechanism, sigma = sigma_of(design)
-    variance = sigma**2 * mechanism.variances(pushes)
+    published = design.schedule.published_steps(design.width, steps)[shown]
+    pushes = design.schedule.pushes(design.width, steps)[shown]
+    variance = noise_variances(design, pushes)
     answers = [
-        _asked(request, design, count, published.astype(np.float64), variance, seed=table)
+        _queried(design, count, published.astype(np.float64), variance, seed=table)
         for table in range(1, _TABLES + 1)
     ]
     errors = np.concatenate([np.abs(answer.estimate - count) for answer in answers])
@@ -338,16 +335,11 @@ def simulated(request: Request, design: Design, *, count: float) -> tuple[float,
     return float(errors.mean()), float(widths.mean()) / 2.0
 
 
-def _asked(
-    request: Request,
-    design: Design,
-    count: float,
-    published: Array,
-    variance: Array,
-    *,
-    seed: int,
+def _queried(
+    design: Design, count: float, published: Array, variance: Array, *, seed: int
 ) -> Intervals:
     """Return the intervals of items in one simulated release."""
+    request = design.request
     signed = design.kind == "count-sketch"
     generator = np.random.default_rng(seed)
     cells = request.workload.cells(

@@ -34,6 +34,7 @@ SHARE: Final = 0.01
 SKEW: Final = 1.1
 _DISTINCT: Final = 2**20
 _LARGEST_SKEW: Final = 10.0
+_NARROW: Final = 2**31  # counters have 32 bits while twice their largest value is below this
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +82,14 @@ class Request:
     def count(self) -> float:
         """Count of the item for which the error is predicted."""
         return self.share * self.total
+
+    @property
+    def cell_bytes(self) -> int:
+        """Bytes of a cell, which holds two counters, at the end of the stream.
+
+        8, or 16 if 32 bits could overflow.
+        """
+        return 16 if 2 * self.steps * self.max_weight >= _NARROW else 8
 
 
 def request_of(

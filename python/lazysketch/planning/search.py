@@ -15,7 +15,7 @@ from dataclasses import replace
 from typing import Final
 
 from lazysketch.errors import ArgumentValueError
-from lazysketch.planning.design import Design, cell_bytes, design_of, round_length
+from lazysketch.planning.design import Design, round_length
 from lazysketch.planning.prediction import (
     CellErrors,
     Prediction,
@@ -59,16 +59,16 @@ def candidates(
         Pairs of half width and design.
     """
     request = scores.request
-    most = LARGEST_CELLS if memory is None else memory // cell_bytes(request)
+    most = LARGEST_CELLS if memory is None else memory // request.cell_bytes
     rounds = _balanced_round(scores)
     found = []
     for width in _widths(min(most, _LARGEST_PLANNED), fine):
         for schedule in _schedules(request, width, rounds):
             for depth in range(_SHALLOWEST, min(_DEEPEST, most // width) + 1):
-                if depth * width * cell_bytes(request) < least:
+                if depth * width * request.cell_bytes < least:
                     continue
                 for kind in request.kinds:
-                    design = design_of(request, kind, depth, width, schedule)
+                    design = Design(request, kind, depth, width, schedule)
                     found.append((scores.of(design), design))
     # Among designs of one size the best comes first, so a search can stop at the first match.
     return sorted(found, key=lambda pair: (pair[1].cells, pair[0]))
@@ -174,18 +174,18 @@ def _balanced_round(scores: Scores) -> float:
         schedule = RoundRobin(horizon=request.horizon, period=period)
         if period * width > _LONGEST_ROUND * request.steps:
             break
-        design = design_of(request, request.kinds[0], depth, width, schedule)
+        design = Design(request, request.kinds[0], depth, width, schedule)
         none = 0.0 * scores.collisions(design)
         errors = CellErrors(none, scores.deviation(design), LARGEST_CELLS)
         half = half_width(errors, design.kind, depth, confidence=request.confidence)
-        score = lag_width(half, request, design)
+        score = lag_width(half, design)
         if score < best:
             best, length = score, float(period * width)
     return length
 
 
 def _too_little(request: Request) -> ArgumentValueError:
-    least = _SHALLOWEST * _LEAST_WIDTH * cell_bytes(request)
+    least = _SHALLOWEST * _LEAST_WIDTH * request.cell_bytes
     if request.memory is not None and request.memory < least:
         return ArgumentValueError(
             f"memory: expected at least {least} bytes, for {_SHALLOWEST} rows of "

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from os import PathLike
 from typing import Final
 
-from lazysketch.planning.design import Design, cell_bytes, round_length, sigma_of
+from lazysketch.planning.design import Design, round_length
 from lazysketch.planning.plot import Point, draw
 from lazysketch.planning.prediction import Prediction, Scores
 from lazysketch.planning.request import Request
@@ -16,6 +16,7 @@ from lazysketch.sketches.keys import Key
 from lazysketch.sketches.private_sketches import LazyCountMin, LazyCountSketch
 from lazysketch.specification.schedules import Geometric, RoundRobin
 from lazysketch.specification.sizing import SketchKind
+from lazysketch.specification.table_spec import TableSpec
 
 __all__ = ["SAMPLE_WARNING", "Plan", "planned"]
 
@@ -36,28 +37,17 @@ class Plan:
     stream; a plan made from a sample is public only if the sample is.
 
     Attributes:
-        kind: ``"count-min"`` or ``"count-sketch"``.
-        depth: number of rows.
-        width: number of columns.
-        schedule: when columns are pushed.
-        mechanism: name of the mechanism that counts in a cell.
-        sigma: standard deviation of one draw, in counts.
+        spec: description of the table; its parameters are attributes of the plan too.
         steps: number of steps after which the errors are predicted.
         share: share of the item whose errors are predicted.
         confidence: confidence of its interval.
-        epsilon: privacy parameter.
-        delta: privacy parameter.
-        relation: neighbouring streams.
-        max_weight: largest weight of one event.
-        max_events_per_user: events of one person that are protected together.
         memory: size of the counters at the last step, in bytes.
         workload: assumed distribution of the items, in words.
         sampled: True if it was estimated from a sample.
         predicted: the errors.
     """
 
-    mechanism: str
-    sigma: float
+    spec: TableSpec
     steps: int
     share: float
     confidence: float
@@ -76,12 +66,12 @@ class Plan:
     @property
     def depth(self) -> int:
         """Number of rows."""
-        return self._design.depth
+        return self.spec.depth
 
     @property
     def width(self) -> int:
         """Number of columns."""
-        return self._design.width
+        return self.spec.width
 
     @property
     def schedule(self) -> RoundRobin | Geometric:
@@ -89,29 +79,39 @@ class Plan:
         return self._design.schedule
 
     @property
+    def mechanism(self) -> str:
+        """Name of the mechanism that counts in a cell."""
+        return self.spec.chosen_mechanism.name
+
+    @property
+    def sigma(self) -> float:
+        """Standard deviation of one draw, in counts."""
+        return self.spec.sigma
+
+    @property
     def epsilon(self) -> float:
         """Privacy parameter."""
-        return self._design.epsilon
+        return self.spec.epsilon
 
     @property
     def delta(self) -> float:
         """Privacy parameter."""
-        return self._design.delta
+        return self.spec.delta
 
     @property
     def relation(self) -> Relation:
         """Neighbouring streams."""
-        return self._design.relation
+        return self.spec.relation
 
     @property
     def max_weight(self) -> int:
         """Largest weight of one event."""
-        return self._design.max_weight
+        return self.spec.max_weight
 
     @property
     def max_events_per_user(self) -> int:
         """Events of one person that are protected together."""
-        return self._design.max_events_per_user
+        return self.spec.max_events_per_user
 
     @property
     def horizon(self) -> int | None:
@@ -130,18 +130,8 @@ class Plan:
         Returns:
             The sketch.
         """
-        return _CLASSES[self.kind](
-            depth=self.depth,
-            width=self.width,
-            schedule=self.schedule,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            relation=self.relation,
-            max_weight=self.max_weight,
-            max_events_per_user=self.max_events_per_user,
-            hash_seed=hash_seed,
-            key=key,
-        )
+        spec = self.spec if hash_seed is None else replace(self.spec, hash_seed=hash_seed)
+        return _CLASSES[self.kind].from_spec(spec, key=key)
 
     def explain(self) -> str:
         """Return in words which part of the error dominates, and what would reduce it.
@@ -228,7 +218,7 @@ class Plan:
         known = frontier(candidates(self._scores, fine=2))
         points = [
             Point(
-                memory=design.cells * cell_bytes(request),
+                memory=design.memory,
                 total=score / request.count,
                 collisions=self._scores.alone(design, part="collisions") / request.count,
                 noise=self._scores.alone(design, part="noise") / request.count,
@@ -248,9 +238,9 @@ class Plan:
         scale = self.predicted.interval_half_width / self._scores.of(design)
         larger = candidates(self._scores, memory=2 * self.memory, least=self.memory)
         found = [("Twice the memory", min(score for score, _ in larger))] if larger else []
-        doubled = 2 * request.epsilon
-        freer = self._scores.asked(replace(request, epsilon=doubled))
-        found.append(("Twice the epsilon", freer.of(replace(design, epsilon=doubled))))
+        freer = replace(request, epsilon=2 * request.epsilon)
+        score = self._scores.asked(freer).of(replace(design, request=freer))
+        found.append(("Twice the epsilon", score))
         for what, schedule in self._rounds():
             length = round_length(schedule, self.width, self.steps)
             other = self._scores.of(replace(design, schedule=schedule))
@@ -293,14 +283,12 @@ def planned(request: Request) -> Plan:
     """
     scores = Scores(request)
     design, predicted = chosen(scores)
-    mechanism, sigma = sigma_of(design)
     return Plan(
-        mechanism=mechanism.name,
-        sigma=sigma,
+        spec=design.spec,
         steps=request.steps,
         share=request.share,
         confidence=request.confidence,
-        memory=design.cells * cell_bytes(request),
+        memory=design.memory,
         workload=request.workload.description,
         sampled=request.workload.sampled,
         predicted=predicted,

@@ -1,7 +1,7 @@
-"""Plans: always usable, never worse with more, honest about what cannot be reached.
+"""Plans: usable, never worse with more memory or epsilon, and clear errors for unreachable targets.
 
-Predictions are compared with sketches that were made and fed; test_workload.py covers the
-distribution of collisions.
+Predictions are compared with the errors of real sketches; test_workload.py covers the collision
+model.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ from lazysketch.errors import (
     MissingPackageError,
 )
 from lazysketch.planning import prediction
-from lazysketch.planning.design import Design, round_length, sigma_of
+from lazysketch.planning.design import Design, noise_variances, round_length
 from lazysketch.planning.prediction import tails
 from lazysketch.specification.schedules import Geometric, RoundRobin
 
 PROMISE: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-8}
-# Two designs of one quality may swap places by what the simulation shows beyond the score.
+# Two designs of similar quality may change order, because simulation and score differ.
 SIMULATION = 1.05
 
 
@@ -63,7 +63,7 @@ TARGETS = st.one_of(
 
 @given(length=steps(), bounded=st.booleans(), request=REQUESTS, target=TARGETS)
 @settings(max_examples=20, deadline=None)
-def test_whatever_is_planned_can_be_made_and_keeps_to_what_was_asked(
+def test_every_plan_can_be_made_and_satisfies_its_request(
     length: int, bounded: bool, request: dict[str, Any], target: dict[str, Any]
 ) -> None:
     asked = {"horizon": length} if bounded else {"steps": length}
@@ -78,6 +78,7 @@ def test_whatever_is_planned_can_be_made_and_keeps_to_what_was_asked(
     with plan.sketch() as sketch:
         assert (sketch.kind, sketch.depth, sketch.width) == (plan.kind, plan.depth, plan.width)
         assert (sketch.mechanism.name, sketch.sigma) == (plan.mechanism, plan.sigma)
+        assert sketch.privacy == plan.spec.privacy
         assert sketch.schedule == plan.schedule
         assert sketch.horizon == plan.horizon == (length if plan.horizon else None)
         sketch.tick(length)
@@ -90,7 +91,7 @@ def test_whatever_is_planned_can_be_made_and_keeps_to_what_was_asked(
     assert str(round(plan.predicted.count)) in plan.explain().replace(",", "")
 
 
-def test_a_memory_below_the_coarse_grid_is_refused_with_words() -> None:
+def test_a_memory_below_the_coarse_grid_is_refused() -> None:
     with pytest.raises(ArgumentValueError, match="^share: expected an item whose count exceeds"):
         ls.plan(steps=8_117, memory=324, share=0.01, kind="count-sketch", **PROMISE)
 
@@ -127,7 +128,7 @@ def test_a_smaller_error_never_takes_less_memory() -> None:
     assert sizes[0] < sizes[-1]
 
 
-def test_what_would_reach_an_unreachable_target_does() -> None:
+def test_suggested_changes_reach_an_unreachable_target() -> None:
     asked: dict[str, Any] = {"steps": 100_000, "relative_error": 0.03, "share": 0.005, **PROMISE}
     with pytest.raises(ArgumentValueError, match="^relative_error: expected") as refused:
         ls.plan(**asked)
@@ -135,17 +136,17 @@ def test_what_would_reach_an_unreachable_target_does() -> None:
     assert found.keys() >= {"share", "steps"}
     for name, text in found.items():
         value = float(text.replace(",", ""))
-        whole = int if name == "steps" else float
-        assert ls.plan(**{**asked, name: whole(value)}).predicted.relative_error <= 0.03, name
-        # And far less is not enough: the advice is not a wild guess.
+        kind = int if name == "steps" else float
+        assert ls.plan(**{**asked, name: kind(value)}).predicted.relative_error <= 0.03, name
+        # A much smaller value is not enough, so the suggestion is close to the minimum.
         with pytest.raises(ArgumentValueError):
-            ls.plan(**{**asked, name: whole(value / 1.8)})
+            ls.plan(**{**asked, name: kind(value / 1.8)})
 
 
 @pytest.mark.parametrize(
     ("arguments", "name"),
     [
-        ({"steps": 1_000, "share": 0.001}, "share"),  # one count, under all the noise
+        ({"steps": 1_000, "share": 0.001}, "share"),  # one count, far below the noise
         ({"steps": 100}, "steps"),
         ({"steps": 10**6, "memory": 100}, "memory"),
         ({"steps": 10**6, "horizon": 10**5}, "horizon"),
@@ -213,7 +214,7 @@ def test_every_form_of_a_sample_is_one_sample() -> None:
     assert "must be public" not in ls.plan(steps=10**6, **PROMISE).explain()
 
 
-def test_a_known_end_helps() -> None:
+def test_a_horizon_reduces_the_error() -> None:
     asked: dict[str, Any] = {"memory": 100_000, "share": 0.001, **PROMISE}
     unbounded, bounded = ls.plan(steps=10**6, **asked), ls.plan(horizon=10**6, **asked)
     assert isinstance(unbounded.schedule, Geometric)
@@ -233,7 +234,7 @@ def test_weights_scale_counts_and_noise_alike() -> None:
     assert light.predicted.relative_error > 5 * plain.predicted.relative_error
 
 
-def test_explain_computes_what_it_says() -> None:
+def test_explain_gives_the_errors_of_changed_plans() -> None:
     asked: dict[str, Any] = {"horizon": 10**6, "share": 0.01, "delta": 1e-8}
     plan = ls.plan(epsilon=0.2, memory=50_000, **asked)
     text = plan.explain()
@@ -251,7 +252,7 @@ def test_explain_computes_what_it_says() -> None:
     assert "Rounds twice as long" in text
 
 
-def test_what_dominates_does() -> None:
+def test_the_dominant_part_is_the_largest() -> None:
     flat = ls.plan(steps=10**7, memory=8_000, share=0.01, **PROMISE).predicted
     noisy = ls.plan(steps=10**5, epsilon=0.1, delta=1e-8, share=0.1, memory=10**6).predicted
     assert (flat.dominant, noisy.dominant) == ("collisions", "noise")
@@ -261,8 +262,8 @@ def test_what_dominates_does() -> None:
 
 @pytest.mark.parametrize("kind", ["count-min", "count-sketch"])
 @pytest.mark.parametrize("depth", range(1, 9))
-def test_tails_of_rows_make_the_tail_of_their_statistic(kind: Any, depth: int) -> None:
-    """By simulation: 2e5 draws; the false-alarm rate is below 1e-6 per case (six deviations)."""
+def test_tails_of_rows_give_the_tail_of_the_row_statistic(kind: Any, depth: int) -> None:
+    """Simulate 2e5 draws; the false-alarm rate is below 1e-6 per case (six deviations)."""
     side, draws = 0.05, 200_000
     above, below = tails(kind, depth, side)
     uniform = np.sort(np.random.default_rng(depth).random((draws, depth)), axis=1)
@@ -287,7 +288,7 @@ def test_no_column_waits_longer_than_a_round(schedule: RoundRobin | Geometric, s
 
 
 def measured(plan: ls.Plan, events: np.ndarray, items: np.ndarray) -> tuple[float, float]:
-    """Mean absolute error and half width over twelve sketches with seeded keys."""
+    """Return mean absolute error and half width over twelve sketches with seeded keys."""
     true = np.bincount(events, minlength=items.max() + 1)[items]
     errors, halves = [], []
     for seed in range(12):
@@ -305,9 +306,9 @@ def zipf_stream(length: int) -> np.ndarray:
     return events.astype(np.int64)
 
 
-# Keys are seeded, so sketches differ between runs by their fresh ids alone. Typical errors hang on
-# the few items that meet the heaviest ones, and get the wider tolerance; a wrong variance of the
-# noise or missing collisions move half widths by more than theirs (below).
+# Keys are seeded, so sketches differ between runs by their fresh ids alone. Typical errors depend
+# on the few items that collide with the heaviest ones, so their tolerance is wider. A wrong variance
+# of the noise or missing collisions change half widths by more than their tolerance (below).
 HALF_WIDTH, TYPICAL = 0.12, 0.22
 
 
@@ -318,7 +319,7 @@ def stream() -> np.ndarray:
 
 @pytest.fixture(scope="module")
 def near(stream: np.ndarray) -> np.ndarray:
-    """The items nearest to a share of 0.2 %."""
+    """Return the items with shares nearest to 0.2 %."""
     counts = np.bincount(stream)
     return np.argsort(np.abs(np.log(np.maximum(counts, 0.5) / (0.002 * len(stream)))))[:40]
 
@@ -326,7 +327,7 @@ def near(stream: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("kind", ["count-min", "count-sketch"])
 @pytest.mark.parametrize("ending", ["steps", "horizon"])
 @pytest.mark.parametrize("workload", ["zipf", "sample"])
-def test_predictions_are_what_sketches_show(
+def test_predictions_agree_with_measured_errors(
     stream: np.ndarray, near: np.ndarray, kind: Any, ending: str, workload: str
 ) -> None:
     of: dict[str, Any] = {"skew": 1.1, "distinct": 50_000}
@@ -355,17 +356,16 @@ def test_a_wrong_variance_of_the_noise_is_caught(
     _, half = measured(right, stream, near)
     assert right.predicted.interval_half_width == pytest.approx(half, rel=HALF_WIDTH)
 
-    def planted(design: Design) -> Any:
-        mechanism, sigma = sigma_of(design)
-        return mechanism, sigma * math.sqrt(wrong)
+    def planted(design: Design, pushes: np.ndarray) -> np.ndarray:
+        return wrong * noise_variances(design, pushes)
 
-    monkeypatch.setattr(prediction, "sigma_of", planted)
+    monkeypatch.setattr(prediction, "noise_variances", planted)
     false = ls.plan(**asked)
     assert (false.depth, false.width) == (right.depth, right.width)
     assert false.predicted.interval_half_width != pytest.approx(half, rel=HALF_WIDTH)
 
 
-def test_collisions_left_out_are_caught(stream: np.ndarray, near: np.ndarray) -> None:
+def test_missing_collisions_are_caught(stream: np.ndarray, near: np.ndarray) -> None:
     asked: dict[str, Any] = {"steps": len(stream), "share": 0.002, "memory": 20_000, **PROMISE}
     plan = ls.plan(**asked, skew=1.1, distinct=50_000)
     _, half = measured(plan, stream, near)
@@ -397,7 +397,7 @@ def test_a_plot_is_drawn(tmp_path: Path, ending: str) -> None:
     )
 
 
-def test_the_repr_says_what_it_is() -> None:
+def test_the_repr_names_the_parameters() -> None:
     plan = ls.plan(horizon=10**6, memory=10_000, **PROMISE)
     assert re.fullmatch(
         r"<Plan count-(min|sketch), depth=\d, width=\d+, .* share=0.01>", repr(plan)

@@ -1,4 +1,4 @@
-"""The law of collisions against a table into which a whole stream was hashed, item by item."""
+"""The collision model compared with a table into which a stream was hashed item by item."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from lazysketch.planning.workload import Workload
 
 
 def hashed(counts: np.ndarray, *, width: int, tables: int) -> tuple[np.ndarray, np.ndarray]:
-    """The slow oracle: every item into its bucket of every table, with a random sign."""
+    """Slow oracle: hash every item into its bucket of every table, with a random sign."""
     generator = np.random.default_rng(8)
     plain, signed = [], []
     for _ in range(tables):
@@ -27,7 +27,7 @@ def stream(skew: float, *, events: int = 300_000, distinct: int = 100_000) -> np
 
 
 def distance(found: np.ndarray, true: np.ndarray, *, slack: float) -> float:
-    """The largest difference of the distribution functions, up to a shift (Lévy's distance)."""
+    """Return the largest difference of distribution functions, up to a shift (Lévy's distance)."""
     found, true = np.sort(found), np.sort(true)
     at = np.quantile(np.concatenate([found, true]), np.linspace(0.0, 1.0, 2_001))
 
@@ -43,7 +43,7 @@ def distance(found: np.ndarray, true: np.ndarray, *, slack: float) -> float:
 @pytest.mark.parametrize("width", [16, 300, 4_000, 60_000])
 @pytest.mark.parametrize("source", ["sample", "zipf"])
 def test_cells_follow_the_oracle(skew: float, width: int, source: str) -> None:
-    """Seeded on both sides. 16384 cells scatter by 0.012; two events are the slack."""
+    """Both sides are seeded. 16384 cells scatter by 0.012; the slack is two events."""
     counts = stream(skew)
     if source == "sample":
         workload = Workload.sample(counts, events=float(counts.sum()))
@@ -56,12 +56,12 @@ def test_cells_follow_the_oracle(skew: float, width: int, source: str) -> None:
     for mine, oracle in zip(found, true, strict=True):
         assert mine.shape == (rows, columns)
         assert distance(mine.ravel(), oracle, slack=2 / counts.sum()) < 0.03
-    if rows > 1:  # else few of the heaviest items lie in what is simulated of the table
+    if rows > 1:  # otherwise few of the heaviest items lie in the simulated columns
         assert found[0].mean() == pytest.approx(1 / width, rel=0.05)
 
 
 @pytest.mark.parametrize(("skew", "width"), [(0.7, 300), (1.1, 300), (1.1, 4_000)])
-def test_another_width_is_told_apart(skew: float, width: int) -> None:
+def test_another_width_is_detected(skew: float, width: int) -> None:
     counts = stream(skew)
     workload = Workload.sample(counts, events=float(counts.sum()))
     wrong, _ = workload.cells(width * 5 // 4, rows=(1 << 14) // width, columns=width)
@@ -70,11 +70,11 @@ def test_another_width_is_told_apart(skew: float, width: int) -> None:
 
 
 @pytest.mark.parametrize("part", [0.05, 0.3, 1.0])
-def test_a_part_of_the_stream_stands_for_it(part: float) -> None:
-    """The sum and the sum of squares of the whole, whatever the part: the estimator is unbiased."""
+def test_a_part_of_the_stream_gives_unbiased_moments(part: float) -> None:
+    """Sum and sum of squares are those of the stream, for every size of the sample."""
     counts = stream(0.8)
     events = int(counts.sum())
-    whole = float(np.sum((counts / events) ** 2))
+    expected = float(np.sum((counts / events) ** 2))
     generator = np.random.default_rng(2)
     squares = []
     for _ in range(20):
@@ -85,7 +85,7 @@ def test_a_part_of_the_stream_stands_for_it(part: float) -> None:
         heavy = np.sum(workload.heavy**2)
         squares.append(heavy + np.sum(workload.shares**2 * workload.numbers))
     # Twenty draws of 5 % scatter by 1 %; scaling counts up would be off by 6 % (below).
-    assert np.mean(squares) == pytest.approx(whole, rel=0.03)
+    assert np.mean(squares) == pytest.approx(expected, rel=0.03)
 
 
 def test_scaling_a_sample_up_would_be_caught() -> None:
@@ -96,17 +96,17 @@ def test_scaling_a_sample_up_would_be_caught() -> None:
     assert naive > 1.05 * np.sum((counts / counts.sum()) ** 2)
 
 
-def test_one_question_has_one_answer() -> None:
+def test_equal_arguments_give_equal_cells() -> None:
     workload = Workload.zipf(1.0, distinct=10_000, events=1e6)
     first, again = (workload.cells(64, rows=2, columns=64)[0] for _ in range(2))
     assert np.array_equal(first, again)
     assert not np.array_equal(first, workload.cells(64, rows=2, columns=64, seed=1)[0])
 
 
-def test_a_single_item_and_a_sample_of_rare_ones() -> None:
+def test_a_single_item_and_a_sample_of_rare_items() -> None:
     single = Workload.zipf(1.0, distinct=1, events=1e6)
     assert set(np.unique(single.cells(8, rows=4, columns=8)[0])) == {0.0, 1.0}
     rare = Workload.sample({"a": 1, "b": 1}, events=1e6)
     plain, _ = rare.cells(100, rows=10, columns=100)
     assert plain.mean() == pytest.approx(0.01, rel=0.01)
-    assert plain.std() < 0.001  # items seen once stand for many that come once
+    assert plain.std() < 0.001  # items seen once represent many items that occur once
