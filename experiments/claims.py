@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
-from tools.mechanism_table import deviations
-
 from experiments.definition import Value
 from experiments.expectations import exponent
 from experiments.measures.heavy import DISCOVERY
+from experiments.measures.variance import deviations
 from experiments.summary import Estimate, Result
 
 __all__ = ["Claim", "claims", "exponents"]

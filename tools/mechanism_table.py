@@ -1,68 +1,59 @@
-"""The table of mechanisms in docs/theory.md: variances, cost, and what no mechanism can beat.
+"""The tables of mechanisms in docs/theory.md and their plot, docs/images/mechanisms.svg.
 
-    python -m tools.mechanism_table            prints the two tables as Markdown
-    python -m tools.mechanism_table --update   writes them into docs/theory.md
+    python -m tools.mechanism_table              prints the two tables as Markdown
+    python -m tools.mechanism_table --update     writes them into docs/theory.md
+    python -m tools.mechanism_table --plot FILE  draws the plot (needs matplotlib)
 
-Everything is computed: variances by the library, bounds here. The test
-tests/unit/tools/test_mechanism_table.py compares the document with it. Cost: some seconds, for the
-bound on the largest variance at n = 2^8.
+Everything is computed: variances by the library, lower bounds here and in
+``experiments.measures.variance``. tests/unit/tools/test_mechanism_table.py compares the document
+with it. Cost: some seconds, for the bound on the largest variance at n = 2^8. One version of
+matplotlib draws the same bytes every time.
 
-Sources of the bounds: J. Matousek, A. Nikolov and K. Talwar, "Factorization Norms and Hereditary
-Discrepancy", 2020; M. Henzinger, J. Upadhyay and S. Upadhyay, "Almost Tight Error Bounds on
-Differentially Private Continual Counting", 2023.
+Source of the bound on the largest variance: J. Matousek, A. Nikolov and K. Talwar, "Factorization
+Norms and Hereditary Discrepancy", 2020.
 """
 
 from __future__ import annotations
 
+import argparse
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
+from experiments.measures.variance import PROMISES, deviations, mean_bound, variances
 
-from lazysketch.privacy import classical_noise_multiplier, noise_multiplier
-from lazysketch.specification.mechanisms import Mechanism, checked_mechanism
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
-__all__ = ["DOCUMENT", "deviations", "largest_bound", "mean_bound", "tables", "variances"]
+__all__ = ["DOCUMENT", "PLOT", "draw", "largest_bound", "tables"]
 
-DOCUMENT = Path(__file__).parents[1] / "docs/theory.md"
-DEPTHS = (4, 6, 8, 10, 12, 14)
-NAMES = ("tree", "tree-log", "haar", "square-root", "binary")
+_DOCS = Path(__file__).parents[1] / "docs"
+DOCUMENT = _DOCS / "theory.md"
+PLOT = _DOCS / "images/mechanisms.svg"
+_DEPTHS = (4, 6, 8, 10, 12, 14)
+_NAMES = ("tree", "tree-log", "haar", "square-root", "binary")
 _DENSE = 8  # the bound on the maximum takes singular values of n x n matrices
 _ROUNDS = 40
-_PROMISES = ((0.3, 1e-3), (1.0, 1e-6), (0.1, 1e-6))
-_CELLS = 6  # squared sensitivity of a Count-Min table of depth 3 under substitution
-
-
-def variances(name: str, n: int) -> npt.NDArray[np.float64] | None:
-    """Variance of releases 1..n at sensitivity 1, or None if the mechanism ends before n."""
-    from lazysketch import _native
-
-    if n > _native.mechanism_largest_leaves(mechanism=name):
-        return None
-    mechanism = Mechanism(checked_mechanism("name", name), leaves=n)
-    return float(mechanism.sensitivity2) * mechanism.variances(np.arange(1, n + 1))
-
-
-def mean_bound(n: int) -> float:
-    """Least mean variance of any mechanism: (sum of the singular values of A, over n)^2.
-
-    The j-th singular value of the n x n matrix of lower-triangular ones is
-    1 / (2 sin((2 j - 1) pi / (4 n + 2))).
-    """
-    angles = (2 * np.arange(1, n + 1) - 1) * np.pi / (4 * n + 2)
-    return float((np.sum(0.5 / np.sin(angles)) / n) ** 2)
+# Okabe and Ito's palette, distinguishable with any colour vision.
+_STYLES = {
+    "binary": ("#999999", "the paper's binary"),
+    "haar": ("#E69F00", "haar"),
+    "square-root": ("#56B4E9", "square-root (not exact)"),
+    "tree": ("#0072B2", "tree"),
+    "tree-log": ("#009E73", "tree-log"),
+}
 
 
 @lru_cache
 def largest_bound(n: int) -> float:
-    """Least largest variance of any mechanism, from below: gamma_2(A)^2 by its dual.
+    """Return a lower bound on the largest variance of any mechanism: gamma_2(A)^2 by its dual.
 
     For all unit vectors u, v the nuclear norm of diag(u) A diag(v) is at most gamma_2(A). The
-    weights are improved a fixed number of times; the bound holds whatever they are.
+    weights are improved a fixed number of times; the bound holds for any weights.
     """
     ones = np.tril(np.ones((n, n)))
     rows = columns = np.full(n, 1.0 / n)
@@ -76,23 +67,8 @@ def largest_bound(n: int) -> float:
     return best**2
 
 
-def deviations() -> Iterator[tuple[str, list[float]]]:
-    """Standard deviation of one cell, rms over pushes, for the sketch of the paper's size."""
-    n = 1024
-    for name, multiplier in (
-        ("binary, classical calibration (the paper)", classical_noise_multiplier),
-        ("binary", noise_multiplier),
-        ("haar", noise_multiplier),
-        ("tree", noise_multiplier),
-    ):
-        found = variances(name.split(",")[0], n)
-        assert found is not None
-        root = float(np.sqrt(_CELLS * found.mean()))
-        yield name, [root * multiplier(*promise) for promise in _PROMISES]
-
-
 def _cost(name: str, n: int) -> tuple[str, str]:
-    """Draws of one read (largest / mean), and bytes beside the counts at n = 2^10."""
+    """Return the draws of one read (largest / mean), and the bytes stored besides the counts."""
     k = n.bit_length() - 1
     if name == "square-root":
         return f"{n} / {(n + 1) / 2:.0f}", "0"
@@ -104,11 +80,11 @@ def _cost(name: str, n: int) -> tuple[str, str]:
 
 
 def _variance_table() -> list[str]:
-    head = ["mechanism", *(f"n = 2^{k}" for k in DEPTHS), "draws per read", "bytes"]
+    head = ["mechanism", *(f"n = 2^{k}" for k in _DEPTHS), "draws per read", "bytes"]
     lines = [head, ["---"] * len(head)]
-    for name in NAMES:
+    for name in _NAMES:
         cells = []
-        for k in DEPTHS:
+        for k in _DEPTHS:
             found = variances(name, 2**k)
             cells.append("-" if found is None else f"{found.max():.2f} / {found.mean():.2f}")
         lines.append([f"`{name}`", *cells, *_cost(name, 1024)])
@@ -116,47 +92,99 @@ def _variance_table() -> list[str]:
         f"{largest_bound(2**k):.2f} / {mean_bound(2**k):.2f}"
         if k <= _DENSE
         else f"{mean_bound(2**k):.2f} / {mean_bound(2**k):.2f}"
-        for k in DEPTHS
+        for k in _DEPTHS
     ]
     lines.append(["no mechanism is below", *bounds, "", ""])
     return ["| " + " | ".join(line) + " |" for line in lines]
 
 
 def _deviation_table() -> list[str]:
-    head = ["one cell, rms over time", *(f"({e:g}, {d:g})" for e, d in _PROMISES)]
+    head = ["one cell, rms over time", *(f"({e:g}, {d:g})" for e, d in PROMISES)]
     lines = [head, ["---"] * len(head)]
     lines += [[name, *(f"{each:.1f}" for each in found)] for name, found in deviations()]
     return ["| " + " | ".join(line) + " |" for line in lines]
 
 
 def tables() -> dict[str, str]:
-    """The generated parts of the document by name."""
+    """Return the generated parts of the document by name."""
     return {
         "variances": "\n".join(_variance_table()),
         "deviations": "\n".join(_deviation_table()),
     }
 
 
-def place(text: str, name: str) -> re.Pattern[str]:
-    """Where a generated part stands in the document."""
-    pattern = re.compile(rf"(<!-- begin {name} -->\n)(.*?)(\n<!-- end {name} -->)", re.DOTALL)
-    if len(pattern.findall(text)) != 1:
-        raise ValueError(f"{name}: expected one place in the document")
-    return pattern
+def _placed(text: str, name: str, table: str) -> str:
+    """Return the document with one generated part replaced."""
+    pattern = rf"(<!-- begin {name} -->\n).*?(\n<!-- end {name} -->)"
+    placed, times = re.subn(
+        pattern, lambda found: found[1] + table + found[2], text, flags=re.DOTALL
+    )
+    if times != 1:
+        raise ValueError(f"{name}: expected one place in the document, got {times}")
+    return placed
 
 
-def main(arguments: list[str]) -> int:
-    """Print the tables, or write them into the document."""
-    made = tables()
-    if "--update" not in arguments:
-        print("\n\n".join(made.values()))
-        return 0
-    text = DOCUMENT.read_text(encoding="utf-8")
-    for name, table in made.items():
-        text = place(text, name).sub(lambda found, t=table: found[1] + t + found[3], text)  # type: ignore[misc]
-    DOCUMENT.write_text(text, encoding="utf-8")
+def draw(target: Path) -> None:
+    """Plot the variance of each release, and of the noisiest one by number of pushes, as SVG."""
+    import matplotlib
+
+    matplotlib.use("svg")
+    from matplotlib import pyplot
+
+    settings = {"svg.hashsalt": "lazysketch", "svg.fonttype": "none", "font.size": 9.0}
+    with pyplot.rc_context(settings):
+        figure, (left, right) = pyplot.subplots(1, 2, figsize=(9.0, 3.6), layout="constrained")
+        _draw_releases(left, 1024)
+        _draw_noisiest(right, range(2, 15))
+        for axes in (left, right):
+            axes.grid(visible=True, which="major", linewidth=0.3)
+            axes.spines[["top", "right"]].set_visible(False)
+        right.legend(frameon=False, fontsize=8)
+        figure.savefig(target, format="svg", metadata={"Date": None, "Creator": None})
+        pyplot.close(figure)
+
+
+def _draw_releases(axes: Axes, n: int) -> None:
+    pushes = np.arange(1, n + 1)
+    for name, (colour, label) in _STYLES.items():
+        found = variances(name, n)
+        assert found is not None
+        thin = 0.5 if name == "binary" else 1.4
+        axes.plot(pushes, found, color=colour, label=label, linewidth=thin)
+    axes.set(xscale="log", yscale="log", xlabel="push number p", ylabel="variance at sensitivity 1")
+    axes.set_title(f"each release, n = {n}", loc="left")
+
+
+def _draw_noisiest(axes: Axes, depths: Sequence[int]) -> None:
+    for name, (colour, label) in _STYLES.items():
+        shown = [k for k in depths if name != "tree-log" or k in (10, 12)]
+        tops = [(2**k, each.max()) for k in shown if (each := variances(name, 2**k)) is not None]
+        axes.plot(*zip(*tops, strict=True), color=colour, label=label, marker=".")
+    sizes = [2**k for k in depths]
+    bounds = [mean_bound(n) for n in sizes]
+    axes.plot(sizes, bounds, color="black", linestyle=":", label="lower bound")
+    axes.set(xscale="log", yscale="log", xlabel="number of pushes n")
+    axes.set_title("noisiest release", loc="left")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Print the tables, write them into the document, or draw the plot."""
+    parser = argparse.ArgumentParser(prog="python -m tools.mechanism_table", description=__doc__)
+    verbs = parser.add_mutually_exclusive_group()
+    verbs.add_argument("--update", action="store_true", help="write the tables into docs/theory.md")
+    verbs.add_argument("--plot", type=Path, metavar="FILE", help="draw the plot as SVG")
+    asked = parser.parse_args(arguments)
+    if asked.plot is not None:
+        draw(asked.plot)
+    elif asked.update:
+        text = DOCUMENT.read_text(encoding="utf-8")
+        for name, table in tables().items():
+            text = _placed(text, name, table)
+        DOCUMENT.write_text(text, encoding="utf-8")
+    else:
+        print("\n\n".join(tables().values()))
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    sys.exit(main())

@@ -12,11 +12,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from tools.accuracy.streams import asked_items
 
 from experiments.cell import Cell, Observation
 from experiments.contenders import Private, contender, private
-from experiments.streams import zipf
+from experiments.streams import asked_items, zipf
 from lazysketch.estimation.intervals import At
 
 __all__ = ["measure"]

@@ -17,11 +17,10 @@ from experiments.cell import Cell, Observation
 from experiments.contenders import Private, contender, private
 from experiments.measures.timing import plain_events
 from experiments.plain import Plain
-from experiments.streams import zipf
+from experiments.streams import ABSENT, zipf
 
 __all__ = ["measure"]
 
-_ABSENT = 1 << 40
 _ASKED = 2000
 _READS = 12
 _NODE_BYTES = 16  # a sum and a noisy sum, as benches/rust/src/paper.rs stores them
@@ -78,7 +77,7 @@ def _collisions(generator: np.random.Generator, parameters: Mapping[str, Any]) -
         hash_seed=int(generator.integers(2**63)),
     )
     exact.update_many(events)
-    absent = _ABSENT + np.arange(_ASKED, dtype=np.int64)
+    absent = ABSENT + np.arange(_ASKED, dtype=np.int64)
     return float(np.mean(exact.estimate_many(absent)))
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from tools.accuracy.streams import REAL, asked_items, stream
+from experiments.streams import REAL, asked_items, named
 
 import lazysketch as ls
 from lazysketch.estimation.intervals import At
@@ -88,7 +88,7 @@ class _Counts:
 
 def measure(name: str, kind: str, schedule: str, *, data: Path, seeds: int) -> Iterator[Coverage]:
     """The coverage of every group at every part of a stream."""
-    events = stream(name, data)
+    events = named(name, data)
     groups = asked_items(events)
     counts = {group: _Counts(events, items) for group, items in groups.items()}
     moments: tuple[At, At] = ("published", "now")

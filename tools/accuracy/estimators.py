@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
-from tools.accuracy.streams import REAL, asked_items, stream
+from experiments.streams import REAL, asked_items, named
 
 import lazysketch as ls
 from lazysketch.estimation.estimators import Estimator
@@ -50,7 +50,7 @@ class Errors:
 
 def measure(name: str, *, data: Path, seeds: int) -> Iterator[Errors]:
     """The errors of every estimator on every sketch of a stream."""
-    events = stream(name, data)
+    events = named(name, data)
     groups = asked_items(events)
     items = np.concatenate([groups["top 100"], groups["random 1000"]])
     counts = np.bincount(events)[items]

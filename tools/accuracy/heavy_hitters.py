@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from tools.accuracy.streams import stream, weights
+from experiments.streams import named, weights
 
 import lazysketch as ls
 
@@ -57,7 +57,7 @@ class Found:
 
 def measure(name: str, *, data: Path, seeds: int) -> Iterator[Found]:
     """What is found of a stream with every promise, at every part."""
-    events, weighing = stream(name, data), weights(name, data)
+    events, weighing = named(name, data), weights(name, data)
     each = np.ones(len(events), dtype=np.int64) if weighing is None else weighing
     ends = [int(part * len(events)) for part in _PARTS]
     truth = [np.bincount(events[:end], weights=each[:end]).astype(np.int64) for end in ends]

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from tools.accuracy.streams import ABSENT, REAL, stream
+from experiments.streams import ABSENT, REAL, named
 
 import lazysketch as ls
 from lazysketch.planning.prediction import simulated
@@ -66,7 +66,7 @@ def best_skew(counts: Counts) -> float:
 
 def measure(name: str, *, data: Path, seeds: int) -> Iterator[Comparison]:
     """Every way to plan for a stream."""
-    events = stream(name, data)
+    events = named(name, data)
     counts = np.bincount(events)
     occurring = int(np.count_nonzero(counts))
     sources: dict[str, dict[str, Any]] = {

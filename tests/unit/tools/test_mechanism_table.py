@@ -7,9 +7,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from experiments.measures.variance import deviations, mean_bound, variances
 from tests.locations import ROOT
-from tools.mechanism_plot import PLOT, draw
-from tools.mechanism_table import DOCUMENT, deviations, largest_bound, mean_bound, tables, variances
+from tools.mechanism_table import DOCUMENT, PLOT, draw, largest_bound, tables
 
 TEXT = DOCUMENT.read_text(encoding="utf-8")
 EXACT = ("tree", "tree-log", "haar", "binary")
