@@ -1,18 +1,17 @@
-"""A cell: one trial of an experiment at one value; and the journal that keeps finished ones.
+"""Cells (one trial of an experiment at one value) and the journal that keeps finished ones.
 
-The journal is a file of JSON lines, one per cell, written whole line by line: a run that was
-stopped goes on behind the last whole line. A cell's seed follows from its name, so that any of
-them can be run again alone.
+The journal is a file of JSON lines, one per cell; a stopped run resumes after the last complete
+line. A cell's seed is derived from its name, so that any cell can be run again alone.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypedDict
 
 import numpy as np
 
@@ -25,9 +24,9 @@ class Observation(NamedTuple):
     """One measured number.
 
     Args:
-        series: which line of the plot, usually a contender.
-        x: where on the axis.
-        metric: what was measured.
+        series: the line of the plot, usually a contender.
+        x: position on the axis.
+        metric: the quantity.
         value: the number.
     """
 
@@ -37,17 +36,30 @@ class Observation(NamedTuple):
     value: float
 
 
+class Entry(TypedDict):
+    """One line of a journal."""
+
+    experiment: str
+    digest: str
+    value: Value
+    trial: int
+    quick: bool
+    seed: int
+    seconds: float
+    observations: Sequence[tuple[str, Value, str, float]]
+
+
 @dataclass(frozen=True)
 class Cell:
     """One trial at one value.
 
     Args:
-        experiment: its name.
-        digest: of its definition.
-        value: of what varies.
+        experiment: name of the experiment.
+        digest: digest of its definition.
+        value: value of the axis.
         trial: 0, 1, ...
-        quick: whether for a quick run, which has seeds of its own: what it finds is compared with
-            the recorded trials, and must not be one of them.
+        quick: True for a quick run, which has other seeds: its results are compared with the
+            recorded trials and must be independent of them.
     """
 
     experiment: str
@@ -58,28 +70,28 @@ class Cell:
 
     @property
     def key(self) -> tuple[str, str, str, int, bool]:
-        """What names it in a journal."""
+        """Identity in a journal."""
         return (self.experiment, self.digest, repr(self.value), self.trial, self.quick)
 
     @property
     def seed(self) -> int:
-        """64 bits that follow from experiment, value, trial and kind of run."""
+        """64 bits derived from experiment, value, trial and kind of run."""
         kind = "quick" if self.quick else "full"
         text = f"lazysketch experiment 1|{self.experiment}|{self.value!r}|{self.trial}|{kind}"
         return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
 
     def generator(self) -> np.random.Generator:
-        """All chance of this cell."""
+        """Return the source of all randomness of this cell."""
         return np.random.default_rng(self.seed)
 
 
 @dataclass(frozen=True)
 class Finished:
-    """What a cell found.
+    """The observations of a cell.
 
     Args:
-        cell: which.
-        seconds: how long it took.
+        cell: the cell.
+        seconds: duration.
         observations: all numbers.
     """
 
@@ -88,28 +100,42 @@ class Finished:
     observations: Sequence[Observation]
 
     def line(self) -> str:
-        """One line of a journal."""
-        entry = {**vars(self.cell), "seed": self.cell.seed, "seconds": round(self.seconds, 3)}
-        return json.dumps({**entry, "observations": self.observations}) + "\n"
+        """Return the line of a journal."""
+        entry: Entry = {
+            "experiment": self.cell.experiment,
+            "digest": self.cell.digest,
+            "value": self.cell.value,
+            "trial": self.cell.trial,
+            "quick": self.cell.quick,
+            "seed": self.cell.seed,
+            "seconds": round(self.seconds, 3),
+            "observations": self.observations,
+        }
+        return json.dumps(entry) + "\n"
 
     @classmethod
-    def of(cls, entry: Mapping[str, Any]) -> Finished:
+    def of(cls, entry: Entry) -> Finished:
         """Read one line of a journal."""
-        names = ("experiment", "digest", "value", "trial", "quick")
-        cell = Cell(**{name: entry[name] for name in names})
+        cell = Cell(
+            experiment=entry["experiment"],
+            digest=entry["digest"],
+            value=entry["value"],
+            trial=entry["trial"],
+            quick=entry["quick"],
+        )
         return cls(cell, entry["seconds"], [Observation(*each) for each in entry["observations"]])
 
 
 def cells_of(definition: Definition, *, trials: int, quick: bool) -> list[Cell]:
-    """Return all cells of an experiment, one trial of all values after the other.
+    """Return all cells of an experiment: all values of the first trial, then of the next.
 
     Args:
         definition: the experiment.
-        trials: of every value.
-        quick: whether of a quick run.
+        trials: trials of every value.
+        quick: True for a quick run.
 
     Returns:
-        Interleaved, so that a noisy spell of the machine hits all values.
+        Interleaved cells, so that a busy period of the machine affects all values.
     """
     return [
         Cell(definition.name, definition.digest, value, trial, quick)
@@ -122,7 +148,7 @@ class Journal:
     """Finished cells in a folder.
 
     Args:
-        folder: made if it is not there.
+        folder: created if missing.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -130,10 +156,10 @@ class Journal:
         self._path = folder / "cells.jsonl"
         if self._path.exists() and not self._path.read_bytes().endswith(b"\n"):
             with self._path.open("a", encoding="utf-8") as file:
-                file.write("\n")  # behind a line that was cut off
+                file.write("\n")  # ends a truncated line
 
     def read(self) -> Iterator[Finished]:
-        """Yield finished cells; a line that was cut off does not count."""
+        """Yield finished cells; a truncated line is skipped."""
         if not self._path.exists():
             return
         for line in self._path.read_text(encoding="utf-8").splitlines():
@@ -144,6 +170,6 @@ class Journal:
             yield Finished.of(entry)
 
     def add(self, finished: Finished) -> None:
-        """Keep a cell."""
+        """Append a cell."""
         with self._path.open("a", encoding="utf-8") as file:
             file.write(finished.line())

@@ -1,57 +1,64 @@
-"""Who competes: the paper's six sketches, ours, and the steps between them.
+"""Contenders: the paper's six sketches, ours, and the steps between them.
 
-They are described in ``contenders.toml`` and made here, under keys and hash seeds that follow from
-the seed of a trial: NOT PRIVATE, so that every number can be had again.
+They are described in ``contenders.toml`` and constructed here, with keys and hash seeds derived
+from the seed of a trial: NOT PRIVATE, so that every number is reproducible.
 """
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 import lazysketch as ls
+from experiments.settings import Settings
 from lazysketch.estimation.estimators import Estimator
 from lazysketch.estimation.intervals import At
+from lazysketch.privacy import Calibration
 from lazysketch.testing import seeded_key
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib
 
 __all__ = ["PAPER", "Contender", "Private", "Sketch", "contender", "contenders", "private"]
 
 PAPER = ("CMS", "CS", "LazyCMS", "LazyCS", "PunctualCMS", "PunctualCS")
 _KB = 1000
 _FILE = Path(__file__).with_suffix(".toml")
-_EXACT = ("CountMin", "CountSketch")
 
+Exact = ls.CountMin | ls.CountSketch
 Private = ls.LazyCountMin | ls.LazyCountSketch | ls.PunctualCountMin | ls.PunctualCountSketch
-Sketch = ls.CountMin | ls.CountSketch | Private
+Sketch = Exact | Private
 Numbers = npt.NDArray[np.float64]
 
+_EXACT: Mapping[str, type[Exact]] = {"CountMin": ls.CountMin, "CountSketch": ls.CountSketch}
+_PRIVATE: Mapping[str, type[Private]] = {
+    "LazyCountMin": ls.LazyCountMin,
+    "LazyCountSketch": ls.LazyCountSketch,
+    "PunctualCountMin": ls.PunctualCountMin,
+    "PunctualCountSketch": ls.PunctualCountSketch,
+}
+_CALIBRATIONS: Mapping[str, Calibration] = {"analytic": "analytic", "classical": "classical"}
+_ESTIMATORS: Mapping[str, Estimator | None] = {"": None, "joint": "joint"}
+_MOMENTS: Mapping[str, At] = {"published": "published", "now": "now"}
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, kw_only=True)
 class Contender:
-    """A way to count, and to read what was counted.
+    """A sketch with its parameters, and the estimator that reads it.
 
     Args:
-        name: as definitions call it.
+        name: name in definitions.
         owner: name of a class of lazysketch.
-        label: for legends.
-        cell_bytes: of a cell, by the paper's accounting and by ours.
-        width_by: which of these a given memory is spent by.
-        horizon: whether the class is told the number of steps.
-        arguments: more of its arguments.
-        estimator: how a release is read; None for the paper's way.
-        at: which count is asked for.
+        label: label in legends.
+        cell_bytes: bytes per cell, by the paper's accounting and by ours.
+        width_by: the accounting that converts a given memory into a width.
+        horizon: True if the class is given the number of steps.
+        mechanism: mechanism of a private sketch.
+        calibration: calibration of a private sketch.
+        estimator: estimator applied to releases; None for the paper's.
+        at: the count that is estimated, published or now.
     """
 
     name: str
@@ -59,13 +66,31 @@ class Contender:
     label: str
     cell_bytes: Mapping[str, int]
     width_by: str
-    horizon: bool = False
-    arguments: Mapping[str, Any] = field(default_factory=dict)
-    estimator: Estimator | None = None
-    at: At = "published"
+    horizon: bool
+    mechanism: str
+    calibration: Calibration
+    estimator: Estimator | None
+    at: At
+
+    @classmethod
+    def of(cls, name: str, entry: Settings) -> Contender:
+        """Return the contender of one table of ``contenders.toml``."""
+        cell_bytes = entry.table("cell_bytes")
+        return cls(
+            name=name,
+            owner=entry.text("class"),
+            label=entry.text("label"),
+            cell_bytes={key: cell_bytes.integer(key) for key in cell_bytes.values},
+            width_by=entry.text("width_by"),
+            horizon=entry.flag("horizon"),
+            mechanism=entry.text("mechanism", "tree"),
+            calibration=_CALIBRATIONS[entry.text("calibration", "analytic")],
+            estimator=_ESTIMATORS[entry.text("estimator", "")],
+            at=_MOMENTS[entry.text("at", "published")],
+        )
 
     def width(self, *, memory: float, depth: int) -> int:
-        """Return the columns that a memory has room for.
+        """Return the number of columns that fit into a memory.
 
         Args:
             memory: in KB of 1000 bytes.
@@ -80,11 +105,6 @@ class Contender:
         """Return the memory of a table by one of the accountings, in KB."""
         return depth * width * self.cell_bytes[accounting] / _KB
 
-    @property
-    def exact(self) -> bool:
-        """Whether it counts without noise."""
-        return self.owner in _EXACT
-
     def make(
         self,
         generator: np.random.Generator,
@@ -95,29 +115,34 @@ class Contender:
         epsilon: float,
         delta: float,
     ) -> Sketch:
-        """Return a new sketch under a key and a hash seed of this trial.
+        """Return a new sketch with a key and a hash seed of this trial.
 
         Args:
             generator: of the trial.
             depth: rows.
             width: columns.
-            steps: length of the stream, told to those that need it.
+            steps: length of the stream, the horizon if the contender has one.
             epsilon: privacy parameter.
             delta: privacy parameter.
 
         Returns:
-            NOT PRIVATE: it can be had again.
+            NOT PRIVATE: its noise is reproducible.
         """
         hash_seed, seed = (int(drawn) for drawn in generator.integers(0, 2**63, 2))
         sketch_id = generator.bytes(16)
-        common: dict[str, Any] = {"depth": depth, "width": width, "hash_seed": hash_seed}
-        if not self.exact:
-            key = seeded_key(seed, sketch_id=sketch_id)
-            common.update(epsilon=epsilon, delta=delta, key=key, **self.arguments)
-        if self.horizon:
-            common["horizon"] = steps
-        made: Sketch = getattr(ls, self.owner)(**common)
-        return made
+        if self.owner in _EXACT:
+            return _EXACT[self.owner](depth=depth, width=width, hash_seed=hash_seed)
+        return _PRIVATE[self.owner](
+            depth=depth,
+            width=width,
+            epsilon=epsilon,
+            delta=delta,
+            horizon=steps if self.horizon else None,
+            mechanism=self.mechanism,
+            calibration=self.calibration,
+            hash_seed=hash_seed,
+            key=seeded_key(seed, sketch_id=sketch_id),
+        )
 
     def read(self, sketch: Sketch, items: npt.NDArray[np.int64]) -> Numbers:
         """Return the estimates of some items from a release of this step."""
@@ -126,21 +151,16 @@ class Contender:
 
 @cache
 def contenders() -> Mapping[str, Contender]:
-    """All contenders by name."""
-    with _FILE.open("rb") as file:
-        read = tomllib.load(file)
-    found = {}
-    for name, entry in read.items():
-        owner = entry.pop("class")
-        found[name] = Contender(name=name, owner=owner, **entry)
-    return found
+    """Return all contenders by name."""
+    read = Settings.read(_FILE)
+    return {name: Contender.of(name, read.table(name)) for name in read.values}
 
 
 def contender(name: str) -> Contender:
     """Return a contender.
 
     Args:
-        name: as ``contenders.toml`` has it.
+        name: name in ``contenders.toml``.
 
     Returns:
         The contender.
@@ -155,16 +175,16 @@ def contender(name: str) -> Contender:
 
 
 def private(sketch: Sketch) -> Private:
-    """Return a sketch that has noise and steps.
+    """Return the sketch if it is private, which has noise and steps.
 
     Args:
         sketch: of a contender.
 
     Returns:
-        The same.
+        The same sketch.
 
     Raises:
-        ValueError: an exact one.
+        ValueError: an exact sketch.
     """
     if isinstance(sketch, ls.CountMin | ls.CountSketch):
         raise ValueError(f"contender: expected a private sketch, got {type(sketch).__name__}")

@@ -1,24 +1,23 @@
-"""What a result must show, as its definition says; and a quick run against the recorded one.
+"""Expectations of the definitions, and the comparison of a quick run with the record.
 
 ===========  ====================================================================================
-kind         what must hold
+kind         the quantity that must lie between ``least`` and ``most``
 ===========  ====================================================================================
-``ratio``    series / than at every value lies between ``least`` and ``most``
-``slope``    the exponent of the series against the axis does (``against = "log"``: its log2)
-``falls``    the series at ``to`` over that at ``from`` does
-``value``    the series, or every one, does
-``beyond``   audited over claimed epsilon does
+``ratio``    series / than, at every value
+``slope``    the exponent of the series against the axis (``against = "log"``: against its log2)
+``falls``    the series at ``to`` divided by the series at ``from``
+``value``    the series, or every series, at every value
+``beyond``   audited epsilon divided by claimed epsilon
 ===========  ====================================================================================
 
-A comparison of means fails only beyond four standard errors: if it holds just barely, chance makes
-it fail once in 30,000 comparisons (normal). Timings are compared by medians, within one run.
+A comparison of means fails only beyond four standard errors: one that holds exactly fails by chance
+once in 30,000 comparisons (normal). Timings are compared by medians, within one run.
 
-A quick run has seeds of its own. Each of its average errors must lie where a new mean of so few
-trials is expected after the recorded ones: Student's prediction interval for the mean of the
-logarithm. All of them together fail by chance once in 10,000 runs, as far as logarithms of errors
-are normal; as seeds are fixed, a pass stays a pass until the code changes. Noise that is half or
-twice what it was, and 30 % of the columns missing, are seen
-(tests/unit/experiments/test_experiments.py).
+A quick run has its own seeds. Each of its average errors must lie in Student's prediction interval
+for the mean of the logarithm, computed from the recorded trials. The false-alarm rate of all of
+them together is 1 in 10,000 runs, if logarithms of errors are normal; as seeds are fixed, a pass
+stays a pass until the code changes. Noise that is halved or doubled, and a loss of 30 % of the
+columns, are detected (tests/unit/experiments/test_experiments.py).
 """
 
 from __future__ import annotations
@@ -26,29 +25,28 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from experiments.definition import Definition, Value
+from experiments.definition import Definition, Expectation, Value
 from experiments.summary import Estimate, Result
 
 __all__ = ["ALARM", "COMPARISONS", "Verdict", "exponent", "student_quantile", "verdicts"]
 
-ALARM = 1e-4  # of a whole quick run
-COMPARISONS = 128  # of one quick run, at most: they share the alarm
+ALARM = 1e-4  # false-alarm rate of a whole quick run
+COMPARISONS = 128  # of one quick run, at most; the false-alarm rate is split among them
 _STANDARD_ERRORS = 4.0
 _TIMED = ("ns per event, plain", "ns per event, ours", "time")
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether an expectation was met.
+    """The outcome of an expectation.
 
     Args:
-        what: the expectation.
-        seen: what was found.
-        passed: whether it was met.
+        what: the expectation in words.
+        seen: the value found, and the limits.
+        passed: True if the expectation is met.
     """
 
     what: str
@@ -57,15 +55,15 @@ class Verdict:
 
 
 def verdicts(definition: Definition, result: Result, recorded: Result | None) -> list[Verdict]:
-    """Return what a result says to all expectations.
+    """Return the outcomes of all expectations.
 
     Args:
         definition: the experiment.
-        result: what was found.
-        recorded: what a quick run is held against, or None.
+        result: its result.
+        recorded: the record that a quick run is compared with, or None.
 
     Returns:
-        One verdict per expectation that the values at hand can decide.
+        One verdict per expectation that the measured values can decide.
     """
     found = [each for entry in definition.expect if (each := _verdict(entry, result))]
     if recorded is not None and recorded.digest == definition.digest:
@@ -77,15 +75,15 @@ def _centre(metric: str, estimate: Estimate) -> float:
     return estimate.median if metric in _TIMED else estimate.mean
 
 
-def _verdict(entry: Mapping[str, Any], result: Result) -> Verdict | None:
-    pairs = _KINDS[entry["kind"]](entry, result)
+def _verdict(entry: Expectation, result: Result) -> Verdict | None:
+    pairs = _KINDS[entry.kind](entry, result)
     if not pairs:
         return None
-    least, most = float(entry.get("least", -math.inf)), float(entry.get("most", math.inf))
+    least, most = entry.least, entry.most
     passed = all(least - slack <= value <= most + slack for _, value, slack in pairs)
     worst = min(pairs, key=lambda each: min(each[1] - least, most - each[1]))
     where = f" at {worst[0]}" if worst[0] else ""
-    return Verdict(str(entry["what"]), f"{worst[1]:.3g}{where} {_band(least, most)}", passed)
+    return Verdict(entry.what, f"{worst[1]:.3g}{where} {_band(least, most)}", passed)
 
 
 def _band(least: float, most: float) -> str:
@@ -94,14 +92,14 @@ def _band(least: float, most: float) -> str:
     return f"(at least {least:g})" if math.isinf(most) else f"({least:g} to {most:g})"
 
 
-# What each kind looks at: (where, value, four standard errors of it).
-Looked = list[tuple[str, float, float]]
+# The quantities of an expectation: (position, value, four standard errors of it).
+Quantities = list[tuple[str, float, float]]
 
 
-def _ratio(entry: Mapping[str, Any], result: Result) -> Looked:
-    metric = entry["metric"]
-    one, other = result.line(entry["series"], metric), result.line(entry["than"], metric)
-    shared = [x for x in entry.get("at", one) if x in one and x in other]
+def _ratio(entry: Expectation, result: Result) -> Quantities:
+    metric = entry.metric
+    one, other = result.line(entry.series, metric), result.line(entry.than, metric)
+    shared = [x for x in entry.at or one if x in one and x in other]
     return [(f"{x:g}", *_quotient(metric, one[x], other[x])) for x in shared]
 
 
@@ -119,12 +117,12 @@ def exponent(
     """Return the exponent of a series against its axis, by least squares of logarithms.
 
     Args:
-        line: of a plot.
-        metric: what was measured.
-        logarithmic: against log2 of the axis instead.
+        line: one line of a plot.
+        metric: the metric of the line.
+        logarithmic: True for the exponent against log2 of the axis.
 
     Returns:
-        The slope, or None with less than three points.
+        The slope, or None with fewer than three points.
     """
     points = [(float(x), _centre(metric, each)) for x, each in line.items()]
     if len(points) < 3:
@@ -136,35 +134,34 @@ def exponent(
     return float(np.polyfit(np.log(xs), np.log(ys), 1)[0])
 
 
-def _slope(entry: Mapping[str, Any], result: Result) -> Looked:
-    whole = result.line(entry["series"], entry["metric"])
-    line = {x: each for x, each in whole.items() if x in entry.get("at", whole)}
-    found = exponent(line, entry["metric"], logarithmic=entry.get("against") == "log")
+def _slope(entry: Expectation, result: Result) -> Quantities:
+    complete = result.line(entry.series, entry.metric)
+    line = {x: each for x, each in complete.items() if not entry.at or x in entry.at}
+    found = exponent(line, entry.metric, logarithmic=entry.logarithmic)
     return [] if found is None else [("", found, 0.0)]
 
 
-def _falls(entry: Mapping[str, Any], result: Result) -> Looked:
-    line = result.line(entry["series"], entry["metric"])
-    if entry["from"] not in line or entry["to"] not in line:
+def _falls(entry: Expectation, result: Result) -> Quantities:
+    line = result.line(entry.series, entry.metric)
+    if entry.start not in line or entry.end not in line:
         return []
-    return [("", *_quotient(entry["metric"], line[entry["to"]], line[entry["from"]]))]
+    return [("", *_quotient(entry.metric, line[entry.end], line[entry.start]))]
 
 
-def _value(entry: Mapping[str, Any], result: Result) -> Looked:
-    metric = entry["metric"]
-    names = [entry["series"]] if "series" in entry else result.series
+def _value(entry: Expectation, result: Result) -> Quantities:
+    names = [entry.series] if entry.series else result.series
     return [
-        (f"{name}, {x:g}", _centre(metric, each), _STANDARD_ERRORS * each.error)
+        (f"{name}, {x:g}", _centre(entry.metric, each), _STANDARD_ERRORS * each.error)
         for name in names
-        for x, each in result.line(name, metric).items()
-        if x in entry.get("at", [x])
+        for x, each in result.line(name, entry.metric).items()
+        if not entry.at or x in entry.at
     ]
 
 
-def _beyond(entry: Mapping[str, Any], result: Result) -> Looked:
-    claimed = result.line(entry["series"], "epsilon claimed")
-    audited = result.line(entry["series"], "epsilon audited")
-    shared = [x for x in entry["at"] if x in claimed]
+def _beyond(entry: Expectation, result: Result) -> Quantities:
+    claimed = result.line(entry.series, "epsilon claimed")
+    audited = result.line(entry.series, "epsilon audited")
+    shared = [x for x in entry.at if x in claimed]
     return [(f"mu {x:g}", audited[x].mean / claimed[x].mean, 0.0) for x in shared]
 
 
@@ -178,13 +175,13 @@ _KINDS = {
 
 
 def _against(result: Result, recorded: Result) -> Iterator[Verdict]:
-    """Every average error of a quick run beside the recorded one."""
+    """Compare every average error of a quick run with the recorded one."""
     for series in result.series:
         for x, new in result.line(series, "are").items():
             old = recorded.line(series, "are").get(x)
             if old is None or old.trials < 3:
                 continue
-            # Exact sketches often have no error at all, and then no logarithm of one.
+            # Exact sketches often have an error of 0, which has no logarithm.
             if not math.isnan(old.log_deviation) and not math.isnan(new.log_mean):
                 yield _predicted(f"{series} at {x}", new, old)
 
@@ -202,11 +199,11 @@ def _predicted(name: str, new: Estimate, old: Estimate) -> Verdict:
 
 
 def student_quantile(tail: float, *, degrees: int) -> float:
-    """Return what Student's t exceeds with a probability.
+    """Return the upper quantile of Student's t.
 
     Args:
-        tail: of the upper side, at most 0.5.
-        degrees: of freedom, at least 1.
+        tail: probability that t exceeds the quantile, at most 0.5.
+        degrees: degrees of freedom, at least 1.
 
     Returns:
         By integration over t = sqrt(degrees) tan(angle) and bisection, to six digits.

@@ -1,8 +1,8 @@
-"""The paper's algorithms written plainly in Rust, for their times: nodes stored, a draw per update.
+"""The paper's algorithms in plain Rust, for timing: stored nodes, one draw per update.
 
-They are in ``benches/`` and reached through the program ``paper_algorithms``: where the environment
-variable PAPER_ALGORITHMS says, or built by cargo if it is at hand. Ours cannot stand in for them,
-because a batch of ours does no work per step and cell.
+They are compiled from ``benches/`` into the program ``paper_algorithms``, which is taken from the
+environment variable PAPER_ALGORITHMS or built by cargo if that is installed. The library's own
+sketches cannot replace them, because a batch does no work per step and cell.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ _CARGO = ("cargo", "build", "--release", "--locked", "--quiet", "--package", "la
 
 @cache
 def program(*, build: bool) -> Path | None:
-    """Return the program, or None where there is none.
+    """Return the program, or None if it does not exist.
 
     Args:
-        build: whether to let cargo build it, half a minute for the first time.
+        build: True to let cargo build it, which takes half a minute the first time.
 
     Returns:
         An executable.
 
     Raises:
-        FileNotFoundError: the environment names a file that is not there.
+        FileNotFoundError: the environment names a file that does not exist.
         subprocess.CalledProcessError: cargo failed.
     """
     if given := os.environ.get(VARIABLE):
@@ -48,13 +48,13 @@ def program(*, build: bool) -> Path | None:
 
 
 class Plain:
-    """One of the six sketches, written plainly.
+    """One of the six sketches in plain Rust.
 
     Args:
         sketch: its name in the paper.
         depth: rows.
         width: columns.
-        horizon: steps that the trees have levels for.
+        horizon: number of steps that the trees have levels for.
         sigma: standard deviation of a node's noise.
     """
 
@@ -68,18 +68,18 @@ class Plain:
         }
 
     def nanoseconds(self, events: int, *, skew: float, seed: int) -> tuple[float, int]:
-        """Return the time of one event, and the levels of a cell's tree.
+        """Return the time of one event, and the number of levels of a cell's tree.
 
         Args:
-            events: how many to take, a prefix of a stream of ``horizon`` steps.
-            skew: of their Zipf law.
+            events: length of the prefix that is run, of a stream of ``horizon`` steps.
+            skew: exponent of its Zipf distribution.
             seed: of the stream.
 
         Returns:
-            Nanoseconds, and 0 levels for exact sketches.
+            Nanoseconds and levels; exact sketches have 0 levels.
 
         Raises:
-            FileNotFoundError: the program is not there, and cannot be built.
+            FileNotFoundError: the program does not exist and cannot be built.
         """
         found = program(build=True)
         if found is None:

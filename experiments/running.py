@@ -1,4 +1,4 @@
-"""Running cells: over several cores, one by one where time is measured, going on where one stopped.
+"""Execution of cells, in several processes or, if they are timed, one by one.
 
 Workers are spawned, not forked: a forked child may not use live sketches.
 """
@@ -25,10 +25,10 @@ def run_cell(definition: Definition, cell: Cell) -> Finished:
 
     Args:
         definition: its experiment.
-        cell: which.
+        cell: the cell.
 
     Returns:
-        What it found.
+        Its observations.
     """
     start = time.perf_counter()
     observations = measured(definition, cell)
@@ -37,10 +37,10 @@ def run_cell(definition: Definition, cell: Cell) -> Finished:
 
 @dataclass
 class Progress:
-    """What is told on standard error: a line that is rewritten, on a terminal only.
+    """Progress on standard error: one line that is rewritten, on a terminal only.
 
     Args:
-        total: cells to run.
+        total: number of cells to run.
     """
 
     total: int
@@ -52,7 +52,7 @@ class Progress:
         self.began = time.monotonic()
 
     def step(self, finished: Finished) -> None:
-        """One more is done."""
+        """Count one finished cell."""
         self.done += 1
         if not sys.stderr.isatty():
             return
@@ -65,17 +65,17 @@ class Progress:
 def run(
     definitions: Sequence[Definition], journal: Journal, *, trials: int, jobs: int, quick: bool
 ) -> int:
-    """Run all cells that the journal does not have yet.
+    """Run all cells that are not in the journal.
 
     Args:
         definitions: the experiments.
-        journal: where finished cells are kept.
-        trials: of every value.
-        jobs: processes for cells whose time does not matter.
-        quick: whether a quick run.
+        journal: finished cells.
+        trials: trials of every value.
+        jobs: number of processes for cells that are not timed.
+        quick: True for a quick run.
 
     Returns:
-        How many cells were run.
+        The number of cells run.
     """
     kept = {finished.cell.key for finished in journal.read()}
     missing = [
@@ -85,12 +85,12 @@ def run(
         if cell.key not in kept
     ]
     progress = Progress(len(missing))
-    together = [pair for pair in missing if not pair[0].sequential]
-    alone = [pair for pair in missing if pair[0].sequential]
-    for finished in _results(together, jobs=jobs):
+    concurrent = [pair for pair in missing if not pair[0].sequential]
+    timed = [pair for pair in missing if pair[0].sequential]
+    for finished in _results(concurrent, jobs=jobs):
         journal.add(finished)
         progress.step(finished)
-    for definition, cell in alone:
+    for definition, cell in timed:
         finished = run_cell(definition, cell)
         journal.add(finished)
         progress.step(finished)
@@ -103,7 +103,7 @@ def _results(pairs: Iterable[tuple[Definition, Cell]], *, jobs: int) -> Iterator
             yield run_cell(definition, cell)
         return
     spawning = multiprocessing.get_context("spawn")
-    # Ctrl-C is for the parent, which has kept every cell that it was told of.
+    # Only the parent handles Ctrl-C; it has stored every cell that was returned.
     ignoring = (signal.SIGINT, signal.SIG_IGN)
     with ProcessPoolExecutor(jobs, spawning, signal.signal, ignoring) as pool:
         waiting = [pool.submit(run_cell, definition, cell) for definition, cell in pairs]

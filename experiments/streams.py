@@ -91,10 +91,9 @@ def named(name: str, folder: Path) -> Items:
     Raises:
         SourceError: a file that cannot be read.
     """
-    if name.startswith("zipf-"):
+    if fixed := re.fullmatch(r"zipf-(\d+(?:\.\d+)?)", name):
         generator = np.random.default_rng(_FIXED_SEED)
-        skew = float(name.removeprefix("zipf-"))
-        return zipf(generator, skew=skew, items=_FIXED_SIZE, events=_FIXED_SIZE)
+        return zipf(generator, skew=float(fixed[1]), items=_FIXED_SIZE, events=_FIXED_SIZE)
     if name == "scarab_recs":
         return _ranked(_trace(folder / name / "scarab-recs.trace.xz", ">i8"))
     if name in _CACHE_TRACES:

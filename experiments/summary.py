@@ -1,8 +1,8 @@
 """Means over trials with standard errors, and the record that is kept in the repository.
 
-A record is one small JSON file per experiment: for every series, value and metric the moments over
-trials, with the date, the machine in general terms, and versions. From it the report is made, and
-against it a quick run is held.
+A record is one small JSON file per experiment: the moments over trials for every series, value and
+metric, with the date, the machine in general terms, and versions. The report is made from it, and
+a quick run is compared with it.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
@@ -39,12 +39,12 @@ class Estimate:
     Args:
         mean: over trials.
         deviation: standard deviation of one trial, 0 for a single one.
-        median: over trials; what timings are compared by.
+        median: over trials; timings are compared by it.
         low: lower quartile.
         high: upper quartile.
         log_mean: mean of the logarithm, NaN unless all are positive.
         log_deviation: its standard deviation.
-        trials: how many.
+        trials: number of trials.
     """
 
     mean: float
@@ -81,24 +81,33 @@ class Estimate:
         return self.deviation / math.sqrt(self.trials)
 
 
+class Made(TypedDict):
+    """Circumstances of a run: date, machine in general terms, versions, and duration."""
+
+    date: str
+    machine: str
+    versions: str
+    seconds: float
+
+
 @dataclass(frozen=True)
 class Result:
     """All numbers of an experiment.
 
     Args:
-        name: of the experiment.
-        digest: of its definition.
+        name: name of the experiment.
+        digest: digest of its definition.
         numbers: by series and metric, then by value.
-        made: date, machine and versions.
+        made: circumstances of the run.
     """
 
     name: str
     digest: str
     numbers: Mapping[Key, Mapping[Value, Estimate]]
-    made: Mapping[str, Any]
+    made: Made
 
     def line(self, series: str, metric: str) -> Mapping[Value, Estimate]:
-        """One line of a plot; empty where nothing was measured."""
+        """Return one line of a plot, empty if nothing was measured."""
         return self.numbers.get((series, metric), {})
 
     @property
@@ -113,14 +122,14 @@ class Result:
 
     @property
     def trials(self) -> int:
-        """The most trials of any number."""
+        """Largest number of trials."""
         return max(each.trials for line in self.numbers.values() for each in line.values())
 
     def save(self, folder: Path) -> Path:
         """Write the record into a folder.
 
         Args:
-            folder: made if it is not there.
+            folder: created if missing.
 
         Returns:
             The file.
@@ -154,26 +163,24 @@ class Result:
 
 def _rounded(estimate: Estimate) -> list[float | int | None]:
     values = vars(estimate).values()
-    return [
-        value
-        if isinstance(value, int)
-        else None
-        if math.isnan(value)
-        else float(f"{value:.{_DIGITS}g}")
-        for value in values
-    ]
+    return [value if isinstance(value, int) else _digits(value) for value in values]
+
+
+def _digits(value: float) -> float | None:
+    """Round to six significant digits; NaN, which JSON lacks, becomes None."""
+    return None if math.isnan(value) else float(f"{value:.{_DIGITS}g}")
 
 
 def result_of(definition: Definition, cells: Iterable[Finished], *, quick: bool) -> Result | None:
-    """Return what the finished cells of an experiment say.
+    """Summarise the finished cells of an experiment.
 
     Args:
         definition: the experiment.
-        cells: of any experiments; others are passed over.
-        quick: which kind of run is wanted.
+        cells: cells of any experiments; those of others are ignored.
+        quick: the kind of run that is summarised.
 
     Returns:
-        The result, or None if there is no such cell.
+        The result, or None if no cell belongs to it.
     """
     values: dict[Key, dict[Value, list[float]]] = defaultdict(lambda: defaultdict(list))
     seconds = 0.0
@@ -191,21 +198,19 @@ def result_of(definition: Definition, cells: Iterable[Finished], *, quick: bool)
         key: {x: Estimate.of(trials) for x, trials in sorted(line.items(), key=_position)}
         for key, line in values.items()
     }
-    made = {**_made(), "seconds": round(seconds, 1)}
-    return Result(definition.name, definition.digest, numbers, made)
+    return Result(definition.name, definition.digest, numbers, _made(round(seconds, 1)))
 
 
-def _position(pair: tuple[Value, Any]) -> tuple[int, float, str]:
+def _position(pair: tuple[Value, object]) -> tuple[int, float, str]:
     x = pair[0]
     return (1, 0.0, x) if isinstance(x, str) else (0, float(x), "")
 
 
-def _made() -> dict[str, str]:
-    """Date, machine in general terms, versions."""
+def _made(seconds: float) -> Made:
     machine = f"{os.cpu_count()} cores, {platform.machine()}, {platform.system()}"
     versions = (
         f"lazysketch {lazysketch.__version__}, Python {platform.python_version()}, "
         f"NumPy {np.__version__}"
     )
     date = datetime.now(timezone.utc).strftime("%Y-%m-%d")
-    return {"date": date, "machine": machine, "versions": versions}
+    return {"date": date, "machine": machine, "versions": versions, "seconds": seconds}

@@ -1,15 +1,15 @@
-"""What can be measured in a cell; a definition names one of these.
+"""Measures of a cell; a definition names one of these.
 
 ===============  =================================================================
-measure          what it finds
+measure          result
 ===============  =================================================================
 ``error``        average relative error of the heaviest items, and memory
-``course``       the same through time
-``timing``       nanoseconds per event, the paper's algorithms written plainly beside ours
+``course``       the same error at growing numbers of steps
+``timing``       nanoseconds per event of the paper's algorithms in plain Rust and of ours
 ``growth``       time, memory, noise, collisions and lag against width or horizon
-``heavy``        precision, recall and error of heavy items on real streams
-``coverage``     how often intervals cover
-``variance``     noise of mechanisms beside what no mechanism can beat
+``heavy``        precision, recall and error of heavy hitters on real streams
+``coverage``     coverage of intervals
+``variance``     variances of mechanisms and their lower bound
 ``sensitivity``  audited privacy loss of the Count Sketch with 2 d and with 4 d
 ===============  =================================================================
 """
@@ -17,27 +17,18 @@ measure          what it finds
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
 
 from experiments.cell import Cell, Observation
 from experiments.definition import Definition
-from experiments.measures import (
-    course,
-    coverage,
-    error,
-    growth,
-    heavy,
-    sensitivity,
-    timing,
-    variance,
-)
+from experiments.measures import coverage, error, growth, heavy, sensitivity, timing, variance
+from experiments.settings import Settings
 
 __all__ = ["MEASURES", "measured"]
 
-Measure = Callable[[Mapping[str, Any], Sequence[str], Cell], list[Observation]]
+Measure = Callable[[Settings, Sequence[str], Cell], list[Observation]]
 
 MEASURES: Mapping[str, Measure] = {
-    "course": course.measure,
+    "course": error.measure_course,
     "coverage": coverage.measure,
     "error": error.measure,
     "growth": growth.measure,
@@ -49,7 +40,7 @@ MEASURES: Mapping[str, Measure] = {
 
 
 def measured(definition: Definition, cell: Cell) -> list[Observation]:
-    """Return what a cell of an experiment finds.
+    """Return the observations of a cell.
 
     Args:
         definition: the experiment.
@@ -58,5 +49,5 @@ def measured(definition: Definition, cell: Cell) -> list[Observation]:
     Returns:
         All numbers.
     """
-    parameters = {**definition.parameters, definition.axis: cell.value}
+    parameters = Settings({**definition.parameters, definition.axis: cell.value})
     return MEASURES[definition.measure](parameters, definition.contenders, cell)

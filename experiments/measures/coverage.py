@@ -1,44 +1,42 @@
-"""How often 95 % intervals cover the true counts of heavy, random and absent items.
+"""Coverage of 95 % intervals for heavy, random and absent items.
 
-``at="now"`` is asked in the midst of the stream. For ``at="published"`` the stream is followed by
-empty steps until every column has been pushed: then the published count is the true one, and the
-public interface is enough to check it.
+``at="now"`` is read at the end of the stream. For ``at="published"`` the stream is followed by
+empty steps until every column has been pushed: then the published counts are the true ones, and
+the public interface suffices to check them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from experiments.cell import Cell, Observation
 from experiments.contenders import Private, contender, private
+from experiments.settings import Settings
 from experiments.streams import asked_items, zipf
 from lazysketch.estimation.intervals import At
 
 __all__ = ["measure"]
 
 
-def measure(
-    parameters: Mapping[str, Any], contenders: Sequence[str], cell: Cell
-) -> list[Observation]:
+def measure(parameters: Settings, contenders: Sequence[str], cell: Cell) -> list[Observation]:
     """Measure all contenders on one stream.
 
     Args:
         parameters: ``depth``, ``width``, ``epsilon``, ``delta``, ``skew``, ``items``, ``events``
             and ``confidence``.
-        contenders: who competes.
+        contenders: names of contenders.
         cell: value and seed.
 
     Returns:
-        Shares of covered counts by moment and group of items.
+        The share of covered counts by moment and group of items.
     """
     generator = cell.generator()
-    steps, width = int(parameters["events"]), int(parameters["width"])
+    steps, width = parameters.integer("events"), parameters.integer("width")
     stream = zipf(
-        generator, skew=float(parameters["skew"]), items=int(parameters["items"]), events=steps
+        generator, skew=parameters.number("skew"), items=parameters.integer("items"), events=steps
     )
     groups = asked_items(stream)
     counts = np.bincount(stream)
@@ -47,11 +45,11 @@ def measure(
     for name in contenders:
         made = contender(name).make(
             generator,
-            depth=int(parameters["depth"]),
+            depth=parameters.integer("depth"),
             width=width,
             steps=steps + empty,
-            epsilon=float(parameters["epsilon"]),
-            delta=float(parameters["delta"]),
+            epsilon=parameters.number("epsilon"),
+            delta=parameters.number("delta"),
         )
         sketch = private(made)
         sketch.update_many(stream)
@@ -60,7 +58,7 @@ def measure(
             if at == "published":
                 sketch.tick(empty)
             for group, items in groups.items():
-                share = _covered(sketch, items, counts, at, float(parameters["confidence"]))
+                share = _covered(sketch, items, counts, at, parameters.number("confidence"))
                 found.append(Observation(name, cell.value, f"{at}, {group}", share))
     return found
 

@@ -1,14 +1,13 @@
-"""The paper's table of complexities, measured: how cost and errors grow with width and horizon.
+"""The paper's table of complexities, measured: growth of cost and errors with width and horizon.
 
-Times of Lazy and Punctual are those of the algorithms written plainly; memory is that of their
-nodes. Errors are taken apart: noise by reading empty sketches, collisions from absent items of an
-exact one, lag from the schedule.
+Times of Lazy and Punctual are those of the algorithms in plain Rust; memory is that of their nodes.
+The errors are measured separately: noise on empty sketches, collisions on absent items of an exact
+sketch, lag from the schedule.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -17,6 +16,7 @@ from experiments.cell import Cell, Observation
 from experiments.contenders import Private, contender, private
 from experiments.measures.timing import plain_events
 from experiments.plain import Plain
+from experiments.settings import Settings
 from experiments.streams import ABSENT, zipf
 
 __all__ = ["measure"]
@@ -26,32 +26,37 @@ _READS = 12
 _NODE_BYTES = 16  # a sum and a noisy sum, as benches/rust/src/paper.rs stores them
 
 
-def measure(
-    parameters: Mapping[str, Any], contenders: Sequence[str], cell: Cell
-) -> list[Observation]:
+def measure(parameters: Settings, contenders: Sequence[str], cell: Cell) -> list[Observation]:
     """Measure all contenders at one width and horizon.
 
     Args:
         parameters: ``width`` and ``horizon``; ``depth``, ``epsilon``, ``delta``, ``skew`` and
             ``items``.
-        contenders: sketches of the paper with noise.
+        contenders: private sketches of the paper.
         cell: value and seed.
 
     Returns:
         ``time``, ``memory``, ``noise`` and ``lag`` of each; ``collisions`` of CMS.
     """
     generator = cell.generator()
-    depth, width = int(parameters["depth"]), int(parameters["width"])
-    horizon = int(parameters["horizon"])
+    depth, width = parameters.integer("depth"), parameters.integer("width")
+    horizon = parameters.integer("horizon")
     found = [Observation("CMS", cell.value, "collisions", _collisions(generator, parameters))]
     for name in contenders:
         one = contender(name)
-        promise = {key: float(parameters[key]) for key in ("epsilon", "delta")}
-        sketch = private(one.make(generator, depth=depth, width=width, steps=horizon, **promise))
+        made = one.make(
+            generator,
+            depth=depth,
+            width=width,
+            steps=horizon,
+            epsilon=parameters.number("epsilon"),
+            delta=parameters.number("delta"),
+        )
+        sketch = private(made)
         plain = Plain(name, depth=depth, width=width, horizon=horizon, sigma=sketch.sigma)
         events = min(plain_events(name, depth=depth, width=width), horizon)
         nanoseconds, levels = plain.nanoseconds(
-            events, skew=float(parameters["skew"]), seed=cell.seed % 2**32
+            events, skew=parameters.number("skew"), seed=cell.seed % 2**32
         )
         figures = {
             "time": nanoseconds,
@@ -63,17 +68,17 @@ def measure(
     return found
 
 
-def _collisions(generator: np.random.Generator, parameters: Mapping[str, Any]) -> float:
-    """Mean estimate of items that never occur, without noise."""
+def _collisions(generator: np.random.Generator, parameters: Settings) -> float:
+    """Return the mean estimate of items that never occur, without noise."""
     events = zipf(
         generator,
-        skew=float(parameters["skew"]),
-        items=int(parameters["items"]),
-        events=int(parameters["horizon"]),
+        skew=parameters.number("skew"),
+        items=parameters.integer("items"),
+        events=parameters.integer("horizon"),
     )
     exact = ls.CountMin(
-        depth=int(parameters["depth"]),
-        width=int(parameters["width"]),
+        depth=parameters.integer("depth"),
+        width=parameters.integer("width"),
         hash_seed=int(generator.integers(2**63)),
     )
     exact.update_many(events)
@@ -82,7 +87,7 @@ def _collisions(generator: np.random.Generator, parameters: Mapping[str, Any]) -
 
 
 def _noise(sketch: Private, generator: np.random.Generator, horizon: int) -> float:
-    """Root mean square of the cells of an empty sketch, read at random steps of its second half."""
+    """Return the rms of an empty sketch's cells at random steps of the horizon's second half."""
     reads = np.sort(generator.integers(horizon // 2, horizon, _READS)) + 1
     squares = []
     for step in reads.tolist():
@@ -93,7 +98,7 @@ def _noise(sketch: Private, generator: np.random.Generator, horizon: int) -> flo
 
 
 def _lag(name: str, generator: np.random.Generator, *, width: int, horizon: int) -> float:
-    """Mean number of steps that a column waits."""
+    """Return the mean lag of a column, in steps."""
     if name.startswith("Punctual"):
         return 0.0
     step = int(generator.integers(horizon // 2, horizon)) + 1

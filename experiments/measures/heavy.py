@@ -1,35 +1,33 @@
 """Heavy hitters on real streams: precision, recall and error, by memory and by epsilon.
 
-Heavy is what makes up more than 1/k of the stream. A sketch cannot list items: it is asked for
-every item of the domain (all that occur, taken as public); discovery is not told any. The error is
-that of the heavy items that were found.
+An item is heavy if it makes up more than 1/k of the stream. A sketch cannot list items: it is
+queried for every item of the domain (all that occur, taken as public). Discovery gets no list. The
+error is that of the heavy items that were found.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 import lazysketch as ls
 from experiments.cell import Cell, Observation
 from experiments.contenders import contender
+from experiments.settings import Settings
 from experiments.streams import Items, named
 from lazysketch.testing import seeded_key
 
 __all__ = ["DISCOVERY", "measure"]
 
 DISCOVERY = "discovery"
-_LEAST_MEMORY = 65.6  # KB: the least that HeavyHitters takes
+_LEAST_MEMORY = 65.6  # KB: the minimum of HeavyHitters
 
 Estimates = dict[int, float]
 
 
-def measure(
-    parameters: Mapping[str, Any], contenders: Sequence[str], cell: Cell
-) -> list[Observation]:
+def measure(parameters: Settings, contenders: Sequence[str], cell: Cell) -> list[Observation]:
     """Measure all contenders on every stream.
 
     Args:
@@ -43,13 +41,13 @@ def measure(
     """
     generator = cell.generator()
     found: list[Observation] = []
-    for stream in parameters["streams"]:
-        events = named(stream, Path(parameters["data"]))
+    for stream in parameters.texts("streams"):
+        events = named(stream, Path(parameters.text("data")))
         counts = np.bincount(events)
-        wanted = set(np.flatnonzero(counts > len(events) / int(parameters["k"])).tolist())
+        wanted = set(np.flatnonzero(counts > len(events) / parameters.integer("k")).tolist())
         for name in contenders:
             if name == DISCOVERY:
-                if float(parameters["memory"]) < _LEAST_MEMORY:
+                if parameters.number("memory") < _LEAST_MEMORY:
                     continue
                 answers = _discovered(events, parameters, generator)
             else:
@@ -60,14 +58,14 @@ def measure(
 
 
 def label(stream: str) -> str:
-    """Return the name of a stream in plots: of a file its own name."""
+    """Return the name of a stream in plots: the file name, for a file."""
     return Path(stream.partition(":")[0]).name
 
 
 def _scores(answers: Estimates, counts: Items, wanted: set[int]) -> dict[str, float]:
     right = wanted & answers.keys()
     scores = {"recall": len(right) / len(wanted) if wanted else 1.0}
-    # Nothing shown, nothing wrong.
+    # An empty answer contains no wrong item.
     scores["precision"] = len(right) / len(answers) if answers else 1.0
     if right:
         off = [abs(answers[item] - counts[item]) / counts[item] for item in right]
@@ -76,38 +74,36 @@ def _scores(answers: Estimates, counts: Items, wanted: set[int]) -> dict[str, fl
 
 
 def _known(
-    name: str, events: Items, parameters: Mapping[str, Any], generator: np.random.Generator
+    name: str, events: Items, parameters: Settings, generator: np.random.Generator
 ) -> Estimates:
-    """The items of the domain whose estimate is above the line."""
-    one, depth = contender(name), int(parameters["depth"])
+    """Return the items of the domain with an estimate above 1/k of the stream."""
+    one, depth = contender(name), parameters.integer("depth")
     sketch = one.make(
         generator,
         depth=depth,
-        width=one.width(memory=float(parameters["memory"]), depth=depth),
+        width=one.width(memory=parameters.number("memory"), depth=depth),
         steps=len(events),
-        epsilon=float(parameters["epsilon"]),
-        delta=float(parameters["delta"]),
+        epsilon=parameters.number("epsilon"),
+        delta=parameters.number("delta"),
     )
     sketch.update_many(events)
-    line = len(events) / int(parameters["k"])
+    line = len(events) / parameters.integer("k")
     domain = np.arange(int(events.max()) + 1)
     estimates = sketch.release().estimate_many(domain)
     if one.estimator is not None:
-        # Slow over a whole domain, and no correction doubles an estimate.
+        # The estimator is slow for a whole domain, and no correction doubles an estimate.
         domain = domain[estimates > line / 2]
         estimates = one.read(sketch, domain)
     above = np.flatnonzero(estimates > line)
     return {int(domain[each]): float(estimates[each]) for each in above}
 
 
-def _discovered(
-    events: Items, parameters: Mapping[str, Any], generator: np.random.Generator
-) -> Estimates:
+def _discovered(events: Items, parameters: Settings, generator: np.random.Generator) -> Estimates:
     heavy = ls.HeavyHitters(
-        share=1.0 / int(parameters["k"]),
-        epsilon=float(parameters["epsilon"]),
-        delta=float(parameters["delta"]),
-        memory=int(float(parameters["memory"]) * 1000),
+        share=1.0 / parameters.integer("k"),
+        epsilon=parameters.number("epsilon"),
+        delta=parameters.number("delta"),
+        memory=int(parameters.number("memory") * 1000),
         horizon=len(events),
         hash_seed=int(generator.integers(2**63)),
         key=seeded_key(int(generator.integers(2**63)), sketch_id=generator.bytes(16)),

@@ -1,15 +1,15 @@
-"""The Count Sketch calibrated for 2 d, as in the paper, and for 4 d: what an auditor can prove.
+"""Audit of the Count Sketch calibrated for squared sensitivity 2 d, as in the paper, and 4 d.
 
-The auditor of ``lazysketch.audit`` makes thousands of small tables under the worst pair of
-neighbours, which collides with opposite signs in every row, and bounds mu and epsilon from below at
-95 %. With 2 d (a planted bug of the audit) the bound exceeds the claim; with 4 d it does not.
+The auditor of ``lazysketch.audit`` makes thousands of small tables of the worst pair of neighbours,
+which collide with opposite signs in every row, and computes lower bounds on mu and epsilon at 95 %
+confidence. With 2 d (a planted bug of the audit) the bound exceeds the claim; with 4 d it does not.
 
-The paper's own calibration (2 d and the classical formula) is computed exactly: how much epsilon it
-really has. The classical formula asks for more noise than needed, which at a large delta hides the
-wrong sensitivity, and at a small one does not.
+For the paper's own calibration (2 d and the classical formula) the true epsilon is computed
+exactly. The classical formula adds more noise than needed, which hides the wrong sensitivity at a
+large delta but not at a small one.
 
-Tables are seeded, so that a cell finds the same again. A bound at 95 % exceeds a true claim in up
-to one of 20 sets of seeds; "refuted" is said at the audit's own rate of 1e-7.
+Tables are seeded, so that cells are reproducible. A bound at 95 % exceeds a true claim for up to
+one of 20 sets of seeds; "refuted" uses the audit's own false-alarm rate of 1e-7.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from experiments.cell import Cell, Observation
+from experiments.settings import Settings
 from lazysketch.audit import Bug, Configuration, Library, Model, Subject
 from lazysketch.audit.claims import epsilon_of
 from lazysketch.audit.distinguisher import distinguish
@@ -37,11 +37,11 @@ _SUBJECTS: Mapping[str, Subject] = {"4 d": Library(), "2 d": Model(Bug.HALF_SENS
 
 @dataclass(frozen=True)
 class _Seeded:
-    """A subject whose tables can be had again, in order.
+    """A subject whose tables are reproducible, in order.
 
     Args:
-        subject: what makes the tables.
-        generator: of the trial.
+        subject: maker of the tables.
+        generator: source of randomness of the trial.
     """
 
     subject: Subject
@@ -49,7 +49,7 @@ class _Seeded:
 
     @property
     def name(self) -> str:
-        """What is audited."""
+        """Name of the audited subject."""
         return self.subject.name
 
     def open(
@@ -66,14 +66,12 @@ class _Seeded:
         return self.subject.open(configuration, hash_seed=hash_seed, seed=drawn, sketch_id=chosen)
 
 
-def measure(
-    parameters: Mapping[str, Any], contenders: Sequence[str], cell: Cell
-) -> list[Observation]:
-    """Audit both calibrations at one claim, and compute what the paper's is worth.
+def measure(parameters: Settings, contenders: Sequence[str], cell: Cell) -> list[Observation]:
+    """Audit both calibrations at one claim, or compute the true epsilon of the paper's.
 
     Args:
-        parameters: ``mu``, the claim; ``delta``, ``tables`` per stream; ``deltas`` and
-            ``epsilons`` for the computed curves, where mu is 0.
+        parameters: ``mu``, the claim; ``delta``; ``tables`` per stream; ``deltas`` and
+            ``epsilons`` for the computed curves, if mu is 0.
         contenders: ``2 d`` and ``4 d``.
         cell: value and seed.
 
@@ -81,10 +79,10 @@ def measure(
         ``epsilon claimed`` and ``epsilon audited`` at the delta, ``mu audited``, ``refuted``; or
         ``epsilon true`` by claimed epsilon.
     """
-    mu = float(parameters["mu"])
+    mu = parameters.number("mu")
     if mu == 0:
         return _computed(parameters)
-    delta = float(parameters["delta"])
+    delta = parameters.number("delta")
     configuration = Configuration(
         "count-sketch",
         depth=2,
@@ -96,26 +94,24 @@ def measure(
     found = []
     for name in contenders:
         subject = _Seeded(_SUBJECTS[name], cell.generator())
-        outcome = distinguish(subject, configuration, trials=int(parameters["tables"]))
-        told = outcome.figures or {}
+        outcome = distinguish(subject, configuration, trials=parameters.integer("tables"))
+        measured = outcome.figures or {}
         figures = {
-            "epsilon claimed": told["epsilon_claimed"],
-            "epsilon audited": told["epsilon_by_mu"],
-            "mu audited": told["mu_audited"],
+            "epsilon claimed": measured["epsilon_claimed"],
+            "epsilon audited": measured["epsilon_by_mu"],
+            "mu audited": measured["mu_audited"],
             "refuted": 0.0 if outcome.passed else 1.0,
         }
         found += [Observation(name, cell.value, *pair) for pair in figures.items()]
     return found
 
 
-def _computed(parameters: Mapping[str, Any]) -> list[Observation]:
+def _computed(parameters: Settings) -> list[Observation]:
     found = []
-    for delta in parameters["deltas"]:
-        for epsilon in parameters["epsilons"]:
-            # Noise for sqrt(2 d) meets a change of sqrt(4 d).
+    for delta in parameters.numbers("deltas"):
+        for epsilon in parameters.numbers("epsilons"):
+            # The noise is calibrated for sqrt(2 d), the change is sqrt(4 d).
             mu = math.sqrt(2) / classical_noise_multiplier(epsilon, delta)
             true = epsilon_of(mu, delta)
-            found.append(
-                Observation(f"paper, delta {delta:g}", float(epsilon), "epsilon true", true)
-            )
+            found.append(Observation(f"paper, delta {delta:g}", epsilon, "epsilon true", true))
     return found

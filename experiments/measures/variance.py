@@ -9,13 +9,13 @@ Differentially Private Continual Counting", 2023.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 import numpy.typing as npt
 
 from experiments.cell import Cell, Observation
+from experiments.settings import Settings
 from lazysketch import Mechanism
 from lazysketch.errors import ArgumentValueError
 from lazysketch.privacy import classical_noise_multiplier, noise_multiplier
@@ -72,9 +72,7 @@ def deviations() -> Iterator[tuple[str, list[float]]]:
         yield name, [root * multiplier(*promise) for promise in PROMISES]
 
 
-def measure(
-    parameters: Mapping[str, Any], contenders: Sequence[str], cell: Cell
-) -> list[Observation]:
+def measure(parameters: Settings, contenders: Sequence[str], cell: Cell) -> list[Observation]:
     """Compute the variances of mechanisms for a number of pushes.
 
     Args:
@@ -85,7 +83,7 @@ def measure(
     Returns:
         ``mean`` and ``largest`` variance over the pushes, and the bound on the mean.
     """
-    leaves = int(parameters["leaves"])
+    leaves = parameters.integer("leaves")
     found = [Observation(BOUND, cell.value, "mean", mean_bound(leaves))]
     for name in contenders:
         each = variances(name, leaves)

@@ -12,7 +12,6 @@ import math
 import re
 from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -20,14 +19,15 @@ from experiments import expectations
 from experiments.__main__ import main
 from experiments.cell import Cell, Finished, Journal, Observation, cells_of
 from experiments.claims import claims, exponents
-from experiments.contenders import PAPER, Contender, contender, contenders
-from experiments.definition import Definition, definition, definitions
+from experiments.contenders import PAPER, Contender, Sketch, contender, contenders
+from experiments.definition import Definition, Expectation, Value, definition, definitions
 from experiments.expectations import exponent, student_quantile, verdicts
 from experiments.measures import MEASURES
 from experiments.plain import Plain, program
 from experiments.running import run, run_cell
+from experiments.settings import Settings
 from experiments.streams import heaviest, named, zipf
-from experiments.summary import RECORD, Estimate, Result, result_of
+from experiments.summary import RECORD, Estimate, Made, Result, result_of
 from tests.locations import ROOT
 
 KNOWN = definitions()
@@ -38,11 +38,12 @@ def records() -> dict[str, Result]:
     return {name: Result.load(RECORD / f"{name}.json") for name in KNOWN}
 
 
-def made(lines: dict[tuple[str, str], dict[Any, list[float]]]) -> Result:
+def made(lines: dict[tuple[str, str], dict[Value, list[float]]]) -> Result:
     numbers = {
         key: {x: Estimate.of(values) for x, values in line.items()} for key, line in lines.items()
     }
-    return Result("made", "digest", numbers, {"date": "-", "seconds": 0})
+    circumstances: Made = {"date": "-", "machine": "-", "versions": "-", "seconds": 0}
+    return Result("made", "digest", numbers, circumstances)
 
 
 # --- definitions ---
@@ -58,7 +59,7 @@ def test_definitions_name_what_there_is(name: str) -> None:
     quick = one.for_quick_run()
     assert set(quick.values) <= set(one.values)
     for entry in one.expect:
-        assert {"least", "most"} & entry.keys(), "an expectation that cannot fail"
+        assert math.isfinite(entry.least) or math.isfinite(entry.most), "cannot fail"
 
 
 def test_the_papers_panels_have_the_papers_settings() -> None:
@@ -96,7 +97,24 @@ def test_a_definition_is_checked(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="known keys, got strange"):
         definition(path)
     with pytest.raises(ValueError, match="contender: expected one of CMS"):
-        contender("nobody")
+        contender("unknown")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"kind": "strange"}, "kind: expected one of ratio"),
+        ({"series": None}, "slope: expected series, got none"),
+        ({"strange": 1}, "slope: expected known keys, got strange"),
+        ({"least": None}, "slope: expected least or most, got none"),
+        ({"least": "1"}, "least: expected a number, got str"),
+        ({"at": [True]}, "at: expected a number or string, got bool"),
+    ],
+)
+def test_an_expectation_is_checked(change: dict[str, object], message: str) -> None:
+    entry = {"kind": "slope", "what": "w", "metric": "m", "series": "s", "least": 1, **change}
+    with pytest.raises(ValueError, match=message):
+        Expectation.of(Settings({key: each for key, each in entry.items() if each is not None}))
 
 
 def test_only_what_users_see_is_used() -> None:
@@ -131,7 +149,7 @@ def test_a_file_of_the_user_is_a_stream(tmp_path: Path) -> None:
 # --- cells ---
 
 
-def small(**changes: Any) -> Definition:
+def small(**changes: tuple[str, ...]) -> Definition:
     one = KNOWN["error-skew"]
     parameters = {**one.parameters, "events": 20_000, "items": 1000}
     one = dataclasses.replace(one, parameters=parameters, values=(1.1, 1.3), expect=())
@@ -221,7 +239,7 @@ def test_exponent() -> None:
     assert exponent(logs, "are", logarithmic=True) == pytest.approx(2)
 
 
-GOOD = {
+GOOD: dict[tuple[str, str], dict[Value, list[float]]] = {
     ("a", "are"): {1: [1.0, 1.1, 0.9], 2: [0.5, 0.55, 0.45], 4: [0.25, 0.27, 0.23]},
     ("b", "are"): {1: [2.0, 2.1, 1.9], 2: [2.0, 2.1, 1.9], 4: [2.0, 2.1, 1.9]},
     ("a", "epsilon claimed"): {1: [5.0]},
@@ -241,10 +259,11 @@ GOOD = {
     ],
 )
 def test_expectations_can_fail(
-    entry: dict[str, Any], right: dict[str, float], wrong: dict[str, float]
+    entry: dict[str, object], right: dict[str, float], wrong: dict[str, float]
 ) -> None:
+    metric = {} if entry["kind"] == "beyond" else {"metric": "are"}
     for band, passes in ((right, True), (wrong, False)):
-        entries = ({"what": "w", "metric": "are", **entry, **band},)
+        entries = (Expectation.of(Settings({"what": "w", **metric, **entry, **band})),)
         one = dataclasses.replace(KNOWN["error-skew"], expect=entries)
         (verdict,) = verdicts(one, made(GOOD), None)
         assert verdict.passed is passes, verdict
@@ -330,7 +349,7 @@ def test_a_planted_bug_is_seen(
     """Noise or width wrong in every sketch leaves the recorded band."""
     sound = Contender.make
 
-    def wrong(self: Contender, generator: np.random.Generator, **given: Any) -> Any:
+    def wrong(self: Contender, generator: np.random.Generator, **given: float) -> Sketch:
         given["epsilon"] = min(0.99, given["epsilon"] * bug.get("epsilon", 1.0))
         given["width"] = int(given["width"] * bug.get("width", 1.0))
         return sound(self, generator, **given)
