@@ -31,19 +31,19 @@ def _parser(names: Sequence[str]) -> argparse.ArgumentParser:
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     verbs = parser.add_subparsers(dest="verb", required=True)
-    running = verbs.add_parser("run", help="run experiments, going on where the last run stopped")
+    running = verbs.add_parser("run", help="run experiments; resumes the last run")
     running.add_argument("names", nargs="+", metavar="NAME", choices=["all", *names])
-    running.add_argument("--quick", action="store_true", help="few values and trials, and checks")
+    running.add_argument("--quick", action="store_true", help="few values and trials, with checks")
     running.add_argument("--trials", type=_positive, default=_TRIALS)
-    running.add_argument("--out", type=Path, default=_OUT, help="where finished cells are kept")
+    running.add_argument("--out", type=Path, default=_OUT, help="folder of finished cells")
     running.add_argument("--jobs", type=_positive, default=os.cpu_count() or 1)
     running.add_argument(
-        "--record", action="store_true", help="keep the results in experiments/record"
+        "--record", action="store_true", help="store the results in experiments/record"
     )
     reporting = verbs.add_parser("report", help="one HTML page, PNG and SVG plots")
     reporting.add_argument("--out", type=Path, default=_OUT)
     reporting.add_argument(
-        "--recorded", action="store_true", help="of experiments/record, into docs/experiments.md"
+        "--recorded", action="store_true", help="report experiments/record in docs/experiments.md"
     )
     for verb in (running, reporting):
         verb.add_argument("--data", type=Path, default=DATA, help="folder of the real streams")
@@ -51,7 +51,7 @@ def _parser(names: Sequence[str]) -> argparse.ArgumentParser:
             "--stream",
             action="append",
             metavar="FILE[:FIELD]",
-            help="heavy hitters of this file (log, CSV, capture) instead of the real streams",
+            help="find heavy hitters in this file (log, CSV, capture) instead of the real streams",
         )
     return parser
 
@@ -64,11 +64,11 @@ def _positive(text: str) -> int:
 
 
 def _with_streams(one: Definition, asked: argparse.Namespace) -> Definition | None:
-    """The experiment with the streams that are at hand, or None if it needs some and has none."""
+    """Return the experiment with the available streams, or None if it needs missing ones."""
     if one.measure != "heavy":
         return one
     if asked.stream:
-        # What was found on the recorded streams is not what is found on these.
+        # The title states the finding on the recorded streams.
         return replace(
             one,
             title=f"Heavy hitters by {one.axis}",
@@ -82,7 +82,6 @@ def _with_streams(one: Definition, asked: argparse.Namespace) -> Definition | No
 
 
 def _chosen(asked: argparse.Namespace) -> list[Definition]:
-    """The experiments asked for."""
     known = definitions()
     names = list(known) if "all" in asked.names else list(dict.fromkeys(asked.names))
     chosen = []
@@ -91,7 +90,7 @@ def _chosen(asked: argparse.Namespace) -> list[Definition]:
         if with_streams := _with_streams(one, asked):
             chosen.append(with_streams)
         else:
-            _tell(f"{name}: left out, there are no real streams in {asked.data}")
+            _tell(f"{name}: left out, no real streams in {asked.data}")
     return chosen
 
 
@@ -150,13 +149,13 @@ def _tell(text: str) -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run what the command line asks for.
+    """Run one command.
 
     Args:
-        arguments: words; those of the process when None.
+        arguments: command line; that of the process when None.
 
     Returns:
-        0; 1 if an expectation was not met; 2 if something is missing.
+        0; 1 if an expectation was not met; 2 if a file or package is missing.
     """
     parser = _parser(list(definitions()))
     asked = parser.parse_args(arguments)
@@ -168,7 +167,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _tell(f"experiments: {missing}")
         return 2
     except KeyboardInterrupt:
-        _tell("experiments: stopped; finished cells are kept, and the same command goes on")
+        _tell("experiments: stopped; finished cells are kept, the same command resumes")
         return 130
 
 

@@ -1,7 +1,7 @@
-"""The claims of the paper in a table: theirs, ours under their settings, ours with our defaults.
+"""Table of the paper's claims: their figure, ours with their settings, ours with our defaults.
 
-Numbers are taken from results; a claim without its result is left out. What the paper shows as a
-curve is compared as a shape. A row says "yes" only where the numbers do.
+All numbers come from results; a claim without a result is left out. Curves of the paper are
+compared by shape. "Agrees" is computed from the numbers.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ class Claim:
     """A row of the table.
 
     Args:
-        claim: of the paper.
+        claim: the paper's claim.
         theirs: their figure, or the shape of their curve.
-        same: ours under their settings.
-        defaults: ours with our defaults.
-        agrees: whether the claim holds here.
-        why: what there is to say.
+        same: our figure with their settings.
+        defaults: our figure with our defaults.
+        agrees: "yes", "no" or "in part".
+        why: the explanation.
     """
 
     claim: str
@@ -53,7 +53,7 @@ def claims(results: Results) -> list[Claim]:
         results: by name of the experiment.
 
     Returns:
-        In the order of the paper.
+        Rows in the order of the paper.
     """
     return [row for name, rows in _ROWS.items() if name in results for row in rows(results[name])]
 
@@ -81,8 +81,8 @@ def _speed(result: Result) -> Iterator[Claim]:
             f"({width:.0f} columns); {lazy[most]:.0f} ns against {punctual[most]:,.0f} ns",
             f"{punctual[most] / core:,.0f} ({core:.1f} ns per event, in batches)",
             _agrees(ratios[most] >= 150),
-            "both written plainly, in one run; the ratio grows with the columns, so that "
-            '"up to" is a choice of the largest table',
+            "both in plain Rust, in one run; the ratio grows with the number of columns, so that "
+            'the "up to" depends on the largest table chosen',
         )
 
 
@@ -93,19 +93,19 @@ def _by_width(result: Result) -> Iterator[Claim]:
     if lazy is None or punctual is None:
         return
     yield Claim(
-        "(table 1) an update of Lazy costs a factor of the width less",
+        "(table 1) an update of Lazy is cheaper by a factor of the width",
         "exponents of w: 0 and 1",
         f"{lazy:.2f} and {punctual:.2f}",
-        "0: a batch does no work for a step and a cell",
+        "0: a batch does no work per step and cell",
         _agrees(abs(lazy) < 0.15 and abs(punctual - 1) < 0.15),
-        "plain algorithms; the price is a lag in proportion to w",
+        "plain algorithms; in exchange the lag is proportional to w",
     )
 
 
 def _by_horizon(result: Result) -> Iterator[Claim]:
     cells = {name: found[0] for name, found in deviations()}
     theirs, ours = cells["binary, classical calibration (the paper)"], cells["tree"]
-    less = f"{ours:.0f} counts where theirs is {theirs:.0f}, at 1024 pushes"
+    less = f"{ours:.0f} counts instead of {theirs:.0f}, at 1024 pushes"
     for metric, claim, defaults in (
         ("memory", "a cell keeps log(T/w) (Lazy) or log T (Punctual) nodes", "8 bytes at any T"),
         ("noise", "noise grows with log(T/w) (Lazy) or log T (Punctual)", less),
@@ -121,13 +121,12 @@ def _by_horizon(result: Result) -> Iterator[Claim]:
             _agrees(abs(lazy - 1) < 0.3 and abs(punctual - 1) < 0.3),
             "16 bytes per node in the plain version"
             if metric == "memory"
-            else "root mean square "
-            "of the cells of empty sketches; ours beside the lower bound: see variance",
+            else "rms of the cells of empty sketches; see variance for the lower bound",
         )
 
 
 def _of_horizon(result: Result, series: str, metric: str) -> float | None:
-    """The exponent of T; of log T (Punctual) and log(T/w) (Lazy) where that is claimed."""
+    """Return the exponent of T, or of log T (Punctual) or log(T/w) (Lazy) if that is claimed."""
     logarithmic = metric in ("memory", "noise")
     line = result.line(series, metric)
     if logarithmic and series.startswith("Lazy"):
@@ -145,15 +144,15 @@ def _lazy_or_punctual(panel: str, axis: str, at: Value) -> Callable[[Result], It
         ratios = [lines[0][x].mean / lines[1][x].mean for x in lines[0] if x in lines[1]]
         lazy, punctual = (line[at].mean for line in lines)
         yield Claim(
-            f"({panel}) at equal memory LazyCMS errs at most as much as PunctualCMS, {axis}",
+            f"({panel}) at equal memory LazyCMS has at most the error of PunctualCMS, {axis}",
             "curve below curve",
             f"{min(ratios):.2f} to {max(ratios):.2f} of it; {_percent(lazy)} against "
             f"{_percent(punctual)} at {at}",
             f"{_percent(result.line('ours', 'are')[at].mean)}; "
             f"{_percent(result.line('ours-joint', 'are')[at].mean)} (joint)",
             _agrees(max(ratios) <= 1.02),
-            "because of width: in the paper's accounting a Lazy cell is cheaper. Without stored "
-            "nodes a Punctual cell is the smaller one, and the order turns (right-hand axes)",
+            "due to the width: a Lazy cell is cheaper in the paper's accounting. Without stored "
+            "nodes a Punctual cell is smaller, and the order reverses (right-hand axes)",
         )
 
     return rows
@@ -165,13 +164,13 @@ def _plateau(result: Result) -> Iterator[Claim]:
     early, late, end = line[0.7].mean, line[1.9].mean, line[2.5].mean
     ours = result.line("ours", "are")
     yield Claim(
-        "(d) with skew the error of the private sketches falls to a plateau",
+        "(d) with growing skew the error of the private sketches falls to a plateau",
         "curve",
         f"LazyCMS {_percent(early)} at 0.7, {_percent(late)} at 1.9, {_percent(end)} at 2.5",
         f"{_percent(ours[0.7].mean)}, {_percent(ours[1.9].mean)}, {_percent(ours[2.5].mean)}",
         _agrees(late < early / 2 and end > late / 2),
-        f"what remains is noise, and rises at last, because the 15th item gets rarer; "
-        f"exact CMS: {_percent(exact[2.5].mean)} at 2.5",
+        f"the rest is noise, whose relative error rises at high skew, because the 15th item gets "
+        f"rarer; exact CMS: {_percent(exact[2.5].mean)} at 2.5",
     )
 
 
@@ -186,28 +185,29 @@ def _collisions_rule(result: Result) -> Iterator[Claim]:
         f"exponents {slopes[0]:.2f} (LazyCMS), {slopes[1]:.2f} (PunctualCMS)",
         f"{_percent(joint[0.05].mean)} at 0.05, {_percent(joint[0.9].mean)} at 0.9 (joint)",
         _agrees(max(abs(slopes[0]), abs(slopes[1])) < 0.2),
-        "55 and 33 columns are full of collisions, which no epsilon removes",
+        "the error of 55 and 33 columns is mostly collisions, which do not depend on epsilon",
     )
 
 
 def _noise_rules(result: Result) -> Iterator[Claim]:
     lines = {name: result.line(name, "are") for name in (*_NOISY, "ours", "ours-joint")}
     slopes = [exponent(_up_to(lines[name], 0.3), "are") for name in lines]
-    whole = exponent(lines["LazyCMS"], "are")
-    if whole is None or None in slopes:
+    overall = exponent(lines["LazyCMS"], "are")
+    if overall is None or None in slopes:
         return
     shown = [f"{each:.2f}" for each in slopes]
     ends = [result.line(name, "are at the end")[0.05].mean for name in _NOISY]
     yield Claim(
-        "(f) at skew 2.1 the error falls about as 1 / epsilon",
+        "(f) at skew 2.1 the error is about proportional to 1 / epsilon",
         "exponent -1",
-        f"{shown[0]} (LazyCMS), {shown[1]} (PunctualCMS) up to 0.3; LazyCMS {whole:.2f} up to 0.9",
+        f"{shown[0]} (LazyCMS), {shown[1]} (PunctualCMS) up to 0.3; "
+        f"LazyCMS {overall:.2f} up to 0.9",
         f"{shown[2]}, {shown[3]} (joint)",
         "in part",
-        "noise does, but a few heavy items collide in so few columns, and ours has a lag of up to "
-        "1 %. The step of the read matters: at 0.05 and step 2^20 alone, where a binary tree has "
-        f"one noisy node, PunctualCMS errs by {_percent(ends[1])} instead of "
-        f"{_percent(lines['PunctualCMS'][0.05].mean)}, and would beat LazyCMS "
+        "the noise is, but a few heavy items collide in so few columns, and ours has a lag of up "
+        "to 1 %. The step of the read matters: at epsilon 0.05 and step 2^20 only, where a binary "
+        f"tree has one noisy node, the error of PunctualCMS is {_percent(ends[1])} instead of "
+        f"{_percent(lines['PunctualCMS'][0.05].mean)}, which is below that of LazyCMS "
         f"({_percent(ends[0])})",
     )
 
@@ -236,10 +236,9 @@ def _heavy(result: Result) -> Iterator[Claim]:
         f"{scores('ours-joint', 'recall', small)}; discovery "
         f"{scores(DISCOVERY, 'precision', small)} and {scores(DISCOVERY, 'recall', small)}",
         "in part",
-        "recall is high wherever Count-Min overestimates; precision needs columns. A sketch is "
-        "asked for every item of a public list; discovery needs none. At 2,000 KB ours has so "
-        "many columns that a round, and so the lag, takes up to a fifteenth of the "
-        "stream",
+        "recall is high where Count-Min overestimates; precision needs columns. A sketch is "
+        "queried for every item of a public list; discovery needs no list. At 2,000 KB ours has so "
+        "many columns that a round, and with it the lag, takes up to a fifteenth of the stream",
     )
 
 
@@ -253,13 +252,14 @@ def _sensitivity(result: Result) -> Iterator[Claim]:
     yield Claim(
         "the Count Sketch is (epsilon, delta)-private with squared sensitivity 2 d",
         "2 d",
-        f"claimed {claimed[x].mean:.1f}, proven at least **{audited[x].mean:.1f}** "
+        f"claimed {claimed[x].mean:.1f}, audited at least **{audited[x].mean:.1f}** "
         f"(analytic calibration for 2 d)",
-        f"4 d: claimed {claimed[x].mean:.1f}, at least {sound[x].mean:.1f}",
+        f"4 d: claimed {claimed[x].mean:.1f}, audited at least {sound[x].mean:.1f}",
         "no",
-        "opposite signs move a cell by 2. The paper's runs at (0.3, 0.001) are saved by the slack "
-        f"of the classical formula: there the true epsilon is {large[0.3].mean:.2f}; at delta = "
-        f"1e-6 it is {small[0.3].mean:.3f}, and {small[0.99].mean:.2f} for 0.99",
+        "opposite signs change a cell by 2. The paper's runs at (0.3, 0.001) still satisfy their "
+        "claim because of the slack of the classical formula: the true epsilon is "
+        f"{large[0.3].mean:.2f}; at delta = 1e-6 it is {small[0.3].mean:.3f}, and "
+        f"{small[0.99].mean:.2f} for a claimed 0.99",
     )
 
 
@@ -278,7 +278,7 @@ _ROWS: Mapping[str, Callable[[Result], Iterator[Claim]]] = {
 
 
 def exponents(results: Results) -> list[list[str]]:
-    """Return the table of fitted exponents beside the claimed ones.
+    """Return the table of claimed and fitted exponents.
 
     Args:
         results: by name of the experiment.

@@ -1,7 +1,7 @@
-"""The report: one HTML page that needs nothing else, plots as PNG and SVG, a page of docs/.
+"""Reports: a self-contained HTML page, plots as PNG and SVG, and docs/experiments.md.
 
-Everything shown is computed from results: the table of claims, the exponents, the verdicts, and the
-plots. The page of docs/ is made from the record, with small plots.
+The table of claims, the exponents, the verdicts and the plots are computed from results. The page
+of docs/ is made from the record, with small plots.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ _PREAMBLE = Path(__file__).with_name("preamble.md")
 _CLAIM_HEAD = ["claim", "the paper", "ours, their settings", "ours, our defaults", "agrees", "why"]
 _EXPONENT_HEAD = ["quantity", "sketch", "of w: claimed", "fitted", "of T: claimed", "fitted"]
 _EXPONENT_NOTE = (
-    "Exponents by least squares of logarithms, times by medians. Where a logarithm is claimed the "
-    "exponent is that of the logarithm, and should be 1."
+    "Exponents are fitted by least squares of logarithms, to medians for times. Where the claim is "
+    "a logarithm, the exponent is that of the logarithm and should be 1."
 )
 _STYLE = """
 body { font: 16px/1.5 system-ui, sans-serif; max-width: 62rem; margin: 2rem auto; padding: 0 1rem;
@@ -50,9 +50,9 @@ def write_report(folder: Path, definitions: Definitions, results: Results) -> Pa
     """Write the HTML page and the plots.
 
     Args:
-        folder: of the run.
+        folder: folder of the run.
         definitions: all experiments.
-        results: of those that were run.
+        results: results of those that were run.
 
     Returns:
         The page.
@@ -89,7 +89,7 @@ def _claim_rows(results: Results) -> list[list[str]]:
 
 
 def _html(markdown: str) -> str:
-    """The few kinds of Markdown that the preamble uses."""
+    """Convert the subset of Markdown that the preamble uses."""
     blocks = []
     for block in markdown.strip().split("\n\n"):
         text = html.escape(block, quote=False)
@@ -127,7 +127,7 @@ def _html_verdicts(one: Definition, result: Result) -> str:
 
 
 def _numbers(result: Result) -> str:
-    """All numbers, folded away."""
+    """Return all numbers in a collapsed table."""
     rows = [
         [series, metric, f"{x}", f"{each.mean:.4g}", f"{each.error:.2g}", f"{each.median:.4g}"]
         for (series, metric), line in result.numbers.items()
@@ -142,15 +142,15 @@ def _numbers(result: Result) -> str:
 def _preamble(definitions: Definitions, results: Results) -> str:
     made = next(iter(results.values())).made
     seconds = {name: float(result.made["seconds"]) for name, result in results.items()}
-    alone = sum(each for name, each in seconds.items() if definitions[name].sequential)
-    whole = sum(seconds.values())
+    timed = sum(each for name, each in seconds.items() if definitions[name].sequential)
+    total = sum(seconds.values())
     text = _PREAMBLE.read_text(encoding="utf-8")
     facts = f"{made['date']}, {made['machine']}, {made['versions']}"
     trials = max(result.trials for result in results.values())
     return text.format(
         facts=facts,
-        minutes=f"{whole / 60:.0f}",
-        on_two_cores=f"{((whole - alone) / 2 + alone) / 60:.0f}",
+        minutes=f"{total / 60:.0f}",
+        on_two_cores=f"{((total - timed) / 2 + timed) / 60:.0f}",
         trials=trials,
     )
 
@@ -161,7 +161,7 @@ def _markdown_table(head: Sequence[str], rows: Table) -> str:
 
 
 def document(definitions: Definitions, results: Results) -> str:
-    """Return the page of docs/ that the results stand for.
+    """Return docs/experiments.md for the results.
 
     Args:
         definitions: all experiments.

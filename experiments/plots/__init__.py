@@ -1,6 +1,6 @@
-"""Plots of results: one figure per experiment; matplotlib (requirements/tools.in) is imported late.
+"""Plots of results, one figure per experiment; matplotlib (requirements/tools.in) is imported late.
 
-``style`` holds colours and axes, ``panels`` what the paper's experiments look like, ``ours`` the
+``style`` holds colours and axes, ``panels`` the figures of the paper's experiments, ``ours`` the
 others.
 """
 
@@ -8,18 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
 from experiments.definition import Definition
 from experiments.plots import ours, panels
 from experiments.plots.style import backend, save
 from experiments.summary import Result
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 __all__ = ["FIGURES", "draw"]
 
-Figure = Callable[[Any, Definition, Result], None]
-
-FIGURES: Mapping[str, Figure] = {
+FIGURES: Mapping[str, Callable[[Figure, Definition, Result], None]] = {
     "time-memory": panels.time_memory,
     "time-prefix": panels.time_prefix,
     "error-width": panels.error_memory,
@@ -45,7 +46,7 @@ def draw(definition: Definition, result: Result, targets: list[Path]) -> None:
     Args:
         definition: the experiment.
         result: its numbers.
-        targets: files; their endings tell the formats.
+        targets: files; the suffix selects the format.
 
     Raises:
         ModuleNotFoundError: matplotlib is not installed.

@@ -1,8 +1,8 @@
-"""What we add: mechanisms, time, the steps from the paper to ours, coverage, sensitivity."""
+"""Figures of our experiments: variance, course, steps from the paper to ours, coverage, audit."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from experiments.contenders import contender
 from experiments.definition import Definition
@@ -10,11 +10,14 @@ from experiments.measures.variance import BOUND
 from experiments.plots.style import frame, legend, line, look, percent, plain_ticks
 from experiments.summary import Result
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
 __all__ = ["course", "coverage", "ladder", "sensitivity", "variance"]
 
 
-def variance(figure: Any, definition: Definition, result: Result) -> None:
-    """Mean variance of a release by number of pushes."""
+def variance(figure: Figure, definition: Definition, result: Result) -> None:
+    """Draw the mean variance of a release by number of pushes."""
     figure.set_size_inches(8.5, 5.4)
     axes = figure.subplots()
     for series in (*definition.contenders, BOUND):
@@ -26,19 +29,19 @@ def variance(figure: Any, definition: Definition, result: Result) -> None:
     legend(figure, columns=3)
 
 
-def course(figure: Any, definition: Definition, result: Result) -> None:
-    """Error through time."""
+def course(figure: Figure, definition: Definition, result: Result) -> None:
+    """Draw the error by number of steps."""
     figure.set_size_inches(9.0, 5.8)
     axes = figure.subplots()
     for series in definition.contenders:
         line(axes, series, result.line(series, "are"))
-    frame(axes, x="steps so far", y="average relative error of the top 15")
+    frame(axes, x="steps", y="average relative error of the top 15")
     percent(axes.yaxis)
     legend(figure, columns=3)
 
 
-def ladder(figure: Any, definition: Definition, result: Result) -> None:
-    """A row per contender, axes per skew."""
+def ladder(figure: Figure, definition: Definition, result: Result) -> None:
+    """Draw a row per contender and axes per skew."""
     figure.set_size_inches(11.0, 4.6)
     names = list(definition.contenders)
     several = figure.subplots(1, len(definition.values), sharey=True)
@@ -67,8 +70,8 @@ def ladder(figure: Any, definition: Definition, result: Result) -> None:
     several[0].set_yticks([-row for row in range(len(names))], labels)
 
 
-def coverage(figure: Any, definition: Definition, result: Result) -> None:
-    """Axes per moment and group of items."""
+def coverage(figure: Figure, definition: Definition, result: Result) -> None:
+    """Draw axes per moment and group of items."""
     figure.set_size_inches(10.5, 6.6)
     groups = ["top 100", "random 1000", "absent 1000"]
     rows = figure.subplots(2, 3, sharex=True, sharey=True)
@@ -91,8 +94,8 @@ def coverage(figure: Any, definition: Definition, result: Result) -> None:
     legend(figure)
 
 
-def sensitivity(figure: Any, definition: Definition, result: Result) -> None:
-    """Audited epsilon by claimed epsilon; what the paper's calibration is worth."""
+def sensitivity(figure: Figure, definition: Definition, result: Result) -> None:
+    """Draw audited by claimed epsilon, and the true epsilon of the paper's calibration."""
     figure.set_size_inches(10.5, 5.6)
     left, right = figure.subplots(1, 2)
     for series in definition.contenders:
@@ -103,8 +106,8 @@ def sensitivity(figure: Any, definition: Definition, result: Result) -> None:
     frame(
         left,
         x="claimed epsilon at delta = 1e-6",
-        y="epsilon that an auditor proves (95 %, by mu)",
-        title="attacked: analytic calibration",
+        y="audited lower bound on epsilon (95 %, by mu)",
+        title="audited: analytic calibration",
     )
     for axis in (left.xaxis, left.yaxis):
         plain_ticks(axis, [2, 5, 10, 20, 30])

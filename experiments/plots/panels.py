@@ -1,12 +1,15 @@
-"""The paper's panels (a) to (f), its table against width and horizon, and heavy hitters."""
+"""Figures of the paper's panels (a) to (f), its table of complexities, and heavy hitters."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING
 
 from experiments.definition import Definition
 from experiments.plots.style import few_ticks, frame, legend, line, percent, plain_ticks, present
 from experiments.summary import Result
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 __all__ = ["error", "error_memory", "growth", "heavy", "time_memory", "time_prefix"]
 
@@ -15,8 +18,8 @@ _PLAIN, _CORE = "ns per event, plain", "ns per event, ours"
 _ERROR = "average relative error of the top 15"
 
 
-def time_memory(figure: Any, definition: Definition, result: Result) -> None:
-    """Panel (a): the plain algorithms by the paper's memory, our core by ours."""
+def time_memory(figure: Figure, definition: Definition, result: Result) -> None:
+    """Draw panel (a): the plain algorithms by the paper's memory, our core by ours."""
     figure.set_size_inches(10.5, 5.4)
     left, right = figure.subplots(1, 2, sharey=True)
     for series in present(result, _PLAIN):
@@ -26,15 +29,15 @@ def time_memory(figure: Any, definition: Definition, result: Result) -> None:
         along = result.line(series, _OURS)
         line(right, series, result.line(series, _CORE), along=along, median=True)
     frame(left, x="memory in KB, the paper's accounting", y="time per event in ns")
-    left.set_title("the paper's algorithms, written plainly", loc="left")
-    frame(right, x="memory in KB, as it is", y="")
+    left.set_title("the paper's algorithms in plain Rust", loc="left")
+    frame(right, x="memory in KB, as lazysketch uses it", y="")
     right.set_title("lazysketch, in batches", loc="left")
     plain_ticks(left.xaxis, [float(value) for value in definition.values])
     legend(figure)
 
 
-def time_prefix(figure: Any, definition: Definition, result: Result) -> None:
-    """The cost of an event over prefixes of one stream."""
+def time_prefix(figure: Figure, definition: Definition, result: Result) -> None:
+    """Draw the cost of an event over prefixes of one stream."""
     figure.set_size_inches(8.0, 4.4)
     axes = figure.subplots()
     for series in present(result, _PLAIN):
@@ -45,13 +48,13 @@ def time_prefix(figure: Any, definition: Definition, result: Result) -> None:
     legend(figure)
 
 
-def error_memory(figure: Any, definition: Definition, result: Result) -> None:
-    """Panels (b) and (c): error by memory, in both accountings."""
+def error_memory(figure: Figure, definition: Definition, result: Result) -> None:
+    """Draw panels (b) and (c): error by memory, in both accountings."""
     figure.set_size_inches(10.5, 5.8)
     both = figure.subplots(1, 2, sharey=True)
     named = (
         (_PAPER, "memory in KB, the paper's accounting"),
-        (_OURS, "memory in KB, as lazysketch takes it"),
+        (_OURS, "memory in KB, as lazysketch uses it"),
     )
     for axes, (accounting, name) in zip(both, named, strict=True):
         for series in definition.contenders:
@@ -66,8 +69,8 @@ def error_memory(figure: Any, definition: Definition, result: Result) -> None:
     legend(figure)
 
 
-def error(figure: Any, definition: Definition, result: Result) -> None:
-    """Panels (d), (e) and (f): error at 24 KB by skew or epsilon."""
+def error(figure: Figure, definition: Definition, result: Result) -> None:
+    """Draw panels (d), (e) and (f): error at 24 KB by skew or epsilon."""
     figure.set_size_inches(9.0, 5.8)
     axes = figure.subplots()
     for series in definition.contenders:
@@ -79,8 +82,8 @@ def error(figure: Any, definition: Definition, result: Result) -> None:
     legend(figure)
 
 
-def growth(figure: Any, definition: Definition, result: Result) -> None:
-    """Table 1: one axes per quantity."""
+def growth(figure: Figure, definition: Definition, result: Result) -> None:
+    """Draw table 1: one axes per quantity."""
     figure.set_size_inches(10.5, 7.2)
     named = {
         "time": "time per event in ns",
@@ -98,8 +101,8 @@ def growth(figure: Any, definition: Definition, result: Result) -> None:
     legend(figure)
 
 
-def heavy(figure: Any, definition: Definition, result: Result) -> None:
-    """Precision, recall and error, a column per stream."""
+def heavy(figure: Figure, definition: Definition, result: Result) -> None:
+    """Draw precision, recall and error, a column per stream."""
     streams = list(dict.fromkeys(metric.split(": ")[0] for metric in result.metrics))
     figure.set_size_inches(max(9.0, 3.6 * len(streams) + 0.8), 8.6)
     rows = figure.subplots(3, len(streams), sharex=True, sharey="row", squeeze=False)

@@ -1,7 +1,8 @@
-"""Colours, markers, axes: the same sketch looks the same everywhere, and can be told by anybody.
+"""Colours, markers and axes: a sketch looks the same in every figure.
 
-Okabe and Ito's colours, with a marker each; exact sketches dashed, ours thick. One version of
-matplotlib makes the same bytes from the same numbers.
+Okabe and Ito's palette, distinguishable with any colour vision, with one marker each; exact
+sketches are dashed, ours thick. One version of matplotlib makes the same bytes from the same
+numbers.
 """
 
 from __future__ import annotations
@@ -9,11 +10,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from experiments.contenders import contenders
 from experiments.definition import Value
 from experiments.summary import Estimate, Result
+
+if TYPE_CHECKING:
+    from matplotlib.artist import Artist
+    from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
+    from matplotlib.figure import Figure
 
 __all__ = [
     "Look",
@@ -41,7 +48,7 @@ _SETTINGS = {
 
 
 class Look(NamedTuple):
-    """How a series is drawn."""
+    """Style of a series."""
 
     colour: str
     marker: str
@@ -75,7 +82,7 @@ _LOOKS = {
 }
 _HOLLOW = ("ours-cs",)
 _LABELS = {
-    "discovery": "discovery (ours),\nnothing known",
+    "discovery": "discovery (ours),\nno item list",
     "binary": "binary (paper)",
     "square-root": "square root",
     "tree": "tree (ours)",
@@ -87,14 +94,14 @@ _LABELS = {
 
 
 def look(series: str) -> Look:
-    """Return how a series is drawn, everywhere."""
+    """Return the style of a series, the same in every figure."""
     known = contenders()
     label = _LABELS.get(series) or (known[series].label if series in known else series)
     return Look(*_LOOKS.get(series, ("#000000", ".", "-", 1.2)), label)
 
 
 @contextmanager
-def backend() -> Iterator[Any]:
+def backend() -> Iterator[Figure]:
     """Yield an empty figure.
 
     Raises:
@@ -116,17 +123,17 @@ def backend() -> Iterator[Any]:
 
 
 def frame(
-    axes: Any, *, x: str, y: str, title: str = "", log_x: bool = True, log_y: bool = True
+    axes: Axes, *, x: str, y: str, title: str = "", log_x: bool = True, log_y: bool = True
 ) -> None:
     """Give axes their names, scales and grid.
 
     Args:
-        axes: of matplotlib.
+        axes: axes of matplotlib.
         x: name and unit.
         y: name and unit.
-        title: above them.
-        log_x: whether the axis is logarithmic.
-        log_y: whether the axis is logarithmic.
+        title: title above the axes.
+        log_x: True for a logarithmic axis.
+        log_y: True for a logarithmic axis.
     """
     axes.set_xlabel(x)
     axes.set_ylabel(y)
@@ -141,7 +148,7 @@ def frame(
 
 
 def line(
-    axes: Any,
+    axes: Axes,
     series: str,
     numbers: Mapping[Value, Estimate],
     *,
@@ -149,15 +156,15 @@ def line(
     median: bool = False,
     shift: float = 0.0,
 ) -> None:
-    """Draw a series with error bars: standard errors of means, or quartiles of medians.
+    """Draw a series with error bars: standard errors around means, or quartiles around medians.
 
     Args:
-        axes: of matplotlib.
-        series: its name.
-        numbers: by value; nothing is drawn without any.
-        along: where on the axis each value stands; the value itself when None.
-        median: whether medians are drawn.
-        shift: to the right, where lines lie on each other.
+        axes: axes of matplotlib.
+        series: name of the series.
+        numbers: numbers by value; if empty, nothing is drawn.
+        along: position of each value on the axis; the value itself when None.
+        median: True to draw medians.
+        shift: shift to the right, for overlapping lines.
     """
     if not numbers:
         return
@@ -172,7 +179,7 @@ def line(
         ]
     else:
         heights = [one.mean for one in each]
-        # A bar down to below 0 has no place on a logarithmic axis.
+        # A logarithmic axis cannot show a bar that reaches below 0.
         bars = [[min(one.error, 0.9 * abs(one.mean)) for one in each], [one.error for one in each]]
     axes.errorbar(
         xs,
@@ -190,8 +197,8 @@ def line(
     )
 
 
-def plain_ticks(axis: Any, at: Sequence[float]) -> None:
-    """Mark a logarithmic axis where something was measured, with plain numbers."""
+def plain_ticks(axis: Axis, at: Sequence[float]) -> None:
+    """Label a logarithmic axis at the given values, with plain numbers."""
     from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
     axis.set_major_locator(FixedLocator(list(at)))
@@ -199,8 +206,8 @@ def plain_ticks(axis: Any, at: Sequence[float]) -> None:
     axis.set_minor_locator(NullLocator())
 
 
-def few_ticks(axis: Any) -> None:
-    """Mark 1, 2 and 5 times powers of ten of a short logarithmic axis, with plain numbers."""
+def few_ticks(axis: Axis) -> None:
+    """Label a short logarithmic axis at 1, 2 and 5 times powers of ten, with plain numbers."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
@@ -208,16 +215,16 @@ def few_ticks(axis: Any) -> None:
     axis.set_minor_formatter(NullFormatter())
 
 
-def percent(axis: Any) -> None:
+def percent(axis: Axis) -> None:
     """Show shares as per cent."""
     from matplotlib.ticker import FuncFormatter
 
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{100 * value:,.4g} %"))
 
 
-def legend(figure: Any, *, columns: int = 4) -> None:
-    """One legend below all axes of a figure."""
-    known: dict[str, Any] = {}
+def legend(figure: Figure, *, columns: int = 4) -> None:
+    """Draw one legend below all axes of a figure."""
+    known: dict[str, Artist] = {}
     for axes in figure.axes:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             known.setdefault(label, handle)
@@ -226,12 +233,12 @@ def legend(figure: Any, *, columns: int = 4) -> None:
     )
 
 
-def save(figure: Any, title: str, targets: Sequence[Path]) -> None:
-    """Write a figure under its title.
+def save(figure: Figure, title: str, targets: Sequence[Path]) -> None:
+    """Write a figure with its title.
 
     Args:
-        figure: of matplotlib.
-        title: what was found.
+        figure: figure of matplotlib.
+        title: the finding.
         targets: files.
     """
     figure.suptitle(title, x=0.01, ha="left", fontsize=13, fontweight="bold")
@@ -242,12 +249,12 @@ def save(figure: Any, title: str, targets: Sequence[Path]) -> None:
 
 
 def present(result: Result, metric: str) -> list[str]:
-    """The series that have a metric."""
+    """Return the series that have a metric."""
     return [series for series in result.series if result.line(series, metric)]
 
 
 def shrink(path: Path) -> None:
-    """Reduce a PNG to a few colours, a fifth of its size; Pillow comes with matplotlib."""
+    """Reduce a PNG to 48 colours, a fifth of its size; matplotlib depends on Pillow."""
     from PIL import Image
 
     with Image.open(path) as image:
