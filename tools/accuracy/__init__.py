@@ -1,8 +1,7 @@
-"""How accurate answers are on real and generated streams: the tables in the documents.
+"""Accuracy on real and generated streams: the measured tables of the documents.
 
     python -m tools.accuracy TABLE [--data ../shared/data] [--seeds 20]
 
-TABLE is one of estimators, coverage, heavy-hitters and planner.
-
-Real streams are read from a folder that is not part of the repository.
+TABLE is one of estimators, coverage, heavy-hitters and planner. Real streams are read from a folder
+that is not part of the repository.
 """

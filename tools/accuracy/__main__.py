@@ -49,7 +49,7 @@ _TABLES = {
 
 
 def main() -> None:
-    """Print the table that is asked for."""
+    """Print one table."""
     parser = argparse.ArgumentParser(prog="python -m tools.accuracy", description=__doc__)
     parser.add_argument("table", choices=list(_TABLES))
     parser.add_argument("--data", type=Path, default=Path("../shared/data"))

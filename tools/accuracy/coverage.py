@@ -1,8 +1,7 @@
 """Coverage and width of intervals against true counts.
 
-"Width / true" compares with an interval built from the true errors: the central 95 % of
-estimate - count, pooled over the items of the group and all seeds, which nobody has who does not
-know the counts.
+The width is compared with that of an interval built from the true errors: the central 95 % of
+estimate - count, pooled over the items of the group and all seeds. It requires the true counts.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ Values = npt.NDArray[np.float64]
 
 @dataclass
 class Coverage:
-    """Intervals of one group of items on one stream, at one part of it, over all seeds."""
+    """Intervals of one group of items after one part of a stream, over all seeds."""
 
     stream: str
     kind: str
@@ -49,7 +48,7 @@ class Coverage:
 
     @property
     def rate(self) -> float:
-        """Share of the counts that their intervals covered."""
+        """Share of counts inside their intervals."""
         return self.covered / self.asked
 
     @property
@@ -71,7 +70,7 @@ class Coverage:
 
 
 class _Counts:
-    """Counts of some items after any step."""
+    """Counts of given items after any step."""
 
     def __init__(self, events: Counts, items: Counts) -> None:
         order = np.argsort(events, kind="stable")
@@ -81,13 +80,13 @@ class _Counts:
         self._steps = [order[a:b] for a, b in zip(starts, ends, strict=True)]
 
     def by(self, steps: Counts) -> Counts:
-        """The count of every item after as many steps as given for it."""
+        """Return the count of every item after its own number of steps."""
         pairs = zip(self._steps, steps, strict=True)
         return np.array([np.searchsorted(own, step) for own, step in pairs], dtype=np.int64)
 
 
 def measure(name: str, kind: str, schedule: str, *, data: Path, seeds: int) -> Iterator[Coverage]:
-    """The coverage of every group at every part of a stream."""
+    """Yield the coverage of every group after every part of a stream."""
     events = named(name, data)
     groups = asked_items(events)
     counts = {group: _Counts(events, items) for group, items in groups.items()}
@@ -125,10 +124,10 @@ def _add(cell: Coverage, release: ls.Release, items: Counts, counts: _Counts) ->
 
 
 def table(cells: list[Coverage]) -> str:
-    """Markdown: a row per stream, sketch, part and time, a column per group of items.
+    """Return Markdown with a row per stream, sketch, part and time, a column per group of items.
 
-    Each cell: coverage of the guarantee, coverage of the count at the earliest push, and the
-    median width over that of the interval from the true errors.
+    Each entry: coverage of the guarantee, coverage of the count at the earliest push, and the
+    median width divided by that of the interval from the true errors.
     """
     groups = list(dict.fromkeys(cell.group for cell in cells))
     names = ["stream", "sketch", "schedule", "part", "at", *groups]

@@ -1,8 +1,8 @@
-"""Errors of all estimators on real streams and Zipf streams, in one table.
+"""Errors of all estimators on real streams and Zipf streams.
 
 For every stream and sketch: the average relative error of the 15 heaviest items, and the mean
 absolute error, in counts, over the 100 heaviest and 1000 random others. True counts are those at
-the end of the stream, so that lag is an error too.
+the end of the stream, so that lag counts as an error.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ __all__ = ["STREAMS", "Errors", "measure", "table"]
 
 STREAMS = (*REAL, "zipf-0.8", "zipf-1.1", "zipf-1.3", "zipf-1.7", "zipf-2.1")
 _TOP = 15
-# Table, and promise: a small one where collisions rule, a wide one where noise does.
+# Class, shape and epsilon: collisions dominate in the small tables, noise in the wide ones.
 _SKETCHES = (
     (ls.LazyCountMin, 4, 1024, 1.0),
     (ls.LazyCountMin, 3, 4096, 0.3),
@@ -49,7 +49,7 @@ class Errors:
 
 
 def measure(name: str, *, data: Path, seeds: int) -> Iterator[Errors]:
-    """The errors of every estimator on every sketch of a stream."""
+    """Yield the errors of every estimator on every sketch of a stream."""
     events = named(name, data)
     groups = asked_items(events)
     items = np.concatenate([groups["top 100"], groups["random 1000"]])
@@ -72,7 +72,7 @@ def measure(name: str, *, data: Path, seeds: int) -> Iterator[Errors]:
 
 
 def table(cells: list[Errors]) -> str:
-    """Markdown: a row per stream and sketch, a column per estimator."""
+    """Return Markdown with a row per stream and sketch, a column per estimator."""
     columns = ["minimum or median", *(_label(*pair) for pair in _CORRECTED)]
     lines = [f"| stream | sketch | {' | '.join(columns)} |", "| --- " * (len(columns) + 2) + "|"]
     for at in range(0, len(cells), len(columns)):

@@ -1,9 +1,9 @@
 """Precision, recall and errors of heavy hitters with discovery, on real streams.
 
-The items above 1/256 of a stream, found with nothing known in advance, after 10 %, 50 % and all of
-it. ``above()`` is held against the true items; its threshold is a line, so that items within a
-noise of it are a matter of luck. Beside each row stands the smallest share that one window
-promises to find with 95 % probability.
+The items above 1/256 of a stream, found without a list, after 10 %, 50 % and all of it. ``above()``
+is compared with the true items; items whose count is within the noise of the threshold are found or
+missed by chance. Each row shows the smallest share that one discovery epoch finds with 95 %
+probability.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ Counts = npt.NDArray[np.int64]
 
 @dataclass
 class Found:
-    """What was found at one part of a stream with one promise, one entry per seed."""
+    """Items found after one part of a stream with one epsilon, one entry per seed."""
 
     stream: str
     epsilon: float
@@ -45,7 +45,7 @@ class Found:
     relative: list[float] = field(default_factory=list)
 
     def add(self, found: dict[int, float], counts: Counts, wanted: set[int]) -> None:
-        """Compare what one seed found, item by estimate, with the true counts."""
+        """Compare the items that one seed found, with their estimates, with the true counts."""
         right = wanted & found.keys()
         self.recall.append(len(right) / len(wanted))
         if found:
@@ -56,7 +56,7 @@ class Found:
 
 
 def measure(name: str, *, data: Path, seeds: int) -> Iterator[Found]:
-    """What is found of a stream with every promise, at every part."""
+    """Yield the items found in a stream with every epsilon, after every part."""
     events, weighing = named(name, data), weights(name, data)
     each = np.ones(len(events), dtype=np.int64) if weighing is None else weighing
     ends = [int(part * len(events)) for part in _PARTS]
@@ -93,7 +93,7 @@ def _made(epsilon: float, *, horizon: int, weighted: bool) -> ls.HeavyHitters:
 
 
 def table(cells: list[Found]) -> str:
-    """Markdown: a row per stream and epsilon, a column per part: precision, recall, ARE."""
+    """Return Markdown with a row per stream and epsilon, and per part precision, recall and ARE."""
     parts = " | ".join(f"at {part:.0%}" for part in _PARTS)
     lines = [f"| stream | epsilon | window | smallest share | {parts} |", "| --- " * 7 + "|"]
     for at in range(0, len(cells), len(_PARTS)):

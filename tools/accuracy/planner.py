@@ -1,8 +1,8 @@
-"""Predicted errors of planned sketches beside those measured on real streams.
+"""Predicted errors of planned sketches, and the errors measured on real streams.
 
 A sketch is planned from the whole stream, from every tenth event, from its first tenth, and from
-the Zipf distribution that fits it best; then it is made and fed with the stream, once per seed.
-Asked are the items with shares nearest to the planned one, and items that never occur.
+the Zipf distribution that fits it best; then it counts the stream, once per seed. It is queried for
+the items with shares nearest to the planned one, and for items that never occur.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -30,6 +30,14 @@ _TOLERANCE = 0.15
 _KINDS: tuple[SketchKind, ...] = ("count-min", "count-sketch")
 
 Counts = npt.NDArray[np.int64]
+
+
+class _Workload(TypedDict, total=False):
+    """Description of a stream, as arguments of ``plan``."""
+
+    sample: Counts
+    skew: float
+    distinct: int
 
 
 @dataclass(frozen=True)
@@ -53,7 +61,7 @@ class Comparison:
 
 
 def best_skew(counts: Counts) -> float:
-    """The skew of the Zipf distribution over as many items with the largest likelihood."""
+    """Return the maximum-likelihood skew of a Zipf distribution over as many items."""
     ordered = np.sort(counts[counts > 0])[::-1]
     ranks = np.log(np.arange(1, len(ordered) + 1))
     skews = np.arange(0.0, 3.001, 0.01)
@@ -65,15 +73,16 @@ def best_skew(counts: Counts) -> float:
 
 
 def measure(name: str, *, data: Path, seeds: int) -> Iterator[Comparison]:
-    """Every way to plan for a stream."""
+    """Yield the comparisons of every way to plan for a stream."""
     events = named(name, data)
     counts = np.bincount(events)
     occurring = int(np.count_nonzero(counts))
-    sources: dict[str, dict[str, Any]] = {
+    skew = best_skew(counts)
+    sources: dict[str, _Workload] = {
         "whole": {"sample": events},
         "every tenth event": {"sample": events[::10]},
         "first tenth": {"sample": events[: len(events) // 10]},
-        f"Zipf {best_skew(counts):.2f}": {"skew": best_skew(counts), "distinct": occurring},
+        f"Zipf {skew:.2f}": {"skew": skew, "distinct": occurring},
     }
     for source, workload in sources.items():
         for kind in _KINDS:
@@ -94,14 +103,15 @@ def measure(name: str, *, data: Path, seeds: int) -> Iterator[Comparison]:
 def compared(
     name: str, source: str, plan: ls.Plan, events: Counts, counts: Counts, seeds: int
 ) -> Iterator[Comparison]:
-    """The groups of items of one plan."""
+    """Yield the comparisons of one plan, one per group of items."""
+    request, design = plan._scores.request, plan._design
     near = np.argsort(np.abs(np.log(np.maximum(counts, 0.5) / plan.predicted.count)))[:_NEAREST]
     groups = {
         f"share {_SHARE:.1%}": (near.astype(np.int64), counts[near]),
         "absent": (ABSENT + np.arange(_ABSENT), np.zeros(_ABSENT, dtype=np.int64)),
     }
     predicted = {
-        group: simulated(plan._design, count=float(true.mean()))
+        group: simulated(request, design, count=float(true.mean()))
         for group, (_, true) in groups.items()
     }
     errors: dict[str, list[float]] = {group: [] for group in groups}
@@ -130,12 +140,12 @@ def compared(
 
 
 def measured_streams(*, data: Path, seeds: int) -> list[Comparison]:
-    """All real streams."""
+    """Return the comparisons of all real streams."""
     return [found for name in REAL for found in measure(name, data=data, seeds=seeds)]
 
 
 def table(found: list[Comparison]) -> str:
-    """Markdown."""
+    """Return Markdown with a row per comparison."""
     names = ["stream", "planned from", "sketch", "schedule", "items", "typical error: predicted"]
     names += ["measured", "ratio", "half width: predicted", "measured", "ratio"]
     lines = [f"| {' | '.join(names)} |", "| --- " * len(names) + "|"]

@@ -1,4 +1,4 @@
-"""The commands of this package; see its docstring."""
+"""Commands of this package; see its docstring."""
 
 from __future__ import annotations
 
@@ -8,27 +8,26 @@ from pathlib import Path
 
 from tools.tree_tables.check import DENSE, TableError, check, dense_agrees
 from tools.tree_tables.layout import SHIPPED, read, write
-from tools.tree_tables.optimise import optimise
-from tools.tree_tables.quantise import SCALE_BITS, quantise
+from tools.tree_tables.optimise import SCALE_BITS, optimise, quantise
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m tools.tree_tables")
     verbs = parser.add_subparsers(dest="verb", required=True)
-    made = verbs.add_parser("optimise", help="find real rows for 2^K pushes (needs scipy)")
-    made.add_argument("k", type=int, metavar="K")
-    made.add_argument("--target", choices=("even", "log"), default="even")
-    made.add_argument("--iterations", type=int, default=1500, help="per exponent")
-    made.add_argument("--output", type=Path, required=True)
-    whole = verbs.add_parser("quantise", help="integer rows from real ones")
-    whole.add_argument("file", type=Path)
-    whole.add_argument("--scale-bits", type=int, default=SCALE_BITS)
-    whole.add_argument("--output", type=Path, required=True)
-    packed = verbs.add_parser("pack", help="the bytes that the library embeds")
-    packed.add_argument("file", type=Path)
-    packed.add_argument("--output", type=Path, required=True)
-    checked = verbs.add_parser("check", help="check tables in exact integers")
-    checked.add_argument("file", type=Path, nargs="+")
+    optimising = verbs.add_parser("optimise", help="find real rows for 2^K pushes (needs scipy)")
+    optimising.add_argument("k", type=int, metavar="K")
+    optimising.add_argument("--target", choices=("even", "log"), default="even")
+    optimising.add_argument("--iterations", type=int, default=1500, help="per exponent")
+    optimising.add_argument("--output", type=Path, required=True)
+    quantising = verbs.add_parser("quantise", help="convert real rows to integer rows")
+    quantising.add_argument("file", type=Path)
+    quantising.add_argument("--scale-bits", type=int, default=SCALE_BITS)
+    quantising.add_argument("--output", type=Path, required=True)
+    packing = verbs.add_parser("pack", help="write the bytes that the library embeds")
+    packing.add_argument("file", type=Path)
+    packing.add_argument("--output", type=Path, required=True)
+    checking = verbs.add_parser("check", help="check tables in exact integers")
+    checking.add_argument("file", type=Path, nargs="+")
     verbs.add_parser("all-check", help="check all tables that the library ships")
     return parser
 
@@ -50,7 +49,7 @@ def _check(files: list[Path]) -> int:
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Run one command; the exit status."""
+    """Run one command and return the exit status."""
     given = _parser().parse_args(arguments)
     if given.verb == "optimise":
         write(given.output, optimise(given.k, target=given.target, iterations=given.iterations))

@@ -1,7 +1,7 @@
-"""A table checked in exact integers: everything that the library recomputes when it loads one.
+"""Exact-integer check of a table: everything that the library recomputes when it loads one.
 
-Python integers only, and written from the definitions: what it has in common with the Rust code is
-docs/theory.md. Up to k = 10 the same figures come from dense linear algebra once more.
+Written from the definitions in Python integers, independently of the Rust code; both follow
+docs/theory.md. Up to k = 10 dense linear algebra computes the same figures again.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ _REACH = 13.2  # no draw exceeds this many sigma, and 1
 
 
 class TableError(ValueError):
-    """Raised when a table cannot be used, or is not what it is said to be."""
+    """Raised when a table cannot be used, or differs from its description."""
 
 
 @dataclass(frozen=True)
 class Facts:
-    """What follows from the rows alone."""
+    """Figures that follow from the rows."""
 
     k: int
     sensitivity2: int
@@ -46,7 +46,7 @@ class Facts:
 
     @property
     def largest_sigma(self) -> float:
-        """Up to where 2 sum|num| (13.2 sigma + 1) + den stays below 2^126."""
+        """Largest sigma for which 2 sum|num| (13.2 sigma + 1) + den stays below 2^126."""
         room = (2**126 - self.largest_denominator) / (2 * self.largest_sum)
         return (room - 1.0) / _REACH
 
@@ -62,7 +62,7 @@ class Facts:
 
 
 def check(rows: Rows) -> Facts:
-    """The facts of a table, or TableError when it cannot serve."""
+    """Return the facts of a table; raise TableError if it cannot be used."""
     k = depth_of(rows)
     if any(array.dtype.kind != "i" for array in rows):
         raise TableError("expected integer rows; quantise first")
@@ -80,7 +80,7 @@ def check(rows: Rows) -> Facts:
 
 
 def _steps(k: int, entries: list[list[list[int]]]) -> tuple[list[int], list[int]]:
-    """||U 1_{t >= l}||^2 and the number of its non-zero entries, for every leaf l."""
+    """Return ||U 1_{t >= l}||^2 and the number of its non-zero entries, for every leaf l."""
     n = 1 << k
     squares, changed = [0] * (n + 1), [0] * (n + 1)
     for depth in range(k + 1):
@@ -88,7 +88,7 @@ def _steps(k: int, entries: list[list[list[int]]]) -> tuple[list[int], list[int]
             start = 0
             left = sum(row)
             for time, entry in sorted(zip(when, row, strict=True)):
-                # Leaves start < l <= time see the rest of the row.
+                # Leaves start < l <= time cover the rest of the row.
                 squares[start] += left * left
                 squares[time] -= left * left
                 changed[start] += left != 0
@@ -106,7 +106,7 @@ def _running(differences: list[int]) -> list[int]:
 
 
 def _decoder(k: int, entries: list[list[list[int]]]) -> tuple[list[int], list[int], list[float]]:
-    """Sum of |numerators|, denominator and variance of every push, by push number.
+    """Return the sum of |numerators|, the denominator and the variance, by push number.
 
     The row of the inverse for node v solves R^T x = e_last along v's path. Over the denominator
     D = product of the diagonal it is integer: x_j = -(sum over i > j of x_i R[i,j]) / R[j,j].
@@ -135,7 +135,7 @@ def _decoder(k: int, entries: list[list[list[int]]]) -> tuple[list[int], list[in
 
 
 def dense_agrees(rows: Rows, facts: Facts) -> bool:
-    """True if U A and U^-1 as whole matrices give the same figures; for k up to 10."""
+    """Return True if the dense matrices U A and U^-1 give the same figures; for k up to 10."""
     k = facts.k
     n = 1 << k
     strategy = np.zeros((n, n))

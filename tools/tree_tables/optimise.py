@@ -1,12 +1,12 @@
-"""Rows with little noise: L-BFGS on a smoothed maximum, from the Haar rows.
+"""Search for low-noise rows by L-BFGS, starting from the Haar rows, and their rounding to integers.
 
-What it computes: decoder rows L (then U = L^-1) that make
+It finds decoder rows L (then U = L^-1) that minimise
 
-    even:  max over p of Var(p)             times  max over l of ||U 1_{t >= l}||^2   small,
+    even:  max over p of Var(p)             times  max over l of ||U 1_{t >= l}||^2,
     log:   mean of Var(p) with weights 1/p  times  the same.
 
-The maxima are smoothed to power means whose exponent grows. The problem is not convex; what is
-found is within some per cent of the optimum where that is known (docs/theory.md). Cost: seconds up
+The maxima are smoothed to power means with a growing exponent. The problem is not convex; the
+result is within some per cent of the optimum where that is known (docs/theory.md). Cost: seconds up
 to k = 8, minutes at k = 12.
 """
 
@@ -17,19 +17,28 @@ from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
-from tools.tree_tables.layout import nodes_at, times
+from tools.tree_tables.layout import Rows, depth_of, nodes_at, times
 from tools.tree_tables.strategy import Geometry, inverse, inverse_gradient
 
-__all__ = ["EXPONENTS", "Target", "haar_decoder", "objective", "optimise"]
+__all__ = [
+    "EXPONENTS",
+    "SCALE_BITS",
+    "Target",
+    "haar_decoder",
+    "objective",
+    "optimise",
+    "quantise",
+]
 
 Reals = npt.NDArray[np.float64]
 Target = Literal["even", "log"]
 EXPONENTS = (4.0, 16.0, 64.0, 256.0, 1024.0)
-_PENALTY = 1e6  # where a step of the line search made the rows singular
+SCALE_BITS = 8
+_PENALTY = 1e6  # value where a step of the line search made the rows singular
 
 
 def haar_decoder(k: int) -> list[Reals]:
-    """Decoder rows of the Haar mechanism: a ramp for the root, triangles below."""
+    """Return the decoder rows of the Haar mechanism: a ramp for the root, triangles below."""
     n = 1 << k
     rows = [np.array([[1.0 / 3.0]])]
     for depth in range(1, k + 1):
@@ -45,7 +54,7 @@ def haar_decoder(k: int) -> list[Reals]:
 
 
 def _smooth_maximum(values: Reals, exponent: float) -> tuple[float, Reals]:
-    """Logarithm of the power mean, and its gradient."""
+    """Return the logarithm of the power mean, and its gradient."""
     largest = values.max()
     scaled = (values / largest) ** exponent
     total = scaled.sum()
@@ -56,7 +65,7 @@ def _smooth_maximum(values: Reals, exponent: float) -> tuple[float, Reals]:
 def objective(
     k: int, target: Target, exponent: float
 ) -> Callable[[npt.NDArray[np.float64]], tuple[float, npt.NDArray[np.float64]]]:
-    """The function to minimise, of the decoder's entries in one vector, with its gradient."""
+    """Return the objective with its gradient, as a function of the decoder's entries."""
     geometry = Geometry(k)
     early = [1.0 / times(k, depth)[:, -1] for depth in range(k + 1)]
     total = sum(float(each.sum()) for each in early)
@@ -89,18 +98,18 @@ def objective(
 
 
 def split(x: Reals, k: int) -> list[Reals]:
-    """One vector as rows by depth."""
+    """Split one vector into rows by depth."""
     sizes = [nodes_at(depth) * (depth + 1) for depth in range(k + 1)]
     parts = np.split(x, np.cumsum(sizes)[:-1])
     return [part.reshape(-1, depth + 1) for depth, part in enumerate(parts)]
 
 
 def optimise(k: int, *, target: Target = "even", iterations: int = 1500) -> list[Reals]:
-    """Strategy rows U for 2^k pushes, real, with a largest sensitivity of 1.
+    """Return real strategy rows U for 2^k pushes, with a largest sensitivity of 1.
 
     Needs scipy. Deterministic on one machine; between machines the last bits differ.
     """
-    from scipy.optimize import minimize  # needed by this function alone
+    from scipy.optimize import minimize  # only this function needs scipy
 
     x = np.concatenate([row.ravel() for row in haar_decoder(k)])
     for exponent in EXPONENTS:
@@ -116,3 +125,17 @@ def optimise(k: int, *, target: Target = "even", iterations: int = 1500) -> list
     geometry = Geometry(k)
     scale = np.sqrt(geometry.sensitivities(geometry.suffix_sums(strategy)).max())
     return [row / scale for row in strategy]
+
+
+def quantise(rows: Rows, *, scale_bits: int = SCALE_BITS) -> list[npt.NDArray[np.int64]]:
+    """Return integer rows at scale 2^scale_bits of rows whose largest sensitivity is 1.
+
+    Privacy and accuracy depend on ||U 1_{t >= l}||^2, a function of the suffix sums of the rows in
+    the order of time. So the suffix sums are rounded, and the rows are their differences: each step
+    has an error of at most 1/2 per node, while rounding the entries would add up to k / 2.
+    """
+    geometry = Geometry(depth_of(rows))
+    sums = geometry.suffix_sums([row.astype(np.float64) for row in rows])
+    scale = 2.0**scale_bits / np.sqrt(geometry.sensitivities(sums).max())
+    rounded = geometry.from_suffix_sums([np.rint(scale * each) for each in sums])
+    return [row.astype(np.int64) for row in rounded]

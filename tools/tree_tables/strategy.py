@@ -1,7 +1,7 @@
 """Sensitivities and variances of a table, in floating point and with gradients.
 
-Along the path of one node the rows form a triangular matrix; the decoder's rows are those of its
-inverse. Cost: O(n k^2) for all nodes together, for the value and for the gradient alike.
+Along the path of one node the rows form a triangular matrix; the decoder's rows are the rows of its
+inverse. Cost: O(n k^2) for all nodes together, for the value and also for the gradient.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ Reals = npt.NDArray[np.float64]
 
 
 def _parents(array: Reals, depth: int) -> Reals:
-    """Repeat what belongs to depth - 1 for the nodes of ``depth``."""
+    """Repeat the entries of depth - 1 for the nodes of ``depth``."""
     return array if depth == 1 else np.repeat(array, 2, axis=0)
 
 
 def inverse(rows: list[Reals]) -> tuple[list[Reals], list[Reals]]:
-    """Rows of the inverse matrix, and the inverse path matrices (nodes, d + 1, d + 1) by depth.
+    """Return the rows of the inverse, and the inverse path matrices (nodes, d + 1, d + 1) by depth.
 
-    It maps decoder rows to strategy rows and back: the pattern is its own inverse's.
+    Maps decoder rows to strategy rows and back: the inverse has the same pattern.
     """
     paths = [1.0 / rows[0].reshape(1, 1, 1)]
     inverted = [1.0 / rows[0]]
@@ -65,7 +65,7 @@ def inverse_gradient(
 
 @dataclass(frozen=True)
 class _Pieces:
-    """Where the suffix sums of the rows of one depth are constant: leaves start < l <= stop."""
+    """Intervals of leaves start < l <= stop on which the suffix sums of one depth are constant."""
 
     order: npt.NDArray[np.int64]
     start: npt.NDArray[np.int64]
@@ -73,7 +73,7 @@ class _Pieces:
 
 
 class Geometry:
-    """What depends on k alone: the order of times along each path."""
+    """Order of times along each path; it depends on k only."""
 
     def __init__(self, k: int) -> None:
         self.k = k
@@ -86,7 +86,7 @@ class Geometry:
             self.pieces.append(_Pieces(order, start, stop))
 
     def suffix_sums(self, rows: list[Reals]) -> list[Reals]:
-        """Per depth, the sum of each row over the times from each of its own times on, sorted."""
+        """Return, per depth, the suffix sums of each row in the order of its times."""
         ordered = (
             np.take_along_axis(row, pieces.order, axis=1)
             for row, pieces in zip(rows, self.pieces, strict=True)
@@ -94,7 +94,7 @@ class Geometry:
         return [np.cumsum(row[:, ::-1], axis=1)[:, ::-1] for row in ordered]
 
     def from_suffix_sums(self, sums: list[Reals]) -> list[Reals]:
-        """The rows with these suffix sums."""
+        """Return the rows with these suffix sums."""
         rows = []
         for each, pieces in zip(sums, self.pieces, strict=True):
             ordered = each.copy()
@@ -105,7 +105,7 @@ class Geometry:
         return rows
 
     def sensitivities(self, sums: list[Reals]) -> Reals:
-        """||U 1_{t >= l}||^2 for every leaf l = 1..n."""
+        """Return ||U 1_{t >= l}||^2 for every leaf l = 1..n."""
         difference = np.zeros(self.n + 1)
         for each, pieces in zip(sums, self.pieces, strict=True):
             square = np.square(each).ravel()
@@ -114,7 +114,7 @@ class Geometry:
         return np.cumsum(difference)[: self.n]
 
     def sensitivities_gradient(self, sums: list[Reals], weights: Reals) -> list[Reals]:
-        """Gradient of sum of weights * sensitivities by the rows of U."""
+        """Return the gradient of the sum of weights * sensitivities by the rows of U."""
         below = np.concatenate([[0.0], np.cumsum(weights)])
         found = []
         for each, pieces in zip(sums, self.pieces, strict=True):

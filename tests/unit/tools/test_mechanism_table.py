@@ -1,4 +1,4 @@
-"""docs/theory.md: its tables are computed again, its paths exist, its bounds bound."""
+"""docs/theory.md: its tables are recomputed, its paths exist, its bounds hold."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ def test_the_document_shows_what_is_computed(name: str, computed: dict[str, str]
         numbers = [re.findall(r"\d[\d.,]*", line) for line in (row, again)]
         assert re.sub(r"\d[\d.,]*", "#", row) == re.sub(r"\d[\d.,]*", "#", again)
         for one, other in zip(*numbers, strict=True):
-            # The last digit may differ where another machine's linear algebra rounds otherwise.
+            # Linear algebra rounds differently on other machines, so the last digit may differ.
             first, second = (float(each.replace(",", "")) for each in (one, other))
             assert first == pytest.approx(second, abs=0.011, rel=1e-4), row
 
 
 def test_figures_of_the_literature() -> None:
-    """Largest / mean, as the notes beside the tables and the design have them."""
+    """Largest / mean, as in the notes on the tables and in the design."""
     for name, k, largest, mean in [
         ("haar", 6, 8.28, 5.83),
         ("haar", 8, 12.56, 8.93),
@@ -50,14 +50,14 @@ def test_figures_of_the_literature() -> None:
         assert found.mean() == pytest.approx(mean, abs=0.02)
 
 
-def test_asked_deviations() -> None:
-    asked = {
+def test_deviations_of_the_design() -> None:
+    expected = {
         "binary, classical calibration (the paper)": (227.9, 95.9, 962.6),
         "haar": (61.7, 36.9, 316.5),
         "tree": (52.9, 31.6, 271.5),
     }
     found = dict(deviations())
-    for name, values in asked.items():
+    for name, values in expected.items():
         assert found[name] == pytest.approx(values, rel=0.005)
 
 
@@ -76,7 +76,7 @@ def test_no_mechanism_is_below_the_bounds(k: int) -> None:
 def test_bounds_as_published() -> None:
     assert largest_bound(64) == pytest.approx(4.458, rel=2e-3)
     assert largest_bound(256) == pytest.approx(6.415, rel=2e-3)
-    # The closed form against the singular values themselves.
+    # The closed form is compared with the computed singular values.
     values = np.linalg.svd(np.tril(np.ones((50, 50))), compute_uv=False)
     assert mean_bound(50) == pytest.approx((values.sum() / 50) ** 2, rel=1e-12)
 

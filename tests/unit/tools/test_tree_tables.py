@@ -1,7 +1,7 @@
-"""Every table that ships, in exact integers, by three implementations that share no code.
+"""Every shipped table in exact integers, by three implementations that share no code.
 
-The library recomputes the facts of a table when it loads one, tools/tree_tables before one is
-packed, and tests/oracle/tree.py here. Generation needs scipy and is skipped without it.
+The library computes the facts of a table when it loads one, tools/tree_tables before it packs one,
+and tests/oracle/tree.py in these tests. Generation needs scipy and is skipped without it.
 """
 
 from __future__ import annotations
@@ -15,8 +15,7 @@ from tests.oracle.tree import Tree
 from tools.tree_tables.__main__ import main
 from tools.tree_tables.check import DENSE, Facts, TableError, check, dense_agrees
 from tools.tree_tables.layout import SHIPPED, Rows, pack, read, unpack, write
-from tools.tree_tables.optimise import haar_decoder, objective, optimise
-from tools.tree_tables.quantise import quantise
+from tools.tree_tables.optimise import haar_decoder, objective, optimise, quantise
 from tools.tree_tables.strategy import Geometry, inverse
 
 from lazysketch import Mechanism
@@ -57,7 +56,7 @@ def test_facts_agree_three_ways(file: Path) -> None:
 
 @every_table
 def test_no_leaf_is_far_below_the_largest_sensitivity_and_numbers_fit(file: Path) -> None:
-    """Rounding kept the steps close; below 2^126 there is room for every usable sigma."""
+    """Rounding kept the steps close; every usable sigma fits below 2^126."""
     facts = check(read(file))
     squares, _ = Tree.from_bytes(file.read_bytes()).changes()
     assert min(squares) > 0.95 * facts.sensitivity2
@@ -65,7 +64,7 @@ def test_no_leaf_is_far_below_the_largest_sensitivity_and_numbers_fit(file: Path
     assert facts.largest_denominator < 2**104
     assert facts.largest_sigma > 5e6
     library = mechanism_of(file, facts.k)
-    # The library keeps one more bit free; and draws have limits of their own.
+    # The library reserves one more bit, and draws have their own limits.
     assert library.fits(min(0.49 * facts.largest_sigma, 1e12))
     assert not library.fits(1.01 * facts.largest_sigma)
 
@@ -80,7 +79,7 @@ def test_dense_linear_algebra_agrees(file: Path) -> None:
 
 
 def test_variances_are_as_published() -> None:
-    """The notes beside the tables: max and mean at sensitivity 1."""
+    """Max and mean at sensitivity 1, as in the notes on the tables."""
     for name, largest, mean in [
         ("tree_k6", 4.65, 4.60),
         ("tree_k8", 6.84, 6.72),
@@ -108,7 +107,7 @@ def test_packing_is_a_round_trip(file: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("depth", range(6))
 def test_a_wrong_entry_is_caught(depth: int) -> None:
-    """It changes what is found, never the agreement: noise serves the rows as they are."""
+    """The facts change, but all implementations still agree on them."""
     right = check(table("tree_k5"))
     for change in (-40, 40):
         rows = table("tree_k5")
@@ -134,7 +133,7 @@ def test_a_wrong_sensitivity_is_caught(wrong: int) -> None:
 
 
 def test_suffix_sums_in_the_order_of_the_path_are_a_wrong_sensitivity() -> None:
-    """The likely mistake: ancestors by depth are not in the order of time."""
+    """A likely mistake: ancestors ordered by depth are not in the order of time."""
     rows = table("tree_k4")
     by_depth = max(int(np.square(np.cumsum(row[::-1])).max()) for array in rows for row in array)
     assert by_depth != check(rows).sensitivity2
