@@ -1,1 +1,1 @@
-"""Speed, beside what people would use instead: ``python -m benches.python``, or ``make bench``."""
+"""Speed of the library and of alternatives: ``python -m benches.python``, or ``make bench``."""

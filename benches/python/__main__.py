@@ -1,4 +1,4 @@
-"""``python -m benches.python run [--quick] --programs FOLDER``: see benches/README.md."""
+"""Command line of the benchmarks; see benches/README.md."""
 
 from __future__ import annotations
 
@@ -8,50 +8,63 @@ import json
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-from . import alone, contenders, input_types, instructions, machine, report
+from . import contenders, footprint, input_types, instructions, report
+from .measuring import Results
 
 RECORDS = Path(__file__).parents[1] / "record"
 
 
-def native(program: Path, *arguments: str) -> list[dict[str, Any]]:
-    """The results that a native benchmark prints, a JSON object per line."""
+def native(program: Path, *arguments: str) -> Results:
+    """Return the results that a native benchmark prints, one JSON object per line."""
     printed = subprocess.check_output([str(program), *arguments], text=True)
-    return [json.loads(line) for line in printed.splitlines()]
+    results: Results = [json.loads(line) for line in printed.splitlines()]
+    return results
 
 
-def run(programs: Path, *, quick: bool) -> list[dict[str, Any]]:
+def run(programs: Path, *, quick: bool) -> Results:
+    """Run all parts; a quick run has fewer rounds and settings."""
     rounds = 3 if quick else 25
     native_arguments = [str(rounds), *(["quick"] if quick else [])]
     ingest = programs / "ingest"
-    parts = {
+    parts: dict[str, Callable[[], Results]] = {
         "native table": lambda: native(ingest, "table", *native_arguments),
         "scaling": lambda: native(ingest, "scaling", *native_arguments),
         "batches": lambda: contenders.batch_ingest(quick=quick, rounds=rounds),
         "discovery": lambda: contenders.discovery(rounds=rounds),
-        "side doors": lambda: input_types.input_types(rounds=rounds),
+        "input types": lambda: input_types.input_types(rounds=rounds),
         "single calls": lambda: contenders.single_calls(rounds=rounds),
-        "reads": lambda: contenders.whole_reads(rounds=rounds),
-        "memory": alone.memory_per_cell,
-        "import": lambda: alone.import_seconds(rounds=rounds),
-        "error": lambda: alone.error_of_the_top(seeds=3 if quick else 20),
+        "reads": lambda: contenders.reads_of_tables(rounds=rounds),
+        "memory": footprint.memory_per_cell,
+        "import": lambda: footprint.import_seconds(rounds=rounds),
+        "error": lambda: footprint.error_of_the_top(seeds=3 if quick else 20),
     }
     if not quick:
         parts["instructions"] = lambda: [
             {"group": "instructions", "name": kernel, "instructions": count}
             for kernel, count in instructions.counts(programs / "kernels").items()
         ]
-    return [row for name, part in parts.items() for row in alone.timed(name, part)]
+    return [row for name, part in parts.items() for row in footprint.timed(name, part)]
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benches.python", description=__doc__)
-    parser.add_argument("verb", choices=["run", "instructions"])
-    parser.add_argument("--programs", type=Path, default=Path("target/release"), metavar="FOLDER")
-    parser.add_argument("--quick", action="store_true", help="a minute; records nothing")
-    parser.add_argument("--write", action="store_true", help="instructions: make the record")
+    parser.add_argument(
+        "verb",
+        choices=["run", "instructions"],
+        help="measure speed, or count instructions and compare them with the record",
+    )
+    parser.add_argument(
+        "--programs",
+        type=Path,
+        default=Path("target/release"),
+        metavar="FOLDER",
+        help="folder of the native benchmarks (target/release)",
+    )
+    parser.add_argument("--quick", action="store_true", help="take a minute and record nothing")
+    parser.add_argument("--write", action="store_true", help="write the record of instructions")
     options = parser.parse_args()
     if options.verb == "instructions":
         found = instructions.counts(options.programs / "kernels")
@@ -65,7 +78,7 @@ def main() -> int:
         worse = instructions.compare(found)
         print("\n".join(worse), file=sys.stderr)
         return 1 if worse else 0
-    facts = machine.description()
+    facts = report.machine()
     results = run(options.programs, quick=options.quick)
     name = datetime.datetime.now(tz=datetime.timezone.utc).date().isoformat()
     with tempfile.TemporaryDirectory() as temporary:

@@ -1,19 +1,20 @@
-"""The Python face against what people would use instead, on one stream.
+"""Comparison of the Python interface with other libraries, on one stream.
 
-Peers that are not installed are left out, and the record says so.
+Libraries that are not installed are left out, and the record states it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 import lazysketch
 
-from .measuring import Contender, medians
-from .streams import integers, texts
+from .measuring import Contender, Numbers, Results, Row, integers, medians, texts
 
 EVENTS = 1_000_000
 SINGLE = 100_000
@@ -24,16 +25,20 @@ DEPTH = 3
 WIDTH = 1024
 
 
-def private(cls: Any, *, width: int = WIDTH, **overrides: Any) -> Any:
-    arguments = {"depth": DEPTH, "width": width, "epsilon": 1.0, "delta": 1e-8}
-    return cls(**{**arguments, **overrides})
+_Table = TypeVar("_Table")
+_Item = TypeVar("_Item")
+Runs = dict[str, Callable[[], object]]
 
 
-def round_robin(*, width: int = WIDTH) -> Any:
+def private(cls: Callable[..., _Table], *, width: int = WIDTH, **options: float) -> _Table:
+    return cls(depth=DEPTH, width=width, epsilon=1.0, delta=1e-8, **options)
+
+
+def round_robin(*, width: int = WIDTH) -> lazysketch.LazyCountMin:
     return private(lazysketch.LazyCountMin, width=width, horizon=HORIZON)
 
 
-def one_by_one(method: Callable[[Any], object], items: list[Any]) -> Callable[[], None]:
+def one_by_one(method: Callable[[_Item], object], items: Sequence[_Item]) -> Callable[[], None]:
     def run() -> None:
         for item in items:
             method(item)
@@ -41,37 +46,40 @@ def one_by_one(method: Callable[[Any], object], items: list[Any]) -> Callable[[]
     return run
 
 
-def counted_by_numpy(fingerprints: np.ndarray, width: int) -> None:
-    """A multiply-shift Count-Min in NumPy: a hash and a bincount per row."""
+def counted_by_numpy(fingerprints: npt.NDArray[np.uint64], width: int) -> None:
+    """Count with a multiply-shift Count-Min in NumPy: a hash and a bincount per row."""
     for row in range(DEPTH):
         hashed = fingerprints * np.uint64(0x9E3779B97F4A7C15 + 2 * row)
         np.bincount((hashed >> np.uint64(40)) % np.uint64(width), minlength=width)
 
 
-def of_integers(items: np.ndarray, width: int) -> dict[str, Callable[[], object]]:
+def of_integers(items: Numbers, width: int) -> Runs:
     exact = lazysketch.CountMin(depth=DEPTH, width=width)
     unsigned = items.view(np.uint64)
     return {
-        "CountMin": lambda: exact.update_many(items),
-        "LazyCountMin, round robin": bound(round_robin(width=width), items),
-        "LazyCountMin, geometric": bound(private(lazysketch.LazyCountMin, width=width), items),
-        "LazyCountSketch, geometric": bound(
-            private(lazysketch.LazyCountSketch, width=width), items
+        "CountMin": partial(exact.update_many, items),
+        "LazyCountMin, round robin": partial(round_robin(width=width).update_many, items),
+        "LazyCountMin, geometric": partial(
+            private(lazysketch.LazyCountMin, width=width).update_many, items
         ),
-        "LazyCountMin, 2 threads": bound(round_robin(width=width), items, threads=2),
+        "LazyCountSketch, geometric": partial(
+            private(lazysketch.LazyCountSketch, width=width).update_many, items
+        ),
+        "LazyCountMin, 2 threads": partial(round_robin(width=width).update_many, items, threads=2),
         "NumPy hash + bincount": lambda: counted_by_numpy(unsigned, width),
     }
 
 
-def of_texts(strings: list[str], width: int) -> dict[str, Callable[[], object]]:
+def of_texts(strings: list[str], width: int) -> Runs:
     import pyarrow as pa
 
     column = pa.array(strings)
-    runs: dict[str, Callable[[], object]] = {
-        "CountMin": bound(lazysketch.CountMin(depth=DEPTH, width=width), column),
-        "LazyCountMin, round robin": bound(round_robin(width=width), column),
-        "LazyCountMin, geometric": bound(private(lazysketch.LazyCountMin, width=width), column),
-        "LazyCountMin, 2 threads": bound(round_robin(width=width), column, threads=2),
+    geometric = private(lazysketch.LazyCountMin, width=width)
+    runs: Runs = {
+        "CountMin": partial(lazysketch.CountMin(depth=DEPTH, width=width).update_many, column),
+        "LazyCountMin, round robin": partial(round_robin(width=width).update_many, column),
+        "LazyCountMin, geometric": partial(geometric.update_many, column),
+        "LazyCountMin, 2 threads": partial(round_robin(width=width).update_many, column, threads=2),
     }
     try:
         import polars
@@ -79,16 +87,12 @@ def of_texts(strings: list[str], width: int) -> dict[str, Callable[[], object]]:
         return runs
     series = polars.Series(strings)
     runs["polars hash + NumPy bincount"] = lambda: counted_by_numpy(series.hash().to_numpy(), width)
-    runs["LazyCountMin, from polars"] = bound(round_robin(width=width), series)
+    runs["LazyCountMin, from polars"] = partial(round_robin(width=width).update_many, series)
     return runs
 
 
-def bound(sketch: Any, items: Any, **arguments: Any) -> Callable[[], object]:
-    return lambda: sketch.update_many(items, **arguments)
-
-
-def batch_ingest(*, quick: bool, rounds: int) -> list[dict[str, Any]]:
-    results = []
+def batch_ingest(*, quick: bool, rounds: int) -> Results:
+    results: Results = []
     for skew in (1.3,) if quick else (1.3, 0.8):
         items = integers(EVENTS, skew=skew)
         strings = texts(items)
@@ -97,7 +101,7 @@ def batch_ingest(*, quick: bool, rounds: int) -> list[dict[str, Any]]:
                 ("int64", of_integers(items, width)),
                 ("12-byte text", of_texts(strings, width)),
             ):
-                facts = {"items": kind, "skew": skew, "depth": DEPTH, "width": width}
+                facts: Row = {"items": kind, "skew": skew, "depth": DEPTH, "width": width}
                 contenders = [
                     Contender(name=name, events=EVENTS, run=run, facts=facts)
                     for name, run in runs.items()
@@ -106,21 +110,21 @@ def batch_ingest(*, quick: bool, rounds: int) -> list[dict[str, Any]]:
     return results
 
 
-def discovery(*, rounds: int) -> list[dict[str, Any]]:
-    """Names of heavy items found on the way, beside the same sketch alone."""
+def discovery(*, rounds: int) -> Results:
+    """Measure a sketch with discovery of heavy items, and the same sketch without."""
     import pyarrow as pa
 
     items, distinct = integers(EVENTS, skew=1.3), np.arange(EVENTS)
-    streams: dict[str, Any] = {
+    streams: dict[str, object] = {
         "int64": items,
         "int64, all distinct": distinct,
         "12-byte text": pa.array(texts(items)),
         "12-byte text, all distinct": pa.array(texts(distinct)),
         "28-byte text": pa.array([f"/a/longer/path/{text}" for text in texts(items)]),
     }
-    results = []
+    results: Results = []
     for kind, stream in streams.items():
-        runs = {
+        sketches: dict[str, lazysketch.LazyCountMin | lazysketch.HeavyHitters] = {
             "LazyCountMin": private(lazysketch.LazyCountMin, width=4096),
             "HeavyHitters": private(lazysketch.HeavyHitters, width=4096, share=0.01),
             "HeavyHitters, windows of 10^5": private(
@@ -128,15 +132,20 @@ def discovery(*, rounds: int) -> list[dict[str, Any]]:
             ),
         }
         contenders = [
-            Contender(name=name, events=EVENTS, run=bound(sketch, stream), facts={"items": kind})
-            for name, sketch in runs.items()
+            Contender(
+                name=name,
+                events=EVENTS,
+                run=partial(sketch.update_many, stream),
+                facts={"items": kind},
+            )
+            for name, sketch in sketches.items()
         ]
         results += medians("discovery", contenders, rounds=rounds)
     return results
 
 
-def single_calls(*, rounds: int) -> list[dict[str, Any]]:
-    """One update or estimate per call, beside datasketches, which is not private."""
+def single_calls(*, rounds: int) -> Results:
+    """Measure one update or estimate per call, also of datasketches, which is not private."""
     items = integers(SINGLE, skew=1.3)
     streams = {"int": items.tolist(), "str": texts(items)}
     results = []
@@ -169,8 +178,8 @@ def single_calls(*, rounds: int) -> list[dict[str, Any]]:
     return results
 
 
-def whole_reads(*, rounds: int) -> list[dict[str, Any]]:
-    """A release of 3 x 1000 cells, and many estimates, beside OpenDP's noise for one vector."""
+def reads_of_tables(*, rounds: int) -> Results:
+    """Measure a release of 3 x 1000 cells, many estimates, and OpenDP's noise for one vector."""
     sketch = private(lazysketch.LazyCountMin, width=1000)
     sketch.update_many(integers(EVENTS, skew=1.3))
     asked = integers(SINGLE, skew=0.8)
@@ -187,8 +196,7 @@ def whole_reads(*, rounds: int) -> list[dict[str, Any]]:
     if noise is not None:
         runs["OpenDP noise for a vector of 6000, per entry"] = (6000, noise)
     contenders = [
-        Contender(name=name, events=events, run=run, facts={})
-        for name, (events, run) in runs.items()
+        Contender(name=name, events=events, run=run) for name, (events, run) in runs.items()
     ]
     return medians("reads", contenders, rounds=rounds)
 

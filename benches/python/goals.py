@@ -1,29 +1,38 @@
-"""The numbers to reach, and what one run found: each goal is a ratio or a limit within the run.
+"""Performance goals: each is a ratio or a limit within one run.
 
-Judged by the least of the native rounds and by processor time from Python: what else the machine
-does adds to the others.
+They are judged by the fastest of the native rounds, and by processor time in Python: other work on
+the machine only adds to the other measurements.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict
 
-Results = list[dict[str, Any]]
+from .measuring import Results, figure
+
+
+class Judged(TypedDict):
+    """A goal, the worst value found, and whether it meets the limit; None if not measured."""
+
+    goal: str
+    limit: float
+    found: float | None
+    met: bool | None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Goal:
-    """What is asked for; ``found`` picks it out of the results, worst case first."""
+    """A limit on values that ``found`` takes from the results; the worst value counts."""
 
     text: str
     limit: float
     at_most: bool
     found: Callable[[Results], list[float]]
 
-    def row(self, results: Results) -> dict[str, Any]:
-        """The worst value found, and whether it meets the limit; None if not measured."""
+    def row(self, results: Results) -> Judged:
+        """Judge the results of one run."""
         try:
             values = self.found(results)
         except LookupError:
@@ -35,16 +44,16 @@ class Goal:
         return {"goal": self.text, "limit": self.limit, "found": worst, "met": met}
 
 
-def value(results: Results, field: str, **facts: Any) -> float:
-    """The one result with these facts."""
-    found = [row for row in results if all(row.get(key) == want for key, want in facts.items())]
-    if not found:
-        raise LookupError(str(facts))
-    return float(found[0][field])
+def value(results: Results, field: str, **facts: str | float) -> float:
+    """Return one figure of the result with these facts; raise LookupError if there is none."""
+    for row in results:
+        if facts.items() <= row.items():
+            return figure(row, field)
+    raise LookupError(str(facts))
 
 
 def native(results: Results, above: str, below: str) -> list[float]:
-    """Time of one over that of the other, in each setting that the goals speak of."""
+    """Return the ratios of two times, in each setting that the goals refer to."""
     settings = {
         (row["skew"], row["depth"], row["width"])
         for row in results
@@ -52,11 +61,12 @@ def native(results: Results, above: str, below: str) -> list[float]:
     }
     ratios = []
     for skew, depth, width in sorted(settings):
-        facts = {"group": "ingest", "skew": skew, "depth": depth, "width": width}
-        ratios.append(
-            value(results, "least_ns", name=above, **facts)
-            / value(results, "least_ns", name=below, **facts)
+        facts = {"skew": skew, "depth": depth, "width": width}
+        one, other = (
+            value(results, "least_ns", name=name, group="ingest", **facts)
+            for name in (above, below)
         )
+        ratios.append(one / other)
     return ratios
 
 
@@ -72,10 +82,10 @@ def lazy_ns(results: Results) -> list[float]:
 
 
 def single(results: Results, name: str, peer: str) -> list[float]:
-    facts = {"group": "single calls"}
+    group = "single calls"
     return [
-        value(results, "cpu_ns", name=name, items=items, **facts)
-        / value(results, "cpu_ns", name=peer, items=items, **facts)
+        value(results, "cpu_ns", name=name, items=items, group=group)
+        / value(results, "cpu_ns", name=peer, items=items, group=group)
         for items in ("int", "str")
     ]
 
@@ -88,7 +98,7 @@ def at_least(text: str, limit: float, found: Callable[[Results], list[float]]) -
     return Goal(text=text, limit=limit, at_most=False, found=found)
 
 
-def beside_exact(kind: str, schedule: str, limit: float) -> Goal:
+def relative_to_exact(kind: str, schedule: str, limit: float) -> Goal:
     return at_least(
         f"speed of Lazy{kind}, {schedule}, over that of {kind}",
         limit,
@@ -97,18 +107,18 @@ def beside_exact(kind: str, schedule: str, limit: float) -> Goal:
 
 
 GOALS = [
-    beside_exact("CountMin", "round robin", 0.9),
-    beside_exact("CountMin", "geometric", 0.7),
-    beside_exact("CountSketch", "round robin", 0.9),
-    beside_exact("CountSketch", "geometric", 0.7),
+    relative_to_exact("CountMin", "round robin", 0.9),
+    relative_to_exact("CountMin", "geometric", 0.7),
+    relative_to_exact("CountSketch", "round robin", 0.9),
+    relative_to_exact("CountSketch", "geometric", 0.7),
     at_least(
-        "speed of LazyCountMin over the paper's LazyCMS written plainly",
+        "speed of LazyCountMin over that of the paper's LazyCMS in plain Rust",
         20,
         lambda results: native(results, "the paper's LazyCMS", "LazyCountMin, round robin"),
     ),
     at_most("ns per int64 event of LazyCountMin, batches", 4, lazy_ns),
     at_least(
-        "speed of LazyCountMin over the paper's PunctualCMS, width 250",
+        "speed of LazyCountMin over that of the paper's PunctualCMS, width 250",
         4000,
         lambda results: [
             value(results, "least_ns", group="punctual", name="the paper's PunctualCMS")
@@ -128,7 +138,7 @@ GOALS = [
         ],
     ),
     at_most(
-        "one update call over datasketches, int and str",
+        "cost of one update call over that of datasketches, int and str",
         1.1,
         lambda results: single(
             results, "update, LazyCountMin, round robin", "update, datasketches"
@@ -158,7 +168,7 @@ GOALS = [
         ],
     ),
     at_most(
-        "cost of a way in over that of its best neighbour",
+        "cost of an input type over that of the closest faster path",
         2,
         lambda results: [
             row["over"] for row in results if row["group"] == "side doors" and "over" in row

@@ -18,8 +18,7 @@ import numpy as np
 import lazysketch
 
 from .contenders import DEPTH, HORIZON, WIDTH, one_by_one, private
-from .measuring import Contender, medians
-from .streams import integers, texts
+from .measuring import Contender, Results, integers, medians, texts
 
 EVENTS = 1_000_000
 LIST = 100_000
@@ -30,8 +29,6 @@ WEIGHTED, UPDATE_OF_HEAVY = "one update with a weight", "one update of heavy hit
 ESTIMATE, HEAVY = "one estimate per int", "heavy hitters, int64"
 LOOK, NEW_ARRAY = "a look at one value by numpy", "a new array of one value by numpy"
 EXPORT = "one text handed over by pyarrow, to nobody"
-
-Results = list[dict[str, Any]]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,10 +1,10 @@
-"""Instructions of the native kernels, counted by valgrind: the same on a busy machine.
+"""Instructions of the native kernels, counted by valgrind: unaffected by other work.
 
-The processor that valgrind shows has AVX2 and no AVX-512, so these are the counts of the AVX2
-code. The count of more repetitions less that of fewer, per event, drops start and end.
+The processor that valgrind emulates has AVX2 but no AVX-512, so the AVX2 code is counted. The
+difference between a run with more and one with fewer repetitions excludes start and end.
 
-    python -m benches.python instructions           # compares with the record
-    python -m benches.python instructions --write   # makes the record
+    python -m benches.python instructions           # compare with the record
+    python -m benches.python instructions --write   # write the record
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ RECORD = Path(__file__).parents[1] / "record" / "instructions.json"
 TOLERANCE = 0.05
 FEW, MANY = 1, 3
 EVENTS = 1 << 14
-# Kernels and how many events, cells or reads one repetition has.
+# Number of events, cells or reads in one repetition of each kernel.
 KERNELS = {
     "exact-count-min": EVENTS,
     "lazy-count-min": EVENTS,
@@ -33,7 +33,7 @@ KERNELS = {
 
 
 def counts(program: Path) -> dict[str, float]:
-    """Instructions per event, cell or read of each kernel; empty without valgrind."""
+    """Return instructions per event, cell or read of each kernel; empty without valgrind."""
     if shutil.which("valgrind") is None:
         return {}
     return {
@@ -54,10 +54,10 @@ def count(program: Path, kernel: str, times: int) -> int:
 
 
 def compare(found: dict[str, float]) -> list[str]:
-    """What takes more instructions than on record, beyond the tolerance."""
+    """Return a line for each kernel that exceeds its record by more than the tolerance."""
     recorded: dict[str, float] = json.loads(RECORD.read_text())
     return [
-        f"{kernel}: {found[kernel]:.1f} instructions, {expected:.1f} on record"
+        f"{kernel}: {found[kernel]:.1f} instructions, record {expected:.1f}"
         for kernel, expected in recorded.items()
         if found.get(kernel, 0.0) > expected * (1 + TOLERANCE)
     ]

@@ -1,21 +1,22 @@
-"""The benchmarks' own arithmetic: what is judged, and that a slower run would be noticed."""
+"""Arithmetic of the benchmarks: goals are judged correctly, and a slower run is detected."""
 
 from __future__ import annotations
 
 import json
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
-from benches.python import goals, input_types, instructions, measuring, report, streams
+from benches.python import goals, input_types, instructions, measuring, report
+from benches.python.measuring import Results, Row
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-NATIVE = {"group": "ingest", "skew": 1.3, "depth": 3, "width": 1024}
+NATIVE: Row = {"group": "ingest", "skew": 1.3, "depth": 3, "width": 1024}
 
 
-def run_with(*, lazy: float, exact: float = 2.0) -> list[dict[str, Any]]:
+def run_with(*, lazy: float, exact: float = 2.0) -> Results:
     return [
         {**NATIVE, "name": "CountMin", "ns": exact, "least_ns": exact},
         {**NATIVE, "name": "LazyCountMin, round robin", "ns": lazy, "least_ns": lazy},
@@ -29,12 +30,12 @@ def test_a_slow_private_sketch_misses_its_goal(lazy: float, *, met: bool) -> Non
     assert row["met"] is met
 
 
-def test_the_worst_setting_counts() -> None:
-    wide = [{**row, "width": 1 << 16} for row in run_with(lazy=4.0)]
+def test_the_worst_setting_is_judged() -> None:
+    wide: Results = [{**row, "width": 1 << 16} for row in run_with(lazy=4.0)]
     assert goals.GOALS[0].row(run_with(lazy=2.0) + wide)["met"] is False
 
 
-def test_what_was_not_measured_is_neither_met_nor_missed() -> None:
+def test_a_goal_that_was_not_measured_is_neither_met_nor_missed() -> None:
     assert {goal.row([])["met"] for goal in goals.GOALS} == {None}
 
 
@@ -50,20 +51,15 @@ def test_more_instructions_than_on_record_are_reported() -> None:
 def test_every_contender_runs_once_per_round() -> None:
     runs: list[str] = []
     contenders = [
-        measuring.Contender(name=name, events=10, run=partial(runs.append, name), facts={})
-        for name in "ab"
+        measuring.Contender(name=name, events=10, run=partial(runs.append, name)) for name in "ab"
     ]
     results = measuring.medians("group", contenders, rounds=3)
-    assert runs == ["a", "b"] * 4  # one round to warm up
+    assert runs == ["a", "b"] * 4  # including one warm-up round
     assert [row["name"] for row in results] == ["a", "b"]
     assert all(row["ns"] >= 0 for row in results)
 
 
-def door(name: str, **facts: Any) -> input_types.Door:
-    return input_types.Door(name=name, run=list, **facts)
-
-
-def measured(**cpu_ns: float) -> list[dict[str, Any]]:
+def measured(**cpu_ns: float) -> Results:
     return [{"group": "side doors", "name": name, "cpu_ns": ns} for name, ns in cpu_ns.items()]
 
 
@@ -71,14 +67,14 @@ def measured(**cpu_ns: float) -> list[dict[str, Any]]:
 def test_a_door_is_held_against_its_neighbour_and_a_call(cost: float, over: float) -> None:
     """Batches of 16: 4 ns an event by the neighbour, and 96 ns a call shared by 16 events."""
     doors = [
-        door("all", events=1000),
-        door("empty", events=50, calls=50),
-        door("few", events=160, calls=10, beside="all", call="empty"),
+        input_types.Door(name="all", run=list, events=1000),
+        input_types.Door(name="empty", run=list, events=50, calls=50),
+        input_types.Door(name="few", run=list, events=160, calls=10, beside="all", call="empty"),
     ]
     rows = input_types.judged(doors, measured(all=4.0, empty=96.0, few=cost))
     assert [row["call_ns"] for row in rows] == [4000.0, 96.0, 16 * cost]
     assert [row.get("over") for row in rows] == [None, None, pytest.approx(over)]
-    (goal,) = (goal for goal in goals.GOALS if "way in" in goal.text)
+    (goal,) = (goal for goal in goals.GOALS if "input type" in goal.text)
     assert goal.row(rows)["met"] is (over <= goal.limit)
 
 
@@ -130,7 +126,7 @@ def test_a_record_holds_results_goals_and_machine(tmp_path: Path) -> None:
 
 
 def test_streams_are_the_same_each_time_and_skewed() -> None:
-    one, other = (streams.integers(10_000, skew=1.3) for _ in range(2))
+    one, other = (measuring.integers(10_000, skew=1.3) for _ in range(2))
     assert (one == other).all()
-    assert {len(text) for text in streams.texts(one)} == {12}
+    assert {len(text) for text in measuring.texts(one)} == {12}
     assert (one == 0).mean() > 0.2  # the share of rank 1 is 0.26

@@ -1,4 +1,4 @@
-"""Measures that need a process of their own, or a question of their own: memory, import, error."""
+"""Memory per cell, import time, and error of the heaviest items."""
 
 from __future__ import annotations
 
@@ -7,16 +7,15 @@ import statistics
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
 import lazysketch
 
-from .streams import ITEMS
+from .measuring import ITEMS, Results
 
-CELLS = 4 << 20
 MEMORY = """
 import json, numpy, lazysketch
 from pathlib import Path
@@ -37,22 +36,23 @@ begin = time.perf_counter()
 import lazysketch
 print(time.perf_counter() - begin)
 """
-WHOLE_IMPORT = IMPORT.replace("import time, numpy", "import time")
+IMPORT_WITH_NUMPY = IMPORT.replace("import time, numpy", "import time")
 
 
 def output_of(script: str) -> float:
+    """Run a script in a new process and return the number it prints."""
     return float(json.loads(subprocess.check_output([sys.executable, "-c", script], text=True)))
 
 
-def memory_per_cell() -> list[dict[str, Any]]:
-    """Bytes of resident memory per cell of a table of 2^22 cells, all of them touched."""
+def memory_per_cell() -> Results:
+    """Return bytes of resident memory per cell, of a table with 2^22 cells, all of them used."""
     if not Path("/proc/self/status").exists():
         return []
     return [{"group": "memory", "name": "LazyCountMin", "bytes": output_of(MEMORY)}]
 
 
-def import_seconds(*, rounds: int) -> list[dict[str, Any]]:
-    """Seconds to import the package, NumPy included and not; the median of fresh processes."""
+def import_seconds(*, rounds: int) -> Results:
+    """Return seconds to import the package, with and without NumPy; median over new processes."""
     return [
         {
             "group": "import",
@@ -60,16 +60,16 @@ def import_seconds(*, rounds: int) -> list[dict[str, Any]]:
             "seconds": statistics.median(output_of(script) for _ in range(rounds)),
         }
         for name, script in (
-            ("lazysketch and NumPy", WHOLE_IMPORT),
+            ("lazysketch and NumPy", IMPORT_WITH_NUMPY),
             ("lazysketch after NumPy", IMPORT),
         )
     ]
 
 
-def error_of_the_top(*, seeds: int, top: int = 15, skew: float = 1.3) -> list[dict[str, Any]]:
-    """Mean relative error of the most frequent items in 24 KB of counters.
+def error_of_the_top(*, seeds: int, top: int = 15, skew: float = 1.3) -> Results:
+    """Return the mean relative error of the most frequent items in 24 KB of counters.
 
-    T = 2^20, (0.3, 1e-3), round robin; beside it the exact sketch of that memory.
+    T = 2^20, (0.3, 1e-3), round robin; and of the exact sketch of the same memory.
     """
     cumulative = np.cumsum(np.arange(1, ITEMS + 1, dtype=np.float64) ** -skew)
     errors: dict[str, list[float]] = {"LazyCountMin, width 1000": [], "CountMin, width 2000": []}
@@ -78,7 +78,7 @@ def error_of_the_top(*, seeds: int, top: int = 15, skew: float = 1.3) -> list[di
         stream = np.searchsorted(cumulative, uniform).astype(np.int64)
         counts = np.bincount(stream, minlength=top)
         most = np.argsort(-counts)[:top]
-        sketches: tuple[Any, ...] = (
+        sketches: tuple[lazysketch.LazyCountMin | lazysketch.CountMin, ...] = (
             lazysketch.LazyCountMin(depth=3, width=1000, epsilon=0.3, delta=1e-3, horizon=ITEMS),
             lazysketch.CountMin(depth=3, width=2000),
         )
@@ -92,8 +92,8 @@ def error_of_the_top(*, seeds: int, top: int = 15, skew: float = 1.3) -> list[di
     ]
 
 
-def timed(name: str, run: Any) -> Any:
-    """The result of a part of the run; says on standard error how long it took."""
+def timed(name: str, run: Callable[[], Results]) -> Results:
+    """Run one part, and print its duration on standard error."""
     begin = time.perf_counter()
     result = run()
     print(f"{name}: {time.perf_counter() - begin:.0f} s", file=sys.stderr)
