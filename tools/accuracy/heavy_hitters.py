@@ -95,7 +95,7 @@ def _made(epsilon: float, *, horizon: int, weighted: bool) -> ls.HeavyHitters:
 def table(cells: list[Found]) -> str:
     """Return Markdown with a row per stream and epsilon, and per part precision, recall and ARE."""
     parts = " | ".join(f"at {part:.0%}" for part in _PARTS)
-    lines = [f"| stream | epsilon | window | smallest share | {parts} |", "| --- " * 7 + "|"]
+    lines = [f"| stream | epsilon | epoch | smallest share | {parts} |", "| --- " * 7 + "|"]
     for at in range(0, len(cells), len(_PARTS)):
         row = cells[at : at + len(_PARTS)]
         first = row[0]
