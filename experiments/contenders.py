@@ -19,6 +19,7 @@ from experiments.settings import Settings
 from lazysketch.estimation.estimators import Estimator
 from lazysketch.estimation.intervals import At
 from lazysketch.privacy import Calibration
+from lazysketch.specification.mechanisms import MechanismName, checked_mechanism
 from lazysketch.testing import seeded_key
 
 __all__ = ["PAPER", "Contender", "Private", "Sketch", "contender", "contenders", "private"]
@@ -67,7 +68,7 @@ class Contender:
     cell_bytes: Mapping[str, int]
     width_by: str
     horizon: bool
-    mechanism: str
+    mechanism: MechanismName
     calibration: Calibration
     estimator: Estimator | None
     at: At
@@ -83,7 +84,7 @@ class Contender:
             cell_bytes={key: cell_bytes.integer(key) for key in cell_bytes.values},
             width_by=entry.text("width_by"),
             horizon=entry.flag("horizon"),
-            mechanism=entry.text("mechanism", "tree"),
+            mechanism=checked_mechanism("mechanism", entry.text("mechanism", "tree")),
             calibration=_CALIBRATIONS[entry.text("calibration", "analytic")],
             estimator=_ESTIMATORS[entry.text("estimator", "")],
             at=_MOMENTS[entry.text("at", "published")],

@@ -19,6 +19,7 @@ from experiments.settings import Settings
 from lazysketch import Mechanism
 from lazysketch.errors import ArgumentValueError
 from lazysketch.privacy import classical_noise_multiplier, noise_multiplier
+from lazysketch.specification.mechanisms import checked_mechanism
 
 __all__ = ["BOUND", "PROMISES", "deviations", "mean_bound", "measure", "variances"]
 
@@ -39,7 +40,7 @@ def variances(name: str, n: int) -> npt.NDArray[np.float64] | None:
         One variance per push, or None if the mechanism supports fewer than n pushes.
     """
     try:
-        mechanism = Mechanism(name, leaves=n)
+        mechanism = Mechanism(checked_mechanism("name", name), leaves=n)
     except ArgumentValueError:
         return None
     return float(mechanism.sensitivity2) * mechanism.variances(np.arange(1, n + 1))

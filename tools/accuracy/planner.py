@@ -104,15 +104,14 @@ def compared(
     name: str, source: str, plan: ls.Plan, events: Counts, counts: Counts, seeds: int
 ) -> Iterator[Comparison]:
     """Yield the comparisons of one plan, one per group of items."""
-    request, design = plan._scores.request, plan._design
+    design = plan._design
     near = np.argsort(np.abs(np.log(np.maximum(counts, 0.5) / plan.predicted.count)))[:_NEAREST]
     groups = {
         f"share {_SHARE:.1%}": (near.astype(np.int64), counts[near]),
         "absent": (ABSENT + np.arange(_ABSENT), np.zeros(_ABSENT, dtype=np.int64)),
     }
     predicted = {
-        group: simulated(request, design, count=float(true.mean()))
-        for group, (_, true) in groups.items()
+        group: simulated(design, count=float(true.mean())) for group, (_, true) in groups.items()
     }
     errors: dict[str, list[float]] = {group: [] for group in groups}
     halves: dict[str, list[float]] = {group: [] for group in groups}
