@@ -169,7 +169,11 @@ def _draw_noisiest(axes: Axes, depths: Sequence[int]) -> None:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print the tables, write them into the document, or draw the plot."""
-    parser = argparse.ArgumentParser(prog="python -m tools.mechanism_table", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.mechanism_table",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     verbs = parser.add_mutually_exclusive_group()
     verbs.add_argument("--update", action="store_true", help="write the tables into docs/theory.md")
     verbs.add_argument("--plot", type=Path, metavar="FILE", help="draw the plot as SVG")
