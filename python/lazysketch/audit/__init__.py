@@ -1,23 +1,24 @@
-"""The audit: whoever doubts the guarantee can test it, and a planted bug never passes.
+"""Empirical audit of the privacy guarantee, with planted bugs as negative controls.
 
-What it computes: evidence against the claims of docs/guarantees.md, from tables that it makes,
-feeds and reads like any user, compared with its own slow account of schedule, matrices and law.
-What it costs: a CI-size run some 25 seconds on one core; ``--full`` as long as you give it.
-Correct code raises a false alarm in at most one run of 100,000.
+The audit collects evidence against the claims of docs/guarantees.md. It makes, feeds and reads
+tables through the public interface and compares the results with its own slow implementation of
+schedules, matrices and distributions. Cost: a CI run takes about 25 seconds on one core, ``--full``
+as long as requested. Correct code raises a false alarm in at most one run of 100,000.
 
 ==================  ========================================================================
-module              what it doubts
+module              what it tests
 ==================  ========================================================================
-``residuals``       the law of the noise, through Python, releases on disk and the command line
+``residuals``       the distribution of the noise, from Python, saved releases and the command line
 ``sensitivity``     the distance of neighbours, by enumeration on small tables
-``distinguisher``   both, as an attacker who sees whole trajectories of releases
+``distinguisher``   both, by attacks on whole trajectories of releases
 ``low_bits``        rounding and floating point
 ``hygiene``         keys, ids, draws, replay, counters
-``behaviour``       errors, sizes, allocations; items in outputs, releases or memory
+``behaviour``       errors, sizes, allocations
+``canary``          items in outputs, releases or memory
 ``controls``        the checks themselves: a planted bug for each
 ==================  ========================================================================
 
-No audit proves a guarantee; docs/audit.md says what each check cannot see.
+An audit cannot prove a guarantee; docs/audit.md states the limits of each check.
 
 Example:
     >>> from lazysketch.audit import audit, standard_checks
@@ -28,23 +29,23 @@ Example:
 
 from __future__ import annotations
 
-from lazysketch.audit.configuration import Configuration
+from lazysketch.audit.case import Case
 from lazysketch.audit.controls import Control, controls, run_controls
 from lazysketch.audit.finding import Finding
 from lazysketch.audit.model import Bug, Model
 from lazysketch.audit.suite import AREAS, Check, audit, checks_of, standard_checks
-from lazysketch.audit.system_under_test import Library, Subject
+from lazysketch.audit.system_under_test import Library, SystemUnderTest
 
 __all__ = [
     "AREAS",
     "Bug",
+    "Case",
     "Check",
-    "Configuration",
     "Control",
     "Finding",
     "Library",
     "Model",
-    "Subject",
+    "SystemUnderTest",
     "audit",
     "checks_of",
     "controls",

@@ -1,9 +1,9 @@
 """Lower bounds on privacy loss from counted mistakes, valid at any sample size.
 
-An observer decides between two streams; it is wrong in some of the trials. Clopper and Pearson's
-bounds on the two error rates, exact for binomials, turn into a lower bound on mu (Gaussian
-privacy) and on epsilon at a delta. The rule of decision must be fixed before the trials: train and
-test are different samples.
+An attacker decides between two streams and is wrong in some of the trials. Clopper and Pearson's
+bounds on the two error rates, exact for binomials, give a lower bound on mu (Gaussian privacy) and
+on epsilon at a delta. The decision rule must be fixed before the trials: training and test use
+different samples.
 
 Source: Clopper and Pearson 1934; Dong, Roth and Su 2022, equation (6); Kairouz, Oh and Viswanath
 2015, Theorem 2.1; Nasr et al. 2023 (auditing by mu).
@@ -25,11 +25,11 @@ _NORMAL = NormalDist()
 
 @lru_cache(maxsize=4096)
 def upper_rate(wrong: int, trials: int, risk: float) -> float:
-    """Return an upper bound on an error rate that holds but for a risk.
+    """Return an upper confidence bound on an error rate.
 
     Args:
-        wrong: mistakes counted.
-        trials: independent trials.
+        wrong: number of mistakes.
+        trials: number of independent trials.
         risk: probability that the bound fails.
 
     Returns:
@@ -57,12 +57,12 @@ def upper_rate(wrong: int, trials: int, risk: float) -> float:
 
 @dataclass(frozen=True)
 class Mistakes:
-    """What an observer got wrong.
+    """The mistakes of an attacker.
 
     Args:
-        false_positives: trials of the first stream taken for the second.
+        false_positives: trials of the first stream decided as the second.
         positives: trials of the first stream.
-        false_negatives: trials of the second stream taken for the first.
+        false_negatives: trials of the second stream decided as the first.
         negatives: trials of the second stream.
     """
 
@@ -80,13 +80,13 @@ class Mistakes:
         )
 
     def rates(self, risk: float) -> tuple[float, float]:
-        """Return upper bounds on both error rates that together hold but for a risk.
+        """Return simultaneous upper confidence bounds on both error rates.
 
         Args:
-            risk: total probability that one of them fails.
+            risk: total probability that a bound fails.
 
         Returns:
-            For false positives and false negatives.
+            The bounds for false positives and false negatives.
         """
         return (
             upper_rate(self.false_positives, self.positives, risk / 2),
@@ -94,7 +94,7 @@ class Mistakes:
         )
 
     def mu(self, risk: float) -> float:
-        """Return a lower bound on mu: no mu-GDP mechanism below it makes so few mistakes.
+        """Return a lower bound on mu: no mechanism with a smaller mu makes so few mistakes.
 
         Args:
             risk: probability that the bound fails.

@@ -1,8 +1,8 @@
-"""Negative controls: every planted bug, the check that must catch it, and the proof that it does.
+"""Negative controls: every planted bug, with the check that must detect it.
 
 A control passes if its check raises an alarm on the planted bug and none on the same model without
-one. What a bug leaves to chance (sigma wrong by 10 %) is caught with a probability above
-1 - 1e-9: the p-values lie below 1e-15 where the alarm is at 1e-7.
+it. Where detection depends on chance (sigma wrong by 10 %), its probability is above 1 - 1e-9: the
+p-values are below 1e-15 and the alarm is at 1e-7.
 """
 
 from __future__ import annotations
@@ -10,34 +10,34 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from lazysketch.audit import behaviour, hygiene, low_bits, residuals
-from lazysketch.audit.configuration import Configuration
+from lazysketch.audit import behaviour, canary, hygiene, low_bits, residuals
+from lazysketch.audit.case import Case
+from lazysketch.audit.child_process import LEAKY, SOUND
 from lazysketch.audit.distinguisher import distinguish
 from lazysketch.audit.finding import Finding, Outcome, timed
 from lazysketch.audit.model import Bug, Model
 from lazysketch.audit.sensitivity import sensitivity_by_enumeration
 from lazysketch.audit.suite import epsilon_at, standard_checks
-from lazysketch.audit.system_under_test import Subject
+from lazysketch.audit.system_under_test import SystemUnderTest
 from lazysketch.specification.schedules import RoundRobin
 
 __all__ = ["Control", "controls", "run_controls"]
 
-_WIDE = Configuration("count-min", 4, 2048, RoundRobin(horizon=16 * 2048), mechanism="haar")
-_SMALL = Configuration("count-sketch", 2, 2, RoundRobin(horizon=16), mechanism="haar")
-_TALKATIVE = "planted: talkative"
+_WIDE = Case.of("count-min", 4, 2048, RoundRobin(horizon=16 * 2048), mechanism="haar")
+_SMALL = Case.of("count-sketch", 2, 2, RoundRobin(horizon=16), mechanism="haar")
 _AREAS = {check.name: check.area for check in standard_checks()} | {"memory": "behaviour"}
 
 
 @dataclass(frozen=True)
 class Control:
-    """A planted bug and a check that must not let it pass.
+    """A planted bug and the check that must detect it.
 
     Args:
-        bug: what is planted.
+        bug: description of the bug.
         check: name of the check, as in a run.
         area: the part of the audit that the check belongs to.
-        sound: the check on something without the bug.
-        planted: the same check on the bug.
+        sound: the check of a system without the bug.
+        planted: the same check of the system with the bug.
     """
 
     bug: str
@@ -47,20 +47,20 @@ class Control:
     planted: Callable[[], Outcome]
 
     def run(self) -> tuple[Finding, Finding]:
-        """Return what the check finds without the bug and with it."""
+        """Return the findings of the check without the bug and with it."""
         return (
-            timed(self.check, subject="model without a bug", configuration="", run=self.sound),
-            timed(self.check, subject=f"planted: {self.bug}", configuration="", run=self.planted),
+            timed(self.check, system="model without a bug", case="", run=self.sound),
+            timed(self.check, system=f"planted: {self.bug}", case="", run=self.planted),
         )
 
 
 def controls() -> Iterator[Control]:
-    """Yield a control for every planted bug; some bugs must be caught twice.
+    """Yield the controls; some bugs must be detected by two checks.
 
     Yields:
-        Controls, in the order of :class:`lazysketch.audit.model.Bug`.
+        At least one control per bug, in the order of :class:`lazysketch.audit.model.Bug`.
     """
-    close = Configuration(
+    close = Case.of(
         "count-sketch",
         2,
         2,
@@ -69,45 +69,45 @@ def controls() -> Iterator[Control]:
         mechanism="haar",
     )
 
-    def law(subject: Subject) -> Outcome:
-        return residuals.law_of_releases(subject, _WIDE)
+    def releases(system: SystemUnderTest) -> Outcome:
+        return residuals.check_releases(system, _WIDE)
 
-    def transcripts(subject: Subject) -> Outcome:
-        return residuals.law_of_transcripts(subject, _WIDE)
+    def transcripts(system: SystemUnderTest) -> Outcome:
+        return residuals.check_transcripts(system, _WIDE)
 
-    def sensitivity(subject: Subject) -> Outcome:
-        return sensitivity_by_enumeration(subject, _SMALL)
+    def sensitivity(system: SystemUnderTest) -> Outcome:
+        return sensitivity_by_enumeration(system, _SMALL)
 
-    def distinguisher(subject: Subject) -> Outcome:
-        return distinguish(subject, close, trials=1000)
+    def distinguisher(system: SystemUnderTest) -> Outcome:
+        return distinguish(system, close, trials=1000)
 
-    caught_by: tuple[tuple[Bug, str, Callable[[Subject], Outcome]], ...] = (
-        (Bug.SMALL_SIGMA, "residual law", law),
-        (Bug.LARGE_SIGMA, "residual law", law),
+    detected_by: tuple[tuple[Bug, str, Callable[[SystemUnderTest], Outcome]], ...] = (
+        (Bug.SMALL_SIGMA, "residuals", releases),
+        (Bug.LARGE_SIGMA, "residuals", releases),
         (Bug.HALF_SENSITIVITY, "sensitivity", sensitivity),
         (Bug.HALF_SENSITIVITY, "distinguisher", distinguisher),
         (Bug.LEVEL, "sensitivity", sensitivity),
-        (Bug.LEVEL, "residual law", law),
-        (Bug.VARIANCE, "residual law", law),
+        (Bug.LEVEL, "residuals", releases),
+        (Bug.VARIANCE, "residuals", releases),
         (Bug.SHARED_NODES, "transcripts", transcripts),
-        (Bug.SHARED_NODES, "draws", hygiene.no_draw_twice),
-        (Bug.SHARED_CELLS, "draws", hygiene.no_draw_twice),
-        (Bug.SKIPPED, "residual law", law),
-        (Bug.TRUNCATED, "draws", hygiene.no_draw_twice),
-        (Bug.WRAPPING, "overflow", hygiene.no_count_overflows),
-        (Bug.FLOAT, "small noise", low_bits.law_of_small_noise),
+        (Bug.SHARED_NODES, "draws", hygiene.draws_are_distinct),
+        (Bug.SHARED_CELLS, "draws", hygiene.draws_are_distinct),
+        (Bug.SKIPPED, "residuals", releases),
+        (Bug.TRUNCATED, "draws", hygiene.draws_are_distinct),
+        (Bug.WRAPPING, "overflow", hygiene.counts_do_not_overflow),
+        (Bug.FLOAT, "small noise", low_bits.distribution_of_small_noise),
         (Bug.FLOAT, "parity", low_bits.parity_at_usual_noise),
         (Bug.SINGLE_PRECISION, "low bits", low_bits.low_bits_of_large_noise),
-        (Bug.FRESH, "replay", hygiene.replay_repeats),
+        (Bug.FRESH, "replay", hygiene.replay_is_equal),
         (Bug.FRESH, "transcripts", transcripts),
-        (Bug.LAG, "residual law", law),
+        (Bug.LAG, "residuals", releases),
         (Bug.LAG, "model", hygiene.model_equals_library),
-        (Bug.HALF_EVEN, "small noise", low_bits.law_of_small_noise),
+        (Bug.HALF_EVEN, "small noise", low_bits.distribution_of_small_noise),
         (Bug.HALF_EVEN, "parity", low_bits.parity_at_usual_noise),
-        (Bug.HALF_AWAY, "small noise", low_bits.law_of_small_noise),
+        (Bug.HALF_AWAY, "small noise", low_bits.distribution_of_small_noise),
         (Bug.NO_ID, "keys", hygiene.parameters_change_all_draws),
     )
-    for bug, check, run in caught_by:
+    for bug, check, run in detected_by:
         yield Control(
             bug.value,
             check,
@@ -115,19 +115,19 @@ def controls() -> Iterator[Control]:
             sound=lambda run=run: run(Model()),  # type: ignore[misc]
             planted=lambda run=run, bug=bug: run(Model(bug)),  # type: ignore[misc]
         )
-    talking: tuple[tuple[str, str, Callable[..., Outcome]], ...] = (
-        ("memory that grows with counts", "states", behaviour.empty_and_saturated_alike),
-        ("an item in an error", "canary", behaviour.canary_in_outputs),
+    of_leaks: tuple[tuple[str, str, Callable[[str], Outcome]], ...] = (
+        ("memory that grows with counts", "states", behaviour.states_are_alike),
+        ("an item in an error", "canary", canary.canary_in_outputs),
     )
-    if behaviour.MEMORY_CAN_BE_READ:
-        talking += (("an item that is kept", "memory", behaviour.canary_in_memory),)
-    for planted, check, look in talking:
+    if canary.MEMORY_CAN_BE_READ:
+        of_leaks += (("an item that is kept", "memory", canary.canary_in_memory),)
+    for leak, check, look in of_leaks:
         yield Control(
-            planted,
+            leak,
             check,
             _AREAS[check],
-            sound=look,
-            planted=lambda look=look: look(_TALKATIVE),  # type: ignore[misc]
+            sound=lambda look=look: look(SOUND),  # type: ignore[misc]
+            planted=lambda look=look: look(LEAKY),  # type: ignore[misc]
         )
 
 
@@ -141,8 +141,8 @@ def run_controls(
         begun: called with each control before it runs.
 
     Returns:
-        For each the finding on the planted bug, passed if it was caught and the check without
-        the bug raised no alarm.
+        For each control the finding on the planted bug; passed if the bug was detected and the
+        check raised no alarm without it.
 
     Example:
         >>> few = [control for control in controls() if control.check == "replay"]
@@ -153,18 +153,18 @@ def run_controls(
     for control in planted:
         begun(control)
         sound, on_bug = control.run()
-        caught = sound.passed and not on_bug.passed
+        detected = sound.passed and not on_bug.passed
         observed = on_bug.observed if sound.passed else f"alarm without the bug: {sound.observed}"
         found.append(
             Finding(
                 check=on_bug.check,
-                subject=on_bug.subject,
-                configuration=on_bug.configuration,
+                system=on_bug.system,
+                case=on_bug.case,
                 claim="the check raises an alarm",
                 observed=observed,
                 samples=on_bug.samples,
                 seconds=on_bug.seconds,
-                passed=caught,
+                passed=detected,
                 figures=on_bug.figures,
             )
         )

@@ -1,11 +1,10 @@
-"""What a check finds: a claim, a statistic, and whether it stands.
+"""Findings: the result of a check (a claim, a statistic and a verdict) and its false-alarm rate.
 
-Every statistical check ends in one p-value, already multiplied by the number of laws that it
-looked at, and raises an alarm at or below :data:`ALARM`. A run makes at most :data:`MOST`
-findings, so that by the union bound the probability of any false alarm in a run of correct code
-is at most ALARM x MOST = 1e-5, ten times below the 1e-4 that is promised; nothing is assumed about
-independence. Exact checks (differences under one key, enumeration, equal bytes) have no false
-alarms at all.
+Every statistical check ends in one p-value, already multiplied by the number of tests that it
+combines, and raises an alarm at or below :data:`ALARM`. A run has at most :data:`MOST` findings,
+so by the union bound the probability of any false alarm in a run of correct code is at most
+ALARM x MOST = 1e-5, ten times below the promised 1e-4; independence is not assumed. Exact checks
+(differences under one key, enumeration, equal bytes) have no false alarms.
 """
 
 from __future__ import annotations
@@ -13,9 +12,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Final
+from typing import Final
 
-__all__ = ["ALARM", "MOST", "Finding", "Outcome", "exact", "timed", "worst"]
+__all__ = ["ALARM", "MOST", "Finding", "Outcome", "exact_outcome", "statistical_outcome", "timed"]
 
 ALARM: Final = 1e-7
 MOST: Final = 100
@@ -23,13 +22,13 @@ MOST: Final = 100
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a check saw, before it was timed.
+    """The result of a check.
 
     Args:
         claim: what should hold, in words.
-        observed: what was seen, in words and numbers.
-        samples: how many independent values, or cases tried.
-        passed: whether the claim stands.
+        observed: what was observed, in words and numbers.
+        samples: number of independent values, or of cases tried.
+        passed: whether the observation is consistent with the claim.
         figures: numbers for reports.
     """
 
@@ -42,23 +41,23 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Finding:
-    """One check of one subject.
+    """The result of one check of one system, timed.
 
     Args:
         check: name of the check.
-        subject: what was checked: the library, or a planted bug.
-        configuration: parameters, in words.
+        system: name of the system under test: the library, or a planted bug.
+        case: the tables that were checked, in words.
         claim: what should hold.
-        observed: what was seen.
-        samples: independent values, or cases tried.
+        observed: what was observed.
+        samples: number of independent values, or of cases tried.
         seconds: wall-clock time.
-        passed: whether the claim stands.
+        passed: whether the observation is consistent with the claim.
         figures: numbers for reports.
     """
 
     check: str
-    subject: str
-    configuration: str
+    system: str
+    case: str
     claim: str
     observed: str
     samples: int
@@ -66,20 +65,20 @@ class Finding:
     passed: bool
     figures: Mapping[str, float]
 
-    def row(self) -> dict[str, Any]:
+    def row(self) -> dict[str, object]:
         """Return the finding as one flat mapping."""
         flat = asdict(self)
         flat.update(flat.pop("figures"))
         return flat
 
 
-def timed(check: str, *, subject: str, configuration: str, run: Callable[[], Outcome]) -> Finding:
-    """Run a check and return what it found.
+def timed(check: str, *, system: str, case: str, run: Callable[[], Outcome]) -> Finding:
+    """Run a check and return its finding.
 
     Args:
-        check: its name.
-        subject: what is checked.
-        configuration: parameters, in words.
+        check: name of the check.
+        system: name of the system under test.
+        case: the tables that are checked, in words.
         run: the check.
 
     Returns:
@@ -89,8 +88,8 @@ def timed(check: str, *, subject: str, configuration: str, run: Callable[[], Out
     outcome = run()
     return Finding(
         check=check,
-        subject=subject,
-        configuration=configuration,
+        system=system,
+        case=case,
         claim=outcome.claim,
         observed=outcome.observed,
         samples=outcome.samples,
@@ -100,16 +99,18 @@ def timed(check: str, *, subject: str, configuration: str, run: Callable[[], Out
     )
 
 
-def worst(claim: str, p_values: Iterator[tuple[str, float]], *, samples: int) -> Outcome:
-    """Return the outcome of several laws that should all hold, by the least likely of them.
+def statistical_outcome(
+    claim: str, p_values: Iterator[tuple[str, float]], *, samples: int
+) -> Outcome:
+    """Return the outcome of several tests that should all pass, by the smallest p-value.
 
-    False-alarm rate: at most :data:`ALARM` (union bound: the smallest p-value times their
-    number).
+    False-alarm rate: at most :data:`ALARM` (union bound: the smallest p-value times the number
+    of tests).
 
     Args:
         claim: what should hold.
-        p_values: name and p-value of each law; all of them are computed.
-        samples: independent values behind them.
+        p_values: name and p-value of each test; all of them are computed.
+        samples: number of independent values that were tested.
 
     Returns:
         Failed at or below :data:`ALARM`.
@@ -119,23 +120,23 @@ def worst(claim: str, p_values: Iterator[tuple[str, float]], *, samples: int) ->
     p_value = min(1.0, p_value * len(found))
     return Outcome(
         claim=claim,
-        observed=f"p = {p_value:.2g} over {len(found)} laws, the least likely: {name}",
+        observed=f"p = {p_value:.2g} over {len(found)} tests; smallest: {name}",
         samples=samples,
         passed=p_value > ALARM,
         figures={"p_value": p_value},
     )
 
 
-def exact(claim: str, failures: Iterator[str], *, cases: int) -> Outcome:
-    """Return the outcome of cases without chance.
+def exact_outcome(claim: str, failures: Iterator[str], *, cases: int) -> Outcome:
+    """Return the outcome of a check without chance.
 
     Args:
         claim: what should hold.
-        failures: what is wrong in each case that fails.
-        cases: how many were tried.
+        failures: a description of each failure.
+        cases: number of cases tried.
 
     Returns:
-        Failed if there is a failure; the first is told.
+        Failed if there is a failure; the first one is described.
     """
     wrong = list(failures)
     observed = f"{wrong[0]} ({len(wrong)} of {cases} cases)" if wrong else f"{cases} cases agree"

@@ -1,115 +1,119 @@
 """The long audit: the same checks with as many samples as time allows, and a report with plots.
 
-Half of the time goes to attacks (each kind, at mu = 3 and as configured), a third to residual laws
-with table after table, the rest to the checks of a CI-size run. The report is a folder: report.md,
-findings.json and, with matplotlib (the extra ``plot``), two plots.
+Half of the time goes to attacks (each kind, at mu = 3 and as configured), a third to tests of
+residuals, the rest to the checks of a CI run. The report is a folder: report.md, findings.json and,
+with matplotlib (the extra ``plot``), two plots.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
 from lazysketch.audit import plots, residuals
-from lazysketch.audit.configuration import Configuration
+from lazysketch.audit.case import Case
 from lazysketch.audit.distinguisher import distinguish
 from lazysketch.audit.finding import Finding
 from lazysketch.audit.suite import AREAS, Check, companion, epsilon_at, standard_checks
 from lazysketch.audit.system_under_test import Library
+from lazysketch.privacy.relations import CountKind
 from lazysketch.specification.schedules import RoundRobin
 
 __all__ = ["Attack", "full_audit", "write_report"]
 
-_FEWEST = 1000  # trials per stream, also where the time is over
+_FEWEST = 1000  # trials per stream, even if the time is over
 _WIDTH = 2048
 _RATE = "Correct code raises an alarm in at most one report of 100,000."
 _BOUNDS = (
-    "Lower bounds at 95 %. The bound by mu takes the mechanism for a Gaussian one, which the "
-    "residual laws support; the bound without it needs far more trials."
+    "Lower bounds at 95 %. The bound by mu assumes a Gaussian mechanism, which the tests of "
+    "residuals support; the bound without this assumption needs far more trials."
 )
 _HEADINGS = (
-    "| configuration | mu claimed | mu audited | epsilon claimed | epsilon audited, by mu "
+    "| case | mu claimed | mu audited | epsilon claimed | epsilon audited, by mu "
     "| epsilon audited, without assumption | tables |"
 )
 
 
 @dataclass
 class Attack:
-    """One long attack, with its course for the plot.
+    """One long attack, with its progress for the plot.
 
     Args:
-        name: what is attacked, for the legend.
-        configuration: a small table.
-        seconds: how long it may last.
-        course: trials per stream and the bound on mu from them, as it went on.
+        name: name of the attacked sketch, for the legend.
+        case: a small table.
+        seconds: time limit.
+        progress: after every block, trials per stream and the bound on mu from them.
     """
 
     name: str
-    configuration: Configuration
+    case: Case
     seconds: float
-    course: list[tuple[int, float]] = field(default_factory=list)
+    progress: list[tuple[int, float]] = field(default_factory=list)
 
     @property
     def check(self) -> Check:
-        """The attack as a check, with as many trials as its time allows, and a few at least."""
+        """The attack as a check, with as many trials as its time allows, and at least a few."""
         return Check(
             "distinguisher",
             "distinguisher",
-            f"{self.name}: {self.configuration}",
-            lambda subject: distinguish(
-                subject,
-                self.configuration,
+            f"{self.name}: {self.case}",
+            lambda system: distinguish(
+                system,
+                self.case,
                 trials=_FEWEST,
                 seconds=self.seconds,
-                watch=lambda trials, mu: self.course.append((trials, mu)),
+                progress=lambda trials, mu: self.progress.append((trials, mu)),
             ),
         )
 
 
-def _long_laws(configuration: Configuration, seconds: float) -> Check:
-    """The residual law of table after table, as many as fit into a time."""
+def _long_residuals(case: Case, seconds: float) -> Check:
+    """A test of the residuals of as many tables as the time allows."""
     return Check(
-        "residual law",
+        "residuals",
         "law",
-        f"at length: {configuration}",
-        lambda subject: residuals.law_of_releases(subject, configuration, seconds=seconds),
+        f"at length: {case}",
+        lambda system: residuals.check_releases(system, case, seconds=seconds),
     )
 
 
 def full_audit(
-    configuration: Configuration,
+    case: Case,
     *,
     minutes: float,
     areas: Sequence[str] = AREAS,
     begun: Callable[[Check], None] = lambda _: None,
 ) -> tuple[list[Finding], list[Attack]]:
-    """Run everything at length.
+    """Run the long audit.
 
-    Guarantee: correct code raises a false alarm with probability at most 1e-5, as in a CI-size
-    run: the samples grow, the number of findings does not.
+    Guarantee: correct code raises a false alarm with probability at most 1e-5, as in a CI run:
+    the number of samples grows, the number of findings does not.
 
     Args:
-        configuration: whose epsilon, delta, relation and mechanism are audited, for both kinds.
-        minutes: how long, about; the checks of a CI-size run come on top.
-        areas: which checks.
+        case: its epsilon, delta, relation and mechanism are audited, for both kinds.
+        minutes: approximate duration, without the checks of a CI run.
+        areas: the areas to check.
         begun: called with each check before it runs.
 
     Returns:
-        The findings, and the attacks with their course.
+        The findings, and the attacks with their progress.
     """
+    names: dict[CountKind, str] = {
+        "count-min": "LazyCountMin",
+        "count-sketch": "LazyCountSketch",
+    }
     attacks = [
         Attack(f"{name}, {'mu = 3' if close else 'as configured'}", small, minutes * 60 / 8)
-        for kind, name in (("count-min", "LazyCountMin"), ("count-sketch", "LazyCountSketch"))
+        for kind, name in names.items()
         for close in (False, True)
-        for small in (_attacked(configuration, kind, close=close),)
+        for small in (_attacked(case, kind, close=close),)
     ]
     wide = [
-        replace(
-            configuration,
+        case.changed(
             kind=kind,
             depth=4,
             width=_WIDTH,
@@ -117,12 +121,12 @@ def full_audit(
             mechanism=mechanism,
             max_weight=1,
         )
-        for kind in ("count-min", "count-sketch")
-        for mechanism in dict.fromkeys((configuration.mechanism, "haar", "binary"))
+        for kind in names
+        for mechanism in dict.fromkeys((case.spec.mechanism, "haar", "binary"))
     ]
     checks = [
         *standard_checks(),
-        *(_long_laws(table, minutes * 60 / 3 / len(wide)) for table in wide),
+        *(_long_residuals(table, minutes * 60 / 3 / len(wide)) for table in wide),
         *(attack.check for attack in attacks),
     ]
     found = []
@@ -133,16 +137,16 @@ def full_audit(
     return found, attacks
 
 
-def _attacked(configuration: Configuration, kind: str, *, close: bool) -> Configuration:
-    small = replace(companion(configuration), kind=kind, depth=2)
-    return replace(small, epsilon=epsilon_at(3.0, small.delta)) if close else small
+def _attacked(case: Case, kind: CountKind, *, close: bool) -> Case:
+    small = companion(case).changed(kind=kind, depth=2)
+    return small.changed(epsilon=epsilon_at(3.0, small.spec.delta)) if close else small
 
 
 def write_report(folder: Path, found: Sequence[Finding], attacks: Sequence[Attack]) -> None:
     """Write report.md, findings.json and, where matplotlib is installed, the plots.
 
     Args:
-        folder: made if it is not there.
+        folder: created if it does not exist.
         found: all findings.
         attacks: the long attacks.
 
@@ -152,33 +156,32 @@ def write_report(folder: Path, found: Sequence[Finding], attacks: Sequence[Attac
     folder.mkdir(parents=True, exist_ok=True)
     rows = [finding.row() for finding in found]
     (folder / "findings.json").write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
-    shown = [attack for attack in attacks if attack.course]
+    shown = [attack for attack in attacks if attack.progress]
     drawn = []
     if shown and plots.can_draw():
-        plots.draw_courses(
+        plots.draw_progress(
             folder / "distinguisher.svg",
-            {attack.name: (attack.course, attack.configuration.mu) for attack in shown},
+            {attack.name: (attack.progress, attack.case.mu) for attack in shown},
         )
         drawn.append("![Lower bounds on mu by number of trials](distinguisher.svg)")
-    p_values = [row["p_value"] for row in rows if "p_value" in row]
+    p_values = [finding.figures["p_value"] for finding in found if "p_value" in finding.figures]
     if p_values and plots.can_draw():
         plots.draw_p_values(folder / "p-values.svg", np.array(p_values))
-        drawn.append("![p-values of the laws](p-values.svg)")
+        drawn.append("![p-values of the statistical checks](p-values.svg)")
     (folder / "report.md").write_text(_page(found, drawn), encoding="utf-8")
 
 
 def _page(found: Sequence[Finding], drawn: Sequence[str]) -> str:
     alarms = sum(not finding.passed for finding in found)
-    samples, seconds = (
-        sum(getattr(finding, name) for finding in found) for name in ("samples", "seconds")
-    )
+    samples = sum(finding.samples for finding in found)
+    seconds = sum(finding.seconds for finding in found)
     verdict = "no alarm" if not alarms else f"{alarms} ALARMS"
     lines = [
         "# Audit of lazysketch",
         "",
         f"{len(found)} checks, {samples:,} samples, {seconds:,.0f} s: {verdict}. {_RATE}",
         "",
-        "## Audited beside claimed",
+        "## Audited and claimed bounds",
         "",
         _BOUNDS,
         "",
@@ -189,15 +192,15 @@ def _page(found: Sequence[Finding], drawn: Sequence[str]) -> str:
         figures = finding.figures
         if finding.check == "distinguisher":
             lines.append(
-                f"| {finding.configuration} | {figures['mu_claimed']:.4f} "
+                f"| {finding.case} | {figures['mu_claimed']:.4f} "
                 f"| {figures['mu_audited']:.4f} | {figures['epsilon_claimed']:.4g} "
                 f"| {figures['epsilon_by_mu']:.4g} | {figures['epsilon_audited']:.4g} "
                 f"| {finding.samples:,} |"
             )
     lines += ["", *drawn, "", "## All findings", ""]
-    lines += ["| check | configuration | observed | samples | s | |", "| --- " * 6 + "|"]
+    lines += ["| check | case | observed | samples | s | |", "| --- " * 6 + "|"]
     lines += [
-        f"| {finding.check} | {finding.configuration} | {finding.observed} "
+        f"| {finding.check} | {finding.case} | {finding.observed} "
         f"| {finding.samples:,} | {finding.seconds:.1f} | {'ok' if finding.passed else 'ALARM'} |"
         for finding in found
     ]

@@ -1,45 +1,43 @@
-"""Hygiene of draws and keys: what belongs to one (key, id, parameters, cell, node) never returns.
+"""Hygiene of draws and keys: no two (key, id, parameters, cell, node) share a draw.
 
 Draws are compared where sigma is above 10^6, so that two independent draws are equal with a
-probability below 1e-6 and whatever is shared stands out. Two measures, both free of scale: equal
-absolute values (their number is at most a sum of coins whose mean is computed), and the correlation
-of two vectors of draws (normal, of deviation 1 / sqrt(m)).
+probability below 1e-6 and shared draws are obvious. Two scale-free measures: the number of equal
+absolute values (at most a sum of coins whose mean is computed), and the correlation of two vectors
+of draws (normal, with deviation 1 / sqrt(m)).
 
-Sees: an index packed with a loss, a working key that forgets the id or a parameter, noise that is
-fresh where it must repeat, a count that overflows. Cannot see: a weakness of AES or BLAKE3.
+Detects: indices that collide, a working key without the id or a parameter, fresh noise where it
+must repeat, a count that overflows. Cannot detect: a weakness of AES or BLAKE3.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
-from dataclasses import replace
-from typing import Any
 
 import numpy as np
 
-from lazysketch.audit.configuration import NO_EVENT, Configuration
-from lazysketch.audit.finding import ALARM, Outcome, exact
+from lazysketch.audit.case import NO_EVENT, Case, Changes
+from lazysketch.audit.finding import ALARM, Outcome, exact_outcome
 from lazysketch.audit.model import Model
 from lazysketch.audit.schedule_model import Integers
-from lazysketch.audit.system_under_test import Library, Subject
+from lazysketch.audit.system_under_test import Library, SystemUnderTest
 from lazysketch.errors import LazySketchError
+from lazysketch.privacy.relations import CountKind
 from lazysketch.sketches.keys import Key
-from lazysketch.sketches.private_table import PrivateTable
 from lazysketch.specification.schedules import Geometric, Punctual, RoundRobin
 from lazysketch.testing import fixed_id, seeded_key
 
 __all__ = [
+    "counts_do_not_overflow",
+    "draws_are_distinct",
     "ids_cannot_be_chosen",
     "model_equals_library",
-    "no_count_overflows",
-    "no_draw_twice",
     "parameters_change_all_draws",
-    "replay_repeats",
+    "replay_is_equal",
 ]
 
-HEAVY = 2**22  # max_weight: sigma is large, yet the numeric account stays below its 1 %
-BASE = Configuration(
+HEAVY = 2**22  # max_weight: a large sigma, with the numeric account still below its 1 %
+BASE = Case.of(
     "count-min",
     depth=3,
     width=4,
@@ -48,18 +46,18 @@ BASE = Configuration(
     mechanism="haar",
     max_weight=HEAVY,
 )
-CHANGED: dict[str, dict[str, Any]] = {
+CHANGED: dict[str, Changes] = {
     "epsilon by one bit": {"epsilon": math.nextafter(0.5, 1.0)},
     "epsilon": {"epsilon": 0.6},
     "delta": {"delta": 2e-6},
     "relation": {"relation": "zero-out"},
     "mechanism": {"mechanism": "binary"},
     "kind": {"kind": "count-sketch"},
-    "kind, the same sigma": {"kind": "count-sketch", "relation": "zero-out"},
+    "kind, same sigma": {"kind": "count-sketch", "relation": "zero-out"},
     "depth": {"depth": 4},
     "width": {"width": 5},
     "horizon": {"schedule": RoundRobin(horizon=512)},
-    "horizon, the same leaves": {"schedule": RoundRobin(horizon=255)},
+    "horizon, same leaves": {"schedule": RoundRobin(horizon=255)},
     "period": {"schedule": RoundRobin(horizon=512, period=2)},
     "schedule": {"schedule": Punctual(horizon=64)},
     "geometric schedule": {"schedule": Geometric()},
@@ -70,10 +68,10 @@ _ONE, _OTHER = bytes(15) + b"\x01", bytes(15) + b"\x02"
 
 
 def _related(one: Integers, other: Integers) -> str | None:
-    """What two matrices of draws have in common, if anything.
+    """Describe what two matrices of draws share, or return None.
 
-    False alarm: below 1e-13 for the correlation at 8 deviations, below 1e-20 for more than ten
-    equal values where 0.01 are expected.
+    False-alarm rate: below 1e-13 for a correlation beyond 8 deviations, below 1e-20 for more than
+    ten equal values where 0.01 are expected.
     """
     x, y = one.ravel().astype(float), other.ravel().astype(float)
     if x.size == y.size:
@@ -84,30 +82,30 @@ def _related(one: Integers, other: Integers) -> str | None:
     return f"{shared} equal draws" if shared > 10 else None
 
 
-def no_draw_twice(subject: Subject) -> Outcome:
-    """Check that no two of all (cell, node) pairs share a draw, also beyond 2^32 nodes.
+def draws_are_distinct(system: SystemUnderTest) -> Outcome:
+    """Check that no two (cell, node) pairs share a draw, also beyond 2^32 nodes.
 
     Args:
-        subject: what makes the tables.
+        system: the system under test.
 
     Returns:
-        Failed if more absolute values are equal than chance allows at :data:`ALARM`.
+        Failed if more absolute values are equal than chance explains at :data:`ALARM`.
     """
-    wide = replace(BASE, depth=4, width=16, schedule=RoundRobin(horizon=16 * 1024))
-    deep = replace(BASE, depth=1, schedule=Punctual(horizon=2**40), max_weight=2**18)
+    wide = BASE.changed(depth=4, width=16, schedule=RoundRobin(horizon=16 * 1024))
+    deep = BASE.changed(depth=1, schedule=Punctual(horizon=2**40), max_weight=2**18)
     far = [node + high for high in (0, 2**32, 2**33, 2**36) for node in (1, 2, 3, 4, 5, 2**31)]
     samples, seen = 0, []
 
     def failures() -> Iterator[str]:
         nonlocal samples
-        for configuration, cells, nodes in (
+        for case, cells, nodes in (
             (wide, 64, list(range(1, 1025))),
             (deep, 4, far),
         ):
-            machine = subject.open(configuration, hash_seed=1, seed=2)
-            drawn = machine.draws(list(range(cells)), nodes)
+            live = system.open(case, hash_seed=1, seed=2)
+            drawn = live.draws(list(range(cells)), nodes)
             equal = drawn.size - np.unique(np.abs(drawn)).size
-            mean = math.comb(drawn.size, 2) * math.sqrt(2 / math.pi) / machine.sigma
+            mean = math.comb(drawn.size, 2) * math.sqrt(2 / math.pi) / live.sigma
             samples += drawn.size
             seen.append(f"{equal} equal, {mean:.1f} expected")
             if _poisson_tail(equal, mean) <= ALARM / 2:
@@ -125,29 +123,31 @@ def no_draw_twice(subject: Subject) -> Outcome:
 def _poisson_tail(count: int, mean: float) -> float:
     """Chernoff's bound of P(X >= count) for a sum of independent coins with this mean.
 
-    Draw number i equals an earlier one with a probability of at most i times the largest
-    probability of a value of |z|, sqrt(2 / pi) / sigma, whatever came before; so that the number
-    of such draws is at most such a sum, in distribution.
+    Given all earlier draws, draw number i equals one of them with a probability of at most i times
+    the largest probability of a value of |z|, sqrt(2 / pi) / sigma. So the number of such draws is
+    stochastically at most such a sum.
     """
     if count <= mean:
         return 1.0
     return math.exp(count - mean - count * math.log(count / mean))
 
 
-def parameters_change_all_draws(subject: Subject) -> Outcome:
-    """Check that another id, seed or parameter leaves nothing of the old draws.
+def parameters_change_all_draws(system: SystemUnderTest) -> Outcome:
+    """Check that a change of the id, the seed or any parameter changes all draws.
 
     Args:
-        subject: what makes the tables.
+        system: the system under test.
 
     Returns:
-        All changes against the base and against each other.
+        Failed if any two of the changed tables share draws.
     """
     cells, nodes = list(range(12)), list(range(1, 65))
 
-    def drawn(configuration: Configuration, **at: Any) -> Integers:
-        how = {"hash_seed": 1, "seed": 7, "sketch_id": _ONE, **at}
-        return subject.open(configuration, **how).draws(cells, nodes)
+    def drawn(
+        case: Case, *, hash_seed: int = 1, seed: int = 7, sketch_id: bytes = _ONE
+    ) -> Integers:
+        live = system.open(case, hash_seed=hash_seed, seed=seed, sketch_id=sketch_id)
+        return live.draws(cells, nodes)
 
     found = {"base": drawn(BASE)}
     found["sketch id"] = drawn(BASE, sketch_id=_OTHER)
@@ -157,11 +157,11 @@ def parameters_change_all_draws(subject: Subject) -> Outcome:
     found["hash seed"] = drawn(BASE, hash_seed=2)
     found["hash seed, a high bit"] = drawn(BASE, hash_seed=1 + 2**63)
     for name, changes in CHANGED.items():
-        found[name] = drawn(replace(BASE, **changes))
+        found[name] = drawn(BASE.changed(**changes))
 
     def failures() -> Iterator[str]:
         if not np.array_equal(found["base"], drawn(BASE)):
-            yield "the same key, id and parameters: other draws"
+            yield "equal key, id and parameters: different draws"
         names = list(found)
         for i, one in enumerate(names):
             for other in names[:i]:
@@ -170,65 +170,63 @@ def parameters_change_all_draws(subject: Subject) -> Outcome:
                     yield f"{one} and {other}: {common}"
 
     pairs = len(found) * (len(found) - 1) // 2
-    return exact("another id, key or parameter: all draws are others", failures(), cases=pairs + 1)
+    claim = "another id, key or parameter changes all draws"
+    return exact_outcome(claim, failures(), cases=pairs + 1)
 
 
-def replay_repeats(subject: Subject) -> Outcome:
-    """Check that the same key, id and data give the same table, whenever and however often read.
+def replay_is_equal(system: SystemUnderTest) -> Outcome:
+    """Check that equal key, id and data give equal tables, however often they are read.
 
     Args:
-        subject: what makes the tables.
+        system: the system under test.
 
     Returns:
-        Reads of one table between two pushes, and two tables read at different steps.
+        Failed if two reads between two pushes differ, or two tables read at different steps.
     """
-    configuration = Configuration("count-sketch", 2, 4, RoundRobin(horizon=64), mechanism="haar")
+    case = Case.of("count-sketch", 2, 4, RoundRobin(horizon=64), mechanism="haar")
     items = np.array([1, 2, NO_EVENT, 3, 1, 5, 8, 13, 2, 2, NO_EVENT, 7])
 
     def failures() -> Iterator[str]:
         for seed in (None, 3):
-            machine = subject.open(configuration, hash_seed=1, seed=seed, sketch_id=_ONE)
-            machine.feed(items)
-            first = machine.read()
-            if not all(np.array_equal(machine.read(), first) for _ in range(3)):
-                yield "a second read of one table differs"
-        one, other = (
-            subject.open(configuration, hash_seed=1, seed=3, sketch_id=_ONE) for _ in range(2)
-        )
+            live = system.open(case, hash_seed=1, seed=seed, sketch_id=_ONE)
+            live.feed(items)
+            first = live.read()
+            if not all(np.array_equal(live.read(), first) for _ in range(3)):
+                yield "two reads of one table differ"
+        one, other = (system.open(case, hash_seed=1, seed=3, sketch_id=_ONE) for _ in range(2))
         one.feed(items)
         for item in items:
             other.feed(np.array([item]))
             other.read()
         if not np.array_equal(one.read(), other.read()):
-            yield "two tables of the same key, id and data differ"
+            yield "two tables of equal key, id and data differ"
 
-    return exact("the same key, id and data: the same table", failures(), cases=3)
+    return exact_outcome("equal key, id and data give equal tables", failures(), cases=3)
 
 
 def ids_cannot_be_chosen() -> Outcome:
-    """Check that only ``lazysketch.testing`` lets two sketches share an id, and that it is marked.
+    """Check that only ``lazysketch.testing`` can make two sketches share an id, and marks them.
 
     Returns:
-        The library's public faces, tried one by one.
+        Failed if a public constructor or key accepts an id, or a mark is missing.
     """
-
-    def made(**more: Any) -> PrivateTable:
-        return replace(BASE, max_weight=1).make(**more)
+    plain = BASE.changed(max_weight=1)
 
     def failures() -> Iterator[str]:
         key = Key.generate()
-        twins = [made(key=key, hash_seed=1), made(key=Key.from_bytes(key.to_bytes()), hash_seed=1)]
+        copied = Key.from_bytes(key.to_bytes())
+        twins = [plain.make(key=one, hash_seed=1) for one in (key, copied)]
         for sketch in twins:
             sketch.tick(256)
         if twins[0].sketch_id == twins[1].sketch_id:
-            yield "one key, twice the same id"
+            yield "two sketches under one key have one id"
         one, other = (sketch.release().table for sketch in twins)
         if np.array_equal(one, other) or (one == other).mean() > 0.5:
-            yield "one key, twice the same table"
+            yield "two sketches under one key have one table"
         for argument in ("sketch_id", "seed", "id", "step", "sigma"):
             try:
-                made(**{argument: 1})
-                yield f"a sketch takes {argument}"
+                plain.constructor()(**{argument: 1})
+                yield f"a sketch accepts {argument}"
             except TypeError:
                 pass
         attempts: tuple[Callable[[], object], ...] = (Key, lambda: Key.__new__(Key))
@@ -239,69 +237,68 @@ def ids_cannot_be_chosen() -> Outcome:
             except LazySketchError:
                 pass
         for key in (seeded_key(1), seeded_key(1, sketch_id=None), fixed_id(Key.generate(), _ONE)):
-            with made(key=key) as sketch:
+            with plain.make(key=key) as sketch:
                 if sketch.private or sketch.release().private or "NOT PRIVATE" not in repr(sketch):
                     yield "a sketch from lazysketch.testing is not marked"
 
-    return exact("ids are fresh, except in lazysketch.testing", failures(), cases=12)
+    return exact_outcome("ids are always fresh, except in lazysketch.testing", failures(), cases=12)
 
 
-def no_count_overflows(subject: Subject) -> Outcome:
-    """Check counts around 2^31 and 2^32, exactly, by the difference to a table without events.
+def counts_do_not_overflow(system: SystemUnderTest) -> Outcome:
+    """Check counts around 2^31 and 2^32 exactly, by the difference to a table without events.
 
     Args:
-        subject: what makes the tables.
+        system: the system under test.
 
     Returns:
-        Failed if a difference of releases is not the weight that went in.
+        Failed if a difference of releases is not the total weight of the events.
     """
     weight = 2**30 - 1
-    configuration = Configuration(
+    case = Case.of(
         "count-sketch", 1, 1, Punctual(horizon=16), epsilon=8.0, mechanism="haar", max_weight=2**30
     )
 
     def failures() -> Iterator[str]:
-        full, empty = (
-            subject.open(configuration, hash_seed=1, seed=1, sketch_id=_ONE) for _ in range(2)
-        )
-        # One item at a time: whatever its sign, the count runs one way, through 2^31 and 2^32.
+        full, empty = (system.open(case, hash_seed=1, seed=1, sketch_id=_ONE) for _ in range(2))
+        # One item only, so that the count passes 2^31 and 2^32 in one direction, whatever its sign.
         for step in range(1, 13):
             full.feed(np.array([1]), weight=weight)
             empty.feed(np.array([NO_EVENT]))
             difference = abs(int(full.read()[0, 0]) - int(empty.read()[0, 0]))
             if difference != step * weight:
-                yield f"{step} events of weight 2^30 - 1 moved the count by {difference}"
+                yield f"{step} events of weight 2^30 - 1 changed the count by {difference}"
 
-    return exact("every event moves a count by its weight", failures(), cases=12)
+    return exact_outcome("every event changes a count by its weight", failures(), cases=12)
 
 
-def model_equals_library(subject: Subject | None = None) -> Outcome:
-    """Check that the model of the controls is the library, bit for bit, when nothing is planted.
+def model_equals_library(system: SystemUnderTest | None = None) -> Outcome:
+    """Check that the model of the controls equals the library bit for bit without a bug.
 
     Args:
-        subject: what is compared with the library; the model without a bug by default.
+        system: the system to compare with the library; by default the model without a bug.
 
     Returns:
-        All kinds, schedules and mechanisms, at several steps of a stream.
+        Failed if a release differs; all kinds, schedules and mechanisms, at several steps.
     """
-    model = Model() if subject is None else subject
+    model = Model() if system is None else system
     generator = np.random.default_rng(0)
     items = generator.integers(NO_EVENT, 5, 48)
+    kinds: tuple[CountKind, ...] = ("count-min", "count-sketch", "counters")
     cases = [
-        Configuration(kind, 1 if kind == "counters" else 2, 5, schedule, mechanism=mechanism)
-        for kind in ("count-min", "count-sketch", "counters")
+        Case.of(kind, 1 if kind == "counters" else 2, 5, schedule, mechanism=mechanism)
+        for kind in kinds
         for mechanism in ("tree", "haar", "binary")
         for schedule in (RoundRobin(horizon=100), Geometric(), Punctual(horizon=100))
     ]
 
     def failures() -> Iterator[str]:
-        for configuration in cases:
-            how: dict[str, Any] = {"hash_seed": 4, "seed": 3, "sketch_id": _ONE}
-            one, other = Library().open(configuration, **how), model.open(configuration, **how)
+        for case in cases:
+            systems: tuple[SystemUnderTest, ...] = (Library(), model)
+            one, other = (each.open(case, hash_seed=4, seed=3, sketch_id=_ONE) for each in systems)
             for part in np.split(items, [7, 8, 31]):
                 one.feed(part)
                 other.feed(part)
                 if not np.array_equal(one.read(), other.read()):
-                    yield str(configuration)
+                    yield str(case)
 
-    return exact("releases equal those of the slow model", failures(), cases=4 * len(cases))
+    return exact_outcome("releases equal those of the model", failures(), cases=4 * len(cases))

@@ -1,9 +1,9 @@
-"""Tests of probability laws with a declared false-alarm rate.
+"""Statistical tests of distributions with a declared false-alarm rate.
 
-Each function returns a p-value: under the law that it tests, P(p <= alpha) <= alpha for
-every alpha. To test at a false-alarm rate alpha is to fail when p <= alpha; the critical
-value of the statistic is where its bound reaches alpha. The bounds are closed forms, not
-tables, and hold at 1e-9 as well as at 0.05, where asymptotic ones are at their worst.
+Each function returns a p-value: under the tested distribution, P(p <= alpha) <= alpha for every
+alpha. A test at false-alarm rate alpha fails when p <= alpha; the critical value of the statistic
+is the one at which its bound reaches alpha. The bounds are closed forms, not tables, and hold at
+1e-9 as well as at 0.05; asymptotic bounds are least accurate that far out.
 
 ==============  ====================================  ========================================
 test            statistic                             bound of its tail
@@ -21,10 +21,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 Sample = NDArray[np.float64]
 
@@ -33,9 +32,9 @@ Sample = NDArray[np.float64]
 class Budget:
     """A total false-alarm rate, shared equally by a fixed number of checks.
 
-    Guarantee: if all claimed laws hold, the probability that any of the checks fails is at
-    most `total` (union bound; nothing about independence is assumed). A check beyond the
-    number fails by itself, so that the total is not a matter of counting by hand.
+    Guarantee: if all claimed distributions hold, the probability that any of the checks fails
+    is at most `total` (union bound; independence is not assumed). A check beyond the declared
+    number raises, so that the number is enforced and not counted by hand.
     """
 
     total: float
@@ -56,23 +55,23 @@ class Budget:
             raise AssertionError(f"{claim}: p = {p_value:.3g}, alarm at {self.alpha:.3g}")
 
 
-def mean(standardised: Any, direction: Any = None) -> float:
+def mean(standardised: ArrayLike, direction: ArrayLike | None = None) -> float:
     """P-value of independent standard normal values, by their sum; two-sided.
 
-    With a direction, by their inner product with it: whether they follow what is known.
+    With a direction, by their inner product with it: a test of correlation with known values.
 
-    False-alarm rate at p <= alpha: alpha exactly for normal values. Rounded ones are off by
-    the relative error of a normal tail for a sum of many bounded errors: negligible where
-    their number is in the hundreds and their deviation above one.
+    False-alarm rate at p <= alpha: exactly alpha for normal values. For rounded values it is off
+    by the relative error of the normal tail for a sum of many bounded errors, which is negligible
+    for hundreds of values with a deviation above one.
 
-    Power: a shift of s deviations is seen when s sqrt(n) is well above 6 (alpha = 1e-9).
+    Power: a shift of s deviations is detected if s sqrt(n) is well above 6 (alpha = 1e-9).
     """
     x = np.asarray(standardised, dtype=np.float64)
     a = np.ones(x.size) if direction is None else np.asarray(direction, dtype=np.float64)
     return math.erfc(abs(float(a @ x)) / (math.sqrt(2) * float(np.linalg.norm(a))))
 
 
-def variance(standardised: Any) -> float:
+def variance(standardised: ArrayLike) -> float:
     """P-value of independent standard normal values, by their squares; two-sided.
 
     False-alarm rate at p <= alpha: at most alpha. With r = S / n for a chi-square S of n
@@ -80,11 +79,12 @@ def variance(standardised: Any) -> float:
     exp(-(n/2) (r - 1 - ln r)), the infimum of E exp(t S) / exp(t r n) (Chernoff). Critical
     ratios at n = 8192, alpha = 1e-9: about 0.901 and 1.106.
 
-    For normal values. A single rounded one is exactly 0 with probability 0.4 / deviation, where
-    the bound is 0; of 64 or more, with a deviation above one, rounding changes the tails by less
-    than the bound is above them.
+    This holds for normal values. A single rounded value is exactly 0 with probability
+    0.4 / deviation, where the bound is 0. For 64 or more values with a deviation above one,
+    rounding changes the tails by less than the slack of the bound.
 
-    Power: a deviation 10 % too large (r = 1.21) or too small (0.81) leaves 1e-30 at n = 8192.
+    Power: a deviation 10 % too large (r = 1.21) or too small (0.81) gives p below 1e-30 at
+    n = 8192.
     """
     x = np.asarray(standardised, dtype=np.float64)
     ratio = float(np.mean(x * x))
@@ -100,7 +100,7 @@ def _laurent_massart(deviation: float, *, euclidean: float, largest: float) -> f
     return math.exp(-root * root)
 
 
-def weighted(square_sum: float, weights: Any, *, copies: int) -> float:
+def weighted(square_sum: float, weights: ArrayLike, *, copies: int) -> float:
     """P-value of S = sum over i, j of weight_i X_ij^2, j = 1..copies, X standard normal.
 
     False-alarm rate at p <= alpha: at most alpha, two-sided. Laurent and Massart (2000,
@@ -139,8 +139,8 @@ def products(total: float, *, pairs: int, correlation: float) -> float:
     )
 
 
-def covariance(x: Any, y: Any, correlation: float) -> float:
-    """P-value of two columns of standard normal values, row by row correlated; see `products`.
+def covariance(x: ArrayLike, y: ArrayLike, correlation: float) -> float:
+    """P-value of two columns of standard normal values with a known correlation; see `products`.
 
     False-alarm rate at p <= alpha: at most alpha.
     """
@@ -151,26 +151,26 @@ def covariance(x: Any, y: Any, correlation: float) -> float:
 _erfc = np.frompyfunc(math.erfc, 1, 1)
 
 
-def normal_distribution_function(x: Any) -> Sample:
-    """Phi, also far out on the left."""
+def normal_distribution_function(x: ArrayLike) -> Sample:
+    """Phi; accurate in the far left tail too."""
     scaled = np.asarray(x, dtype=np.float64) / -math.sqrt(2)
     result: Sample = np.asarray(_erfc(scaled), dtype=np.float64) / 2
     return result
 
 
-def shape(integers: Any, deviation: float) -> float:
-    """P-value of independent integers, normal and rounded, by Kolmogorov's distance.
+def shape(integers: ArrayLike, deviation: float) -> float:
+    """P-value of independent rounded normal values, by Kolmogorov's distance.
 
-    False-alarm rate at p <= alpha: at most alpha for the law P(z <= j) = Phi((j + 1/2) / s).
+    False-alarm rate at p <= alpha: at most alpha for P(z <= j) = Phi((j + 1/2) / s).
     P(sup |F_n - F| > d) <= 2 exp(-2 n d^2) for every n and every F, continuous or not
     (Dvoretzky, Kiefer and Wolfowitz 1956, with the constant of Massart 1990). A haar release
-    rounds a sum on a lattice; where ties occur its step is at most 1/12, which moves F by at
-    most 1/(60 s). Twice that is taken off the distance. Critical distance at n = 8192,
-    alpha = 1e-9: 0.036.
+    rounds a sum on a lattice; where ties occur, the step of the lattice is at most 1/12, which
+    moves F by at most 1/(60 s). Twice that is subtracted from the distance. Critical distance at
+    n = 8192, alpha = 1e-9: 0.036.
     """
     values, occurrences = np.unique(np.asarray(integers), return_counts=True)
     empirical = np.cumsum(occurrences) / occurrences.sum()
-    # Between two values that occur, F_n stays and F grows: both ends of each gap count.
+    # Between two observed values F_n is constant and F grows: compare at both ends of each gap.
     at = normal_distribution_function((values + 0.5) / deviation)
     before = normal_distribution_function((values - 0.5) / deviation)
     below = np.concatenate([[0.0], empirical[:-1]])
@@ -179,12 +179,12 @@ def shape(integers: Any, deviation: float) -> float:
     return min(1.0, 2 * math.exp(-2 * int(occurrences.sum()) * distance**2))
 
 
-def counts(observed: Any, probabilities: Any) -> float:
+def counts(observed: ArrayLike, probabilities: ArrayLike) -> float:
     """P-value of a histogram of independent values with known cell probabilities.
 
-    False-alarm rate at p <= alpha: at most alpha. A cell holds a binomial count; by Chernoff
-    P(its share is as far out as f, on f's side) <= exp(-n KL(f || p)), KL the relative
-    entropy of two coins; times 2 sides and the number of cells (union bound).
+    False-alarm rate at p <= alpha: at most alpha. The count of a cell is binomial; by Chernoff
+    P(its share is at least as far from p as f, on the same side) <= exp(-n KL(f || p)), where KL
+    is the relative entropy of two coins; times 2 sides and the number of cells (union bound).
     """
     seen = np.asarray(observed, dtype=np.float64)
     p = np.asarray(probabilities, dtype=np.float64)

@@ -1,6 +1,6 @@
-"""The plots of a long audit, as SVG; matplotlib is imported when one is drawn.
+"""The plots of a long audit, as SVG; matplotlib is imported when a plot is drawn.
 
-One version of matplotlib makes the same bytes from the same numbers.
+The same version of matplotlib draws the same bytes from the same numbers.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from types import ModuleType
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,18 +16,18 @@ from numpy.typing import NDArray
 from lazysketch.audit.finding import ALARM
 from lazysketch.errors import MissingPackageError
 
-__all__ = ["can_draw", "draw_courses", "draw_p_values"]
+__all__ = ["can_draw", "draw_p_values", "draw_progress"]
 
-# Okabe and Ito's colours, which readers with any colour vision tell apart.
+# Okabe and Ito's colours, distinguishable with any colour vision.
 _COLOURS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7")
 
 
 def can_draw() -> bool:
-    """Return whether matplotlib is installed; to be told before an hour of work."""
+    """Return whether matplotlib is installed, so that a long audit can warn before it begins."""
     return find_spec("matplotlib") is not None
 
 
-def _pyplot() -> Any:
+def _pyplot() -> ModuleType:
     try:
         import matplotlib
     except ModuleNotFoundError:
@@ -41,25 +41,26 @@ def _pyplot() -> Any:
     matplotlib.rcParams.update(
         {"svg.hashsalt": "lazysketch", "svg.fonttype": "none", "font.size": 9.0}
     )
-    return pyplot
+    drawing: ModuleType = pyplot
+    return drawing
 
 
-def draw_courses(
-    path: Path, courses: Mapping[str, tuple[Sequence[tuple[int, float]], float]]
+def draw_progress(
+    path: Path, attacks: Mapping[str, tuple[Sequence[tuple[int, float]], float]]
 ) -> None:
-    """Draw how the bounds on mu grew towards their claims, as shares of them.
+    """Draw the lower bounds on mu by number of trials, as shares of the claimed mu.
 
     Args:
-        path: where to.
-        courses: by name, (trials, bound) in order, and the claimed mu.
+        path: the file to write.
+        attacks: by name, (trials, bound) in order, and the claimed mu.
 
     Raises:
         MissingPackageError: matplotlib is not installed.
     """
     pyplot = _pyplot()
     figure, axes = pyplot.subplots(figsize=(7.0, 3.6), layout="constrained")
-    for colour, (name, (course, claimed)) in zip(_COLOURS, courses.items(), strict=False):
-        trials, bounds = np.array(course).T
+    for colour, (name, (progress, claimed)) in zip(_COLOURS, attacks.items(), strict=False):
+        trials, bounds = np.array(progress).T
         axes.plot(trials, bounds / claimed, color=colour, label=f"{name}: claimed {claimed:.3f}")
     axes.axhline(1.0, color="black", linewidth=0.8, linestyle="--")
     axes.set(
@@ -75,11 +76,11 @@ def draw_courses(
 
 
 def draw_p_values(path: Path, p_values: NDArray[np.float64]) -> None:
-    """Draw the p-values of the laws, already multiplied by their numbers, and the alarm.
+    """Draw the p-values of the findings, already multiplied by their numbers of tests.
 
     Args:
-        path: where to.
-        p_values: one per finding.
+        path: the file to write.
+        p_values: one per statistical finding.
 
     Raises:
         MissingPackageError: matplotlib is not installed.
@@ -92,9 +93,9 @@ def draw_p_values(path: Path, p_values: NDArray[np.float64]) -> None:
     axes.set(
         yscale="log",
         ylim=(1e-9, 2),
-        xlabel="findings, the least likely first",
+        xlabel="findings, smallest p-value first",
         ylabel="p-value",
-        title="Laws; below the line is an alarm",
+        title="Statistical checks; a value below the line is an alarm",
     )
     figure.savefig(path, metadata={"Date": None})
     pyplot.close(figure)

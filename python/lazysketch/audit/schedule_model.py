@@ -1,11 +1,10 @@
-"""Which push of which column carries which step, straight from the formulas.
+"""The pushes of every column at every step, computed from the formulas of the schedules.
 
-The audit's own account of a schedule: it shares no code with the core, so that a push at the
-wrong step, or one too many, shows as a difference. Steps count from 1, columns from 0; all is a
-function of the step number alone. One call costs as many operations as there are columns, and
-for the geometric schedule as many more as there were rounds.
+This module shares no code with the core, so that a push at the wrong step, or one push too many,
+shows as a difference. Steps count from 1, columns from 0; everything is a function of the step
+number alone. Cost: one operation per column, for the geometric schedule per column and round.
 
-Source: docs/guarantees.md; lazysketch.specification.schedules for what each schedule promises.
+Source: docs/guarantees.md; lazysketch.specification.schedules for the guarantee of each schedule.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ def leaves(schedule: Schedule, width: int) -> int:
         width: columns.
 
     Returns:
-        What the mechanism has to serve.
+        The number of leaves that the mechanism has to serve.
 
     Example:
         >>> leaves(RoundRobin(horizon=9), 4)
@@ -58,7 +57,7 @@ def progress(schedule: Schedule, width: int, step: int) -> tuple[Integers, Integ
     """
     columns = np.arange(width, dtype=np.int64)
     if isinstance(schedule, RoundRobin):
-        # Push number m of all (m = 1, 2, ...) happens at step m period, in column (m - 1) mod w.
+        # Over all columns, push number m = 1, 2, ... is at step m period, of column (m - 1) mod w.
         pushes = (step // schedule.period + width - 1 - columns) // width
         return pushes, np.where(
             pushes > 0, ((pushes - 1) * width + columns + 1) * schedule.period, 0
@@ -89,12 +88,12 @@ def _growing(schedule: Geometric, width: int, step: int) -> tuple[Integers, Inte
 
 
 def end_of_round(schedule: Schedule, width: int, push: int) -> int:
-    """Return the first step at which every column has been pushed a number of times.
+    """Return the first step at which every column has been pushed ``push`` times.
 
     Args:
         schedule: the schedule.
         width: columns.
-        push: the number, from 1.
+        push: number of pushes, from 1.
 
     Returns:
         The step.

@@ -1,10 +1,10 @@
 """The matrices of a mechanism by definition: weights, sensitivity and covariance, in exact numbers.
 
-The audit's own account of how one cell counts n pushes. Node v has time v; the row of U of a
-node holds integers on its ancestors and itself; N = U^-1 z. Rows of the optimised tables are
-public constants and are read from the library, all that follows from them is computed here:
-a wrong sensitivity, weight or path in the core shows as a difference. Weights of one push cost
-k^2 / 2 fractions; the sensitivity n k log k, once.
+How one cell counts n pushes. Node v has time v; the row of U for a node holds integers at its
+ancestors and itself; N = U^-1 z. Rows of the optimised tables are public constants and are read
+from the library; everything derived from them is computed here, so that a wrong sensitivity,
+weight or path in the core shows as a difference. Cost: k^2 / 2 fractions for the weights of one
+push; n k log k, once, for the sensitivity.
 
 Source: docs/theory.md, "The tree mechanism"; Chan, Shi and Song 2011 (binary).
 """
@@ -42,8 +42,8 @@ class Strategy:
         """Find the size of the tree."""
         if self.mechanism not in ("binary", "haar", "tree", "tree-log"):
             raise ArgumentValueError(
-                "mechanism: expected one with an exact law (tree, tree-log, haar, binary), "
-                f"got {self.mechanism!r}"
+                "mechanism: expected one with an exact distribution "
+                f"(tree, tree-log, haar, binary), got {self.mechanism!r}"
             )
         if self.mechanism == "binary":
             nodes = self.leaves
@@ -58,7 +58,7 @@ class Strategy:
         return _table(self.mechanism, self.leaves)
 
     def path(self, push: int) -> list[int]:
-        """Return the ancestors of a push number, the root first, and itself.
+        """Return the ancestors of a push number from the root down, then the push number.
 
         Args:
             push: 1 to the number of leaves.
@@ -74,20 +74,20 @@ class Strategy:
         return found
 
     def row(self, push: int) -> list[int]:
-        """Return the row of U that belongs to a push number, entry by entry along its path.
+        """Return the row of U for a push number, entry by entry along its path.
 
         Args:
             push: 1 to the number of nodes; not for ``"binary"``.
 
         Returns:
-            As many integers as the path is long.
+            One integer per node of the path.
         """
         path = self.path(push)
         depth = len(path) - 1
         if self.mechanism == "haar":
             if depth == 0:
                 return [3]
-            size = self.nodes >> depth  # the bounds of the block are the push -+ its half
+            size = self.nodes >> depth  # the block is push - size to push + size
             bounds = {push - size: -2, push + size: -2}
             return [bounds.get(time, 0) for time in path[:-1]] + [4]
         # Depths before d hold (d - 1) 2^(d-1) + 1 entries; node (d, v) has d + 1 of them.
@@ -96,21 +96,21 @@ class Strategy:
         return [int(entry) for entry in self._table[start : start + depth + 1]]
 
     def weights(self, push: int) -> dict[int, Fraction]:
-        """Return how much of each draw the noise of a push takes: its row of U^-1.
+        """Return the weight of each draw in the noise of a push: its row of U^-1.
 
         Args:
             push: 1 to the number of leaves.
 
         Returns:
-            Weights by node, none of them 0.
+            Non-zero weights by node.
         """
         return _weights(self, push)
 
     def shift(self, first: int) -> Integers:
-        """Return the change of every node's exact sum when a count is one larger from a push on.
+        """Return the change of every node's exact sum if the count is one larger from ``first`` on.
 
         Args:
-            first: the push number from which on, 1 to the number of leaves.
+            first: push number, 1 to the number of leaves.
 
         Returns:
             U 1(t >= first); node v at position v - 1.
@@ -132,7 +132,7 @@ class Strategy:
 
         Args:
             push: a push number.
-            other: another, or the same.
+            other: another push number, or the same.
 
         Returns:
             The sum over common nodes of the products of the weights.
@@ -146,17 +146,17 @@ class Strategy:
             push: a push number.
 
         Returns:
-            The least one.
+            The least common denominator.
         """
         return math.lcm(*(weight.denominator for weight in self.weights(push).values()))
 
 
 @cache
 def strategy(mechanism: str, leaves: int) -> Strategy:
-    """Return the strategy of a mechanism, each one made once.
+    """Return the strategy of a mechanism; each strategy is computed once.
 
     Args:
-        mechanism: its name, as a release states it.
+        mechanism: its name in a release.
         leaves: largest number of pushes.
 
     Returns:
@@ -221,7 +221,7 @@ def _sensitivity2(of: Strategy) -> int:
     order = np.argsort(-times, axis=1)
     times, entries = (np.take_along_axis(x, order, axis=1) for x in (times, entries))
     squares = np.cumsum(entries, axis=1) ** 2
-    # Between two of its times, downward, the sum of a row is constant.
+    # Between two consecutive times of a row, its sum is constant.
     below = np.concatenate([times[:, 1:], np.zeros((of.nodes, 1), dtype=np.int64)], axis=1)
     jumps = np.zeros(of.nodes + 2, dtype=np.int64)
     np.add.at(jumps, below + 1, squares)
@@ -230,8 +230,8 @@ def _sensitivity2(of: Strategy) -> int:
 
 
 def _powers(leaves: int) -> list[int]:
-    """A binary leaf lies in most nodes when it comes right after a power of two, or is the first.
+    """The leaves that lie in the most binary nodes: the first, or right after a power of two.
 
-    Trying all leaves gives the same; tests do.
+    A test compares this with trying all leaves.
     """
     return [1, *(2**k + 1 for k in range(leaves.bit_length()) if 2**k < leaves)]

@@ -1,8 +1,8 @@
-"""The run: which checks, on which configurations, at which cost.
+"""The checks of a run, and the tables that they are run on.
 
-A CI-size run makes some 60 findings in about 25 seconds on one core. Each statistical one has a
+A CI run has about 60 findings and takes about 25 seconds on one core. Each statistical check has a
 false-alarm rate of at most 1e-7 (:mod:`lazysketch.audit.finding`), and a run of more than
-:data:`lazysketch.audit.finding.MOST` = 100 findings is refused, so that correct code raises a
+:data:`lazysketch.audit.finding.MOST` = 100 checks is refused, so that correct code raises a
 false alarm in at most one run of 100,000 (union bound).
 """
 
@@ -12,13 +12,14 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from lazysketch.audit import behaviour, hygiene, low_bits, residuals
-from lazysketch.audit.claims import multiplier
-from lazysketch.audit.configuration import Configuration
+from lazysketch.audit import behaviour, canary, hygiene, low_bits, residuals
+from lazysketch.audit.case import Case
+from lazysketch.audit.claimed_noise import multiplier
 from lazysketch.audit.distinguisher import distinguish, distinguish_everywhere
 from lazysketch.audit.finding import MOST, Finding, Outcome, timed
 from lazysketch.audit.sensitivity import sensitivity_by_enumeration
-from lazysketch.audit.system_under_test import Library, Subject
+from lazysketch.audit.system_under_test import Library, SystemUnderTest
+from lazysketch.privacy.relations import CountKind, Relation
 from lazysketch.specification.schedules import (
     Batch,
     Geometric,
@@ -34,9 +35,9 @@ __all__ = [
     "audit",
     "checks_of",
     "companion",
-    "configurations",
     "epsilon_at",
     "standard_checks",
+    "wide_cases",
     "widened",
 ]
 
@@ -48,8 +49,8 @@ AREAS: Final = (
     "hygiene",
     "behaviour",
 )
-_CELLS = 8192  # of a table whose law is looked at: 10 % more noise leaves p below 1e-25
-_ENOUGH = 4096  # cells of a table that the user described
+_CELLS = 8192  # of a table for tests of residuals: 10 % more noise gives p below 1e-25
+_ENOUGH = 4096  # the same, for a table that the user described
 _LIBRARY = Library()
 
 
@@ -58,43 +59,43 @@ class Check:
     """One check that can be run.
 
     Args:
-        name: what it is called.
+        name: name of the check.
         area: one of :data:`AREAS`.
-        configuration: what it looks at, in words.
-        run: the check, given what makes the tables.
+        case: the tables that it checks, in words.
+        run: the check, of a system under test.
     """
 
     name: str
     area: str
-    configuration: str
-    run: Callable[[Subject], Outcome]
+    case: str
+    run: Callable[[SystemUnderTest], Outcome]
 
-    def of(self, subject: Subject) -> Finding:
-        """Run it.
+    def of(self, system: SystemUnderTest) -> Finding:
+        """Run the check.
 
         Args:
-            subject: what makes the tables.
+            system: the system under test.
 
         Returns:
-            What it found, timed.
+            The finding.
         """
         return timed(
             self.name,
-            subject=subject.name,
-            configuration=self.configuration,
-            run=lambda: self.run(subject),
+            system=system.name,
+            case=self.case,
+            run=lambda: self.run(system),
         )
 
 
 def epsilon_at(mu: float, delta: float) -> float:
-    """Return the epsilon that mu is worth at a delta, to configure a sketch for this mu.
+    """Return the epsilon of a mu-GDP mechanism at a delta, so that a sketch can have this mu.
 
     Args:
         mu: distance in deviations.
         delta: privacy parameter.
 
     Returns:
-        By bisection.
+        Found by bisection.
 
     Example:
         >>> round(1 / multiplier(epsilon_at(3.0, 1e-6), 1e-6), 6)
@@ -107,15 +108,15 @@ def epsilon_at(mu: float, delta: float) -> float:
     return high
 
 
-def configurations() -> Iterator[Configuration]:
-    """Yield wide tables of every kind, schedule, mechanism and relation; not all combinations.
+def wide_cases() -> Iterator[Case]:
+    """Yield wide tables with every kind, schedule, mechanism and relation; not all combinations.
 
     Yields:
         Tables of 8192 cells.
     """
     width = _CELLS // 4
     lazy = RoundRobin(horizon=64 * width)
-    cases: tuple[tuple[str, Schedule, str, str], ...] = (
+    combinations: tuple[tuple[CountKind, Schedule, str, Relation], ...] = (
         ("count-min", lazy, "tree", "substitution"),
         ("count-sketch", lazy, "tree", "substitution"),
         ("count-min", lazy, "haar", "zero-out"),
@@ -127,26 +128,23 @@ def configurations() -> Iterator[Configuration]:
         ("count-min", Batch(horizon=64), "tree", "substitution"),
         ("count-sketch", Single(horizon=4096), "tree", "substitution"),
     )
-    for kind, schedule, mechanism, relation in cases:
-        yield Configuration(
-            kind, 4, width, schedule, relation=relation, mechanism=mechanism, epsilon=1.0
-        )
-    for counted in (RoundRobin(horizon=64 * _CELLS), Punctual(horizon=64)):
-        yield Configuration("counters", 1, _CELLS, counted)
+    for kind, schedule, mechanism, relation in combinations:
+        yield Case.of(kind, 4, width, schedule, relation=relation, mechanism=mechanism)
+    yield Case.of("counters", 1, _CELLS, RoundRobin(horizon=64 * _CELLS))
+    yield Case.of("counters", 1, _CELLS, Punctual(horizon=64))
 
 
-def companion(configuration: Configuration) -> Configuration:
-    """Return the small table with the same promise, for attacks that need thousands of tables.
+def companion(case: Case) -> Case:
+    """Return a small table with the same guarantee, for attacks that need thousands of tables.
 
     Args:
-        configuration: of any size.
+        case: a table of any size.
 
     Returns:
         At most 2 x 2 cells and eight pushes of each; events of weight 1.
     """
-    return replace(
-        configuration,
-        depth=min(configuration.depth, 2),
+    return case.changed(
+        depth=min(case.spec.depth, 2),
         width=2,
         schedule=RoundRobin(horizon=16),
         max_weight=1,
@@ -154,58 +152,58 @@ def companion(configuration: Configuration) -> Configuration:
     )
 
 
-def widened(configuration: Configuration) -> Configuration:
-    """Return a table with the same rows, schedule, pushes and promise, and cells enough for a law.
+def widened(case: Case) -> Case:
+    """Return a table with the same guarantee and pushes, wide enough for tests of residuals.
 
     Args:
-        configuration: of any size.
+        case: a table of any size.
 
     Returns:
-        The same, if it has 4096 cells; else one that is wider.
+        The same case if it has 4096 cells; otherwise one with more columns.
 
     Example:
-        >>> small = Configuration("count-min", 2, 4, RoundRobin(horizon=32))
+        >>> small = Case.of("count-min", 2, 4, RoundRobin(horizon=32))
         >>> widened(small).cells, widened(small).leaves == small.leaves
         (4096, True)
     """
-    width = -(-_ENOUGH // configuration.depth)
-    if configuration.width >= width:
-        return configuration
-    schedule = configuration.schedule
+    width = -(-_ENOUGH // case.spec.depth)
+    if case.spec.width >= width:
+        return case
+    schedule = case.spec.schedule
     if isinstance(schedule, RoundRobin):
-        horizon = configuration.leaves * width * schedule.period
+        horizon = case.leaves * width * schedule.period
         schedule = replace(schedule, horizon=horizon)
-    return replace(configuration, width=width, schedule=schedule)
+    return case.changed(width=width, schedule=schedule)
 
 
-def checks_of(configuration: Configuration, *, trials: int = 6000) -> Iterator[Check]:
-    """Yield what can be said of one configuration: its law, its sensitivity, an attack on it.
+def checks_of(case: Case, *, trials: int = 6000) -> Iterator[Check]:
+    """Yield the checks of one table: its residuals, its sensitivity, an attack on it.
 
     Args:
-        configuration: what is audited.
+        case: the table.
         trials: tables per stream of the attack.
 
     Yields:
         Three checks.
     """
-    small, wide = companion(configuration), widened(configuration)
+    small, wide = companion(case), widened(case)
     yield Check(
-        "residual law",
+        "residuals",
         "law",
         str(wide),
-        lambda subject: residuals.law_of_releases(subject, wide),
+        lambda system: residuals.check_releases(system, wide),
     )
     yield Check(
         "sensitivity",
         "sensitivity",
         str(small),
-        lambda subject: sensitivity_by_enumeration(subject, small),
+        lambda system: sensitivity_by_enumeration(system, small),
     )
     yield Check(
         "distinguisher",
         "distinguisher",
         str(small),
-        lambda subject: distinguish(subject, small, trials=trials),
+        lambda system: distinguish(system, small, trials=trials),
     )
 
 
@@ -218,23 +216,25 @@ def standard_checks() -> Iterator[Check]:
     yield from _of_hygiene()
     yield from _of_low_bits()
     yield from _of_sensitivity()
-    yield from _of_laws()
+    yield from _of_residuals()
     yield from _of_behaviour()
     yield from _of_distinguishers()
 
 
 def _of_hygiene() -> Iterator[Check]:
     base = str(hygiene.BASE)
-    yield Check("model", "hygiene", "27 configurations", _library(hygiene.model_equals_library))
+    yield Check("model", "hygiene", "27 cases", _library(hygiene.model_equals_library))
     yield Check("ids", "hygiene", base, _library(hygiene.ids_cannot_be_chosen))
-    yield Check("draws", "hygiene", base, hygiene.no_draw_twice)
+    yield Check("draws", "hygiene", base, hygiene.draws_are_distinct)
     yield Check("keys", "hygiene", base, hygiene.parameters_change_all_draws)
-    yield Check("replay", "hygiene", "count-sketch 2 x 4", hygiene.replay_repeats)
-    yield Check("overflow", "hygiene", "count-sketch 1 x 1", hygiene.no_count_overflows)
+    yield Check("replay", "hygiene", "count-sketch 2 x 4", hygiene.replay_is_equal)
+    yield Check("overflow", "hygiene", "count-sketch 1 x 1", hygiene.counts_do_not_overflow)
 
 
 def _of_low_bits() -> Iterator[Check]:
-    yield Check("small noise", "low-bits", str(low_bits.SMALL), low_bits.law_of_small_noise)
+    yield Check(
+        "small noise", "low-bits", str(low_bits.SMALL), low_bits.distribution_of_small_noise
+    )
     yield Check("parity", "low-bits", str(low_bits.USUAL), low_bits.parity_at_usual_noise)
     yield Check("low bits", "low-bits", str(low_bits.LARGE), low_bits.low_bits_of_large_noise)
 
@@ -248,117 +248,123 @@ def _of_sensitivity() -> Iterator[Check]:
         Batch(horizon=8),
         Single(horizon=8),
     )
-    for kind in ("count-min", "count-sketch", "counters"):
+    relations: tuple[Relation, ...] = ("substitution", "zero-out")
+    kinds: tuple[CountKind, ...] = ("count-min", "count-sketch", "counters")
+    for kind in kinds:
         for schedule in schedules:
             if kind == "counters" and schedule == schedules[1]:
-                continue  # counters are made by the name of a schedule, without a period
-            small = Configuration(kind, 1 if kind == "counters" else 2, 2, schedule)
+                continue  # counters take the name of a schedule, and no period
+            small = Case.of(kind, 1 if kind == "counters" else 2, 2, schedule)
             cases = [
-                replace(small, relation=relation, mechanism=mechanism)
-                for relation in ("substitution", "zero-out")
+                small.changed(relation=relation, mechanism=mechanism)
+                for relation in relations
                 for mechanism in ("tree", "haar", "binary")
             ]
             yield Check(
                 "sensitivity",
                 "sensitivity",
-                f"{kind} {small.depth} x 2, {schedule.name}, 2 relations x 3 mechanisms",
-                lambda subject, cases=cases: _worst_of(  # type: ignore[misc]
-                    [sensitivity_by_enumeration(subject, case) for case in cases]
+                f"{kind} {small.spec.depth} x 2, {schedule.name}, 2 relations x 3 mechanisms",
+                lambda system, cases=cases: _worst_of(  # type: ignore[misc]
+                    [sensitivity_by_enumeration(system, case) for case in cases]
                 ),
             )
-    heavy = Configuration(
+    heavy = Case.of(
         "count-sketch", 1, 2, RoundRobin(horizon=14), max_weight=3, max_events_per_user=2
     )
     yield Check(
         "sensitivity",
         "sensitivity",
         f"{heavy}, weight 3, two events",
-        lambda subject: sensitivity_by_enumeration(subject, heavy),
+        lambda system: sensitivity_by_enumeration(system, heavy),
     )
 
 
 def _worst_of(outcomes: Sequence[Outcome]) -> Outcome:
-    """The first that failed, else the one with the largest distance; samples of all."""
-    told = min(
+    """The first failed outcome, else the one with the largest distance; samples of all."""
+    worst = min(
         outcomes,
         key=lambda outcome: (outcome.passed, -(outcome.figures or {}).get("mu_attained", 0.0)),
     )
-    return replace(told, samples=sum(outcome.samples for outcome in outcomes))
+    return replace(worst, samples=sum(outcome.samples for outcome in outcomes))
 
 
-def _of_laws() -> Iterator[Check]:
-    for configuration in configurations():
+def _of_residuals() -> Iterator[Check]:
+    for case in wide_cases():
         yield Check(
-            "residual law",
+            "residuals",
             "law",
-            str(configuration),
-            lambda subject, of=configuration: residuals.law_of_releases(subject, of),  # type: ignore[misc]
+            str(case),
+            lambda system, of=case: residuals.check_releases(system, of),  # type: ignore[misc]
         )
-    wide = Configuration("count-min", 4, _CELLS // 4, RoundRobin(horizon=16 * _CELLS // 4))
-    for configuration in (
+    wide = Case.of("count-min", 4, _CELLS // 4, RoundRobin(horizon=16 * _CELLS // 4))
+    for case in (
         wide,
-        replace(wide, mechanism="haar", kind="count-sketch"),
-        replace(wide, mechanism="binary"),
-        replace(wide, schedule=Geometric()),
+        wide.changed(mechanism="haar", kind="count-sketch"),
+        wide.changed(mechanism="binary"),
+        wide.changed(schedule=Geometric()),
     ):
         yield Check(
             "transcripts",
             "law",
-            str(configuration),
-            lambda subject, of=configuration: residuals.law_of_transcripts(subject, of),  # type: ignore[misc]
+            str(case),
+            lambda system, of=case: residuals.check_transcripts(system, of),  # type: ignore[misc]
         )
     yield Check(
-        "release on disk", "law", str(wide), _library(lambda: residuals.law_through_the_disk(wide))
+        "release on disk",
+        "law",
+        str(wide),
+        _library(lambda: residuals.check_saved_release(wide)),
     )
-    sketch = replace(wide, kind="count-sketch")
+    sketch = wide.changed(kind="count-sketch")
     yield Check(
         "command line",
         "law",
         str(sketch),
-        _library(lambda: residuals.law_through_the_command_line(sketch)),
+        _library(lambda: residuals.check_command_line(sketch)),
     )
 
 
 def _of_behaviour() -> Iterator[Check]:
-    yield Check("states", "behaviour", "2 x 4096", _library(behaviour.empty_and_saturated_alike))
-    yield Check("canary", "behaviour", "library and cli", _library(behaviour.canary_in_outputs))
-    if behaviour.MEMORY_CAN_BE_READ:
-        yield Check("memory", "behaviour", "2 x 8", _library(behaviour.canary_in_memory))
+    yield Check("states", "behaviour", "2 x 4096", _library(behaviour.states_are_alike))
+    yield Check("canary", "behaviour", "library and cli", _library(canary.canary_in_outputs))
+    if canary.MEMORY_CAN_BE_READ:
+        yield Check("memory", "behaviour", "2 x 8", _library(canary.canary_in_memory))
 
 
 def _of_distinguishers() -> Iterator[Check]:
-    """At mu = 3, where mistakes are rare enough to see a wrong sensitivity, and in production."""
-    for kind in ("count-min", "count-sketch"):
-        usual = Configuration(kind, 2, 2, RoundRobin(horizon=16))
-        close = replace(usual, epsilon=epsilon_at(3.0, usual.delta))
-        for configuration, trials in (
+    """Attacks at (1, 1e-6), and at mu = 3, where errors are rare enough to show a wrong sigma."""
+    kinds: tuple[CountKind, ...] = ("count-min", "count-sketch")
+    for kind in kinds:
+        usual = Case.of(kind, 2, 2, RoundRobin(horizon=16))
+        close = usual.changed(epsilon=epsilon_at(3.0, usual.spec.delta))
+        for case, trials in (
             (close, 3000),
-            (replace(close, relation="zero-out", mechanism="haar"), 1000),
+            (close.changed(relation="zero-out", mechanism="haar"), 1000),
             (usual, 6000),
         ):
             yield Check(
                 "distinguisher",
                 "distinguisher",
-                str(configuration),
-                lambda subject, of=configuration, n=trials: distinguish(subject, of, trials=n),  # type: ignore[misc]
+                str(case),
+                lambda system, of=case, n=trials: distinguish(system, of, trials=n),  # type: ignore[misc]
             )
         yield Check(
             "sweep",
             "distinguisher",
             str(close),
-            lambda subject, of=close: distinguish_everywhere(subject, of, trials=60),  # type: ignore[misc]
+            lambda system, of=close: distinguish_everywhere(system, of, trials=60),  # type: ignore[misc]
         )
 
 
-def _library(run: Callable[[], Outcome]) -> Callable[[Subject], Outcome]:
-    """A check of the library alone: its faces and processes, not what makes tables."""
+def _library(run: Callable[[], Outcome]) -> Callable[[SystemUnderTest], Outcome]:
+    """A check of the library and its processes, whatever the system under test."""
     return lambda _: run()
 
 
 def audit(
     checks: Sequence[Check],
     *,
-    subject: Subject = _LIBRARY,
+    system: SystemUnderTest = _LIBRARY,
     begun: Callable[[Check], None] = lambda _: None,
 ) -> list[Finding]:
     """Run checks, one after the other.
@@ -367,14 +373,14 @@ def audit(
 
     Args:
         checks: at most :data:`lazysketch.audit.finding.MOST`.
-        subject: what makes the tables.
+        system: the system under test.
         begun: called with each check before it runs.
 
     Returns:
-        A finding for each.
+        One finding per check.
 
     Raises:
-        AssertionError: more checks than the false-alarm rate is shared by.
+        AssertionError: more checks than share the false-alarm rate.
 
     Example:
         >>> found = audit([check for check in standard_checks() if check.area == "low-bits"])
@@ -386,5 +392,5 @@ def audit(
     found = []
     for check in checks:
         begun(check)
-        found.append(check.of(subject))
+        found.append(check.of(system))
     return found

@@ -1,89 +1,90 @@
-"""Whatever makes tables to be audited: the installed library, or a model with a planted bug.
+"""The makers of tables to audit: the installed library, or a model with a planted bug.
 
-A check sees a subject only through this face: open a table under a key, feed it, read it. The
-library's tables are made by the public classes; those of a run with thousands of tables repeat the
-calibration of the first, which depends on public parameters only.
+A check uses a system only through this interface: open a table under a key, feed it, read it. The
+library's tables are made by the public classes. Runs with thousands of tables reuse the
+calibration of the first one, which depends on public parameters only.
 """
 
 from __future__ import annotations
 
 import secrets
-from copy import copy
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
-from typing import Any, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lazysketch import testing
-from lazysketch.audit.configuration import NO_EVENT, Configuration
+from lazysketch.audit.case import NO_EVENT, Case
 from lazysketch.audit.schedule_model import Integers
 from lazysketch.sketches.keys import Key
-from lazysketch.sketches.private_table import PrivateTable
+from lazysketch.sketches.private_table import PrivateTable, core_arguments
 from lazysketch.specification.table_spec import TableSpec
 
-__all__ = ["Library", "Machine", "SketchMachine", "Subject"]
+__all__ = ["Library", "LibraryTable", "LiveTable", "SystemUnderTest", "Table", "sketch_of"]
 
-Table = NDArray[Any]
+# What is read from a table: integers, or the floats of a planted bug.
+Table = NDArray[np.int64] | NDArray[np.float64]
 
 
-class Machine(Protocol):
-    """One table."""
+class LiveTable(Protocol):
+    """One table that takes events and can be read."""
 
     @property
     def mechanism(self) -> str:
-        """The mechanism that it states."""
+        """The stated mechanism."""
 
     @property
     def sigma(self) -> float:
-        """The standard deviation of a draw that it states."""
+        """The stated standard deviation of a draw."""
 
     def feed(self, items: Integers, *, weight: int = 1) -> None:
         """Take one step per entry: an item, or ``NO_EVENT``."""
 
-    def together(self, items: Integers) -> None:
+    def feed_batch(self, items: Integers) -> None:
         """Take one step with all of the items, under the batch schedule."""
 
     def read(self) -> Table:
-        """Return the public table now; integers, or it is wrong."""
+        """Return the public table at this step; a table that is not of integers is a bug."""
 
     def draws(self, cells: list[int], nodes: list[int]) -> Integers:
         """Return the draws of nodes of cells; under a seeded key only."""
 
 
-class Subject(Protocol):
-    """Makes tables."""
+class SystemUnderTest(Protocol):
+    """A maker of tables."""
 
     @property
     def name(self) -> str:
-        """What is audited."""
+        """The name in findings."""
 
     def open(
         self,
-        configuration: Configuration,
+        case: Case,
         *,
         hash_seed: int,
         seed: int | None = None,
         sketch_id: bytes | None = None,
-    ) -> Machine:
-        """Return a table: under a fresh secret key, or under a seed and an id of its own."""
+    ) -> LiveTable:
+        """Return a table: under a fresh secret key, or under the key of a seed and an id."""
 
 
 @dataclass(frozen=True)
-class SketchMachine:
+class LibraryTable:
     """A live private table of the library."""
 
     sketch: PrivateTable
 
     @property
     def mechanism(self) -> str:
-        """The mechanism that it states."""
+        """The stated mechanism."""
         return self.sketch.mechanism.name
 
     @property
     def sigma(self) -> float:
-        """The standard deviation that it states."""
+        """The stated standard deviation of a draw."""
         return self.sketch.sigma
 
     def feed(self, items: Integers, *, weight: int = 1) -> None:
@@ -101,12 +102,12 @@ class SketchMachine:
             else:
                 self.sketch.update_many(run, np.full(run.size, weight))
 
-    def together(self, items: Integers) -> None:
+    def feed_batch(self, items: Integers) -> None:
         """Take one step with all of the items, under the batch schedule."""
         self.sketch.update_batch(items)
 
     def read(self) -> Table:
-        """Return the public table now."""
+        """Return the public table at this step."""
         return self.sketch._release().table
 
     def draws(self, cells: list[int], nodes: list[int]) -> Integers:
@@ -121,46 +122,46 @@ class Library:
 
     def open(
         self,
-        configuration: Configuration,
+        case: Case,
         *,
         hash_seed: int,
         seed: int | None = None,
         sketch_id: bytes | None = None,
-    ) -> SketchMachine:
-        """Return a table made as the public class makes it."""
+    ) -> LibraryTable:
+        """Return a table with the arguments of the public class."""
         if seed is None:
-            return SketchMachine(again(configuration, hash_seed, Key.generate()))
+            return LibraryTable(sketch_of(case, hash_seed, Key.generate()))
         chosen = secrets.token_bytes(16) if sketch_id is None else sketch_id
         key = testing.seeded_key(seed, sketch_id=chosen)
-        return SketchMachine(again(configuration, hash_seed, key))
+        return LibraryTable(sketch_of(case, hash_seed, key))
 
 
-def again(
-    configuration: Configuration, hash_seed: int, key: Key, *, sigma: float | None = None
-) -> PrivateTable:
-    """Return one more sketch of a configuration, without calibrating again.
+def sketch_of(case: Case, hash_seed: int, key: Key, *, sigma: float | None = None) -> PrivateTable:
+    """Return a sketch of a case; only the first one of a case is calibrated.
 
     Args:
-        configuration: what was calibrated.
+        case: the parameters of the sketch.
         hash_seed: public seed of the hash.
-        key: the key of this one.
-        sigma: standard deviation of the draws of a planted bug; None for the right one.
+        key: the key of the sketch.
+        sigma: a wrong standard deviation of the draws, for planted bugs.
 
     Returns:
-        The same class, made of the same values.
+        The same class, with the same arguments for the core.
     """
-    owner, spec = _described(configuration)
-    seed = 0 if configuration.kind == "counters" else hash_seed
-    # Not dataclasses.replace, which would calibrate again.
-    described = copy(spec)
-    object.__setattr__(described, "hash_seed", seed)
+    owner, spec = _described(case)
+    values = core_arguments(spec) | {"hash_seed": hash_seed, "key": key}
+    if case.spec.kind == "counters":
+        values["hash_seed"] = 0
     if sigma is not None:
-        object.__setattr__(described, "noise", replace(spec.noise, sigma=sigma))
-    return owner.from_spec(described, key=key)
+        values["sigma"] = sigma
+    native: Callable[..., PrivateTable] = super(PrivateTable, owner).__new__
+    sketch = native(owner, **values)
+    sketch._spec = spec
+    return sketch
 
 
 @cache
-def _described(configuration: Configuration) -> tuple[type[PrivateTable], TableSpec]:
-    """Return the class of a configuration, and its description."""
-    with configuration.make() as sketch:
+def _described(case: Case) -> tuple[type[PrivateTable], TableSpec]:
+    """Return the class of a case and the description of its table."""
+    with case.make() as sketch:
         return type(sketch), sketch.spec

@@ -1,7 +1,7 @@
-"""The audit of CI: no alarm from the library, an alarm from every planted bug.
+"""The audit of CI: no alarm on the library, an alarm on every planted bug.
 
 False-alarm rate of the run: at most 1e-5, derived in lazysketch.audit.finding (1e-7 for each of
-at most 100 findings). The controls may fail to see a bug with a probability below 1e-9.
+at most 100 findings). A control fails to detect its bug with a probability below 1e-9.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import lazysketch as ls
 from lazysketch.audit import (
     AREAS,
     Bug,
-    Configuration,
+    Case,
     Finding,
     audit,
     controls,
@@ -21,37 +21,37 @@ from lazysketch.audit import (
     standard_checks,
 )
 from lazysketch.audit.controls import Control
-from lazysketch.audit.finding import ALARM, MOST, Outcome, worst
-from lazysketch.audit.suite import Check, checks_of, companion, configurations, widened
+from lazysketch.audit.finding import ALARM, MOST, Outcome, statistical_outcome
+from lazysketch.audit.suite import Check, checks_of, companion, wide_cases, widened
 
 CHECKS = list(standard_checks())
 CONTROLS = list(controls())
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: f"{check.name}: {check.configuration}")
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: f"{check.name}: {check.case}")
 def test_the_library_raises_no_alarm(check: Check) -> None:
     (found,) = audit([check])
     assert found.passed, f"{found.claim}: {found.observed}"
     assert found.samples > 0
-    assert found.subject == "lazysketch"
+    assert found.system == "lazysketch"
 
 
 @pytest.mark.parametrize("control", CONTROLS, ids=lambda control: f"{control.bug}: {control.check}")
-def test_a_planted_bug_never_passes(control: Control) -> None:
+def test_every_planted_bug_raises_an_alarm(control: Control) -> None:
     sound, planted = control.run()
     assert sound.passed, f"alarm without the bug: {sound.observed}"
     assert not planted.passed, f"{control.bug} passed: {planted.observed}"
 
 
-def test_every_bug_is_planted() -> None:
+def test_every_bug_has_a_control() -> None:
     assert {bug.value for bug in Bug} <= {control.bug for control in CONTROLS}
-    # And every check has a control, or compares the library with itself on another way.
+    # Every check has a control, or repeats a check that has one by another path.
     without = {"command line", "release on disk", "sweep", "ids"}
     assert {check.name for check in CHECKS} - {control.check for control in CONTROLS} <= without
 
 
-def test_the_false_alarm_rate_is_the_one_that_is_stated() -> None:
-    configured = list(checks_of(next(configurations())))
+def test_the_false_alarm_rate_is_as_stated() -> None:
+    configured = list(checks_of(next(wide_cases())))
     assert len(CHECKS) + len(configured) <= MOST
     assert ALARM * MOST <= 1e-4
     assert {check.area for check in CHECKS} == set(AREAS)
@@ -59,22 +59,23 @@ def test_the_false_alarm_rate_is_the_one_that_is_stated() -> None:
         audit([CHECKS[0]] * (MOST + 1))
 
 
-def test_each_configuration_can_be_audited() -> None:
-    """What ``lazysketch audit`` adds for the table that its options describe."""
-    configuration = next(configurations())
-    small = companion(configuration)
+def test_a_described_table_can_be_audited() -> None:
+    """The checks that ``lazysketch audit`` adds for the table described by its options."""
+    case = next(wide_cases())
+    small = companion(case)
     assert small.cells <= 4
-    assert (small.epsilon, small.delta) == (configuration.epsilon, configuration.delta)
-    found: list[Finding] = audit(list(checks_of(configuration, trials=300)))
-    assert [finding.check for finding in found] == ["residual law", "sensitivity", "distinguisher"]
+    assert (small.spec.epsilon, small.spec.delta) == (case.spec.epsilon, case.spec.delta)
+    found: list[Finding] = audit(list(checks_of(case, trials=300)))
+    assert [finding.check for finding in found] == ["residuals", "sensitivity", "distinguisher"]
     assert all(finding.passed for finding in found)
-    assert found[0].row()["p_value"] > ALARM
+    assert found[0].figures["p_value"] > ALARM
+    assert found[0].row()["p_value"] == found[0].figures["p_value"]
 
 
-def test_the_least_likely_law_decides() -> None:
+def test_the_smallest_p_value_decides() -> None:
     def outcome(p_value: float) -> Outcome:
-        laws = [(f"law {i}", 0.5) for i in range(9)] + [("the tenth", p_value)]
-        return worst("ten laws", iter(laws), samples=1)
+        tests = [(f"test {i}", 0.5) for i in range(9)] + [("the tenth", p_value)]
+        return statistical_outcome("ten claims", iter(tests), samples=1)
 
     assert outcome(1e-6).passed
     assert outcome(1.1e-8).passed
@@ -82,21 +83,21 @@ def test_the_least_likely_law_decides() -> None:
     assert "the tenth" in outcome(1e-9).observed
 
 
-def test_the_variance_of_a_single_cell_is_no_law() -> None:
-    """Found by repeating the audit: the only counted cell had a residual of exactly 0."""
-    claim = Configuration("counters", 1, 8, ls.Punctual(horizon=8)).claim("tree")
+def test_the_variance_of_a_single_cell_is_not_tested() -> None:
+    """Regression: the only counted cell had a residual of exactly 0."""
+    noise = Case.of("counters", 1, 8, ls.Punctual(horizon=8)).claimed_noise("tree")
     pushes, truth = np.ones(8, dtype=np.int64), np.zeros((1, 8), dtype=np.int64)
     truth[0, 3] = 1
-    values = np.random.default_rng(1).normal(0, claim.deviation(1), (1, 8)).round()
+    values = np.random.default_rng(1).normal(0, noise.deviation(1), (1, 8)).round()
     values[0, 3] = 0
     assert all(
-        p_value > ALARM for _, p_value in residuals._of_residuals(claim, pushes, values, truth)
+        p_value > ALARM for _, p_value in residuals._of_residuals(noise, pushes, values, truth)
     )
 
 
-def test_a_small_table_is_widened_for_its_law() -> None:
+def test_a_small_table_is_widened_for_tests_of_residuals() -> None:
     for schedule in (ls.RoundRobin(horizon=90, period=2), ls.Geometric(), ls.Punctual(horizon=9)):
-        small = Configuration("count-sketch", 3, 5, schedule)
+        small = Case.of("count-sketch", 3, 5, schedule)
         wide = widened(small)
         assert wide.cells >= 4096
         assert wide.leaves == small.leaves

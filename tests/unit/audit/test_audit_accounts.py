@@ -1,13 +1,13 @@
-"""The audit's own account of schedules, matrices, laws and bounds, against slower ones.
+"""The audit's schedules, matrices, distributions and bounds, against slower implementations.
 
-The oracle shares no code with the audit: the one follows the definitions by matrices, the other
-along paths. Exact, but for the coverage of the bounds, which is seeded.
+The oracle shares no code with the audit: the oracle uses whole matrices, the audit paths. The
+comparisons are exact; the coverage of the bounds is measured with a fixed seed.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
 
 import mpmath
 import numpy as np
@@ -21,28 +21,31 @@ from tests.statistical.noise import Case, every_case
 
 import lazysketch as ls
 from lazysketch.audit import p_values
-from lazysketch.audit.claims import (
-    Claim,
+from lazysketch.audit.case import Case as Audited
+from lazysketch.audit.case import places
+from lazysketch.audit.claimed_noise import (
+    ClaimedNoise,
     epsilon_of,
     gaussian_delta,
     multiplier,
     table_sensitivity2,
 )
 from lazysketch.audit.confidence import Mistakes, upper_rate
-from lazysketch.audit.configuration import Configuration, places
 from lazysketch.audit.distinguisher import worst_step
 from lazysketch.audit.schedule_model import end_of_round, leaves, progress
 from lazysketch.audit.sensitivity import worst_pair
 from lazysketch.audit.strategy import strategy
 from lazysketch.audit.suite import epsilon_at
 from lazysketch.errors import ArgumentValueError
+from lazysketch.privacy.relations import CountKind
+from lazysketch.specification.schedules import Schedule
 
 TABLES = ROOT / "rust" / "core" / "src" / "mechanism" / "tables"
 
 
 @pytest.mark.parametrize("case", every_case(cells=12, depth=2), ids=str)
-def test_progress_is_that_of_the_oracle(case: Case) -> None:
-    made: dict[str, Any] = {
+def test_progress_equals_the_oracle(case: Case) -> None:
+    made: dict[str, Callable[[], ls.RoundRobin | ls.Geometric | ls.Punctual]] = {
         "round robin": lambda: ls.RoundRobin(horizon=case.horizon or 1),
         "geometric": ls.Geometric,
         "punctual": lambda: ls.Punctual(horizon=case.horizon or 1),
@@ -71,7 +74,7 @@ def test_progress_is_that_of_the_oracle(case: Case) -> None:
     ids=lambda schedule: schedule.name,
 )
 @pytest.mark.parametrize("width", [1, 3, 7])
-def test_progress_is_that_of_the_core(schedule: Any, width: int) -> None:
+def test_progress_equals_the_core(schedule: Schedule, width: int) -> None:
     assert leaves(schedule, width) == schedule.leaves(width)
     for step in [*range(40), 40]:
         np.testing.assert_array_equal(
@@ -80,7 +83,7 @@ def test_progress_is_that_of_the_core(schedule: Any, width: int) -> None:
 
 
 @pytest.mark.parametrize("n", [1, 2, 4, 16])
-def test_haar_is_that_of_the_dense_matrices(n: int) -> None:
+def test_haar_equals_the_dense_matrices(n: int) -> None:
     matrix, decoder = haar.strategy_matrix(n), haar.decoder_matrix(n)
     of = strategy("haar", n)
     assert of.sensitivity2 == haar.sensitivity2(matrix)
@@ -92,7 +95,7 @@ def test_haar_is_that_of_the_dense_matrices(n: int) -> None:
 
 
 @pytest.mark.parametrize(("name", "file"), [("tree", "tree_k4"), ("tree-log", "tree_k10_log")])
-def test_trees_are_those_of_the_table_files(name: str, file: str) -> None:
+def test_trees_equal_the_table_files(name: str, file: str) -> None:
     tree = Tree.from_bytes((TABLES / f"{file}.i16").read_bytes())
     of = strategy(name, tree.n)
     squares, _ = tree.changes()
@@ -104,22 +107,22 @@ def test_trees_are_those_of_the_table_files(name: str, file: str) -> None:
 
 
 @pytest.mark.parametrize("n", [*range(1, 40), 64, 65, 100])
-def test_binary_is_that_of_every_leaf(n: int) -> None:
+def test_binary_sensitivity_equals_that_of_trying_every_leaf(n: int) -> None:
     of = strategy("binary", n)
     assert of.sensitivity2 == max(int(of.shift(first).sum()) for first in range(1, n + 1))
     for push in (1, n):
         assert of.weights(push) == claimed.weights("binary", n, push)
 
 
-def test_a_mechanism_without_an_exact_law_is_refused() -> None:
-    with pytest.raises(ArgumentValueError, match="exact law"):
+def test_a_mechanism_without_an_exact_distribution_is_refused() -> None:
+    with pytest.raises(ArgumentValueError, match="exact distribution"):
         strategy("square-root", 8)
 
 
 @pytest.mark.parametrize("mechanism", ["binary", "haar"])
 @pytest.mark.parametrize("push", [1, 2, 5, 8])
-def test_claims_are_those_of_the_oracle(mechanism: str, push: int) -> None:
-    claim = Claim.of(
+def test_claimed_noise_equals_the_oracle(mechanism: str, push: int) -> None:
+    noise = ClaimedNoise.of(
         kind="count-sketch",
         depth=3,
         relation="substitution",
@@ -132,16 +135,16 @@ def test_claims_are_those_of_the_oracle(mechanism: str, push: int) -> None:
     sigma = claimed.sigma(
         kind="count-sketch", depth=3, mechanism=mechanism, leaves=8, epsilon=0.7, delta=1e-6
     )
-    assert claim.sigma == pytest.approx(sigma, rel=1e-12)
-    assert claim.deviation(push) == pytest.approx(
+    assert noise.sigma == pytest.approx(sigma, rel=1e-12)
+    assert noise.deviation(push) == pytest.approx(
         claimed.deviation(mechanism, 8, push, sigma), rel=1e-12
     )
-    assert claim.rounding(push) == pytest.approx(claimed.rounding(mechanism, 8, push))
-    small = Claim(1.3, claim.strategy)
-    smallest, law = small.probabilities(push)
+    assert noise.rounding(push) == pytest.approx(claimed.rounding(mechanism, 8, push))
+    small = ClaimedNoise(1.3, noise.strategy)
+    smallest, distribution = small.probabilities(push)
     other, expected = claimed.probabilities(mechanism, 8, push, 1.3)
     assert smallest == other
-    np.testing.assert_allclose(law, expected, atol=1e-15)
+    np.testing.assert_allclose(distribution, expected, atol=1e-15)
     assert (
         claimed.table_sensitivity2("counters", depth=1, relation="zero-out")
         == table_sensitivity2("counters", depth=1, relation="zero-out")
@@ -150,7 +153,7 @@ def test_claims_are_those_of_the_oracle(mechanism: str, push: int) -> None:
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.1, 1e-6), (1, 1e-6), (8, 1e-6), (1, 1e-9)])
-def test_multipliers_are_those_of_high_precision(epsilon: float, delta: float) -> None:
+def test_multipliers_are_accurate(epsilon: float, delta: float) -> None:
     found = multiplier(epsilon, delta)
     with mpmath.workdps(40):
         m, e = mpmath.mpf(found), mpmath.mpf(epsilon)
@@ -171,8 +174,10 @@ def test_the_epsilon_of_a_mu() -> None:
 
 @pytest.mark.parametrize(("wrong", "trials"), [(0, 1), (0, 50), (3, 50), (49, 50), (700, 10_000)])
 @pytest.mark.parametrize("risk", [0.05, 1e-7])
-def test_clopper_and_pearson_by_its_definition(wrong: int, trials: int, risk: float) -> None:
-    """At the bound, as few mistakes have exactly the probability of the risk."""
+def test_clopper_and_pearson_bounds_satisfy_their_definition(
+    wrong: int, trials: int, risk: float
+) -> None:
+    """At the bound, so few mistakes or fewer have exactly the probability of the risk."""
     rate = upper_rate(wrong, trials, risk)
     with mpmath.workdps(30):
         # P(at most k of n) as a regularised incomplete beta function.
@@ -180,7 +185,7 @@ def test_clopper_and_pearson_by_its_definition(wrong: int, trials: int, risk: fl
         assert float(tail) == pytest.approx(risk, rel=1e-6)
 
 
-def test_all_wrong_bounds_nothing() -> None:
+def test_only_mistakes_give_no_bound() -> None:
     assert upper_rate(7, 7, 0.05) == 1.0
     assert Mistakes(7, 7, 0, 7).mu(0.05) == 0.0
     assert Mistakes(50, 100, 50, 100).epsilon(1e-6, 0.05) == 0.0
@@ -188,7 +193,7 @@ def test_all_wrong_bounds_nothing() -> None:
 
 @pytest.mark.parametrize("mu", [0.25, 1.0, 3.0])
 def test_bounds_cover_the_truth_and_come_close(mu: float) -> None:
-    """Two normals at distance mu: 1000 seeded audits, at most 5 % above it, and none useless."""
+    """Two normals at distance mu: at most 5 % of 1000 bounds exceed it, the median is near."""
     generator = np.random.default_rng(4)
     trials, epsilon = 2000, epsilon_of(mu, 1e-6)
     rate = float(p_values.normal_distribution_function(-mu / 2))
@@ -203,8 +208,8 @@ def test_bounds_cover_the_truth_and_come_close(mu: float) -> None:
     assert np.median(bounds) > mu - 10 / math.sqrt(trials)
 
 
-def test_a_bound_of_a_wrong_claim_exceeds_it() -> None:
-    """2 d for 4 d at mu = 3 is mu = 4.24: seen beyond doubt with 1500 trials."""
+def test_the_bound_exceeds_a_wrong_claim() -> None:
+    """2 d instead of 4 d at mu = 3 is mu = 4.24: detected with 1500 trials at a risk of 1e-8."""
     rate = float(p_values.normal_distribution_function(-3 * math.sqrt(2) / 2))
     mistakes = Mistakes(round(1500 * rate), 1500, round(1500 * rate), 1500)
     assert mistakes.mu(1e-8) > 3
@@ -215,17 +220,17 @@ def test_a_bound_of_a_wrong_claim_exceeds_it() -> None:
 
 @pytest.mark.parametrize("kind", ["count-min", "count-sketch"])
 @pytest.mark.parametrize("hash_seed", [1, 2, 3])
-def test_the_worst_pair_attains_the_sensitivity(kind: str, hash_seed: int) -> None:
-    configuration = Configuration(kind, 2, 2, ls.RoundRobin(horizon=16))
-    one, other = (places(configuration, hash_seed, i) for i in worst_pair(configuration, hash_seed))
-    if kind == "count-sketch":  # the same buckets, the other signs, in every row
+def test_the_worst_pair_attains_the_sensitivity(kind: CountKind, hash_seed: int) -> None:
+    case = Audited.of(kind, 2, 2, ls.RoundRobin(horizon=16))
+    one, other = (places(case, hash_seed, i) for i in worst_pair(case, hash_seed))
+    if kind == "count-sketch":  # the same bucket with opposite signs in every row
         assert [(r, c, -s) for r, c, s in one] == list(other)
     else:
         assert not set(one) & set(other)
 
 
-def test_the_worst_step_is_as_far_apart_as_is_claimed() -> None:
-    configuration = Configuration("count-sketch", 2, 2, ls.RoundRobin(horizon=16))
-    pair = worst_step(configuration, hash_seed=1, mechanism="tree")
+def test_the_worst_step_attains_the_claimed_distance() -> None:
+    case = Audited.of("count-sketch", 2, 2, ls.RoundRobin(horizon=16))
+    pair = worst_step(case, hash_seed=1, mechanism="tree")
     _, distance = pair.likelihood_ratio("tree")
-    assert 0.98 * configuration.mu < distance <= configuration.mu
+    assert 0.98 * case.mu < distance <= case.mu

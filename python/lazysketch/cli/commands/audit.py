@@ -15,7 +15,7 @@ from lazysketch.errors import ArgumentTypeError, SourceError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from lazysketch.audit import Configuration, Finding
+    from lazysketch.audit import Case, Finding
 
 ALARMED = 1
 # As in lazysketch.audit.AREAS, which is imported only where an audit runs; a test compares them.
@@ -96,14 +96,14 @@ def audit(
     return _runs(_described(sketch), wanted, repeat=repeat, output=output)
 
 
-def _described(sketch: SketchSettings) -> Configuration:
-    """The options as a configuration; a sketch is made once, so that its class checks them."""
-    from lazysketch.audit import Configuration
+def _described(sketch: SketchSettings) -> Case:
+    """The table that the options describe; a sketch is made once, so that its class checks them."""
+    from lazysketch.audit import Case
     from lazysketch.specification.schedules import Geometric, RoundRobin
 
     sketch.create().close()
     schedule = Geometric() if sketch.horizon is None else RoundRobin(horizon=sketch.horizon)
-    return Configuration(
+    return Case.of(
         sketch.kind,
         sketch.depth,
         sketch.columns,
@@ -116,18 +116,18 @@ def _described(sketch: SketchSettings) -> Configuration:
     )
 
 
-def _runs(configuration: Configuration, areas: Sequence[str], *, repeat: int, output: str) -> int:
+def _runs(case: Case, areas: Sequence[str], *, repeat: int, output: str) -> int:
     from lazysketch.audit import audit as run
     from lazysketch.audit import checks_of, standard_checks
 
     found: list[Finding] = []
     alarms: list[Finding] = []
     for number in range(1, repeat + 1):
-        checks = [*standard_checks(), *checks_of(configuration)]
+        checks = [*standard_checks(), *checks_of(case)]
         found = run(
             [check for check in checks if check.area in areas],
             begun=lambda check, number=number: _progress(  # type: ignore[misc]
-                f"run {number} of {repeat}: {check.name}, {check.configuration}"
+                f"run {number} of {repeat}: {check.name}, {check.case}"
             ),
         )
         alarms += [finding for finding in found if not finding.passed]
@@ -148,9 +148,7 @@ def _controls(areas: Sequence[str], *, output: str) -> int:
     return _show(found, missed, said=caught, output=output, more={"controls": True})
 
 
-def _full(
-    configuration: Configuration, areas: Sequence[str], *, minutes: float, out: str, output: str
-) -> int:
+def _full(case: Case, areas: Sequence[str], *, minutes: float, out: str, output: str) -> int:
     from lazysketch.audit.full import full_audit, write_report
     from lazysketch.audit.plots import can_draw
 
@@ -160,10 +158,10 @@ def _full(
     try:
         folder.mkdir(parents=True, exist_ok=True)
         found, attacks = full_audit(
-            configuration,
+            case,
             minutes=minutes,
             areas=areas,
-            begun=lambda check: _progress(f"{check.name}, {check.configuration}"),
+            begun=lambda check: _progress(f"{check.name}, {check.case}"),
         )
         write_report(folder, found, attacks)
     except OSError as error:
@@ -202,8 +200,8 @@ def _row(finding: Finding) -> dict[str, Any]:
     return {
         "verdict": "ok" if finding.passed else "ALARM",
         "check": finding.check,
-        "subject": finding.subject,
-        "configuration": finding.configuration,
+        "system": finding.system,
+        "case": finding.case,
         "observed": finding.observed,
         "samples": finding.samples,
         "seconds": round(finding.seconds, 2),

@@ -248,7 +248,7 @@ def _text(value: object) -> str:
 # Set to the left.
 _TEXTS = (
     *("item", "part", "sketch", "relation", "schedule"),
-    *("verdict", "check", "subject", "configuration", "observed"),
+    *("verdict", "check", "system", "case", "observed"),
 )
 _TITLES = {"relative_error": "error", "noise_deviation_max": "noise"}
 _SHORT_ID = 8  # digits that tell the parts of a release apart; programs get all of them

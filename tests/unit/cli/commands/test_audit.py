@@ -13,9 +13,9 @@ import lazysketch.audit
 from lazysketch.audit import Finding, Model, plots
 from lazysketch.audit.full import full_audit, write_report
 from lazysketch.audit.model import Bug
-from lazysketch.audit.suite import AREAS, Check, configurations
-from lazysketch.cli import audit as command
+from lazysketch.audit.suite import AREAS, Check, wide_cases
 from lazysketch.cli import main
+from lazysketch.cli.commands import audit as command
 from lazysketch.errors import MissingPackageError
 
 
@@ -35,7 +35,7 @@ def test_the_options_describe_a_table(capsys: pytest.CaptureFixture[str]) -> Non
     assert main(["audit", "--check", "law", "--output", "json", *options]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["alarms"] == 0
-    assert found["findings"][-1]["configuration"].startswith("count-sketch 3 x 2048, round robin")
+    assert found["findings"][-1]["case"].startswith("count-sketch 3 x 2048, round robin")
 
 
 def test_repeats(capsys: pytest.CaptureFixture[str]) -> None:
@@ -51,7 +51,7 @@ def test_an_alarm_is_status_1(
     monkeypatch.setattr(
         lazysketch.audit,
         "audit",
-        lambda checks, **more: sound(checks, subject=Model(Bug.HALF_EVEN), **more),
+        lambda checks, **more: sound(checks, system=Model(Bug.HALF_EVEN), **more),
     )
     assert main(["audit", "--check", "low-bits", "--output", "json"]) == 1
     found = json.loads(capsys.readouterr().out)
@@ -105,7 +105,7 @@ def test_a_report_without_matplotlib(
 def test_a_plot_without_matplotlib(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     with pytest.raises(MissingPackageError, match="^matplotlib: expected"):
-        plots.draw_courses(tmp_path / "plot.svg", {})
+        plots.draw_progress(tmp_path / "plot.svg", {})
 
 
 def test_a_report(tmp_path: Path) -> None:
@@ -116,11 +116,11 @@ def test_a_report(tmp_path: Path) -> None:
         begun.append(check.name)
 
     found, attacks = full_audit(
-        next(configurations()), minutes=0.01, areas=["distinguisher"], begun=note
+        next(wide_cases()), minutes=0.01, areas=["distinguisher"], begun=note
     )
     assert all(finding.passed for finding in found)
     assert begun == [finding.check for finding in found]
-    assert all(attack.course for attack in attacks)
+    assert all(attack.progress for attack in attacks)
     pytest.importorskip("matplotlib")
     write_report(tmp_path / "report", found, attacks)
     page = (tmp_path / "report" / "report.md").read_text(encoding="utf-8")

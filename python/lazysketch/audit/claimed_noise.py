@@ -1,8 +1,8 @@
-"""What is claimed of a sketch's noise, computed without the library's own calibration.
+"""The claimed noise of a sketch, computed without the library's own calibration.
 
 sigma = multiplier(epsilon, delta) x sqrt(squared sensitivity of the table x that of the
 mechanism) x max_weight x max_events_per_user, each factor from its definition. A draw is a
-normal rounded to an integer, of variance sigma^2 + 1/12 (Sheppard; the error is below
+normal rounded to an integer; its variance is sigma^2 + 1/12 (Sheppard; the error is below
 exp(-2 pi^2 sigma^2) / 2).
 
 Source: docs/guarantees.md; Balle and Wang 2018, Theorem 8; Dong, Roth and Su 2022 (mu).
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from lazysketch.audit.p_values import normal_distribution_function
 from lazysketch.audit.strategy import Strategy, strategy
 
-__all__ = ["Claim", "epsilon_of", "gaussian_delta", "multiplier", "table_sensitivity2"]
+__all__ = ["ClaimedNoise", "epsilon_of", "gaussian_delta", "multiplier", "table_sensitivity2"]
 
 
 def gaussian_delta(epsilon: float, mu: float) -> float:
@@ -40,14 +40,14 @@ def gaussian_delta(epsilon: float, mu: float) -> float:
 
 
 def multiplier(epsilon: float, delta: float) -> float:
-    """Return the smallest m at which a unit shift under noise m is (epsilon, delta)-private.
+    """Return the smallest noise multiplier at which a unit shift is (epsilon, delta)-private.
 
     Args:
         epsilon: privacy parameter.
-        delta: privacy parameter; above 1e-12, where the difference of two terms still holds.
+        delta: privacy parameter; above 1e-12, where the difference of two terms is accurate.
 
     Returns:
-        By bisection, to the last digits.
+        Found by bisection, to the last digits.
 
     Example:
         >>> round(multiplier(1.0, 1e-6), 3)
@@ -62,14 +62,14 @@ def multiplier(epsilon: float, delta: float) -> float:
 
 
 def epsilon_of(mu: float, delta: float) -> float:
-    """Return the epsilon of a mu-GDP mechanism at a delta, 0 where delta alone covers it.
+    """Return the epsilon of a mu-GDP mechanism at a delta; 0 where delta alone covers the loss.
 
     Args:
         mu: distance in deviations.
         delta: privacy parameter.
 
     Returns:
-        By bisection.
+        Found by bisection.
 
     Example:
         >>> round(epsilon_of(1 / 4.2253, 1e-6), 2)
@@ -90,10 +90,10 @@ def table_sensitivity2(kind: str, *, depth: int, relation: str) -> int:
     Args:
         kind: kind of the table.
         depth: its rows.
-        relation: what neighbours are.
+        relation: the neighbouring relation.
 
     Returns:
-        docs/guarantees.md, the table under "Sensitivity".
+        The value in docs/guarantees.md, the table under "Sensitivity".
 
     Example:
         >>> table_sensitivity2("count-sketch", depth=3, relation="substitution")
@@ -106,12 +106,12 @@ def table_sensitivity2(kind: str, *, depth: int, relation: str) -> int:
 
 
 @dataclass(frozen=True)
-class Claim:
-    """The law of the noise of every (cell, push), and the privacy that it is for.
+class ClaimedNoise:
+    """The joint distribution of the noise of every (cell, push).
 
     Args:
         sigma: standard deviation of a draw.
-        strategy: how a cell counts.
+        strategy: the matrices of the mechanism.
     """
 
     sigma: float
@@ -129,25 +129,25 @@ class Claim:
         mechanism: str,
         leaves: int,
         scale: int,
-    ) -> Claim:
-        """Return the claim of a configuration.
+    ) -> ClaimedNoise:
+        """Return the claimed noise of a table.
 
         Args:
             kind: kind of the table.
             depth: its rows.
-            relation: what neighbours are.
+            relation: the neighbouring relation.
             epsilon: privacy parameter.
             delta: privacy parameter.
-            mechanism: as a release states it.
+            mechanism: its name in a release.
             leaves: largest number of pushes of a cell.
             scale: largest weight times events of one person.
 
         Returns:
-            Each factor from its definition.
+            The claimed noise; each factor is computed from its definition.
         """
-        of = strategy(mechanism, leaves)
-        squared = table_sensitivity2(kind, depth=depth, relation=relation) * of.sensitivity2
-        return cls(_multiplier(epsilon, delta) * math.sqrt(squared) * scale, of)
+        matrices = strategy(mechanism, leaves)
+        squared = table_sensitivity2(kind, depth=depth, relation=relation) * matrices.sensitivity2
+        return cls(_multiplier(epsilon, delta) * math.sqrt(squared) * scale, matrices)
 
     @property
     def draw_variance(self) -> float:
@@ -155,10 +155,10 @@ class Claim:
         return self.sigma**2 + 1 / 12
 
     def rounding(self, push: int) -> tuple[float, float]:
-        """Return mean and variance of what the final floor(N + 1/2) adds.
+        """Return the mean and variance that the final floor(N + 1/2) adds.
 
-        The lattice of N has some step 1 / den and sigma is many steps, so N is uniform modulo
-        1 on it. With den even a tie goes up; with den 1 nothing is left.
+        N lies on a lattice of step 1 / den and sigma is many steps, so N is uniform on it
+        modulo 1. If den is even, ties round up; if den is 1, rounding adds nothing.
 
         Args:
             push: a push number.
@@ -199,7 +199,7 @@ class Claim:
         """Return residuals of one push in claimed deviations from their claimed mean.
 
         Args:
-            residuals: in counts.
+            residuals: releases minus exact published counts.
             push: the push number.
 
         Returns:
@@ -209,29 +209,30 @@ class Claim:
         return result
 
     def probabilities(self, push: int) -> tuple[int, NDArray[np.float64]]:
-        """Return the exact law of the released noise, where sigma is small.
+        """Return the exact distribution of the released noise; only for small sigma.
 
-        The convolution of the rounded normals on the lattice of N, then floor(N + 1/2); the
+        The convolution of the rounded normals on the lattice of N, then floor(N + 1/2). The
         lattice has about 20 sigma den points.
 
         Args:
             push: a push number.
 
         Returns:
-            The smallest value and the probabilities from there on.
+            The smallest value, and the probabilities of it and of the values above it.
         """
         path, den = self.strategy.weights(push), self.strategy.denominator(push)
-        bound = math.ceil(9 * self.sigma + 1)  # beyond: 2e-19
+        bound = math.ceil(9 * self.sigma + 1)  # a draw beyond it has probability 2e-19
         edges = normal_distribution_function((np.arange(-bound, bound + 2) - 0.5) / self.sigma)
-        law, start = np.ones(1), 0
+        distribution, start = np.ones(1), 0
         for weight in path.values():
-            stride = int(abs(weight) * den)  # the law of a draw is symmetric
+            stride = int(abs(weight) * den)  # the distribution of a draw is symmetric
             spread = np.zeros(stride * 2 * bound + 1)
             spread[::stride] = np.diff(edges)
-            law, start = np.convolve(law, spread), start - stride * bound
-        released = (2 * (start + np.arange(law.size)) + den) // (2 * den)
+            distribution, start = np.convolve(distribution, spread), start - stride * bound
+        released = (2 * (start + np.arange(distribution.size)) + den) // (2 * den)
         smallest = int(released[0])
-        return smallest, np.bincount(released - smallest, weights=law).astype(np.float64)
+        summed = np.bincount(released - smallest, weights=distribution)
+        return smallest, summed.astype(np.float64)
 
 
 @cache
