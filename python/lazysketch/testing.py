@@ -1,8 +1,8 @@
 """NOT PRIVATE: keys from seeds, chosen sketch ids and raw draws, for tests and experiments.
 
 Everything made with this module is marked: the sketch, its releases and their ``repr`` say NOT
-PRIVATE. Two streams that meet one key and one sketch id are published with the same noise, so
-that the difference of their releases is exact; that is what tests want and what nobody else may.
+PRIVATE. Two streams under one key and one sketch id are published with the same noise, so the
+difference of their releases is exact. Tests need this; in production it would disclose counts.
 """
 
 from __future__ import annotations
@@ -28,14 +28,14 @@ def seeded_key(seed: int, *, sketch_id: bytes | None = _ZERO_ID) -> Key:
 
     Args:
         seed: 0 to 2^64 - 1.
-        sketch_id: 16 bytes that every sketch under this key takes, or None for fresh ids.
+        sketch_id: 16 bytes, the id of every sketch under this key, or None for fresh ids.
 
     Returns:
-        A key that marks what it touches.
+        A key that marks every sketch made with it.
 
     Raises:
         ArgumentTypeError: a wrong type.
-        ArgumentValueError: outside its range.
+        ArgumentValueError: a value outside its range.
 
     Example:
         >>> import lazysketch as ls
@@ -50,7 +50,7 @@ def seeded_key(seed: int, *, sketch_id: bytes | None = _ZERO_ID) -> Key:
 
 
 def fixed_id(key: Key, sketch_id: bytes) -> Key:
-    """Return a secret key whose sketches all take one id, as in a replay.
+    """Return a secret key whose sketches all have one id, as in a replay.
 
     Guarantee: none; NOT PRIVATE.
 
@@ -59,7 +59,7 @@ def fixed_id(key: Key, sketch_id: bytes) -> Key:
         sketch_id: 16 bytes.
 
     Returns:
-        A key that marks what it touches.
+        A key that marks every sketch made with it.
 
     Raises:
         ArgumentTypeError: a wrong type.
@@ -83,7 +83,7 @@ def draws(
 ) -> npt.NDArray[np.int64]:
     """Return the raw node draws of a sketch made with a seeded key.
 
-    Guarantee: none; a sketch under a secret key refuses.
+    Guarantee: none; a sketch under a secret key raises.
 
     Args:
         sketch: made with :func:`seeded_key`.
