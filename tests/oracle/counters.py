@@ -1,21 +1,23 @@
-"""The n-counters problem: n running totals under continual observation, kept lazily.
+"""The n-counters problem: n running totals under continual observation, updated lazily.
 
 Problem "n-counters" of arXiv 2507.03361: at each step a vector arrives and is added to
 n counters, all of which may be read after every step. Each counter is one continual
-mechanism (GaussBM or haar). Lazily means: a counter's input waits in `pending` and
+mechanism (GaussBM or haar). Lazily means: a counter's input is added to `pending` and
 enters its mechanism only at the steps at which the schedule pushes the counter; between
-two pushes the last release stands.
+two pushes the last release is returned.
 
-Corrections: a counter that was never pushed reads 0 without noise, and what the k-th
-push of column j carries is exactly the input since the push before it, for round robin
-that of the steps (kw + j - w, kw + j] (j from 1), where the paper is off by one.
+Corrections: a counter that was never pushed reads 0 without noise; the k-th push of column j
+carries exactly the input since the push before it, for round robin that of the steps
+(kw + j - w, kw + j] (j from 1), where the paper is off by one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
 from tests.oracle.gaussian_binary_mechanism import GaussianBinaryMechanism
 from tests.oracle.haar import HaarMechanism
 
@@ -27,7 +29,7 @@ CellNoise = Callable[[int, int], int]
 
 
 class Mechanism(Protocol):
-    """A continual counter: takes the next integer, releases the running total."""
+    """A continual counter: takes the next integer and releases the running total."""
 
     def feed(self, amount: int) -> int:
         """Add one element of the stream; return the released running total."""
@@ -37,12 +39,12 @@ MechanismOfCell = Callable[[int], Mechanism]
 
 
 def no_noise(cell: int, node: int) -> int:
-    """The noise source of the exact answers."""
+    """A noise source without noise."""
     return 0
 
 
 def mechanisms(name: str, *, leaves: int, noise: CellNoise) -> MechanismOfCell:
-    """For each cell a fresh mechanism that draws this cell's noise."""
+    """Return a function that makes a fresh mechanism for a cell, with the noise of this cell."""
     if name == "binary":
         return lambda cell: GaussianBinaryMechanism(lambda node: noise(cell, node))
     if name == "haar":
@@ -50,14 +52,18 @@ def mechanisms(name: str, *, leaves: int, noise: CellNoise) -> MechanismOfCell:
     raise ValueError(f'mechanism: expected "binary" or "haar", got {name!r}')
 
 
+Draws = Sequence[Sequence[int]] | NDArray[np.int64]
+Fetch = Callable[[list[int], list[int]], Draws]
+
+
 class FetchedNoise:
-    """A noise source that fetches draws one node at a time, for all cells, and keeps them.
+    """A noise source that fetches the draws of one node for all cells, and caches them.
 
     `fetch(cells, nodes)` returns an array of shape (len(cells), len(nodes)); the tests pass
     `lazysketch.testing.draws` of the sketch under test.
     """
 
-    def __init__(self, fetch: Callable[[list[int], list[int]], Any], *, cells: int) -> None:
+    def __init__(self, fetch: Fetch, *, cells: int) -> None:
         self.fetch = fetch
         self.cells = cells
         self.kept: dict[int, list[int]] = {}

@@ -1,17 +1,17 @@
-"""Discovery: Misra-Gries and the exact dictionary, thresholds, and what is published of them.
+"""Discovery: Misra-Gries and the exact dictionary, thresholds, and the published names.
 
 Algorithms 1 and 2 of C. Lebeda and J. Tetek, "Better Differentially Private Approximate Histograms
 and Heavy Hitters using the Misra-Gries Sketch" (PODS 2023), line by line, and the thresholded
-histogram of Korolova et al. (WWW 2009). Published are names only, never counts.
+histogram of Korolova et al. (WWW 2009). Names are published, never counts.
 
-Bugs can be planted by name, to see that the tests notice them:
+Bugs can be planted by name, to show that the tests detect them:
 
 =========================  ==========================================================
-``forget zeros``           a key that falls to zero leaves at once; no dummies
-``no shared noise``        Misra-Gries with own noise only
-``sign bit``               the sign of the noise beside its magnitude: zero counts twice
-``fingerprint``            items are told apart by a colliding hash
-``ask the sketch``         an item seen is also published where its cell is heavy
+``forget zeros``           a key whose count falls to zero is removed; no dummies
+``no shared noise``        Misra-Gries with individual noise only
+``sign bit``               noise as a sign and a magnitude, so that zero has two forms
+``fingerprint``            items are distinguished by a hash that collides
+``ask the sketch``         an item is also published if its cell in the sketch is heavy
 =========================  ==========================================================
 """
 
@@ -20,18 +20,23 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import mpmath
 
+if TYPE_CHECKING:
+    from _typeshed import SupportsRichComparison
+
 Key = Hashable
 Row = tuple[Key, int]
+Stream = tuple[Key | None, ...]
+Real: TypeAlias = Any  # mpmath, which makes them, is untyped
 mpmath.mp.dps = 60
 
 
 @dataclass(frozen=True)
 class Dummy:
-    """A key that is no item; published names never include one."""
+    """A dummy key that no item can have; it is never published."""
 
     number: int
 
@@ -40,7 +45,7 @@ def misra_gries(
     stream: Iterable[Key],
     *,
     counters: int,
-    order: Callable[[Key], Any],
+    order: Callable[[Key], SupportsRichComparison],
     bug: str | None = None,
 ) -> list[Row]:
     """Algorithm 1: the table after a stream, in the order of slots."""
@@ -68,7 +73,9 @@ def misra_gries(
     return list(zip(keys, counts, strict=True))
 
 
-def dictionary(stream: Iterable[Key], *, fingerprint: Callable[[Key], Key] | None = None) -> list:
+def dictionary(
+    stream: Iterable[Key], *, fingerprint: Callable[[Key], Key] | None = None
+) -> list[Row]:
     """Exact counts in the order of first arrival; by a hash of the items if one is given."""
     names: dict[Key, Key] = {}
     counts: dict[Key, int] = {}
@@ -79,11 +86,11 @@ def dictionary(stream: Iterable[Key], *, fingerprint: Callable[[Key], Key] | Non
     return [(names[identity], count) for identity, count in counts.items()]
 
 
-class Law:
-    """A symmetric law of integer noise with finite support: probabilities and tails."""
+class Distribution:
+    """A symmetric distribution of integer noise with finite support: probabilities and tails."""
 
-    def __init__(self, probabilities: Sequence[Any]) -> None:
-        """From P(Z = z) for z = 0, 1, ..."""
+    def __init__(self, probabilities: Sequence[Real]) -> None:
+        """Take P(Z = z) for z = 0, 1, ..."""
         self.reach = len(probabilities) - 1
         self._at = [mpmath.mpf(p) for p in probabilities]
         tails, total = [], mpmath.mpf(0)
@@ -92,10 +99,10 @@ class Law:
             tails.append(total)
         self._tails = tails[::-1]  # P(Z >= z) for z >= 0
 
-    def at(self, z: int) -> Any:
+    def at(self, z: int) -> Real:
         return self._at[abs(z)] if abs(z) <= self.reach else mpmath.mpf(0)
 
-    def tail(self, x: int) -> Any:
+    def tail(self, x: int) -> Real:
         """P(Z >= x)."""
         if x > self.reach:
             return mpmath.mpf(0)
@@ -104,37 +111,39 @@ class Law:
         return 1 - self.tail(1 - x)
 
 
-def drawn(digits: Sequence[int], *, bug: str | None = None) -> Law:
-    """The exact law of the core's draws from the thresholds of its binary digits.
+def drawn(digits: Sequence[int], *, bug: str | None = None) -> Distribution:
+    """The exact distribution of the core's draws, from the thresholds of their binary digits.
 
-    Digit i of a geometric variable is one with probability digits[i] / 2^128; noise is the
-    difference of two. All sums are of integers, over the common denominator.
+    Digit i of a geometric variable is one with probability digits[i] / 2^128; the noise is the
+    difference of two such variables. All sums are of integers, over the common denominator.
     """
     weights = [1]
     for threshold in digits:
         weights = [w * ((1 << 128) - threshold) for w in weights] + [w * threshold for w in weights]
-    whole = 1 << (256 * len(digits))
+    denominator = 1 << (256 * len(digits))
     last = len(weights) - 1
     if bug == "sign bit":
         one = mpmath.mpf(1) / (1 << (128 * len(digits)))
-        return Law([weights[0] * one] + [w * one / 2 for w in weights[1:]])
+        return Distribution([weights[0] * one] + [w * one / 2 for w in weights[1:]])
     convolved = [
         sum(weights[j] * weights[j + z] for j in range(last - z + 1)) for z in range(last + 1)
     ]
-    return Law([mpmath.mpf(c) / whole for c in convolved])
+    return Distribution([mpmath.mpf(c) / denominator for c in convolved])
 
 
-Published = dict[frozenset, Any]
+Published = dict[frozenset[Key], Real]
 
 
-def published(table: Sequence[Row], law: Law, *, threshold: int, shared: bool) -> Published:
+def published(
+    table: Sequence[Row], noise: Distribution, *, threshold: int, shared: bool
+) -> Published:
     """Algorithm 2 with names only: the probability of every set of names."""
     rows = [(key, count) for key, count in table if not isinstance(key, Dummy)]
     sets: Published = {}
-    levels = range(-law.reach, law.reach + 1) if shared else range(1)
+    levels = range(-noise.reach, noise.reach + 1) if shared else range(1)
     for level in levels:
-        weight = law.at(level) if shared else mpmath.mpf(1)
-        passes = [law.tail(threshold - count - level) for _, count in rows]
+        weight = noise.at(level) if shared else mpmath.mpf(1)
+        passes = [noise.tail(threshold - count - level) for _, count in rows]
         for chosen in itertools.product((False, True), repeat=len(rows)):
             p = weight
             for passed, probability in zip(chosen, passes, strict=True):
@@ -144,15 +153,17 @@ def published(table: Sequence[Row], law: Law, *, threshold: int, shared: bool) -
     return sets
 
 
-def hockey_stick(one: Published, other: Published, epsilon: float) -> Any:
-    """The smallest delta for which (epsilon, delta) holds from `one` to `other`."""
+def hockey_stick(one: Published, other: Published, epsilon: float) -> Real:
+    """The smallest delta for which (epsilon, delta)-privacy holds from `one` to `other`."""
     grown = mpmath.exp(epsilon)
     excess = (p - grown * other.get(names, 0) for names, p in one.items())
     return sum((e for e in excess if e > 0), mpmath.mpf(0))
 
 
-def neighbours(length: int, universe: Sequence[Key], *, relation: str) -> Iterable[tuple]:
-    """All pairs of streams of a length (None is an empty step) that differ in one step."""
+def neighbours(
+    length: int, universe: Sequence[Key], *, relation: str
+) -> Iterable[tuple[Stream, Stream]]:
+    """All pairs of streams of this length (None is an empty step) that differ in one step."""
     symbols = [*universe, None]
     for stream in itertools.product(symbols, repeat=length):
         for step, event in enumerate(stream):

@@ -1,12 +1,12 @@
 """GaussBM, the Gaussian binary mechanism of the paper, with the nodes it stores.
 
 Algorithm "GaussBM" of arXiv 2507.03361, the binary tree over time of Chan, Shi and Song
-(2011) with Gaussian noise, line by line. The core stores none of this: it knows that the
-node closed at time t is the Fenwick node t and draws its noise when it is read.
+(2011) with Gaussian noise, line by line. The core stores no nodes: the node closed at time
+t is the Fenwick node t, and the core draws its noise when it is read.
 
-Corrections: noise is an integer per node, sigma (its standard deviation) is chosen
-elsewhere, and only the noisy sums are public: the nodes alpha are exact counts, so the
-mechanism must not return them as the paper's "O with its nodes" does.
+Corrections: noise is an integer per node, sigma (its standard deviation) is an input of the
+caller, and only the noisy sums are public: the nodes alpha are exact counts, so the
+mechanism must not return them, as the paper's "O with its nodes" does.
 """
 
 from __future__ import annotations

@@ -6,8 +6,8 @@ with independent integer draws z(1..n), one per push number,
     N(0) = 0,    N(n) = z(n) / 3,    N(mid) = (N(left) + N(right)) / 2 + z(mid) / 4
 
 for each dyadic block (left, right) with mid = (left + right) / 2. All values are exact
-fractions. The release is count + floor(N + 1/2): the one rounding that commutes with
-adding an integer, and hence the one that is post-processing of count + N.
+fractions. The release is count + floor(N + 1/2): the only rounding that commutes with
+adding an integer, and hence the only one that is post-processing of count + N.
 
 The same mechanism as matrices: U has one integer row per draw, L = U^-1 maps draws to
 noise. A unit change of the count from push l on moves U times the counts by the sum of
@@ -49,7 +49,7 @@ def noise_at(push: int, n: int, noise: NodeNoise) -> Fraction:
 
 
 def rounded(value: Fraction) -> int:
-    """floor(value + 1/2): ties go up, whatever the sign."""
+    """floor(value + 1/2): ties round up, whatever the sign."""
     return (value + Fraction(1, 2)).__floor__()
 
 
@@ -68,7 +68,7 @@ class HaarMechanism:
         if self.time > self.n:
             raise ValueError(f"push: expected at most {self.n}, got {self.time}")
         self.total += amount
-        # Rounded together with the count, as the guarantee speaks of it; not N alone.
+        # The sum with the count is rounded, as in the guarantee, not N alone.
         return rounded(self.total + noise_at(self.time, self.n, self.noise))
 
 
@@ -97,7 +97,7 @@ def strategy_matrix(n: int) -> Matrix:
 
 
 def decoder_matrix(n: int) -> Matrix:
-    """L for n = 2^k, read off the recursion: column v - 1 is the noise when only z(v) = 1."""
+    """L for n = 2^k, from the recursion: column v - 1 is the noise if only z(v) = 1."""
     return [
         [noise_at(push, n, lambda node, v=v: int(node == v)) for v in range(1, n + 1)]  # type: ignore[misc]
         for push in range(1, n + 1)
@@ -128,5 +128,5 @@ def sensitivity2(matrix: Matrix) -> Fraction:
 
 
 def variances(decoder: Matrix) -> list[Fraction]:
-    """The variance of N(1), ..., N(n) when every draw has variance 1."""
+    """The variance of N(1), ..., N(n) if every draw has variance 1."""
     return [sum((x * x for x in row), Fraction(0)) for row in decoder]

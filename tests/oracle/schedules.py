@@ -1,7 +1,7 @@
-"""Which columns of the table are pushed at which step, straight from the formulas.
+"""The columns that are pushed at each step, computed from the formulas of the schedules.
 
-A schedule is a function of the step number alone. Every answer is recomputed from
-step 1 on, which costs more than it should and leaves nothing to get out of order.
+A schedule is a function of the step number alone. Every result is recomputed from step 1,
+which is slow and keeps no state that could be wrong.
 
 Steps count from 1 and columns from 0. Correction to the paper: `floor(t/w) + 1` pushes
 with `pos = t mod w` miscounts the last column; here step t pushes column (t-1) mod w.
@@ -17,7 +17,7 @@ STEPS_PER_STEP_OF_LAG = 100  # alpha = 1/100: a round lasts a hundredth of the s
 
 
 class Schedule(Protocol):
-    """What the oracle needs to know of a schedule."""
+    """A schedule of the oracle."""
 
     def columns(self, step: int) -> list[int]:
         """The columns that are pushed at this step, in ascending order."""
@@ -33,7 +33,7 @@ def ceil_div(numerator: int, denominator: int) -> int:
 
 
 def pushes(schedule: Schedule, column: int, step: int) -> int:
-    """How often the column was pushed in the steps 1..step, by counting them."""
+    """Number of pushes of the column in the steps 1..step, by counting them."""
     return sum(schedule.columns(s).count(column) for s in range(1, step + 1))
 
 
@@ -59,7 +59,7 @@ class RoundRobin:
 
 @dataclass(frozen=True)
 class Geometric:
-    """Rounds that grow with the stream, so that 4096 of them outlast it.
+    """Rounds that grow with the stream, so that 4096 rounds suffice for any stream.
 
     t_0 = 0, length_k = max(w, ceil(t_k / 100)), t_{k+1} = t_k + length_k, and round k
     pushes column j at step t_k + ceil((j+1) length_k / w).

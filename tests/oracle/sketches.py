@@ -2,18 +2,20 @@
 
 Algorithms of arXiv 2507.03361: the two sketches, "Punctual" (every cell's mechanism is
 fed at every step), "Lazy" (one instance of n-counters per row, one counter per bucket)
-and "CO Sketch Query" (minimum or median over the rows of what was last released).
+and "CO Sketch Query" (minimum or median over the rows of the last release).
 
-A sketch learns its hash functions from outside: `hashes(item)` gives one (column, sign)
-per row, sign +1 throughout for Count-Min. Cell = row * width + column.
+The hash functions are an argument: `hashes(item)` returns one (column, sign) per row; for
+Count-Min every sign is +1. Cell = row * width + column.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from statistics import median
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
 from tests.oracle.counters import ContinualCounters, MechanismOfCell
 
 if TYPE_CHECKING:
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
 Table = list[list[int]]
 Places = Sequence[tuple[int, int]]
-HashFunctions = Callable[[Any], Places]
+HashFunctions = Callable[[Hashable], Places]
 
 
 def co_sketch_query(kind: str, table: Table, places: Places) -> float:
@@ -38,7 +40,7 @@ def co_sketch_query(kind: str, table: Table, places: Places) -> float:
 
 
 class Sketch(Protocol):
-    """What all sketches here can do. An item of None is a step without an event."""
+    """The interface of all sketches here. An item of None is a step without an event."""
 
     kind: str
 
@@ -50,7 +52,7 @@ class Sketch(Protocol):
 
     @property
     def table(self) -> Table:
-        """What may be read after this step, one list per row."""
+        """The readable table after this step, one list per row."""
 
 
 class ExactSketch:
@@ -74,7 +76,7 @@ class ExactSketch:
 class PunctualSketch:
     """Every step feeds every cell's mechanism, almost always with 0.
 
-    Written without a schedule, so that it checks the lazy sketch under `Punctual`.
+    Implemented without a schedule, so that it checks the lazy sketch under `Punctual`.
     """
 
     def __init__(
@@ -157,14 +159,25 @@ class LazySketch:
         return list(self.rows[0].pushes)
 
 
+class CanCountOne(Protocol):
+    """An exact sketch, of the library or of this module."""
+
+    def update(self, item: Hashable) -> None:
+        """Count the item once."""
+
+    @property
+    def table(self) -> Sequence[Sequence[int]] | NDArray[np.int64]:
+        """The counts, one row after the other."""
+
+
 class HashesReadOff:
-    """The public hash functions of an exact sketch, learnt by looking at its table.
+    """The public hash functions of an exact sketch, read from its table.
 
     `make_exact()` returns an empty exact sketch with `update(item)` and `table`. One event
-    leaves one cell per row at +1 or -1: the bucket and the sign of the item there.
+    sets one cell per row to +1 or -1: the bucket and the sign of the item in this row.
     """
 
-    def __init__(self, make_exact: Callable[[], Any]) -> None:
+    def __init__(self, make_exact: Callable[[], CanCountOne]) -> None:
         self.make_exact = make_exact
         self.known: dict[Hashable, Places] = {}
 
@@ -180,5 +193,5 @@ class HashesReadOff:
         """(column, sign) of the only cell of the row that is not 0."""
         ((column, value),) = [(j, int(x)) for j, x in enumerate(row) if x != 0]
         if value not in (1, -1):
-            raise ValueError("an event of weight 1: expected a cell at 1 or -1, got another value")
+            raise ValueError("cell after an event of weight 1: expected 1 or -1, got another value")
         return column, value

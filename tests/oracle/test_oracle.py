@@ -1,6 +1,6 @@
-"""The oracle against direct definitions: sums, lists and matrices small enough to see through.
+"""The oracle against direct definitions: small sums, lists and matrices.
 
-The core is tested against the oracle, and the oracle against nothing but definitions.
+The core is tested against the oracle; the oracle is tested against definitions only.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ amounts = st.lists(st.integers(-5, 5), min_size=1, max_size=70)
 
 
 def fenwick_nodes(push: int) -> list[int]:
-    """push, push - lowbit(push), ...: the nodes whose noise the core adds up."""
+    """push, push - lowbit(push), ...: the nodes whose noise the core adds."""
     nodes = []
     while push > 0:
         nodes.append(push)
@@ -55,18 +55,18 @@ def test_without_noise_a_mechanism_counts(name: str, stream: list[int]) -> None:
 
 
 def test_the_nodes_of_a_release_are_the_binary_expansion() -> None:
-    """Noise 2^v on node v: the release spells out which nodes it added, each at most once."""
+    """Noise 2^v on node v: the bits of the release show which nodes it added, each at most once."""
     mechanism = GaussianBinaryMechanism(lambda node: 1 << node)
     for time in range(1, 130):
-        spelled = mechanism.feed(0)
-        nodes = [v for v in range(spelled.bit_length()) if (spelled >> v) & 1]
+        released = mechanism.feed(0)
+        nodes = [v for v in range(released.bit_length()) if (released >> v) & 1]
         assert nodes == sorted(fenwick_nodes(time))
         assert len(nodes) == len(binary_expansion(time)) == time.bit_count()
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 7, 8, 9, 31, 32, 33, 100])
-def test_a_leaf_lies_in_as_many_nodes_as_the_sensitivity_says(n: int) -> None:
-    """Leaf l lies in l, l + lowbit(l), ... and the most any leaf lies in is floor(log2 n) + 1."""
+def test_a_leaf_lies_in_at_most_as_many_nodes_as_the_sensitivity(n: int) -> None:
+    """Leaf l lies in l, l + lowbit(l), ...; the maximum over all leaves is floor(log2 n) + 1."""
     counts = []
     for leaf in range(1, n + 1):
         mechanism = GaussianBinaryMechanism(lambda node: 0)
@@ -86,8 +86,8 @@ def test_variance_of_each_release(name: str) -> None:
     """Sample variances against the exact ones: popcount(t) sigma^2, or the row norms of L.
 
     5,000 runs: the relative standard deviation of a sample variance is sqrt(2/5,000) = 2 %.
-    The bound of 12 % is six of them: a false alarm has probability 2e-9 per release, and 2/3
-    and 3/2 of the right variance lie outside.
+    The bound of 12 % is six deviations: a false alarm has probability 2e-9 per release, and 2/3
+    and 3/2 of the right variance are rejected.
     """
     sigma, runs, n = 60.0, 5_000, 8
     source = random.Random(2507)
@@ -119,14 +119,14 @@ def test_haar_matrices(k: int) -> None:
 
 @pytest.mark.parametrize("k", range(5))
 def test_haar_changes_at_most_k_plus_1_nodes(k: int) -> None:
-    """The draws that a unit change from push l on moves: the numeric account counts them."""
+    """The number of draws that a unit change from push l on moves, used by the numeric account."""
     strategy = haar.strategy_matrix(2**k)
     moved = [sum(1 for row in strategy if sum(row[first:]) != 0) for first in range(2**k)]
     assert max(moved) == k + 1
 
 
 def test_haar_variance() -> None:
-    """Largest and mean variance at k = 6 per unit sensitivity, as printed in the design."""
+    """Largest and mean variance at k = 6 per unit sensitivity, as stated in the design."""
     scaled = [(4 * 6 + 9) * v for v in haar.variances(haar.decoder_matrix(2**6))]
     assert float(max(scaled)) == pytest.approx(8.28, abs=0.005)
     assert float(sum(scaled) / len(scaled)) == pytest.approx(5.83, abs=0.005)
@@ -150,7 +150,7 @@ def test_rounding_commutes_with_integers(value: Fraction, count: int) -> None:
 
 
 def test_wrong_roundings_do_not_commute() -> None:
-    """Planted: half-even and half-away pass any variance test, and differ only at ties."""
+    """Planted: half-even and half-away pass any test of the variance; they differ only at ties."""
 
     def half_away(value: Fraction) -> int:
         return haar.rounded(value) if value >= 0 else -haar.rounded(-value)
@@ -170,7 +170,7 @@ def test_haar_uses_the_next_power_of_two() -> None:
 
 @pytest.mark.parametrize("width", [1, 2, 3, 7])
 def test_round_robin_intervals(width: int) -> None:
-    """Push k + 1 of column j (from 1) covers the steps (kw + j - w, kw + j]: nothing twice."""
+    """Push k + 1 of column j (from 1) covers the steps (kw + j - w, kw + j], without overlap."""
     schedule = RoundRobin(width=width, horizon=5 * width)
     for j in range(1, width + 1):
         at = [t for t in range(1, 5 * width + 1) if j - 1 in schedule.columns(t)]
@@ -182,7 +182,7 @@ def test_round_robin_intervals(width: int) -> None:
 
 @pytest.mark.parametrize("width", [1, 2, 3, 10])
 def test_geometric_rounds_push_each_column_once(width: int) -> None:
-    """By hand: each round pushes 0..w-1 in order, one per step, and the last at its end."""
+    """Each round pushes columns 0..w-1 in order, at most one per step, the last one at its end."""
     schedule, start = Geometric(width=width), 0
     for _ in range(140):
         length = max(width, -(-start // 100))
@@ -191,12 +191,12 @@ def test_geometric_rounds_push_each_column_once(width: int) -> None:
         assert len({t for t, _ in pushed}) == width
         assert pushed[-1][0] == start + length
         start += length
-    assert start > 140 * width, "no round was longer than the width: the test shows too little"
+    assert start > 140 * width, "no round was longer than the width: the test is too weak"
 
 
 @pytest.mark.parametrize(("width", "used"), [(1, 3984), (2**20, 2633)])
-def test_geometric_rounds_outlast_any_stream(width: int, used: int) -> None:
-    """The number of rounds to step 2^63, as printed in the design: below 4096."""
+def test_geometric_rounds_suffice_for_any_stream(width: int, used: int) -> None:
+    """The number of rounds up to step 2^63, as stated in the design: below 4096."""
     start = rounds = 0
     while start < 2**63:
         start += max(width, -(-start // 100))
@@ -251,16 +251,16 @@ def test_counters_read_zero_until_their_first_push() -> None:
     assert counters.released == [1, 108, 206]
 
 
-def test_fetched_noise_asks_once_per_node() -> None:
-    asked: list[list[int]] = []
+def test_fetched_noise_fetches_once_per_node() -> None:
+    fetched: list[list[int]] = []
 
     def fetch(cells: list[int], nodes: list[int]) -> list[list[int]]:
-        asked.append(nodes)
+        fetched.append(nodes)
         return [[10 * cell + node for node in nodes] for cell in cells]
 
     noise = FetchedNoise(fetch, cells=4)
     assert [noise(2, 7), noise(3, 7), noise(0, 1), noise(2, 7)] == [27, 37, 1, 27]
-    assert asked == [[7], [1]]
+    assert fetched == [[7], [1]]
 
 
 # --- sketches -----------------------------------------------------------------------
@@ -270,7 +270,7 @@ ITEMS: list[str | int] = ["a", "b", "c", 1, "1"]
 
 
 def toy_hashes(kind: str, *, seed: int = 5) -> dict[str | int, Places]:
-    """Random hash functions, written out."""
+    """Random hash functions as a dict."""
     source = random.Random(seed)
     signs = [1] if kind == "count-min" else [1, -1]
     return {
@@ -341,14 +341,14 @@ def test_lazy_sketch_without_noise_is_the_exact_one_at_the_last_pushes(
 def test_punctual_is_lazy_with_every_column_pushed(
     name: str, kind: str, stream: Stream, seed: int
 ) -> None:
-    """Two ways to write it, under the same noise; both also equal count + noise(cell, step)."""
+    """Two implementations under the same noise; both also equal count + noise(cell, step)."""
     hashes = toy_hashes(kind)
 
     def noise(cell: int, node: int) -> int:
         return random.Random(f"{seed},{cell},{node}").randint(-9, 9)
 
     mechanism = mechanisms(name, leaves=len(stream), noise=noise)
-    same: Any = {"depth": DEPTH, "width": WIDTH, "mechanism": mechanism}
+    same: dict[str, Any] = {"depth": DEPTH, "width": WIDTH, "mechanism": mechanism}
     schedule = Punctual(width=WIDTH, horizon=len(stream))
     punctual = PunctualSketch(kind, hashes=hashes.__getitem__, **same)
     lazy = LazySketch(kind, hashes=hashes.__getitem__, schedule=schedule, **same)
@@ -366,11 +366,11 @@ def test_punctual_is_lazy_with_every_column_pushed(
 
 
 def released_noise(mechanism: Mechanism, push: int) -> int:
-    """What a mechanism releases at this push when it is fed nothing."""
+    """The release of a mechanism at this push if it is fed zeros."""
     return [mechanism.feed(0) for _ in range(push)][-1]
 
 
-def test_query_on_a_written_table() -> None:
+def test_query_of_a_given_table() -> None:
     table = [[5, -2], [7, 1], [3, 9], [4, 4]]
     assert co_sketch_query("count-min", table[:3], [(0, 1), (1, 1), (1, 1)]) == 1.0
     assert co_sketch_query("count-min", table[:1], [(1, 1)]) == -2.0
@@ -381,7 +381,7 @@ def test_query_on_a_written_table() -> None:
 
 
 @pytest.mark.parametrize("kind", ["count-min", "count-sketch"])
-def test_hashes_are_read_off_a_table(kind: str) -> None:
+def test_hashes_are_read_from_a_table(kind: str) -> None:
     hashes = toy_hashes(kind)
     read = HashesReadOff(
         lambda: ExactSketch(kind, depth=DEPTH, width=WIDTH, hashes=hashes.__getitem__)
@@ -389,7 +389,7 @@ def test_hashes_are_read_off_a_table(kind: str) -> None:
     assert {x: list(read(x)) for x in ITEMS} == {x: list(hashes[x]) for x in ITEMS}
 
 
-def test_substitution_in_a_count_sketch_moves_4_d() -> None:
+def test_substitution_in_a_count_sketch_has_squared_sensitivity_4_d() -> None:
     """Two items in one bucket with opposite signs: 4 per row, not the paper's 2."""
     places: dict[str, Sequence[tuple[int, int]]] = {"x": [(0, 1)] * DEPTH, "y": [(0, -1)] * DEPTH}
     cells: list[list[int]] = []

@@ -6,8 +6,8 @@ one integer per ancestor, by depth, and one for itself. With integer draws z, on
 
     U[v,v] N_v = z_v - sum over ancestors a of U[v,a] N_a,
 
-and the release of push p is count + floor(N_p + 1/2). Rows come as the bytes of a table file:
-16-bit little-endian integers, depth by depth. Nothing here shares code with the library or tools.
+and the release of push p is count + floor(N_p + 1/2). Rows are the bytes of a table file: 16-bit
+little-endian integers, depth by depth. This module shares no code with the library or the tools.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from tests.oracle.haar import Matrix, NodeNoise, rounded
 
 
 class Tree:
-    """A table, addressed by times alone: rows[p] maps the times of p's ancestors to integers."""
+    """A table, indexed by times only: rows[p] maps the times of p's ancestors to integers."""
 
     def __init__(self, rows: dict[int, dict[int, int]]) -> None:
         self.rows = rows
         self.n = max(rows)
-        # Parents before children: the later a time is halved, the deeper its node.
+        # Parents before children: the smaller the lowest set bit of a time, the deeper its node.
         self.order = sorted(rows, key=lambda p: -(p & -p))
 
     @classmethod
@@ -53,12 +53,12 @@ class Tree:
         return found
 
     def released(self, draws: NodeNoise) -> list[int]:
-        """What pushes 1..n of an empty cell release."""
+        """The releases of pushes 1..n of an empty cell."""
         noise = self.noise(draws)
         return [rounded(noise[p]) for p in range(1, self.n + 1)]
 
     def weights(self, p: int) -> dict[int, Fraction]:
-        """Row p of L without its zeros: how much of each draw the noise of push p takes."""
+        """The non-zero entries of row p of L: the weight of each draw in the noise of push p."""
         row = self.rows[p]
         found = {p: Fraction(1, row[p])}
         for a, x in row.items():
@@ -75,14 +75,14 @@ class Tree:
         ]
 
     def decoder_matrix(self) -> Matrix:
-        """L, column by column: the noise when only one draw is 1."""
+        """L, column by column: the noise if only one draw is 1."""
         columns = [self.noise(lambda node, v=v: int(node == v)) for v in range(1, self.n + 1)]  # type: ignore[misc]
         return [[column[p] for column in columns] for p in range(1, self.n + 1)]
 
     def changes(self) -> tuple[list[int], list[int]]:
         """||U 1_{t >= l}||^2 and its number of non-zero entries, for l = 1..n.
 
-        Leaf by leaf from the last on: a step at l instead of l + 1 adds column l of U.
+        From the last leaf down: a step at l instead of l + 1 adds column l of U.
         """
         columns: dict[int, list[tuple[int, int]]] = {time: [] for time in self.rows}
         for p, row in self.rows.items():

@@ -1,7 +1,7 @@
-"""Windows under a key whose noise is known, and clocks that tests set.
+"""Windows under a seeded key, and clocks that tests set.
 
 Noise is a function of key, id and push. Two runs under one seeded key and one fixed id have the
-same noise, so the difference of their tables is exact, and can be compared with an exact sketch.
+same noise, so the difference of their tables is exact and can be compared with an exact sketch.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 import lazysketch as ls
 from lazysketch.testing import seeded_key
@@ -35,11 +36,11 @@ def made(**changes: Any) -> ls.Windows:
     return ls.Windows(**{name: value for name, value in asked.items() if value is not ...})
 
 
-def tables(windows: ls.Windows) -> list[np.ndarray[Any, Any]]:
+def tables(windows: ls.Windows) -> list[NDArray[np.int64]]:
     return [window.release.table for window in windows.windows]
 
 
-def exact(items: Sequence[int], weights: Sequence[int] | None = None) -> np.ndarray[Any, Any]:
+def exact(items: Sequence[int], weights: Sequence[int] | None = None) -> NDArray[np.int64]:
     sketch = ls.CountMin(depth=PROMISE["depth"], width=PROMISE["width"], hash_seed=3)
     sketch.update_many(np.array(items, dtype=np.int64), weights)
     return sketch.table
@@ -51,5 +52,5 @@ def at(seconds: float) -> int:
 
 
 def wholes(windows: ls.Windows) -> list[bool]:
-    """Which of the ended windows were open for all of their time."""
+    """For every ended window, whether it was open during all of its time."""
     return [window.whole for window in windows.windows]

@@ -1,9 +1,9 @@
-"""The law that is claimed for a cell's noise, computed without the package under test.
+"""The claimed distribution of a cell's noise, computed without the package under test.
 
 sigma = multiplier(epsilon, delta) x sqrt(squared sensitivity of the table x that of the
 mechanism), each factor from its definition; the weights of the draws in a release from the
-oracle's mechanisms. A draw is a normal rounded to an integer, of variance sigma^2 + 1/12
-(Sheppard; the error is below exp(-2 pi^2 sigma^2) / 2, so none for the sigma used here).
+oracle's mechanisms. A draw is a normal rounded to an integer; its variance is sigma^2 + 1/12
+(Sheppard; the error is below exp(-2 pi^2 sigma^2) / 2, negligible for every sigma used here).
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ Weights = dict[int, Fraction]
 def multiplier(epsilon: float, delta: float) -> float:
     """The smallest m at which a unit shift under noise m is (epsilon, delta)-private.
 
-    Balle and Wang 2018, Theorem 8, by bisection: delta(m) falls. The two terms cancel badly
-    only where delta is far below 1e-12.
+    Balle and Wang 2018, Theorem 8, by bisection: delta(m) is decreasing. The cancellation of the
+    two terms matters only if delta is far below 1e-12.
     """
 
     def exact_delta(m: float) -> float:
@@ -43,7 +43,7 @@ def multiplier(epsilon: float, delta: float) -> float:
 
 
 def table_sensitivity2(kind: str, *, depth: int, relation: str) -> int:
-    """docs/guarantees.md, the table under "Sensitivity"."""
+    """The table in docs/guarantees.md, under "Sensitivity"."""
     substitution = relation == "substitution"
     if kind == "counters":
         return 2 if substitution else 1
@@ -51,13 +51,13 @@ def table_sensitivity2(kind: str, *, depth: int, relation: str) -> int:
 
 
 def blocks(n: int) -> list[tuple[int, int, int]]:
-    """(left, mid, right) of every dyadic block of 0..n that has an inside; n = 2^k."""
+    """(left, mid, right) of every dyadic block of 0..n of at least two steps; n = 2^k."""
     sizes = [n >> level for level in range(n.bit_length() - 1)]
     return [(left, left + size // 2, left + size) for size in sizes for left in range(0, n, size)]
 
 
 def node_shift(mechanism: str, leaves: int, first: int) -> NDArray[np.int64]:
-    """The change of every node's exact sum when the count is one larger from push `first` on.
+    """The change of every node's exact sum if the count is one larger from push `first` on.
 
     U 1_{t >= first}, node v at position v - 1.
     """
@@ -78,7 +78,7 @@ def node_shift(mechanism: str, leaves: int, first: int) -> NDArray[np.int64]:
 @cache
 def mechanism_sensitivity2(mechanism: str, leaves: int) -> int:
     """The largest squared norm of `node_shift`, by trying every leaf."""
-    if leaves > 256:  # the closed forms; tests compare them with this loop below 256
+    if leaves > 256:  # closed forms; tests compare them with this loop up to 256
         return leaves.bit_length() if mechanism == "binary" else 4 * padded(leaves).bit_length() + 5
     shifts = (node_shift(mechanism, leaves, first) for first in range(1, leaves + 1))
     return max(int((shift * shift).sum()) for shift in shifts)
@@ -103,9 +103,9 @@ def sigma(
 
 @cache
 def weights(mechanism: str, leaves: int, push: int) -> Weights:
-    """The weight of each draw in the noise of one push, read off the oracle."""
+    """The weight of each draw in the noise of one push, read from the oracle."""
     if mechanism == "binary":
-        # Node v draws 2^v, so the bits of the release tell which nodes it sums.
+        # Node v draws 2^v, so the bits of the release show which nodes it sums.
         oracle, total = GaussianBinaryMechanism(lambda node: 1 << node), 0
         for _ in range(push):
             total = oracle.feed(0)
@@ -127,10 +127,10 @@ def covariance(mechanism: str, leaves: int, push: int, other: int) -> Fraction:
 
 
 def rounding(mechanism: str, leaves: int, push: int) -> tuple[float, float]:
-    """Mean and variance of what the final floor(N + 1/2) adds.
+    """Mean and variance that the final floor(N + 1/2) adds.
 
-    The lattice of N has some step 1 / den and sigma is many steps, so N is uniform modulo 1
-    on it. With den even a tie goes up, half a step more than down; with den 1 nothing is left.
+    N lies on a lattice of step 1 / den and sigma is many steps, so N is uniform on it modulo 1.
+    If den is even, ties round up; if den is 1, rounding adds nothing.
     """
     den = math.lcm(*(w.denominator for w in weights(mechanism, leaves, push).values()))
     return (0.5 / den if den % 2 == 0 else 0.0, (1 - 1 / den**2) / 12)
@@ -156,23 +156,23 @@ def covariance_matrix(
 def probabilities(
     mechanism: str, leaves: int, push: int, sigma: float
 ) -> tuple[int, NDArray[np.float64]]:
-    """The exact law of the released noise: (smallest value, probabilities from there on).
+    """The exact distribution of the released noise: (smallest value, probabilities from there on).
 
     The convolution of the rounded normals on the lattice of N, then floor(N + 1/2). Only for
     small sigma: the lattice has about 20 sigma den points.
     """
     path = weights(mechanism, leaves, push)
     den = math.lcm(*(w.denominator for w in path.values()))
-    bound = math.ceil(9 * sigma + 1)  # beyond: 2e-19
+    bound = math.ceil(9 * sigma + 1)  # a draw beyond it has probability 2e-19
     edges = normal_distribution_function((np.arange(-bound, bound + 2) - 0.5) / sigma)
-    law, start = np.ones(1), 0
+    distribution, start = np.ones(1), 0
     for weight in path.values():
         stride = int(weight * den)
         assert stride > 0
         spread = np.zeros(stride * 2 * bound + 1)
         spread[::stride] = np.diff(edges)
-        law, start = np.convolve(law, spread), start - stride * bound
-    released = (2 * (start + np.arange(law.size)) + den) // (2 * den)
+        distribution, start = np.convolve(distribution, spread), start - stride * bound
+    released = (2 * (start + np.arange(distribution.size)) + den) // (2 * den)
     smallest = int(released[0])
-    summed = np.bincount(released - smallest, weights=law)
+    summed = np.bincount(released - smallest, weights=distribution)
     return smallest, summed.astype(np.float64)

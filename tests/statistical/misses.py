@@ -1,4 +1,4 @@
-"""How unlikely a number of misses is, where each is allowed with a small probability."""
+"""P-value of a number of misses, each of which may occur with a small probability."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 
 
 def too_many(misses: int, *, of: int, confidence: float) -> float:
-    """P-value of a binomial number of misses at 1 - confidence each or less (Chernoff)."""
+    """P-value of a number of misses, each of probability at most 1 - confidence (Chernoff)."""
     rate, allowed = misses / of, 1 - confidence
     if rate <= allowed:
         return 1.0

@@ -1,21 +1,22 @@
 """Residuals of real sketches: the release minus the true published counts.
 
-Steps without events leave every published count at 0, so that the release itself is the
-residual; that is what this module collects. Tables are wide, because every cell is one
-independent sample.
+Steps without events leave every published count at 0, so the release itself is the residual.
+Tables are wide, because every cell is one independent sample.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from tests.oracle.schedules import Geometric, Punctual, RoundRobin, Schedule
 from tests.statistical import claimed
 
 import lazysketch
+from lazysketch.sketches.keys import Key
+from lazysketch.sketches.private_table import PrivateTable
 
 Integers = NDArray[np.int64]
 
@@ -26,7 +27,7 @@ SCHEDULES = ("round robin", "geometric", "punctual")
 
 @dataclass(frozen=True)
 class Case:
-    """One configuration, with the law that is claimed for it."""
+    """One table, with the distribution that is claimed for its noise."""
 
     kind: str
     mechanism: str
@@ -51,30 +52,30 @@ class Case:
         """The oracle's schedule."""
         if self.schedule == "geometric":
             return Geometric(width=self.width)
-        made: Any = RoundRobin if self.schedule == "round robin" else Punctual
-        return made(width=self.width, horizon=self.horizon)
+        made = RoundRobin if self.schedule == "round robin" else Punctual
+        return made(width=self.width, horizon=self.horizon or 0)
 
     @property
-    def law_leaves(self) -> int:
-        """What the mechanism is made for: 4096 under the geometric schedule."""
+    def mechanism_leaves(self) -> int:
+        """The leaves of the mechanism: 4096 under the geometric schedule."""
         return self.described.leaves
 
     @property
     def sigma(self) -> float:
-        """The claim, not what the sketch says of itself."""
+        """The claimed sigma, not the one that the sketch states."""
         return claimed.sigma(
             kind=self.kind,
             depth=self.depth,
             mechanism=self.mechanism,
-            leaves=self.law_leaves,
+            leaves=self.mechanism_leaves,
             epsilon=self.epsilon,
             delta=self.delta,
             relation=self.relation,
         )
 
-    def make(self, *, key: Any = None, hash_seed: int | None = None) -> Any:
+    def make(self, *, key: Key | None = None, hash_seed: int | None = None) -> PrivateTable:
         """A sketch; without a key, under a fresh one from the operating system."""
-        common: dict[str, Any] = {
+        common: dict[str, object] = {
             "epsilon": self.epsilon,
             "delta": self.delta,
             "horizon": self.horizon,
@@ -88,9 +89,8 @@ class Case:
             )
         prefix = "Punctual" if self.schedule == "punctual" else "Lazy"
         suffix = "CountMin" if self.kind == "count-min" else "CountSketch"
-        return getattr(lazysketch, prefix + suffix)(
-            depth=self.depth, width=self.width, hash_seed=hash_seed, **common
-        )
+        made: Callable[..., PrivateTable] = getattr(lazysketch, prefix + suffix)
+        return made(depth=self.depth, width=self.width, hash_seed=hash_seed, **common)
 
     def step_of(self, push: int) -> int:
         """The step at which every column has been pushed exactly `push` times."""
@@ -103,16 +103,16 @@ class Case:
         return end
 
     def deviation(self, push: int) -> float:
-        return claimed.deviation(self.mechanism, self.law_leaves, push, self.sigma)
+        return claimed.deviation(self.mechanism, self.mechanism_leaves, push, self.sigma)
 
-    def standardised(self, residuals: Any, push: int) -> NDArray[np.float64]:
-        """Residuals in claimed deviations from their claimed mean."""
-        shift = claimed.rounding(self.mechanism, self.law_leaves, push)[0]
-        result: NDArray[np.float64] = (residuals - shift) / self.deviation(push)
+    def standardised(self, residuals: ArrayLike, push: int) -> NDArray[np.float64]:
+        """Residuals minus their claimed mean, in claimed deviations."""
+        shift = claimed.rounding(self.mechanism, self.mechanism_leaves, push)[0]
+        result: NDArray[np.float64] = (np.asarray(residuals) - shift) / self.deviation(push)
         return result
 
 
-def residuals(sketch: Any, case: Case, pushes: list[int]) -> dict[int, Integers]:
+def residuals(sketch: PrivateTable, case: Case, pushes: list[int]) -> dict[int, Integers]:
     """The noise of all cells at each of some push numbers, in ascending order."""
     found: dict[int, Integers] = {}
     taken = 0
@@ -126,8 +126,8 @@ def residuals(sketch: Any, case: Case, pushes: list[int]) -> dict[int, Integers]
     return found
 
 
-def every_case(*, cells: int = 8192, depth: int = 4, **changes: Any) -> list[Case]:
-    """All kinds, mechanisms and schedules, with equally many cells."""
+def every_case(*, cells: int = 8192, depth: int = 4) -> list[Case]:
+    """All kinds, mechanisms and schedules, with the same number of cells."""
     return [
         Case(
             kind,
@@ -135,7 +135,6 @@ def every_case(*, cells: int = 8192, depth: int = 4, **changes: Any) -> list[Cas
             schedule,
             depth=1 if kind == "counters" else depth,
             width=cells if kind == "counters" else cells // depth,
-            **changes,
         )
         for kind in KINDS
         for mechanism in MECHANISMS

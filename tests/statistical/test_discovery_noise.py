@@ -1,18 +1,17 @@
-"""The law of the noise of discovery, under fresh keys, and how often strangers are published.
+"""The distribution of the noise of discovery, and the rate at which rare names are published.
 
-Fresh keys are random, so a wrong answer may come by chance: at most at the declared rates.
-Fresh keys show no noise; the law is seen through seeded ones whose seeds are random.
+Keys are random, so a false alarm is possible: at most at the declared rates. Fresh keys do not
+expose draws, so the distribution is tested through seeded keys with random seeds.
 """
 
 from __future__ import annotations
 
 import math
 import secrets
-from typing import Any
 
 import numpy as np
 import pytest
-from tests.native_specs import hitters_spec
+from numpy.typing import NDArray
 from tests.unit.heavy_hitters.test_discovery import DISCOVERY, SKETCH
 
 import lazysketch as ls
@@ -20,88 +19,88 @@ from lazysketch import _native
 from lazysketch.audit import p_values
 from lazysketch.testing import seeded_key
 
+Integers = NDArray[np.int64]
 ALPHA = 1e-9
 DRAWS = 200_000
 
 
 def probabilities(epsilon: float, reach: int) -> np.ndarray:
-    """Discrete Laplace on -reach .. reach, the ends with their tails: closed forms."""
+    """Discrete Laplace on -reach .. reach, in closed form; the ends include their tails."""
     ratio = math.exp(-epsilon)
     inside = np.arange(-reach, reach + 1)
-    law = (1 - ratio) / (1 + ratio) * ratio ** np.abs(inside)
-    law[0] = law[-1] = ratio**reach / (1 + ratio)
-    return law
+    found = (1 - ratio) / (1 + ratio) * ratio ** np.abs(inside)
+    found[0] = found[-1] = ratio**reach / (1 + ratio)
+    return found
 
 
-def histogram(values: Any, reach: int) -> Any:
+def histogram(values: Integers, reach: int) -> Integers:
     return np.bincount(np.clip(values, -reach, reach) + reach, minlength=2 * reach + 1)
 
 
-def p_value(values: Any, epsilon: float) -> float:
+def p_value(values: Integers, epsilon: float) -> float:
     reach = math.ceil(6 / epsilon)
     return p_values.counts(histogram(values, reach), probabilities(epsilon, reach))
 
 
-def draws(epsilon: float, *, capacity: int = 4) -> tuple[float, Any]:
-    """Epsilon of the noise, and draws of several windows and slots under a random seed."""
+def draws(epsilon: float, *, capacity: int = 4) -> tuple[float, Integers]:
+    """Epsilon of the noise, and the draws of several epochs and slots under a random seed."""
     sketch = _native.HeavySketch(
-        hitters_spec(
-            SKETCH, {**DISCOVERY, "epsilon": epsilon, "delta": 1e-6, "capacity": capacity}
-        ),
+        sketch=SKETCH,
+        discovery={**DISCOVERY, "epsilon": epsilon, "delta": 1e-6, "capacity": capacity},
         key=seeded_key(secrets.randbits(64)),
     )
     slots = list(range(DRAWS // 4))
-    values = [sketch._discovery_draws(window, slots) for window in (0, 1, 2, 2**40)]
+    values = [sketch._discovery_draws(epoch, slots) for epoch in (0, 1, 2, 2**40)]
     return sketch._discovery_facts["noise_epsilon"], np.concatenate(values)
 
 
 @pytest.mark.parametrize("epsilon", [0.02, 0.1, 0.5, 1.0, 3.0])
 def test_draws_are_discrete_laplace(epsilon: float) -> None:
-    """False-alarm rate 1e-9 per epsilon; planted laws are rejected on the same seeds."""
+    """False-alarm rate 1e-9 per epsilon; planted distributions are rejected."""
     epsilon, values = draws(epsilon)
     assert p_value(values, epsilon) > ALPHA
     generator = np.random.default_rng(1)
 
-    def planted(scale: float) -> Any:
-        law = np.ceil(generator.exponential(1.0, (2, DRAWS)) * scale / epsilon)
-        return (law[0] - law[1]).astype(np.int64)
+    def planted(scale: float) -> Integers:
+        geometric = np.ceil(generator.exponential(1.0, (2, DRAWS)) * scale / epsilon)
+        return np.asarray(geometric[0] - geometric[1], dtype=np.int64)
 
-    assert p_value(planted(1.0), epsilon) > ALPHA  # the planted laws are right but for the plant
+    assert p_value(planted(1.0), epsilon) > ALPHA  # the plant is correct without its scale
     for wrong in (0.9, 1.1):
         assert p_value(planted(wrong), epsilon) <= ALPHA
-    # A sign bit on the magnitude: P(0) = 1 - e^-epsilon, about twice what it should be. Seen
-    # where zero is a matter of a hundred draws or more.
+    # A sign bit added to the magnitude: P(0) = 1 - e^-epsilon, about twice the right value.
+    # Detected if a hundred draws or more are zero.
     magnitude = np.ceil(generator.exponential(1.0, DRAWS) / epsilon).astype(np.int64) - 1
     assert p_value(magnitude * generator.choice([-1, 1], DRAWS), epsilon) <= ALPHA
 
 
-def test_slots_and_windows_are_independent() -> None:
-    """Correlation of the same slots in two windows, and of neighbouring slots: 5e-10 each."""
+def test_slots_and_epochs_are_independent() -> None:
+    """Correlation of the same slots in two epochs, and of neighbouring slots: 5e-10 each."""
     _, values = draws(0.5)
-    for window in values.reshape(4, -1)[:, : DRAWS // 8 * 2].reshape(4, -1, 2):
-        x = np.sign(window[:, 0] + 0.5) * np.sign(window[:, 1] + 0.5)
-        # P(z >= 0) = 1 / (1 + e^-1/2) = q; the product is 1 with q^2 + (1 - q)^2.
+    for pairs in values.reshape(4, -1)[:, : DRAWS // 8 * 2].reshape(4, -1, 2):
+        x = np.sign(pairs[:, 0] + 0.5) * np.sign(pairs[:, 1] + 0.5)
+        # q = P(z >= 0) = 1 / (1 + e^-1/2); the product is 1 with probability q^2 + (1 - q)^2.
         q = 1 / (1 + math.exp(-0.5))
         agree = q * q + (1 - q) * (1 - q)
         assert p_values.counts([np.sum(x < 0), np.sum(x > 0)], [1 - agree, agree]) > ALPHA / 4
     one, other = values.reshape(4, -1)[:2]
-    assert np.mean(one == other) < 0.2  # P(equal) = 0.13; planted, a key without its window: 1
+    assert np.mean(one == other) < 0.2  # P(equal) = 0.13; under a key without the epoch it is 1
 
 
 @pytest.mark.parametrize("capacity", [8, 32])
-def test_strangers_are_published_below_delta(capacity: int) -> None:
-    """10^4 windows of 32 distinct items, each once: the rate of publication against delta.
+def test_rare_names_are_published_with_probability_below_delta(capacity: int) -> None:
+    """10^4 epochs of 32 distinct items, each once: the rate of publication against delta.
 
     Misra-Gries (8) and dictionary (32). By Chernoff, at rate delta more than `most` of the n
-    events are published with probability at most 1e-9; and for the dictionary, whose rate is
-    exactly P(own >= tau - 1), it is met from both sides. A threshold one lower is noticed.
+    events are published with probability at most 1e-9. For the dictionary, whose rate is exactly
+    P(own >= tau - 1), the test is two-sided. A threshold that is one too low is detected.
     """
-    windows, length, delta = 10_000, 32, 0.002
-    found = {**DISCOVERY, "epoch": length, "capacity": capacity, "epsilon": 1.0, "delta": delta}
-    sketch = _native.HeavySketch(hitters_spec(SKETCH, found), key=ls.Key.generate())
-    events = windows * length
+    epochs, length, delta = 10_000, 32, 0.002
+    found = {**DISCOVERY, "window": length, "capacity": capacity, "epsilon": 1.0, "delta": delta}
+    sketch = _native.HeavySketch(sketch=SKETCH, discovery=found, key=ls.Key.generate())
+    events = epochs * length
     sketch.update_many(np.arange(events))
-    assert sketch._epoch == windows
+    assert sketch._window == epochs
     published = len(sketch._candidates())
     facts = sketch._discovery_facts
     ratio = math.exp(-facts["noise_epsilon"])

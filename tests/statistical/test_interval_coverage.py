@@ -1,7 +1,7 @@
 """Intervals cover the true count, over hash seeds and noise; nearby wrong ones do not.
 
-One item per sketch, so that the answers are independent: n sketches, each with a fresh key and
-hash seed, cover at least at the confidence, so that the number of misses is at most binomial and
+One item per sketch, so that the results are independent. Each of n sketches, with a fresh key and
+hash seed, covers with at least the confidence, so the number of misses is at most binomial and
 Chernoff's bound gives the p-value. Total false-alarm rate of this file: 1e-6.
 """
 
@@ -43,7 +43,7 @@ def misses(make: type, *, depth: int, item: int, confidence: float, plant: str =
 
 @pytest.mark.parametrize("make", KINDS)
 @pytest.mark.parametrize(("depth", "item"), [(3, 1), (4, 40), (3, 5_500)])
-def test_they_cover(make: type, depth: int, item: int) -> None:
+def test_intervals_cover(make: type, depth: int, item: int) -> None:
     missed = misses(make, depth=depth, item=item, confidence=CONFIDENCE)
     BUDGET.check(
         too_many(missed, of=SKETCHES, confidence=CONFIDENCE),
@@ -53,6 +53,6 @@ def test_they_cover(make: type, depth: int, item: int) -> None:
 
 @pytest.mark.parametrize("make", KINDS)
 @pytest.mark.parametrize(("confidence", "plant"), [(0.65, ""), (CONFIDENCE, "no collisions")])
-def test_nearby_wrong_ones_are_noticed(make: type, confidence: float, plant: str) -> None:
+def test_nearby_wrong_intervals_are_rejected(make: type, confidence: float, plant: str) -> None:
     missed = misses(make, depth=3, item=40, confidence=confidence, plant=plant)
     assert too_many(missed, of=SKETCHES, confidence=CONFIDENCE) < BUDGET.alpha

@@ -1,8 +1,8 @@
-"""Intervals of a ranked list hold although the list was chosen by its estimates.
+"""Intervals of a ranked list hold although the list was selected by its estimates.
 
-The heaviest of many items are partly those that noise has lifted. Each list here comes from a
-sketch of its own, so the lists that miss are at most binomial, and Chernoff's bound gives the
-p-value. Total false-alarm rate of this file: 1e-6.
+Some of the heaviest items of many are there because of positive noise. Each list here comes from
+its own sketch, so the number of lists with a miss is at most binomial, and Chernoff's bound gives
+the p-value. Total false-alarm rate of this file: 1e-6.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ def by_command(release: ls.Release, items: list[int]) -> list[tuple[int, float, 
     return [(row["item"], row["low"], row["high"]) for row in rows]
 
 
-def each_by_itself(release: ls.Release, items: list[int]) -> list[tuple[int, float, float]]:
-    """What top() did once: the plant."""
+def one_by_one(release: ls.Release, items: list[int]) -> list[tuple[int, float, float]]:
+    """Planted: the intervals that top() once showed, valid one by one only."""
     rows = sorted(counts(release, items), key=lambda row: -row["estimate"])[:20]
     return [(row["item"], row["low"], row["high"]) for row in rows]
 
 
 @pytest.mark.parametrize("items", [ABSENT, [*range(1, 400), *ABSENT]], ids=["absent", "mixed"])
-def test_lists_hold_and_nearby_wrong_ones_are_noticed(items: list[int]) -> None:
+def test_intervals_of_lists_hold_and_wrong_ones_are_rejected(items: list[int]) -> None:
     made = releases()
 
     def misses(rows_of: Callable[[ls.Release, list[int]], list[tuple[int, float, float]]]) -> int:
@@ -65,4 +65,4 @@ def test_lists_hold_and_nearby_wrong_ones_are_noticed(items: list[int]) -> None:
 
     BUDGET.check(too_many(misses(by_class), of=LISTS, confidence=CONFIDENCE), "all items")
     BUDGET.check(too_many(misses(by_command), of=LISTS, confidence=CONFIDENCE), "the heaviest")
-    assert too_many(misses(each_by_itself), of=LISTS, confidence=CONFIDENCE) < BUDGET.total
+    assert too_many(misses(one_by_one), of=LISTS, confidence=CONFIDENCE) < BUDGET.total

@@ -1,35 +1,35 @@
-"""Residual law: release minus true published count is what the calibration promises.
+"""Residuals: the release minus the true published count has the claimed distribution.
 
-Fresh secret keys throughout: nothing here is seeded, every run draws new noise. False-alarm
-rate of the whole file: at most 1e-6 (`BUDGET`, enforced); of one test: below 1e-7, as no test
-makes more than 100 of its checks. The claimed law comes from `claimed`: sigma from epsilon,
-delta and brute-force sensitivities, weights from the oracle, nothing from the sketch.
+Fresh secret keys throughout: every run draws new noise. False-alarm rate of the whole file: at
+most 1e-6 (`BUDGET`, enforced); of one test: below 1e-7, because no test makes more than 100 of its
+checks. The claimed distribution comes from `claimed`: sigma from epsilon, delta and brute-force
+sensitivities, weights from the oracle, nothing from the sketch.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from tests.statistical import claimed
-from tests.statistical.noise import MECHANISMS, Case, every_case, residuals
+from tests.statistical.noise import MECHANISMS, Case, Integers, every_case, residuals
 
 import lazysketch
 from lazysketch.audit import p_values
 
 BUDGET = p_values.Budget(total=1e-6, checks=1000)
 
-# Few and many ones, odd and even, the largest node and its neighbours; 64 is the last leaf.
+# Binary expansions with few and many ones, odd and even, around the largest node; 64 is the last.
 PUSHES = [1, 2, 31, 32, 37, 63, 64]
 
-# p, q: equal paths but one node; nothing in common but the root; next to each other.
+# Pairs whose paths differ in one node, share only the root, or are adjacent.
 PAIRS = [(1, 2), (31, 32), (32, 37), (37, 63), (32, 64)]
 
 
-def check_one_push(values: Any, case: Case, push: int) -> None:
+def check_one_push(values: Integers, case: Case, push: int) -> None:
     """Mean, variance and shape of the noise of one push."""
     what = f"{case}, push {push}"
     x = case.standardised(values, push)
@@ -39,13 +39,13 @@ def check_one_push(values: Any, case: Case, push: int) -> None:
 
 
 def correlation(case: Case, p: int, q: int) -> float:
-    matrix = claimed.covariance_matrix(case.mechanism, case.law_leaves, [p, q], case.sigma)
+    matrix = claimed.covariance_matrix(case.mechanism, case.mechanism_leaves, [p, q], case.sigma)
     return float(matrix[0, 1] / math.sqrt(matrix[0, 0] * matrix[1, 1]))
 
 
 @pytest.mark.parametrize("case", every_case(), ids=str)
 def test_each_push_and_each_pair_of_pushes(case: Case) -> None:
-    """8192 cells: 7 pushes x 3 laws, 5 covariances."""
+    """8192 cells: 7 pushes x 3 tests, 5 covariances."""
     with case.make() as sketch:
         assert sketch.private
         found = residuals(sketch, case, PUSHES)
@@ -61,7 +61,7 @@ def test_each_push_and_each_pair_of_pushes(case: Case) -> None:
 @pytest.mark.parametrize("epsilon", [0.1, 8.0])
 @pytest.mark.parametrize("relation", ["substitution", "zero-out"])
 def test_other_parameters(mechanism: str, epsilon: float, relation: str) -> None:
-    """Where the multiplier and the sensitivity of the table are others; 20 leaves are padded."""
+    """Other multipliers and sensitivities of the table; 20 leaves, which are padded."""
     case = Case(
         "count-sketch",
         mechanism,
@@ -78,11 +78,11 @@ def test_other_parameters(mechanism: str, epsilon: float, relation: str) -> None
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_whole_transcript_of_a_cell(mechanism: str) -> None:
-    """All 16 pushes of 8192 cells at once, made independent by the claimed covariance.
+def test_all_pushes_of_a_cell_jointly(mechanism: str) -> None:
+    """All 16 pushes of 8192 cells, whitened by the claimed covariance.
 
-    Whitened transcripts must be independent standard normals: 16 variances, 120 covariances
-    by their largest, one total. Two nodes that share noise, or a node that is missing, show.
+    Whitened transcripts must be independent standard normals: 16 variances, the largest of 120
+    covariances, one total. This detects two nodes that share noise, and a missing node.
     """
     case = Case("count-min", mechanism, "round robin", leaves=16)
     pushes = list(range(1, 17))
@@ -97,20 +97,22 @@ def test_whole_transcript_of_a_cell(mechanism: str) -> None:
     BUDGET.check(min(pairs) * len(pairs), f"whitened covariances: {case}")
 
 
-def whitened(values: Any, case: Case, pushes: list[int]) -> Any:
-    """Rows are pushes: independent standard normal if the claimed law holds."""
-    law = claimed.covariance_matrix(case.mechanism, case.law_leaves, pushes, case.sigma)
-    means = [claimed.rounding(case.mechanism, case.law_leaves, p)[0] for p in pushes]
+def whitened(values: Integers, case: Case, pushes: list[int]) -> NDArray[np.float64]:
+    """One row per push: independent standard normals if the claim holds."""
+    covariance = claimed.covariance_matrix(
+        case.mechanism, case.mechanism_leaves, pushes, case.sigma
+    )
+    means = [claimed.rounding(case.mechanism, case.mechanism_leaves, p)[0] for p in pushes]
     centred = values - np.array(means)[:, None]
-    return np.linalg.solve(np.linalg.cholesky(law), centred)
+    return np.asarray(np.linalg.solve(np.linalg.cholesky(covariance), centred))
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
 def test_cells_are_independent(mechanism: str) -> None:
     """All pairs of 128 cells over 256 pushes, by the largest of 8128 correlations.
 
-    The two transcripts are whitened: 256 independent values per cell. Cells that share their
-    noise, also with the sign turned, have a correlation of 1; the critical one is 0.6.
+    The transcripts are whitened: 256 independent values per cell. Cells that share their noise,
+    also with the opposite sign, have a correlation of 1 or -1; the critical value is 0.6.
     """
     case = Case("count-min", mechanism, "round robin", depth=4, width=32, leaves=256)
     pushes = list(range(1, 257))
@@ -124,11 +126,11 @@ def test_cells_are_independent(mechanism: str) -> None:
 
 @pytest.mark.parametrize("lag", [1, 2, 3, 64, 2048, 2049, 4096])
 def test_neighbouring_cells_of_a_wide_table(lag: int) -> None:
-    """Along a row, and from row to row (2048 columns)."""
+    """Within a row, and from row to row (2048 columns)."""
     case = Case("count-sketch", "haar", "round robin")
     with case.make() as sketch:
         x = case.standardised(residuals(sketch, case, [37])[37], 37)
-    # Products of overlapping pairs are dependent: two halves without overlap, each exact.
+    # Products of overlapping pairs are dependent; each half has no overlap, so its test is exact.
     first = (np.arange(x.size - lag) // lag) % 2 == 0
     for half in (first, ~first):
         if half.any():
@@ -137,9 +139,9 @@ def test_neighbouring_cells_of_a_wide_table(lag: int) -> None:
 
 
 @pytest.mark.parametrize("kind", ["count-min", "counters"])
-@pytest.mark.parametrize("given", [False, True], ids=["keys of their own", "one master key"])
+@pytest.mark.parametrize("given", [False, True], ids=["a key for each", "one master key"])
 def test_two_sketches_are_independent(kind: str, given: bool) -> None:
-    """Equal parameters, equal steps; a fresh id per sketch has to keep them apart."""
+    """Equal parameters, equal steps: only the fresh id of each sketch makes the noise differ."""
     case = Case(kind, "haar", "punctual", depth=1 if kind == "counters" else 4)
     key = lazysketch.Key.generate() if given else None
     pairs = []
@@ -150,8 +152,8 @@ def test_two_sketches_are_independent(kind: str, given: bool) -> None:
 
 
 @pytest.mark.parametrize("mechanism", MECHANISMS)
-def test_a_second_read_tells_nothing_new(mechanism: str) -> None:
-    """Exact, no false alarm: noise belongs to (cell, push), not to the act of reading."""
+def test_a_second_read_has_the_same_noise(mechanism: str) -> None:
+    """Exact, no false alarm: noise is a function of (cell, push), not of the read."""
     case = Case("count-min", mechanism, "round robin", width=64)
     with case.make() as sketch:
         sketch.tick(case.step_of(3))
@@ -163,7 +165,7 @@ def test_a_second_read_tells_nothing_new(mechanism: str) -> None:
 
 
 SMALL_NOISE = [
-    # haar, n = 2, push 1 = n/2: N = (2 z + 3 z') / 12, one draw in twelve is a tie
+    # haar, n = 2, push 1 = n/2: N = (2 z + 3 z') / 12; one value of twelve is a tie
     Case("counters", "haar", "punctual", 1, 2**17, 2, 8.0, 1e-6, "zero-out"),
     Case("counters", "haar", "punctual", 1, 2**17, 4, 20.0, 1e-6, "zero-out"),
     Case("counters", "binary", "punctual", 1, 2**17, 1, 8.0, 1e-6, "zero-out"),
@@ -172,33 +174,37 @@ SMALL_NOISE = [
 
 
 @pytest.mark.parametrize("case", SMALL_NOISE, ids=lambda case: f"{case.mechanism} {case.leaves}")
-def test_the_exact_law_of_small_noise(case: Case) -> None:
-    """Every probability, where sigma is near 1: draws of zero, both signs, ties, rounding.
+def test_the_exact_distribution_of_small_noise(case: Case) -> None:
+    """Every probability, at a sigma near 1: draws of zero, both signs, ties, rounding.
 
-    131,072 cells. Catches a rejected -0, a sign on the rounded magnitude, half-even (too few
-    odd values) and half-away (too few zeros), which no variance sees at a usual sigma.
+    131,072 cells. Detects a rejected -0, a sign added to the rounded magnitude, half-even (too few
+    odd values) and half-away (too few zeros), which no variance shows at a usual sigma.
     """
     pushes = list(range(1, case.leaves + 1))
     with case.make() as sketch:
         found = residuals(sketch, case, pushes)
     for push, values in found.items():
-        smallest, law = claimed.probabilities(case.mechanism, case.leaves, push, case.sigma)
-        BUDGET.check(histogram_law(values, smallest, law), f"{case}, push {push}")
+        smallest, probabilities = claimed.probabilities(
+            case.mechanism, case.leaves, push, case.sigma
+        )
+        BUDGET.check(histogram_p_value(values, smallest, probabilities), f"{case}, push {push}")
 
 
-def histogram_law(values: Any, smallest: int, law: Any) -> float:
-    """P-value of a histogram; values rarer than 1e-12 count as one."""
-    likely = law > 1e-12
-    low, high = int(likely.argmax()), law.size - int(likely[::-1].argmax())
-    seen = np.bincount(values - smallest, minlength=law.size)
-    rest = max(1e-15, 1.0 - law[low:high].sum())
+def histogram_p_value(values: Integers, smallest: int, probabilities: NDArray[np.float64]) -> float:
+    """P-value of a histogram; values rarer than 1e-12 form one class."""
+    likely = probabilities > 1e-12
+    low, high = int(likely.argmax()), likely.size - int(likely[::-1].argmax())
+    seen = np.bincount(values - smallest, minlength=likely.size)
+    rest = max(1e-15, 1.0 - probabilities[low:high].sum())
     others = values.size - seen[low:high].sum()
-    return p_values.counts(np.append(seen[low:high], others), np.append(law[low:high], rest))
+    return p_values.counts(
+        np.append(seen[low:high], others), np.append(probabilities[low:high], rest)
+    )
 
 
 @pytest.mark.parametrize("push", [32, 16, 48, 1])
 def test_even_and_odd_releases_are_equally_frequent(push: int) -> None:
-    """At a usual sigma: half-even rounding makes ties, one in twelve at n/2, all even."""
+    """At a usual sigma: half-even rounding makes all ties even, one value of twelve at n/2."""
     case = Case("count-min", "haar", "round robin", width=2**15)
     with case.make() as sketch:
         values = residuals(sketch, case, [push])[push]

@@ -1,19 +1,18 @@
-"""Residual law on streams with events: the noise neither knows nor changes the counts.
+"""Residuals of streams with events: the noise is independent of the counts.
 
-The true published counts come from outside the sketch: public hash functions read off an
-exact sketch of the same seed, and the oracle's schedule for which events each column's last
-push carries. One stream, many sketches: every sketch adds one sample per cell.
+The true published counts are computed without the sketch: the public hash functions are read from
+an exact sketch of the same seed, and the oracle's schedule gives the events up to the last push of
+each column. One stream, many sketches: every sketch adds one sample per cell.
 
 Each case runs twice: under fresh secret keys, with a false-alarm rate of at most 1e-6 for the
-file (`BUDGET`, enforced; below 1e-7 per test), and under many seeded ids, fixed, so that a
-pass stays a pass.
+file (`BUDGET`, enforced; below 1e-7 per test), and under many fixed seeded ids, so that this result
+is reproducible.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache
-from typing import Any
 
 import numpy as np
 import pytest
@@ -24,6 +23,8 @@ from tests.statistical.noise import Case, every_case
 import lazysketch
 import lazysketch.testing
 from lazysketch.audit import p_values
+from lazysketch.sketches.keys import Key
+from lazysketch.sketches.private_table import PrivateTable
 
 BUDGET = p_values.Budget(total=1e-6, checks=1000)
 
@@ -37,19 +38,19 @@ Integers = NDArray[np.int64]
 
 
 def steps_of(case: Case) -> int:
-    """Far into the horizon, and not at the end of a round: two push numbers are about."""
+    """A late step inside a round, so that the columns have two different push numbers."""
     return 45 if case.schedule == "punctual" else int(46.3 * case.width)
 
 
 def stream(steps: int) -> Integers:
-    """Item numbers with Zipf-like shares, -1 for a step without an event; always the same."""
+    """Item numbers with Zipf-like shares, -1 for a step without an event; equal in every call."""
     generator = np.random.default_rng(2)
     shares = 1 / np.arange(1, UNIVERSE + 1) ** 1.3
     numbers = generator.choice(UNIVERSE, size=steps, p=shares / shares.sum())
     return np.where(generator.random(steps) < 0.2, -1, numbers)
 
 
-def feed(sketch: Any, case: Case, numbers: Integers) -> None:
+def feed(sketch: PrivateTable, case: Case, numbers: Integers) -> None:
     """Runs of events and runs of ticks, in turn."""
     edges = np.flatnonzero(np.diff(numbers < 0)) + 1
     for run in np.split(numbers, edges):
@@ -77,7 +78,7 @@ def places(case: Case) -> Iterator[tuple[int, int, int, int]]:
     if case.kind == "counters":
         yield from ((i, 0, i, 1) for i in range(UNIVERSE))
         return
-    make: Any = lazysketch.CountMin if case.kind == "count-min" else lazysketch.CountSketch
+    make = lazysketch.CountMin if case.kind == "count-min" else lazysketch.CountSketch
     for i, item in enumerate(ITEMS):
         exact = make(depth=case.depth, width=case.width, hash_seed=HASH_SEED)
         exact.update(item)
@@ -86,14 +87,14 @@ def places(case: Case) -> Iterator[tuple[int, int, int, int]]:
 
 
 def published(case: Case, numbers: Integers, last: Integers) -> Integers:
-    """Sum over the events that each column's last push carries."""
+    """Exact counts of the events up to each column's last push."""
     table = np.zeros((case.depth, case.width), dtype=np.int64)
     for item, row, column, sign in places(case):
         table[row, column] += sign * np.count_nonzero(numbers[: last[column]] == item)
     return table
 
 
-def keys(source: str, count: int) -> Iterator[Any]:
+def keys(source: str, count: int) -> Iterator[Key | None]:
     if source == "fresh keys":
         yield from (None for _ in range(count))
         return
@@ -104,10 +105,10 @@ def keys(source: str, count: int) -> Iterator[Any]:
 @pytest.mark.parametrize("source", ["fresh keys", "seeded ids"])
 @pytest.mark.parametrize("case", every_case(cells=CELLS, depth=8), ids=str)
 def test_residuals_of_a_stream(case: Case, source: str) -> None:
-    """32 sketches x 256 cells: per push number mean, variance and shape.
+    """32 sketches x 256 cells: mean, variance and shape per push number.
 
-    Where the count is 0 and where it is not, the same variance; no trace of the count in
-    the residual.
+    The variance is the same where the count is 0 and where it is not; the residual is not
+    correlated with the count.
     """
     numbers = stream(steps_of(case))
     last, pushes = last_pushes(case.described, case.width, numbers.size)
@@ -137,4 +138,4 @@ def test_residuals_of_a_stream(case: Case, source: str) -> None:
         BUDGET.check(p_values.variance(x), f"count 0 is {zero}: {case}, {source}")
     direction = np.broadcast_to(truth, residuals.shape).reshape(-1)
     p_value = p_values.mean(standardised.reshape(-1), direction)
-    BUDGET.check(p_value, f"trace of the count: {case}, {source}")
+    BUDGET.check(p_value, f"correlation with the count: {case}, {source}")

@@ -1,17 +1,18 @@
-"""Residual law of the optimised tables: what a sketch releases follows rows and calibration.
+"""Residuals under the optimised tables: releases agree with the rows and the calibration.
 
 Fresh secret keys. False-alarm rate of the whole file: at most 1e-6 (`BUDGET`, enforced). The
-claimed law comes from the bytes of the table files by `tests.oracle.tree`, in exact fractions, and
-from our own multiplier: nothing from the sketch. Noise of 10 % more or less is rejected.
+claimed distribution comes from the bytes of the table files, by `tests.oracle.tree` in exact
+fractions, and from the tests' own multiplier, not from the sketch. Noise of 10 % more or less is
+rejected.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from tests.locations import ROOT
 from tests.oracle.tree import Tree
 from tests.statistical import claimed
@@ -25,7 +26,7 @@ BUDGET = p_values.Budget(total=1e-6, checks=300)
 DEPTH, WIDTH, EPSILON, DELTA = 2, 4096, 1.0, 1e-6
 
 
-def law(file: str, pushes: list[int]) -> tuple[float, dict[int, float]]:
+def sensitivity_and_variances(file: str, pushes: list[int]) -> tuple[float, dict[int, float]]:
     """The squared sensitivity of the rows, and the variance of each push in squared draws."""
     tree = Tree.from_bytes((TABLES / file).read_bytes())
     squares, _ = tree.changes()
@@ -33,16 +34,16 @@ def law(file: str, pushes: list[int]) -> tuple[float, dict[int, float]]:
     return float(max(squares)), variances
 
 
-def residuals(schedule: Schedule, pushes: list[int]) -> dict[int, Any]:
-    """Releases of a stream of ticks: the published counts are zero, so they are the noise."""
-    rounds = WIDTH  # the first rounds of both schedules are one width long
+def residuals(schedule: Schedule, pushes: list[int]) -> dict[int, NDArray[np.float64]]:
+    """Releases of a stream of ticks, which are the noise: the published counts are zero."""
+    length = WIDTH  # of the first rounds of both schedules
     found = {}
     with ls.LazyCountMin(
         depth=DEPTH, width=WIDTH, epsilon=EPSILON, delta=DELTA, schedule=schedule
     ) as sketch:
         assert sketch.private
         for push in pushes:
-            sketch.tick(push * rounds - sketch.step)
+            sketch.tick(push * length - sketch.step)
             release = sketch.release()
             assert (release.pushes == push).all()
             found[push] = release.table.ravel().astype(float)
@@ -58,11 +59,11 @@ def residuals(schedule: Schedule, pushes: list[int]) -> dict[int, Any]:
     ],
     ids=["k5", "k7", "k10 log"],
 )
-def test_each_push_follows_its_rows(
+def test_each_push_agrees_with_its_rows(
     mechanism: str, file: str, schedule: Schedule, pushes: list[int]
 ) -> None:
     """8192 cells: mean, variance and shape of every push; 10 % more or less noise fails."""
-    sensitivity2, variances = law(file, pushes)
+    sensitivity2, variances = sensitivity_and_variances(file, pushes)
     table2 = claimed.table_sensitivity2("count-min", depth=DEPTH, relation="substitution")
     sigma = claimed.multiplier(EPSILON, DELTA) * math.sqrt(table2 * sensitivity2)
     for push, values in residuals(schedule, pushes).items():

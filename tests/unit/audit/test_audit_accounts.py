@@ -51,7 +51,7 @@ def test_progress_equals_the_oracle(case: Case) -> None:
         "punctual": lambda: ls.Punctual(horizon=case.horizon or 1),
     }
     schedule = made[case.schedule]()
-    assert leaves(schedule, case.width) == case.law_leaves
+    assert leaves(schedule, case.width) == case.mechanism_leaves
     for step in (0, 1, 5, 6, 7, 12, 13, 40):
         counts, last = progress(schedule, case.width, step)
         for column in range(case.width):

@@ -1,7 +1,8 @@
-"""The tests of laws keep their false-alarm rate: by formula against exact tails, and by trial.
+"""The statistical tests keep their false-alarm rate: by formula and by simulation.
 
-By formula: the bound is never below the tail computed with mpmath to 30 digits. By trial:
-seeded, 2000 samples that follow the law, at alpha = 0.05; a pass stays a pass.
+By formula: the bound is never below the exact tail, computed with mpmath to 30 digits. By
+simulation: 2000 seeded samples of the tested distribution, at alpha = 0.05; results are
+reproducible.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ def test_variance_bounds_the_chi_square_tail(n: int, ratio: float) -> None:
     p_value = p_values.variance(np.full(n, np.sqrt(ratio)))
     exact = chi_square_tails(n, ratio)
     assert exact <= p_value / 2 + 1e-15
-    # One weight for all is the same statistic: another bound of the same tail.
+    # Equal weights give the same statistic, and another bound of the same tail.
     assert exact <= p_values.weighted(ratio * n, [1.0], copies=n) / 2 + 1e-15
 
 
-def test_critical_values_that_the_docstrings_quote() -> None:
+def test_critical_values_of_the_docstrings() -> None:
     n = 8192
     for ratio, alarm in [(0.900, True), (0.902, False), (1.105, False), (1.107, True)]:
         assert (p_values.variance(np.full(n, np.sqrt(ratio))) <= 1e-9) == alarm
@@ -61,7 +62,7 @@ def test_counts_bounds_the_binomial_tail(p: float) -> None:
         assert tail <= p_values.counts([seen, n - seen], [p, 1 - p]) / 4 * (1 + 1e-9) or tail > 0.25
 
 
-Trial = Callable[[np.random.Generator], float]
+Sampler = Callable[[np.random.Generator], float]
 
 
 def correlated(generator: np.random.Generator) -> float:
@@ -69,7 +70,7 @@ def correlated(generator: np.random.Generator) -> float:
     return p_values.covariance(x, 0.6 * x + 0.8 * generator.normal(size=50), 0.6)
 
 
-TRIALS: dict[str, Trial] = {
+SAMPLERS: dict[str, Sampler] = {
     "mean": lambda g: p_values.mean(g.normal(size=50)),
     "mean along a direction": lambda g: p_values.mean(g.normal(size=50), np.arange(50)),
     "variance": lambda g: p_values.variance(g.normal(size=50)),
@@ -83,17 +84,17 @@ TRIALS: dict[str, Trial] = {
 }
 
 
-@pytest.mark.parametrize("name", TRIALS)
+@pytest.mark.parametrize("name", SAMPLERS)
 def test_at_most_one_false_alarm_in_twenty(name: str) -> None:
-    """120 of 2000 is 2 deviations above 5 %; the bounds are conservative, the mean is exact."""
+    """120 of 2000 is 2 deviations above 5 %; the bounds are conservative, `mean` is exact."""
     generator = np.random.default_rng(5)
-    alarms = sum(TRIALS[name](generator) <= 0.05 for _ in range(2000))
+    alarms = sum(SAMPLERS[name](generator) <= 0.05 for _ in range(2000))
     assert alarms <= 120
     if name.startswith("mean"):
         assert alarms >= 80
 
 
-def test_a_budget_is_not_overspent() -> None:
+def test_a_budget_cannot_be_exceeded() -> None:
     budget = p_values.Budget(total=1e-6, checks=2)
     assert budget.alpha == 5e-7
     budget.check(1e-6, "fine")
