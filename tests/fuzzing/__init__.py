@@ -1,7 +1,7 @@
 """Fuzzing in CI: random damage for a few seconds, fresh in every run.
 
-What must hold for whatever comes in: the call returns, or raises an error of lazysketch; it
-never panics (PanicException is no Exception), hangs or leaves half of a batch behind. A
-failure names the seed and the round, with which ``random.Random(seed)`` makes the same input
-again. FUZZ_SECONDS in the environment makes a round longer than the two seconds of CI.
+For every input, the call returns or raises an error of lazysketch; it never panics
+(PanicException is not an Exception), hangs, or applies a part of a batch. A failure reports the
+``random.Random(...)`` that reproduces the input. FUZZ_SECONDS in the environment makes a test
+longer than the two seconds of CI.
 """

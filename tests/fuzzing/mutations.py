@@ -1,4 +1,4 @@
-"""Damage to bytes, and the clock that a fuzzing test runs by."""
+"""Random damage to bytes, and the time limit of a fuzzing test."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 
 SECONDS = float(os.environ.get("FUZZ_SECONDS", "2"))
-LONGEST = 20.0  # one input; on a noisy machine, a thousand times what it takes
+LONGEST = 20.0  # seconds per input, a thousand times the usual time
 INTERESTING = [b"\0", b"\xff", b"\n", b'"', b",", b"\x1f\x8b", b"\xff" * 8, b"\x80" * 4]
 INTERESTING += [b"{", b"[" * 50, b"\\u", b"9" * 40, b"-", b"\xed\xa0\x80", b"\xe2\x80\xa8"]
 
@@ -50,7 +50,7 @@ DAMAGE: list[Callable[[bytearray, random.Random], None]] = [
 
 
 def damaged(data: bytes, chance: random.Random) -> bytes:
-    """One to six kinds of damage, one after the other."""
+    """Return the data with one to six kinds of damage."""
     changed = bytearray(data)
     for _ in range(chance.choice([1, 1, 2, 3, 6])):
         if changed:
@@ -59,11 +59,13 @@ def damaged(data: bytes, chance: random.Random) -> bytes:
 
 
 def rounds(seconds: float = SECONDS) -> Iterator[tuple[random.Random, str]]:
-    """A source of chance and its name for each round, until time is up; at least ten."""
+    """Yield a random source and its expression for each round, until time is up; at least ten."""
     seed = secrets.randbits(64)
     end, number = time.monotonic() + seconds, 0
     while number < 10 or time.monotonic() < end:
         begin = time.monotonic()
         yield random.Random(f"{seed}.{number}"), f"random.Random('{seed}.{number}')"
-        assert time.monotonic() - begin < LONGEST, f"random.Random('{seed}.{number}'): it hangs"
+        assert time.monotonic() - begin < LONGEST, (
+            f"random.Random('{seed}.{number}'): took too long"
+        )
         number += 1

@@ -1,12 +1,11 @@
-"""Batches of any layout are counted whole, or refused whole."""
+"""Batches of any layout are counted completely or refused completely."""
 
 from __future__ import annotations
 
 import contextlib
 import random
 import string
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sized
 
 import numpy as np
 import pyarrow as pa
@@ -25,7 +24,7 @@ ARROW += [pa.float64(), pa.bool_(), pa.null(), pa.date32(), pa.list_(pa.int8()),
 ARROW += [pa.timestamp("s"), pa.decimal128(5, 2), pa.time64("us"), pa.large_list(pa.string())]
 
 
-def numpy_array(chance: random.Random) -> Any:
+def numpy_array(chance: random.Random) -> object:
     size = chance.randrange(0, 40)
     kind = np.dtype(chance.choice(NUMPY))
     raw = np.frombuffer(chance.randbytes(size * kind.itemsize or 8), dtype=np.uint8)
@@ -44,8 +43,8 @@ def numpy_array(chance: random.Random) -> Any:
     return array
 
 
-def arrow_values(kind: Any, size: int, chance: random.Random) -> list[Any]:
-    makers: dict[str, Callable[[], Any]] = {
+def arrow_values(kind: pa.DataType, size: int, chance: random.Random) -> list[object]:
+    makers: dict[str, Callable[[], object]] = {
         "list": list,
         "string": lambda: "".join(chance.choices(string.printable, k=chance.randrange(20))),
         "fixed_size_binary": lambda: chance.randbytes(4),
@@ -61,7 +60,7 @@ def arrow_values(kind: Any, size: int, chance: random.Random) -> list[Any]:
     return [None if holes and chance.random() < 0.2 else make() for _ in range(size)]
 
 
-def arrow_array(chance: random.Random) -> Any:
+def arrow_array(chance: random.Random) -> object:
     size, kind = chance.randrange(0, 40), chance.choice(ARROW)
     values = arrow_values(kind, size, chance)
     array = pa.array(values, type=None if "decimal" in str(kind) else kind)
@@ -81,14 +80,33 @@ def arrow_array(chance: random.Random) -> Any:
     return array
 
 
-def python_items(chance: random.Random) -> Any:
-    pool: list[Any] = [*WORDS, b"", b"\xff", 0, -1, 2**63, -(2**63), 2**64, 10**30, True, None, 1.5]
+def python_items(chance: random.Random) -> object:
+    pool: list[object] = [
+        *WORDS,
+        b"",
+        b"\xff",
+        0,
+        -1,
+        2**63,
+        -(2**63),
+        2**64,
+        10**30,
+        True,
+        None,
+        1.5,
+    ]
     values = [chance.choice(pool) for _ in range(chance.randrange(6))]
-    containers: list[Any] = [list, tuple, iter, set, lambda v: (x for x in v)]
+    containers: list[Callable[[list[object]], object]] = [
+        list,
+        tuple,
+        iter,
+        set,
+        lambda v: (x for x in v),
+    ]
     return chance.choice(containers)(values)
 
 
-def weights(chance: random.Random) -> Any:
+def weights(chance: random.Random) -> object:
     if chance.random() < 0.6:
         return None
     size = chance.randrange(40)
@@ -98,25 +116,29 @@ def weights(chance: random.Random) -> Any:
     )
 
 
-def sized(items: Any) -> int | None:
+def sized(items: object) -> int | None:
     if isinstance(items, pa.Table):
         return int(items.num_rows)
-    return len(items) if hasattr(items, "__len__") else None
+    return len(items) if isinstance(items, Sized) else None
 
 
-SCHEDULES: list[Any] = [None, ls.RoundRobin(horizon=10**6), ls.Punctual(horizon=10**6)]
+SCHEDULES: list[ls.RoundRobin | ls.Punctual | None] = [
+    None,
+    ls.RoundRobin(horizon=10**6),
+    ls.Punctual(horizon=10**6),
+]
 
 
 @pytest.mark.parametrize("kind", ["count-min", "count-sketch", "exact"])
 def test_batches_of_any_layout(kind: str) -> None:
     counted = refused = 0
-    sketch: Any = None
+    sketch: ls.CountMin | ls.LazyCountMin | ls.LazyCountSketch | None = None
     for chance, name in rounds():
         if sketch is None or chance.random() < 0.01:
             if kind == "exact":
                 sketch = ls.CountMin(depth=2, width=8)
             else:
-                made: Any = ls.LazyCountMin if kind == "count-min" else ls.LazyCountSketch
+                made = ls.LazyCountMin if kind == "count-min" else ls.LazyCountSketch
                 sketch = made(
                     depth=2,
                     width=8,
@@ -134,7 +156,7 @@ def test_batches_of_any_layout(kind: str) -> None:
         except LazySketchError as error:
             refused += 1
             if sketch.step != before or len(str(error)) > 1000:
-                pytest.fail(f"{name}: half of a batch was counted, or {error!r}")
+                pytest.fail(f"{name}: a part of a batch was counted, or {error!r}")
         except BaseException as error:
             pytest.fail(f"{name}: {error!r}")
         sketch.release()

@@ -1,4 +1,4 @@
-"""Damaged releases are refused, or are releases; nothing else happens."""
+"""A damaged release is refused or is a valid release; nothing else happens."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ CHECKSUM = 32
 
 
 def resealed(data: bytes) -> bytes:
-    """With a checksum that fits, as an attacker would write it; one chunk of BLAKE3."""
+    """Return the data with a correct checksum, as an attacker would; for one chunk of BLAKE3."""
     body = data[:-CHECKSUM]
     return body + blake3(body) if len(body) <= 1024 else data
 
 
 def outcome(load: Callable[[bytes], ls.Release], data: bytes) -> str:
-    """What loading does; whatever is no documented error passes through."""
+    """Return the result of loading; undocumented errors propagate."""
     try:
         release = load(data)
     except ReleaseFormatError:
         return "refused"
-    assert release.to_bytes() == data, "two texts of one release"
+    assert release.to_bytes() == data, "two encodings of one release"
     assert release.table.shape == (release.depth, release.width)
     assert len(repr(release)) < 10_000
     if release.kind != "counters":
@@ -55,12 +55,12 @@ def test_damaged_releases() -> None:
                 seen[outcome(ls.Release.from_bytes, tried)] += 1
             except BaseException as error:
                 pytest.fail(f"{name}: {error!r}")
-    # Flipped table entries behind a right checksum are releases of another table.
+    # Flipped table entries under a correct checksum are releases of another table.
     assert min(seen.values()) > 0, seen
 
 
-def test_a_planted_loader_is_found_out() -> None:
-    """One that believes a length in the header; the rounds of CI are enough to see it."""
+def test_a_planted_loader_is_detected() -> None:
+    """A loader that reads too far in short inputs; the rounds of CI suffice to detect it."""
 
     def careless(data: bytes) -> ls.Release:
         if len(data) < 100:

@@ -1,16 +1,16 @@
-"""The additive check: noise that does not look at the data cancels in a difference.
+"""Additivity: noise that is independent of the data cancels in a difference.
 
-Two sketches with one seeded key, one id and equal parameters see different streams of
-equal length. The difference of their releases must be the difference of the exact
-published counts, to the unit, after every step: noise depends on the cell and the push
-only, and the rounding commutes with adding an integer, at ties too. (This is also why two
-streams must never share a key and an id outside tests.)
+Two sketches with one seeded key, one id and equal parameters are fed different streams of equal
+length. The difference of their releases must be exactly the difference of the exact published
+counts after every step: noise depends on the cell and the push only, and the rounding commutes
+with adding an integer, at ties too. (For this reason two streams must never share a key and an id
+outside tests.)
 """
 
 from __future__ import annotations
 
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -23,8 +23,10 @@ from tests.oracle.sketches import HashesReadOff, LazySketch
 
 import lazysketch
 import lazysketch.testing
+from lazysketch.sketches.private_table import PrivateTable
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from fractions import Fraction
 
 PROFILE = settings(deadline=None, max_examples=12)
@@ -32,22 +34,25 @@ MAX_WEIGHT = 5
 DEPTH, WIDTH = 3, 4
 SEED = 11
 
-LAZY: dict[str, Any] = {
+LAZY: dict[str, Callable[..., PrivateTable]] = {
     "count-min": lazysketch.LazyCountMin,
     "count-sketch": lazysketch.LazyCountSketch,
 }
-PUNCTUAL: dict[str, Any] = {
+PUNCTUAL: dict[str, Callable[..., PrivateTable]] = {
     "count-min": lazysketch.PunctualCountMin,
     "count-sketch": lazysketch.PunctualCountSketch,
 }
-EXACT: dict[str, Any] = {"count-min": lazysketch.CountMin, "count-sketch": lazysketch.CountSketch}
+EXACT: dict[str, type[lazysketch.CountMin | lazysketch.CountSketch]] = {
+    "count-min": lazysketch.CountMin,
+    "count-sketch": lazysketch.CountSketch,
+}
 
 Stream = list[tuple[int | None, int]]  # an item of None is a step without an event
 
 
 def private_sketch(
     kind: str, mechanism: str, schedule: str, *, horizon: int, depth: int, width: int
-) -> Any:
+) -> PrivateTable:
     make = (PUNCTUAL if schedule == "punctual" else LAZY)[kind]
     return make(
         depth=depth,
@@ -65,7 +70,7 @@ def private_sketch(
 def published_counts(
     kind: str, schedule: str, *, horizon: int, depth: int, width: int
 ) -> LazySketch:
-    """The oracle without noise: the exact counts at each column's last push."""
+    """The oracle without noise: the exact counts at the last push of each column."""
     schedules: dict[str, Schedule] = {
         "round robin": RoundRobin(width=width, horizon=horizon),
         "geometric": Geometric(width=width),
@@ -83,7 +88,7 @@ def published_counts(
     )
 
 
-def take(sketch: Any, item: int | None, weight: int) -> None:
+def take(sketch: PrivateTable, item: int | None, weight: int) -> None:
     if item is None:
         sketch.tick()
     else:
@@ -121,9 +126,9 @@ def test_differences_are_exact(
 def test_differences_are_exact_at_ties(kind: str) -> None:
     """Haar at p = n/2: N = z(n)/6 + z(n/2)/4, half an integer for one draw in twelve.
 
-    Half-even and half-away roundings differ from floor(N + 1/2) only there, so the table
-    must have such cells, with noise of both signs and with odd differences of counts; the
-    release is then compared with the exact rounding of count + N.
+    Half-even and half-away roundings differ from floor(N + 1/2) only there, so the table must have
+    such cells, with noise of both signs and with even and odd counts. The release is compared with
+    the exact rounding of count + N.
     """
     depth, width = 6, 64
     size = {"horizon": 2 * width, "depth": depth, "width": width}
@@ -142,7 +147,7 @@ def test_differences_are_exact_at_ties(kind: str) -> None:
     ]
     exact = np.array(counts.table, dtype=np.int64).reshape(-1)
     ties = [cell for cell, value in enumerate(noise) if value.denominator == 2]
-    assert len(ties) > 10, "too few ties for this seed: the test would show nothing"
+    assert len(ties) > 10, "too few ties for this seed: the test is too weak"
     assert {noise[cell] > 0 for cell in ties} == {True, False}
     assert {int(exact[cell]) % 2 for cell in ties} == {0, 1}
 
@@ -165,10 +170,9 @@ def half_away_from_zero(value: Fraction) -> int:
 
 @pytest.mark.parametrize("mechanism", ["binary", "haar"])
 def test_counters_differ_by_their_counts(mechanism: str) -> None:
-    """ContinualCounters, punctual in effect: with one counter each step pushes it."""
-    make_counters: Any = lazysketch.ContinualCounters
+    """ContinualCounters with one counter, which every step pushes."""
     make = partial(
-        make_counters,
+        lazysketch.ContinualCounters,
         counters=1,
         epsilon=1.0,
         delta=1e-6,

@@ -1,7 +1,7 @@
-"""Batches are a convenience: the state depends on the events alone, not on how they came.
+"""Batches: the state depends on the events only, not on how they are fed.
 
-A batch equals its events one by one and any split of it, bit for bit; a batch that
-cannot be taken whole is not taken at all; another process repeats the same releases.
+A batch equals its events one by one and any split of it, bit for bit; a batch with an error is
+not applied at all; another process gives the same releases.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import os
 import subprocess
 import sys
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pytest
@@ -22,12 +22,18 @@ import lazysketch.testing
 from lazysketch.errors import HorizonError, ItemError, LazySketchError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
+Sketch = (
+    lazysketch.LazyCountMin
+    | lazysketch.LazyCountSketch
+    | lazysketch.PunctualCountMin
+    | lazysketch.PunctualCountSketch
+)
 PROFILE = settings(deadline=None, max_examples=25)
 MAX_WEIGHT = 7
 
-CLASSES: dict[str, tuple[Any, int | None]] = {
+CLASSES: dict[str, tuple[Callable[..., Sketch], int | None]] = {
     "lazy count-min": (lazysketch.LazyCountMin, 200),
     "lazy count-sketch": (lazysketch.LazyCountSketch, 200),
     "geometric count-min": (lazysketch.LazyCountMin, None),
@@ -39,10 +45,10 @@ every_class = pytest.mark.parametrize("name", CLASSES)
 with_horizon = pytest.mark.parametrize("name", [n for n, (_, t) in CLASSES.items() if t])
 
 
-def make(name: str, *, mechanism: str = "haar", **overrides: Any) -> Any:
-    """A sketch that is the same each time: seeded key, zero sketch id, fixed hash seed."""
+def make(name: str, *, mechanism: str = "haar", **overrides: object) -> Sketch:
+    """A reproducible sketch: seeded key, zero sketch id, fixed hash seed."""
     cls, horizon = CLASSES[name]
-    arguments: dict[str, Any] = {
+    arguments: dict[str, object] = {
         "depth": 3,
         "width": 5,
         "epsilon": 1.0,
@@ -56,14 +62,12 @@ def make(name: str, *, mechanism: str = "haar", **overrides: Any) -> Any:
     return cls(**{**arguments, **overrides})
 
 
-def public_bytes(sketch: Any) -> bytes:
-    data = sketch.release().to_bytes()
-    assert isinstance(data, bytes)
-    return data
+def public_bytes(sketch: Sketch) -> bytes:
+    return sketch.release().to_bytes()
 
 
-def assert_same_future(one: Any, other: Any, *, steps: int = 30) -> None:
-    """Equal now, and still equal when what was pending has come out."""
+def assert_same_future(one: Sketch, other: Sketch, *, steps: int = 30) -> None:
+    """Check that releases are equal now and after all pending counts have been published."""
     assert one.step == other.step
     assert public_bytes(one) == public_bytes(other)
     for _ in range(steps):
@@ -133,7 +137,7 @@ def test_weights_left_out_are_ones(name: str) -> None:
     assert_same_future(with_ones, without)
 
 
-CONTAINERS: dict[str, Callable[[list[int]], Any]] = {
+CONTAINERS: dict[str, Callable[[list[int]], object]] = {
     "tuple": tuple,
     "generator": lambda values: (value for value in values),
     "int64": lambda values: np.array(values, dtype=np.int64),
@@ -184,8 +188,8 @@ def test_an_empty_batch_is_no_step(name: str) -> None:
 
 @with_horizon
 @pytest.mark.parametrize("over", [1, 2, 1000])
-def test_past_the_horizon_nothing_is_taken(name: str, over: int) -> None:
-    """Neither a single event, nor a batch or a tick of which the first part would still fit."""
+def test_past_the_horizon_nothing_is_applied(name: str, over: int) -> None:
+    """Not a single event, nor the part of a batch or tick that would still fit."""
     horizon = 30
     sketch, twin = make(name, horizon=horizon), make(name, horizon=horizon)
     for one in (sketch, twin):
@@ -233,12 +237,12 @@ BAD_ITEMS = {
 @every_class
 @pytest.mark.parametrize("bad", BAD_ITEMS)
 def test_one_bad_item_rejects_the_batch(name: str, bad: str) -> None:
-    """Wherever it stands; the message has its position and not its content."""
+    """At any position; the message contains the position and not the item."""
     sketch, twin = make(name), make(name)
     for one in (sketch, twin):
         one.update_many([3, 1, 2])
     for position in (0, 5, 9):
-        items: list[Any] = list(range(100, 110))
+        items: list[object] = list(range(100, 110))
         items[position] = BAD_ITEMS[bad]
         with pytest.raises(ItemError, match=rf"\b{position}\b") as caught:
             sketch.update_many(items)
@@ -248,15 +252,15 @@ def test_one_bad_item_rejects_the_batch(name: str, bad: str) -> None:
     assert_same_future(sketch, twin)
 
 
-def failing_items() -> Any:
+def failing_items() -> Iterator[str]:
     yield from ("a", "b", "c")
-    raise RuntimeError("the source broke off")
+    raise RuntimeError("the source failed")
 
 
 @every_class
-def test_a_source_that_breaks_off_applies_nothing(name: str) -> None:
+def test_a_source_that_fails_applies_nothing(name: str) -> None:
     sketch, twin = make(name), make(name)
-    with pytest.raises(RuntimeError, match="broke off"):
+    with pytest.raises(RuntimeError, match="source failed"):
         sketch.update_many(failing_items())
     assert_same_future(sketch, twin)
 
@@ -278,7 +282,7 @@ def test_a_source_that_breaks_off_applies_nothing(name: str) -> None:
     ],
     ids=str,
 )
-def test_one_bad_weight_rejects_the_batch(name: str, weights: Any) -> None:
+def test_one_bad_weight_rejects_the_batch(name: str, weights: object) -> None:
     sketch, twin = make(name), make(name)
     for one in (sketch, twin):
         one.update_many([3, 1, 2])
@@ -289,7 +293,7 @@ def test_one_bad_weight_rejects_the_batch(name: str, weights: Any) -> None:
 
 @every_class
 @pytest.mark.parametrize("weight", [-1, MAX_WEIGHT + 1, 2**64, 0.5, None, "1"])
-def test_one_bad_weight_rejects_the_update(name: str, weight: Any) -> None:
+def test_one_bad_weight_rejects_the_update(name: str, weight: object) -> None:
     sketch, twin = make(name), make(name)
     with pytest.raises(LazySketchError):
         sketch.update("x", weight)
@@ -327,8 +331,8 @@ def printed_by_a_process(hash_randomisation: str) -> str:
     ).stdout
 
 
-def test_processes_repeat_each_other() -> None:
-    """Same seeded key, id and stream: the same releases, whatever Python's own hash seed."""
+def test_processes_give_equal_releases() -> None:
+    """Equal seeded key, id and stream give equal releases, whatever Python's own hash seed."""
     first, second = printed_by_a_process("1"), printed_by_a_process("2")
     assert first == second
     releases = first.split()

@@ -1,13 +1,13 @@
-"""The sketches against the oracle: the same table, pushes and estimates after every step.
+"""The sketches against the oracle: equal tables, pushes and estimates after every step.
 
-The oracle takes its noise from `lazysketch.testing.draws` of the very sketch it is
-compared with and its hash functions from an exact sketch of the same seed, so nothing is
-left to chance: every comparison is exact.
+The oracle takes its noise from `lazysketch.testing.draws` of the sketch under test and its hash
+functions from an exact sketch of the same seed, so every comparison is exact.
 """
 
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby
@@ -24,6 +24,7 @@ from tests.oracle.sketches import HashesReadOff, LazySketch, PunctualSketch
 
 import lazysketch
 import lazysketch.testing
+from lazysketch.sketches.private_table import PrivateTable
 
 PROFILE = settings(deadline=None, max_examples=12)
 MAX_WEIGHT = 5
@@ -31,15 +32,18 @@ MAX_WEIGHT = 5
 Item = str | bytes | int
 Event = tuple[Item | None, int]  # an item of None is a step without an event
 
-# Items that a careless batch conversion would merge: 1 and "1", str and bytes, wide integers.
+# Items that a wrong conversion of batches could merge: 1 and "1", str and bytes, wide integers.
 POOL: list[Item] = ["a", "1", b"a", 1, -1, 2**64, "", "\N{GREEK SMALL LETTER EPSILON}"]
 
-EXACT: dict[str, Any] = {"count-min": lazysketch.CountMin, "count-sketch": lazysketch.CountSketch}
-LAZY: dict[str, Any] = {
+EXACT: dict[str, type[lazysketch.CountMin | lazysketch.CountSketch]] = {
+    "count-min": lazysketch.CountMin,
+    "count-sketch": lazysketch.CountSketch,
+}
+LAZY: dict[str, Callable[..., PrivateTable]] = {
     "count-min": lazysketch.LazyCountMin,
     "count-sketch": lazysketch.LazyCountSketch,
 }
-PUNCTUAL: dict[str, Any] = {
+PUNCTUAL: dict[str, Callable[..., PrivateTable]] = {
     "count-min": lazysketch.PunctualCountMin,
     "count-sketch": lazysketch.PunctualCountSketch,
 }
@@ -62,7 +66,7 @@ class Setup:
     seed: int
     max_weight: int = MAX_WEIGHT
 
-    def sketch(self) -> Any:
+    def sketch(self) -> PrivateTable:
         make = (PUNCTUAL if self.schedule == "punctual" else LAZY)[self.kind]
         return make(
             depth=self.depth,
@@ -76,7 +80,7 @@ class Setup:
             key=lazysketch.testing.seeded_key(self.seed),
         )
 
-    def oracle(self, sketch: Any) -> Any:
+    def oracle(self, sketch: PrivateTable) -> PunctualSketch | LazySketch:
         make_exact = partial(
             EXACT[self.kind], depth=self.depth, width=self.width, hash_seed=self.seed
         )
@@ -88,7 +92,7 @@ class Setup:
                 partial(lazysketch.testing.draws, sketch), cells=self.depth * self.width
             ),
         )
-        common: Any = {
+        common: dict[str, Any] = {
             "depth": self.depth,
             "width": self.width,
             "hashes": HashesReadOff(make_exact),
@@ -107,10 +111,12 @@ def described_schedule(name: str, *, width: int, horizon: int) -> Schedule:
     return RoundRobin(width=width, horizon=horizon)
 
 
-def assert_equal(sketch: Any, oracle: Any, items: list[Item]) -> None:
-    """The whole public face of one step."""
+def assert_equal(
+    sketch: PrivateTable, oracle: PunctualSketch | LazySketch, items: list[Item]
+) -> None:
+    """Compare everything that is public after a step."""
     release = sketch.release()
-    assert sketch.step == release.step == oracle.step
+    assert sketch._step == release.step == oracle.step
     np.testing.assert_array_equal(release.table, np.array(oracle.table, dtype=np.int64))
     np.testing.assert_array_equal(release.pushes, np.array(oracle.pushes, dtype=np.int64))
     expected = [oracle.estimate(item) for item in items]
@@ -120,8 +126,8 @@ def assert_equal(sketch: Any, oracle: Any, items: list[Item]) -> None:
     assert release.estimate_many(items).tolist() == expected
 
 
-def feed(sketch: Any, chunk: list[Event], *, single: bool) -> None:
-    """Give the chunk to the sketch by `update` and `tick()`, or by `update_many` and `tick(n)`."""
+def feed(sketch: PrivateTable, chunk: list[Event], *, single: bool) -> None:
+    """Feed the chunk by `update` and `tick()`, or by `update_many` and `tick(n)`."""
     if single:
         for item, weight in chunk:
             if item is None:
@@ -140,14 +146,14 @@ def feed(sketch: Any, chunk: list[Event], *, single: bool) -> None:
 
 
 def streams(longest: int) -> st.SearchStrategy[list[Event]]:
-    """Random streams, and those that an adversary would send."""
+    """Random streams, and adversarial ones."""
     events = st.tuples(st.none() | st.sampled_from(POOL), st.integers(0, MAX_WEIGHT))
     sizes = st.integers(1, longest)
     weights = st.integers(1, MAX_WEIGHT)
     return st.one_of(
         st.lists(events, min_size=1, max_size=longest),
         st.builds(lambda n, w: [("a", w)] * n, sizes, weights),  # one item only
-        st.builds(lambda n, w: [(x, w) for x in range(n)], sizes, weights),  # none twice
+        st.builds(lambda n, w: [(x, w) for x in range(n)], sizes, weights),  # all distinct
         st.builds(lambda n, w: [("a" if t % 2 else 1, w) for t in range(n)], sizes, weights),
         st.builds(lambda n: [(None, 1)] * n, sizes),
     )
@@ -158,7 +164,7 @@ Plan = list[tuple[list[Event], bool]]
 
 @st.composite
 def plans(draw: st.DrawFn, longest: int) -> Plan:
-    """A stream cut into chunks; of each, whether it goes in event by event."""
+    """A stream cut into chunks, and for each chunk whether it is fed event by event."""
     stream = draw(streams(longest))
     plan: Plan = []
     while stream:
@@ -169,7 +175,7 @@ def plans(draw: st.DrawFn, longest: int) -> Plan:
 
 
 def run(setup: Setup, plan: Plan, *, idle: int = 0) -> None:
-    """Feed both; compare after every step, or at the end of a chunk given as a batch."""
+    """Feed both; compare after every step, or after every chunk that is fed as a batch."""
     sketch = setup.sketch()
     oracle = setup.oracle(sketch)
     assert_equal(sketch, oracle, POOL)
@@ -220,7 +226,7 @@ def test_every_step(
 def test_geometric_rounds_longer_than_the_width(
     kind: str, mechanism: str, *, plan: Plan, width: int, late: int
 ) -> None:
-    """Past step 100 w a round has steps that push nothing: begin the stream there."""
+    """After step 100 w, rounds have steps without a push: the stream begins there."""
     setup = Setup(kind, mechanism, "geometric", 2, width, 0, seed=late)
     run(setup, plan, idle=100 * width + late)
 
@@ -229,7 +235,7 @@ def test_geometric_rounds_longer_than_the_width(
 @every_mechanism
 @every_kind
 def test_long_batches(kind: str, mechanism: str, schedule: str) -> None:
-    """Batches longer than any block a kernel may work in, to the very last step."""
+    """Batches longer than any block of a kernel, up to the last step of the horizon."""
     source = random.Random(17)
     length = 400 if schedule == "punctual" else 3000
     stream: list[Event] = [
@@ -249,7 +255,7 @@ def test_long_batches(kind: str, mechanism: str, schedule: str) -> None:
 @every_mechanism
 @every_kind
 def test_counts_beyond_32_bits(kind: str, mechanism: str, schedule: str) -> None:
-    """The cells widen on the way and wrap nowhere: 300 events of weight 2^24 pass 2^32."""
+    """The cells widen and never wrap: 300 events of weight 2^24 exceed 2^32."""
     heavy = 2**24
     plan: Plan = [([("a", heavy)] * 50, False), ([("a", heavy)] * 220, False)]
     plan += [([("a", heavy)] * 15 + [(1, heavy)] * 15, True)]
@@ -293,8 +299,12 @@ actions = st.lists(
 )
 
 
-def act(target: Any, oracle: oracle_counters.ContinualCounters, action: Action) -> None:
-    """The same action on both."""
+def act(
+    target: lazysketch.ContinualCounters,
+    oracle: oracle_counters.ContinualCounters,
+    action: Action,
+) -> None:
+    """Apply an action to both."""
     name, argument = action
     if name == "update":
         target.update(argument[0], argument[1])
@@ -319,9 +329,8 @@ def act(target: Any, oracle: oracle_counters.ContinualCounters, action: Action) 
 def test_continual_counters(
     mechanism: str, schedule: str, *, todo: list[Action], seed: int
 ) -> None:
-    horizon = 12 * 15  # what the longest list of actions can ask for
-    make: Any = lazysketch.ContinualCounters
-    target = make(
+    horizon = 12 * 15  # the steps of the longest list of actions
+    target = lazysketch.ContinualCounters(
         counters=COUNTERS,
         epsilon=1.0,
         delta=1e-6,

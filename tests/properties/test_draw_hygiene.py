@@ -1,21 +1,21 @@
-"""No draw of noise is used twice: not in two cells, two nodes, two sketches or two settings.
+"""No draw of noise is used twice: not in two cells, nodes, sketches or sets of parameters.
 
 All sketches here have a sigma of about 10^8 or more, so that two independent draws are
-equal with a probability of about 1/(2 sqrt(pi) sigma) and what is shared stands out. Two
-measures, both scale-free, since sketches with different sigma may share their bits:
+equal with a probability of about 1/(2 sqrt(pi) sigma) and shared draws are obvious. Two
+measures, both scale-free, because sketches with different sigma may share their bits:
 
 * coincidences: pairs of draws in one matrix that are equal up to sign; Poisson under
-  independence, with an expectation that is computed;
+  independence, with a computed expectation;
 * correlation of two vectors of m draws: normal with standard deviation 1/sqrt(m).
 
-The limits lie where a false alarm has a probability below 1e-8 per comparison and 1e-5
-per run. Only sketches with fresh ids differ from run to run.
+At the limits a false alarm has a probability below 1e-8 per comparison and 1e-5 per run. Only
+sketches with fresh ids differ from run to run.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 import pytest
@@ -23,13 +23,15 @@ from numpy.typing import NDArray
 
 import lazysketch
 import lazysketch.testing
+from lazysketch.sketches.keys import Key
+from lazysketch.sketches.private_table import PrivateTable
 
 Draws = NDArray[np.int64]
 
 LIMIT_IN_DEVIATIONS = 6.5  # P(|normal| > 6.5) = 8e-11
-HEAVY = 2**22  # max_weight: sigma is large, yet epsilon_numeric stays below its 1 %
+HEAVY = 2**22  # max_weight: a large sigma, with epsilon_numeric still below its 1 %
 
-BASE: dict[str, Any] = {
+BASE: dict[str, object] = {
     "depth": 3,
     "width": 4,
     "epsilon": 0.5,
@@ -46,12 +48,17 @@ CELLS = list(range(12))  # 3 x 4
 NODES = list(range(1, 65))  # 256 steps / 4 columns
 
 
-def make(cls: Any = lazysketch.LazyCountMin, *, key: Any = None, **changes: Any) -> Any:
+def make(
+    cls: Callable[..., PrivateTable] = lazysketch.LazyCountMin,
+    *,
+    key: Key | None = None,
+    **changes: object,
+) -> PrivateTable:
     key = lazysketch.testing.seeded_key(7) if key is None else key
     return cls(**{**BASE, **changes}, key=key)
 
 
-def draws(sketch: Any, cells: list[int] = CELLS, nodes: list[int] = NODES) -> Draws:
+def draws(sketch: PrivateTable, cells: list[int] = CELLS, nodes: list[int] = NODES) -> Draws:
     matrix: Draws = np.asarray(lazysketch.testing.draws(sketch, cells, nodes))
     assert matrix.shape == (len(cells), len(nodes))
     assert matrix.dtype == np.int64
@@ -64,19 +71,19 @@ def coincidences(matrix: Draws) -> int:
 
 
 def coincidence_limit(count: int, sigma: float) -> float:
-    """Ten deviations and ten more above the expected number of equal pairs |z| = |z'|."""
+    """The expected number of pairs |z| = |z'|, plus ten deviations, plus ten."""
     expected = math.comb(count, 2) / (math.sqrt(math.pi) * sigma)
     return expected + 10 * math.sqrt(expected) + 10
 
 
 def correlation(a: Draws, b: Draws) -> float:
-    """The cosine of the angle: the mean of a draw is known to be 0."""
+    """The cosine of the angle; the mean of a draw is known to be 0."""
     x, y = a.reshape(-1).astype(float), b.reshape(-1).astype(float)
     return float(x @ y / math.sqrt((x @ x) * (y @ y)))
 
 
 def related(a: Draws, b: Draws) -> bool:
-    """Whether two matrices share draws: as they stand, in absolute value, or anywhere at all."""
+    """Return whether two matrices share draws, at equal or at any positions, up to sign."""
     if abs(correlation(a, b)) > LIMIT_IN_DEVIATIONS / math.sqrt(a.size):
         return True
     shared = np.intersect1d(np.abs(a), np.abs(b)).size
@@ -84,7 +91,7 @@ def related(a: Draws, b: Draws) -> bool:
 
 
 def largest_correlation(rows: Draws) -> float:
-    """Between any two different rows, in units of its standard deviation."""
+    """The largest correlation of two different rows, in units of its standard deviation."""
     x = rows.astype(float)
     x /= np.linalg.norm(x, axis=1, keepdims=True)
     gram = np.abs(x @ x.T)
@@ -107,21 +114,21 @@ def test_cells_and_nodes_share_nothing(mechanism: str) -> None:
     # m = 64, r = 0.8 gives 1e-14 per pair of the 523,776.
     assert largest_correlation(matrix.T) < 0.8 * math.sqrt(64)
 
-    # Planted: a packing that is not injective, and a cell that repeats another with the sign
-    # turned or one node later.
+    # Planted: an index that is not injective, and a cell that repeats another one with the
+    # opposite sign or one node later.
     cell, node = np.indices(matrix.shape)
     by_sum = matrix[0, (cell + node) % 1024]
     by_xor = matrix[0, (cell ^ node) % 1024]
-    turned, late = matrix.copy(), matrix.copy()
-    turned[5] = -turned[3]
+    negated, late = matrix.copy(), matrix.copy()
+    negated[5] = -negated[3]
     late[5, 1:] = late[3, :-1]
-    for planted in (by_sum, by_xor, turned, late):
+    for planted in (by_sum, by_xor, negated, late):
         assert coincidences(planted) > limit
-    assert largest_correlation(turned) > LIMIT_IN_DEVIATIONS
+    assert largest_correlation(negated) > LIMIT_IN_DEVIATIONS
 
 
 def test_draws_have_the_declared_sigma_and_are_repeatable() -> None:
-    """65,536 draws: the sample variance is within 6 x sqrt(2/65536) = 3.4 %; else 2e-9."""
+    """65,536 draws: the sample variance is within 6 x sqrt(2/65536) = 3.4 %, except with 2e-9."""
     sketch = make(depth=4, width=16, horizon=16 * 1024)
     cells, nodes = list(range(64)), list(range(1, 1025))
     matrix = draws(sketch, cells, nodes)
@@ -138,7 +145,7 @@ def test_draws_have_the_declared_sigma_and_are_repeatable() -> None:
 
 
 def test_one_master_key_and_fresh_ids() -> None:
-    """Equal parameters, one key, ids drawn by the system: nothing in common."""
+    """Equal parameters, one key, ids from the operating system: no shared draws."""
     key = lazysketch.testing.seeded_key(7, sketch_id=None)
     sketches = [make(key=key) for _ in range(4)]
     assert len({bytes(sketch.sketch_id) for sketch in sketches}) == 4
@@ -151,7 +158,7 @@ def test_one_master_key_and_fresh_ids() -> None:
 
 
 def test_the_same_id_repeats_the_draws() -> None:
-    """The other direction: without it, the tests here would pass on draws that are just random."""
+    """The other direction: the tests above would also pass if draws were never repeated."""
     np.testing.assert_array_equal(draws(make()), draws(make()))
     identity = bytes(range(16))
     key = lazysketch.testing.seeded_key(7, sketch_id=identity)
@@ -176,7 +183,7 @@ def test_the_seed_changes_all_draws(seed: int) -> None:
 
 # --- one parameter changed ----------------------------------------------------------
 
-CHANGES: dict[str, dict[str, Any]] = {
+CHANGES: dict[str, dict[str, object]] = {
     "epsilon by one bit": {"epsilon": math.nextafter(0.5, 1.0)},
     "epsilon": {"epsilon": 0.6},
     "delta": {"delta": 2e-6},
@@ -198,8 +205,8 @@ CHANGES: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("change", CHANGES)
 @pytest.mark.parametrize("cls", [lazysketch.LazyCountMin, lazysketch.LazyCountSketch])
-def test_one_parameter_changes_all_draws(cls: Any, change: str) -> None:
-    """Also where sigma stays the same, and with it all that the noise needs to know."""
+def test_one_parameter_changes_all_draws(cls: Callable[..., PrivateTable], change: str) -> None:
+    """Also if sigma, and with it everything that the noise depends on, is unchanged."""
     assert not related(draws(make(cls)), draws(make(cls, **CHANGES[change])))
 
 
@@ -210,8 +217,8 @@ def test_all_changed_sketches_share_nothing_with_each_other() -> None:
             assert not related(one, other)
 
 
-def test_equal_products_are_not_equal_parameters() -> None:
-    """Two events of weight w and one of weight 2 w have one sigma and must not share a key."""
+def test_parameters_with_equal_sigma_share_nothing() -> None:
+    """Two events of weight w and one of weight 2 w: equal sigma, different working keys."""
     one = make(max_weight=2 * HEAVY, max_events_per_user=1)
     other = make(max_weight=HEAVY, max_events_per_user=2)
     assert not related(draws(one), draws(other))
@@ -219,7 +226,7 @@ def test_equal_products_are_not_equal_parameters() -> None:
 
 @pytest.mark.parametrize("relation", ["zero-out", "substitution"])
 def test_the_kind_changes_all_draws(relation: str) -> None:
-    """Under zero-out both kinds have the same sensitivity: only the name can tell them apart."""
+    """Under zero-out both kinds have the same sensitivity: only the kind differs."""
     one = make(lazysketch.LazyCountMin, relation=relation)
     other = make(lazysketch.LazyCountSketch, relation=relation)
     if relation == "zero-out":
@@ -228,7 +235,7 @@ def test_the_kind_changes_all_draws(relation: str) -> None:
 
 
 def test_the_schedule_changes_all_draws() -> None:
-    """With one column, lazy and punctual push alike: same leaves, same sigma, same horizon."""
+    """With one column, lazy and punctual have equal pushes, leaves, sigma and horizon."""
     cells = list(range(3))
     one = make(lazysketch.LazyCountMin, width=1, horizon=64)
     other = make(lazysketch.PunctualCountMin, width=1, horizon=64)
@@ -237,11 +244,10 @@ def test_the_schedule_changes_all_draws() -> None:
 
 
 def test_counters_and_sketches_share_nothing() -> None:
-    """A table of one row and n counters of the same noise."""
+    """A table of one row and as many counters with the same noise."""
     cells = list(range(4))
     sketch = make(depth=1, width=4)
-    make_counters: Any = lazysketch.ContinualCounters
-    counters = make_counters(
+    counters = lazysketch.ContinualCounters(
         counters=4,
         epsilon=BASE["epsilon"],
         delta=BASE["delta"],
@@ -255,8 +261,8 @@ def test_counters_and_sketches_share_nothing() -> None:
     assert not related(draws(sketch, cells), draws(counters, cells))
 
 
-def test_related_sees_what_it_should() -> None:
-    """Planted: the same bits at another sigma, turned, shifted, or a quarter of them."""
+def test_related_detects_shared_draws() -> None:
+    """Planted: the same bits at another sigma, negated, shifted, or a quarter of them."""
     base = draws(make())
     scaled = np.rint(base * 1.37).astype(np.int64)
     shifted = np.roll(base, 1, axis=1)

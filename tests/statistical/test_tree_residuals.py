@@ -21,7 +21,7 @@ import lazysketch as ls
 from lazysketch.audit import p_values
 from lazysketch.specification.schedules import Geometric, Schedule
 
-TABLES = ROOT / "rust" / "core" / "src" / "mechanism" / "tables"
+TABLES = ROOT / "rust" / "core" / "src" / "mechanism" / "tree" / "tables"
 BUDGET = p_values.Budget(total=1e-6, checks=300)
 DEPTH, WIDTH, EPSILON, DELTA = 2, 4096, 1.0, 1e-6
 

@@ -1,4 +1,4 @@
-"""A case of the audit: the parameters of one private table, and what the audit derives from them.
+"""A case of the audit: the description of one private table, and what the audit derives from it.
 
 A case makes real sketches through the public classes. It computes the exact published counts and
 the claimed noise itself, from definitions.
@@ -6,9 +6,8 @@ the claimed noise itself, from definitions.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache, partial
+from functools import cache
 from typing import TYPE_CHECKING, TypedDict
 
 import numpy as np
@@ -27,12 +26,14 @@ from lazysketch.sketches.private_sketches import (
     PunctualCountSketch,
 )
 from lazysketch.sketches.private_table import PrivateTable
+from lazysketch.specification.mechanisms import Mechanism, MechanismName
 from lazysketch.specification.schedules import Schedule
+from lazysketch.specification.table_spec import TableSpec
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = ["NO_EVENT", "Case", "Changes", "Parameters", "places"]
+__all__ = ["NO_EVENT", "Case", "Changes", "places"]
 
 NO_EVENT = -1
 
@@ -40,53 +41,24 @@ NO_EVENT = -1
 Places = tuple[tuple[int, int, int], ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Parameters:
-    """Parameters of a private table.
-
-    Args:
-        kind: ``"count-min"``, ``"count-sketch"`` or ``"counters"``.
-        depth: rows, 1 for counters.
-        width: columns.
-        schedule: when columns are pushed.
-        epsilon: privacy parameter.
-        delta: privacy parameter.
-        relation: ``"substitution"`` or ``"zero-out"``.
-        mechanism: the mechanism that the constructor is asked for.
-        max_weight: largest weight of one event.
-        max_events_per_user: events of one person.
-    """
-
-    kind: CountKind
-    depth: int
-    width: int
-    schedule: Schedule
-    epsilon: float = 1.0
-    delta: float = 1e-6
-    relation: Relation = "substitution"
-    mechanism: str = "tree"
-    max_weight: int = 1
-    max_events_per_user: int = 1
-
-
 class Options(TypedDict, total=False):
-    """The parameters that have a default."""
+    """The parameters of a table that have a default in :class:`TableSpec`."""
 
-    epsilon: float
-    delta: float
     relation: Relation
-    mechanism: str
+    mechanism: MechanismName | Mechanism
     max_weight: int
     max_events_per_user: int
 
 
 class Changes(Options, total=False):
-    """Every parameter, each of them optional."""
+    """The parameters of a table that cases differ in, each of them optional."""
 
     kind: CountKind
     depth: int
     width: int
     schedule: Schedule
+    epsilon: float
+    delta: float
 
 
 @dataclass(frozen=True)
@@ -94,7 +66,7 @@ class Case:
     """One table to audit.
 
     Args:
-        spec: the parameters of the table.
+        spec: the description of the table.
 
     Example:
         >>> from lazysketch.specification.schedules import RoundRobin
@@ -102,25 +74,45 @@ class Case:
         8
     """
 
-    spec: Parameters
+    spec: TableSpec
 
     @classmethod
     def of(
-        cls, kind: CountKind, depth: int, width: int, schedule: Schedule, **options: Unpack[Options]
+        cls,
+        kind: CountKind,
+        depth: int,
+        width: int,
+        schedule: Schedule,
+        *,
+        epsilon: float = 1.0,
+        delta: float = 1e-6,
+        **options: Unpack[Options],
     ) -> Case:
-        """Return the case of a table; (1, 1e-6)-DP under substitution unless stated otherwise.
+        """Return the case of a table.
 
         Args:
             kind: kind of the table.
             depth: rows, 1 for counters.
             width: columns.
             schedule: when columns are pushed.
-            **options: the other parameters.
+            epsilon: privacy parameter.
+            delta: privacy parameter.
+            **options: further parameters of :class:`TableSpec`.
 
         Returns:
             The case.
         """
-        return cls(Parameters(kind=kind, depth=depth, width=width, schedule=schedule, **options))
+        return cls(
+            TableSpec(
+                kind=kind,
+                depth=depth,
+                width=width,
+                schedule=schedule,
+                epsilon=epsilon,
+                delta=delta,
+                **options,
+            )
+        )
 
     def changed(self, **changes: Unpack[Changes]) -> Case:
         """Return the same case with some parameters changed.
@@ -176,44 +168,28 @@ class Case:
             scale=spec.max_weight * spec.max_events_per_user,
         )
 
-    def constructor(self) -> Callable[..., PrivateTable]:
-        """Return the public class of the table, with every argument bound but the key and seed.
-
-        Returns:
-            Takes ``key`` and, unless the table is one of counters, ``hash_seed``.
-        """
-        spec = self.spec
-        bound = partial(
-            _class_of(spec),
-            epsilon=spec.epsilon,
-            delta=spec.delta,
-            relation=spec.relation,
-            mechanism=spec.mechanism,
-            max_weight=spec.max_weight,
-            max_events_per_user=spec.max_events_per_user,
-        )
-        horizon = spec.schedule.horizon
-        if spec.kind == "counters":
-            return partial(bound, counters=spec.width, schedule=spec.schedule.name, horizon=horizon)
-        sized = partial(bound, depth=spec.depth, width=spec.width)
-        if spec.schedule.name == "punctual":
-            return partial(sized, horizon=horizon)
-        return partial(sized, schedule=spec.schedule)
+    @property
+    def owner(self) -> type[PrivateTable]:
+        """The public class of the table."""
+        count_min = self.spec.kind == "count-min"
+        if self.spec.kind == "counters":
+            return ContinualCounters
+        if self.spec.schedule.name == "punctual":
+            return PunctualCountMin if count_min else PunctualCountSketch
+        return LazyCountMin if count_min else LazyCountSketch
 
     def make(self, *, key: Key | None = None, hash_seed: int | None = None) -> PrivateTable:
         """Return a sketch made by its public class.
 
         Args:
             key: the key, None for a fresh one.
-            hash_seed: public seed of the hash, None for a fresh one; counters have none.
+            hash_seed: public seed of the hash, None for a fresh one; ignored for counters.
 
         Returns:
             A live private table.
         """
-        constructor = self.constructor()
-        if self.spec.kind == "counters":
-            return constructor(key=key)
-        return constructor(key=key, hash_seed=hash_seed)
+        seed = 0 if self.spec.kind == "counters" else hash_seed
+        return self.owner.from_spec(replace(self.spec, hash_seed=seed), key=key)
 
     def progress(self, step: int) -> tuple[Integers, Integers]:
         """Return the number of pushes of every column and the step of the last one."""
@@ -242,15 +218,6 @@ class Case:
             for row, column, sign in places(self, hash_seed, int(item)):
                 table[row, column] += sign * np.count_nonzero(at <= last[column])
         return table
-
-
-def _class_of(spec: Parameters) -> Callable[..., PrivateTable]:
-    """The public class of a table."""
-    if spec.kind == "counters":
-        return ContinualCounters
-    if spec.schedule.name == "punctual":
-        return PunctualCountMin if spec.kind == "count-min" else PunctualCountSketch
-    return LazyCountMin if spec.kind == "count-min" else LazyCountSketch
 
 
 def places(case: Case, hash_seed: int, item: int | str) -> Places:

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from functools import partial
 
 import numpy as np
 
@@ -24,6 +25,7 @@ from lazysketch.audit.system_under_test import Library, SystemUnderTest
 from lazysketch.errors import LazySketchError
 from lazysketch.privacy.relations import CountKind
 from lazysketch.sketches.keys import Key
+from lazysketch.sketches.private_sketches import LazyCountMin
 from lazysketch.specification.schedules import Geometric, Punctual, RoundRobin
 from lazysketch.testing import fixed_id, seeded_key
 
@@ -211,6 +213,9 @@ def ids_cannot_be_chosen() -> Outcome:
         Failed if a public constructor or key accepts an id, or a mark is missing.
     """
     plain = BASE.changed(max_weight=1)
+    constructor: Callable[..., object] = partial(
+        LazyCountMin, depth=3, width=4, epsilon=0.5, delta=1e-6, horizon=256
+    )
 
     def failures() -> Iterator[str]:
         key = Key.generate()
@@ -225,7 +230,7 @@ def ids_cannot_be_chosen() -> Outcome:
             yield "two sketches under one key have one table"
         for argument in ("sketch_id", "seed", "id", "step", "sigma"):
             try:
-                plain.constructor()(**{argument: 1})
+                constructor(**{argument: 1})
                 yield f"a sketch accepts {argument}"
             except TypeError:
                 pass

@@ -20,6 +20,7 @@ from lazysketch.audit.finding import MOST, Finding, Outcome, timed
 from lazysketch.audit.sensitivity import sensitivity_by_enumeration
 from lazysketch.audit.system_under_test import Library, SystemUnderTest
 from lazysketch.privacy.relations import CountKind, Relation
+from lazysketch.specification.mechanisms import MechanismName
 from lazysketch.specification.schedules import (
     Batch,
     Geometric,
@@ -116,7 +117,7 @@ def wide_cases() -> Iterator[Case]:
     """
     width = _CELLS // 4
     lazy = RoundRobin(horizon=64 * width)
-    combinations: tuple[tuple[CountKind, Schedule, str, Relation], ...] = (
+    combinations: tuple[tuple[CountKind, Schedule, MechanismName, Relation], ...] = (
         ("count-min", lazy, "tree", "substitution"),
         ("count-sketch", lazy, "tree", "substitution"),
         ("count-min", lazy, "haar", "zero-out"),

@@ -1,8 +1,8 @@
 """The makers of tables to audit: the installed library, or a model with a planted bug.
 
 A check uses a system only through this interface: open a table under a key, feed it, read it. The
-library's tables are made by the public classes. Runs with thousands of tables reuse the
-calibration of the first one, which depends on public parameters only.
+library's tables are those of the public classes; thousands of tables share one calibration, which
+depends on public parameters only.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
 from typing import Protocol
 
 import numpy as np
@@ -21,7 +20,6 @@ from lazysketch.audit.case import NO_EVENT, Case
 from lazysketch.audit.schedule_model import Integers
 from lazysketch.sketches.keys import Key
 from lazysketch.sketches.private_table import PrivateTable, core_arguments
-from lazysketch.specification.table_spec import TableSpec
 
 __all__ = ["Library", "LibraryTable", "LiveTable", "SystemUnderTest", "Table", "sketch_of"]
 
@@ -137,31 +135,23 @@ class Library:
 
 
 def sketch_of(case: Case, hash_seed: int, key: Key, *, sigma: float | None = None) -> PrivateTable:
-    """Return a sketch of a case; only the first one of a case is calibrated.
+    """Return a sketch of a case, with the calibration that its description already has.
 
     Args:
-        case: the parameters of the sketch.
+        case: the description of the sketch.
         hash_seed: public seed of the hash.
         key: the key of the sketch.
         sigma: a wrong standard deviation of the draws, for planted bugs.
 
     Returns:
-        The same class, with the same arguments for the core.
+        The sketch of ``case.make``, without the millisecond of another calibration.
     """
-    owner, spec = _described(case)
-    values = core_arguments(spec) | {"hash_seed": hash_seed, "key": key}
+    values = core_arguments(case.spec) | {"hash_seed": hash_seed, "key": key}
     if case.spec.kind == "counters":
         values["hash_seed"] = 0
     if sigma is not None:
         values["sigma"] = sigma
-    native: Callable[..., PrivateTable] = super(PrivateTable, owner).__new__
-    sketch = native(owner, **values)
-    sketch._spec = spec
+    native: Callable[..., PrivateTable] = super(PrivateTable, case.owner).__new__
+    sketch = native(case.owner, **values)
+    sketch._spec = case.spec
     return sketch
-
-
-@cache
-def _described(case: Case) -> tuple[type[PrivateTable], TableSpec]:
-    """Return the class of a case and the description of its table."""
-    with case.make() as sketch:
-        return type(sketch), sketch.spec

@@ -40,7 +40,7 @@ from lazysketch.errors import ArgumentValueError
 from lazysketch.privacy.relations import CountKind
 from lazysketch.specification.schedules import Schedule
 
-TABLES = ROOT / "rust" / "core" / "src" / "mechanism" / "tables"
+TABLES = ROOT / "rust" / "core" / "src" / "mechanism" / "tree" / "tables"
 
 
 @pytest.mark.parametrize("case", every_case(cells=12, depth=2), ids=str)
