@@ -1,4 +1,4 @@
-"""What the documents say is run: Python blocks, docstring examples, commands and links."""
+"""The documents are executed: Python blocks, docstring examples, commands and links."""
 
 from __future__ import annotations
 
@@ -48,18 +48,18 @@ def name_of(document: Path) -> str:
     ids=name_of,
 )
 def test_python_blocks_run(document: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The blocks of one document run in order and share their names, as if typed."""
+    """The blocks of one document run in order and share one namespace."""
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {"__name__": "__main__"}
     for block in blocks(document):
         if block.language == "python":
-            # Blank lines in front make a traceback show the document's own line number.
+            # Leading blank lines make tracebacks show the line numbers of the document.
             source = "\n" * (block.line - 1) + block.code
             exec(compile(source, str(document), "exec"), names)
 
 
 def test_readme_and_quickstart_have_examples() -> None:
-    """Guards the test above against a fence that it no longer recognises."""
+    """Fail if the test above no longer recognises code fences."""
     for name in ("README.md", "docs/quickstart.md"):
         assert any(block.language == "python" for block in blocks(ROOT / name)), name
 
@@ -72,10 +72,10 @@ def modules() -> Iterator[str]:
 
 
 def docstring_examples() -> Iterator[doctest.DocTest]:
-    """Every docstring with an example, those of native members included.
+    """Yield every docstring with an example, including those of native members.
 
-    The finder of doctest skips members that native code defines, so the
-    exported classes are walked by hand as well.
+    doctest's finder skips members that native code defines, so the members of exported classes
+    are also enumerated here.
     """
     finder = doctest.DocTestFinder(exclude_empty=True)
     for name in modules():
@@ -132,7 +132,7 @@ def test_paths_named_in_the_architecture_exist() -> None:
 
 
 def anchors(document: Path) -> set[str]:
-    """The anchors that forges derive from headings: lower case, no punctuation, hyphens."""
+    """The anchors of headings on code hosting sites: lower case, hyphens, no punctuation."""
     text = FENCE.sub("", document.read_text(encoding="utf-8"))
     return {
         re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-")
@@ -141,7 +141,7 @@ def anchors(document: Path) -> set[str]:
 
 
 def commands(program: str) -> list[tuple[str, str]]:
-    """Each use of ``program`` in a console block, continued lines joined: (where, command)."""
+    """Each use of ``program`` in a console block as (where, command), continued lines joined."""
     uses = []
     for document in DOCUMENTS:
         for block in blocks(document):
@@ -164,7 +164,7 @@ def test_make_targets_named_in_documents_exist() -> None:
 
 @pytest.mark.parametrize(("where", "command"), commands("lazysketch"))
 def test_commands_named_in_documents_exist(where: str, command: str) -> None:
-    """The verb and every option of a documented command are in that verb's help."""
+    """A documented command exists, and its help lists every documented option."""
     verb, *rest = command.split()[1:]
     program = Path(sys.executable).with_name("lazysketch")
     shown = subprocess.run(

@@ -1,4 +1,4 @@
-"""The public face: exactly these names, each documented in the house order, each typed."""
+"""The public interface: exactly these names, each typed and documented in the same order."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ SKETCHES = {
     "PunctualCountMin",
     "PunctualCountSketch",
 }
-# Changing this set is changing the interface: it goes with a line in CHANGELOG.md.
+# A change of this set changes the interface and needs a line in CHANGELOG.md.
 EXPORTED = SKETCHES | {
     "Batch",
     "Change",
@@ -63,7 +63,7 @@ EXPORTED = SKETCHES | {
     "plan",
 }
 CONSTRUCTED = {"ContinualCounters", "HeavyHitters", "HierarchicalHeavyHitters", "Windows"}
-# The order of a docstring; what a thing does not have (a return value, a source) it leaves out.
+# The order of the sections of a docstring; sections that do not apply are omitted.
 SECTIONS = ["Guarantee", "Args", "Returns", "Raises", "Source", "Example"]
 SYNONYMS = {
     "Guarantees": "Guarantee",
@@ -88,7 +88,7 @@ PRIVATE_MEMBERS = {"tick", "horizon", "privacy", "sketch_id", "private", "not_pr
 
 
 def sections(text: str) -> list[str]:
-    """The headings of a docstring that stand for its parts, in the order they stand."""
+    """The section headings of a docstring, in order."""
     headings = re.findall(r"^ *([A-Z][a-z]+(?: [a-z]+)?):(?: |$)", text, re.MULTILINE)
     named = [SYNONYMS.get(heading, heading) for heading in headings]
     return [heading for heading in named if heading in SECTIONS]
@@ -99,7 +99,7 @@ def public_classes() -> list[str]:
 
 
 def public_members(owner: type) -> list[str]:
-    """What a user sees on a class, inherited native members included, not those of object."""
+    """The public members of a class, including inherited native ones, without those of object."""
     return sorted(
         name for name in dir(owner) if not name.startswith("_") and not hasattr(BaseException, name)
     )
@@ -130,12 +130,12 @@ def test_sketch_has_the_members_of_its_kind(name: str) -> None:
 def test_class_docstring_has_its_parts_in_order(name: str) -> None:
     text = inspect.getdoc(getattr(lazysketch, name)) or ""
     summary = text.split("\n\n")[0]
-    assert summary.endswith("."), f"{name}: the docstring begins with a sentence"
+    assert summary.endswith("."), f"{name}: the docstring has to begin with a sentence"
     found = sections(text)
     assert found == sorted(found, key=SECTIONS.index), f"{name}: {found}"
     if name in SKETCHES | CONSTRUCTED:
         assert {"Guarantee", "Args", "Raises", "Example"} <= set(found), f"{name}: {found}"
-        assert ">>>" in text, f"{name}: its example is one that runs"
+        assert ">>>" in text, f"{name}: the example has to be executable"
 
 
 @pytest.mark.parametrize("name", public_classes())
@@ -169,7 +169,7 @@ def package_files() -> list[Path]:
 
 @pytest.mark.parametrize("path", package_files(), ids=lambda path: path.name)
 def test_every_function_is_typed(path: Path) -> None:
-    """In the installed package, so that a stub left out of the wheel is noticed too."""
+    """Checked in the installed package, so that a stub missing from the wheel is detected too."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             continue

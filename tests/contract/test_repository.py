@@ -1,4 +1,4 @@
-"""What a reader of the repository would trip over: sizes, names, traces of a machine, versions."""
+"""Properties of the repository: file sizes, names, no machine paths, consistent versions."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ GENERATED = {".git", ".hypothesis", ".mypy_cache", ".pytest_cache", ".ruff_cache
 }
 CODE = {".py", ".pyi", ".rs"}
 MOST_LINES = 420
-# Names that say nothing about what is inside.
+# Names that say nothing about the contents.
 EMPTY_NAMES = {"common", "helper", "helpers", "manager", "misc", "util", "utils"}
-# Written in pieces, so that this file passes its own check.
+# Concatenated, so that this file passes its own check.
 HOSTS = ["pypi" + ".org", "python" + "hosted", "crates" + ".io", "npmjs" + ".", "golang" + ".org"]
-# A request line of a web log may well ask for such a path; a path of a machine follows no verb.
+# A request line of a web log may contain such a path; a machine path does not follow a method.
 MACHINE_PATH = re.compile(
     r"(?<!GET )(?<!POST )(?<![\w./-])(?:/(?:root|work|Users|mnt)/|/home/\w+/|[A-Z]:\\Users)"
 )
 
 
 def files() -> list[Path]:
-    """What belongs to the repository: as git knows it, or else all that was not generated."""
+    """The files of the repository, from git, or else all files that are not generated."""
     try:
         command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
         listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
         names = [ROOT / name for name in listed.stdout.split("\0") if name]
         return sorted(path for path in names if path.is_file())
     except (OSError, subprocess.CalledProcessError):
-        pass  # no git here, or not a clone
+        pass  # git is missing, or this is not a clone
     found = []
     for folder, folders, names_here in os.walk(ROOT):
         folders[:] = [name for name in folders if name not in GENERATED]
@@ -135,18 +135,18 @@ def test_python_lock_files_name_no_index_and_pin_everything() -> None:
 
 
 def wanted(name: str) -> set[str]:
-    """The packages that a requirements/*.in file names itself."""
+    """The packages that a requirements/*.in file names."""
     return set(re.findall(r"^([a-z][a-z0-9-]*)", read(name), re.MULTILINE))
 
 
-def test_lock_files_hold_what_their_sources_ask_for() -> None:
+def test_lock_files_contain_the_packages_of_their_sources() -> None:
     for name in ("demo", "develop"):
         pinned = set(re.findall(r"^([a-z0-9-]+)==", read(f"requirements/{name}.txt"), re.MULTILINE))
         assert wanted(f"requirements/{name}.in") <= pinned, name
 
 
 def test_direct_dependencies_stay_few() -> None:
-    """The library needs numpy only, the command line four more, in the demo's lock; plots one."""
+    """The library depends on numpy, the command line on four more packages, plots on one."""
     asked = {re.split(r"[^\w-]", line)[0]: line for line in requires("lazysketch") or []}
     assert {name for name, line in asked.items() if "extra" not in line} == {"numpy"}
     assert {name for name, line in asked.items() if 'extra == "cli"' in line.replace("'", '"')} == {
@@ -173,7 +173,7 @@ def test_versions_agree() -> None:
 
 
 def test_minimum_versions_agree() -> None:
-    """The oldest Python is one number in four places."""
+    """The oldest supported Python is the same in four places."""
     assert only(r'^requires-python = ">=(.+)"', read("pyproject.toml")) == "3.10"
     assert "abi3-py310" in read("rust/binding/Cargo.toml")
     assert "--python-version 3.10" in read("Makefile")
@@ -196,7 +196,7 @@ def test_randomness_enters_through_one_file() -> None:
 
 
 def test_privacy_arithmetic_needs_no_native_code() -> None:
-    """How much noise is decided in Python alone, where it can be read and checked by itself."""
+    """The amount of noise is computed in Python only, where it can be reviewed in isolation."""
     for name, text in TEXTS.items():
         if name.startswith("python/lazysketch/privacy/"):
             assert not re.search(r"^ *(from|import)\b.*_native", text, re.MULTILINE), name

@@ -8,7 +8,7 @@ from __future__ import annotations
 import random
 from fractions import Fraction
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given, settings
@@ -348,7 +348,7 @@ def test_punctual_is_lazy_with_every_column_pushed(
         return random.Random(f"{seed},{cell},{node}").randint(-9, 9)
 
     mechanism = mechanisms(name, leaves=len(stream), noise=noise)
-    same: dict[str, Any] = {"depth": DEPTH, "width": WIDTH, "mechanism": mechanism}
+    same: dict[str, object] = {"depth": DEPTH, "width": WIDTH, "mechanism": mechanism}
     schedule = Punctual(width=WIDTH, horizon=len(stream))
     punctual = PunctualSketch(kind, hashes=hashes.__getitem__, **same)
     lazy = LazySketch(kind, hashes=hashes.__getitem__, schedule=schedule, **same)

@@ -7,7 +7,6 @@ same noise, so the difference of their tables is exact and can be compared with 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +16,7 @@ from lazysketch.testing import seeded_key
 from lazysketch.windows.durations import instant_of
 
 SECOND = 10**9
-PROMISE: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-6, "depth": 3, "width": 64}
+PROMISE: dict[str, object] = {"epsilon": 1.0, "delta": 1e-6, "depth": 3, "width": 64}
 DAY = {"begin": "2026-01-01", "end": "2026-01-02"}
 
 
@@ -31,7 +30,7 @@ class Clock:
         return self.now
 
 
-def made(**changes: Any) -> ls.Windows:
+def made(**changes: object) -> ls.Windows:
     asked = {**PROMISE, "domain": range(50), "hash_seed": 3, "key": seeded_key(7), **changes}
     return ls.Windows(**{name: value for name, value in asked.items() if value is not ...})
 

@@ -92,7 +92,7 @@ class Setup:
                 partial(lazysketch.testing.draws, sketch), cells=self.depth * self.width
             ),
         )
-        common: dict[str, Any] = {
+        common: dict[str, object] = {
             "depth": self.depth,
             "width": self.width,
             "hashes": HashesReadOff(make_exact),

@@ -1,6 +1,6 @@
-"""Real streams, where they are at hand: exact counts for all items, private ones for the top.
+"""Real streams: exact counts of all items, private estimates of the heaviest.
 
-The data are not part of the repository; without them the tests are skipped.
+The data are not part of the repository; the tests are skipped if they are missing.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ import lzma
 import re
 from collections import Counter
 from functools import lru_cache
-from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 from tests.locations import DATA
 from tests.oracle.schedules import Geometric, ceil_div
 
@@ -21,18 +21,23 @@ import lazysketch as ls
 
 DEPTH, WIDTH, HASH_SEED = 3, 4096, 20_250_703
 TOP = 20
-# A Gaussian is beyond 6 deviations once in 5e8; 8 tests look at 60 cells each.
+# A Gaussian exceeds 6 deviations once in 5e8; 8 tests check 60 cells each.
 DEVIATIONS = 6.0
 
 pytestmark = pytest.mark.skipif(
     not (DATA / "scarab_recs").is_dir() or not (DATA / "gutenberg_words").is_dir(),
-    reason="no real streams at hand: ../shared/data has no scarab_recs or gutenberg_words",
+    reason="real streams missing: ../shared/data has no scarab_recs or gutenberg_words",
 )
 streams = pytest.mark.parametrize("stream", ["scarab_recs", "gutenberg_words"])
 
 
+Events = NDArray[np.int64] | list[str]
+Exact = type[ls.CountMin] | type[ls.CountSketch]
+Cell = tuple[int, int]
+
+
 @lru_cache(maxsize=1)
-def scarab_recs() -> Any:
+def scarab_recs() -> NDArray[np.int64]:
     with lzma.open(DATA / "scarab_recs" / "scarab-recs.trace.xz") as trace:
         return np.frombuffer(trace.read(), dtype=">i8")
 
@@ -47,29 +52,30 @@ def gutenberg_words() -> list[str]:
 
 
 @lru_cache(maxsize=2)
-def counted(stream: str) -> tuple[Any, Counter[Any]]:
+def counted(stream: str) -> tuple[Events, Counter[str | int]]:
     """The events in order, and their true counts."""
-    events: Any = scarab_recs() if stream == "scarab_recs" else gutenberg_words()
+    events: Events = scarab_recs() if stream == "scarab_recs" else gutenberg_words()
     plain = events.tolist() if isinstance(events, np.ndarray) else events
     return events, Counter(plain)
 
 
-def test_the_streams_are_those_of_their_readme() -> None:
+def test_the_streams_have_the_documented_sizes() -> None:
     recs, words = counted("scarab_recs"), counted("gutenberg_words")
     assert (len(recs[0]), len(recs[1])) == (1_245_184, 258_368)
     assert (len(words[0]), len(words[1])) == (1_246_355, 31_292)
 
 
-# Wide enough that no item should be off: Count-Min needs one row without a collision, Count
-# Sketch more than half of the rows off to the same side. With n distinct items, the expected
-# number of items that are off is n (n / w)^d, or n C(d, d/2) 2 (n / 2w)^(d/2), below 0.005.
+# Wide enough that every estimate should be exact: a Count-Min estimate is wrong if every row has
+# a collision, a Count Sketch estimate if half of the rows are wrong in the same direction. With n
+# distinct items, the expected number of wrong estimates is n (n / w)^d, or
+# n C(d, d/2) 2 (n / 2w)^(d/2), below 0.005.
 EXACT: dict[tuple[str, str], tuple[int, int]] = {
     ("scarab_recs", "count-min"): (10, 2**21),
     ("scarab_recs", "count-sketch"): (21, 2**21),
     ("gutenberg_words", "count-min"): (8, 2**19),
     ("gutenberg_words", "count-sketch"): (13, 2**19),
 }
-EXACT_CLASSES: dict[str, Any] = {"count-min": ls.CountMin, "count-sketch": ls.CountSketch}
+EXACT_CLASSES: dict[str, Exact] = {"count-min": ls.CountMin, "count-sketch": ls.CountSketch}
 
 
 @streams
@@ -97,8 +103,8 @@ def last_push(column: int, steps: int, horizon: int | None) -> int:
     return pushed
 
 
-def cells_of(items: list[Any], make: Any) -> list[list[tuple[int, int]]]:
-    """The cells of every item, read off exact sketches of one event."""
+def cells_of(items: list[str | int], make: Exact) -> list[list[Cell]]:
+    """The cells of every item, read from exact sketches of one event."""
     found = []
     for item in items:
         single = make(depth=DEPTH, width=WIDTH, hash_seed=HASH_SEED)
@@ -108,8 +114,8 @@ def cells_of(items: list[Any], make: Any) -> list[list[tuple[int, int]]]:
 
 
 def published_counts(
-    events: Any, cells: set[tuple[int, int]], make: Any, horizon: int | None
-) -> tuple[dict[tuple[int, int], int], Any]:
+    events: Events, cells: set[Cell], make: Exact, horizon: int | None
+) -> tuple[dict[Cell, int], ls.CountMin | ls.CountSketch]:
     """The exact counts of some cells at their last push, and the exact sketch at the end."""
     exact = make(depth=DEPTH, width=WIDTH, hash_seed=HASH_SEED)
     published = {}
@@ -127,12 +133,12 @@ def published_counts(
 @pytest.mark.parametrize("horizon", ["known", "unknown"])
 @pytest.mark.parametrize("make", [ls.LazyCountMin, ls.LazyCountSketch])
 def test_the_top_items_are_within_lag_noise_and_collisions(
-    stream: str, horizon: str, make: Any
+    stream: str, horizon: str, make: type[ls.LazyCountMin] | type[ls.LazyCountSketch]
 ) -> None:
-    """Minimum and median move by no more than the largest move of a row.
+    """Minimum and median change by no more than the largest change of a row.
 
-    So the error of an estimate is at most lag (the largest among the item's cells) plus
-    noise (6 deviations) plus collisions (the error of the exact sketch with equal hashes).
+    So the error of an estimate is at most the lag (the largest of the item's cells) plus the
+    noise (6 deviations) plus the collisions (the error of the exact sketch with equal hashes).
     """
     events, truth = counted(stream)
     steps = len(events) if horizon == "known" else None
@@ -157,6 +163,6 @@ def test_the_top_items_are_within_lag_noise_and_collisions(
         collisions = abs(exact.estimate(item) - truth[item])
         bound = lag + noise + collisions
         assert abs(estimate - truth[item]) <= bound
-        # The bound says something: the heaviest item is known to a tenth.
+        # The bound is useful: below a tenth of the count for the heaviest item.
         assert item != top[0] or bound < truth[item] / 10
         assert estimate == release.estimate(item)

@@ -1,6 +1,6 @@
-"""Heavy hitters of real streams, where they are at hand.
+"""Heavy hitters of real streams.
 
-The data are not part of the repository; without them the tests are skipped.
+The data are not part of the repository; the tests are skipped if they are missing.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ SEEDS, K = 10, 256
 
 @pytest.mark.skipif(
     not (DATA / "gutenberg_words").is_dir(),
-    reason="no real stream at hand: ../shared/data has no gutenberg_words",
+    reason="real stream missing: ../shared/data has no gutenberg_words",
 )
-def test_frequent_words_are_found_and_hardly_any_other() -> None:
+def test_frequent_words_are_discovered_with_few_others() -> None:
     """At epsilon = 1, the words above 1/256: recall and precision of 95 % or more.
 
-    Measured are 99 % or more of 34 words. Were each of the 340 answers wrong with 1.5 %, more than
-    17 of them would be with less than 1e-5.
+    The measured values are 99 % or more, for 34 words. If each of the 340 results were wrong with
+    probability 1.5 %, more than 17 would be wrong with probability below 1e-5.
     """
     words = gutenberg_words()
     column = pa.array(words)
@@ -46,10 +46,10 @@ def test_frequent_words_are_found_and_hardly_any_other() -> None:
 
 @pytest.mark.skipif(
     not (DATA / "zeek_wrccdc").is_dir(),
-    reason="no real stream at hand: ../shared/data has no zeek_wrccdc",
+    reason="real stream missing: ../shared/data has no zeek_wrccdc",
 )
-def test_domains_are_heavy_where_no_name_is() -> None:
-    """The tree of the names asked for: every estimate within a twentieth of the stream."""
+def test_domains_are_heavy_hitters_of_dns_queries() -> None:
+    """The tree of the queried names: every estimate is within a twentieth of the stream."""
     with gzip.open(DATA / "zeek_wrccdc" / "dns.log.gz", "rt", encoding="utf-8") as lines:
         rows = [line.rstrip("\n").split("\t") for line in lines]
     (fields,) = [row[1:] for row in rows if row[0] == "#fields"]

@@ -1,33 +1,34 @@
-"""Predictions beside what sketches of real streams show; docs/planning.md has the whole table."""
+"""Predicted and measured errors of sketches of real streams; docs/planning.md has all of them."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Literal
 
 import numpy as np
 import pytest
-from experiments.streams import REAL, named
 from tests.locations import DATA
 from tools.accuracy.planner import compared
+from tools.accuracy.streams import REAL, stream
 
 import lazysketch as ls
 
+SketchKind = Literal["count-min", "count-sketch"]
 FOLDERS = ("scarab_recs", "gutenberg_words", "cache2k_ecommerce")
-# Typical errors hang on the few items that meet the heaviest ones: with six seeds they scatter far
-# more than half widths, hence the wider tolerance.
+# Typical errors depend on the few items that collide with the heaviest ones: over six seeds they
+# vary far more than half widths, hence the wider tolerance.
 HALF_WIDTH, TYPICAL, SEEDS = 0.15, 0.35, 6
 
 pytestmark = pytest.mark.skipif(
     not all((DATA / folder).is_dir() for folder in FOLDERS),
-    reason=f"no real streams at hand: ../shared/data lacks one of {', '.join(FOLDERS)}",
+    reason=f"real streams missing: ../shared/data lacks one of {', '.join(FOLDERS)}",
 )
 
 
 @pytest.mark.parametrize("name", REAL)
 @pytest.mark.parametrize("kind", ["count-min", "count-sketch"])
 @pytest.mark.parametrize("every", [1, 10])
-def test_a_sample_predicts_what_is_measured(name: str, kind: Any, every: int) -> None:
-    events = named(name, DATA)
+def test_a_sample_predicts_the_measured_errors(name: str, kind: SketchKind, every: int) -> None:
+    events = stream(name, DATA)
     plan = ls.plan(
         steps=len(events),
         sample=events[::every],

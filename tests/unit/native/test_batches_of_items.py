@@ -1,9 +1,8 @@
-"""Batches: every producer of items equals updating one by one; a bad batch applies nothing."""
+"""Batches of every input type equal single updates; a batch with an error is not applied."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
 
 import duckdb
 import numpy as np
@@ -11,6 +10,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from numpy.typing import NDArray
 
 import lazysketch as ls
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, ItemError, LazySketchError
@@ -18,31 +18,33 @@ from lazysketch.errors import ArgumentTypeError, ArgumentValueError, ItemError, 
 WORDS = ["b", "", "a", "é", "b", "long enough to leave the view " * 2, "b"]
 BLOBS = [word.encode() for word in WORDS]
 NUMBERS = [3, 0, 1, 100, 3, 3, 7]
-COUNTERS: dict[str, Any] = {"counters": 128, "epsilon": 1.0, "delta": 1e-6, "horizon": 1000}
+COUNTERS: dict[str, object] = {"counters": 128, "epsilon": 1.0, "delta": 1e-6, "horizon": 1000}
 
 
 def exact() -> ls.CountMin:
     return ls.CountMin(depth=3, width=4096, hash_seed=5)
 
 
-def one_by_one(items: list[Any], weights: list[int] | None = None) -> Any:
+def one_by_one(items: Sequence[object], weights: list[int] | None = None) -> NDArray[np.int64]:
     sketch = exact()
     for item, weight in zip(items, weights or [1] * len(items), strict=True):
         sketch.update(item, weight)
     return sketch.table
 
 
-def assert_equals_single_updates(batch: Any, items: list[Any], **arguments: Any) -> None:
+def assert_equals_single_updates(
+    batch: object, items: Sequence[object], *, column: str | None = None
+) -> None:
     sketch = exact()
-    sketch.update_many(batch, **arguments)
+    sketch.update_many(batch, column=column)
     assert sketch.step == len(items)
     np.testing.assert_array_equal(sketch.table, one_by_one(items))
     wanted = [sketch.estimate(item) for item in items]
-    assert sketch.estimate_many(batch, **arguments).tolist() == wanted
-    assert sketch.release().estimate_many(batch, **arguments).tolist() == wanted
+    assert sketch.estimate_many(batch, column=column).tolist() == wanted
+    assert sketch.release().estimate_many(batch, column=column).tolist() == wanted
 
 
-ARROW_TYPES: list[tuple[Any, list[Any]]] = [
+ARROW_TYPES: list[tuple[pa.DataType, Sequence[object]]] = [
     (pa.string(), WORDS),
     (pa.large_string(), WORDS),
     (pa.string_view(), WORDS),
@@ -57,19 +59,19 @@ ARROW_TYPES: list[tuple[Any, list[Any]]] = [
 ]
 
 
-def encoded(array: Any) -> Any:
-    """A dictionary array, built by hand: views and fixed sizes have no encoder."""
+def encoded(array: pa.Array) -> pa.Array:
+    """A dictionary array; pyarrow cannot encode views and fixed sizes."""
     entries = list(dict.fromkeys(array.to_pylist()))
     keys = pa.array([entries.index(value) for value in array.to_pylist()], pa.int8())
     return pa.DictionaryArray.from_arrays(keys, pa.array(entries, array.type))
 
 
-ARROW_FORMS: dict[str, Callable[[Any], Any]] = {
+ARROW_FORMS: dict[str, Callable[[pa.Array], object]] = {
     "array": lambda array: array,
     "sliced": lambda array: pa.concat_arrays([array[4:6], array, array[:3]])[2:9],
     "chunked": lambda array: pa.chunked_array([array[:2], array[:0], array[2:6], array[6:]]),
     "sliced chunks": lambda array: pa.chunked_array([array, array, array]).slice(7, 7),
-    "no chunks before": lambda array: pa.chunked_array([array[:0], array]),
+    "an empty chunk before": lambda array: pa.chunked_array([array[:0], array]),
     "table": lambda array: pa.table({"x": array}),
     "sliced table": lambda array: pa.table({"x": pa.concat_arrays([array, array])}).slice(7),
     "record batch": lambda array: pa.record_batch({"x": array}),
@@ -84,12 +86,12 @@ ARROW_FORMS: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("form", ARROW_FORMS)
 @pytest.mark.parametrize(("arrow", "items"), ARROW_TYPES, ids=lambda value: str(value)[:20])
-def test_pyarrow(arrow: Any, items: list[Any], form: str) -> None:
+def test_pyarrow(arrow: pa.DataType, items: Sequence[object], form: str) -> None:
     assert_equals_single_updates(ARROW_FORMS[form](pa.array(items, arrow)), items)
 
 
 @pytest.mark.parametrize(("arrow", "items"), ARROW_TYPES, ids=lambda value: str(value)[:20])
-def test_empty_arrow_data_apply_nothing(arrow: Any, items: list[Any]) -> None:
+def test_empty_arrow_data_apply_nothing(arrow: pa.DataType, items: Sequence[object]) -> None:
     empty = pa.array([], arrow)
     for batch in (empty, pa.chunked_array([], arrow), pa.table({"x": empty}), encoded(empty)):
         assert_equals_single_updates(batch, [])
@@ -97,7 +99,7 @@ def test_empty_arrow_data_apply_nothing(arrow: Any, items: list[Any]) -> None:
 
 
 @pytest.mark.parametrize("keys", [pa.int8(), pa.uint16(), pa.int32(), pa.uint64()], ids=str)
-def test_dictionary_keys_of_all_widths(keys: Any) -> None:
+def test_dictionary_keys_of_all_widths(keys: pa.DataType) -> None:
     entries = pa.array(["a", "unused", "b"])
     array = pa.DictionaryArray.from_arrays(pa.array([2, 0, 2], keys), entries)
     assert_equals_single_updates(array, ["b", "a", "b"])
@@ -108,7 +110,7 @@ def test_unused_dictionary_entries_do_not_count() -> None:
     array = pa.DictionaryArray.from_arrays(pa.array([3, 0, 3]), entries)
     assert_equals_single_updates(array, [2, 1, 2])
     counters = ls.ContinualCounters(**COUNTERS)
-    counters.update_many(array)  # 999 is no index, and no event either
+    counters.update_many(array)  # 999 is not a valid index, but does not occur
     assert counters.steps == 3
 
 
@@ -129,7 +131,7 @@ def test_a_bad_dictionary_entry_is_reported_where_it_occurs() -> None:
     ],
     ids=["table", "record batch", "polars", "pandas", "duckdb"],
 )
-def test_wide_tables_must_name_the_column(wide: Any) -> None:
+def test_wide_tables_must_name_the_column(wide: object) -> None:
     wide = wide() if callable(wide) else wide
     assert_equals_single_updates(wide, WORDS, column="w")
     assert_equals_single_updates(wide, NUMBERS, column="n")
@@ -144,13 +146,13 @@ def test_wide_tables_must_name_the_column(wide: Any) -> None:
 
 
 @pytest.mark.parametrize("plain", [pa.array(WORDS), WORDS, np.array(NUMBERS), pl.Series(WORDS)])
-def test_data_without_columns_take_no_column(plain: Any) -> None:
+def test_data_without_columns_take_no_column(plain: object) -> None:
     for call in (exact().update_many, exact().estimate_many, exact().release().estimate_many):
         with pytest.raises(ArgumentTypeError, match="^column: "):
             call(plain, column="x")
 
 
-POLARS_FORMS: dict[str, Callable[[], tuple[Any, list[Any]]]] = {
+POLARS_FORMS: dict[str, Callable[[], tuple[object, Sequence[object]]]] = {
     "strings": lambda: (pl.Series(WORDS), WORDS),
     "binaries": lambda: (pl.Series(BLOBS), BLOBS),
     "integers": lambda: (pl.Series(NUMBERS, dtype=pl.UInt8), NUMBERS),
@@ -175,7 +177,7 @@ def test_polars(form: str) -> None:
     assert_equals_single_updates(batch, items)
 
 
-PANDAS_FORMS: dict[str, Callable[[], tuple[Any, list[Any]]]] = {
+PANDAS_FORMS: dict[str, Callable[[], tuple[object, Sequence[object]]]] = {
     "strings": lambda: (pd.Series(WORDS), WORDS),
     "arrow strings": lambda: (pd.Series(WORDS, dtype="string[pyarrow]"), WORDS),
     "python strings": lambda: (pd.Series(WORDS, dtype=object), WORDS),
@@ -254,24 +256,26 @@ def test_iterables() -> None:
     np.testing.assert_array_equal(sketch.table, one_by_one(NUMBERS))
 
 
-def private() -> Any:
+def private() -> ls.LazyCountMin:
     key = ls.Key.generate()
     return ls.LazyCountMin(
         depth=2, width=4, epsilon=1.0, delta=1e-6, horizon=100, max_weight=9, key=key
     )
 
 
-def assert_refused(error: type[LazySketchError], match: str, batch: Any, **arguments: Any) -> None:
-    """Refused by exact and private sketches, with nothing applied."""
+def assert_refused(
+    error: type[LazySketchError], match: str, batch: object, *, weights: object = None
+) -> None:
+    """Check that exact and private sketches refuse a batch and apply nothing."""
     for sketch in (exact(), private()):
         sketch.update_many(["a"] * 10)
         before = sketch.release().to_bytes()
         with pytest.raises(error, match=match):
-            sketch.update_many(batch() if callable(batch) else batch, **arguments)
+            sketch.update_many(batch() if callable(batch) else batch, weights)
         assert sketch.release().to_bytes() == before
 
 
-NULLS: list[tuple[Any, int]] = [
+NULLS: list[tuple[object, int]] = [
     (pa.array(["a", "b", None]), 2),
     (pa.array([1, None, None]), 1),
     (pa.array([b"a", None], pa.binary_view()), 1),
@@ -298,7 +302,7 @@ NULLS: list[tuple[Any, int]] = [
 
 
 @pytest.mark.parametrize(("batch", "position"), NULLS)
-def test_nulls_are_refused_with_their_position(batch: Any, position: int) -> None:
+def test_nulls_are_refused_with_their_position(batch: object, position: int) -> None:
     assert_refused(ItemError, rf"^items: .* at position {position}\b", batch)
 
 
@@ -307,7 +311,7 @@ def test_a_nan_in_a_float_column_is_refused() -> None:
         assert_refused(LazySketchError, "^items: ", batch)
 
 
-NO_BATCHES: list[Any] = [
+NO_BATCHES: list[object] = [
     "word",
     b"word",
     bytearray(b"word"),
@@ -334,12 +338,12 @@ NO_BATCHES: list[Any] = [
 
 
 @pytest.mark.parametrize("batch", NO_BATCHES, ids=lambda value: type(value).__name__)
-def test_what_is_no_batch_is_refused(batch: Any) -> None:
+def test_values_that_are_not_batches_are_refused(batch: object) -> None:
     assert_refused(LazySketchError, "^items: ", batch)
 
 
 @pytest.mark.parametrize("single", ["word", b"word", bytearray(b"word"), {"a": 1}])
-def test_a_single_value_is_not_taken_for_a_batch(single: Any) -> None:
+def test_a_single_value_is_not_taken_for_a_batch(single: object) -> None:
     assert_refused(ArgumentTypeError, "^items: .* got (str|bytes|bytearray|dict)$", single)
     assert_refused(ArgumentTypeError, "^weights: ", [1, 2], weights=single)
 
@@ -347,10 +351,10 @@ def test_a_single_value_is_not_taken_for_a_batch(single: Any) -> None:
 def test_an_iterable_that_raises_applies_nothing() -> None:
     def broken() -> Iterator[str]:
         yield from WORDS
-        raise RuntimeError("the source went away")
+        raise RuntimeError("the source failed")
 
     for sketch in (exact(), private()):
-        with pytest.raises(RuntimeError, match="went away"):
+        with pytest.raises(RuntimeError, match="source failed"):
             sketch.update_many(broken())
         assert sketch.step == 0
 

@@ -1,4 +1,4 @@
-"""Attacks on the border between Python and the core, each found by a reviewer and closed."""
+"""Attacks on the boundary between Python and the core; each was found in a review and fixed."""
 
 from __future__ import annotations
 
@@ -6,11 +6,9 @@ import ctypes
 import os
 import sys
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
 import pytest
-from tests.native_specs import table_spec
 
 import lazysketch as ls
 from lazysketch import _native
@@ -20,18 +18,18 @@ from lazysketch.sketches.keys import Key
 forks = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 
 
-def made(**changed: Any) -> ls.LazyCountMin:
-    options: dict[str, Any] = {"depth": 2, "width": 8, "epsilon": 1.0, "delta": 1e-6} | changed
+def made(**changed: object) -> ls.LazyCountMin:
+    options: dict[str, object] = {"depth": 2, "width": 8, "epsilon": 1.0, "delta": 1e-6} | changed
     return ls.LazyCountMin(**options)
 
 
-def in_child(fork: Callable[[], int], deed: Callable[[], object]) -> str:
-    """The name of what the deed raised in a forked child, or 'nothing'."""
+def in_child(fork: Callable[[], int], action: Callable[[], object]) -> str:
+    """The name of the exception that the action raised in a forked child, or 'nothing'."""
     reader, writer = os.pipe()
     child = fork()
     if child == 0:
         try:
-            deed()
+            action()
             outcome = "nothing"
         except BaseException as error:
             outcome = type(error).__name__
@@ -44,20 +42,20 @@ def in_child(fork: Callable[[], int], deed: Callable[[], object]) -> str:
 
 
 @forks
-@pytest.mark.parametrize("deed", ["update_many", "estimate_many"])
-def test_a_generator_that_forks_gets_no_second_life(deed: str) -> None:
-    """The check comes after the items were converted: converting runs the generator."""
+@pytest.mark.parametrize("method", ["update_many", "estimate_many"])
+def test_a_generator_that_forks_cannot_use_the_sketch_in_the_child(method: str) -> None:
+    """The check follows the conversion of the items, because the conversion runs the generator."""
     sketch = made()
     reader, writer = os.pipe()
 
     def items() -> Iterator[int]:
         yield 1
         if os.fork() == 0:
-            yield 2  # the child goes on with the call
+            yield 2  # the child continues the call
 
     parent = os.getpid()
     try:
-        getattr(sketch, deed)(items())
+        getattr(sketch, method)(items())
         outcome = "nothing"
     except LiveStateError:
         outcome = "LiveStateError"
@@ -74,7 +72,7 @@ def test_a_generator_that_forks_gets_no_second_life(deed: str) -> None:
 @forks
 @pytest.mark.skipif(sys.platform == "darwin", reason="no fork from native code there")
 @pytest.mark.parametrize(
-    "deed",
+    "call",
     [
         lambda sketch: sketch.estimate(1),
         lambda sketch: sketch.estimate_many([1]),
@@ -83,15 +81,15 @@ def test_a_generator_that_forks_gets_no_second_life(deed: str) -> None:
         lambda sketch: sketch.tick(),
     ],
 )
-def test_a_fork_from_native_code_is_noticed(deed: Callable[[Any], object]) -> None:
-    """No hook of Python runs there; the process id tells."""
+def test_a_fork_from_native_code_is_detected(call: Callable[[ls.LazyCountMin], object]) -> None:
+    """No hook of Python runs in such a fork; the process id shows it."""
     sketch = made()
     native_fork = ctypes.PyDLL(None).fork
-    assert in_child(native_fork, lambda: deed(sketch)) == "LiveStateError"
-    deed(sketch)
+    assert in_child(native_fork, lambda: call(sketch)) == "LiveStateError"
+    call(sketch)
 
 
-READS: list[Callable[[Any], object]] = [
+READS: list[Callable[[ls.LazyCountMin], object]] = [
     lambda sketch: sketch.estimate(1),
     lambda sketch: sketch.estimate_many([1]),
     lambda sketch: sketch.release(),
@@ -103,9 +101,11 @@ READS: list[Callable[[Any], object]] = [
 @pytest.mark.skipif(sys.platform == "darwin", reason="no fork from native code there")
 @pytest.mark.parametrize("read", [*READS, lambda heavy: heavy.top(1)])
 @pytest.mark.parametrize("batch", [[1], ["a"], np.arange(256)], ids=["int", "str", "array"])
-def test_what_such_a_child_counts_is_never_shown(batch: Any, read: Callable[[Any], object]) -> None:
-    """Single updates and short batches do not ask for the process; whatever publishes does."""
-    sketch: Any = made()
+def test_counts_of_such_a_child_are_never_published(
+    batch: object, read: Callable[..., object]
+) -> None:
+    """Single updates and short batches do not compare the process id; every read does."""
+    sketch: ls.LazyCountMin | ls.HeavyHitters = made()
     if read not in READS:
         sketch = ls.HeavyHitters(share=0.2, discovery_epoch=4, width=8, epsilon=1.0, delta=1e-6)
 
@@ -120,7 +120,7 @@ def test_what_such_a_child_counts_is_never_shown(batch: Any, read: Callable[[Any
 
 
 class Changing(int):
-    """An integer that answers differently the second time."""
+    """An integer whose conversion to int gives another number."""
 
     def __int__(self) -> int:
         return 1000
@@ -130,7 +130,7 @@ class Changing(int):
 
 
 @pytest.mark.parametrize("name", ["max_weight", "max_events_per_user", "horizon", "depth"])
-def test_what_is_checked_is_what_is_used(name: str) -> None:
+def test_the_checked_value_is_the_used_value(name: str) -> None:
     honest, changing = made(**{name: 2}), made(**{name: Changing(2)})
     assert changing.sigma == honest.sigma
     assert changing.horizon == honest.horizon
@@ -139,18 +139,17 @@ def test_what_is_checked_is_what_is_used(name: str) -> None:
         changing.update("a", 3)
 
 
-def test_the_core_marks_noise_that_does_not_serve() -> None:
-    """Python decides how much noise, but the core checks the guarantee that it is asked for."""
+def test_the_core_marks_insufficient_noise() -> None:
+    """Python computes the noise, but the core marks a sketch whose noise is below its guarantee."""
     sketch = made()
-    facts = sketch._release().parts[0]["noise"]
-    assert facts is not None
+    law = sketch._law
     arguments = {
         "kind": "count-min",
         "depth": 2,
         "width": 8,
         "hash_seed": 1,
-        "schedule": facts["schedule"],
-        "mechanism": facts["mechanism"],
+        "schedule": law["schedule"],
+        "mechanism": law["mechanism"],
         "relation": "substitution",
         "calibration": "analytic",
         "epsilon": 1.0,
@@ -158,14 +157,13 @@ def test_the_core_marks_noise_that_does_not_serve() -> None:
         "max_weight": 1,
         "max_events_per_user": 1,
         "max_changes": 1,
+        "key": Key.generate(),
     }
-    enough = _native.PrivateSketch(
-        table_spec(sigma=facts["sigma"], **arguments), key=Key.generate()
-    )
-    assert enough.not_private_because == ()
-    for sigma in (1e-9, 0.9 * facts["sigma"]):
-        little = _native.PrivateSketch(table_spec(sigma=sigma, **arguments), key=Key.generate())
-        assert little.not_private_because == ("noise below what epsilon and delta ask for",)
+    sufficient = _native.PrivateSketch(sigma=law["sigma"], **arguments)
+    assert sufficient.not_private_because == ()
+    for sigma in (1e-9, 0.9 * law["sigma"]):
+        insufficient = _native.PrivateSketch(sigma=sigma, **arguments)
+        assert insufficient.not_private_because == ("noise below what epsilon and delta ask for",)
 
 
 def test_masked_arrays_are_refused() -> None:
@@ -178,9 +176,9 @@ def test_masked_arrays_are_refused() -> None:
     assert sketch.step == 0
 
 
-def test_sums_that_have_no_negative_are_refused() -> None:
-    """-2^63 would stay negative when a Count Sketch flips its sign."""
-    shape: dict[str, Any] = {"depth": 1, "width": 1, "hash_seed": 1}
+def test_sums_without_a_negation_are_refused() -> None:
+    """-2^63 would remain negative when a Count Sketch flips its sign."""
+    shape: dict[str, int] = {"depth": 1, "width": 1, "hash_seed": 1}
     halves = [ls.CountSketch(**shape), ls.CountSketch(**shape)]
     item = next(i for i in range(100) if _sign(i) < 0)
     for half in halves:

@@ -1,12 +1,12 @@
-"""Every way in ends in the same state: types of arrays and columns, weights, threads.
+"""All input types give the same state: arrays and columns, weights, threads.
 
-The oracle is one ``update`` per event, which ``tests/properties`` holds against the paper.
+The reference is one ``update`` per event, which ``tests/properties`` compares with the paper.
 """
 
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -25,7 +25,10 @@ MAX_WEIGHT = 9
 PROFILE = settings(deadline=None, max_examples=40)
 
 
-def make(cls: Any = lazysketch.LazyCountSketch, **overrides: Any) -> Any:
+Private = lazysketch.LazyCountSketch | lazysketch.LazyCountMin
+
+
+def make(cls: Callable[..., Private] = lazysketch.LazyCountSketch, **overrides: object) -> Private:
     arguments = {
         "depth": 3,
         "width": 17,
@@ -38,14 +41,14 @@ def make(cls: Any = lazysketch.LazyCountSketch, **overrides: Any) -> Any:
     return cls(**{**arguments, **overrides})
 
 
-def one_by_one(items: Sequence[Any], weights: Sequence[int] | None = None) -> Any:
+def one_by_one(items: Sequence[object], weights: Sequence[int] | None = None) -> Private:
     sketch = make()
     for position, item in enumerate(items):
         sketch.update(item, 1 if weights is None else weights[position])
     return sketch
 
 
-def assert_same(one: Any, other: Any) -> None:
+def assert_same(one: Private, other: Private) -> None:
     for ticks in (0, 1, 40):
         one.tick(ticks)
         other.tick(ticks)
@@ -57,11 +60,11 @@ ASCII = [text.replace("é", "") for text in TEXTS]
 
 
 def cut(values: list[str]) -> pa.Array:
-    """Offsets that do not begin at 0, into a buffer with more behind."""
-    return pa.array(["é", *values, "behind"]).slice(1, len(values))
+    """Offsets that do not begin at 0, into a longer buffer."""
+    return pa.array(["é", *values, "after"]).slice(1, len(values))
 
 
-COLUMNS: dict[str, Callable[[list[str]], Any]] = {
+COLUMNS: dict[str, Callable[[list[str]], object]] = {
     "text": pa.array,
     "large text": lambda values: pa.array(values, pa.large_string()),
     "views": lambda values: pa.array(values, pa.string_view()),
@@ -91,7 +94,7 @@ def test_columns_of_text(layout: str, values: list[str]) -> None:
 def test_integers_of_every_width(dtype: str, form: str) -> None:
     limits = np.iinfo(dtype)
     values = np.resize(np.array([0, 1, limits.max, limits.min, limits.max // 3], dtype=dtype), 1100)
-    given_as: Any = {
+    batch = {
         "numpy": lambda: values,
         "arrow": lambda: pa.array(values),
         "odd address": lambda: np.frombuffer(b"x" + values.tobytes(), dtype=dtype, offset=1),
@@ -99,13 +102,13 @@ def test_integers_of_every_width(dtype: str, form: str) -> None:
         "big-endian": lambda: values.astype(np.dtype(dtype).newbyteorder(">")),
     }[form]()
     sketch = make()
-    sketch.update_many(given_as)
+    sketch.update_many(batch)
     assert_same(sketch, one_by_one(values.tolist()))
 
 
 @pytest.mark.parametrize("values", [[b"a", b"", b"\xff\x00", b"a" * 40], [b"x"]])
 @pytest.mark.parametrize("layout", [pa.binary(), pa.large_binary(), pa.binary_view()], ids=str)
-def test_columns_of_bytes(layout: Any, values: list[bytes]) -> None:
+def test_columns_of_bytes(layout: pa.DataType, values: list[bytes]) -> None:
     sketch = make()
     sketch.update_many(pa.array(values * 200, layout))
     assert_same(sketch, one_by_one(values * 200))
@@ -132,21 +135,21 @@ def test_bad_weights_of_arrays_are_refused(length: int) -> None:
     assert_same(sketch, twin)
 
 
-def test_weights_that_change_meanwhile_stay_within_their_bound() -> None:
+def test_weights_that_change_during_a_batch_stay_within_their_bound() -> None:
     """Another thread writes huge weights into the array while it is counted.
 
-    What is added is at most the largest weight per event, so that the sensitivity holds.
+    Every event adds at most the largest weight, so that the sensitivity holds.
     """
     items, weights = np.zeros(1 << 20, dtype=np.int64), np.ones(1 << 20, dtype=np.uint64)
     stop = threading.Event()
 
-    def spoil() -> None:
+    def overwrite() -> None:
         while not stop.is_set():
             weights[::7] = 1 << 40
             weights[::7] = 1
 
     sketch = make(lazysketch.LazyCountMin, epsilon=8.0, width=4)
-    other = threading.Thread(target=spoil)
+    other = threading.Thread(target=overwrite)
     other.start()
     try:
         for _ in range(10):
@@ -182,7 +185,9 @@ def test_threads_and_types_of_any_batch(items: list[int], repeats: int, threads:
 @pytest.mark.parametrize(
     "cls", [lazysketch.LazyCountMin, lazysketch.LazyCountSketch, lazysketch.CountMin]
 )
-def test_threads_end_in_one_state(cls: Any) -> None:
+def test_threads_give_the_same_state(
+    cls: type[lazysketch.LazyCountMin | lazysketch.LazyCountSketch | lazysketch.CountMin],
+) -> None:
     values = np.arange(400_000, dtype=np.int64) ** 2 % 1009
     texts = pa.array([f"{value:012d}" for value in values.tolist()])
     exact = {"depth": 3, "width": 17, "hash_seed": 99} if cls is lazysketch.CountMin else None
@@ -194,14 +199,14 @@ def test_threads_end_in_one_state(cls: Any) -> None:
 
 
 @pytest.mark.parametrize("threads", [0, -1, 1.5, None, True])
-def test_wrong_numbers_of_threads_are_refused(threads: Any) -> None:
+def test_wrong_numbers_of_threads_are_refused(threads: object) -> None:
     with pytest.raises((ArgumentTypeError, ArgumentValueError), match="threads"):
         make().update_many([1], threads=threads)
 
 
 @pytest.mark.parametrize("layout", [pa.string(), pa.large_string(), pa.string_view()], ids=str)
-def test_bytes_that_are_no_text_are_refused(layout: Any) -> None:
-    """Also where they hide behind much ASCII, or lie in the view itself."""
+def test_bytes_that_are_not_utf_8_are_refused(layout: pa.DataType) -> None:
+    """Also after much ASCII, and inline in a view."""
     kinds = {pa.string(): pa.binary(), pa.large_string(): pa.large_binary()}
     binary = kinds.get(layout, pa.binary_view())
     for bad in (b"\xff", b"long enough to lie outside \xff"):
@@ -213,7 +218,7 @@ def test_bytes_that_are_no_text_are_refused(layout: Any) -> None:
         assert sketch.step == 0
 
 
-def test_cuts_inside_a_character_are_refused() -> None:
+def test_offsets_inside_a_character_are_refused() -> None:
     data = pa.py_buffer("aéb".encode())
     offsets = pa.py_buffer(np.array([0, 2, 4], dtype=np.int32).tobytes())
     forged = pa.Array.from_buffers(pa.string(), 2, [None, offsets, data])
@@ -224,15 +229,15 @@ def test_cuts_inside_a_character_are_refused() -> None:
 @pytest.mark.parametrize(
     "offsets", [[0, 3, 1, 4], [0, 99, 2, 4], [0, -1, 2, 4], [2, 1, 2, 4]], ids=str
 )
-def test_offsets_that_do_not_rise_are_refused(offsets: list[int]) -> None:
+def test_offsets_that_are_not_ascending_are_refused(offsets: list[int]) -> None:
     buffer = pa.py_buffer(np.array(offsets, dtype=np.int32).tobytes())
     forged = pa.Array.from_buffers(pa.string(), 3, [None, buffer, pa.py_buffer(b"abcd")])
     with pytest.raises(ArgumentValueError, match="malformed"):
         make().update_many(forged)
 
 
-def test_a_null_names_its_position_in_every_layout() -> None:
+def test_a_null_is_refused_in_every_layout() -> None:
     for layout in (pa.string(), pa.string_view(), pa.binary(), pa.int32()):
-        values: list[Any] = [None] * 2 if layout == pa.int32() else ["a", None]
+        values: list[str | None] = [None] * 2 if layout == pa.int32() else ["a", None]
         with pytest.raises(ItemError, match="null"):
             make().update_many(pa.array(values, layout))

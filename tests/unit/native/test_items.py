@@ -1,8 +1,8 @@
-"""What is an item and what is not, and which items are equal.
+"""Valid and invalid items, and equality of items.
 
-An exact Count-Min sketch shows the fingerprint of an item: two items are equal exactly
-when they fill the same cells. On 3 rows of 65,536 columns and one fixed seed, different
-items of these tables fill different cells.
+An exact Count-Min sketch shows the fingerprint of an item: two items are equal if and only if
+they fill the same cells. With 3 rows of 65,536 columns and one fixed seed, different items in
+these tests fill different cells.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import decimal
 import enum
 import fractions
 import re
-from typing import Any
+from collections.abc import Callable
 
 import numpy as np
 import pyarrow as pa
@@ -24,14 +24,14 @@ import lazysketch as ls
 from lazysketch.errors import ItemError
 
 DEPTH, WIDTH, SEED = 3, 65_536, 7
-PRIVATE: dict[str, Any] = {"depth": DEPTH, "width": 64, "epsilon": 1.0, "delta": 1e-6}
+PRIVATE: dict[str, float] = {"depth": DEPTH, "width": 64, "epsilon": 1.0, "delta": 1e-6}
 
 
 def sketch() -> ls.CountMin:
     return ls.CountMin(depth=DEPTH, width=WIDTH, hash_seed=SEED)
 
 
-def cells(item: Any) -> tuple[int, ...]:
+def cells(item: object) -> tuple[int, ...]:
     """The column of one item in every row."""
     single = sketch()
     single.update(item)
@@ -39,8 +39,8 @@ def cells(item: Any) -> tuple[int, ...]:
     return tuple(int(row.argmax()) for row in single.table)
 
 
-def batch_cells(items: Any) -> tuple[int, ...]:
-    """The same, through a batch of one item."""
+def batch_cells(items: object) -> tuple[int, ...]:
+    """The column in every row of the only item of a batch."""
     batch = sketch()
     batch.update_many(items)
     assert batch.table.sum() == DEPTH
@@ -110,7 +110,7 @@ def test_an_integer_is_not_its_own_bytes() -> None:
 
 
 @pytest.mark.parametrize("scalar", INTEGER_TYPES, ids=lambda scalar: scalar.__name__)
-def test_numpy_integers_equal_python_integers(scalar: Any) -> None:
+def test_numpy_integers_equal_python_integers(scalar: type[np.integer]) -> None:
     limits = np.iinfo(scalar)
     for value in {int(limits.min), 0, 1, int(limits.max)}:
         assert cells(scalar(value)) == cells(value)
@@ -121,7 +121,7 @@ def test_numpy_integers_equal_python_integers(scalar: Any) -> None:
 
 
 @pytest.mark.parametrize("arrow", ARROW_INTEGERS, ids=str)
-def test_arrow_integers_equal_python_integers(arrow: Any) -> None:
+def test_arrow_integers_equal_python_integers(arrow: pa.DataType) -> None:
     assert cells(pa.scalar(100, arrow)) == cells(100)
 
 
@@ -154,7 +154,7 @@ def test_signed_and_unsigned_patterns_of_64_bits_differ() -> None:
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_subclasses_and_scalars_equal_the_plain_item(variant: Any, plain: Any) -> None:
+def test_subclasses_and_scalars_equal_the_plain_item(variant: object, plain: object) -> None:
     assert cells(variant) == cells(plain)
     assert batch_cells([variant]) == cells(plain)
     counted = sketch()
@@ -197,7 +197,7 @@ def test_any_item_alone_and_in_a_batch(item: str | bytes | int, seed: int) -> No
 
 
 class Coloured:
-    """Not an integer, though it can index."""
+    """Not an integer, although it has ``__index__``."""
 
     def __index__(self) -> int:
         return 1
@@ -206,8 +206,9 @@ class Coloured:
         return "SECRET"
 
 
-# Value, the name of its type as the message tells it, and what must not be in the message.
-NOT_ITEMS: list[tuple[Any, str, str]] = [
+# Value, the name of its type in the message, and a text that must not be in the message.
+Maker = Callable[[], ls.CountMin | ls.LazyCountMin]
+NOT_ITEMS: list[tuple[object, str, str]] = [
     (True, "bool", "True"),
     (False, "bool", "False"),
     (np.True_, "bool", "True"),
@@ -255,8 +256,8 @@ def private_sketch() -> ls.LazyCountMin:
 
 @pytest.mark.parametrize(("value", "named", "hidden"), NOT_ITEMS)
 @pytest.mark.parametrize("make", [sketch, private_sketch], ids=["exact", "private"])
-def test_what_is_not_an_item_is_refused_by_type_and_never_by_value(
-    make: Any, value: Any, named: str, hidden: str
+def test_invalid_items_are_refused_with_their_type_and_without_their_value(
+    make: Maker, value: object, named: str, hidden: str
 ) -> None:
     target = make()
     for call in (target.update, target.estimate, target.release().estimate):
@@ -269,8 +270,8 @@ def test_what_is_not_an_item_is_refused_by_type_and_never_by_value(
 
 @pytest.mark.parametrize(("value", "named", "hidden"), NOT_ITEMS)
 @pytest.mark.parametrize("make", [sketch, private_sketch], ids=["exact", "private"])
-def test_in_a_batch_the_message_tells_the_position(
-    make: Any, value: Any, named: str, hidden: str
+def test_in_a_batch_the_message_has_the_position(
+    make: Maker, value: object, named: str, hidden: str
 ) -> None:
     target = make()
     before = target.release().table
@@ -300,7 +301,7 @@ def test_fingerprints_depend_on_the_hash_seed() -> None:
 
 
 def test_exact_and_private_sketches_hash_alike() -> None:
-    """Estimates of one item weigh the same cells: the hash seed alone decides."""
+    """Both use the same cells for an item, which depend on the hash seed only."""
     events = ["a"] * 100_000
     exact = ls.CountMin(depth=2, width=64, hash_seed=SEED)
     private = ls.LazyCountMin(
@@ -309,6 +310,6 @@ def test_exact_and_private_sketches_hash_alike() -> None:
     exact.update_many(events)
     private.update_many(events)
     noisy = private.release().table
-    # Noise of deviation below 500 against counts of almost 100,000.
+    # The deviation of the noise is below 500, the counts are almost 100,000.
     assert noisy[exact.table > 0].min() > 90_000
     assert noisy[exact.table == 0].max() < 10_000

@@ -1,9 +1,8 @@
-"""``update_rows``: rows of which some have no event equal updates and ticks one by one."""
+"""``update_rows``: rows, some of them without an event, equal updates and ticks one by one."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,39 +13,44 @@ from hypothesis import strategies as st
 import lazysketch as ls
 from lazysketch import testing
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, HorizonError, ItemError
+from lazysketch.sketches.keys import Key
 from lazysketch.sources import Batch, feed
 
-PROMISE: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-6, "max_weight": 9}
-TABLE: dict[str, Any] = {"depth": 2, "width": 5, "hash_seed": 1}
+PROMISE: dict[str, object] = {"epsilon": 1.0, "delta": 1e-6, "max_weight": 9}
+TABLE: dict[str, object] = {"depth": 2, "width": 5, "hash_seed": 1}
 
 
-def key() -> Any:
+def key() -> Key:
     return testing.seeded_key(4)
 
 
-def lazy() -> Any:
+def lazy() -> ls.LazyCountMin:
     return ls.LazyCountMin(**TABLE, **PROMISE, horizon=4096, key=key())
 
 
-def heavy() -> Any:
+def heavy() -> ls.HeavyHitters:
     return ls.HeavyHitters(share=0.5, discovery_epoch=16, **TABLE, **PROMISE, key=key())
 
 
-def listed() -> Any:
+def listed() -> ls.HeavyHitters:
     return ls.HeavyHitters(domain=["a", "b"], **TABLE, **PROMISE, key=key())
 
 
-def levels() -> Any:
+def levels() -> ls.HierarchicalHeavyHitters:
     of = ls.Levels(("first", "all"), lambda item: (str(item)[:1], item))
     return ls.HierarchicalHeavyHitters(
         of, share=0.5, discovery_epoch=16, **TABLE, **PROMISE, key=key()
     )
 
 
-MAKERS = [lazy, heavy, listed, levels]
+Sketch = ls.LazyCountMin | ls.HeavyHitters | ls.HierarchicalHeavyHitters
+MAKERS: list[Callable[[], Sketch]] = [lazy, heavy, listed, levels]
 
 
-def shown(sketch: Any) -> Any:
+Row = tuple[str, int] | None
+
+
+def shown(sketch: Sketch) -> object:
     """Everything that is public of a sketch."""
     if isinstance(sketch, ls.HierarchicalHeavyHitters):
         return [(sketch.release(level).to_bytes(), sketch.top(5, level=level)) for level in (0, 1)]
@@ -54,7 +58,7 @@ def shown(sketch: Any) -> Any:
     return sketch.release().to_bytes(), names
 
 
-def split(rows: list[Any]) -> tuple[list[str], list[int], list[int]]:
+def split(rows: list[Row]) -> tuple[list[str], list[int], list[int]]:
     found = [row for row in rows if row is not None]
     empty = [place for place, row in enumerate(rows) if row is None]
     return [item for item, _ in found], [weight for _, weight in found], empty
@@ -64,7 +68,7 @@ ROWS = st.lists(
     st.one_of(st.none(), st.tuples(st.sampled_from(["a", "ab", "b"]), st.integers(0, 9))),
     max_size=90,
 )
-FORMS: list[Callable[[list[str]], Any]] = [list, lambda items: pa.array(items, pa.string())]
+FORMS: list[Callable[[list[str]], object]] = [list, lambda items: pa.array(items, pa.string())]
 
 
 @pytest.mark.parametrize("form", FORMS, ids=["list", "Arrow"])
@@ -72,17 +76,17 @@ FORMS: list[Callable[[list[str]], Any]] = [list, lambda items: pa.array(items, p
 @settings(deadline=None)
 @given(rows=ROWS)
 def test_rows_equal_updates_and_ticks(
-    make: Callable[[], Any], form: Callable[[list[str]], Any], rows: list[Any]
+    make: Callable[[], Sketch], form: Callable[[list[str]], object], rows: list[Row]
 ) -> None:
-    one_by_one, at_once = make(), make()
+    one_by_one, together = make(), make()
     for row in rows:
         if row is None:
             one_by_one.tick()
         else:
             one_by_one.update(*row)
     items, weights, empty = split(rows)
-    at_once.update_rows(form(items), weights, empty_rows=np.array(empty, dtype=np.int64))
-    assert shown(at_once) == shown(one_by_one)
+    together.update_rows(form(items), weights, empty_rows=np.array(empty, dtype=np.int64))
+    assert shown(together) == shown(one_by_one)
     fed = make()
     feed(fed, [Batch(form(items), weights=weights, malformed=empty[::2], absent=empty[1::2])])
     assert shown(fed) == shown(one_by_one)
@@ -104,8 +108,12 @@ def test_rows_equal_updates_and_ticks(
     ],
     ids=str,
 )
-def test_bad_rows_take_no_step(
-    make: Callable[[], Any], items: Any, weights: Any, empty: Any, error: type[Exception]
+def test_bad_rows_are_not_applied(
+    make: Callable[[], Sketch],
+    items: object,
+    weights: object,
+    empty: object,
+    error: type[Exception],
 ) -> None:
     sketch, twin = make(), make()
     with pytest.raises(error):
@@ -113,7 +121,7 @@ def test_bad_rows_take_no_step(
     assert shown(sketch) == shown(twin)
 
 
-def test_rows_past_the_horizon_take_no_step() -> None:
+def test_rows_past_the_horizon_are_not_applied() -> None:
     sketch, twin = lazy(), lazy()
     with pytest.raises(HorizonError):
         sketch.update_rows(["a"] * 4000, empty_rows=list(range(97)))
@@ -122,6 +130,6 @@ def test_rows_past_the_horizon_take_no_step() -> None:
     assert sketch.step == 4096
 
 
-def test_the_message_tells_no_position() -> None:
+def test_the_message_has_no_position() -> None:
     with pytest.raises(ArgumentValueError, match="empty_rows: expected rising positions"):
         lazy().update_rows([1, 2], empty_rows=[7])

@@ -1,6 +1,6 @@
-"""Arrays, lists and tuples that are known by their exact type, and copied where they are short.
+"""Fast paths for arrays, lists and tuples of exact types, which copy short batches.
 
-The oracle is one ``update`` per event; what only looks like such a batch must not slip through.
+The reference is one ``update`` per event; other types must not enter a fast path by mistake.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Array = npt.NDArray[Any]
 MAX_WEIGHT = 200
 LENGTHS = [0, 1, 17, 256, 257]  # short ones are copied, long ones read in place
 DTYPES = ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"]
-PRIVATE: dict[str, Any] = {
+PRIVATE: dict[str, object] = {
     "depth": 3,
     "width": 17,
     "epsilon": 1.0,
@@ -40,7 +40,7 @@ def private() -> ls.LazyCountSketch:
 
 
 def heavy() -> ls.HeavyHitters:
-    """Promises so little that nearly all names are published."""
+    """A guarantee so weak that nearly all names are published."""
     loose = PRIVATE | {"epsilon": 20.0, "delta": 0.2}
     return ls.HeavyHitters(share=0.2, discovery_epoch=16, **loose, key=seeded_key(4))
 
@@ -49,9 +49,12 @@ def exact() -> ls.CountSketch:
     return ls.CountSketch(depth=3, width=17, hash_seed=99)
 
 
-def public(sketch: Any) -> Any:
-    """All that can be seen of a sketch, now and after what was pending has come out."""
-    if not hasattr(sketch, "tick"):
+Sketch = ls.LazyCountSketch | ls.HeavyHitters | ls.CountSketch | ls.ContinualCounters
+
+
+def public(sketch: Sketch) -> object:
+    """Everything public of a sketch, now and after all pending counts have been published."""
+    if isinstance(sketch, ls.CountSketch):
         return sketch.step, sketch.table.tolist()
     seen = []
     for ticks in (0, 1, 60):
@@ -60,7 +63,9 @@ def public(sketch: Any) -> Any:
     return seen
 
 
-def one_by_one(sketch: Any, items: Sequence[Any], weights: Sequence[int] | None = None) -> Any:
+def one_by_one(
+    sketch: Sketch, items: Sequence[object], weights: Sequence[int] | None = None
+) -> Sketch:
     for position, item in enumerate(items):
         sketch.update(item, 1 if weights is None else weights[position])
     return sketch
@@ -73,7 +78,7 @@ def filled(dtype: str, length: int) -> Array:
 
 
 class Subclass(np.ndarray[Any, Any]):
-    """An array of another type, with nothing of its own."""
+    """A subclass of arrays without new behaviour."""
 
 
 def record_field(values: Array) -> Array:
@@ -87,7 +92,7 @@ def read_only(values: Array) -> Array:
     return values
 
 
-FORMS: dict[str, Callable[[Array], Any]] = {
+FORMS: dict[str, Callable[[Array], object]] = {
     "plain": lambda values: values,
     "read-only": read_only,
     "strided": lambda values: np.repeat(values, 3)[1::3],
@@ -151,7 +156,7 @@ def test_names_of_items_in_every_form(form: str, dtype: str, length: int) -> Non
 @pytest.mark.parametrize("form", FORMS)
 def test_indices_and_estimates_in_every_form(form: str, dtype: str, length: int) -> None:
     indices = np.resize(np.array([0, 3, 99, 3], dtype=dtype), length)
-    options: dict[str, Any] = {"counters": 100, "epsilon": 1.0, "delta": 1e-6, "horizon": 1000}
+    options: dict[str, object] = {"counters": 100, "epsilon": 1.0, "delta": 1e-6, "horizon": 1000}
     batch, single = (ls.ContinualCounters(**options, key=seeded_key(4)) for _ in range(2))
     batch.update_many(FORMS[form](indices.copy()))
     one_by_one(single, indices.tolist())
@@ -175,7 +180,7 @@ def test_weights_in_every_form(form: str, dtype: str, length: int) -> None:
 
 @pytest.mark.parametrize("length", [1, 17, 256, 257])
 @pytest.mark.parametrize("form", [form for form in FORMS if form not in ("subclass", "generator")])
-def test_what_lies_outside_is_refused_where_it_is(form: str, length: int) -> None:
+def test_values_out_of_range_are_refused_with_their_position(form: str, length: int) -> None:
     items, at = np.zeros(length, dtype=np.int64), rf"\bat position {length - 1}\b"
     for bad in (-1, MAX_WEIGHT, MAX_WEIGHT + 1):
         values = items.copy()
@@ -192,8 +197,8 @@ def test_what_lies_outside_is_refused_where_it_is(form: str, length: int) -> Non
 
 @pytest.mark.parametrize("length", [1, 256, 257])
 @pytest.mark.parametrize("dtype", ["i1", "i2", "i4", "i8", ">i8"])
-def test_a_negative_weight_is_called_so(dtype: str, length: int) -> None:
-    """Not a large one, which it would be if its sign were taken for a bit."""
+def test_a_negative_weight_is_reported_as_negative(dtype: str, length: int) -> None:
+    """Not as a large one, as an unsigned reading would give."""
     weights = np.ones(length, dtype=dtype)
     weights[-1] = -1
     for make in (private, heavy, exact):
@@ -201,7 +206,7 @@ def test_a_negative_weight_is_called_so(dtype: str, length: int) -> None:
             make().update_many(np.arange(length), weights)
 
 
-NO_INTEGERS: dict[str, Callable[[int], Any]] = {
+NO_INTEGERS: dict[str, Callable[[int], object]] = {
     "truth values": lambda length: np.ones(length, dtype=bool),
     "durations": lambda length: np.ones(length, dtype="timedelta64[s]"),
     "times": lambda length: np.ones(length, dtype="datetime64[s]"),
@@ -227,7 +232,7 @@ NO_INTEGERS: dict[str, Callable[[int], Any]] = {
 
 @pytest.mark.parametrize("length", [1, 17, 300])
 @pytest.mark.parametrize("kind", NO_INTEGERS)
-def test_what_only_looks_like_integers(kind: str, length: int) -> None:
+def test_values_that_are_not_integers_are_refused(kind: str, length: int) -> None:
     for make in (private, heavy, exact):
         sketch = make()
         for role in ("items", "weights"):
@@ -240,7 +245,7 @@ def test_what_only_looks_like_integers(kind: str, length: int) -> None:
 
 
 class OddInteger(int):
-    """An int that answers with another number where it is asked."""
+    """An int whose conversions give another number."""
 
     def __index__(self) -> int:
         return 1000
@@ -249,7 +254,7 @@ class OddInteger(int):
 
 
 class Forged(np.int64):
-    """A scalar of numpy's, of a class that is none of numpy's."""
+    """A numpy scalar of a class outside numpy."""
 
     def __index__(self) -> int:
         return 1000
@@ -283,7 +288,7 @@ integers = st.one_of(st.sampled_from(EDGES), st.integers(-(2**65), 2**65))
 
 @settings(deadline=None, max_examples=150)
 @given(items=st.lists(st.one_of(integers, st.sampled_from(["a", "1", b"1", "é"])), max_size=30))
-def test_lists_of_anything(items: list[Any]) -> None:
+def test_lists_of_any_items(items: list[str | bytes | int]) -> None:
     for make in (private, heavy):
         single = public(one_by_one(make(), items))
         for batch in (items, tuple(items), np.array(items, dtype=object), iter(items)):
@@ -297,8 +302,8 @@ def test_lists_of_anything(items: list[Any]) -> None:
     stream=st.lists(st.tuples(st.integers(-3, 3), st.integers(0, MAX_WEIGHT)), max_size=60),
     sizes=st.lists(st.integers(1, 4), min_size=1, max_size=20),
 )
-def test_batches_of_a_few(stream: list[tuple[int, int]], sizes: list[int]) -> None:
-    """A batch of one event is an update; it is followed by others, of other lengths."""
+def test_batches_of_a_few_events(stream: list[tuple[int, int]], sizes: list[int]) -> None:
+    """Batches of one to four events, one after the other."""
     items, weights = np.array(stream, dtype=np.int64).reshape(-1, 2).T
     for make in (private, heavy, exact):
         sketch, start = make(), 0
@@ -311,7 +316,7 @@ def test_batches_of_a_few(stream: list[tuple[int, int]], sizes: list[int]) -> No
 
 
 class Meddler:
-    """Converted by Python code, which changes the list that it is in."""
+    """An item whose conversion runs Python code, which changes the list that contains it."""
 
     __module__ = "pyarrow.lookalike"
 
@@ -331,10 +336,10 @@ class Meddler:
 
 @pytest.mark.parametrize("length", [4, 400])
 def test_a_list_that_changes_while_it_is_read(length: int) -> None:
-    """Objects that are gone are left out, new ones do not count; nothing is read twice."""
+    """Removed objects are skipped, appended ones are ignored; nothing is read twice."""
 
-    def read(meddle: Callable[[list[Any]], object]) -> Any:
-        items: list[Any] = [f"text {n}" for n in range(length)]
+    def read(meddle: Callable[[list[object]], object]) -> object:
+        items: list[object] = [f"text {n}" for n in range(length)]
         items[1] = Meddler(lambda: meddle(items))
         sketch = exact()
         sketch.update_many(items)
@@ -351,7 +356,7 @@ def test_a_list_that_changes_while_it_is_read(length: int) -> None:
 
 
 def test_weights_that_change_while_they_are_read() -> None:
-    weights: list[Any] = [1, 2, 3, 4]
+    weights: list[object] = [1, 2, 3, 4]
     weights[1] = Meddler(weights.clear)
     sketch = exact()
     with pytest.raises(ArgumentValueError, match="^weights: expected one weight per item"):
@@ -360,7 +365,7 @@ def test_weights_that_change_while_they_are_read() -> None:
 
 
 def test_items_that_change_while_their_weights_are_read() -> None:
-    """The items of a short array were copied before; a weight may run Python code."""
+    """The items of a short array are copied before the conversion of a weight runs Python code."""
     items = np.arange(4)
     weights = [1, Meddler(lambda: items.fill(99)), 1, 1]
     sketch = exact()
@@ -369,8 +374,8 @@ def test_items_that_change_while_their_weights_are_read() -> None:
 
 
 @pytest.mark.parametrize("length", [1, 256, 257])
-def test_nothing_holds_an_array_afterwards(length: int) -> None:
-    """Neither a reference nor a borrow: the array can be resized, which numpy refuses to share."""
+def test_no_reference_to_an_array_is_kept(length: int) -> None:
+    """Neither a reference nor a borrow: numpy resizes only arrays that are not shared."""
     items, weights = np.arange(length), np.ones(length, dtype=np.int64)
     private().update_many(items, weights)
     heavy().update_many(items, weights)

@@ -1,9 +1,8 @@
-"""Weights of a batch: all producers, all limits; a bad weight applies nothing."""
+"""Weights of a batch: all input types, all limits; a batch with a bad weight is not applied."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
 
 import numpy as np
 import pandas as pd
@@ -18,17 +17,17 @@ ITEMS = ["a", "b", "a", "c"]
 WEIGHTS = [3, 0, 1, 9]
 
 
-def numpy_array(dtype: Any) -> Callable[[list[int]], Any]:
+def numpy_array(dtype: str | type) -> Callable[[list[int]], object]:
     return lambda weights: np.array(weights, dtype=dtype)
 
 
-def arrow_array(arrow: Any) -> Callable[[list[int]], Any]:
+def arrow_array(arrow: pa.DataType) -> Callable[[list[int]], object]:
     return lambda weights: pa.array(weights, arrow)
 
 
 DTYPES = ("i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8", ">i4", ">u8", object)
 ARROW = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
-PRODUCERS: dict[str, Callable[[list[int]], Any]] = {
+INPUTS: dict[str, Callable[[list[int]], object]] = {
     "list": lambda weights: weights,
     "tuple": tuple,
     "generator": lambda weights: (weight for weight in weights),
@@ -52,27 +51,27 @@ def private() -> ls.LazyCountMin:
     return ls.LazyCountMin(depth=2, width=4, epsilon=1.0, delta=1e-6, horizon=100, max_weight=9)
 
 
-@pytest.mark.parametrize("producer", PRODUCERS)
-def test_weights_of_all_producers(producer: str) -> None:
+@pytest.mark.parametrize("form", INPUTS)
+def test_weights_of_all_input_types(form: str) -> None:
     batch, single = exact(), exact()
-    batch.update_many(ITEMS, PRODUCERS[producer](WEIGHTS))
+    batch.update_many(ITEMS, INPUTS[form](WEIGHTS))
     for item, weight in zip(ITEMS, WEIGHTS, strict=True):
         single.update(item, weight)
     np.testing.assert_array_equal(batch.table, single.table)
     assert batch.step == single.step == 4
     noisy = private()
-    noisy.update_many(ITEMS, weights=PRODUCERS[producer](WEIGHTS))
+    noisy.update_many(ITEMS, weights=INPUTS[form](WEIGHTS))
     assert noisy.step == 4
 
 
 @pytest.mark.parametrize("empty", [[], (), np.array([], dtype="u8"), pa.array([], pa.int8())])
-def test_no_weights_for_no_items(empty: Any) -> None:
+def test_no_weights_for_no_items(empty: object) -> None:
     sketch = exact()
     sketch.update_many([], empty)
     assert sketch.step == 0
 
 
-def assert_refused(error: type[LazySketchError], match: str, weights: Any) -> None:
+def assert_refused(error: type[LazySketchError], match: str, weights: object) -> None:
     for sketch in (exact(), private()):
         sketch.update_many(["a"] * 10)
         before = sketch.release().to_bytes()
@@ -85,13 +84,13 @@ def assert_refused(error: type[LazySketchError], match: str, weights: Any) -> No
     "weights",
     [[1, 1, 1], [1] * 5, [], np.ones(3, dtype="i8"), pa.array([1] * 5), iter([1])],
 )
-def test_another_number_of_weights_than_items(weights: Any) -> None:
+def test_another_number_of_weights_than_items(weights: Iterable[int]) -> None:
     weights = list(weights) if not isinstance(weights, (np.ndarray, pa.Array)) else weights
     assert_refused(ArgumentValueError, "^weights: ", weights)
 
 
 @pytest.mark.parametrize("bad", [1.0, 1.5, float("nan"), "1", b"1", None, True, np.True_, [1]])
-def test_a_weight_of_a_wrong_type_at_its_position(bad: Any) -> None:
+def test_a_weight_of_a_wrong_type_at_its_position(bad: object) -> None:
     assert_refused(ArgumentTypeError, r"^weights at position 2: ", [1, 1, bad, 1])
     boxed = np.array([1, 1, None, 1], dtype=object)
     boxed[2] = bad
@@ -116,13 +115,13 @@ def test_a_weight_of_a_wrong_type_at_its_position(bad: Any) -> None:
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_weights_of_a_wrong_type(weights: Any) -> None:
+def test_weights_of_a_wrong_type(weights: object) -> None:
     assert_refused(ArgumentTypeError, "^weights: ", weights)
 
 
 @pytest.mark.parametrize("bad", [-1, -(2**70), 2**62, 2**64, 10**400])
 def test_a_weight_outside_its_range(bad: int) -> None:
-    """With its position, whichever check finds it."""
+    """The message has the position, whichever check detects it."""
     position = r"\bat position 2\b"
     assert_refused(ArgumentValueError, rf"^weights.*{position}", [1, 1, bad, 1])
     assert_refused(
@@ -142,7 +141,7 @@ def test_a_weight_outside_its_range(bad: int) -> None:
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_a_weight_outside_its_range_in_an_array(weights: Any) -> None:
+def test_a_weight_outside_its_range_in_an_array(weights: object) -> None:
     assert_refused(ArgumentValueError, r"^weights.*\bat position 2\b", weights)
 
 
@@ -156,7 +155,7 @@ def test_a_weight_outside_its_range_in_an_array(weights: Any) -> None:
     ],
     ids=["array", "chunks", "polars", "pandas"],
 )
-def test_a_null_weight_at_its_position(weights: Any) -> None:
+def test_a_null_weight_at_its_position(weights: object) -> None:
     assert_refused(LazySketchError, r"^weights.*\bat position 2\b", weights)
 
 
@@ -183,6 +182,6 @@ def test_exact_totals_stay_below_two_to_the_62() -> None:
     assert sketch.table.max() == 2**62 - 1
 
 
-def test_wide_tables_are_no_weights() -> None:
+def test_wide_tables_are_refused_as_weights() -> None:
     wide = pa.table({"a": WEIGHTS, "b": WEIGHTS})
     assert_refused(ArgumentTypeError, "^weights: ", wide)
