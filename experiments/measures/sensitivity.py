@@ -22,48 +22,48 @@ import numpy as np
 
 from experiments.cell import Cell, Observation
 from experiments.settings import Settings
-from lazysketch.audit import Bug, Configuration, Library, Model, Subject
-from lazysketch.audit.claims import epsilon_of
+from lazysketch.audit import Bug, Case, Library, Model, SystemUnderTest
+from lazysketch.audit.claimed_noise import epsilon_of
 from lazysketch.audit.distinguisher import distinguish
 from lazysketch.audit.suite import epsilon_at
-from lazysketch.audit.system_under_test import Machine
+from lazysketch.audit.system_under_test import LiveTable
 from lazysketch.privacy import classical_noise_multiplier
 from lazysketch.specification.schedules import RoundRobin
 
 __all__ = ["measure"]
 
-_SUBJECTS: Mapping[str, Subject] = {"4 d": Library(), "2 d": Model(Bug.HALF_SENSITIVITY)}
+_SYSTEMS: Mapping[str, SystemUnderTest] = {"4 d": Library(), "2 d": Model(Bug.HALF_SENSITIVITY)}
 
 
 @dataclass(frozen=True)
 class _Seeded:
-    """A subject whose tables are reproducible, in order.
+    """A system under test whose tables are reproducible, in order.
 
     Args:
-        subject: maker of the tables.
+        system: maker of the tables.
         generator: source of randomness of the trial.
     """
 
-    subject: Subject
+    system: SystemUnderTest
     generator: np.random.Generator
 
     @property
     def name(self) -> str:
-        """Name of the audited subject."""
-        return self.subject.name
+        """Name of the system."""
+        return self.system.name
 
     def open(
         self,
-        configuration: Configuration,
+        case: Case,
         *,
         hash_seed: int,
         seed: int | None = None,
         sketch_id: bytes | None = None,
-    ) -> Machine:
+    ) -> LiveTable:
         """Return the next table."""
         drawn = int(self.generator.integers(2**63)) if seed is None else seed
         chosen = self.generator.bytes(16) if sketch_id is None else sketch_id
-        return self.subject.open(configuration, hash_seed=hash_seed, seed=drawn, sketch_id=chosen)
+        return self.system.open(case, hash_seed=hash_seed, seed=drawn, sketch_id=chosen)
 
 
 def measure(parameters: Settings, contenders: Sequence[str], cell: Cell) -> list[Observation]:
@@ -83,7 +83,7 @@ def measure(parameters: Settings, contenders: Sequence[str], cell: Cell) -> list
     if mu == 0:
         return _computed(parameters)
     delta = parameters.number("delta")
-    configuration = Configuration(
+    case = Case.of(
         "count-sketch",
         depth=2,
         width=2,
@@ -93,8 +93,8 @@ def measure(parameters: Settings, contenders: Sequence[str], cell: Cell) -> list
     )
     found = []
     for name in contenders:
-        subject = _Seeded(_SUBJECTS[name], cell.generator())
-        outcome = distinguish(subject, configuration, trials=parameters.integer("tables"))
+        system = _Seeded(_SYSTEMS[name], cell.generator())
+        outcome = distinguish(system, case, trials=parameters.integer("tables"))
         measured = outcome.figures or {}
         figures = {
             "epsilon claimed": measured["epsilon_claimed"],

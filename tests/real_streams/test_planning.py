@@ -6,9 +6,9 @@ from typing import Literal
 
 import numpy as np
 import pytest
+from experiments.streams import REAL, named
 from tests.locations import DATA
 from tools.accuracy.planner import compared
-from tools.accuracy.streams import REAL, stream
 
 import lazysketch as ls
 
@@ -28,7 +28,7 @@ pytestmark = pytest.mark.skipif(
 @pytest.mark.parametrize("kind", ["count-min", "count-sketch"])
 @pytest.mark.parametrize("every", [1, 10])
 def test_a_sample_predicts_the_measured_errors(name: str, kind: SketchKind, every: int) -> None:
-    events = stream(name, DATA)
+    events = named(name, DATA)
     plan = ls.plan(
         steps=len(events),
         sample=events[::every],

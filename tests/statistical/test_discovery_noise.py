@@ -12,6 +12,7 @@ import secrets
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from tests.native_specs import hitters_spec
 from tests.unit.heavy_hitters.test_discovery import DISCOVERY, SKETCH
 
 import lazysketch as ls
@@ -45,8 +46,9 @@ def p_value(values: Integers, epsilon: float) -> float:
 def draws(epsilon: float, *, capacity: int = 4) -> tuple[float, Integers]:
     """Epsilon of the noise, and the draws of several epochs and slots under a random seed."""
     sketch = _native.HeavySketch(
-        sketch=SKETCH,
-        discovery={**DISCOVERY, "epsilon": epsilon, "delta": 1e-6, "capacity": capacity},
+        hitters_spec(
+            SKETCH, {**DISCOVERY, "epsilon": epsilon, "delta": 1e-6, "capacity": capacity}
+        ),
         key=seeded_key(secrets.randbits(64)),
     )
     slots = list(range(DRAWS // 4))
@@ -96,11 +98,11 @@ def test_rare_names_are_published_with_probability_below_delta(capacity: int) ->
     P(own >= tau - 1), the test is two-sided. A threshold that is one too low is detected.
     """
     epochs, length, delta = 10_000, 32, 0.002
-    found = {**DISCOVERY, "window": length, "capacity": capacity, "epsilon": 1.0, "delta": delta}
-    sketch = _native.HeavySketch(sketch=SKETCH, discovery=found, key=ls.Key.generate())
+    found = {**DISCOVERY, "epoch": length, "capacity": capacity, "epsilon": 1.0, "delta": delta}
+    sketch = _native.HeavySketch(hitters_spec(SKETCH, found), key=ls.Key.generate())
     events = epochs * length
     sketch.update_many(np.arange(events))
-    assert sketch._window == epochs
+    assert sketch._epoch == epochs
     published = len(sketch._candidates())
     facts = sketch._discovery_facts
     ratio = math.exp(-facts["noise_epsilon"])

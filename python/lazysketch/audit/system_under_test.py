@@ -8,8 +8,8 @@ depends on public parameters only.
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable
-from dataclasses import dataclass
+from copy import copy
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -19,7 +19,7 @@ from lazysketch import testing
 from lazysketch.audit.case import NO_EVENT, Case
 from lazysketch.audit.schedule_model import Integers
 from lazysketch.sketches.keys import Key
-from lazysketch.sketches.private_table import PrivateTable, core_arguments
+from lazysketch.sketches.private_table import PrivateTable
 
 __all__ = ["Library", "LibraryTable", "LiveTable", "SystemUnderTest", "Table", "sketch_of"]
 
@@ -146,12 +146,8 @@ def sketch_of(case: Case, hash_seed: int, key: Key, *, sigma: float | None = Non
     Returns:
         The sketch of ``case.make``, without the millisecond of another calibration.
     """
-    values = core_arguments(case.spec) | {"hash_seed": hash_seed, "key": key}
-    if case.spec.kind == "counters":
-        values["hash_seed"] = 0
+    spec = copy(case.spec)  # dataclasses.replace would calibrate again
+    object.__setattr__(spec, "hash_seed", 0 if spec.kind == "counters" else hash_seed)
     if sigma is not None:
-        values["sigma"] = sigma
-    native: Callable[..., PrivateTable] = super(PrivateTable, case.owner).__new__
-    sketch = native(case.owner, **values)
-    sketch._spec = case.spec
-    return sketch
+        object.__setattr__(spec, "noise", replace(spec.noise, sigma=sigma))
+    return case.owner.from_spec(spec, key=key)

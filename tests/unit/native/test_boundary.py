@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
+from tests.native_specs import table_spec
 
 import lazysketch as ls
 from lazysketch import _native
@@ -142,14 +143,15 @@ def test_the_checked_value_is_the_used_value(name: str) -> None:
 def test_the_core_marks_insufficient_noise() -> None:
     """Python computes the noise, but the core marks a sketch whose noise is below its guarantee."""
     sketch = made()
-    law = sketch._law
+    facts = sketch._release().parts[0]["noise"]
+    assert facts is not None
     arguments = {
         "kind": "count-min",
         "depth": 2,
         "width": 8,
         "hash_seed": 1,
-        "schedule": law["schedule"],
-        "mechanism": law["mechanism"],
+        "schedule": facts["schedule"],
+        "mechanism": facts["mechanism"],
         "relation": "substitution",
         "calibration": "analytic",
         "epsilon": 1.0,
@@ -157,12 +159,15 @@ def test_the_core_marks_insufficient_noise() -> None:
         "max_weight": 1,
         "max_events_per_user": 1,
         "max_changes": 1,
-        "key": Key.generate(),
     }
-    sufficient = _native.PrivateSketch(sigma=law["sigma"], **arguments)
+    sufficient = _native.PrivateSketch(
+        table_spec(sigma=facts["sigma"], **arguments), key=Key.generate()
+    )
     assert sufficient.not_private_because == ()
-    for sigma in (1e-9, 0.9 * law["sigma"]):
-        insufficient = _native.PrivateSketch(sigma=sigma, **arguments)
+    for sigma in (1e-9, 0.9 * facts["sigma"]):
+        insufficient = _native.PrivateSketch(
+            table_spec(sigma=sigma, **arguments), key=Key.generate()
+        )
         assert insufficient.not_private_because == ("noise below what epsilon and delta ask for",)
 
 
