@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from lazysketch.sources import Batch, Source, open_source
+from lazysketch.sources import RowBatch, Source, open_source
 
 
 class StreamEndedError(Exception):
@@ -36,13 +36,13 @@ def followed(path: Path, **asked: Any) -> Source:
     return open_source(path, follow=True, **asked)
 
 
-def until_the_end(batches: Iterable[Batch]) -> Iterator[Batch]:
+def until_the_end(batches: Iterable[RowBatch]) -> Iterator[RowBatch]:
     with suppress(StreamEndedError):
         yield from batches
         pytest.fail("following ended by itself")
 
 
-def batches_of(source: Source) -> list[Batch]:
+def batches_of(source: Source) -> list[RowBatch]:
     return list(until_the_end(source))
 
 

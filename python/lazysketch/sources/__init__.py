@@ -23,21 +23,20 @@ ahead, opening -> waiting.
 
 from __future__ import annotations
 
-from lazysketch.sources.batch import UNKNOWN_TIME, Batch, Segment
+from lazysketch.sources.batch import UNKNOWN_TIME, RowBatch, Segment
 from lazysketch.sources.feed import feed
 from lazysketch.sources.formats.registry import FORMATS, ITEM_TYPES
 from lazysketch.sources.formats.timestamps import TIME_UNITS
 from lazysketch.sources.io.paths import expand_paths
-from lazysketch.sources.read_stats import Position, Tally
-from lazysketch.sources.source import Source, open_source
+from lazysketch.sources.source import Position, Source, Tally, open_source
 
 __all__ = [
     "FORMATS",
     "ITEM_TYPES",
     "TIME_UNITS",
     "UNKNOWN_TIME",
-    "Batch",
     "Position",
+    "RowBatch",
     "Segment",
     "Source",
     "Tally",

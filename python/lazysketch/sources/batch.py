@@ -37,7 +37,7 @@ class Segment(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Batch:
+class RowBatch:
     """Consecutive rows of an input.
 
     Args:
@@ -53,7 +53,7 @@ class Batch:
             since 1970 UTC (UNKNOWN_TIME: unknown); None if they are not asked for.
 
     Example:
-        >>> batch = Batch.from_rows(["a", "", "b"])
+        >>> batch = RowBatch.from_rows(["a", "", "b"])
         >>> batch.items, batch.malformed
         (['a', 'b'], [1])
         >>> [tuple(segment) for segment in batch.segments()]
@@ -68,7 +68,7 @@ class Batch:
     times: NDArray[np.int64] | None = None
 
     @classmethod
-    def from_rows(cls, rows: list[str]) -> Batch:
+    def from_rows(cls, rows: list[str]) -> RowBatch:
         """Make a batch of rows in which the empty string stands for "no item"."""
         if "" not in rows:
             return cls(rows)
@@ -111,18 +111,18 @@ class Batch:
             weights = weights.tolist()  # integers of Python, whose sum does not overflow
         return sum(weights)
 
-    def before_malformed(self) -> Batch:
+    def before_malformed(self) -> RowBatch:
         """Return the rows before the first malformed one."""
         if not self.malformed:
             return self
         return dataclasses.replace(self.first(self.malformed[0]), malformed=())
 
-    def first(self, rows: int) -> Batch:
+    def first(self, rows: int) -> RowBatch:
         """Return the first rows, at most as many as there are."""
         malformed = bisect_left(self.malformed, rows)
         absent = bisect_left(self.absent, rows)
         items = rows - malformed - absent
-        return Batch(
+        return RowBatch(
             items=self.items[:items],
             malformed=self.malformed[:malformed],
             weights=None if self.weights is None else self.weights[:items],

@@ -10,7 +10,7 @@ from lazysketch.errors import ArgumentValueError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from lazysketch.sources.batch import Batch
+    from lazysketch.sources.batch import RowBatch
 
 
 class TakesItems(Protocol):
@@ -20,7 +20,7 @@ class TakesItems(Protocol):
         """Take a batch of items."""
 
 
-def feed(sketch: TakesItems, batches: Iterable[Batch]) -> None:
+def feed(sketch: TakesItems, batches: Iterable[RowBatch]) -> None:
     """Feed every row as one step, until the source ends.
 
     Guarantee:
@@ -61,7 +61,7 @@ def feed(sketch: TakesItems, batches: Iterable[Batch]) -> None:
             iterator.close()
 
 
-def _feed(sketch: TakesItems, batches: Iterator[Batch]) -> None:
+def _feed(sketch: TakesItems, batches: Iterator[RowBatch]) -> None:
     tick: Any = getattr(sketch, "tick", None)
     update_rows: Any = getattr(sketch, "update_rows", None) if _takes_rows(sketch) else None
     takes_times = getattr(sketch, "takes_times", False)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from contextlib import closing
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, SourceError
-from lazysketch.sources.formats.header import check_delimiter
 from lazysketch.sources.formats.registry import AUTO, Format, check_format, find_format
-from lazysketch.sources.formats.selection import Selection
+from lazysketch.sources.formats.selection import Selection, check_delimiter
 from lazysketch.sources.formats.timestamps import check_time_unit
 from lazysketch.sources.io.byte_stream import STANDARD_INPUT, ByteStream, open_bytes, size_of
 from lazysketch.sources.io.interruptible import CAN_END, PLAIN_WAITS
@@ -16,16 +16,62 @@ from lazysketch.sources.io.paths import expand_paths
 from lazysketch.sources.io.prefetch import read_ahead
 from lazysketch.sources.io.tail import follow_bytes
 from lazysketch.sources.io.text_blocks import check_encoding
-from lazysketch.sources.read_stats import Tally
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable, Iterator
     from pathlib import Path
 
-    from lazysketch.sources.batch import Batch
+    from lazysketch.sources.batch import RowBatch
     from lazysketch.sources.io.interruptible import Waits
 
 _LARGEST_WEIGHT = (1 << 63) - 1
+_POSITIONS_KEPT = 5
+
+
+class Position(NamedTuple):
+    """A row of an input: the input's name, and the row's number, counted from 1.
+
+    A header is not a row.
+    """
+
+    name: str
+    row: int
+
+
+@dataclass
+class Tally:
+    """What was read so far, for the operator alone: outside the privacy guarantee.
+
+    Args:
+        rows: Rows, readable or not; the steps of a sketch that was fed with them.
+        malformed: Rows without an item, or with a weight that is none.
+        absent: Sound rows of a kind that has no such field, counted apart from these.
+        first_malformed: Where the first few of these are; never what they hold.
+        clipped: Rows whose weight was larger than allowed, and was counted as that.
+        total_weight: The sum of the weights as they were counted; without weights, the
+            number of rows with an item.
+        formats: What each input was read as, e.g. ``"combined, field host"``.
+    """
+
+    rows: int = 0
+    malformed: int = 0
+    absent: int = 0
+    first_malformed: list[Position] = field(default_factory=list)
+    clipped: int = 0
+    total_weight: int = 0
+    formats: list[str] = field(default_factory=list)
+
+    def add(self, batch: RowBatch, *, name: str, rows_before: int) -> None:
+        """Count a batch of the input of that name, of which so many rows came before."""
+        self.rows += batch.rows
+        self.malformed += len(batch.malformed)
+        self.absent += len(batch.absent)
+        self.clipped += len(batch.clipped)
+        self.total_weight += batch.total_weight
+        missing = _POSITIONS_KEPT - len(self.first_malformed)
+        self.first_malformed.extend(
+            Position(name, rows_before + position + 1) for position in batch.malformed[:missing]
+        )
 
 
 class _Part(NamedTuple):
@@ -33,7 +79,7 @@ class _Part(NamedTuple):
 
     name: str
     read_as: str
-    batch: Batch | None
+    batch: RowBatch | None
 
 
 class Source:
@@ -96,7 +142,7 @@ class Source:
         done = self._bytes_before + (current.bytes_read if current else 0)
         return min(1.0, done / sum(sizes)) if sum(sizes) else 1.0
 
-    def __iter__(self) -> Generator[Batch, None, None]:
+    def __iter__(self) -> Generator[RowBatch, None, None]:
         """Yield the batches.
 
         Raises:
@@ -113,7 +159,7 @@ class Source:
         if not self.tally.rows:
             raise SourceError(f"{self.name}: expected at least one row, got an empty stream")
 
-    def _counted(self, parts: Iterable[_Part]) -> Iterator[Batch]:
+    def _counted(self, parts: Iterable[_Part]) -> Iterator[RowBatch]:
         """Count into the tally what is yielded, and nothing that was read ahead of it."""
         rows_before = 0
         for name, read_as, batch in parts:

@@ -14,7 +14,7 @@ import lazysketch as ls
 from lazysketch import testing
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, HorizonError, ItemError
 from lazysketch.sketches.keys import Key
-from lazysketch.sources import Batch, feed
+from lazysketch.sources import RowBatch, feed
 
 PROMISE: dict[str, object] = {"epsilon": 1.0, "delta": 1e-6, "max_weight": 9}
 TABLE: dict[str, object] = {"depth": 2, "width": 5, "hash_seed": 1}
@@ -88,7 +88,7 @@ def test_rows_equal_updates_and_ticks(
     together.update_rows(form(items), weights, empty_rows=np.array(empty, dtype=np.int64))
     assert shown(together) == shown(one_by_one)
     fed = make()
-    feed(fed, [Batch(form(items), weights=weights, malformed=empty[::2], absent=empty[1::2])])
+    feed(fed, [RowBatch(form(items), weights=weights, malformed=empty[::2], absent=empty[1::2])])
     assert shown(fed) == shown(one_by_one)
 
 

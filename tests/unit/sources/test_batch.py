@@ -8,12 +8,12 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lazysketch.sources import Batch, Segment, Tally
+from lazysketch.sources import RowBatch, Segment, Tally
 
 ROWS = st.lists(st.sampled_from(["", "a", "b"]), max_size=30)
 
 
-def steps_of(batch: Batch) -> list[str]:
+def steps_of(batch: RowBatch) -> list[str]:
     """Feed a batch as a sketch would be fed, and record each step."""
     steps: list[str] = []
     for items, _, empty_steps in batch.segments():
@@ -24,14 +24,14 @@ def steps_of(batch: Batch) -> list[str]:
 
 @given(ROWS)
 def test_feeding_the_segments_takes_one_step_per_row_in_order(rows: list[str]) -> None:
-    batch = Batch.from_rows(rows)
+    batch = RowBatch.from_rows(rows)
     assert steps_of(batch) == rows
     assert batch.rows == len(rows)
 
 
 @given(ROWS)
 def test_neighbouring_rows_without_an_item_share_a_segment(rows: list[str]) -> None:
-    segments = list(Batch.from_rows(rows).segments())
+    segments = list(RowBatch.from_rows(rows).segments())
     for (_, _, empty_steps), (items, _, _) in pairwise(segments):
         assert empty_steps
         assert items
@@ -39,31 +39,31 @@ def test_neighbouring_rows_without_an_item_share_a_segment(rows: list[str]) -> N
 
 def test_whole_rows_are_handed_over_without_a_copy() -> None:
     rows = ["a", "b"]
-    ((items, weights, empty_steps),) = Batch.from_rows(rows).segments()
+    ((items, weights, empty_steps),) = RowBatch.from_rows(rows).segments()
     assert items is rows
     assert weights is None
     assert empty_steps == 0
 
 
 def test_weights_go_with_their_items() -> None:
-    batch = Batch(list("abcd"), [1, 4], [1, 2, 3, 4], clipped=[2])
+    batch = RowBatch(list("abcd"), [1, 4], [1, 2, 3, 4], clipped=[2])
     assert list(batch.segments()) == [
         Segment(["a"], [1], 1),
         Segment(["b", "c"], [2, 3], 1),
         Segment(["d"], [4], 0),
     ]
     assert (batch.rows, batch.total_weight) == (6, 10)
-    assert Batch(list("abc")).total_weight == 3
+    assert RowBatch(list("abc")).total_weight == 3
 
 
 def test_what_stands_before_the_first_malformed_row() -> None:
-    batch = Batch(list("abcd"), [3], [1, 9, 9, 9], clipped=[1, 3])
-    assert batch.before_malformed() == Batch(list("abc"), (), [1, 9, 9], clipped=[1])
-    assert Batch(["a"]).before_malformed() == Batch(["a"])
+    batch = RowBatch(list("abcd"), [3], [1, 9, 9, 9], clipped=[1, 3])
+    assert batch.before_malformed() == RowBatch(list("abc"), (), [1, 9, 9], clipped=[1])
+    assert RowBatch(["a"]).before_malformed() == RowBatch(["a"])
 
 
 def test_the_first_rows_of_a_batch() -> None:
-    batch = Batch(items=["a", "b", "c"], malformed=[1, 3], weights=[1, 2, 3], clipped=[0, 2])
+    batch = RowBatch(items=["a", "b", "c"], malformed=[1, 3], weights=[1, 2, 3], clipped=[0, 2])
     for rows, items, malformed, clipped in (
         (0, [], [], []),
         (2, ["a"], [1], [0]),
@@ -78,7 +78,7 @@ def test_the_first_rows_of_a_batch() -> None:
 
 def test_absent_rows_are_empty_steps_apart_from_malformed_ones() -> None:
     times = np.arange(7) * 10
-    batch = Batch(list("abc"), [1, 5], [1, 2, 3], clipped=[1], absent=[0, 2], times=times)
+    batch = RowBatch(list("abc"), [1, 5], [1, 2, 3], clipped=[1], absent=[0, 2], times=times)
     assert batch.rows == 7
     assert list(batch.segments()) == [
         Segment([], [], 3),

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 import lazysketch as ls
 from lazysketch import testing
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, SourceError
-from lazysketch.sources import Batch, Position, feed, open_source
+from lazysketch.sources import Position, RowBatch, feed, open_source
 
 EVENTS = st.one_of(st.none(), st.tuples(st.sampled_from(["a", "b"]), st.integers(0, 9)))
 
@@ -38,7 +38,7 @@ def test_feeding_equals_one_call_per_row(rows: list[tuple[str, int] | None]) -> 
             one_by_one.tick()
         else:
             one_by_one.update(*row)
-    batch = Batch(
+    batch = RowBatch(
         items=[row[0] for row in rows if row],
         malformed=[place for place, row in enumerate(rows) if not row],
         weights=[row[1] for row in rows if row],
@@ -139,5 +139,5 @@ def test_what_a_subclass_makes_of_updates_is_not_passed_by() -> None:
 
     for made in (Seen, SeenAndFed):
         sketch = made(depth=2, width=4, epsilon=1.0, delta=1e-6)
-        feed(sketch, [Batch(["a", "b"], malformed=[1]), Batch(["a", "b"])])
+        feed(sketch, [RowBatch(["a", "b"], malformed=[1]), RowBatch(["a", "b"])])
         assert (sketch.seen, sketch.step) == (4, 5)

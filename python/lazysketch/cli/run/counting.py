@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from lazysketch.cli.options import InputSettings
     from lazysketch.cli.run.targets import Moment, Subject
     from lazysketch.cli.view.output import Report
-    from lazysketch.sources import Batch, Source
+    from lazysketch.sources import RowBatch, Source
 
 FAILED = 2
 _SAVE = "--save-release"
@@ -75,7 +75,7 @@ class _UntilFailure:
         self._source = source
         self._horizon = horizon
 
-    def __iter__(self) -> Generator[Batch, None, None]:
+    def __iter__(self) -> Generator[RowBatch, None, None]:
         left = self._horizon
         try:
             with closing(iter(self._source)) as batches:

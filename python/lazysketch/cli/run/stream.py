@@ -13,7 +13,7 @@ from lazysketch.cli.view.output import tell
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from lazysketch.sources import Batch, Source
+    from lazysketch.sources import RowBatch, Source
     from lazysketch.sources.feed import TakesItems
 
 INTERRUPTED = 130  # 128 + SIGINT, as shells count
@@ -32,7 +32,7 @@ class Reading:
     interrupted: bool
 
 
-def feed(subject: TakesItems, batches: Iterable[Batch]) -> Reading:
+def feed(subject: TakesItems, batches: Iterable[RowBatch]) -> Reading:
     """Feed every row as one step, until the stream ends or Ctrl-C."""
     begin = time.perf_counter()
     interrupted = False

@@ -19,8 +19,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from lazysketch._native import access_log_items, access_log_times
-from lazysketch.sources.batch import Batch
-from lazysketch.sources.formats.text_columns import items_of_text, times_of_text
+from lazysketch.sources.batch import RowBatch
+from lazysketch.sources.formats.lines import items_of_text
+from lazysketch.sources.formats.timestamps import times_of_text
 from lazysketch.sources.io.text_blocks import row_blocks
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ COMMON_FIELDS = ("host", "path", "status", "method")
 COMBINED_FIELDS = (*COMMON_FIELDS, "agent", "referrer")
 
 
-def read_access_log(stream: ByteStream, selection: Selection) -> Iterator[Batch]:
+def read_access_log(stream: ByteStream, selection: Selection) -> Iterator[RowBatch]:
     """Yield one field of each row, with its time if that is asked for."""
     field, to_items = selection.field or COMMON_FIELDS[0], items_of_text()
     for block in row_blocks(stream, encoding=selection.encoding):
@@ -41,7 +42,7 @@ def read_access_log(stream: ByteStream, selection: Selection) -> Iterator[Batch]
         times = None
         if selection.times:  # of each row, which does not hang on whether the rest can be read
             times = times_of_text(access_log_times(block), unit=selection.time_unit)
-        yield Batch(items=to_items(column), malformed=malformed.tolist(), times=times)
+        yield RowBatch(items=to_items(column), malformed=malformed.tolist(), times=times)
 
 
 def looks_common(head: Head) -> bool:

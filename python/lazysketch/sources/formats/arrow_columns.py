@@ -15,21 +15,28 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lazysketch.errors import SourceError
-from lazysketch.sources.batch import UNKNOWN_TIME, Batch
-from lazysketch.sources.formats.time_columns import check_time_type, times_of_column
+from lazysketch.sources.batch import UNKNOWN_TIME, RowBatch
+from lazysketch.sources.formats.timestamps import TIME_UNITS, nanoseconds, times_of_bytes
 from lazysketch.sources.io.text_blocks import UNDECODABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
     from lazysketch.sources.formats.selection import Selection
 
 _SAFE_DIGITS = 18  # so many fit into 64 bits whatever they are
+_MOST_SHOWN = 20
+_SCALES = {unit: 10**digits for unit, digits in TIME_UNITS.items()}
+_DAY = 86_400 * 10**9
+_LARGEST = (1 << 63) - 1
+_LARGEST_EXACT = 1 << 53  # up to here a float of a whole number is that number
 
 
-def batch_of_columns(items: Any, weights: Any, selection: Selection, *, times: Any = None) -> Batch:
+def batch_of_columns(
+    items: Any, weights: Any, selection: Selection, *, times: Any = None
+) -> RowBatch:
     """Make a batch of columns that ``check_types`` has passed.
 
     Args:
@@ -65,7 +72,7 @@ def batch_of_text(
     unparsed: Sequence[int] = (),
     missing: Sequence[str] = (),
     undecodable: bool = False,
-) -> Batch:
+) -> RowBatch:
     """Make a batch of columns of text without nulls, where the empty text means "missing".
 
     Args:
@@ -139,7 +146,7 @@ def _batch(
     *,
     times: NDArray[np.int64] | None,
     unparsed: Sequence[int] = (),
-) -> Batch:
+) -> RowBatch:
     malformed: list[int] = list(unparsed)
     places = np.arange(len(items) + len(unparsed))
     if unparsed:
@@ -158,7 +165,7 @@ def _batch(
             clipped = np.flatnonzero(weights > most).tolist()
             weights = np.minimum(weights, np.array(most).astype(weights.dtype))
         weights = weights.astype(np.int64, copy=False)
-    return Batch(items, malformed, weights, clipped, times=times)  # type: ignore[arg-type]
+    return RowBatch(items, malformed, weights, clipped, times=times)  # type: ignore[arg-type]
 
 
 def _whole_numbers(column: Any) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None]:
@@ -226,3 +233,120 @@ def _is_utf8(data: bytes) -> bool:
     except ValueError:
         return False
     return True
+
+
+def check_time_type(kind: Any, *, field: str, name: str) -> None:
+    """Raise SourceError unless values of the Arrow type can tell when a row happened."""
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    known = (pa.types.is_timestamp, pa.types.is_date, pa.types.is_integer, pa.types.is_decimal)
+    if not (any(is_known(kind) for is_known in known) or _is_float(kind) or _is_text(kind)):
+        raise SourceError(
+            f"{name}: expected timestamps, dates, numbers or text in field {field!r} for the "
+            f"time, got {kind}"
+        )
+
+
+def times_of_column(column: Any, *, unit: str) -> NDArray[np.int64]:
+    """Return the instant of each value of an array whose type ``check_time_type`` has passed."""
+    if pa.types.is_dictionary(column.type):
+        column = column.dictionary_decode()
+    kind = column.type
+    if _is_text(kind):
+        return _times_of_text(column, unit=unit)
+    if pa.types.is_decimal(kind):
+        return _times_of_text(column.cast(pa.string()), unit=unit)
+    if _is_float(kind):
+        return _times_of_floats(column, unit=unit)
+    if pa.types.is_timestamp(kind):
+        return _times_of_integers(column.view(pa.int64()), scale=_SCALES[kind.unit])
+    if kind == pa.date64():  # milliseconds
+        return _times_of_integers(column.view(pa.int64()), scale=_SCALES["ms"])
+    if kind == pa.date32():  # days
+        return _times_of_integers(column.view(pa.int32()), scale=_DAY)
+    return _times_of_integers(column, scale=_SCALES[unit])
+
+
+def _times_of_integers(column: Any, *, scale: int) -> NDArray[np.int64]:
+    values = column.fill_null(0).to_numpy(zero_copy_only=False)
+    known = np.ones(len(values), dtype=bool)
+    if column.null_count:
+        known = column.is_valid().to_numpy(zero_copy_only=False)
+    if values.dtype == np.uint64:
+        known &= values <= _LARGEST
+    times = nanoseconds(values.astype(np.int64), scale=scale)
+    return np.where(known, times, UNKNOWN_TIME)
+
+
+def _times_of_floats(column: Any, *, unit: str) -> NDArray[np.int64]:
+    values = column.fill_null(np.nan).to_numpy(zero_copy_only=False).astype(np.float64)
+    whole = (values == np.floor(values)) & (np.abs(values) <= _LARGEST_EXACT)
+    times = nanoseconds(np.where(whole, values, 0).astype(np.int64), scale=_SCALES[unit])
+    if not whole.all():
+        # The others stand for the shortest decimals that write them, as people wrote them.
+        others = column.filter(pa.array(~whole)).cast(pa.string())
+        times[~whole] = _times_of_text(others, unit=unit)
+    return times
+
+
+def _times_of_text(column: Any, *, unit: str) -> NDArray[np.int64]:
+    # As bytes, since what is no UTF-8 is no time either; with offsets of 64 bits.
+    column = column.cast(pa.large_binary())
+    _, offsets, data = column.buffers()
+    size = len(column) + 1
+    ends = np.frombuffer(offsets, dtype=np.int64)[column.offset : column.offset + size]
+    lengths = np.diff(ends)
+    if column.null_count:
+        lengths[column.is_null().to_numpy(zero_copy_only=False)] = 0
+    begin, end = (int(ends[0]), int(ends[-1])) if len(column) else (0, 0)
+    texts = np.frombuffer(data, dtype=np.uint8)[begin:end] if data else np.empty(0, np.uint8)
+    return times_of_bytes(texts, ends=ends[1:] - begin, lengths=lengths, unit=unit)
+
+
+def _is_float(kind: Any) -> bool:
+    return bool(pa.types.is_float32(kind) or pa.types.is_float64(kind))
+
+
+def _is_text(kind: Any) -> bool:
+    return bool(
+        pa.types.is_string(kind) or pa.types.is_large_string(kind) or kind == pa.string_view()
+    )
+
+
+def type_of(schema: Any, field: str, *, of: str, name: str) -> Any:
+    """Return the type of a column, or of a field inside of one.
+
+    Raises:
+        SourceError: Neither is there, or several columns have the name.
+    """
+    top, *path = path_of(schema.names, field)
+    if schema.names.count(top) > 1:
+        raise SourceError(f"{name}: expected one column {top!r} for {of}, got several")
+    found: Any = schema.field(top).type if top in schema.names else None
+    for part in path:
+        if found is None or not pa.types.is_struct(found) or found.get_field_index(part) < 0:
+            found = None
+            break
+        found = found.field(found.get_field_index(part)).type
+    if found is None:
+        known = ", ".join(repr(column) for column in schema.names[:_MOST_SHOWN])
+        more = ", ..." if len(schema.names) > _MOST_SHOWN else ""
+        raise SourceError(f"{name}: expected one of {known}{more} for {of}, got {field!r}")
+    return found
+
+
+def column_of(batch: Any, field: str) -> Any:
+    """Return a column of a record batch, or a field inside of one, which ``type_of`` found."""
+    top, *path = path_of(batch.schema.names, field)
+    column = batch.column(top)
+    return pc.struct_field(column, path) if path else column
+
+
+def path_of(names: Iterable[str], field: str) -> list[str]:
+    """Return the column and, where no column has the whole name, the fields to go down.
+
+    Example:
+        >>> path_of(["user.id"], "user.id"), path_of(["user"], "user.id")
+        (['user.id'], ['user', 'id'])
+    """
+    return [field] if field in names else field.split(".")

@@ -18,13 +18,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lazysketch.errors import SourceError
-from lazysketch.sources.formats.arrow_columns import batch_of_columns, check_types
-from lazysketch.sources.formats.nested import column_of, path_of, type_of
+from lazysketch.sources.formats.arrow_columns import (
+    batch_of_columns,
+    check_types,
+    column_of,
+    path_of,
+    type_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
-    from lazysketch.sources.batch import Batch
+    from lazysketch.sources.batch import RowBatch
     from lazysketch.sources.formats.selection import Selection
     from lazysketch.sources.io.byte_stream import ByteStream
 
@@ -33,7 +38,7 @@ FILE_MARK = b"ARROW1\0\0"
 _ROWS = 1 << 16
 
 
-def read_arrow(stream: ByteStream, selection: Selection) -> Iterator[Batch]:
+def read_arrow(stream: ByteStream, selection: Selection) -> Iterator[RowBatch]:
     """Yield one column of each row, with others as its weight and time if they are asked for."""
     try:
         with _opened(stream) as file:

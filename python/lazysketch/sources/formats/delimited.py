@@ -22,9 +22,9 @@ import pyarrow as pa
 from pyarrow import csv as arrow_csv
 
 from lazysketch.errors import SourceError
-from lazysketch.sources.batch import Batch
+from lazysketch.sources.batch import RowBatch
 from lazysketch.sources.formats.arrow_columns import batch_of_text
-from lazysketch.sources.formats.header import column_number, delimiter_of
+from lazysketch.sources.formats.selection import column_number, delimiter_of
 from lazysketch.sources.formats.timestamps import unknown
 from lazysketch.sources.io.text_blocks import LONGEST_ROW, UNDECODABLE_BYTES, utf8_blocks
 
@@ -101,7 +101,7 @@ class RowParser:
         return columns, [number for number, _ in strange], rest
 
 
-def read_delimited(stream: ByteStream, selection: Selection) -> Iterator[Batch]:
+def read_delimited(stream: ByteStream, selection: Selection) -> Iterator[RowBatch]:
     """Yield one column of each row, with others as its weight and time if they are asked for."""
     blocks = utf8_blocks(stream, encoding=selection.encoding)
     held = b""
@@ -123,7 +123,7 @@ def read_delimited(stream: ByteStream, selection: Selection) -> Iterator[Batch]:
 
 def _rows(
     parser: RowParser, data: bytes, selection: Selection, *, more_follows: bool
-) -> Generator[Batch, None, bytes]:
+) -> Generator[RowBatch, None, bytes]:
     """Yield the rows and return the open one at the end, none if nothing follows."""
     while data:
         columns, strange, size = parser.parse(data)
@@ -140,7 +140,7 @@ def _rows(
         if not rest or (more_follows and size <= LONGEST_ROW):
             return rest
         # The line with the quote that nothing closes.
-        yield Batch(items=[], malformed=[0], times=unknown(1) if selection.times else None)
+        yield RowBatch(items=[], malformed=[0], times=unknown(1) if selection.times else None)
         data = rest[rest.index(b"\n") + 1 :]
     return b""
 

@@ -17,13 +17,17 @@ import pyarrow as pa
 from pyarrow import parquet as pq
 
 from lazysketch.errors import SourceError
-from lazysketch.sources.formats.arrow_columns import batch_of_columns, check_types
-from lazysketch.sources.formats.nested import column_of, type_of
+from lazysketch.sources.formats.arrow_columns import (
+    batch_of_columns,
+    check_types,
+    column_of,
+    type_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lazysketch.sources.batch import Batch
+    from lazysketch.sources.batch import RowBatch
     from lazysketch.sources.formats.selection import Selection
     from lazysketch.sources.io.byte_stream import ByteStream
 
@@ -31,7 +35,7 @@ _ROWS = 1 << 16
 _BUFFER = 1 << 20
 
 
-def read_parquet(stream: ByteStream, selection: Selection) -> Iterator[Batch]:
+def read_parquet(stream: ByteStream, selection: Selection) -> Iterator[RowBatch]:
     """Yield one column of each row, with others as its weight and time if they are asked for."""
     path = stream.path
     if path is None:
@@ -58,7 +62,7 @@ def read_parquet(stream: ByteStream, selection: Selection) -> Iterator[Batch]:
         raise _damaged(stream.name) from None
 
 
-def _batches(file: Any, selection: Selection, *, name: str) -> Iterator[tuple[Batch, int]]:
+def _batches(file: Any, selection: Selection, *, name: str) -> Iterator[tuple[RowBatch, int]]:
     schema = file.schema_arrow
     wanted = dict(selection.columns())
     types = {of: type_of(schema, field, of=of, name=name) for of, field in wanted.items()}

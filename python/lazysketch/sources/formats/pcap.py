@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from lazysketch._native import CaptureReader
 from lazysketch.errors import SourceError
-from lazysketch.sources.batch import Batch
+from lazysketch.sources.batch import RowBatch
 from lazysketch.sources.io.byte_stream import size_of
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from lazysketch.sources.io.byte_stream import ByteStream
 
 
-def read_capture(stream: ByteStream, selection: Selection) -> Iterator[Batch]:
+def read_capture(stream: ByteStream, selection: Selection) -> Iterator[RowBatch]:
     """Yield one field of each packet, with the length on the wire as its weight if asked for.
 
     Raises:
@@ -52,7 +52,7 @@ def read_capture(stream: ByteStream, selection: Selection) -> Iterator[Batch]:
 
 def _batch(
     items: Any, sizes: Any, times: Any, absent: Any, malformed: Any, *, selection: Selection
-) -> Batch:
+) -> RowBatch:
     if isinstance(items, tuple):
         offsets, data = items
         buffers = [None, pa.py_buffer(offsets), pa.py_buffer(data)]
@@ -62,7 +62,7 @@ def _batch(
         most = selection.max_weight
         clipped = np.flatnonzero(sizes > most).tolist()
         weights = np.minimum(sizes, most)
-    return Batch(
+    return RowBatch(
         items=items,
         malformed=malformed.tolist(),
         weights=weights,

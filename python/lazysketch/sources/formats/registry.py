@@ -19,14 +19,13 @@ from lazysketch.sources.formats.access_log import (
     looks_common,
     read_access_log,
 )
-from lazysketch.sources.formats.header import looks_like_csv, looks_like_tsv
 from lazysketch.sources.formats.json_lines import looks_like_json_lines, read_json_lines
 from lazysketch.sources.formats.lines import looks_like_lines, read_lines
-from lazysketch.sources.formats.selection import Head, Reader, Selection
+from lazysketch.sources.formats.selection import DELIMITERS, Head, Reader, Selection, names_of
 from lazysketch.sources.io.byte_stream import ByteStream
 
 if TYPE_CHECKING:
-    from lazysketch.sources.batch import Batch
+    from lazysketch.sources.batch import RowBatch
 
 AUTO = "auto"
 ITEM_TYPES = ("str", "int")
@@ -160,7 +159,7 @@ class Format:
 def _by_pyarrow(module: str, function: str, *, name: str) -> Reader:
     """Return a reader whose module, which needs pyarrow, is imported where it is used."""
 
-    def read(stream: ByteStream, selection: Selection) -> Iterator[Batch]:
+    def read(stream: ByteStream, selection: Selection) -> Iterator[RowBatch]:
         try:
             reader: Reader = getattr(import_module(f"{__package__}.{module}"), function)
         except ModuleNotFoundError as missing:
@@ -193,6 +192,29 @@ def _looks_like_zeek(head: Head) -> bool:
     return bool(head.rows) and head.rows[0].startswith(("#separator ", "#fields\t"))
 
 
+def _looks_like_tsv(head: Head) -> bool:
+    """Tell whether the input is called so, or has the field in a header with tabs."""
+    named = head.is_called(".tsv", ".tab")
+    return named or (_has_field(head, "\t") and "\t" in head.rows[0])
+
+
+def _looks_like_csv(head: Head) -> bool:
+    """Tell whether the input is called so, or has the field in a header."""
+    if head.is_called(".csv"):
+        return True
+    given = (head.delimiter,) if head.delimiter else DELIMITERS
+    return any(_has_field(head, delimiter) for delimiter in given)
+
+
+def _has_field(head: Head, delimiter: str) -> bool:
+    if head.field is None or not head.rows:
+        return False
+    # The head was decoded as latin-1, which keeps bytes apart.
+    field = head.field.encode().decode("latin-1")
+    names = names_of(head.rows[0].removeprefix("\xef\xbb\xbf"), delimiter=delimiter)
+    return field in names
+
+
 _PARQUET = _by_pyarrow("parquet", "read_parquet", name="parquet")
 _ARROW = _by_pyarrow("arrow_ipc", "read_arrow", name="arrow")
 _CAPTURE = _by_pyarrow("pcap", "read_capture", name="pcap")
@@ -219,8 +241,8 @@ FORMATS: dict[str, Format] = {
         Format("jsonl", read_json_lines, None, looks_like_json_lines, item_types=ITEM_TYPES),
         Format("combined", read_access_log, COMBINED_FIELDS, looks_combined, time=""),
         Format("common", read_access_log, COMMON_FIELDS, looks_common, time=""),
-        Format("tsv", _TSV, None, looks_like_tsv, delimiter="\t"),
-        Format("csv", _CSV, None, looks_like_csv, delimiter=""),
+        Format("tsv", _TSV, None, _looks_like_tsv, delimiter="\t"),
+        Format("csv", _CSV, None, _looks_like_csv, delimiter=""),
         Format("lines", read_lines, (), looks_like_lines),
     )
 }

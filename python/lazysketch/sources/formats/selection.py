@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import csv
+import difflib
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from lazysketch.sources.batch import Batch
+from lazysketch.errors import ArgumentValueError, SourceError
+from lazysketch.sources.batch import RowBatch
 from lazysketch.sources.io.byte_stream import ByteStream
-
-__all__ = ["Head", "Reader", "Selection"]
 
 _ROWS = 20
 _COMPRESSED = (".gz", ".xz", ".zst", ".bz2")
+DELIMITERS = (",", "\t", ";", "|")
+_SPELLED = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "bar": "|", "space": " "}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +51,7 @@ class Selection:
 
 
 # Takes the stream's bytes as they come, or opens ``stream.path`` where it has to seek.
-Reader: TypeAlias = Callable[[ByteStream, Selection], Iterator[Batch]]
+Reader: TypeAlias = Callable[[ByteStream, Selection], Iterator[RowBatch]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,3 +91,75 @@ class Head:
         for compressed in _COMPRESSED:
             name = name.removesuffix(compressed)
         return name.endswith(endings)
+
+
+def check_delimiter(delimiter: str | None) -> str | None:
+    r"""Return the delimiter as one character.
+
+    Raises:
+        ArgumentValueError: Neither one printable ASCII character or tab, nor the name of
+            one; a quote; a character of words and numbers.
+
+    Example:
+        >>> check_delimiter("tab"), check_delimiter(";")
+        ('\t', ';')
+    """
+    if delimiter is None:
+        return None
+    char = _SPELLED.get(delimiter, delimiter)
+    if len(char) != 1 or not (" " <= char <= "~" or char == "\t") or char.isalnum() or char == '"':
+        raise ArgumentValueError(
+            "delimiter: expected one ASCII character that separates columns "
+            f"(or tab, comma, semicolon, bar, space), got {delimiter!r}"
+        )
+    return char
+
+
+def delimiter_of(header: str, *, field: str | None) -> str:
+    """Return the delimiter by which the header has the field; else the most frequent one.
+
+    Example:
+        >>> delimiter_of("a;b,c", field="a"), delimiter_of("x|y|z", field=None)
+        (';', '|')
+    """
+    for delimiter in DELIMITERS:
+        if field is not None and field in names_of(header, delimiter=delimiter):
+            return delimiter
+    return max(DELIMITERS, key=header.count)
+
+
+def names_of(header: str, *, delimiter: str) -> list[str]:
+    """Return the names in a line, none if it is not a row of columns."""
+    try:
+        return next(csv.reader([header], delimiter=delimiter), [])
+    except csv.Error:
+        return []
+
+
+def column_number(names: Sequence[str], asked: str, *, of: str, name: str, shown: bool) -> int:
+    """Return which column has the name, counted from 0.
+
+    Args:
+        names: The columns.
+        asked: The name that is asked for.
+        of: What it was asked for as: "field", "weight" or "time".
+        name: What the input is called.
+        shown: Whether a message may list the columns. A first row of text that is not
+            a header holds items, of which a message tells nothing.
+
+    Raises:
+        SourceError: No column has the name, or several have it.
+    """
+    found = [number for number, column in enumerate(names) if column == asked]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise SourceError(f"{name}: expected one column {asked!r} for {of}, got {len(found)}")
+    if shown:
+        known = "one of " + ", ".join(map(repr, names))
+    else:
+        near = difflib.get_close_matches(asked.lower(), {column.lower() for column in names}, n=1)
+        known = "a column of the header" + "".join(
+            f" (did you mean {column!r}?)" for column in names if [column.lower()] == near
+        )
+    raise SourceError(f"{name}: expected {known} for {of}, got {asked!r}")

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from lazysketch.sources.io.text_blocks import TextColumn
+
 LARGEST = (1 << 63) - 1
 
 # Digits from each unit down to nanoseconds.
@@ -113,6 +115,12 @@ def times_of_bytes(
         texts = data[(ends[rows] - length)[:, None] + np.arange(length)]
         times[rows] = _times_of_one_length(texts, unit)
     return times
+
+
+def times_of_text(column: TextColumn, *, unit: str) -> NDArray[np.int64]:
+    """Return the instant of each text of a column."""
+    offsets, data = column
+    return times_of_bytes(data, ends=offsets[1:], lengths=np.diff(offsets), unit=unit)
 
 
 def unknown(rows: int) -> NDArray[np.int64]:

@@ -27,13 +27,13 @@ from typing import TYPE_CHECKING
 from lazysketch.errors import SourceError
 from lazysketch.sources.formats.arrow_columns import batch_of_text
 from lazysketch.sources.formats.delimited import RowParser
-from lazysketch.sources.formats.header import column_number
+from lazysketch.sources.formats.selection import column_number
 from lazysketch.sources.io.text_blocks import UNDECODABLE_BYTES, utf8_blocks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from lazysketch.sources.batch import Batch
+    from lazysketch.sources.batch import RowBatch
     from lazysketch.sources.formats.selection import Selection
     from lazysketch.sources.io.byte_stream import ByteStream
 
@@ -85,7 +85,7 @@ class _Header:
         )
 
 
-def read_zeek(stream: ByteStream, selection: Selection) -> Iterator[Batch]:
+def read_zeek(stream: ByteStream, selection: Selection) -> Iterator[RowBatch]:
     """Yield one field of each row, with others as its weight and time if they are asked for."""
     header = _Header(selection, name=stream.name)
     for block in utf8_blocks(stream, encoding=selection.encoding):
@@ -97,7 +97,7 @@ def read_zeek(stream: ByteStream, selection: Selection) -> Iterator[Batch]:
         yield from _rows(block[begin:], header, selection, name=stream.name)
 
 
-def _rows(rows: bytes, header: _Header, selection: Selection, *, name: str) -> Iterator[Batch]:
+def _rows(rows: bytes, header: _Header, selection: Selection, *, name: str) -> Iterator[RowBatch]:
     if not rows:
         return
     if header.parser is None:

@@ -11,12 +11,18 @@ are looked at only in a block that holds an undecodable one.
 from __future__ import annotations
 
 import codecs
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 from lazysketch.errors import ArgumentValueError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    # Texts that the native core cut out of a block: text i is data[offsets[i] : offsets[i + 1]].
+    TextColumn: TypeAlias = tuple[NDArray[np.int64], NDArray[np.uint8]]
 
 LONGEST_ROW = 1 << 20
 # Stands for bytes that do not decode, where rows are cut from text by another parser. A

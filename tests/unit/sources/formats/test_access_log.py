@@ -15,10 +15,10 @@ from tests.oracle.access_log import decoded_rows, field_of_rows
 
 from lazysketch._native import access_log_items, access_log_times
 from lazysketch.errors import ArgumentValueError
-from lazysketch.sources import Batch, open_source
+from lazysketch.sources import RowBatch, open_source
 from lazysketch.sources.formats.access_log import COMBINED_FIELDS, read_access_log
+from lazysketch.sources.formats.lines import listed
 from lazysketch.sources.formats.selection import Selection
-from lazysketch.sources.formats.text_columns import listed
 from lazysketch.sources.formats.timestamps import times_of_texts
 from lazysketch.sources.io.byte_stream import ByteStream
 
@@ -29,7 +29,7 @@ ROW = (
 )
 
 
-def read(*rows: str, field: str) -> Batch:
+def read(*rows: str, field: str) -> RowBatch:
     data = "".join(row + "\n" for row in rows).encode()
     stream = ByteStream("test", path=None, blocks=[data])
     (batch,) = read_access_log(stream, Selection(field=field, encoding="utf-8"))

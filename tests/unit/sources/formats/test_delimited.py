@@ -16,7 +16,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, SourceError
-from lazysketch.sources import Batch, delimited, open_source
+from lazysketch.sources import RowBatch, open_source
+from lazysketch.sources.formats import delimited
 from lazysketch.sources.formats.delimited import read_delimited
 from lazysketch.sources.formats.selection import Selection
 from lazysketch.sources.io.byte_stream import ByteStream
@@ -36,7 +37,7 @@ def rows_of(data: bytes, *, cuts: list[int], **settings: Any) -> list[Any]:
     return rows
 
 
-def rows_of_batch(batch: Batch) -> list[Any]:
+def rows_of_batch(batch: RowBatch) -> list[Any]:
     items = iter(list(map(str, batch.items)))
     weights = None if batch.weights is None else iter(list(map(int, batch.weights)))
     missing = set(batch.malformed)

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from lazysketch import CountMin
 from lazysketch.errors import ArgumentTypeError
-from lazysketch.sources import Batch, feed, open_source
+from lazysketch.sources import RowBatch, feed, open_source
 from lazysketch.sources.formats.json_lines import read_json_lines
 from lazysketch.sources.formats.selection import Selection
 from lazysketch.sources.io.byte_stream import ByteStream
 
 
-def read(*lines: str | bytes, **settings: Any) -> Batch:
+def read(*lines: str | bytes, **settings: Any) -> RowBatch:
     data = b"".join((line if isinstance(line, bytes) else line.encode()) + b"\n" for line in lines)
     selection = Selection(**{"field": "k", "encoding": "utf-8", **settings})
     (batch,) = read_json_lines(ByteStream("test", path=None, blocks=[data]), selection)

@@ -24,9 +24,8 @@ from tests.oracle.written_json import EDITS, line
 
 import lazysketch as ls
 from lazysketch import testing
-from lazysketch.sources import Batch, feed, open_source
-from lazysketch.sources.formats.json_columns import UNSURE, columns_of
-from lazysketch.sources.formats.json_lines import read_json_lines, row_decoder
+from lazysketch.sources import RowBatch, feed, open_source
+from lazysketch.sources.formats.json_lines import UNSURE, columns_of, read_json_lines, row_decoder
 from lazysketch.sources.formats.selection import Selection
 from lazysketch.sources.io.byte_stream import ByteStream
 
@@ -46,7 +45,7 @@ SELECTIONS = [
 ]
 
 
-def told(batch: Batch) -> dict[str, Any]:
+def told(batch: RowBatch) -> dict[str, Any]:
     """Return all that a batch says, in which 1 and True differ."""
     return {
         "items": [(type(item), item) for item in batch.item_list],
@@ -58,7 +57,7 @@ def told(batch: Batch) -> dict[str, Any]:
     }
 
 
-def read(data: bytes, selection: Selection) -> Batch:
+def read(data: bytes, selection: Selection) -> RowBatch:
     (batch,) = read_json_lines(ByteStream("test", path=None, blocks=[data]), selection)
     return batch
 

@@ -15,10 +15,10 @@ from tests.oracle.access_log import decoded_rows
 import lazysketch as ls
 from lazysketch import testing
 from lazysketch._native import line_items
-from lazysketch.sources import Batch, feed, open_source, text
-from lazysketch.sources.formats.lines import read_lines
+from lazysketch.sources import RowBatch, feed, open_source
+from lazysketch.sources.formats.lines import items_of_text, listed, read_lines
 from lazysketch.sources.formats.selection import Selection
-from lazysketch.sources.formats.text_columns import items_of_text, listed
+from lazysketch.sources.io import text_blocks
 from lazysketch.sources.io.byte_stream import ByteStream
 
 ENCODINGS = ["utf-8", "iso8859-1", "ascii", "cp1252", "shift_jis", "gb18030"]
@@ -30,12 +30,12 @@ PIECES = st.sampled_from(
 )
 
 
-def read(chunks: list[bytes], *, encoding: str = "utf-8") -> list[Batch]:
+def read(chunks: list[bytes], *, encoding: str = "utf-8") -> list[RowBatch]:
     stream = ByteStream("test", path=None, blocks=chunks)
     return list(read_lines(stream, Selection(field=None, encoding=encoding)))
 
 
-def rows_of(batches: list[Batch]) -> list[str]:
+def rows_of(batches: list[RowBatch]) -> list[str]:
     """Return every row, "" for one without an item."""
     rows = []
     for batch in batches:
@@ -70,7 +70,7 @@ def test_items_are_the_rows_that_hold_text(
 def test_a_line_that_is_too_long_is_malformed(
     monkeypatch: pytest.MonkeyPatch, size: int, step: int
 ) -> None:
-    monkeypatch.setattr(text, "LONGEST_ROW", 10)
+    monkeypatch.setattr(text_blocks, "LONGEST_ROW", 10)
     data = b"a\n" + b"x" * size + b"\nb\n"
     chunks = [data[place : place + step] for place in range(0, len(data), step)]
     assert rows_of(read(chunks)) == ["a", "x" * size * (size <= 10), "b"]
@@ -80,7 +80,7 @@ def test_what_a_decoder_gives_that_is_no_text_is_malformed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # No encoding of the standard library that is taken does so; one that is installed may.
-    monkeypatch.setattr(text, "_decoded", lambda block, _: "a\n\ud800\nb\n")
+    monkeypatch.setattr(text_blocks, "_decoded", lambda block, _: "a\n\ud800\nb\n")
     assert rows_of(read([b"a\n?\nb\n"], encoding="iso8859-1")) == ["a", "", "b"]
 
 

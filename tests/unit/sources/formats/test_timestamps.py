@@ -14,8 +14,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from lazysketch.errors import ArgumentValueError, SourceError
-from lazysketch.sources import TIME_UNITS, UNKNOWN_TIME, Batch, open_source
-from lazysketch.sources.formats.time_columns import check_time_type, times_of_column
+from lazysketch.sources import TIME_UNITS, UNKNOWN_TIME, RowBatch, open_source
+from lazysketch.sources.formats.arrow_columns import check_time_type, times_of_column
 from lazysketch.sources.formats.timestamps import times_of_texts
 
 LARGEST = (1 << 63) - 1
@@ -283,11 +283,11 @@ def test_unknown_units_are_refused() -> None:
 
 def test_times_of_items_leave_out_the_rows_without_one() -> None:
     times = np.arange(6) * 10
-    batch = Batch(["a", "b", "c"], malformed=[1, 4], absent=[2], times=times)
+    batch = RowBatch(["a", "b", "c"], malformed=[1, 4], absent=[2], times=times)
     assert batch.item_times is not None
     assert batch.item_times.tolist() == [0, 30, 50]
     assert batch.first(4).item_times.tolist() == [0, 30]  # type: ignore[union-attr]
     assert batch.before_malformed().item_times.tolist() == [0]  # type: ignore[union-attr]
-    whole = Batch(["a", "b"], times=times[:2])
+    whole = RowBatch(["a", "b"], times=times[:2])
     assert whole.item_times is whole.times
-    assert Batch(["a"], malformed=[1]).item_times is None
+    assert RowBatch(["a"], malformed=[1]).item_times is None

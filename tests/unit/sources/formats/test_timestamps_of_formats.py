@@ -21,7 +21,7 @@ from pyarrow import feather, parquet
 from tests.locations import DATA
 
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, SourceError
-from lazysketch.sources import UNKNOWN_TIME, Batch, open_source
+from lazysketch.sources import UNKNOWN_TIME, RowBatch, open_source
 
 SECOND = 10**9
 LOG = '{} - - [{}] "GET / HTTP/1.1" 200 5'
@@ -34,7 +34,7 @@ def write(path: Path, *rows: str) -> Path:
     return path
 
 
-def seconds(batches: Iterator[Batch] | Any) -> list[int | None]:
+def seconds(batches: Iterator[RowBatch] | Any) -> list[int | None]:
     """The times of all rows, in seconds, None where they are not known."""
     times: list[int | None] = []
     for batch in batches:

@@ -17,8 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lazysketch.sources import open_source
-from lazysketch.sources.io import interruptible as waiting
-from lazysketch.sources.io import prefetch as ahead_module
+from lazysketch.sources.io import interruptible, prefetch
 from lazysketch.sources.io.interruptible import EndableWaits, Waits
 from lazysketch.sources.io.prefetch import AHEAD, read_ahead
 
@@ -303,14 +302,14 @@ def test_waits_end_for_ever_and_when_what_they_wait_for_is_there() -> None:
 
 def test_waits_may_be_ended_from_within(monkeypatch: pytest.MonkeyPatch) -> None:
     """As the garbage collector may do it, wherever in them it runs."""
-    made, poll = waiting._Bell.wait, EndableWaits()
+    made, poll = interruptible._Bell.wait, EndableWaits()
 
     def ended_within(bell: Any, *arguments: Any, **options: Any) -> None:
         poll.end()
         made(bell, *arguments, **options)
 
-    monkeypatch.setattr(waiting._Bell, "wait", ended_within)
-    with pytest.raises(waiting.ReadingEndedError):
+    monkeypatch.setattr(interruptible._Bell, "wait", ended_within)
+    with pytest.raises(interruptible.ReadingEndedError):
         poll.pause(PATIENCE)
 
 
@@ -318,7 +317,7 @@ def test_nobody_waits_for_ever_for_a_thread_that_waits_for_him(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """As one that imports what the closing thread is about to import."""
-    monkeypatch.setattr(ahead_module, "_LONGEST", 0.2)
+    monkeypatch.setattr(prefetch, "_LONGEST", 0.2)
     held = threading.Lock()
 
     def start(_: EndableWaits) -> Generator[int, None, None]:
@@ -348,7 +347,7 @@ def test_the_end_of_a_forked_child_ends_nothing_of_its_parent() -> None:
     assert next(ahead) == 1
     child = os.fork()
     if child == 0:
-        ahead_module._end_all()
+        prefetch._end_all()
         os._exit(0)
     assert os.waitpid(child, 0)[1] == 0
     os.write(inlet, b"x")

@@ -24,8 +24,10 @@ import lazysketch as ls
 from lazysketch import testing
 from lazysketch.cli.run import counting
 from lazysketch.errors import ArgumentTypeError, HorizonError, SourceError
-from lazysketch.sources import Batch, Source, arrow_ipc, feed, open_source, opening
-from lazysketch.sources.formats import parquet as parquet_source
+from lazysketch.sources import RowBatch, Source, feed, open_source
+from lazysketch.sources.formats import arrow_ipc
+from lazysketch.sources.formats import parquet as parquet_format
+from lazysketch.sources.io import byte_stream
 from lazysketch.sources.io.prefetch import AHEAD
 
 ROWS = 3000
@@ -39,8 +41,8 @@ def readers() -> list[threading.Thread]:
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     """So that a few thousand rows are many batches."""
-    monkeypatch.setattr(opening, "READ_SIZE", 4096)
-    monkeypatch.setattr(parquet_source, "_ROWS", 100)
+    monkeypatch.setattr(byte_stream, "READ_SIZE", 4096)
+    monkeypatch.setattr(parquet_format, "_ROWS", 100)
     monkeypatch.setattr(arrow_ipc, "_ROWS", 100)
 
 
@@ -142,13 +144,13 @@ def fed(batches: Any, **settings: Any) -> tuple[int, NDArray[np.int64]]:
         return counter.step, counter.release().table
 
 
-def listed(batch: Batch) -> tuple[list[Any], list[int], list[int]]:
+def listed(batch: RowBatch) -> tuple[list[Any], list[int], list[int]]:
     as_list: Any = batch.items
     items = as_list.to_pylist() if hasattr(as_list, "to_pylist") else list(as_list)
     return items, list(map(int, batch.malformed)), list(map(int, batch.absent))
 
 
-def slowly_listed(batch: Batch) -> tuple[list[Any], list[int], list[int]]:
+def slowly_listed(batch: RowBatch) -> tuple[list[Any], list[int], list[int]]:
     time.sleep(0.001)  # in which a reader gets ahead
     return listed(batch)
 
@@ -333,7 +335,7 @@ def test_a_source_that_is_left_in_the_middle(tmp_path: Path) -> None:
     assert readers() == []
 
 
-def check_closed_soon(batches: Generator[Batch, None, None]) -> None:
+def check_closed_soon(batches: Generator[RowBatch, None, None]) -> None:
     closing = threading.Thread(target=batches.close, daemon=True)  # which a defect might hold up
     closing.start()
     closing.join(5.0)

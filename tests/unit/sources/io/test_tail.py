@@ -29,7 +29,7 @@ from tests.oracle.changing_files import (
 
 from lazysketch.errors import ArgumentValueError, SourceError
 from lazysketch.sources import open_source
-from lazysketch.sources.io import tail as following
+from lazysketch.sources.io import tail
 
 
 @pytest.fixture
@@ -105,7 +105,7 @@ def test_a_row_written_just_before_the_rotation_is_read(
     path: Path, monkeypatch: pytest.MonkeyPatch, turn: int
 ) -> None:
     path.write_text("a\n")
-    look = following._Files._is_replaced
+    look = tail._Files._is_replaced
     looks = iter(range(100))
 
     def after_the_last_row(files: Any) -> bool:
@@ -114,7 +114,7 @@ def test_a_row_written_just_before_the_rotation_is_read(
             replace(path, "c\n")()
         return look(files)
 
-    monkeypatch.setattr(following._Files, "_is_replaced", after_the_last_row)
+    monkeypatch.setattr(tail._Files, "_is_replaced", after_the_last_row)
     Acts(monkeypatch, *[lambda: None] * 4)
     assert items_of(followed(path)) == ["a", "b", "c"]
 
@@ -122,7 +122,7 @@ def test_a_row_written_just_before_the_rotation_is_read(
 def test_files_are_held_while_a_long_one_is_read(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(following, "READ_SIZE", 4)
+    monkeypatch.setattr(tail, "READ_SIZE", 4)
     path.write_text("a\nb\n" * 5)
     Acts(monkeypatch)
     batches = iter(followed(path, format="lines"))
@@ -345,7 +345,7 @@ def test_any_history_gives_exactly_the_rows_that_could_be_seen(
     pending += [lambda: create() if away else None, finish]
     with pytest.MonkeyPatch.context() as monkeypatch:
         Acts(monkeypatch, *pending)
-        monkeypatch.setattr(following, "READ_SIZE", block)
+        monkeypatch.setattr(tail, "READ_SIZE", block)
         assert items_of(followed(path, format="lines")) == rows
     file.close()
 

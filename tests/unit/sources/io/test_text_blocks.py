@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lazysketch.errors import ArgumentValueError
-from lazysketch.sources.io import text_blocks as text
+from lazysketch.sources.io import text_blocks
 from lazysketch.sources.io.text_blocks import check_encoding, row_blocks
 
 PIECES = st.sampled_from(
@@ -77,7 +77,7 @@ def test_a_byte_order_mark_is_dropped_at_the_head_only() -> None:
 def test_a_row_that_is_too_long_becomes_empty_at_any_cut(
     monkeypatch: pytest.MonkeyPatch, size: int, step: int
 ) -> None:
-    monkeypatch.setattr(text, "LONGEST_ROW", 10)
+    monkeypatch.setattr(text_blocks, "LONGEST_ROW", 10)
     data = b"a\n" + b"x" * size + b"\nb\n" + b"y" * size
     chunks = [data[i : i + step] for i in range(0, len(data), step)]
     kept = size <= 10
