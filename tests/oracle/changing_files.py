@@ -49,7 +49,7 @@ def batches_of(source: Source) -> list[RowBatch]:
 def items_of(source: Source) -> list[Any]:
     items: list[Any] = []
     for batch in batches_of(source):
-        items += batch.items if isinstance(batch.items, list) else batch.items.to_pylist()  # type: ignore[attr-defined]
+        items += batch.item_list
     return items
 
 

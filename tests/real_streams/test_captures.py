@@ -45,7 +45,7 @@ def counted(path: Path, field: str, **settings: Any) -> tuple[Counter[Any], Any]
     source = open_source(path, format="pcap", field=field, **settings)
     counts: Counter[Any] = Counter()
     for batch in source:
-        items = batch.items.tolist()  # type: ignore[attr-defined]
+        items = batch.item_list
         weights = [1] * len(items) if batch.weights is None else map(int, batch.weights)
         for item, weight in zip(items, weights, strict=True):
             counts[item] += weight

@@ -1,24 +1,21 @@
-"""Inputs as streams of items: files, pipes, logs.
+"""Input streams: files, pipes and logs as batches of rows.
 
-:func:`open_source` gives batches of rows; :func:`feed` gives them to a sketch, one step
+:func:`open_source` yields batches of rows; :func:`feed` feeds them to a sketch, one step
 per row::
 
     feed(sketch, open_source("flows.csv.gz", field="src", weight="packets", max_weight=100))
 
-which is short for::
+This is short for::
 
     for batch in source:
         sketch.update_rows(batch.items, batch.weights, empty_rows=batch.empty_rows)
 
-With ``ahead=True`` a source reads ahead in a thread of its own, while the sketch counts.
+With ``ahead=True`` a background thread reads ahead while the sketch counts.
 
 Lines, JSON lines and access logs need NumPy only; CSV, Zeek logs, Parquet, Arrow,
-captures and zstd need pyarrow, which the extra ``cli`` brings.
+captures and zstd need pyarrow, which the extra ``cli`` installs.
 
-Floors, downward: feeding, source -> formats -> lines, access_log, json_lines, zeek,
-delimited, parquet, arrow_ipc, capture -> columns, nested, header, json_columns -> time_columns,
-text_columns -> reader, text, times -> batch, paths, following -> opening -> compression;
-ahead, opening -> waiting.
+Layers, enforced by import-linter: ``source`` over ``formats`` over ``io`` and ``batch``.
 """
 
 from __future__ import annotations

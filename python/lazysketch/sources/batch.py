@@ -1,9 +1,8 @@
-"""What every source yields: a run of rows, as items and the positions without one.
+"""Batches of consecutive rows: the items, and the positions of rows without an item.
 
-A row is a step, whether it could be read or not: a row that cannot be read must
-not shift the steps of the rows behind it, because the schedule of a private
-sketch depends on the step number alone. So a batch tells not only its items but
-also where between them the rows without one stood.
+Every row is one step, readable or not: the schedule of a private sketch depends on the
+step number alone, so an unreadable row must not shift the steps of later rows. A batch
+therefore holds the positions of its rows without an item.
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import dataclasses
 from bisect import bisect_left
 from dataclasses import dataclass
 from heapq import merge
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -21,18 +20,23 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    Item: TypeAlias = str | int | bytes
+    # Or an Arrow array, which mypy does not see (pyarrow is untyped here).
+    Items: TypeAlias = Sequence[Item] | NDArray[np.int64] | NDArray[np.uint64]
+    Weights: TypeAlias = Sequence[int] | NDArray[np.int64]
+
 UNKNOWN_TIME = -(1 << 63)
 
-# Above one empty step in so many rows, short slices are taken: those of a list are cheaper.
-_MANY = 32
+# With more than one empty step per 32 rows, segments are short; slicing lists is then cheaper.
+_ROWS_PER_EMPTY = 32
 _LARGEST = (1 << 63) - 1
 
 
 class Segment(NamedTuple):
-    """Items in a row, their weights (None: 1 each), and the number of empty steps after them."""
+    """Consecutive items, their weights (None: 1 each), and the number of empty steps after them."""
 
-    items: Sequence[Any]
-    weights: Sequence[int] | None
+    items: Items
+    weights: Weights | None
     empty_steps: int
 
 
@@ -42,15 +46,15 @@ class RowBatch:
 
     Args:
         items: The items of the rows that have one, in order: text, integers or bytes,
-            as a list or as an Arrow array without nulls.
-        malformed: Positions, counted from 0 over all rows of the batch and rising,
-            of the rows that cannot be read.
+            as a list, a NumPy array or an Arrow array without nulls.
+        malformed: Positions of unreadable rows, counted from 0 over all rows of the
+            batch, ascending.
         weights: The weight of each item, as a list or an array; None if all are 1.
-        clipped: Which items, counted from 0, had a larger weight than is allowed.
-        absent: Positions, as of ``malformed``, of the rows that are sound but of a kind
-            without such a field: a packet of ARP has no port. Empty steps all the same.
-        times: When each row happened, whether it has an item or not, in nanoseconds
-            since 1970 UTC (UNKNOWN_TIME: unknown); None if they are not asked for.
+        clipped: Indices, counted from 0, of the items whose weight exceeded the maximum.
+        absent: Positions, as in ``malformed``, of valid rows of a kind that does not have
+            the field (an ARP packet has no port). They are empty steps too.
+        times: The time of each row, with or without an item, in nanoseconds since 1970
+            UTC (UNKNOWN_TIME: unknown); None if times were not requested.
 
     Example:
         >>> batch = RowBatch.from_rows(["a", "", "b"])
@@ -60,16 +64,16 @@ class RowBatch:
         [(['a'], None, 1), (['b'], None, 0)]
     """
 
-    items: Sequence[Any]
+    items: Items
     malformed: Sequence[int] = ()
-    weights: Sequence[int] | None = None
+    weights: Weights | None = None
     clipped: Sequence[int] = ()
     absent: Sequence[int] = ()
     times: NDArray[np.int64] | None = None
 
     @classmethod
     def from_rows(cls, rows: list[str]) -> RowBatch:
-        """Make a batch of rows in which the empty string stands for "no item"."""
+        """Make a batch of rows; an empty string means that the row is malformed."""
         if "" not in rows:
             return cls(rows)
         return cls(
@@ -79,22 +83,22 @@ class RowBatch:
 
     @property
     def rows(self) -> int:
-        """The number of rows, and so of steps."""
+        """The number of rows, which is the number of steps."""
         return len(self.items) + len(self.malformed) + len(self.absent)
 
     @property
-    def item_list(self) -> list[Any]:
-        """The items as values of Python, whatever holds them."""
-        return list(_listed(self.items))
+    def item_list(self) -> list[Item]:
+        """The items as a list of Python values."""
+        return list(_as_list(self.items))
 
     @property
     def empty_rows(self) -> Sequence[int]:
-        """The positions, counted from 0 over all rows and rising, of the rows without an item."""
+        """Positions of the rows without an item, counted from 0 over all rows, ascending."""
         return list(merge(self.malformed, self.absent)) if self.absent else self.malformed
 
     @property
     def item_times(self) -> NDArray[np.int64] | None:
-        """When each item happened, as ``times`` without the rows that have no item."""
+        """The time of each item: ``times`` without the rows that have no item."""
         if self.times is None or not (self.malformed or self.absent):
             return self.times
         return np.delete(self.times, self.empty_rows)
@@ -108,7 +112,7 @@ class RowBatch:
         if isinstance(weights, np.ndarray):
             if not weights.size or int(weights.max()) <= _LARGEST // weights.size:
                 return int(weights.sum())
-            weights = weights.tolist()  # integers of Python, whose sum does not overflow
+            weights = weights.tolist()  # Python integers do not overflow
         return sum(weights)
 
     def before_malformed(self) -> RowBatch:
@@ -118,7 +122,7 @@ class RowBatch:
         return dataclasses.replace(self.first(self.malformed[0]), malformed=())
 
     def first(self, rows: int) -> RowBatch:
-        """Return the first rows, at most as many as there are."""
+        """Return the first ``rows`` rows, or all if there are fewer."""
         malformed = bisect_left(self.malformed, rows)
         absent = bisect_left(self.absent, rows)
         items = rows - malformed - absent
@@ -132,15 +136,17 @@ class RowBatch:
         )
 
     def segments(self) -> Iterator[Segment]:
-        """Cut the batch into pieces without an empty step inside, in order.
+        """Yield the batch in segments of items that are followed by empty steps, in order.
 
-        Feeding each piece with ``update_many(items, weights)`` and then
-        ``tick(empty_steps)`` takes exactly one step per row; a sketch's
-        ``update_rows(items, weights, empty_rows=batch.empty_rows)`` does it at once, faster.
+        Calling ``update_many(items, weights)`` and then ``tick(empty_steps)`` for each
+        segment takes exactly one step per row. A sketch's
+        ``update_rows(items, weights, empty_rows=batch.empty_rows)`` does the same for the
+        whole batch, faster.
         """
         items, weights, empty = self.items, self.weights, self.empty_rows
-        if len(empty) * _MANY > self.rows:
-            items, weights = _listed(items), _listed(weights)
+        if len(empty) * _ROWS_PER_EMPTY > self.rows:
+            items = _as_list(items)
+            weights = weights.tolist() if isinstance(weights, np.ndarray) else weights
         begin = end = ticks = 0
         for index, position in enumerate(empty):
             items_before = position - index
@@ -157,10 +163,12 @@ class RowBatch:
             yield _segment(items, weights, end, len(items), 0)
 
 
-def _segment(items: Any, weights: Any, begin: int, end: int, empty_steps: int) -> Segment:
+def _segment(
+    items: Items, weights: Weights | None, begin: int, end: int, empty_steps: int
+) -> Segment:
     return Segment(items[begin:end], None if weights is None else weights[begin:end], empty_steps)
 
 
-def _listed(values: Any) -> Any:
-    """Return an array of NumPy or Arrow as a list, anything else as it is."""
-    return values.tolist() if hasattr(values, "tolist") else values
+def _as_list(items: Items) -> Sequence[Item]:
+    """Return a NumPy or Arrow array as a list, any other sequence unchanged."""
+    return items.tolist() if hasattr(items, "tolist") else items

@@ -1,14 +1,14 @@
-"""Feeding a sketch from a source: one step per row, weights and malformed rows included."""
+"""Feeding the batches of a source to a sketch: one step per row, malformed rows included."""
 
 from __future__ import annotations
 
 from collections.abc import Generator
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Protocol, cast
 
 from lazysketch.errors import ArgumentValueError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
 
     from lazysketch.sources.batch import RowBatch
 
@@ -17,7 +17,13 @@ class TakesItems(Protocol):
     """Any sketch, exact or private."""
 
     def update_many(self, items: object, weights: object = None) -> None:
-        """Take a batch of items."""
+        """Count a batch of items."""
+
+
+class _TakesTimes(Protocol):
+    """Counts of time windows, which need the time of each item."""
+
+    def update_many(self, items: object, weights: object, *, times: object) -> None: ...
 
 
 def feed(sketch: TakesItems, batches: Iterable[RowBatch]) -> None:
@@ -25,19 +31,18 @@ def feed(sketch: TakesItems, batches: Iterable[RowBatch]) -> None:
 
     Guarantee:
         A private sketch takes exactly one step per row, in order: a malformed row is a
-        ``tick()``, a weight of 0 an update that adds nothing. An exact sketch, which
-        has no steps without an event, leaves malformed rows out. Windows of a range take
-        each row by its time, if the source was asked for times.
+        ``tick()``, a weight of 0 is an update that adds nothing. An exact sketch, which
+        has no empty steps, skips malformed rows. Windows of a time range place each item
+        by its time, if the source was opened with times.
 
     Args:
-        sketch: Where to count. It must have been made with at least the source's
-            ``max_weight``.
+        sketch: The sketch that counts. Its ``max_weight`` must be at least the source's.
         batches: A source, or the batches of one.
 
     Raises:
-        ArgumentValueError: The source may yield weights that the sketch does not take.
-        SourceError: As iterating over the source does.
-        HorizonError: More rows than the sketch was made for.
+        ArgumentValueError: The source may yield weights that the sketch does not accept.
+        SourceError: As raised by iterating over the source.
+        HorizonError: The source has more rows than the sketch's horizon.
 
     Example:
         >>> import pathlib, tempfile
@@ -55,19 +60,21 @@ def feed(sketch: TakesItems, batches: Iterable[RowBatch]) -> None:
     try:
         _feed(sketch, iterator)
     finally:
-        # A source that reads ahead shall not go on behind a failure of the sketch. What was made
-        # elsewhere is not ours to end.
+        # If the sketch fails, stop a source that reads ahead. An iterator that the caller made
+        # is the caller's to close.
         if iterator is not batches and isinstance(iterator, Generator):
             iterator.close()
 
 
 def _feed(sketch: TakesItems, batches: Iterator[RowBatch]) -> None:
-    tick: Any = getattr(sketch, "tick", None)
-    update_rows: Any = getattr(sketch, "update_rows", None) if _takes_rows(sketch) else None
+    tick: Callable[[int], object] | None = getattr(sketch, "tick", None)
+    update_rows: Callable[..., object] | None = None
+    if _prefers_update_rows(sketch):
+        update_rows = getattr(sketch, "update_rows", None)
     takes_times = getattr(sketch, "takes_times", False)
     for batch in batches:
-        if takes_times:  # windows, to which rows without an item are nothing
-            timed: Any = sketch
+        if takes_times:  # windows of time ignore rows without an item
+            timed = cast("_TakesTimes", sketch)
             timed.update_many(batch.items, batch.weights, times=batch.item_times)
             continue
         empty_rows = batch.empty_rows
@@ -84,18 +91,18 @@ def _feed(sketch: TakesItems, batches: Iterator[RowBatch]) -> None:
 
 
 def check_weights(sketch: object, max_weight: int) -> None:
-    """Raise ArgumentValueError if a private sketch takes smaller weights only."""
-    privacy: Any = getattr(sketch, "privacy", None)
+    """Raise ArgumentValueError if a private sketch accepts smaller weights only."""
+    privacy = getattr(sketch, "privacy", None)
     if privacy is not None and privacy.max_weight < max_weight:
         raise ArgumentValueError(
-            f"sketch: expected one made with max_weight={max_weight} at least, as the source, "
+            f"sketch: expected max_weight of at least {max_weight}, as in the source, "
             f"got {privacy.max_weight}"
         )
 
 
-def _takes_rows(sketch: object) -> bool:
-    """Tell whether what a subclass makes of ``update_many`` would not be passed by."""
+def _prefers_update_rows(sketch: object) -> bool:
+    """Tell whether ``update_rows`` would not bypass a subclass's override of ``update_many``."""
     classes = type(sketch).__mro__
-    own = [[name in vars(one) for one in classes] for name in ("update_rows", "update_many")]
-    rows, many = (found.index(True) if any(found) else len(classes) for found in own)
+    defined = [[name in vars(one) for one in classes] for name in ("update_rows", "update_many")]
+    rows, many = (found.index(True) if any(found) else len(classes) for found in defined)
     return rows <= many

@@ -1,4 +1,4 @@
-"""One or more inputs as one stream of batches, with the count of its rows."""
+"""One or more inputs as one stream of batches, with a tally of what was read."""
 
 from __future__ import annotations
 
@@ -29,10 +29,7 @@ _POSITIONS_KEPT = 5
 
 
 class Position(NamedTuple):
-    """A row of an input: the input's name, and the row's number, counted from 1.
-
-    A header is not a row.
-    """
+    """A row of an input: the input's name, and the row's number from 1 (headers excluded)."""
 
     name: str
     row: int
@@ -40,17 +37,17 @@ class Position(NamedTuple):
 
 @dataclass
 class Tally:
-    """What was read so far, for the operator alone: outside the privacy guarantee.
+    """Statistics of what was read, for the operator only: outside the privacy guarantee.
 
     Args:
-        rows: Rows, readable or not; the steps of a sketch that was fed with them.
-        malformed: Rows without an item, or with a weight that is none.
-        absent: Sound rows of a kind that has no such field, counted apart from these.
-        first_malformed: Where the first few of these are; never what they hold.
-        clipped: Rows whose weight was larger than allowed, and was counted as that.
-        total_weight: The sum of the weights as they were counted; without weights, the
-            number of rows with an item.
-        formats: What each input was read as, e.g. ``"combined, field host"``.
+        rows: Rows, readable or not: the number of steps of a sketch that was fed them.
+        malformed: Rows without a readable item or with an invalid weight.
+        absent: Valid rows of a kind that does not have the field; not malformed.
+        first_malformed: Positions of the first five malformed rows, never their content.
+        clipped: Rows whose weight exceeded the maximum and was counted as the maximum.
+        total_weight: The sum of the weights as counted; without weights, the number of
+            rows with an item.
+        formats: How the inputs were read, e.g. ``"combined, field host"``.
     """
 
     rows: int = 0
@@ -62,7 +59,7 @@ class Tally:
     formats: list[str] = field(default_factory=list)
 
     def add(self, batch: RowBatch, *, name: str, rows_before: int) -> None:
-        """Count a batch of the input of that name, of which so many rows came before."""
+        """Count a batch of the named input, after ``rows_before`` earlier rows of that input."""
         self.rows += batch.rows
         self.malformed += len(batch.malformed)
         self.absent += len(batch.absent)
@@ -75,7 +72,7 @@ class Tally:
 
 
 class _Part(NamedTuple):
-    """What was read of an input: first that it begins, then batches of its rows."""
+    """A batch of an input; None as the batch marks the beginning of the input."""
 
     name: str
     read_as: str
@@ -83,11 +80,10 @@ class _Part(NamedTuple):
 
 
 class Source:
-    """The rows of some inputs, one input after the other.
+    """The rows of one or more inputs, one input after the other.
 
-    Iterating reads the inputs once, in bounded memory, and yields batches as soon as
-    their bytes have arrived; ``tally`` grows with it, by each batch when it is yielded. Made by
-    :func:`open_source`.
+    Iterating reads the inputs once, in bounded memory, and yields each batch as soon as
+    its bytes have arrived; ``tally`` then includes that batch. Made by :func:`open_source`.
     """
 
     def __init__(
@@ -95,7 +91,7 @@ class Source:
         paths: tuple[str | Path, ...],
         *,
         form: str,
-        asked: Selection,
+        request: Selection,
         strict: bool,
         follow: bool,
         ahead: bool,
@@ -103,17 +99,17 @@ class Source:
         self.tally = Tally()
         self.paths = paths
         self._form = form
-        self._asked = asked
+        self._request = request
         self._strict = strict
         self._follow = follow
         self._sizes = [None if follow else size_of(path) for path in paths]
         self._ahead = ahead and (CAN_END or follow or None not in self._sizes)
-        self._bytes_before = 0  # of the inputs that are finished
+        self._bytes_before = 0  # of all finished inputs
         self._current: ByteStream | None = None
 
     @property
     def name(self) -> str:
-        """What to call the source in a line of text."""
+        """A name of the source for messages."""
         if len(self.paths) > 1:
             return f"{len(self.paths)} inputs"
         path = str(self.paths[0])
@@ -122,23 +118,23 @@ class Source:
     @property
     def weighted(self) -> bool:
         """Whether rows have weights."""
-        return self._asked.weight is not None
+        return self._request.weight is not None
 
     @property
     def max_weight(self) -> int:
-        """The largest weight that a row can have; 1 without weights."""
-        return self._asked.max_weight
+        """The largest possible weight of a row; 1 without weights."""
+        return self._request.max_weight
 
     @property
     def part_read(self) -> float | None:
-        """Which part of the bytes was read so far, 0 to 1; None if it has no end: of a pipe.
+        """The fraction of the bytes read so far, 0 to 1; None if an input's size is unknown.
 
-        Bytes count as soon as they are read, also those of batches that were read ahead.
+        The size of a pipe is unknown. Bytes of batches that were read ahead count as read.
         """
         sizes = [size for size in self._sizes if size is not None]
         if len(sizes) < len(self._sizes):
             return None
-        current = self._current  # which the thread that reads may change
+        current = self._current  # read once: the thread that reads ahead may change it
         done = self._bytes_before + (current.bytes_read if current else 0)
         return min(1.0, done / sum(sizes)) if sum(sizes) else 1.0
 
@@ -146,12 +142,12 @@ class Source:
         """Yield the batches.
 
         Raises:
-            SourceError: An input cannot be read, is damaged or cut short, or lacks the
+            SourceError: An input cannot be read, is damaged or truncated, or lacks the
                 field; all inputs together have no row; or, if the source is strict, a
-                row is malformed: the rows before it have been yielded.
-            ArgumentTypeError: An input turns out to be of a format that needs a field.
-            ArgumentValueError: It turns out to be of one that lacks what is asked for, or
-                that cannot be followed.
+                row is malformed (after the rows before it have been yielded).
+            ArgumentTypeError: The recognised format of an input requires a field.
+            ArgumentValueError: The recognised format lacks what was requested or cannot be
+                followed.
         """
         parts = read_ahead(self._parts) if self._ahead else self._parts(PLAIN_WAITS)
         with closing(parts):
@@ -160,7 +156,7 @@ class Source:
             raise SourceError(f"{self.name}: expected at least one row, got an empty stream")
 
     def _counted(self, parts: Iterable[_Part]) -> Iterator[RowBatch]:
-        """Count into the tally what is yielded, and nothing that was read ahead of it."""
+        """Add each batch to the tally when it is yielded, not when it is read ahead."""
         rows_before = 0
         for name, read_as, batch in parts:
             if batch is None:
@@ -168,18 +164,18 @@ class Source:
                 if read_as not in self.tally.formats:
                     self.tally.formats.append(read_as)
                 continue
-            sound = batch.before_malformed() if self._strict else batch
-            self.tally.add(sound, name=name, rows_before=rows_before)
-            rows_before += sound.rows
-            if sound.rows:
-                yield sound
-            if sound.rows < batch.rows:
+            kept = batch.before_malformed() if self._strict else batch
+            self.tally.add(kept, name=name, rows_before=rows_before)
+            rows_before += kept.rows
+            if kept.rows:
+                yield kept
+            if kept.rows < batch.rows:
                 raise SourceError(
-                    f"{name}: expected no malformed row, since the reading is strict, "
+                    f"{name}: expected no malformed row in strict mode, "
                     f"got one in row {rows_before + 1:,}"
                 )
 
-    # What follows may run ahead, in a thread of its own.
+    # With ahead=True the methods below run in the background thread.
 
     def _parts(self, waits: Waits) -> Generator[_Part, None, None]:
         for path in self.paths:
@@ -189,9 +185,9 @@ class Source:
         with open_bytes(path, waits=waits) as stream:
             self._current = stream
             if stream.head():
-                form = find_format(self._form, self._asked, stream=stream)
+                form = find_format(self._form, self._request, stream=stream)
                 yield from self._rows(stream, form)
-            # What a reader need not look at, such as the end of a Parquet file, is read too.
+            # Count the whole file, also bytes that its reader skips (as in Parquet).
             self._bytes_before += size_of(path) or stream.bytes_read
             self._current = None
 
@@ -201,13 +197,13 @@ class Source:
             for stream in streams:
                 if not stream.head():
                     continue
-                if form is None:  # which is kept: what comes later is the same log
-                    form = find_format(self._form, self._asked, stream=stream)
+                if form is None:  # kept for later files: they continue the same log
+                    form = find_format(self._form, self._request, stream=stream)
                     form.check_follow()
                 yield from self._rows(stream, form)
 
     def _rows(self, stream: ByteStream, form: Format) -> Iterator[_Part]:
-        selection = form.select(self._asked)
+        selection = form.select(self._request)
         columns = [f"{of} {field}" for of, field in selection.columns()]
         read_as = ", ".join([form.name, *columns])
         yield _Part(stream.name, read_as, None)
@@ -218,7 +214,7 @@ class Source:
 def open_source(
     paths: str | Path | Iterable[str | Path],
     *,
-    format: str = AUTO,  # noqa: A002 -- the word that users know
+    format: str = AUTO,  # noqa: A002 -- the usual word
     field: str | None = None,
     encoding: str = "utf-8",
     weight: str | None = None,
@@ -235,51 +231,52 @@ def open_source(
     """Open one or more inputs as one stream of rows.
 
     Guarantee:
-        One row is one step. A row that cannot be read is still a step, without an
-        event, so it shifts nothing. The tally and a guessed format are for the
-        operator: outside the privacy guarantee, as is where a strict reading stops.
+        One row is one step. An unreadable row is a step without an event, so it does not
+        shift later rows. The tally, a guessed format and the row at which strict mode
+        stops are for the operator: outside the privacy guarantee.
 
     Args:
-        paths: One path or several, read in this order; ``"-"`` is standard input, and a
-            ``str`` with ``*``, ``?`` or ``[`` a pattern. Plain, gzip, xz, zstd or bz2,
-            told by the first bytes.
+        paths: One path or several, read in this order. ``"-"`` is standard input; a
+            ``str`` with ``*``, ``?`` or ``[`` is a pattern. Plain, gzip, xz, zstd or bz2,
+            detected by the first bytes.
         format: "lines", "csv", "tsv", "jsonl", "parquet", "arrow", "common",
-            "combined", "zeek", "pcap" (which is also pcapng), or "auto": told by the name
-            and the first rows of each.
-        field: What to take from each row: the name of a column, a key or a path of
-            keys ("user.id"); of an access log "host" (default), "path", "status",
-            "method", and in the combined format "agent" and "referrer"; of a capture
-            "src" (default), "dst", "sport", "dport", "proto", "flow", "size".
-        encoding: How bytes become text; an item that does not decode is malformed.
-        weight: The field that holds the weight of each row, an integer from 0 on; of a
-            capture "size".
-        max_weight: What larger weights are clipped to, 1 .. 2^63 - 1; goes with ``weight``.
-        delimiter: What separates the columns of a CSV file: one ASCII character, or
-            "tab". By default the one of ``, tab ; |`` by which the header has the field.
-        item_type: "str" or "int" to take items of this type only: a column of another
-            type is refused, a JSON value of another type malformed. By default all.
+            "combined", "zeek", "pcap" (also pcapng), or "auto": detected by the name and
+            the first rows of each input.
+        field: The field that holds the item: a column, a key or a path of keys
+            ("user.id"). Access logs: "host" (default), "path", "status", "method", in the
+            combined format also "agent" and "referrer". Captures: "src" (default), "dst",
+            "sport", "dport", "proto", "flow", "size".
+        encoding: The text encoding; an item that does not decode is malformed.
+        weight: The field that holds the weight of each row, an integer of at least 0;
+            for captures "size".
+        max_weight: Larger weights are clipped to this, 1 .. 2^63 - 1; required with
+            ``weight``.
+        delimiter: The delimiter of a CSV file: one ASCII character, or "tab". By default
+            the first of ``, tab ; |`` with which the header contains the field.
+        item_type: "str" or "int" to accept items of this type only: a column of another
+            type is an error, a JSON value of another type is malformed. By default all.
         strict: Whether to stop at the first malformed row.
-        times: Whether batches tell when their rows happened (captures always do).
-        time: The field that holds it: a column, a key or a path of keys; asks for times
-            too. Zeek logs have ``ts``, access logs and captures a place of their own.
-        time_unit: "s", "ms", "us" or "ns": the unit of times that are numbers, since
-            1970. Text is ISO 8601 or as in access logs; without an offset it is UTC.
-        follow: Whether to read one plain file for ever, as it grows, and those that take
-            its name after it, as ``tail -F`` does; none of Parquet or Arrow.
-        ahead: Whether iterating reads up to four batches ahead, in a thread of its own that
-            ends with it: faster where a sketch counts meanwhile. The same batches in the
-            same order; of standard input more may be taken than was yielded.
+        times: Whether batches have the times of their rows (captures always do).
+        time: The field that holds the time: a column, a key or a path of keys; implies
+            ``times``. Zeek logs default to ``ts``; access logs and captures need none.
+        time_unit: "s", "ms", "us" or "ns": the unit of numeric times, since 1970. Text is
+            ISO 8601 or as in access logs; without an offset it is UTC.
+        follow: Whether to read one plain file as it grows, without end, and its
+            successors of the same name, as ``tail -F`` does; not Parquet or Arrow.
+        ahead: Whether a background thread reads up to four batches ahead while iterating:
+            faster if a sketch counts meanwhile. The batches and their order are the same;
+            more of standard input may be consumed than was yielded.
 
     Returns:
-        A source to iterate over once.
+        A source, which can be iterated over once.
 
     Raises:
-        SourceError: An input is missing or a directory. While iterating: it is
-            unreadable, damaged or cut short, lacks the field, or has no row at all.
-        ArgumentTypeError: No input, a field that is needed, or ``weight`` without
-            ``max_weight``, or the reverse.
+        SourceError: An input is missing or a directory. While iterating: an input is
+            unreadable, damaged or truncated or lacks the field, or there is no row.
+        ArgumentTypeError: No input, a required field is missing, or only one of ``weight``
+            and ``max_weight`` is given.
         ArgumentValueError: An unknown format, field, encoding, delimiter, type or unit,
-            or one that the format does not have.
+            or one that the format does not support.
 
     Example:
         >>> import pathlib, tempfile
@@ -294,7 +291,7 @@ def open_source(
         (1, 7)
     """
     found = expand_paths(paths)
-    asked = Selection(
+    request = Selection(
         field=field,
         encoding=check_encoding(encoding),
         weight=weight,
@@ -305,10 +302,10 @@ def open_source(
         time=time,
         time_unit=check_time_unit(time_unit),
     )
-    check_format(format, asked, follow=follow)
+    check_format(format, request, follow=follow)
     if follow:
         _check_follow(found)
-    return Source(found, form=format, asked=asked, strict=strict, follow=follow, ahead=ahead)
+    return Source(found, form=format, request=request, strict=strict, follow=follow, ahead=ahead)
 
 
 def _check_follow(paths: tuple[str | Path, ...]) -> None:
@@ -316,7 +313,7 @@ def _check_follow(paths: tuple[str | Path, ...]) -> None:
         raise ArgumentValueError(f"follow: expected one input, got {len(paths)}")
     if str(paths[0]) == STANDARD_INPUT:
         raise ArgumentValueError(
-            "follow: expected a file, got standard input, which is read as it comes anyway"
+            "follow: expected a file, got standard input, which is read as it arrives anyway"
         )
 
 
@@ -324,12 +321,12 @@ def _check_max_weight(max_weight: int | None, *, weight: str | None) -> int:
     if weight is None:
         if max_weight is not None:
             raise ArgumentTypeError(
-                "max_weight: expected none without weight, which it bounds: it adds noise, got one"
+                "max_weight: expected none without weight (it only adds noise), got one"
             )
         return 1
     if max_weight is None:
         raise ArgumentTypeError(
-            "max_weight: expected with weight, since the largest weight sets the noise, got none"
+            "max_weight: expected with weight, since it determines the noise, got none"
         )
     if isinstance(max_weight, bool) or not isinstance(max_weight, int):
         raise ArgumentTypeError(f"max_weight: expected an integer, got {type(max_weight).__name__}")

@@ -75,7 +75,7 @@ def test_a_strict_reading_shows_nothing_that_depends_on_where_it_stopped(
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.endswith(
-        "flows.csv: expected no malformed row, since the reading is strict, got one in row 4,001\n"
+        "flows.csv: expected no malformed row in strict mode, got one in row 4,001\n"
     )
     assert main(["estimate", *asked]) == 0
     assert "1 of them malformed: flows.csv row 4,001" in capsys.readouterr().err

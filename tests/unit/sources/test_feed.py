@@ -60,7 +60,7 @@ def test_a_sketch_for_smaller_weights_is_refused_before_anything_is_read(tmp_pat
     path = tmp_path / "a.csv"
     path.write_text("k,n\na,3\n")
     source = open_source(path, field="k", weight="n", max_weight=10)
-    with pytest.raises(ArgumentValueError, match="sketch: expected one made with max_weight=10"):
+    with pytest.raises(ArgumentValueError, match="sketch: expected max_weight of at least 10"):
         feed(private(), source)
     assert source.tally.rows == 0
     feed(private(max_weight=10), source)

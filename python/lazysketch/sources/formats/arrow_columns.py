@@ -1,14 +1,19 @@
-"""From Arrow columns to batches: which rows have an item, which weights count.
+"""Arrow columns to batches: items, weights and times, and the lookup of columns by name.
 
-A row is malformed if its item or its weight is missing (null; in text, empty), or if
-its weight is not a whole number from 0 on. Every row is judged by itself.
+A row is malformed if its item or its weight is missing (null; in text, empty), or if its
+weight is not an integer of at least 0. Each row is judged independently.
 
-Cost: a few ns per row. Needs pyarrow.
+Times are timestamps, dates, numbers since 1970, or text. A timestamp with a zone is an
+instant; one without a zone is taken as UTC, like text without an offset. A null is
+unknown, as is a time that does not fit 64 bits of nanoseconds. Fractions are read as
+their decimal digits.
+
+Cost: a few ns per row, timestamp or integer; 0.1 us per text that is a time. Needs pyarrow.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -26,63 +31,75 @@ if TYPE_CHECKING:
 
     from lazysketch.sources.formats.selection import Selection
 
-_SAFE_DIGITS = 18  # so many fit into 64 bits whatever they are
+    # pyarrow has no type hints, so every value of it is Any; these aliases name the kind.
+    ArrowArray: TypeAlias = Any
+    ArrowType: TypeAlias = Any
+    ArrowSchema: TypeAlias = Any
+    ArrowRecordBatch: TypeAlias = Any
+    # A NativeFile, a ParquetFile.
+    ArrowFile: TypeAlias = Any
+
+_SAFE_DIGITS = 18  # any number of 18 digits fits into 64 bits
 _MOST_SHOWN = 20
 _SCALES = {unit: 10**digits for unit, digits in TIME_UNITS.items()}
 _DAY = 86_400 * 10**9
 _LARGEST = (1 << 63) - 1
-_LARGEST_EXACT = 1 << 53  # up to here a float of a whole number is that number
+_LARGEST_EXACT = 1 << 53  # floats represent all integers up to here exactly
 
 
 def batch_of_columns(
-    items: Any, weights: Any, selection: Selection, *, times: Any = None
+    items: ArrowArray,
+    weights: ArrowArray | None,
+    selection: Selection,
+    *,
+    times: ArrowArray | None = None,
 ) -> RowBatch:
-    """Make a batch of columns that ``check_types`` has passed.
+    """Make a batch of columns whose types ``check_types`` has accepted.
 
     Args:
-        items: An Arrow array.
-        weights: An Arrow array of integers, or None.
-        selection: Tells ``max_weight`` and ``time_unit``.
-        times: An Arrow array, or None.
+        items: The items.
+        weights: The weights, integers, or None.
+        selection: Has ``max_weight`` and ``time_unit``.
+        times: The times, or None.
     """
     instants = None if times is None else times_of_column(times, unit=selection.time_unit)
     if pa.types.is_dictionary(items.type):
         if items.dictionary.null_count:
             items = items.dictionary_decode()
-    elif items.type in (pa.string_view(), pa.binary_view()):  # which cannot be filtered
+    elif items.type in (pa.string_view(), pa.binary_view()):  # pyarrow cannot filter views
         items = items.cast(pa.large_string() if items.type == pa.string_view() else pa.binary())
-    valid = _is_valid(items)
-    if not _is_text_sound(items):
+    valid = _validity(items)
+    if not _is_valid_text(items):
         valid = _both(valid, _decodable(items))
     if weights is None:
         return _batch(items, None, valid, selection, times=instants)
     values = weights.fill_null(0).to_numpy(zero_copy_only=False)
-    valid = _both(valid, _is_valid(weights))
+    valid = _both(valid, _validity(weights))
     if values.dtype.kind == "i" and values.size and values.min() < 0:
         valid = _both(valid, values >= 0)
     return _batch(items, values, valid, selection, times=instants)
 
 
 def batch_of_text(
-    items: Any,
-    weights: Any,
+    items: ArrowArray,
+    weights: ArrowArray | None,
     selection: Selection,
     *,
-    times: Any = None,
+    times: ArrowArray | None = None,
     unparsed: Sequence[int] = (),
     missing: Sequence[str] = (),
     undecodable: bool = False,
 ) -> RowBatch:
-    """Make a batch of columns of text without nulls, where the empty text means "missing".
+    """Make a batch of columns of text without nulls; the empty text means "missing".
 
     Args:
-        items: An Arrow array of strings.
-        weights: An Arrow array of strings, or None.
-        selection: Tells ``max_weight`` and ``time_unit``.
-        times: An Arrow array of strings, or None.
-        unparsed: Positions of rows that are in none of the arrays, counted over all rows.
-        missing: What else means "missing".
-        undecodable: Whether an item may hold what stands for undecodable bytes.
+        items: The items, strings.
+        weights: The weights, strings, or None.
+        selection: Has ``max_weight`` and ``time_unit``.
+        times: The times, strings, or None.
+        unparsed: Positions, among all rows, of rows that are not in the arrays.
+        missing: Other texts that mean "missing".
+        undecodable: Whether an item may contain the replacement of undecodable bytes.
     """
     valid: NDArray[np.bool_] | None = None
     for absent in ("", *missing):
@@ -97,14 +114,13 @@ def batch_of_text(
     return _batch(items, values, valid, selection, times=instants, unparsed=unparsed)
 
 
-def check_types(types: dict[str, Any], selection: Selection, *, name: str) -> None:
-    """Raise SourceError unless the Arrow types are those of items, of weights and of times.
+def check_types(types: dict[str, ArrowType], selection: Selection, *, name: str) -> None:
+    """Raise SourceError unless the Arrow types can hold items, weights and times.
 
     Args:
-        types: The type of the "field", and where these are asked for of the "weight" and
-            the "time".
-        selection: What is asked for.
-        name: What the input is called.
+        types: The types of the "field" and, if selected, of the "weight" and the "time".
+        selection: The selected fields.
+        name: The name of the input in messages.
     """
     item, weight = types["field"], types.get("weight")
     if selection.time is not None:
@@ -119,7 +135,7 @@ def check_types(types: dict[str, Any], selection: Selection, *, name: str) -> No
     if selection.item_type not in (None, kind):
         raise SourceError(
             f"{name}: expected items of type {selection.item_type} in field "
-            f"{selection.field!r}, got {item}: name the item type that it has ({kind})"
+            f"{selection.field!r}, got {item}: select its item type ({kind})"
         )
     if weight is not None and not pa.types.is_integer(weight):
         raise SourceError(
@@ -127,7 +143,7 @@ def check_types(types: dict[str, Any], selection: Selection, *, name: str) -> No
         )
 
 
-def _kind_of(item: Any) -> str | None:
+def _kind_of(item: ArrowType) -> str | None:
     if pa.types.is_integer(item):
         return "int"
     if pa.types.is_string(item) or pa.types.is_large_string(item) or item == pa.string_view():
@@ -139,8 +155,8 @@ def _kind_of(item: Any) -> str | None:
 
 
 def _batch(
-    items: Any,
-    weights: NDArray[Any] | None,
+    items: ArrowArray,
+    weights: NDArray[np.integer] | None,
     valid: NDArray[np.bool_] | None,
     selection: Selection,
     *,
@@ -152,24 +168,25 @@ def _batch(
     if unparsed:
         places = np.delete(places, np.asarray(unparsed))
         if times is not None:
-            of_parsed, times = times, np.full(len(items) + len(unparsed), UNKNOWN_TIME)
-            times[places] = of_parsed
+            parsed_times, times = times, np.full(len(items) + len(unparsed), UNKNOWN_TIME)
+            times[places] = parsed_times
     if valid is not None:
         malformed = np.sort(np.concatenate([places[~valid], unparsed]).astype(np.int64)).tolist()
         items = items.filter(pa.array(valid))
         weights = None if weights is None else weights[valid]
     clipped: list[int] = []
+    counted: NDArray[np.int64] | None = None
     if weights is not None:
         most = selection.max_weight
         if weights.size and int(weights.max()) > most:
             clipped = np.flatnonzero(weights > most).tolist()
             weights = np.minimum(weights, np.array(most).astype(weights.dtype))
-        weights = weights.astype(np.int64, copy=False)
-    return RowBatch(items, malformed, weights, clipped, times=times)  # type: ignore[arg-type]
+        counted = weights.astype(np.int64, copy=False)
+    return RowBatch(items, malformed, counted, clipped, times=times)
 
 
-def _whole_numbers(column: Any) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None]:
-    """Return the numbers that decimal digits write, 0 where something else stands."""
+def _whole_numbers(column: ArrowArray) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None]:
+    """Return the values of decimal digits, 0 for other text, and which are digits."""
     digits = pc.ascii_is_decimal(column)
     short = pc.less_equal(pc.binary_length(column), _SAFE_DIGITS)
     easy = pc.and_(digits, short)
@@ -184,14 +201,14 @@ def _whole_numbers(column: Any) -> tuple[NDArray[np.int64], NDArray[np.bool_] | 
     return values, good
 
 
-def _is_valid(column: Any) -> NDArray[np.bool_] | None:
+def _validity(column: ArrowArray) -> NDArray[np.bool_] | None:
     if not column.null_count:
         return None
     mask: NDArray[np.bool_] = column.is_valid().to_numpy(zero_copy_only=False)
     return mask
 
 
-def _mask(flags: Any) -> NDArray[np.bool_] | None:
+def _mask(flags: ArrowArray) -> NDArray[np.bool_] | None:
     if flags.true_count == len(flags):
         return None
     mask: NDArray[np.bool_] = flags.to_numpy(zero_copy_only=False)
@@ -206,8 +223,8 @@ def _both(
     return first & second
 
 
-def _is_text_sound(items: Any) -> bool:
-    """Tell whether text is UTF-8, which readers of columnar files take on trust."""
+def _is_valid_text(items: ArrowArray) -> bool:
+    """Tell whether text is valid UTF-8, which readers of columnar files do not check."""
     try:
         items.validate(full=True)
     except pa.ArrowInvalid:
@@ -215,14 +232,14 @@ def _is_text_sound(items: Any) -> bool:
     return True
 
 
-def _decodable(items: Any) -> NDArray[np.bool_]:
-    """Return which rows can be read; raises what Arrow raises if the array itself is damaged."""
+def _decodable(items: ArrowArray) -> NDArray[np.bool_]:
+    """Return which rows decode; raise an Arrow error if the array itself is damaged."""
     items.validate()
     if pa.types.is_dictionary(items.type):
         values = _decodable(items.dictionary)
         places = items.indices.fill_null(0).to_numpy(zero_copy_only=False)
-        sound: NDArray[np.bool_] = values[places]
-        return sound
+        decodable: NDArray[np.bool_] = values[places]
+        return decodable
     bytes_of = items.cast(pa.large_binary()).to_pylist()
     return np.array([text is None or _is_utf8(text) for text in bytes_of], dtype=bool)
 
@@ -235,8 +252,8 @@ def _is_utf8(data: bytes) -> bool:
     return True
 
 
-def check_time_type(kind: Any, *, field: str, name: str) -> None:
-    """Raise SourceError unless values of the Arrow type can tell when a row happened."""
+def check_time_type(kind: ArrowType, *, field: str, name: str) -> None:
+    """Raise SourceError unless values of the Arrow type can be times."""
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
     known = (pa.types.is_timestamp, pa.types.is_date, pa.types.is_integer, pa.types.is_decimal)
@@ -247,8 +264,8 @@ def check_time_type(kind: Any, *, field: str, name: str) -> None:
         )
 
 
-def times_of_column(column: Any, *, unit: str) -> NDArray[np.int64]:
-    """Return the instant of each value of an array whose type ``check_time_type`` has passed."""
+def times_of_column(column: ArrowArray, *, unit: str) -> NDArray[np.int64]:
+    """Return the instant of each value of an array that ``check_time_type`` has accepted."""
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
     kind = column.type
@@ -267,7 +284,7 @@ def times_of_column(column: Any, *, unit: str) -> NDArray[np.int64]:
     return _times_of_integers(column, scale=_SCALES[unit])
 
 
-def _times_of_integers(column: Any, *, scale: int) -> NDArray[np.int64]:
+def _times_of_integers(column: ArrowArray, *, scale: int) -> NDArray[np.int64]:
     values = column.fill_null(0).to_numpy(zero_copy_only=False)
     known = np.ones(len(values), dtype=bool)
     if column.null_count:
@@ -278,19 +295,19 @@ def _times_of_integers(column: Any, *, scale: int) -> NDArray[np.int64]:
     return np.where(known, times, UNKNOWN_TIME)
 
 
-def _times_of_floats(column: Any, *, unit: str) -> NDArray[np.int64]:
+def _times_of_floats(column: ArrowArray, *, unit: str) -> NDArray[np.int64]:
     values = column.fill_null(np.nan).to_numpy(zero_copy_only=False).astype(np.float64)
     whole = (values == np.floor(values)) & (np.abs(values) <= _LARGEST_EXACT)
     times = nanoseconds(np.where(whole, values, 0).astype(np.int64), scale=_SCALES[unit])
     if not whole.all():
-        # The others stand for the shortest decimals that write them, as people wrote them.
+        # A float with a fraction is read as its shortest decimal, which is what people wrote.
         others = column.filter(pa.array(~whole)).cast(pa.string())
         times[~whole] = _times_of_text(others, unit=unit)
     return times
 
 
-def _times_of_text(column: Any, *, unit: str) -> NDArray[np.int64]:
-    # As bytes, since what is no UTF-8 is no time either; with offsets of 64 bits.
+def _times_of_text(column: ArrowArray, *, unit: str) -> NDArray[np.int64]:
+    # As bytes: text that is not UTF-8 is no time either. Large: 64-bit offsets.
     column = column.cast(pa.large_binary())
     _, offsets, data = column.buffers()
     size = len(column) + 1
@@ -303,26 +320,26 @@ def _times_of_text(column: Any, *, unit: str) -> NDArray[np.int64]:
     return times_of_bytes(texts, ends=ends[1:] - begin, lengths=lengths, unit=unit)
 
 
-def _is_float(kind: Any) -> bool:
+def _is_float(kind: ArrowType) -> bool:
     return bool(pa.types.is_float32(kind) or pa.types.is_float64(kind))
 
 
-def _is_text(kind: Any) -> bool:
+def _is_text(kind: ArrowType) -> bool:
     return bool(
         pa.types.is_string(kind) or pa.types.is_large_string(kind) or kind == pa.string_view()
     )
 
 
-def type_of(schema: Any, field: str, *, of: str, name: str) -> Any:
-    """Return the type of a column, or of a field inside of one.
+def type_of(schema: ArrowSchema, field: str, *, of: str, name: str) -> ArrowType:
+    """Return the type of a column, or of a field inside a struct column.
 
     Raises:
-        SourceError: Neither is there, or several columns have the name.
+        SourceError: Neither exists, or several columns have the name.
     """
     top, *path = path_of(schema.names, field)
     if schema.names.count(top) > 1:
         raise SourceError(f"{name}: expected one column {top!r} for {of}, got several")
-    found: Any = schema.field(top).type if top in schema.names else None
+    found: ArrowType | None = schema.field(top).type if top in schema.names else None
     for part in path:
         if found is None or not pa.types.is_struct(found) or found.get_field_index(part) < 0:
             found = None
@@ -335,15 +352,15 @@ def type_of(schema: Any, field: str, *, of: str, name: str) -> Any:
     return found
 
 
-def column_of(batch: Any, field: str) -> Any:
-    """Return a column of a record batch, or a field inside of one, which ``type_of`` found."""
+def column_of(batch: ArrowRecordBatch, field: str) -> ArrowArray:
+    """Return the column, or the field inside a struct column, that ``type_of`` has found."""
     top, *path = path_of(batch.schema.names, field)
     column = batch.column(top)
     return pc.struct_field(column, path) if path else column
 
 
 def path_of(names: Iterable[str], field: str) -> list[str]:
-    """Return the column and, where no column has the whole name, the fields to go down.
+    """Return the column; if no column has the whole name, a column and fields inside it.
 
     Example:
         >>> path_of(["user.id"], "user.id"), path_of(["user"], "user.id")

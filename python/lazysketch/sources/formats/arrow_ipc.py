@@ -1,9 +1,9 @@
-"""Arrow IPC, as a file (also called Feather) or as a stream, read by pyarrow.
+"""Arrow IPC files (also called Feather) and streams, read by pyarrow.
 
-A file is its mark, a stream, and a list of where the pieces lie; so both are read as
-streams, from a pipe too. Columns and items are as in Parquet.
+A file is a magic number, a stream, and a footer with the positions of its parts; so both
+are read as streams, also from a pipe. Columns and items are as in Parquet.
 
-Memory: one record batch of the input. What wrote the file chose how large these are.
+Memory: one record batch of the input, whose size the writer of the file chose.
 
 Cost: about 10 ns per row. Needs pyarrow.
 """
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import os
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -30,22 +30,25 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
     from lazysketch.sources.batch import RowBatch
+    from lazysketch.sources.formats.arrow_columns import ArrowArray, ArrowFile, ArrowRecordBatch
     from lazysketch.sources.formats.selection import Selection
     from lazysketch.sources.io.byte_stream import ByteStream
 
-FILE_MARK = b"ARROW1\0\0"
+FILE_MAGIC = b"ARROW1\0\0"
 
 _ROWS = 1 << 16
 
 
 def read_arrow(stream: ByteStream, selection: Selection) -> Iterator[RowBatch]:
-    """Yield one column of each row, with others as its weight and time if they are asked for."""
+    """Yield the selected item, weight and time of each row."""
     try:
         with _opened(stream) as file:
             size = os.fstat(file.fileno()).st_size if stream.path is not None else 0
             for rows in _record_batches(file, selection, name=stream.name):
                 rows.validate()
-                columns = {of: _sound(column_of(rows, field)) for of, field in selection.columns()}
+                columns = {
+                    of: _validated(column_of(rows, field)) for of, field in selection.columns()
+                }
                 for begin in range(0, rows.num_rows, _ROWS):
                     part = {of: column.slice(begin, _ROWS) for of, column in columns.items()}
                     yield batch_of_columns(
@@ -53,11 +56,12 @@ def read_arrow(stream: ByteStream, selection: Selection) -> Iterator[RowBatch]:
                     )
                 if stream.path is not None:
                     stream.bytes_read = file.tell()
-            # A stream may end behind any message, so one that was cut there looks whole.
+            # A stream may end after any message, so one truncated there looks complete.
             if stream.path is not None and os.fstat(file.fileno()).st_size < size:
                 raise _damaged(stream.name)
     except (pa.ArrowException, SystemError, UnicodeDecodeError) as error:
-        # A length below 0, asked of a stream of Python's; a name of a column that is no text.
+        # SystemError: a negative length passed to a Python stream; UnicodeDecodeError: a
+        # column name that is not text.
         raise _damaged(stream.name) from error
     except OSError as error:
         if isinstance(error, SourceError):
@@ -66,17 +70,19 @@ def read_arrow(stream: ByteStream, selection: Selection) -> Iterator[RowBatch]:
 
 
 @contextmanager
-def _opened(stream: ByteStream) -> Generator[Any, None, None]:
-    """Open the input behind the mark of a file."""
-    # Not mapped into memory: cutting the file while it is read would end the process.
+def _opened(stream: ByteStream) -> Generator[ArrowFile, None, None]:
+    """Open the input, positioned after the magic number of a file."""
+    # Not memory-mapped: truncating the file while it is read would end the process.
     file = pa.OSFile(str(stream.path)) if stream.path else pa.PythonFile(stream.file(), "r")
     with file:
-        if stream.head().startswith(FILE_MARK):
-            file.read(len(FILE_MARK))
+        if stream.head().startswith(FILE_MAGIC):
+            file.read(len(FILE_MAGIC))
         yield file
 
 
-def _record_batches(file: Any, selection: Selection, *, name: str) -> Iterator[Any]:
+def _record_batches(
+    file: ArrowFile, selection: Selection, *, name: str
+) -> Iterator[ArrowRecordBatch]:
     fields = selection.columns()
     with pa.ipc.open_stream(file) as reader:
         schema = reader.schema
@@ -84,15 +90,15 @@ def _record_batches(file: Any, selection: Selection, *, name: str) -> Iterator[A
         check_types(types, selection, name=name)
         wanted = {path_of(schema.names, field)[0] for _, field in fields}
         for batch in reader:
-            # Only what is read is looked at: other columns may be damaged or huge.
+            # Only selected columns are validated: others may be damaged or huge.
             yield batch.select([column for column in schema.names if column in wanted])
 
 
-def _sound(column: Any) -> Any:
+def _validated(column: ArrowArray) -> ArrowArray:
     """Return the column, or raise ArrowInvalid if reading it would leave its buffers.
 
-    IPC data say themselves where each value lies, and pyarrow believes them. What does not
-    decode as UTF-8 is no damage here but a malformed row, hence bytes instead of text.
+    IPC data contain offsets that pyarrow does not check. Text is validated as bytes, since
+    text that is not UTF-8 is a malformed row, not damage.
     """
     values = column.dictionary if pa.types.is_dictionary(column.type) else column
     if pa.types.is_dictionary(column.type):

@@ -1,14 +1,14 @@
-"""CSV and TSV: rows of columns that the header names, parsed by pyarrow.
+"""CSV and TSV: rows of the columns that a header names, parsed by pyarrow.
 
-Columns are text, whatever they look like. A field may stand in quotes, with the
-delimiter, line ends and doubled quotes inside. A row is malformed if it has more or
-fewer columns than the header, or if its field is empty. An empty line is such a row.
+All columns are text. A quoted field may contain the delimiter, line ends and doubled
+quotes. A row is malformed if it has more or fewer columns than the header, or if its
+field is empty. An empty line is a malformed row.
 
-Blocks of whole lines are parsed one by one, in this thread, so that rows are counted
-as they arrive, and Ctrl-C works. Whether a block ends inside of quotes is asked of the
-parser itself: a row of too many columns is put behind the block, and the parser
-reports either that row, or all from the open row on. What is open is held for the next
-block. A quote that is not closed within LONGEST_ROW bytes, or at all, costs its line.
+Blocks of whole lines are parsed one at a time in the calling thread, so rows are counted
+as they arrive and Ctrl-C works. To detect whether a block ends inside quotes, a sentinel
+row with too many columns is appended: the parser reports either the sentinel alone, or
+everything from the open row on. The open row is held for the next block. A quote that is
+not closed within LONGEST_ROW bytes, or at all, costs its line.
 
 Cost: about 0.2 us per row of five columns. Needs pyarrow.
 """
@@ -16,7 +16,7 @@ Cost: about 0.2 us per row of five columns. Needs pyarrow.
 from __future__ import annotations
 
 import csv
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import pyarrow as pa
 from pyarrow import csv as arrow_csv
@@ -31,19 +31,43 @@ from lazysketch.sources.io.text_blocks import LONGEST_ROW, UNDECODABLE_BYTES, ut
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
+    from lazysketch.sources.formats.arrow_columns import ArrowArray
     from lazysketch.sources.formats.selection import Selection
     from lazysketch.sources.io.byte_stream import ByteStream
 
 
-class RowParser:
-    """Cuts blocks of whole lines into rows and takes some columns of each.
+class Parsed(NamedTuple):
+    """The rows of a block.
 
     Args:
-        columns: How many columns a row has.
-        wanted: Which of them to take, counted from 0; by what they are taken for.
-        delimiter: What separates them, one ASCII character.
-        quoted: Whether quotes mean anything.
-        name: What the input is called.
+        columns: The selected columns by role (field, weight or time).
+        unparsed: Positions of the rows with a wrong number of columns.
+        open_size: The size in bytes of an open row at the end, which is in neither of these.
+    """
+
+    columns: dict[str, ArrowArray]
+    unparsed: list[int]
+    open_size: int
+
+
+class _InvalidRow(Protocol):
+    """pyarrow.csv.InvalidRow, which is untyped."""
+
+    @property
+    def number(self) -> int: ...
+    @property
+    def text(self) -> str: ...
+
+
+class RowParser:
+    """Splits blocks of whole lines into rows and extracts some columns.
+
+    Args:
+        columns: The number of columns of a row.
+        wanted: The column numbers to extract, counted from 0, by role.
+        delimiter: The delimiter, one ASCII character.
+        quoted: Whether fields may be quoted.
+        name: The name of the input in messages.
     """
 
     def __init__(
@@ -54,26 +78,22 @@ class RowParser:
         self._delimiter = delimiter
         self._quoted = quoted
         self._name = name
-        # Inside of quotes or outside, this is a row, or its end, with more columns than any.
-        self._end = f'"{delimiter}' * (2 * columns + 4) if quoted else ""
+        # Inside or outside quotes, this adds more columns than a row has.
+        self._sentinel = f'"{delimiter}' * (2 * columns + 4) if quoted else ""
 
-    def parse(self, block: bytes) -> tuple[dict[str, Any], list[int], int]:
-        """Return the columns, the positions of rows that do not fit, the size of an open row.
+    def parse(self, block: bytes) -> Parsed:
+        """Return the rows of a block, which may end with an open row (inside quotes)."""
+        invalid: list[tuple[int, str]] = []
 
-        The open row, which begins but does not end in the block, is in no other part of
-        the answer.
-        """
-        strange: list[tuple[int, str]] = []
-
-        def note(row: Any) -> str:
-            strange.append((row.number - 1, row.text))
+        def skip(row: _InvalidRow) -> str:
+            invalid.append((row.number - 1, row.text))
             return "skip"
 
-        data = block + self._end.encode() + b"\n" if self._quoted else block
+        data = block + self._sentinel.encode() + b"\n" if self._quoted else block
         try:
             table = arrow_csv.read_csv(
                 pa.BufferReader(data),
-                # One block, one thread: only then are rows numbered.
+                # pyarrow numbers invalid rows only in a single block and thread.
                 read_options=arrow_csv.ReadOptions(
                     use_threads=False, block_size=len(data) + 1, column_names=self._names
                 ),
@@ -82,7 +102,7 @@ class RowParser:
                     quote_char='"' if self._quoted else False,
                     newlines_in_values=self._quoted,
                     ignore_empty_lines=False,
-                    invalid_row_handler=note,
+                    invalid_row_handler=skip,
                 ),
                 convert_options=arrow_csv.ConvertOptions(
                     include_columns=list(dict.fromkeys(self._wanted.values())),
@@ -93,16 +113,16 @@ class RowParser:
             )
         except pa.ArrowInvalid:
             raise SourceError(f"{self._name}: expected rows of columns, got damaged data") from None
-        rest = 0
+        open_size = 0
         if self._quoted:
-            _, last = strange.pop()
-            rest = len(last[: last.rindex(self._end)].encode())
+            _, last = invalid.pop()
+            open_size = len(last[: last.rindex(self._sentinel)].encode())
         columns = {of: table[column].combine_chunks() for of, column in self._wanted.items()}
-        return columns, [number for number, _ in strange], rest
+        return Parsed(columns, [number for number, _ in invalid], open_size)
 
 
 def read_delimited(stream: ByteStream, selection: Selection) -> Iterator[RowBatch]:
-    """Yield one column of each row, with others as its weight and time if they are asked for."""
+    """Yield the selected item, weight and time of each row."""
     blocks = utf8_blocks(stream, encoding=selection.encoding)
     held = b""
     parser: RowParser | None = None
@@ -124,29 +144,29 @@ def read_delimited(stream: ByteStream, selection: Selection) -> Iterator[RowBatc
 def _rows(
     parser: RowParser, data: bytes, selection: Selection, *, more_follows: bool
 ) -> Generator[RowBatch, None, bytes]:
-    """Yield the rows and return the open one at the end, none if nothing follows."""
+    """Yield the rows and return the open row at the end; without more data, it is malformed."""
     while data:
-        columns, strange, size = parser.parse(data)
-        if strange or len(columns["field"]):
+        columns, unparsed, open_size = parser.parse(data)
+        if unparsed or len(columns["field"]):
             yield batch_of_text(
                 columns["field"],
                 columns.get("weight"),
                 selection,
                 times=columns.get("time"),
-                unparsed=strange,
+                unparsed=unparsed,
                 undecodable=not data.isascii() and UNDECODABLE_BYTES in data,
             )
-        rest = data[len(data) - size :]
-        if not rest or (more_follows and size <= LONGEST_ROW):
+        rest = data[len(data) - open_size :]
+        if not rest or (more_follows and open_size <= LONGEST_ROW):
             return rest
-        # The line with the quote that nothing closes.
+        # The line whose quote is never closed.
         yield RowBatch(items=[], malformed=[0], times=unknown(1) if selection.times else None)
         data = rest[rest.index(b"\n") + 1 :]
     return b""
 
 
 def _header(data: bytes, selection: Selection, *, name: str) -> tuple[RowParser, int] | None:
-    """Return a parser made after the header, and the header's size; None if it is open."""
+    """Return a parser for the header's columns and the header's size; None if it is open."""
     first_line = data[: data.index(b"\n")].decode()
     delimiter = selection.delimiter or delimiter_of(first_line, field=selection.field)
     size = 0
@@ -164,7 +184,7 @@ def _header(data: bytes, selection: Selection, *, name: str) -> tuple[RowParser,
             raise SourceError(f"{name}: expected a header row, got an open quote") from None
         return None
     wanted = {
-        of: column_number(names, field, of=of, name=name, shown=False)
+        of: column_number(names, field, of=of, name=name, list_names=False)
         for of, field in selection.columns()
     }
     parser = RowParser(

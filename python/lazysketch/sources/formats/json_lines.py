@@ -1,20 +1,22 @@
 """JSON lines: each line is an object; the field is a key of it, or a path of keys.
 
 ``user.id`` is the key of that name if the object has it, or else ``id`` within ``user``.
-Text and integers are items, and "1" and 1 are different ones. A row is malformed if it
-is not one object, if the field is missing, null or of another type, or if the weight
-is not an integer from 0 on. A time is text or a number, whose digits are taken as they
-are written: a float could not hold the nanoseconds.
+Text and integers are items; "1" and 1 are different items. A row is malformed if it is
+not one object, if the field is missing, null or of another type, or if the weight is not
+an integer of at least 0. A time is text or a number, read from its written digits: a
+float could not hold the nanoseconds.
 
-Each line is decoded by itself, so one that is malformed changes nothing for the others,
-and types stay as they are written. A reader of whole blocks would guess one type for all
-of them.
+Each line is decoded independently, so a malformed line does not affect the others, and
+types stay as written. A reader of whole blocks would infer one type for all of them.
 
-What a line means is said by the standard library's decoder, here. The native core reads
-those of which it is sure that it reads the same (``rust/text/src/json/mod.rs``) and gives
-the others back: NaN, halves of surrogate pairs, integers beyond 64 bits, broken JSON.
+Python's json module is the reference. The native core reads the lines for which it
+certainly agrees (``rust/text/src/json/mod.rs``) and returns the others undecoded: NaN,
+lone surrogates, integers beyond 64 bits, broken JSON. This module decodes those.
 
-Cost: 0.2 us for a line of 100 bytes, about ten times that for one given back.
+Items are an array if those of a block are all text or all integers, else a list.
+
+Cost: 0.2 us for a line of 100 bytes, about ten times that for an undecoded line; 0.1 us
+more per item of a list.
 """
 
 from __future__ import annotations
@@ -22,7 +24,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
@@ -33,23 +35,27 @@ from lazysketch.sources.formats.timestamps import times_of_text, times_of_texts
 from lazysketch.sources.io.text_blocks import row_blocks
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from numpy.typing import NDArray
 
+    from lazysketch.sources.batch import Item, Items
     from lazysketch.sources.formats.lines import ToItems
     from lazysketch.sources.formats.selection import Head, Selection
     from lazysketch.sources.io.byte_stream import ByteStream
     from lazysketch.sources.io.text_blocks import TextColumn
 
-# ``Kind`` of rust/text/src/json/mod.rs: what the item of a row is, or the row.
+# ``Kind`` of rust/text/src/json/mod.rs: the kind of a row's item, or of the row.
 TEXT, SIGNED, UNSIGNED, MALFORMED, UNSURE = range(5)
 _SPACE = " \t\r"
 _BITS = 64
 
+_Object: TypeAlias = dict[str, object]
+_Find: TypeAlias = Callable[[_Object], object]
+
 
 class _Digits(str):
-    """A number with a fraction or an exponent, as it is written; no text, so no item."""
+    """A number with a fraction or an exponent, as written; not a str, so never an item."""
 
     __slots__ = ()
 
@@ -59,7 +65,7 @@ _decode_with_digits = json.JSONDecoder(parse_float=_Digits).raw_decode
 
 
 def read_json_lines(stream: ByteStream, selection: Selection) -> Iterator[RowBatch]:
-    """Yield one field of each object, with others as its weight and time if they are asked for."""
+    """Yield the selected item, weight and time of each object."""
     to_items, decode = items_of_text(), row_decoder(selection)
     for block in row_blocks(stream, encoding=selection.encoding):
         columns = columns_of(block, selection)
@@ -71,22 +77,22 @@ def read_json_lines(stream: ByteStream, selection: Selection) -> Iterator[RowBat
 
 
 class Columns(NamedTuple):
-    """What the native core reads of rows.
+    """A block of rows as read by the native core.
 
     Args:
-        kinds: Of each row, TEXT to UNSURE.
+        kinds: The kind of each row, TEXT to UNSURE.
         texts: The items that are text.
-        integers: The items that are integers; of negative ones the two's complement.
-        weights: Of each item; empty if they are not asked for.
-        clipped: Which items had a larger weight.
-        times: Of each row, as it is written; None if they are not asked for.
-        unsure: The rows that only the standard library's decoder can judge.
+        integers: The items that are integers; negative ones in two's complement.
+        weights: The weight of each item; empty if not selected.
+        clipped: Indices of the items whose weight exceeded the maximum.
+        times: The time of each row, as written; None if not selected.
+        unsure: The rows that only the json module can decode.
     """
 
     kinds: NDArray[np.uint8]
     texts: TextColumn
     integers: NDArray[np.uint64]
-    weights: Any
+    weights: NDArray[np.int64]
     clipped: NDArray[np.int64]
     times: TextColumn | None
     unsure: TextColumn
@@ -97,7 +103,7 @@ class Columns(NamedTuple):
 
 
 def columns_of(block: bytes, selection: Selection) -> Columns:
-    """Return what is selected of a block of whole rows."""
+    """Return the selected fields of a block of whole rows."""
     names = (selection.field, selection.weight, selection.time)
     field, weight, time = (
         None if name is None else name.encode("utf-8", "surrogatepass") for name in names
@@ -115,7 +121,7 @@ def columns_of(block: bytes, selection: Selection) -> Columns:
 
 
 def batch_of(columns: Columns, selection: Selection, *, to_items: ToItems) -> RowBatch:
-    """Return the rows, of which those that are not sure are malformed."""
+    """Return the rows as a batch, in which unsure rows are malformed."""
     times = None
     if columns.times is not None:
         times = times_of_text(columns.times, unit=selection.time_unit)
@@ -129,18 +135,17 @@ def batch_of(columns: Columns, selection: Selection, *, to_items: ToItems) -> Ro
 
 
 def with_rows(batch: RowBatch, positions: NDArray[np.int64], others: RowBatch) -> RowBatch:
-    """Return the batch with others in the places of rows that are malformed in it."""
+    """Return the batch with ``others`` in the place of its malformed rows at ``positions``."""
     found = np.delete(positions, others.malformed)
     rows = np.concatenate([np.delete(np.arange(batch.rows), batch.malformed), found])
-    # Which of all items, those of the batch before the others', stands at each place.
+    # For each place, the index of its item among the batch's items followed by the others'.
     order = np.argsort(rows)
     places = np.argsort(order).tolist()
     clipped = [*batch.clipped, *(len(batch.items) + item for item in others.clipped)]
-    items: Sequence[Any] = batch.items
-    weights: Any = batch.weights
+    items, weights = batch.items, batch.weights
     if len(found):
-        listed_items = [*batch.item_list, *others.items]
-        items = [listed_items[item] for item in order.tolist()]
+        all_items = [*batch.item_list, *others.item_list]
+        items = [all_items[item] for item in order.tolist()]
     if weights is not None and others.weights is not None:
         weights = np.concatenate([weights, np.array(others.weights, dtype=np.int64)])[order]
     times = batch.times
@@ -157,7 +162,7 @@ def with_rows(batch: RowBatch, positions: NDArray[np.int64], others: RowBatch) -
     )
 
 
-def _items(columns: Columns, to_items: ToItems) -> Any:
+def _items(columns: Columns, to_items: ToItems) -> Items:
     kinds = columns.kinds[columns.kinds < MALFORMED]
     texts, signed, _ = np.bincount(kinds, minlength=MALFORMED).tolist()
     if not len(kinds):
@@ -168,16 +173,17 @@ def _items(columns: Columns, to_items: ToItems) -> Any:
         return columns.integers.view(np.int64)
     if not texts and not (columns.integers.view(np.int64)[kinds == SIGNED] < 0).any():
         return columns.integers
-    integers, of_integers = columns.integers, kinds[kinds != TEXT]
+    integers, integer_kinds = columns.integers, kinds[kinds != TEXT]
     items = np.empty(len(kinds), dtype=object)
     items[kinds == TEXT] = listed(columns.texts)
-    items[kinds == SIGNED] = integers.view(np.int64)[of_integers == SIGNED].tolist()
-    items[kinds == UNSIGNED] = integers[of_integers == UNSIGNED].tolist()
-    return items.tolist()
+    items[kinds == SIGNED] = integers.view(np.int64)[integer_kinds == SIGNED].tolist()
+    items[kinds == UNSIGNED] = integers[integer_kinds == UNSIGNED].tolist()
+    listed_items: list[Item] = items.tolist()
+    return listed_items
 
 
 def row_decoder(selection: Selection) -> Callable[[list[str]], RowBatch]:
-    """Return what makes a batch of rows by the standard library's decoder alone."""
+    """Return a function that makes a batch of rows with the json module alone."""
     item_of = _item_reader(selection)
     weight_of = _finder(selection.weight)
     time_of = _finder(selection.time)
@@ -204,7 +210,7 @@ def looks_like_json_lines(head: Head) -> bool:
     return 2 * sum(_object(row, _decode) is not None for row in head.rows) > len(head.rows)
 
 
-def _object(row: str, decode: Callable[[str], tuple[Any, int]]) -> dict[str, Any] | None:
+def _object(row: str, decode: Callable[[str], tuple[object, int]]) -> _Object | None:
     row = row.strip(_SPACE)
     try:
         value, end = decode(row)
@@ -213,10 +219,8 @@ def _object(row: str, decode: Callable[[str], tuple[Any, int]]) -> dict[str, Any
     return value if type(value) is dict and end == len(row) else None
 
 
-def _batch(
-    values: list[dict[str, Any] | None], item_of: Callable[[dict[str, Any]], Any]
-) -> RowBatch:
-    items: list[Any] = []
+def _batch(values: list[_Object | None], item_of: Callable[[_Object], Item | None]) -> RowBatch:
+    items: list[Item] = []
     malformed: list[int] = []
     for position, value in enumerate(values):
         item = None if value is None else item_of(value)
@@ -228,20 +232,20 @@ def _batch(
 
 
 def _weighted(
-    values: list[dict[str, Any] | None],
-    item_of: Callable[[dict[str, Any]], Any],
-    weight_of: Callable[[dict[str, Any]], Any],
+    values: list[_Object | None],
+    item_of: Callable[[_Object], Item | None],
+    weight_of: _Find,
     *,
     most: int,
 ) -> RowBatch:
-    items: list[Any] = []
+    items: list[Item] = []
     weights: list[int] = []
     malformed: list[int] = []
     clipped: list[int] = []
     for position, value in enumerate(values):
         item = None if value is None else item_of(value)
         weight = None if item is None or value is None else weight_of(value)
-        if type(weight) is not int or weight < 0:  # a bool is no weight
+        if item is None or type(weight) is not int or weight < 0:  # a bool is no weight
             malformed.append(position)
             continue
         if weight > most:
@@ -251,52 +255,52 @@ def _weighted(
     return RowBatch(items, malformed, weights, clipped)
 
 
-def _written(time: Any) -> str:
-    """Return what is written for a time, nothing if it is neither text nor a number."""
-    kind = type(time)
-    if kind is str or kind is _Digits:
+def _written(time: object) -> str:
+    """Return a time as written, the empty text if it is neither text nor a number."""
+    if type(time) is str or type(time) is _Digits:
         return str(time)
-    return str(time) if kind is int and time.bit_length() < _BITS else ""
+    return str(time) if type(time) is int and time.bit_length() < _BITS else ""
 
 
-def _item_reader(selection: Selection) -> Callable[[dict[str, Any]], Any]:
+def _item_reader(selection: Selection) -> Callable[[_Object], Item | None]:
     find = _finder(selection.field)
     assert find is not None, "the format requires a field"  # noqa: S101
     take_text = selection.item_type in (None, "str")
     take_integers = selection.item_type in (None, "int")
 
-    def item_of(value: dict[str, Any]) -> Any:
+    def item_of(value: _Object) -> Item | None:
         item = find(value)
-        kind = type(item)  # isinstance would take a bool for an integer
-        if kind is str:
+        if type(item) is str:
             return item if take_text and (item.isascii() or _is_text(item)) else None
-        return item if kind is int and take_integers else None
+        # Not isinstance, which would accept a bool as an integer.
+        return item if type(item) is int and take_integers else None
 
     return item_of
 
 
-def _finder(field: str | None) -> Callable[[dict[str, Any]], Any] | None:
-    """Return a function that takes the field out of an object, None where it is missing."""
+def _finder(field: str | None) -> _Find | None:
+    """Return a function that finds the field in an object and returns None if it is missing."""
     if field is None:
         return None
     if "." not in field:
         return lambda value: value.get(field)
     path = field.split(".")
 
-    def find(value: Any) -> Any:
+    def find(value: _Object) -> object:
         if field in value:
             return value[field]
+        found: object = value
         for key in path:
-            if type(value) is not dict:
+            if type(found) is not dict:
                 return None
-            value = value.get(key)
-        return value
+            found = found.get(key)
+        return found
 
     return find
 
 
 def _is_text(item: str) -> bool:
-    r"""Tell whether a string is text: JSON can write half of a surrogate pair (``"\ud800"``)."""
+    r"""Tell whether a string has no lone surrogate, which JSON can contain (``"\ud800"``)."""
     try:
         item.encode()
     except UnicodeEncodeError:

@@ -1,9 +1,9 @@
-"""Parquet files: one column, read by pyarrow page by page.
+"""Parquet files, read by pyarrow page by page.
 
 ``user.id`` is the column of that name, or else the field ``id`` of the column ``user``.
 Integers are integers, text is text, binary is bytes. A null is a malformed row.
 
-Memory: a few pages of the columns that are read. A file has to lie on disk, as
+Memory: a few pages of the columns that are read. The file must be on disk, because
 Parquet is read from its end.
 
 Cost: about 10 ns per row. Needs pyarrow.
@@ -11,7 +11,7 @@ Cost: about 10 ns per row. Needs pyarrow.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 from pyarrow import parquet as pq
@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lazysketch.sources.batch import RowBatch
+    from lazysketch.sources.formats.arrow_columns import ArrowFile
     from lazysketch.sources.formats.selection import Selection
     from lazysketch.sources.io.byte_stream import ByteStream
 
@@ -36,7 +37,7 @@ _BUFFER = 1 << 20
 
 
 def read_parquet(stream: ByteStream, selection: Selection) -> Iterator[RowBatch]:
-    """Yield one column of each row, with others as its weight and time if they are asked for."""
+    """Yield the selected item, weight and time of each row."""
     path = stream.path
     if path is None:
         raise SourceError(
@@ -52,7 +53,7 @@ def read_parquet(stream: ByteStream, selection: Selection) -> Iterator[RowBatch]
                 yield batch
                 rows += done
                 stream.bytes_read = size * rows // rows_of_file
-            if rows < file.metadata.num_rows:  # as where the file was emptied meanwhile
+            if rows < file.metadata.num_rows:  # for example, the file was emptied meanwhile
                 raise _damaged(stream.name)
     except pa.ArrowException as error:
         raise _damaged(stream.name) from error
@@ -62,7 +63,7 @@ def read_parquet(stream: ByteStream, selection: Selection) -> Iterator[RowBatch]
         raise _damaged(stream.name) from None
 
 
-def _batches(file: Any, selection: Selection, *, name: str) -> Iterator[tuple[RowBatch, int]]:
+def _batches(file: ArrowFile, selection: Selection, *, name: str) -> Iterator[tuple[RowBatch, int]]:
     schema = file.schema_arrow
     wanted = dict(selection.columns())
     types = {of: type_of(schema, field, of=of, name=name) for of, field in wanted.items()}

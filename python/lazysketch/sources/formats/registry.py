@@ -1,7 +1,6 @@
-"""The formats of inputs: what each is called, which fields it has, who reads it.
+"""The input formats: their names, fields and readers, and format detection.
 
-To add a format, write its reader and what it looks like in a module of its own, and
-give it a line in FORMATS.
+To add a format, write its reader in a new module and add an entry to FORMATS.
 """
 
 from __future__ import annotations
@@ -31,10 +30,10 @@ AUTO = "auto"
 ITEM_TYPES = ("str", "int")
 CAPTURE_FIELDS = ("src", "dst", "sport", "dport", "proto", "flow", "size")
 
-_CAPTURE_MARKS = (
-    b"\xd4\xc3\xb2\xa1",  # pcap, little-endian and big-endian, in microseconds
+_CAPTURE_MAGICS = (
+    b"\xd4\xc3\xb2\xa1",  # pcap, little-endian and big-endian, microseconds
     b"\xa1\xb2\xc3\xd4",
-    b"\x4d\x3c\xb2\xa1",  # in nanoseconds
+    b"\x4d\x3c\xb2\xa1",  # pcap, nanoseconds
     b"\xa1\xb2\x3c\x4d",
     b"\x0a\x0d\x0d\x0a",  # pcapng
 )
@@ -45,19 +44,18 @@ class Format:
     """One format.
 
     Args:
-        name: What the user calls it.
+        name: The name of the format.
         read: Turns the bytes of an input into batches.
-        fields: The fields that a row has, the first being the one taken if none is
-            asked for. Empty: a row is one item. None: each input has its own fields,
-            and any may hold the weight.
-        looks_like: Tells by the head of an input whether it is of this format.
-        item_types: What items can be.
-        integer_fields: Which of the fields are integers, whatever ``item_types`` says.
-        weights: Which of the fields may hold the weight.
-        time: Where the time of a row is, unless the user says: a field, or "" for a place
-            of its own. None: the user has to say, or, in a format without fields, nowhere.
+        fields: The fields of a row, of which the first is the default. Empty: a row is
+            one item. None: each input has its own fields, and any may hold the weight.
+        looks_like: Recognises the format by the head of an input.
+        item_types: The possible types of items.
+        integer_fields: The fields that are integers, regardless of ``item_types``.
+        weights: The fields that may hold the weight.
+        time: The default field of the time; "" if the format has a fixed place for it;
+            None if the user must name a field (``fields`` is None) or rows have no time.
         grows: Whether an input can be read while it is being written.
-        delimiter: What separates columns; "" if the user may say; None if nothing does.
+        delimiter: The delimiter of columns; "" if the user may choose it; None without one.
     """
 
     name: str
@@ -75,58 +73,60 @@ class Format:
         """Raise ArgumentValueError unless an input can be followed."""
         if not self.grows:
             raise ArgumentValueError(
-                f"follow: expected False for format {self.name!r}, which is written as a whole, "
-                "got True"
+                f"follow: expected False for format {self.name!r}, which is unreadable until it is "
+                "complete, got True"
             )
 
-    def select(self, asked: Selection) -> Selection:
-        """Return what to take, with the field that is taken if none is asked for.
+    def select(self, request: Selection) -> Selection:
+        """Return the request with the defaults of the format filled in.
 
         Raises:
-            ArgumentTypeError: A format whose inputs have fields of their own needs one.
+            ArgumentTypeError: The format requires a field, which the request lacks.
             ArgumentValueError: The format has no such field, weight, delimiter, type or time.
         """
         format_ = f"for format {self.name!r}"
-        if self.fields is not None and asked.weight not in (None, *self.weights):
+        if self.fields is not None and request.weight not in (None, *self.weights):
             known = ", ".join(self.weights) or "none"
-            raise ArgumentValueError(f"weight: expected {known} {format_}, got {asked.weight!r}")
-        if asked.delimiter not in (None, self.delimiter) and self.delimiter != "":
-            raise ArgumentValueError(f"delimiter: expected none {format_}, got {asked.delimiter!r}")
-        field = self._field(asked.field)
+            raise ArgumentValueError(f"weight: expected {known} {format_}, got {request.weight!r}")
+        if request.delimiter not in (None, self.delimiter) and self.delimiter != "":
+            raise ArgumentValueError(
+                f"delimiter: expected none {format_}, got {request.delimiter!r}"
+            )
+        field = self._field(request.field)
         of_integers = field in self.integer_fields
         types = ("int",) if of_integers else self.item_types
-        if asked.item_type not in (None, *types):
+        if request.item_type not in (None, *types):
             format_ = f"for field {field!r} of format {self.name!r}" if of_integers else format_
             raise ArgumentValueError(
-                f"item_type: expected {types[0]} {format_}, got {asked.item_type!r}"
+                f"item_type: expected {types[0]} {format_}, got {request.item_type!r}"
             )
         return Selection(
             field=field,
-            encoding=asked.encoding,
-            weight=asked.weight,
-            max_weight=asked.max_weight,
-            delimiter=asked.delimiter or self.delimiter or None,
-            item_type=asked.item_type,
-            times=asked.times,
-            time=self._time(asked),
-            time_unit=asked.time_unit,
+            encoding=request.encoding,
+            weight=request.weight,
+            max_weight=request.max_weight,
+            delimiter=request.delimiter or self.delimiter or None,
+            item_type=request.item_type,
+            times=request.times,
+            time=self._time(request),
+            time_unit=request.time_unit,
         )
 
-    def _time(self, asked: Selection) -> str | None:
-        if not asked.times:
+    def _time(self, request: Selection) -> str | None:
+        if not request.times:
             return None
         if self.fields is None:
-            time = asked.time or self.time
+            time = request.time or self.time
             if time is None:
                 raise ArgumentTypeError(
                     f"time: expected the name of a field for format {self.name!r}, got none"
                 )
             return time
-        if asked.time is not None:
-            has = "no time" if self.time is None else "a place for it"
+        if request.time is not None:
+            has = "no time" if self.time is None else "a fixed place for it"
             raise ArgumentValueError(
                 f"time: expected none, since a row of format {self.name!r} has {has}, "
-                f"got {asked.time!r}"
+                f"got {request.time!r}"
             )
         if self.time is None:
             raise ArgumentValueError(
@@ -134,30 +134,30 @@ class Format:
             )
         return None
 
-    def _field(self, asked: str | None) -> str | None:
+    def _field(self, name: str | None) -> str | None:
         if self.fields is None:
-            if not asked:
+            if not name:
                 raise ArgumentTypeError(
                     f"field: expected the name of one for format {self.name!r}, got none"
                 )
-            return asked
-        if asked is None:
+            return name
+        if name is None:
             return self.fields[0] if self.fields else None
         if not self.fields:
             raise ArgumentValueError(
                 f"field: expected none, since a row of format {self.name!r} is one item, "
-                f"got {asked!r}"
+                f"got {name!r}"
             )
-        if asked not in self.fields:
+        if name not in self.fields:
             raise ArgumentValueError(
                 f"field: expected one of {', '.join(self.fields)} for format {self.name!r}, "
-                f"got {asked!r}"
+                f"got {name!r}"
             )
-        return asked
+        return name
 
 
 def _by_pyarrow(module: str, function: str, *, name: str) -> Reader:
-    """Return a reader whose module, which needs pyarrow, is imported where it is used."""
+    """Return a reader whose module, which needs pyarrow, is imported on first use."""
 
     def read(stream: ByteStream, selection: Selection) -> Iterator[RowBatch]:
         try:
@@ -179,13 +179,13 @@ def _looks_like_parquet(head: Head) -> bool:
 
 
 def _looks_like_arrow(head: Head) -> bool:
-    # A stream begins with the mark of a message, whose length has a zero byte on top.
+    # A stream begins with a continuation marker and a length whose highest byte is 0.
     stream = head.data.startswith(b"\xff\xff\xff\xff") and head.data[7:8] == b"\0"
     return stream or head.data.startswith(b"ARROW1\0\0")
 
 
 def _looks_like_capture(head: Head) -> bool:
-    return head.data.startswith(_CAPTURE_MARKS)
+    return head.data.startswith(_CAPTURE_MAGICS)
 
 
 def _looks_like_zeek(head: Head) -> bool:
@@ -193,23 +193,24 @@ def _looks_like_zeek(head: Head) -> bool:
 
 
 def _looks_like_tsv(head: Head) -> bool:
-    """Tell whether the input is called so, or has the field in a header with tabs."""
-    named = head.is_called(".tsv", ".tab")
-    return named or (_has_field(head, "\t") and "\t" in head.rows[0])
+    """Tell whether the name ends like TSV, or a header row with tabs contains the field."""
+    if head.is_called(".tsv", ".tab"):
+        return True
+    return _has_field(head, "\t") and "\t" in head.rows[0]
 
 
 def _looks_like_csv(head: Head) -> bool:
-    """Tell whether the input is called so, or has the field in a header."""
+    """Tell whether the name ends like CSV, or a header row contains the field."""
     if head.is_called(".csv"):
         return True
-    given = (head.delimiter,) if head.delimiter else DELIMITERS
-    return any(_has_field(head, delimiter) for delimiter in given)
+    candidates = (head.delimiter,) if head.delimiter else DELIMITERS
+    return any(_has_field(head, delimiter) for delimiter in candidates)
 
 
 def _has_field(head: Head, delimiter: str) -> bool:
     if head.field is None or not head.rows:
         return False
-    # The head was decoded as latin-1, which keeps bytes apart.
+    # The head is decoded as latin-1, which maps each byte to one character.
     field = head.field.encode().decode("latin-1")
     names = names_of(head.rows[0].removeprefix("\xef\xbb\xbf"), delimiter=delimiter)
     return field in names
@@ -222,7 +223,7 @@ _ZEEK = _by_pyarrow("zeek", "read_zeek", name="zeek")
 _TSV = _by_pyarrow("delimited", "read_delimited", name="tsv")
 _CSV = _by_pyarrow("delimited", "read_delimited", name="csv")
 
-# In the order in which they are tried on an input whose format is not given.
+# In the order in which detection tries them.
 FORMATS: dict[str, Format] = {
     known.name: known
     for known in (
@@ -249,7 +250,7 @@ FORMATS: dict[str, Format] = {
 
 
 def check_format(name: str, selection: Selection, *, follow: bool) -> None:
-    """Raise an error unless the format is known and has what is selected."""
+    """Raise an error unless the format is known and supports the selection."""
     if selection.item_type not in (None, *ITEM_TYPES):
         raise ArgumentValueError(
             f"item_type: expected one of {', '.join(ITEM_TYPES)}, got {selection.item_type!r}"
@@ -266,15 +267,15 @@ def check_format(name: str, selection: Selection, *, follow: bool) -> None:
 
 
 def find_format(name: str, selection: Selection, *, stream: ByteStream) -> Format:
-    """Return the format of that name; for "auto", the first that the head looks like.
+    """Return the named format; for "auto", the first one that the head looks like.
 
     Guarantee:
         A guess depends on the first rows of the input, so it is outside the privacy
-        guarantee, as is everything that the operator alone sees. Naming the format
-        leaves nothing to guess.
+        guarantee, like everything that only the operator sees. To avoid a guess, name
+        the format.
 
     Raises:
-        SourceError: A field was asked for, but the input looks like plain lines.
+        SourceError: A field was requested, but the input looks like plain lines.
     """
     if name != AUTO:
         return FORMATS[name]
@@ -283,6 +284,6 @@ def find_format(name: str, selection: Selection, *, stream: ByteStream) -> Forma
     if selection.field is not None and guess.fields == ():
         raise SourceError(
             f"{stream.name}: expected rows with a field {selection.field!r}, got lines of text; "
-            "if they have it, name their format"
+            "name the format if they have the field"
         )
     return guess

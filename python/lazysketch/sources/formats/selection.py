@@ -1,4 +1,4 @@
-"""What a format's reader is given, and the head by which a format is recognised."""
+"""The requested fields, the head of an input for format detection, and header rows."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ _SPELLED = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "bar": "|"
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """What to take out of each row, checked against the format.
+    """The fields to take from each row, and how to read them.
 
     Args:
-        field: The field, or None where a row is one item.
-        encoding: How bytes become text, as ``check_encoding`` names it.
-        weight: The field that holds the weight, or None: each row weighs 1.
-        max_weight: What larger weights are clipped to.
-        delimiter: What separates columns, or None: as the header shows.
-        item_type: "str" or "int" if items have to be of that type, or None.
-        times: Whether to tell when each row happened.
-        time: The field that holds it, or None where the format itself has the place.
-        time_unit: The unit of times that are numbers.
+        field: The field of the item, or None if a row is one item.
+        encoding: The text encoding, as named by ``check_encoding``.
+        weight: The field of the weight, or None: each row weighs 1.
+        max_weight: Larger weights are clipped to this.
+        delimiter: The delimiter of columns, or None: detected from the header.
+        item_type: "str" or "int" if items must be of that type, or None.
+        times: Whether to read the time of each row.
+        time: The field of the time, or None if the format has a fixed place for it.
+        time_unit: The unit of numeric times.
     """
 
     field: str | None
@@ -45,12 +45,12 @@ class Selection:
     time_unit: str = "s"
 
     def columns(self) -> list[tuple[str, str]]:
-        """Return what each of the fields is taken for, and its name."""
-        asked = (("field", self.field), ("weight", self.weight), ("time", self.time))
-        return [(of, name) for of, name in asked if name is not None]
+        """Return the role (field, weight or time) and the name of each selected field."""
+        roles = (("field", self.field), ("weight", self.weight), ("time", self.time))
+        return [(of, name) for of, name in roles if name is not None]
 
 
-# Takes the stream's bytes as they come, or opens ``stream.path`` where it has to seek.
+# Reads the bytes of the stream in order, or opens ``stream.path`` if it must seek.
 Reader: TypeAlias = Callable[[ByteStream, Selection], Iterator[RowBatch]]
 
 
@@ -59,11 +59,11 @@ class Head:
     """The beginning of an input.
 
     Args:
-        name: What the input is called.
+        name: The name of the input.
         data: Its first bytes, decompressed.
-        rows: Its first rows that are not empty, for formats made of text.
-        field: The field that is asked for.
-        delimiter: What separates columns, if that is given.
+        rows: Its first non-empty rows, for text formats.
+        field: The requested field.
+        delimiter: The requested delimiter of columns.
     """
 
     name: str
@@ -76,17 +76,17 @@ class Head:
     def of(
         cls, stream: ByteStream, *, field: str | None = None, delimiter: str | None = None
     ) -> Head:
-        """Look at a stream without consuming it."""
+        """Return the head of a stream without consuming it."""
         data = stream.head()
-        # Latin-1 decodes any byte, and formats are told by their ASCII skeleton.
+        # Latin-1 decodes any byte; ASCII characters suffice to recognise a format.
         rows = [row.rstrip("\r") for row in data.decode("latin-1").split("\n")]
         if len(rows) > 1:
-            rows.pop()  # cut off, or empty
+            rows.pop()  # incomplete, or empty
         first_rows = tuple(row for row in rows if row)[:_ROWS]
         return cls(stream.name, data, first_rows, field, delimiter)
 
     def is_called(self, *endings: str) -> bool:
-        """Tell whether the name, without the ending of a compression, ends in one of these."""
+        """Tell whether the name, without a compression suffix, has one of these endings."""
         name = self.name.lower()
         for compressed in _COMPRESSED:
             name = name.removesuffix(compressed)
@@ -97,8 +97,8 @@ def check_delimiter(delimiter: str | None) -> str | None:
     r"""Return the delimiter as one character.
 
     Raises:
-        ArgumentValueError: Neither one printable ASCII character or tab, nor the name of
-            one; a quote; a character of words and numbers.
+        ArgumentValueError: Neither a printable ASCII character or tab, nor the name of
+            one; or a quote, letter or digit.
 
     Example:
         >>> check_delimiter("tab"), check_delimiter(";")
@@ -116,7 +116,7 @@ def check_delimiter(delimiter: str | None) -> str | None:
 
 
 def delimiter_of(header: str, *, field: str | None) -> str:
-    """Return the delimiter by which the header has the field; else the most frequent one.
+    """Return the first delimiter with which the header has the field, else the most frequent.
 
     Example:
         >>> delimiter_of("a;b,c", field="a"), delimiter_of("x|y|z", field=None)
@@ -129,37 +129,39 @@ def delimiter_of(header: str, *, field: str | None) -> str:
 
 
 def names_of(header: str, *, delimiter: str) -> list[str]:
-    """Return the names in a line, none if it is not a row of columns."""
+    """Return the column names in a header line, none if it cannot be parsed."""
     try:
         return next(csv.reader([header], delimiter=delimiter), [])
     except csv.Error:
         return []
 
 
-def column_number(names: Sequence[str], asked: str, *, of: str, name: str, shown: bool) -> int:
-    """Return which column has the name, counted from 0.
+def column_number(
+    names: Sequence[str], column: str, *, of: str, name: str, list_names: bool
+) -> int:
+    """Return the number of the named column, counted from 0.
 
     Args:
-        names: The columns.
-        asked: The name that is asked for.
-        of: What it was asked for as: "field", "weight" or "time".
-        name: What the input is called.
-        shown: Whether a message may list the columns. A first row of text that is not
-            a header holds items, of which a message tells nothing.
+        names: The names of all columns.
+        column: The requested column.
+        of: The role for which it was requested: "field", "weight" or "time".
+        name: The name of the input in messages.
+        list_names: Whether a message may list the columns. A first row that is not a header
+            contains items, which must not appear in messages.
 
     Raises:
         SourceError: No column has the name, or several have it.
     """
-    found = [number for number, column in enumerate(names) if column == asked]
+    found = [number for number, known in enumerate(names) if known == column]
     if len(found) == 1:
         return found[0]
     if found:
-        raise SourceError(f"{name}: expected one column {asked!r} for {of}, got {len(found)}")
-    if shown:
-        known = "one of " + ", ".join(map(repr, names))
+        raise SourceError(f"{name}: expected one column {column!r} for {of}, got {len(found)}")
+    if list_names:
+        expected = "one of " + ", ".join(map(repr, names))
     else:
-        near = difflib.get_close_matches(asked.lower(), {column.lower() for column in names}, n=1)
-        known = "a column of the header" + "".join(
-            f" (did you mean {column!r}?)" for column in names if [column.lower()] == near
+        near = difflib.get_close_matches(column.lower(), {known.lower() for known in names}, n=1)
+        expected = "a column of the header" + "".join(
+            f" (did you mean {known!r}?)" for known in names if [known.lower()] == near
         )
-    raise SourceError(f"{name}: expected {known} for {of}, got {asked!r}")
+    raise SourceError(f"{name}: expected {expected} for {of}, got {column!r}")

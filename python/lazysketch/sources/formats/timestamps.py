@@ -1,20 +1,20 @@
-"""When rows happened: instants written as text, in nanoseconds since 1970 UTC.
+"""Times of rows: instants written as text, in nanoseconds since 1970 UTC.
 
-What is read as a time:
+Accepted forms:
 
-- ISO 8601 and its relatives: ``2011-08-18T15:40:53.826372Z``, ``2011/08/18 15:40:53``,
-  ``2011-08-18 15:40+02:00``, ``2011-08-18``; without an offset in UTC;
+- ISO 8601 and similar: ``2011-08-18T15:40:53.826372Z``, ``2011/08/18 15:40:53``,
+  ``2011-08-18 15:40+02:00``, ``2011-08-18``; UTC if there is no offset;
 - the time of an access log: ``17/May/2015:10:05:03 +0000``;
-- a number: since 1970, in the unit that is asked for: ``1521911720.865716``, ``1.5e9``.
+- a number since 1970, in the requested unit: ``1521911720.865716``, ``1.5e9``.
 
-Digits behind the nanoseconds are dropped. What is none of these, is no instant of the
-calendar (the 30th of February, a leap second), or lies outside of 1677 to 2262, where 64
-bits end, is *unknown*. Every text is read by itself: the unit is said, never guessed from
-other rows, so one row cannot move the time of another.
+Digits after the nanoseconds are dropped. Anything else, an invalid date (the 30th of
+February, a leap second) or a time outside 1677-2262 (the range of 64 bits) is *unknown*.
+Each text is read independently: the unit is given, never guessed from other rows, so one
+row cannot move the time of another.
 
-Method: texts of one shape (their digits made zeros) are read together, column by column of
-their digits. Logs have few shapes. Cost: about 0.1 us per text, 2 us for a shape of its own.
-Needs NumPy only.
+Method: texts of the same shape (digits replaced by zeros) are read together, one column of
+digits at a time; logs have few shapes. Cost: about 0.1 us per text, 2 us for a text with a
+unique shape. Needs NumPy only.
 
 Source: ISO 8601-1:2019; RFC 3339.
 """
@@ -45,16 +45,16 @@ TIME_UNITS = {"s": 9, "ms": 6, "us": 3, "ns": 0}
 
 _SECOND = 10**9
 _DAY = 86_400
-_LONGEST = 48  # bytes of a text that can be a time
-_MOST_DIGITS = 19  # of a whole number: as many as 64 bits hold without a sign
-_COMMON_SHAPES = 4  # so many are looked for by comparing whole blocks
+_LONGEST = 48  # bytes of the longest text that can be a time
+_MOST_DIGITS = 19  # of a whole number: all 19-digit numbers fit into 64 bits unsigned
+_COMMON_SHAPES = 4  # shapes found by comparing whole blocks, before grouping by hash
 _NOWHERE = slice(0, 0)
-_EXACT = decimal.Context(prec=100)  # more digits than a text that can be a time
+_EXACT = decimal.Context(prec=100)  # more digits than any text that can be a time
 _MONTHS = tuple(b"Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec".split())
 
-# Patterns of shapes, in which every digit is a zero.
+# Patterns of shapes, in which every digit is 0.
 _CLOCK = rb"(?P<hour>00):(?P<minute>00)"
-_OFFSET = rb"(?P<sign>[+-])(?P<away_hours>00)(?::?(?P<away_minutes>00))?"
+_OFFSET = rb"(?P<sign>[+-])(?P<offset_hours>00)(?::?(?P<offset_minutes>00))?"
 _ISO = re.compile(
     rb"(?P<year>0000)(?P<bar>[-/])(?P<month>00)(?P=bar)(?P<day>00)"
     rb"(?:[Tt ]" + _CLOCK + rb"(?::(?P<second>00)(?:[.,](?P<fraction>0+))?)?"
@@ -72,7 +72,7 @@ _SHAPE = bytes(ord("0") if chr(byte) in "0123456789" else byte for byte in range
 
 
 def check_time_unit(unit: str) -> str:
-    """Return the unit of times that are numbers, or raise ArgumentValueError."""
+    """Return the unit of numeric times, or raise ArgumentValueError."""
     if unit not in TIME_UNITS:
         raise ArgumentValueError(
             f"time_unit: expected one of {', '.join(TIME_UNITS)}, got {unit!r}"
@@ -103,13 +103,13 @@ def times_of_bytes(
     lengths: NDArray[np.int64],
     unit: str,
 ) -> NDArray[np.int64]:
-    """Return the instant of each text, which stand in ``data`` one behind the other."""
+    """Return the instant of each text; ``data`` is their concatenation."""
     times = unknown(len(lengths))
     if not len(lengths):
         return times
     found = np.bincount(np.minimum(lengths, _LONGEST + 1), minlength=2)
     for length in (np.flatnonzero(found[1 : _LONGEST + 1]) + 1).tolist():
-        if found[length] == len(lengths):  # nothing but texts of this length, as in a log
+        if found[length] == len(lengths):  # all texts have this length, as in a log
             return _times_of_one_length(data.reshape(-1, length), unit)
         rows = np.flatnonzero(lengths == length)
         texts = data[(ends[rows] - length)[:, None] + np.arange(length)]
@@ -124,23 +124,23 @@ def times_of_text(column: TextColumn, *, unit: str) -> NDArray[np.int64]:
 
 
 def unknown(rows: int) -> NDArray[np.int64]:
-    """Return so many times that are not known."""
+    """Return an array of unknown times."""
     return np.full(rows, UNKNOWN_TIME, dtype=np.int64)
 
 
 def nanoseconds(
     whole: NDArray[np.int64], fraction: NDArray[np.int64] | int = 0, *, scale: int
 ) -> NDArray[np.int64]:
-    """Return ``whole * scale + fraction`` where 64 bits hold it, else the unknown time.
+    """Return ``whole * scale + fraction`` where it fits 64 bits, else the unknown time.
 
     Args:
-        whole: In some unit.
-        fraction: In nanoseconds, 0 to scale - 1.
-        scale: Nanoseconds of the unit.
+        whole: Numbers of whole units.
+        fraction: Nanoseconds, 0 to scale - 1.
+        scale: Nanoseconds per unit.
     """
     most = LARGEST // scale
     inside = (whole >= -most - 1) & (whole <= most)
-    total = np.where(inside, whole, 0) * scale + fraction  # wraps, where it is not taken
+    total = np.where(inside, whole, 0) * scale + fraction  # wraps only where it is not used
     return np.where(inside & ((total < 0) == (whole < 0)), total, UNKNOWN_TIME)
 
 
@@ -167,7 +167,7 @@ def _times_of_many_shapes(
     for row, shape in enumerate(map(bytes, shapes)):
         rows_of.setdefault(shape, []).append(row)
     for shape, rows in rows_of.items():
-        if _columns(shape) is not None:  # else they are unknown already
+        if _columns(shape) is not None:  # otherwise they stay unknown
             times[rest[rows]] = _times_of_one_shape(texts[rows], shape, unit)
     return times
 
@@ -186,7 +186,7 @@ def _times_of_one_shape(texts: NDArray[np.uint8], shape: bytes, unit: str) -> ND
 
 @functools.lru_cache(maxsize=256)
 def _columns(shape: bytes) -> dict[str, slice] | None:
-    """Return where each part of a time stands in texts of the shape; None if it is none."""
+    """Return the position of each part in texts of the shape; None if they are not times."""
     patterns = (_ISO, _LOG, _NUMBER, _EXPONENT)
     match = next(filter(None, (pattern.fullmatch(shape) for pattern in patterns)), None)
     if match is None:
@@ -195,7 +195,7 @@ def _columns(shape: bytes) -> dict[str, slice] | None:
 
 
 def _scaled(text: bytes, *, keep: int) -> int:
-    """Return a number with an exponent, in units of which ``keep`` digits make one."""
+    """Return a number with an exponent, scaled by 10^keep and truncated."""
     number = _EXACT.scaleb(_EXACT.create_decimal(text.decode()), keep)
     if not number or number.adjusted() < 0:
         return 0
@@ -226,18 +226,18 @@ def _instant(
     if "name" in columns:
         month += _MONTHS.index(shape[columns["name"]]) + 1
     hour, minute, second = value("hour"), value("minute"), value("second")
-    hours_away, minutes_away = value("away_hours"), value("away_minutes")
+    hours_off, minutes_off = value("offset_hours"), value("offset_minutes")
     known = (month >= 1) & (month <= len(_MONTHS))
     months = (value("year") - 1970) * 12 + np.where(known, month, 1) - 1
-    first, behind = (
+    first, first_of_next = (
         m.astype("M8[M]").astype("M8[D]").astype(np.int64) for m in (months, months + 1)
     )
     days = first + value("day") - 1
-    known = known & (days >= first) & (days < behind)
-    known &= (hour < 24) & (minute < 60) & (second < 60) & (hours_away < 24) & (minutes_away < 60)
-    away = hours_away * 3600 + minutes_away * 60
+    known = known & (days >= first) & (days < first_of_next)
+    known &= (hour < 24) & (minute < 60) & (second < 60) & (hours_off < 24) & (minutes_off < 60)
+    offset = hours_off * 3600 + minutes_off * 60
     east = "sign" in columns and shape[columns["sign"]] == b"+"
-    seconds = days * _DAY + hour * 3600 + minute * 60 + second + (-away if east else away)
+    seconds = days * _DAY + hour * 3600 + minute * 60 + second + (-offset if east else offset)
     fraction = _fraction(digits, columns.get("fraction"), keep=TIME_UNITS["s"])
     return np.where(known, nanoseconds(seconds, fraction, scale=_SECOND), UNKNOWN_TIME)
 
@@ -245,7 +245,7 @@ def _instant(
 def _fraction(
     digits: NDArray[np.uint8], columns: slice | None, *, keep: int
 ) -> NDArray[np.int64] | int:
-    """Return the digits behind the point as a number of so many digits."""
+    """Return the digits after the decimal point as a number of ``keep`` digits."""
     if columns is None or not keep:
         return 0
     kept = slice(columns.start, min(columns.stop, columns.start + keep))
@@ -257,7 +257,7 @@ def _fraction(
 def _value(
     digits: NDArray[np.uint8], columns: slice, *, dtype: type[np.int64 | np.uint64]
 ) -> NDArray[np.int64]:
-    """Return the numbers that some columns of digits write."""
+    """Return the numbers that the given columns of digits spell."""
     total = np.zeros(digits.shape[1], dtype=dtype)
     for column in digits[columns]:
         total *= dtype(10)

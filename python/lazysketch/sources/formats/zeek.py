@@ -1,6 +1,6 @@
-r"""Logs of Zeek in its own TSV form.
+r"""Zeek logs in their TSV format.
 
-Their first lines say what they hold::
+Header lines describe the columns::
 
     #separator \x09
     #set_separator	,
@@ -8,11 +8,11 @@ Their first lines say what they hold::
     #unset_field	-
     #fields	ts	uid	id.orig_h	...
 
-Lines that begin with "#" are not rows. A header may come again, as it does where logs
-were joined, and what it says holds from there on. A row is malformed if it has more or
-fewer columns than the header, or if the field is unset, empty or "". Items stand as
-they are written: an escape (``\x09``) stays one, a set is one item. The time of a row
-is its field ``ts``, unless another is named.
+Lines that begin with "#" are not rows. A repeated header, as in concatenated logs, applies
+to the rows after it. A row is malformed if it has more or fewer columns than the header,
+or if the field is unset, empty or "". Items are taken as written: an escape (``\x09``) is
+not decoded, and a set is one item. The time of a row is its field ``ts``, unless another
+is named.
 
 Cost: as for CSV. Needs pyarrow.
 
@@ -42,7 +42,7 @@ _ESCAPE = re.compile(r"\\x([0-9a-fA-F]{2})")
 
 
 class _Header:
-    """What the lines that begin with "#" have said so far."""
+    """The state defined by the header lines so far."""
 
     def __init__(self, selection: Selection, *, name: str) -> None:
         self.parser: RowParser | None = None
@@ -52,10 +52,10 @@ class _Header:
         self._name = name
 
     def read(self, line: str) -> None:
-        """Take note of a line.
+        """Process a header line.
 
         Raises:
-            SourceError: The separator is not one ASCII character, or a field is not there.
+            SourceError: The separator is not one ASCII character, or a field is missing.
         """
         if line.startswith("#separator"):
             written = line.removeprefix("#separator").strip(" ")
@@ -73,7 +73,7 @@ class _Header:
 
     def _parser(self, names: list[str]) -> RowParser:
         wanted = {
-            of: column_number(names, field, of=of, name=self._name, shown=True)
+            of: column_number(names, field, of=of, name=self._name, list_names=True)
             for of, field in self._selection.columns()
         }
         return RowParser(
@@ -86,7 +86,7 @@ class _Header:
 
 
 def read_zeek(stream: ByteStream, selection: Selection) -> Iterator[RowBatch]:
-    """Yield one field of each row, with others as its weight and time if they are asked for."""
+    """Yield the selected item, weight and time of each row."""
     header = _Header(selection, name=stream.name)
     for block in utf8_blocks(stream, encoding=selection.encoding):
         begin = 0
@@ -102,14 +102,14 @@ def _rows(rows: bytes, header: _Header, selection: Selection, *, name: str) -> I
         return
     if header.parser is None:
         raise SourceError(f"{name}: expected a line #fields before the first row, got none")
-    columns, strange, _ = header.parser.parse(rows)
+    columns, unparsed, _ = header.parser.parse(rows)
     missing = tuple(header.missing.values())
     yield batch_of_text(
         columns["field"],
         columns.get("weight"),
         selection,
         times=columns.get("time"),
-        unparsed=strange,
+        unparsed=unparsed,
         missing=missing,
         undecodable=not rows.isascii() and UNDECODABLE_BYTES in rows,
     )

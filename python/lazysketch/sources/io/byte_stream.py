@@ -1,7 +1,7 @@
-"""Opening an input: a file or standard input, plain or compressed, as a stream of bytes.
+"""Opening an input (a file or standard input, plain or compressed) as a stream of bytes.
 
-Memory is bounded: at most READ_SIZE bytes are read, and at most as many expanded, at
-a time. A read returns what has arrived, so a live pipe is seen at once.
+Memory is bounded: at most READ_SIZE bytes are read, and at most READ_SIZE decompressed,
+at a time. A read returns what has arrived, so data of a live pipe are not delayed.
 
 Every failure is a SourceError that names the input.
 """
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
 STANDARD_INPUT = "-"
 
 _HEAD_SIZE = 1 << 16
-_MARK_SIZE = 8  # by so many bytes each binary format is told
+_MAGIC_SIZE = 8  # bytes that suffice to recognise each binary format
 
 
 class ByteStream:
-    """The decompressed bytes of one input, in blocks, with a look at their head.
+    """The decompressed bytes of one input, in blocks, with a preview of their head.
 
     Args:
-        name: How messages call the input.
-        path: Where it lies, for readers that must seek; None if that is not possible:
-            a pipe, or a compressed file.
-        blocks: The bytes. An empty block, which is the last, says that what is left open
-            before it never ends.
-        bytes_read: How many bytes of the file, as it lies there, were read so far.
+        name: The name of the input in messages.
+        path: The path, for readers that must seek; None for a pipe or a compressed file,
+            where seeking is not possible.
+        blocks: The bytes. An empty block is the last one and marks a truncated stream:
+            the row before it is incomplete.
+        bytes_read: The number of bytes of the file (before decompression) read so far.
     """
 
     def __init__(
@@ -49,44 +49,44 @@ class ByteStream:
         self.path = path
         self.bytes_read = bytes_read
         self._blocks = iter(blocks)
-        self._looked_at: list[bytes] = []
+        self._previewed: list[bytes] = []
 
     def head(self) -> bytes:
         """Return the first bytes without consuming them, as soon as they hold a whole row.
 
-        Shorter than a row only at the end of the input, where a row is longer than
-        64 KiB, or in binary data, which are told from text by a zero byte: there is no
-        end of a row to wait for, which in a live capture might take long.
+        They are shorter than a row only at the end of the input, if the row is longer
+        than 64 KiB, or in binary data, detected by a zero byte: a live capture may not
+        contain a line end for a long time.
         """
-        size = sum(map(len, self._looked_at))
-        while size < _HEAD_SIZE and not any(b"\n" in block for block in self._looked_at):
-            if size >= _MARK_SIZE and any(b"\0" in block for block in self._looked_at):
+        size = sum(map(len, self._previewed))
+        while size < _HEAD_SIZE and not any(b"\n" in block for block in self._previewed):
+            if size >= _MAGIC_SIZE and any(b"\0" in block for block in self._previewed):
                 break
             block = next(self._blocks, None)
             if block is None:
                 break
             if not block:
-                self._looked_at.clear()  # the row that it waited for is lost
+                self._previewed.clear()  # the incomplete row is lost
                 break
-            self._looked_at.append(block)
+            self._previewed.append(block)
             size += len(block)
-        return b"".join(self._looked_at)
+        return b"".join(self._previewed)
 
     def file(self) -> ReadableBlocks:
-        """Return the bytes as a file that can be read once."""
+        """Return the bytes as a file object that can be read once."""
         return ReadableBlocks(self)
 
     def __iter__(self) -> Iterator[bytes]:
-        while self._looked_at:
-            yield self._looked_at.pop(0)
+        while self._previewed:
+            yield self._previewed.pop(0)
         yield from self._blocks
 
 
 def check_path(path: str | Path) -> None:
-    """Raise SourceError unless the path is standard input or something that can be opened.
+    """Raise SourceError unless the path is standard input or exists and is no directory.
 
-    Looks without reading, so that a wrong name among several files is told before
-    an hour is spent on the others.
+    Nothing is read, so a wrong name among several files is reported before the others
+    are processed.
     """
     if str(path) == STANDARD_INPUT:
         return
@@ -96,7 +96,7 @@ def check_path(path: str | Path) -> None:
 
 
 def size_of(path: str | Path) -> int | None:
-    """Return the size of a regular file; None for a pipe, or if it cannot be told."""
+    """Return the size of a regular file; None for a pipe, or if it cannot be determined."""
     if str(path) == STANDARD_INPUT:
         return None
     try:
@@ -114,11 +114,11 @@ def open_bytes(
 
     Args:
         path: A file, or ``"-"`` for standard input.
-        waits: How to wait for what has not arrived.
+        waits: How to wait for data that has not arrived yet.
 
     Raises:
-        SourceError: Missing, a directory, unreadable, damaged or cut short; the
-            last two as soon as the reading comes to that place.
+        SourceError: Missing, a directory, unreadable, damaged or truncated; the last two
+            when reading reaches that place.
     """
     if str(path) == STANDARD_INPUT:
         name = "standard input"
@@ -132,20 +132,20 @@ def open_bytes(
         file: BinaryIO = Path(path).open("rb", buffering=0)  # noqa: SIM115 -- closed below
     with file:
         size = size_of(path)
-        uncut = _UncutFile(file, name=name, size=size, waits=waits)
-        yield _stream(uncut.read, name=name, path=None if size is None else Path(path))
+        checked = _NonShrinkingFile(file, name=name, size=size, waits=waits)
+        yield _stream(checked.read, name=name, path=None if size is None else Path(path))
 
 
 class _StandardInput:
-    """Standard input, of which Python may have read a part into a buffer.
+    """Standard input, of which Python may already have buffered a part.
 
-    That part comes first. The rest is read past the buffer: whoever waits in there, if only
-    because somebody else took what was there to be read, holds a lock that the end of the
-    process needs.
+    The buffered part comes first. The rest is read past the buffer: a reader blocked in
+    BufferedReader, even if only because another process consumed the input, holds a lock
+    that interpreter shutdown needs.
 
     Args:
-        file: Standard input, or what stands in for it.
-        waits: How to wait for what has not arrived.
+        file: Standard input, or a replacement of it.
+        waits: How to wait for data that has not arrived yet.
     """
 
     def __init__(self, file: BufferedReader, *, waits: Waits) -> None:
@@ -155,7 +155,7 @@ class _StandardInput:
         self._buffered = True
 
     def read(self, most: int) -> bytes:
-        """Return what has arrived, at most so much; nothing at the end."""
+        """Return what has arrived, at most ``most`` bytes; nothing at the end."""
         self._waits.for_input(self._descriptor)
         with self._waits.in_system():
             if self._descriptor is not None and not self._buffered:
@@ -166,22 +166,22 @@ class _StandardInput:
 
 
 def _descriptor(file: BufferedReader) -> int | None:
-    """Return the number of an open file; None of what merely stands in for one."""
+    """Return the file descriptor; None for a replacement without one."""
     try:
         return file.fileno()
     except (AttributeError, OSError, ValueError):
         return None
 
 
-class _UncutFile:
-    """A file that may grow while it is read, but not shrink: its rows would be missed unseen.
+class _NonShrinkingFile:
+    """A file that may grow while it is read but must not shrink, which would silently lose rows.
 
     Args:
         file: The file.
-        name: What messages call it.
-        size: Its size at first; None of a pipe. Nothing is known of one of 0, which may not be
-            kept on a disk.
-        waits: How to wait for what has not arrived.
+        name: The name of the input in messages.
+        size: Its size when opened; None for a pipe. A size of 0 means unknown, as of files
+            that the system generates.
+        waits: How to wait for data that has not arrived yet.
     """
 
     def __init__(self, file: BinaryIO, *, name: str, size: int | None, waits: Waits) -> None:
@@ -189,17 +189,17 @@ class _UncutFile:
         self._name = name
         self._size = size or 0
         self._waits = waits
-        self._waited_for = file.fileno() if size is None else None
+        self._pipe = file.fileno() if size is None else None
 
     def read(self, most: int) -> bytes:
-        self._waits.for_input(self._waited_for)
+        self._waits.for_input(self._pipe)
         with self._waits.in_system():
             block = self._file.read(most)
-        # Files that the system makes up, as below /sys, end before their size, but keep it.
+        # Generated files, as under /sys, end before their stated size, which does not change.
         if not block and self._size and self._file.tell() < self._size > self._size_now():
             raise SourceError(
-                f"{self._name}: expected a file that stays whole while it is read, "
-                "got one that was cut"
+                f"{self._name}: expected a file that does not shrink while it is read, "
+                "got a truncated one"
             )
         return block
 
@@ -210,7 +210,7 @@ class _UncutFile:
 def _stream(read: Callable[[int], bytes | None], *, name: str, path: Path | None) -> ByteStream:
     stream = ByteStream(name, path=path, blocks=())
     blocks, compressed = expanded(_blocks(read, stream=stream), name=name)
-    stream._blocks = blocks  # which count into the stream what they read
+    stream._blocks = blocks  # they update stream.bytes_read
     if compressed:
         stream.path = None
     return stream
@@ -218,7 +218,7 @@ def _stream(read: Callable[[int], bytes | None], *, name: str, path: Path | None
 
 @contextmanager
 def naming(name: str) -> Generator[None, None, None]:
-    """Turn what the operating system raises into a SourceError that names the input."""
+    """Turn an error of the operating system into a SourceError that names the input."""
     try:
         yield
     except IsADirectoryError:
@@ -232,7 +232,7 @@ def naming(name: str) -> Generator[None, None, None]:
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise SourceError(f"{name}: expected a readable file, got {reason!r}") from None
-    except ValueError:  # a name with a NUL in it, a closed standard input
+    except ValueError:  # a NUL in the name, a closed standard input
         raise SourceError(f"{name}: expected a readable file, got none") from None
 
 

@@ -1,10 +1,9 @@
-"""Compression of inputs: told by the first bytes, never by the name, expanded in bounded memory.
+"""Decompression of inputs in bounded memory; the first bytes decide, never the name.
 
-At most READ_SIZE bytes are expanded at a time, so a small file that expands to a
-huge one costs time, not memory. Data of several members or frames, as parallel
-compressors write them, are joined. gzip, xz and bz2 are read with the standard
-library, zstd with pyarrow. What has arrived is expanded at once (zstd: once it fills
-a block or the input ends).
+At most READ_SIZE bytes are decompressed at a time, so a decompression bomb costs time,
+not memory. Multiple members or frames, as parallel compressors write them, are joined.
+gzip, xz and bz2 use the standard library, zstd uses pyarrow. Data are decompressed as
+soon as they arrive (zstd: as soon as they fill a block or the input ends).
 
 Every failure is a SourceError that names the input.
 """
@@ -25,13 +24,13 @@ if TYPE_CHECKING:
 READ_SIZE = 1 << 19
 
 _GZIP = 31  # zlib's window bits for a gzip header and trailer
-_MOST_MEMORY = 1 << 28  # of an xz dictionary; `xz -9` asks for a quarter of it
+_MEMORY_LIMIT = 1 << 28  # of an xz decoder; `xz -9` needs a quarter of it
 
 
 class ReadableBlocks(io.RawIOBase):
-    """Blocks of bytes as a file that can be read once, from its beginning to its end.
+    """Blocks of bytes as a file object that can be read once, from beginning to end.
 
-    A read returns what there is of one block, so that nothing waits for more.
+    A read returns at most the rest of one block, so it never waits for a second one.
     """
 
     def __init__(self, blocks: Iterable[bytes]) -> None:
@@ -43,7 +42,7 @@ class ReadableBlocks(io.RawIOBase):
         return True
 
     def read(self, size: int = -1) -> bytes:
-        """Return at most ``size`` bytes, none only at the end; everything if negative."""
+        """Return at most ``size`` bytes, none only at the end; all bytes if negative."""
         if size < 0:
             return b"".join([self._rest, *self._blocks])
         if not self._rest:
@@ -53,16 +52,16 @@ class ReadableBlocks(io.RawIOBase):
 
 
 def expanded(blocks: Iterator[bytes], *, name: str) -> tuple[Iterator[bytes], bool]:
-    """Return the blocks, decompressed if they begin as a known compression does.
+    """Return the blocks, decompressed if they begin with a known magic number.
 
     Returns:
-        The blocks, and whether they had been compressed.
+        The blocks, and whether they were compressed.
 
     Raises:
-        SourceError: While iterating: damaged, cut short, or zstd without pyarrow.
+        SourceError: While iterating: damaged, truncated, or zstd without pyarrow.
     """
     first = b""
-    # Waits for more only while the bytes so far could still become a known beginning.
+    # Wait for more bytes only while these could still become a known magic number.
     while any(magic != first and magic.startswith(first) for magic in _DECOMPRESSORS):
         block = next(blocks, b"")
         if not block:
@@ -76,7 +75,7 @@ def expanded(blocks: Iterator[bytes], *, name: str) -> tuple[Iterator[bytes], bo
 
 
 def is_compressed(head: bytes) -> bool:
-    """Tell whether data that begin so are of a known compression."""
+    """Tell whether the data begin with the magic number of a known compression."""
     return head.startswith(tuple(_DECOMPRESSORS))
 
 
@@ -89,7 +88,7 @@ def _chain(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
 def _gunzip(blocks: Iterator[bytes], name: str) -> Iterator[bytes]:
     """Decompress gzip data of one or more members; zero padding after a member is allowed."""
     inflate = zlib.decompressobj(_GZIP)
-    inside = False  # within a member whose trailer has not been seen
+    inside = False  # inside a member, before its trailer
     for compressed in blocks:
         while True:
             if not inside:
@@ -108,15 +107,15 @@ def _gunzip(blocks: Iterator[bytes], name: str) -> Iterator[bytes]:
                 inflate = zlib.decompressobj(_GZIP)
                 continue
             compressed = inflate.unconsumed_tail
-            # A full block may have more behind it although all its input is taken.
+            # After a full block, output may be pending although all input is consumed.
             if not compressed and len(block) < READ_SIZE:
                 break
     if inside:
-        raise _cut_short(name, "gzip")
+        raise _truncated(name, "gzip")
 
 
 class _Decompressor(Protocol):
-    """What the decompressors of bz2 and lzma have in common."""
+    """Common interface of the decompressors of bz2 and lzma."""
 
     @property
     def eof(self) -> bool: ...
@@ -153,7 +152,7 @@ def _members(
             if member.needs_input:
                 break
     if member is not None:
-        raise _cut_short(name, kind)
+        raise _truncated(name, kind)
 
 
 def _unbzip2(blocks: Iterator[bytes], name: str) -> Iterator[bytes]:
@@ -162,7 +161,7 @@ def _unbzip2(blocks: Iterator[bytes], name: str) -> Iterator[bytes]:
 
 def _unxz(blocks: Iterator[bytes], name: str) -> Iterator[bytes]:
     def create() -> _Decompressor:
-        return lzma.LZMADecompressor(format=lzma.FORMAT_XZ, memlimit=_MOST_MEMORY)
+        return lzma.LZMADecompressor(format=lzma.FORMAT_XZ, memlimit=_MEMORY_LIMIT)
 
     return _members(blocks, name, kind="xz", create=create)
 
@@ -179,10 +178,10 @@ def _unzstd(blocks: Iterator[bytes], name: str) -> Iterator[bytes]:
             try:
                 block: bytes = plain.read(READ_SIZE)
             except SourceError:
-                raise  # from reading the compressed bytes
+                raise  # raised by the reader of the compressed bytes
             except OSError as error:
-                cut = "runcated" in str(error)
-                raise (_cut_short if cut else _damaged)(name, "zstd") from None
+                truncated = "runcated" in str(error)
+                raise (_truncated if truncated else _damaged)(name, "zstd") from None
             if not block:
                 return
             yield block
@@ -192,7 +191,7 @@ def _damaged(name: str, kind: str) -> SourceError:
     return SourceError(f"{name}: expected {kind} data, got damaged data")
 
 
-def _cut_short(name: str, kind: str) -> SourceError:
+def _truncated(name: str, kind: str) -> SourceError:
     return SourceError(f"{name}: expected a whole {kind} file, got one that is cut short")
 
 
@@ -201,5 +200,5 @@ _DECOMPRESSORS: dict[bytes, Callable[[Iterator[bytes], str], Iterator[bytes]]] =
     b"BZh": _unbzip2,
     b"\xfd7zXZ\0": _unxz,
     b"\x28\xb5\x2f\xfd": _unzstd,
-    b"\x50\x2a\x4d\x18": _unzstd,  # the frame with which parallel zstd begins
+    b"\x50\x2a\x4d\x18": _unzstd,  # the skippable frame with which parallel zstd begins
 }

@@ -1,11 +1,11 @@
-"""Waiting for input, as any program does or so that another thread can end it.
+"""Waiting for input, poll plainly or so that another thread can end the wait.
 
-Nothing ends a read of a pipe that has nothing to say. So a reader with a thread of its own
-waits for the pipe and, beside it, for a byte that says it shall end; then it reads, which
-no longer waits. What is left are calls that nobody can look ahead of: opening a FIFO that
-nobody writes to, or a disk that does not answer.
+A blocking read of a silent pipe cannot be interrupted. A reader in a background thread
+therefore polls the pipe together with a wake-up pipe and reads only when data are ready.
+Calls that cannot be polled remain uninterruptible: opening a FIFO without a writer, or a
+disk that does not respond.
 
-Cost: one system call per read of a pipe, none of a file.
+Cost: one system call per read of a pipe, none per read of a file.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ if TYPE_CHECKING:
     from collections.abc import Generator
     from contextlib import AbstractContextManager
 
-# Without it, as on Windows, nothing can be waited for beside a pipe.
+# Without poll, as on Windows, a wait for a pipe cannot be ended.
 CAN_END = hasattr(select, "poll")
 
 
 class ReadingEndedError(Exception):
-    """Ends a reading from inside; it goes nowhere, as nobody waits for more."""
+    """Ends a background reader from inside; no consumer sees it."""
 
 
 class Waits:
-    """Waits that end when what is waited for is there."""
+    """Plain waits: each ends when its condition holds."""
 
     def for_input(self, descriptor: int | None) -> None:
-        """Wait until a read of the descriptor no longer waits; None: it never does."""
+        """Wait until a read of the descriptor would not block; None means it never blocks."""
 
     def pause(self, seconds: float) -> None:
-        """Let time pass."""
+        """Wait for some seconds."""
         time.sleep(seconds)
 
     def in_system(self) -> AbstractContextManager[None]:
-        """Return a block for a call of the system that may take long."""
+        """Return a context for a system call that may block."""
         return nullcontext()
 
 
@@ -49,28 +49,28 @@ PLAIN_WAITS = Waits()
 class EndableWaits(Waits):
     """Waits of one thread that another thread can end.
 
-    Each of them raises ReadingEndedError once that has happened. Nothing here takes a lock:
-    the garbage collector may end a reading from within any of these lines.
+    After that, each raises ReadingEndedError. Nothing here takes a lock, because the garbage
+    collector may call ``end`` while any of these lines runs.
     """
 
     def __init__(self) -> None:
-        self.stuck = False  # in a call that cannot be ended
+        self.stuck = False  # in a system call that cannot be ended
         self._ended = False
         self._process = os.getpid()
-        self._bell = _Bell() if CAN_END else None
+        self._wakeup = _WakeupPipe() if CAN_END else None
 
     def end(self) -> None:
-        """End the wait of now, and all later ones; from any thread of this process."""
-        if os.getpid() != self._process:  # a child, at its own end: the bell is its parent's
+        """End the current wait and all later ones; callable from any thread of this process."""
+        if os.getpid() != self._process:  # a forked child must not wake its parent's reader
             return
         self._ended = True
-        if self._bell is not None:
-            self._bell.ring()
+        if self._wakeup is not None:
+            self._wakeup.wake()
 
     def close(self) -> None:
-        """Close what the waits have opened, once their thread has ended."""
-        if self._bell is not None:
-            self._bell.close()
+        """Close the wake-up pipe, after the thread has ended."""
+        if self._wakeup is not None:
+            self._wakeup.close()
 
     def check(self) -> None:
         """Raise if the waits have been ended."""
@@ -78,24 +78,24 @@ class EndableWaits(Waits):
             raise ReadingEndedError
 
     def for_input(self, descriptor: int | None) -> None:
-        """Wait until a read of the descriptor no longer waits; None: it never does."""
+        """Wait until a read of the descriptor would not block; None means it never blocks."""
         self.check()
-        if descriptor is not None and self._bell is not None:
-            self._bell.wait(descriptor)
+        if descriptor is not None and self._wakeup is not None:
+            self._wakeup.wait(descriptor)
         self.check()
 
     def pause(self, seconds: float) -> None:
-        """Let time pass."""
+        """Wait for some seconds."""
         self.check()
-        if self._bell is None:
+        if self._wakeup is None:
             time.sleep(seconds)
         else:
-            self._bell.wait(seconds=seconds)
+            self._wakeup.wait(seconds=seconds)
         self.check()
 
     @contextmanager
     def in_system(self) -> Generator[None, None, None]:
-        """Return a block for a call of the system that may take long."""
+        """Return a context for a system call that may block."""
         self.check()
         self.stuck = True
         try:
@@ -104,23 +104,23 @@ class EndableWaits(Waits):
             self.stuck = False
 
 
-class _Bell:
-    """A pipe that has something to read once somebody rang."""
+class _WakeupPipe:
+    """A pipe that becomes readable when a thread calls ``wake`` (the self-pipe trick)."""
 
     def __init__(self) -> None:
         self._ends: tuple[int, ...] = os.pipe()
 
-    def ring(self) -> None:
+    def wake(self) -> None:
         if self._ends:
             os.write(self._ends[1], b"\0")
 
     def wait(self, descriptor: int | None = None, *, seconds: float | None = None) -> None:
-        """Wait for the bell, for input, or for some seconds."""
-        either = select.poll()
-        either.register(self._ends[0], select.POLLIN)
+        """Wait until woken, for input, or for some seconds."""
+        poller = select.poll()
+        poller.register(self._ends[0], select.POLLIN)
         if descriptor is not None:
-            either.register(descriptor, select.POLLIN)
-        either.poll(None if seconds is None else seconds * 1000)
+            poller.register(descriptor, select.POLLIN)
+        poller.poll(None if seconds is None else seconds * 1000)
 
     def close(self) -> None:
         ends, self._ends = self._ends, ()

@@ -1,4 +1,4 @@
-"""Which inputs are meant: paths as they are given, patterns expanded."""
+"""Input paths: patterns expanded, each path checked to exist."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 
 def expand_paths(paths: str | Path | Iterable[str | Path]) -> tuple[str | Path, ...]:
-    """Return the inputs that are meant, in order, each checked to be there.
+    """Return the inputs in order, after checking that each exists.
 
     Args:
         paths: One path or several. A ``str`` with ``*``, ``?`` or ``[`` that is not the
-            name of a file is a pattern, for where the shell has not expanded it: it
-            stands for the matching files, sorted; ``**`` crosses folders.
+            name of a file is a pattern, for shells that have not expanded it. It stands
+            for the matching files, sorted; ``**`` crosses folders.
 
     Raises:
         ArgumentTypeError: No path.
@@ -47,13 +47,13 @@ def _is_pattern(path: str) -> bool:
     try:
         return glob.has_magic(path) and not Path(path).exists()
     except (OSError, ValueError):
-        return False  # opening it tells what is wrong
+        return False  # opening it raises the right error
 
 
 def _matches(pattern: str) -> list[str]:
-    # Path.glob takes no absolute pattern.
+    # Path.glob accepts no absolute pattern.
     found = glob.glob(pattern, recursive=True)  # noqa: PTH207
     matches = sorted(match for match in found if not Path(match).is_dir())
     if not matches:
-        raise SourceError(f"{pattern}: expected a pattern that some file matches, got none")
+        raise SourceError(f"{pattern}: expected a pattern that matches a file, got none")
     return matches

@@ -1,12 +1,11 @@
-"""Reading ahead: what a generator yields, made in a thread of its own while it is used.
+"""Reading ahead: a generator runs in a background thread while its values are consumed.
 
-The thread makes at most AHEAD values that nobody has taken, then it waits: memory stays bounded,
-and a value is there for whoever takes it as soon as it was made. Values, and the failure that
-ends them, come in their order. The generator runs, and is closed, in its own thread alone.
+The thread waits once AHEAD values are queued, so memory stays bounded; a value can be taken
+as soon as it is produced. Values, and the exception that ends them, keep their order. The
+generator runs and is closed in its own thread only.
 
-What it brings: of parsing and counting, both of which release the interpreter lock, each takes
-a core. Where the lock is held throughout it brings nothing, and costs some microseconds
-per value.
+When to prefer it: parsing and counting both release the GIL, so each can use a core. If the
+GIL is held throughout there is no gain, and a cost of some microseconds per value.
 """
 
 from __future__ import annotations
@@ -17,17 +16,17 @@ import time
 from contextlib import closing
 from dataclasses import dataclass
 from queue import SimpleQueue
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
 
 from lazysketch.sources.io.interruptible import EndableWaits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
-AHEAD = 4  # values, so that one that takes long to make or to use holds nobody up
+AHEAD = 4  # queue depth: absorbs one slow producer or consumer step
 
-_PATIENCE = 0.1  # seconds for a call of the system that nothing can end
-_LONGEST = 2.0  # seconds for a value in the making: who waits may hold what the thread needs
+_JOIN_STEP = 0.1  # seconds; bounds the wait for a thread in a system call that cannot be ended
+_JOIN_LIMIT = 2.0  # seconds; bounded join: the caller may hold a lock the thread needs
 
 Value = TypeVar("Value")
 _Start: TypeAlias = "Callable[[EndableWaits], Generator[Value, None, None]]"
@@ -35,50 +34,50 @@ _Start: TypeAlias = "Callable[[EndableWaits], Generator[Value, None, None]]"
 
 @dataclass(frozen=True, slots=True)
 class _End:
-    """Stands behind the last value: what the generator raised, or None."""
+    """End-of-stream sentinel, with the exception that the generator raised, or None."""
 
     failure: BaseException | None = None
 
 
 def read_ahead(start: _Start[Value]) -> Generator[Value, None, None]:
-    """Yield what a generator yields, which runs in another thread.
+    """Yield the values of a generator that runs in a background thread.
 
-    When this generator is closed, or the process ends, so is the other one, at once if it
-    waits for input; then its thread is gone. The exception is a thread that is stuck in a
-    call of the system, such as opening a FIFO that nobody writes to: it is left, and ends
-    behind that call.
+    Closing this generator, or the end of the process, closes the other one, immediately if
+    it waits for input, and its thread ends. The exception is a thread in a system call that
+    cannot be ended, such as opening a FIFO without a writer: the (daemon) thread is
+    abandoned and exits when the call returns.
 
     Args:
-        start: Makes the generator; called in the other thread, with what the generator has
-            to wait by.
+        start: Makes the generator. It is called in the background thread, with the waits
+            that the generator must use.
     """
-    reading = _Reading(start)
+    reader = _BackgroundReader(start)
     try:
-        yield from reading.values()
+        yield from reader.values()
     finally:
-        reading.end()
+        reader.end()
 
 
-class _Reading(Generic[Value]):
-    """A generator in a thread of its own.
+class _BackgroundReader(Generic[Value]):
+    """A generator in a background thread, with its queue of values.
 
-    A queue in C for values, and another one for the room that is left for them: a signal that
-    raises in the thread which takes values can leave no lock behind.
+    Both queues (values, and free slots) are SimpleQueue, implemented in C: a signal handler
+    that raises in the consuming thread cannot leave a lock held.
     """
 
     def __init__(self, start: _Start[Value]) -> None:
         self._values: SimpleQueue[Value | _End] = SimpleQueue()
-        self._room: SimpleQueue[None] = SimpleQueue()
-        for _ in range(AHEAD - 1):  # the first value needs none
-            self._room.put(None)
+        self._free_slots: SimpleQueue[None] = SimpleQueue()
+        for _ in range(AHEAD - 1):  # the first value needs no slot
+            self._free_slots.put(None)
         self._waits = EndableWaits()
         self._thread = threading.Thread(
             target=_read,
-            args=(start, self._waits, self._values, self._room),
+            args=(start, self._waits, self._values, self._free_slots),
             name="lazysketch reads ahead",
-            daemon=True,  # or the process would wait for one that is stuck
+            daemon=True,  # the process must not wait for a stuck thread
         )
-        _RUNNING[self._thread] = self
+        _RUNNING[self._thread] = self.end
         try:
             self._thread.start()
         except BaseException:
@@ -86,15 +85,15 @@ class _Reading(Generic[Value]):
             raise
 
     def end(self) -> None:
-        """End the thread, and wait for that as long as it can be told to end."""
+        """End the thread, and wait (bounded) until it has ended."""
         self._waits.end()
-        self._room.put(None)
+        self._free_slots.put(None)
         thread = self._thread
-        if thread is threading.current_thread():  # whose garbage collector closes the other side
+        if thread is threading.current_thread():  # called by the garbage collector in this thread
             return
-        patience = time.monotonic() + _LONGEST
-        while thread.is_alive() and time.monotonic() < patience:
-            thread.join(_PATIENCE)
+        deadline = time.monotonic() + _JOIN_LIMIT
+        while thread.is_alive() and time.monotonic() < deadline:
+            thread.join(_JOIN_STEP)
             if self._waits.stuck:
                 break
         if not thread.is_alive():
@@ -107,7 +106,7 @@ class _Reading(Generic[Value]):
                 if value.failure is not None:
                     raise value.failure
                 return
-            self._room.put(None)
+            self._free_slots.put(None)
             yield value
 
 
@@ -115,15 +114,15 @@ def _read(
     start: _Start[Value],
     waits: EndableWaits,
     values: SimpleQueue[Value | _End],
-    room: SimpleQueue[None],
+    free_slots: SimpleQueue[None],
 ) -> None:
     try:
-        with closing(start(waits)) as made:
-            for value in made:
+        with closing(start(waits)) as generator:
+            for value in generator:
                 values.put(value)
-                room.get()
+                free_slots.get()
                 waits.check()
-    except BaseException as failure:  # belongs to whoever takes the values
+    except BaseException as failure:  # raised again in the consuming thread
         values.put(_End(failure))
     else:
         values.put(_End())
@@ -131,15 +130,15 @@ def _read(
         del _RUNNING[threading.current_thread()]
 
 
-# By their threads.
-_RUNNING: dict[threading.Thread, _Reading[Any]] = {}
+# How to end each running reader.
+_RUNNING: dict[threading.Thread, Callable[[], None]] = {}
 
 
 @atexit.register
 def _end_all() -> None:
-    """End them before the interpreter is taken apart.
+    """End all readers before interpreter shutdown.
 
-    There a thread that comes out of native code would be ended in the midst of it.
+    During shutdown a thread that returns from native code would be killed there.
     """
-    for reading in list(_RUNNING.values()):
-        reading.end()
+    for end in list(_RUNNING.values()):
+        end()

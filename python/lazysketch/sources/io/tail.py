@@ -1,20 +1,20 @@
-"""A file that grows, is cut to nothing or gives way to another, as `tail -F` reads it.
+"""Following a file that grows, is truncated or is replaced, as `tail -F` does.
 
-What is there is read at once, then what comes, within PAUSE seconds. The file may be
+The present content is read first, then new content within PAUSE seconds. The file may be
 
-- *replaced*: another file has its name, as after a log is rotated. The old one is read to
-  its end, also what its writer adds until the new one has something in it;
-- *cut short*, as copying rotators do. It is read again from its beginning; a row whose
-  end has not been seen by then is lost, and no row;
-- *away*: it is waited for.
+- *replaced*: another file takes its name, as in log rotation. The old file is read to its
+  end, including what its writer adds until the new file has content;
+- *truncated*, as copying log rotators do. The file is read again from its beginning; a
+  row without a seen end is lost and does not count as a row;
+- *missing*: the reader waits for it.
 
-Each of these files is a stream of its own, so that its header is read as one. Files that
-come while another is being read are held open, so none is missed that has the name while
-a block is read or at the end of a pause. What nobody can see any more is lost: a file that
-came and went between two looks, rows that were written and cut off between them, and a
-file that, once cut, is as long as before when it is looked at again.
+Each of these files is a separate stream, so its header is read as a header. New files are
+held open while an older one is read, so no file is missed that has the name while a block
+is read or at the end of a pause. Changes between two checks are lost: a file that appeared
+and disappeared, rows that were written and truncated, and a truncation after which the
+file has grown to its old length again.
 
-Cost: one read and one look at the name per block or per pause; no threads.
+Cost: one read and one stat of the name per block or per pause; no threads.
 """
 
 from __future__ import annotations
@@ -42,17 +42,17 @@ PAUSE = 0.1  # seconds
 def follow_bytes(
     path: str | Path, *, waits: Waits = PLAIN_WAITS
 ) -> Generator[Iterator[ByteStream], None, None]:
-    """Open a file to follow, as streams of bytes without an end; closed when the block ends.
+    """Open a file to follow, as an endless sequence of streams; closed when the block ends.
 
-    Each stream has to be read to its end before the next one. One whose last block is
-    empty was cut: what was left open in it never ends.
+    Each stream must be read to its end before the next one. If its last block is empty,
+    the file was truncated and the last row of the stream is incomplete.
 
     Args:
-        path: A plain file. It has to be there when following begins.
-        waits: How to wait for what has not been written.
+        path: A plain file. It must exist when following begins.
+        waits: How to wait for data that has not been written yet.
 
     Raises:
-        SourceError: Missing, unreadable, compressed, or no plain file.
+        SourceError: Missing, unreadable, compressed, or not a plain file.
     """
     files = _Files(Path(path), waits=waits)
     try:
@@ -62,7 +62,7 @@ def follow_bytes(
 
 
 class _Files:
-    """The files that had the name, from the one that is being read to the newest."""
+    """The open files that have had the name, from the one being read to the newest."""
 
     def __init__(self, path: Path, *, waits: Waits) -> None:
         self._path = path
@@ -73,7 +73,7 @@ class _Files:
             if not stat.S_ISREG(path.stat().st_mode):
                 raise SourceError(
                     f"{self._name}: expected a plain file to follow, got another kind; "
-                    "a pipe is read as it comes, without following"
+                    "a pipe is read as it arrives, without following"
                 )
             self._open.append(path.open("rb", buffering=0))
 
@@ -92,11 +92,11 @@ class _Files:
             yield stream
 
     def _blocks(self) -> Iterator[bytes]:
-        """Yield what the first of the files holds, until it is cut or another takes its place."""
+        """Yield the content of the first file, until it is truncated or replaced."""
         file = self._open[0]
         size = 0
         while True:
-            replaced = self._is_replaced()  # asked before the read, which then gets all of it
+            replaced = self._is_replaced()  # before the read, so that the read gets the rest
             with naming(self._name):
                 block = file.read(READ_SIZE)
                 if not block and os.fstat(file.fileno()).st_size < size:
@@ -113,20 +113,20 @@ class _Files:
                 self._waits.pause(PAUSE)
 
     def _is_replaced(self) -> bool:
-        """Hold on to what now has the name, and tell whether the old file has ended."""
+        """Open the file that now has the name, and tell whether the old file has ended."""
         try:
             status = self._path.stat()
-            # Also an older one may have its name back: it is not read again.
+            # An older file may get its name back; it is not read again.
             known = any(os.path.samestat(status, os.fstat(file.fileno())) for file in self._open)
-            # Asked before it is opened: a pipe would wait for its writer.
+            # Checked before opening: opening a pipe would wait for its writer.
             if not known and stat.S_ISREG(status.st_mode):
-                self._take()
+                self._open_newest()
         except OSError:
-            pass  # away, or not readable yet: what rotates a log may set its rights last
+            pass  # missing, or not readable yet: a rotator may set permissions last
         following = list(self._open)[1:]
         return any(os.fstat(file.fileno()).st_size for file in following)
 
-    def _take(self) -> None:
+    def _open_newest(self) -> None:
         file: BinaryIO = self._path.open("rb", buffering=0)
         if stat.S_ISREG(os.fstat(file.fileno()).st_mode):
             self._open.append(file)

@@ -1,11 +1,11 @@
-"""From bytes to rows of text, in large blocks.
+"""From chunks of bytes to large blocks of whole rows of text.
 
 Rows end at "\\n" ("\\r\\n" counts as one end). A row that cannot be decoded, or is
-longer than LONGEST_ROW bytes, becomes an empty row: it stays a row, so that it
-shifts nothing, and its content goes nowhere. Memory is bounded by the longest row.
+longer than LONGEST_ROW bytes, becomes an empty row: it remains a step, and its content
+is dropped. Memory is bounded by the longest row.
 
-Cost: one decode and one scan per block, none of UTF-8 for the native core; single rows
-are looked at only in a block that holds an undecodable one.
+Cost: one decode and one scan per block, none for UTF-8 that the native core reads;
+only a block with an undecodable row is processed row by row.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    # Texts that the native core cut out of a block: text i is data[offsets[i] : offsets[i + 1]].
+    # Texts that the native core extracts from a block: text i is data[offsets[i]:offsets[i + 1]].
     TextColumn: TypeAlias = tuple[NDArray[np.int64], NDArray[np.uint8]]
 
 LONGEST_ROW = 1 << 20
-# Stands for bytes that do not decode, where rows are cut from text by another parser. A
-# noncharacter: Unicode keeps it out of interchange, so an item that holds it is malformed.
+# Replaces undecodable bytes in text that another parser splits into rows. It is a
+# noncharacter, which Unicode excludes from interchange, so an item that contains it is malformed.
 UNDECODABLE = "\ufdd0"
 UNDECODABLE_BYTES = UNDECODABLE.encode()
 
-# Encodings in which a row cannot be read by itself, or that yield what is not text.
-_UNFIT = ("utf-7", "hz", "iso2022", "idna", "punycode", "raw-unicode-escape")
+# Encodings that carry state from row to row, or decode to something other than text.
+_UNSUPPORTED = ("utf-7", "hz", "iso2022", "idna", "punycode", "raw-unicode-escape")
 
 
 def check_encoding(encoding: str) -> str:
-    """Return Python's name of an encoding in which rows can be told apart before decoding.
+    """Return Python's name of an encoding in which rows can be split before decoding.
 
     Raises:
         ArgumentValueError: Unknown, or one (UTF-16, UTF-7, ISO-2022, EBCDIC, ...)
@@ -52,23 +52,23 @@ def check_encoding(encoding: str) -> str:
         raise ArgumentValueError(
             f"encoding: expected the name of a text encoding, got {encoding!r}"
         ) from None
-    if not fits or name.startswith(_UNFIT):
+    if not fits or name.startswith(_UNSUPPORTED):
         raise ArgumentValueError(
-            "encoding: expected one whose rows end with the byte 0x0A and stand alone "
+            "encoding: expected one whose rows end with the byte 0x0A and decode independently "
             f"(utf-8, latin-1, cp1252, ...), got {encoding!r}"
         )
     return "utf-8" if name == "utf-8-sig" else name
 
 
 def row_blocks(chunks: Iterable[bytes], *, encoding: str) -> Iterator[bytes]:
-    r"""Yield blocks of whole rows in UTF-8, ended by "\n" or "\r\n", for the native core to cut.
+    r"""Yield blocks of whole rows in UTF-8, ended by "\n" or "\r\n", for the native core.
 
-    There a row that is not UTF-8 is an empty one, so what has to be decoded for nothing
-    but to see whether it can be is not.
+    The native core validates UTF-8 and treats an invalid row as empty, so UTF-8 input is
+    not decoded here.
 
     Args:
-        chunks: Bytes cut anywhere, each chunk shorter than LONGEST_ROW; an empty one, which
-            is the last, says that the end of the last row is lost, which is no row then.
+        chunks: Bytes split anywhere, each chunk shorter than LONGEST_ROW. An empty chunk is
+            the last one and marks a truncated stream: its incomplete last row is dropped.
         encoding: A name from ``check_encoding``. A byte-order mark of UTF-8 is dropped.
 
     Example:
@@ -77,7 +77,7 @@ def row_blocks(chunks: Iterable[bytes], *, encoding: str) -> Iterator[bytes]:
     """
     if encoding != "utf-8":
         for block in _whole_rows(chunks):
-            # A decoder may give what is not text: lone surrogates, which are not UTF-8 then.
+            # A decoder may yield lone surrogates, which then are invalid UTF-8 to the core.
             yield _decoded(block, encoding).encode("utf-8", "surrogatepass")
         return
     first = True
@@ -87,10 +87,10 @@ def row_blocks(chunks: Iterable[bytes], *, encoding: str) -> Iterator[bytes]:
 
 
 def utf8_blocks(chunks: Iterable[bytes], *, encoding: str) -> Iterator[bytes]:
-    r"""Yield blocks of whole lines in valid UTF-8, for parsers that cut rows themselves.
+    r"""Yield blocks of whole lines in valid UTF-8, for parsers that split rows themselves.
 
-    What does not decode becomes UNDECODABLE, so that the line keeps its columns. Each
-    line is decoded as if it stood alone. Lines that are too long become empty.
+    Undecodable bytes become UNDECODABLE, so the line keeps its columns. Each line is
+    decoded independently. Lines that are too long become empty.
 
     Args:
         chunks: As for ``row_blocks``.
@@ -116,15 +116,15 @@ def utf8_blocks(chunks: Iterable[bytes], *, encoding: str) -> Iterator[bytes]:
             if encoding == "utf-8":
                 yield block
                 continue
-        # A decoder may give what is not text: lone surrogates.
+        # A decoder may yield lone surrogates.
         yield text.encode("utf-8", _MARK)
 
 
 def _whole_rows(chunks: Iterable[bytes]) -> Iterator[bytes]:
-    held: list[bytes] = []  # the beginning of a row whose end has not come
+    held: list[bytes] = []  # the beginning of a row whose end has not arrived
     held_size = 0
     for chunk in chunks:
-        if not chunk:  # the end of the row that is held is lost
+        if not chunk:  # truncated: drop the incomplete row
             return
         end = chunk.rfind(b"\n") + 1
         if end == 0:
@@ -164,7 +164,7 @@ codecs.register_error(_MARK, _mark)
 
 
 def _marked(row: bytes, encoding: str) -> str:
-    # Not a decoder's idea of where to go on, which might swallow the end of a row.
+    # Per row, because a decoder that resumes after an error might skip the end of a row.
     return row.decode(encoding, _MARK).replace("\n", UNDECODABLE)
 
 

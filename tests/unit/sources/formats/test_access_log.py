@@ -36,7 +36,7 @@ def read(*rows: str, field: str) -> RowBatch:
     return batch
 
 
-def value(row: str, field: str) -> str | None:
+def value(row: str, field: str) -> object:
     batch = read(row, field=field)
     assert batch.rows == 1
     return next(iter(batch.item_list), None)

@@ -65,7 +65,7 @@ def read(source: Source) -> tuple[list[Any], list[int], list[int] | None]:
     weights: list[int] | None = None
     for batch in source:
         malformed += [place + len(items) + len(malformed) for place in batch.malformed]
-        items += getattr(batch.items, "to_pylist", lambda kept=batch.items: list(kept))()
+        items += batch.item_list
         if batch.weights is not None:
             weights = [*(weights or []), *map(int, batch.weights)]
     return items, malformed, weights

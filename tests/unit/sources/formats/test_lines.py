@@ -35,9 +35,9 @@ def read(chunks: list[bytes], *, encoding: str = "utf-8") -> list[RowBatch]:
     return list(read_lines(stream, Selection(field=None, encoding=encoding)))
 
 
-def rows_of(batches: list[RowBatch]) -> list[str]:
-    """Return every row, "" for one without an item."""
-    rows = []
+def rows_of(batches: list[RowBatch]) -> list[object]:
+    """Return all rows, "" for a row without an item."""
+    rows: list[object] = []
     for batch in batches:
         items, malformed = iter(batch.item_list), set(batch.malformed)
         rows += ["" if row in malformed else next(items) for row in range(batch.rows)]
@@ -88,8 +88,8 @@ def test_what_a_decoder_gives_that_is_no_text_is_malformed(
 def test_items_are_the_same_with_and_without_pyarrow(rows: list[str]) -> None:
     column, _ = line_items("".join(row + "\n" for row in rows).encode())
     arrow = items_of_text()(column)
-    arrow.validate(full=True)  # type: ignore[attr-defined]
-    assert arrow.to_pylist() == listed(column) == list(filter(None, rows))  # type: ignore[attr-defined]
+    arrow.validate(full=True)  # type: ignore[union-attr]
+    assert arrow.to_pylist() == listed(column) == list(filter(None, rows))  # type: ignore[union-attr]
 
 
 def test_with_pyarrow_items_stay_in_the_memory_of_the_core() -> None:

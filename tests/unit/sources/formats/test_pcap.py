@@ -40,7 +40,7 @@ def rows_of(data: bytes, field: str, *, cuts: tuple[int, ...] = (), weight: bool
     rows: list[Any] = []
     times: list[int] = []
     for batch in read_capture(stream, selection):
-        items = iter(batch.items.tolist())  # type: ignore[attr-defined]
+        items = iter(batch.item_list)
         weights = iter([] if batch.weights is None else list(batch.weights))
         empty = dict.fromkeys(batch.malformed, MALFORMED) | dict.fromkeys(batch.absent)
         for place in range(batch.rows):

@@ -108,7 +108,7 @@ def test_a_capture_that_is_cut_short_shows_what_was_counted(
     assert abs(found["items"][0]["estimate"] - 2000) < SLACK
     record = 16 + made.arp().size
     assert captured.err.endswith(
-        "traffic.pcap: expected a whole capture, got one that is cut short, behind packet 3,999 "
+        "traffic.pcap: expected a whole capture, got one that is cut short, after packet 3,999 "
         f"and byte {len(data) - record:,}; {record - 7} bytes were not read\n"
     )
     assert main([*asked, "--strict"]) == 2

@@ -51,7 +51,7 @@ def test_a_pcap_that_is_cut_short_anywhere(tmp_path: Path) -> None:
         if rest:
             expected = (
                 f"{path}: expected a whole capture, got one that is cut short, "
-                f"behind packet {whole:,} and byte {kept - rest:,}; {rest:,} bytes were not read"
+                f"after packet {whole:,} and byte {kept - rest:,}; {rest:,} bytes were not read"
             )
         elif not whole:
             expected = f"{path}: expected at least one row, got an empty stream"
@@ -90,7 +90,7 @@ def test_a_compressed_capture_that_is_cut_short_tells_of_the_compression(tmp_pat
     path.write_bytes(gzip.compress(SOUND[:-1]))
     tally, message = read(path)
     assert tally.rows == 9
-    assert message.endswith(f"cut short, behind packet 9 and byte {len(SOUND) - RECORD:,}")
+    assert message.endswith(f"cut short, after packet 9 and byte {len(SOUND) - RECORD:,}")
 
 
 def damaged(data: bytes, at: int, word: int) -> bytes:
@@ -120,7 +120,7 @@ def test_what_stands_before_damage_is_counted(tmp_path: Path, name: str) -> None
     assert (tally.rows, tally.malformed) == (4, 0)
     byte = 24 + 4 * RECORD if "record" in name else FIFTH
     assert message == (
-        f"{path}: expected sound records, got a damaged one, behind packet 4 and byte {byte:,}; "
+        f"{path}: expected sound records, got a damaged one, after packet 4 and byte {byte:,}; "
         f"{len(BROKEN[name]) - byte:,} bytes were not read"
     )
 

@@ -72,11 +72,11 @@ def test_a_quote_that_nothing_closes_has_no_time(tmp_path: Path) -> None:
 def test_one_column_may_be_item_weight_and_time(tmp_path: Path) -> None:
     path = write(tmp_path / "in.csv", "x,n", "7,1", "9,2")
     (batch,) = open_source(path, field="n", weight="n", max_weight=5, time="n")
-    assert batch.items.to_pylist() == ["1", "2"]  # type: ignore[attr-defined]
+    assert batch.item_list == ["1", "2"]
     assert batch.weights.tolist() == [1, 2]  # type: ignore[union-attr]
     assert seconds([batch]) == [1, 2]
     (batch,) = open_source(path, field="n", weight="x", max_weight=8, time="x")
-    assert batch.items.to_pylist() == ["1", "2"]  # type: ignore[attr-defined]
+    assert batch.item_list == ["1", "2"]
     assert batch.weights.tolist() == [7, 8]  # type: ignore[union-attr]
     assert seconds([batch]) == [7, 9]
 
@@ -201,8 +201,8 @@ def test_columns_that_tell_no_time_are_refused(tmp_path: Path) -> None:
         ("csv", {"times": True}, "time: expected the name of a field for format 'csv', got none"),
         ("lines", {"times": True}, "time: expected a format whose rows have times, got 'lines'"),
         ("lines", {"time": "x"}, "time: expected none, since a row .* 'lines' has no time, got"),
-        ("pcap", {"time": "ts"}, "time: expected none, since a row .* 'pcap' has a place for it"),
-        ("common", {"time": "t"}, "time: expected none, since a row .* 'common' has a place for"),
+        ("pcap", {"time": "ts"}, "time: expected none, since a row .* 'pcap' has a fixed place"),
+        ("common", {"time": "t"}, "time: expected none, since a row .* 'common' has a fixed place"),
     ],
 )
 def test_what_a_format_has_no_time_for(form: str, asked: dict[str, Any], message: str) -> None:

@@ -29,7 +29,7 @@ def rows_of(text: str, *, cuts: tuple[int, ...] = (), **settings: Any) -> list[A
     selection = Selection(**{"field": "query", "encoding": "utf-8", **settings})
     rows: list[Any] = []
     for batch in read_zeek(stream, selection):
-        items = iter(batch.items.to_pylist())  # type: ignore[attr-defined]
+        items = iter(batch.item_list)
         weights = iter(batch.weights if batch.weights is not None else [None] * batch.rows)  # type: ignore[var-annotated]
         missing = set(batch.malformed)
         for place in range(batch.rows):

@@ -36,7 +36,7 @@ def test_a_file_of_that_name_is_no_pattern() -> None:
 
 
 def test_no_match_is_an_error() -> None:
-    with pytest.raises(SourceError, match=r"^\*.csv: expected a pattern that some file matches"):
+    with pytest.raises(SourceError, match=r"^\*.csv: expected a pattern that matches a file"):
         expand_paths(["a.log", "*.csv"])
     with pytest.raises(SourceError, match="expected an existing file, got none"):
         expand_paths(Path("*.csv"))

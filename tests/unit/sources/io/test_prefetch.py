@@ -302,13 +302,13 @@ def test_waits_end_for_ever_and_when_what_they_wait_for_is_there() -> None:
 
 def test_waits_may_be_ended_from_within(monkeypatch: pytest.MonkeyPatch) -> None:
     """As the garbage collector may do it, wherever in them it runs."""
-    made, poll = interruptible._Bell.wait, EndableWaits()
+    made, poll = interruptible._WakeupPipe.wait, EndableWaits()
 
     def ended_within(bell: Any, *arguments: Any, **options: Any) -> None:
         poll.end()
         made(bell, *arguments, **options)
 
-    monkeypatch.setattr(interruptible._Bell, "wait", ended_within)
+    monkeypatch.setattr(interruptible._WakeupPipe, "wait", ended_within)
     with pytest.raises(interruptible.ReadingEndedError):
         poll.pause(PATIENCE)
 
@@ -317,7 +317,7 @@ def test_nobody_waits_for_ever_for_a_thread_that_waits_for_him(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """As one that imports what the closing thread is about to import."""
-    monkeypatch.setattr(prefetch, "_LONGEST", 0.2)
+    monkeypatch.setattr(prefetch, "_JOIN_LIMIT", 0.2)
     held = threading.Lock()
 
     def start(_: EndableWaits) -> Generator[int, None, None]:

@@ -168,8 +168,7 @@ def test_a_strict_reading_ends_before_its_pipe_does() -> None:
         err = process.stderr.read()
         assert process.wait() == 2
     assert err == (
-        b"lazysketch: standard input: expected no malformed row, since the reading is strict, "
-        b"got one in row 2\n"
+        b"lazysketch: standard input: expected no malformed row in strict mode, got one in row 2\n"
     )
 
 

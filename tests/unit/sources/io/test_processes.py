@@ -219,7 +219,7 @@ def test_a_file_that_is_cut_while_it_is_read_is_told(tmp_path: Path) -> None:
     batches = iter(source)
     next(batches)
     os.truncate(path, 6)
-    with pytest.raises(SourceError, match="log: expected a file that stays whole while it is"):
+    with pytest.raises(SourceError, match="log: expected a file that does not shrink while it is"):
         list(batches)
     assert 0 < source.tally.rows < READ_SIZE
     assert source.tally.malformed == 0
@@ -281,8 +281,8 @@ def test_no_format_misses_rows_unseen_where_a_file_is_cut(
     done = subprocess.run(
         command, capture_output=True, text=True, check=True, cwd=tmp_path, timeout=60
     )
-    told = {
+    expected = {
         "rows.arrow": "Arrow IPC data, got damaged",
         "rows.parquet": "a Parquet file, got damaged",
-    }
-    assert done.stdout.startswith(f"{name}: expected {told.get(name, 'a file that stays whole')}")
+    }.get(name, "a file that does not shrink")
+    assert done.stdout.startswith(f"{name}: expected {expected}")
