@@ -1,17 +1,16 @@
-"""Every way in beside its best neighbour, in one run: none should cost twice as much.
+"""Ingest cost of every input type relative to the closest faster path; none should cost double.
 
-A call costs ``a + b n`` nanoseconds for n events. For a batch, b is what an event costs in the next
-larger batch, and a what a call costs that brings no events. A batch of one event is held against
-one update, and an array of one also against a call of numpy's own that looks at its value, or of
-pyarrow's own that hands it over. ``over`` is the cost of a door over that of its neighbour and such
-a call together.
+A call with n events costs ``a + b n`` nanoseconds. For a batch, b is the cost per event in the next
+larger batch, and a is the cost of a call without events. The baseline of a batch of one event is
+one update; for an array of one it also includes a numpy call that reads the value, or a pyarrow
+call that exports it. ``over`` is the cost of an input over that of its baseline and such a call.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 
@@ -27,121 +26,163 @@ READS = 200
 UPDATE, UPDATE_OF_STR = "one update per int", "one update per str"
 WEIGHTED, UPDATE_OF_HEAVY = "one update with a weight", "one update of heavy hitters"
 ESTIMATE, HEAVY = "one estimate per int", "heavy hitters, int64"
-LOOK, NEW_ARRAY = "a look at one value by numpy", "a new array of one value by numpy"
-EXPORT = "one text handed over by pyarrow, to nobody"
+READ_VALUE, NEW_ARRAY = "one value read by numpy", "a new array of one value by numpy"
+EXPORT = "one text exported by pyarrow"
+
+
+class Items(Protocol):
+    """A list, a tuple, an array of numpy; or of pyarrow, which is untyped."""
+
+    def __len__(self) -> int: ...
+    def __getitem__(self, part: slice, /) -> Items: ...
+
+
+Method: TypeAlias = Callable[[Any], object]  # a sketch's method, whose items may have any type
 
 
 @dataclass(frozen=True, kw_only=True)
-class Door:
-    """A way in, the neighbour that it is held against, and a call that it cannot do without."""
+class Case:
+    """Calls to measure, their baseline, and a call whose cost cannot be avoided."""
 
     name: str
     run: Callable[[], object]
     events: int
     calls: int = 1
-    beside: str | None = None
-    call: str | None = None
+    baseline: str | None = None
+    unavoidable: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class Kind:
-    """Items that come in one call or in many."""
+class InputType:
+    """Items of one type, passed in one call or in many.
+
+    Args:
+        name: The name of the type.
+        method: Counts or estimates a batch.
+        items: The items.
+        baseline: The case that all items in one call are compared with.
+        single: The case that a batch of one is compared with.
+        unavoidable: A call that a batch of one cannot avoid.
+        sizes: The number of calls for each batch size.
+    """
 
     name: str
-    method: Callable[[Any], object]
-    items: Any
-    beside: str | None = None
+    method: Method
+    items: Items
+    baseline: str | None = None
     single: str = UPDATE
-    look: str | None = None
+    unavoidable: str | None = None
     sizes: dict[int, int] = field(default_factory=lambda: CALLS)
 
-    def doors(self) -> Iterator[Door]:
-        """All at once, then each size of batch beside the next larger, and one beside an update."""
-        yield self._called(self.name, [self.items], beside=self.beside)
-        nothing, beside = f"{self.name}, nothing in a call", self.name
+    def cases(self) -> Iterator[Case]:
+        """Yield one call, then each batch size; the last one is compared with an update."""
+        yield self._called(self.name, [self.items], baseline=self.baseline)
+        nothing, baseline = f"{self.name}, nothing in a call", self.name
         yield self._called(nothing, [self.items[:0]] * max(self.sizes.values()))
         for size, calls in self.sizes.items():
             name = f"{self.name} in batches of {size}"
             parts = parts_of(self.items, size, calls)
             if size > 1:
-                yield self._called(name, parts, beside=beside, call=nothing)
+                yield self._called(name, parts, baseline=baseline, unavoidable=nothing)
             else:
-                yield self._called(name, parts, beside=self.single, call=self.look)
-            beside = name
+                yield self._called(name, parts, baseline=self.single, unavoidable=self.unavoidable)
+            baseline = name
 
-    def _called(self, name: str, parts: list[Any], **facts: Any) -> Door:
-        events = sum(map(len, parts)) or len(parts)
-        run = one_by_one(self.method, parts)
-        return Door(name=name, run=run, events=events, calls=len(parts), **facts)
+    def _called(
+        self,
+        name: str,
+        parts: list[Items],
+        *,
+        baseline: str | None = None,
+        unavoidable: str | None = None,
+    ) -> Case:
+        return Case(
+            name=name,
+            run=one_by_one(self.method, parts),
+            events=sum(map(len, parts)) or len(parts),
+            calls=len(parts),
+            baseline=baseline,
+            unavoidable=unavoidable,
+        )
 
 
-def parts_of(items: Any, size: int, calls: int) -> list[Any]:
-    """Cut beforehand; the same again where the items run out."""
+def parts_of(items: Items, size: int, calls: int) -> list[Items]:
+    """Return the batches, sliced in advance; they repeat if there are too few items."""
     most = len(items) // size
     return [items[at * size : (at + 1) * size] for at in (call % most for call in range(calls))]
 
 
-def with_weights(method: Callable[..., object], weights: Any) -> Callable[[Any], object]:
-    cut = {size: weights[:size] for size in (0, *CALLS, len(weights))}
-    return lambda items: method(items, cut[len(items)])
+def with_weights(method: Callable[..., object], weights: Items) -> Method:
+    sliced = {size: weights[:size] for size in (0, *CALLS, len(weights))}
+    return lambda items: method(items, sliced[len(items)])
 
 
-def of_arrays(items: np.ndarray) -> Iterator[Kind]:
-    """Types that are read in place, one that is widened, and weights."""
+def of_arrays(items: np.ndarray) -> Iterator[InputType]:
+    """Arrays that are read in place, arrays that are widened, and weights."""
     sketch = private(lazysketch.LazyCountMin)
     weighted = private(lazysketch.LazyCountMin, max_weight=5)
     ones = np.ones(EVENTS, dtype=np.int64)
-    for name, given, beside in (
+    for name, given, baseline in (
         ("int64", items, None),
         ("uint64", items.view(np.uint64), "int64"),
         ("int32", items.astype(np.int32), "int64"),
         ("uint16", items.astype(np.uint16), "int64"),
     ):
-        yield Kind(name=name, method=sketch.update_many, items=given, beside=beside, look=LOOK)
+        yield InputType(
+            name=name,
+            method=sketch.update_many,
+            items=given,
+            baseline=baseline,
+            unavoidable=READ_VALUE,
+        )
     for dtype in ("int64", "uint64", "int32"):
-        yield Kind(
+        yield InputType(
             name=f"int64 with {dtype} weights",
             method=with_weights(weighted.update_many, ones.astype(dtype)),
             items=items,
-            beside="int64",
+            baseline="int64",
             single=WEIGHTED,
-            look=LOOK,
+            unavoidable=READ_VALUE,
         )
 
 
-def of_columns(items: np.ndarray) -> Iterator[Kind]:
-    """Arrow data, which take their time to change hands."""
+def of_columns(items: np.ndarray) -> Iterator[InputType]:
+    """Arrow data, whose export takes time itself."""
     import pyarrow as pa
 
     method, text = private(lazysketch.LazyCountMin).update_many, pa.array(texts(items))
     integers_of = pa.array(items)
-    yield Kind(name="Arrow int64", method=method, items=integers_of, beside="int64", look=EXPORT)
-    yield Kind(name="text", method=method, items=text, single=UPDATE_OF_STR, look=EXPORT)
+    yield InputType(
+        name="Arrow int64", method=method, items=integers_of, baseline="int64", unavoidable=EXPORT
+    )
+    yield InputType(
+        name="text", method=method, items=text, single=UPDATE_OF_STR, unavoidable=EXPORT
+    )
     for name, given in (
         ("large text", text.cast(pa.large_string())),
         ("text views", text.cast(pa.string_view())),
         ("dictionary of text", text.dictionary_encode()),
     ):
-        # A part of a dictionary has all its entries.
+        # A slice of a dictionary array contains the whole dictionary.
         calls = {4096: 1} if name.startswith("dictionary") else CALLS
-        yield Kind(
+        yield InputType(
             name=name,
             method=method,
             items=given,
-            beside="text",
+            baseline="text",
             single=UPDATE_OF_STR,
-            look=EXPORT,
+            unavoidable=EXPORT,
             sizes=calls,
         )
 
 
-def of_lists(items: np.ndarray) -> Iterator[Kind]:
-    """Python objects, each converted by itself."""
+def of_lists(items: np.ndarray) -> Iterator[InputType]:
+    """Lists and tuples of Python objects, which are converted one by one."""
     sketch = private(lazysketch.LazyCountMin)
     weighted = private(lazysketch.LazyCountMin, max_weight=5)
     part = items[:LIST]
     ints, strings = part.tolist(), texts(part)
-    for name, given, beside, single in (
+    for name, given, baseline, single in (
         ("list of int", ints, "list of str", UPDATE),
         ("list of uint64", part.view(np.uint64).tolist(), "list of int", "one update per uint64"),
         ("tuple of int", tuple(ints), "list of int", UPDATE),
@@ -149,25 +190,27 @@ def of_lists(items: np.ndarray) -> Iterator[Kind]:
         ("list of bytes", [text.encode() for text in strings], "list of str", UPDATE_OF_STR),
         ("list of numpy.int64", list(part), None, "one update per numpy.int64"),
     ):
-        yield Kind(name=name, method=sketch.update_many, items=given, beside=beside, single=single)
-    yield Kind(
+        yield InputType(
+            name=name, method=sketch.update_many, items=given, baseline=baseline, single=single
+        )
+    yield InputType(
         name="list of int with weights",
         method=with_weights(weighted.update_many, [1] * LIST),
         items=ints,
-        beside="list of int",
+        baseline="list of int",
         single=WEIGHTED,
     )
 
 
-def of_other_tables(items: np.ndarray) -> Iterator[Kind]:
-    """Exact sketches, counters, and heavy hitters, which keep names."""
+def of_other_tables(items: np.ndarray) -> Iterator[InputType]:
+    """Exact sketches, counters, and heavy hitters, which also discover items."""
     exact = lazysketch.CountMin(depth=DEPTH, width=WIDTH)
     counters = lazysketch.ContinualCounters(
         counters=WIDTH, epsilon=1.0, delta=1e-8, horizon=HORIZON
     )
     heavy = private(lazysketch.HeavyHitters, share=0.05)
     part = items[:LIST]
-    for name, table, given, beside, single in (
+    for name, table, given, baseline, single in (
         ("exact, int64", exact, items, "int64", UPDATE),
         ("exact, list of int", exact, part.tolist(), "list of int", UPDATE),
         ("counters, int64", counters, items % WIDTH, "int64", UPDATE),
@@ -176,39 +219,39 @@ def of_other_tables(items: np.ndarray) -> Iterator[Kind]:
         ("heavy hitters, list of int", heavy, part.tolist(), HEAVY, UPDATE_OF_HEAVY),
         ("heavy hitters, list of str", heavy, texts(part), HEAVY, UPDATE_OF_HEAVY),
     ):
-        look = None if "list" in name else LOOK
-        yield Kind(
+        unavoidable = None if "list" in name else READ_VALUE
+        yield InputType(
             name=name,
             method=table.update_many,
             items=given,
-            beside=beside,
+            baseline=baseline,
             single=single,
-            look=look,
+            unavoidable=unavoidable,
         )
 
 
-def of_reads(items: np.ndarray) -> Iterator[Kind]:
-    """Many estimates, which end in a new array."""
+def of_reads(items: np.ndarray) -> Iterator[InputType]:
+    """Many estimates, whose result is a new array."""
     sketch = private(lazysketch.LazyCountMin)
     exact = lazysketch.CountMin(depth=DEPTH, width=WIDTH)
     few, calls = items[:4096], {256: 3, 16: 20, 1: READS}
-    for name, table, given, beside, single, sizes in (
+    for name, table, given, baseline, single, sizes in (
         ("estimates of int64", sketch, few, None, ESTIMATE, calls),
         ("estimates of a list", sketch, few.tolist(), "estimates of int64", ESTIMATE, calls),
         ("exact estimates of int64", exact, items[:LIST], None, f"exact {ESTIMATE}", CALLS),
     ):
-        yield Kind(
+        yield InputType(
             name=name,
             method=table.estimate_many,
             items=given,
-            beside=beside,
+            baseline=baseline,
             single=single,
-            look=NEW_ARRAY,
+            unavoidable=NEW_ARRAY,
             sizes=sizes,
         )
 
 
-def single_calls(items: np.ndarray) -> Iterator[Door]:
+def single_calls(items: np.ndarray) -> Iterator[Case]:
     """One call per event."""
     import pyarrow as pa
 
@@ -217,7 +260,7 @@ def single_calls(items: np.ndarray) -> Iterator[Door]:
     ints, arrays = items[: READS * 100].tolist(), parts_of(items, 1, CALLS[1])
     strings = texts(items[: len(ints)])
     columns = parts_of(pa.array(strings), 1, CALLS[1])
-    for name, method, stream, beside in (
+    for name, method, stream, baseline in (
         (UPDATE, sketch.update, ints, None),
         (UPDATE_OF_STR, sketch.update, strings, UPDATE),
         ("one update per bytes", sketch.update, [text.encode() for text in strings], UPDATE),
@@ -228,54 +271,57 @@ def single_calls(items: np.ndarray) -> Iterator[Door]:
         (UPDATE_OF_HEAVY, heavy.update, ints, None),
         (ESTIMATE, sketch.estimate, ints[:READS], None),
         (f"exact {ESTIMATE}", exact.estimate, ints, UPDATE),
-        (LOOK, lambda array: array.item(0), arrays, None),
+        (READ_VALUE, lambda array: array.item(0), arrays, None),
         (NEW_ARRAY, lambda _: np.empty(1), arrays, None),
         (EXPORT, lambda array: array.__arrow_c_array__(), columns, None),
     ):
         run = one_by_one(method, stream)
-        yield Door(name=name, run=run, events=len(stream), calls=len(stream), beside=beside)
+        yield Case(name=name, run=run, events=len(stream), calls=len(stream), baseline=baseline)
 
 
-def cut_and_counted(items: np.ndarray) -> Iterator[Door]:
-    """What cuts a small batch out of an array costs as much as to count it."""
+def sliced_and_counted(items: np.ndarray) -> Iterator[Case]:
+    """Slicing a small batch out of an array costs as much as counting it."""
     sketch = private(lazysketch.LazyCountMin)
     for size in (16, 1):
-        calls, cuts = CALLS[size], [slice(at, at + size) for at in range(CALLS[size])]
-        facts: dict[str, Any] = {"events": size * calls, "calls": calls}
-        alone = f"cuts of {size}, nothing done"
-        yield Door(name=alone, run=one_by_one(items.__getitem__, cuts), **facts)
-        yield Door(
+        calls, slices = CALLS[size], [slice(at, at + size) for at in range(CALLS[size])]
+        events, alone = size * calls, f"cuts of {size}, nothing done"
+        run = one_by_one(items.__getitem__, slices)
+        yield Case(name=alone, run=run, events=events, calls=calls)
+        yield Case(
             name=f"int64 cut and counted in batches of {size}",
-            run=one_by_one(lambda cut: sketch.update_many(items[cut]), cuts),
-            beside=f"int64 in batches of {size}",
-            call=alone,
-            **facts,
+            run=one_by_one(lambda part: sketch.update_many(items[part]), slices),
+            events=events,
+            calls=calls,
+            baseline=f"int64 in batches of {size}",
+            unavoidable=alone,
         )
 
 
-def judged(doors: list[Door], results: Results) -> Results:
-    """The results with what a call costs, and each door over its neighbour."""
+def relative(cases: list[Case], results: Results) -> Results:
+    """Return the results with the cost per call and the cost relative to the baseline."""
     cost = {row["name"]: row["cpu_ns"] for row in results}
-    calls = {door.name: door.events / door.calls for door in doors}
+    events_per_call = {case.name: case.events / case.calls for case in cases}
     rows = []
-    for door, row in zip(doors, results, strict=True):
-        row = {**row, "call_ns": row["cpu_ns"] * calls[door.name]}
-        if door.beside is not None:
-            beside = cost[door.beside]
-            if door.call is not None:
-                beside += cost[door.call] * calls[door.call] / calls[door.name]
-            row |= {"beside": door.beside, "over": row["cpu_ns"] / beside}
+    for case, row in zip(cases, results, strict=True):
+        row = {**row, "call_ns": row["cpu_ns"] * events_per_call[case.name]}
+        if case.baseline is not None:
+            baseline = cost[case.baseline]
+            if case.unavoidable is not None:
+                per_call = cost[case.unavoidable] * events_per_call[case.unavoidable]
+                baseline += per_call / events_per_call[case.name]
+            # The keys are those of the recorded results.
+            row |= {"beside": case.baseline, "over": row["cpu_ns"] / baseline}
         rows.append(row)
     return rows
 
 
 def input_types(*, rounds: int) -> Results:
-    """All of them, interleaved."""
+    """Return the results of all cases, interleaved."""
     items = integers(EVENTS, skew=1.3)
-    ways = (of_arrays, of_columns, of_lists, of_other_tables, of_reads)
-    doors = [door for way in ways for kind in way(items) for door in kind.doors()]
-    doors += [*single_calls(items), *cut_and_counted(items)]
+    groups = (of_arrays, of_columns, of_lists, of_other_tables, of_reads)
+    cases = [case for group in groups for kind in group(items) for case in kind.cases()]
+    cases += [*single_calls(items), *sliced_and_counted(items)]
     contenders = [
-        Contender(name=door.name, events=door.events, run=door.run, facts={}) for door in doors
+        Contender(name=case.name, events=case.events, run=case.run, facts={}) for case in cases
     ]
-    return judged(doors, medians("side doors", contenders, rounds=rounds))
+    return relative(cases, medians("side doors", contenders, rounds=rounds))

@@ -1,17 +1,16 @@
-"""End-to-end rows per second, beside reading alone with the same library; peak memory.
+"""End-to-end rows per second compared with the parsing library alone; peak memory.
 
 Generates 10^7 rows as a CSV file, plain and compressed, an access log, lines, JSON lines, a
 Parquet file and a capture (4.5 GB, in a temporary folder that is removed), and reads each in
-processes of its own:
+separate processes:
 
-- ``library``: the library that parses, alone: pyarrow's streaming CSV reader with one
-  column as text, in one thread and in all; pyarrow's Parquet batches; for the access
-  log, whose parser is ours, the lines alone, cut and decoded; for JSON lines the decoder of
-  the standard library, line by line; for the capture the native reader alone (pcap-parser and
-  etherparse), by size and by address;
-- ``source``: ``lazysketch.sources``, nothing behind it, also with the time of each row;
+- ``library``: the parsing library alone: pyarrow's streaming CSV reader with one column as
+  text, in one thread and in all; pyarrow's Parquet batches; for the access log, whose parser
+  is our own, only its lines, split and decoded; for JSON lines the json module, line by line;
+  for the capture the native reader (pcap-parser and etherparse), by size and by address;
+- ``source``: ``lazysketch.sources`` without a sketch, also with the time of each row;
 - ``private``: the source into a LazyCountMin of 4 x 1024; ``names``: into HeavyHitters;
-- ``..., ahead``: the same, reading ahead in a thread while batches are counted.
+- ``..., ahead``: the same, reading ahead in a background thread.
 
     python benches/python/sources.py [ROWS [PREFIX]]   # only measures with this prefix
 """
@@ -28,7 +27,7 @@ import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 
@@ -47,11 +46,11 @@ def blocks(rows: int) -> Iterator[list[str]]:
 
 
 def packets(block: list[str]) -> bytes:
-    """TCP to one server with 20 bytes behind it, of 94 bytes each."""
+    """Return TCP packets to one server, 94 bytes each, with 20 bytes of payload."""
     frame = bytes(12) + b"\x08\0" + struct.pack(">BBHIBBH", 0x45, 0, 60, 0, 64, 6, 0)
-    behind = bytes([203, 0, 113, 9]) + struct.pack(">HH", 40_000, 443) + bytes(36)
-    record = struct.pack("<IIII", 1, 2, len(frame) + 4 + len(behind), 1500) + frame
-    return b"".join(record + bytes(map(int, host.split("."))) + behind for host in block)
+    rest = bytes([203, 0, 113, 9]) + struct.pack(">HH", 40_000, 443) + bytes(36)
+    record = struct.pack("<IIII", 1, 2, len(frame) + 4 + len(rest), 1500) + frame
+    return b"".join(record + bytes(map(int, host.split("."))) + rest for host in block)
 
 
 def generate(folder: Path, rows: int) -> None:
@@ -207,7 +206,7 @@ MEASURES: dict[str, tuple[str, Callable[[Path], int]]] = {
     "capture: reader by src": ("rows.pcap", lambda path: capture_alone(path, field="src")),
     "capture: source by src": ("rows.pcap", lambda path: source_alone(path, field="src")),
 }
-# Each of them is read in one thread, and ahead.
+# Each is measured without and with reading ahead.
 INTO: dict[str, tuple[str, Callable[..., int]]] = {
     "csv: private": ("rows.csv", private),
     "csv: private, weighted": ("rows.csv", partial(private, weight="bytes")),
@@ -233,8 +232,18 @@ for _label, (_file, _into) in INTO.items():
     MEASURES[f"{_label}, ahead"] = (_file, partial(_into, ahead=True))
 
 
-def measure(folder: Path, name: str) -> dict[str, Any]:
-    """In this process: the seconds after imports, and the peak of resident memory."""
+class Run(TypedDict):
+    """One measurement: seconds of the clock and of the CPU, KiB of memory."""
+
+    rows: int
+    seconds: float
+    cpu: float
+    peak: int
+    before: int
+
+
+def measure(folder: Path, name: str) -> Run:
+    """Return the time after imports and the peak resident memory of this process."""
     file, read = MEASURES[name]
     small = folder / f"small.{file.partition('.')[2]}"
     if small.exists():
@@ -247,7 +256,7 @@ def measure(folder: Path, name: str) -> dict[str, Any]:
 
 
 def peak_memory() -> int:
-    """KiB of resident memory at its peak, on Linux; getrusage would count the parent's too."""
+    """Return the peak resident memory in KiB, on Linux; getrusage would include the parent's."""
     status = Path("/proc/self/status").read_text()
     return int(status.split("VmHWM:")[1].split()[0])
 
@@ -262,9 +271,9 @@ def main(rows: int, *, beginning: str = "") -> None:
         for path in sorted(folder.glob("rows.*")):
             print(f"{path.name:14}{path.stat().st_size / 1e6:10,.0f} MB")
         labels = [label for label in MEASURES if label.startswith(beginning)]
-        runs: dict[str, list[dict[str, Any]]] = {label: [] for label in labels}
-        # Three processes of their own, of which the best time and the worst peak are taken; in
-        # rounds, so that what else the machine does falls on all alike.
+        runs: dict[str, list[Run]] = {label: [] for label in labels}
+        # Three processes for each: the best time and the worst peak count. They run in rounds,
+        # so that other load on the machine affects all labels alike.
         for label in labels * 3:
             command = [sys.executable, __file__, label, name]
             runs[label].append(json.loads(subprocess.check_output(command)))

@@ -1,4 +1,4 @@
-"""Every reader, fed with damaged and cut data of its format, plain and compressed."""
+"""Every reader with damaged and truncated data of its format, plain and compressed."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ WHOLE: dict[str, bytes] = {
         ]
     ),
 }
-# The column to count, where it is not "a".
+# The field to count, if it is not "a".
 FIELD = {"lines": None, "combined": "host", "common": "host", "pcap": "src"}
 
 
@@ -73,7 +73,7 @@ def test_every_format_is_fuzzed() -> None:
 
 
 def read(path: Path, **settings: Any) -> int:
-    """All rows, as the command line reads them."""
+    """Return the number of items, read as on the command line."""
     rows = 0
     for batch in open_source([str(path)], **settings):
         rows += len(batch.items)

@@ -1,7 +1,7 @@
-"""Rows of access logs by one compiled expression per field, and rows of lines by splitting.
+"""Access logs by one regular expression per field, and lines by splitting.
 
-A regular expression tries other divisions of a row where the native reader goes from left
-to right and decides once; that both find the same says that no decision has an alternative.
+The native reader is a single pass without backtracking, while a regular expression tries
+other divisions of a row. If both agree, no division is ambiguous.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _END = rf'" {_STATUS} {_SIZE}'
 # Old servers do not escape quotes: only a quote before status and size ends a request.
 _INNER = rf'(?:\\.|(?!{_END})")'
 _REQUEST = rf'[^"\\\n]*(?:{_INNER}[^"\\\n]*)*'
-# Up to a space or the end of the request; the look-ahead behind it admits no shorter match.
+# Up to a space or the end of the request; the final look-ahead excludes shorter matches.
 _PATH = rf'(?! |{_END})[^ "\\\n]*(?:{_INNER}[^ "\\\n]*)*(?= |{_END})'
 _QUOTED = r'[^"\\\n]*(?:\\.[^"\\\n]*)*'
 _QUOTED_NOT_EMPTY = rf'(?!"){_QUOTED}'
@@ -32,20 +32,20 @@ _ROWS = {
     "agent": rf'{_COMMON_ROW} "{_QUOTED}" "({_QUOTED_NOT_EMPTY})"',
     "time": rf"{_HOST} [^ \n]+ [^\[\n]+ \[([^\]\n]*)\]",
 }
-# Every match is one row: a well-formed one, or else whatever the line holds.
+# Every match is one row: a well-formed one, or else any line.
 _FIELDS = {field: re.compile(rf"(?:{row}.*|.*)\n", re.ASCII) for field, row in _ROWS.items()}
 
 
 def field_of_rows(text: str, field: str) -> list[str]:
-    """Return a field, or the "time", of each row of a text; "" where a row has none."""
+    """Return a field, or the "time", of each row of a text; "" for a row without it."""
     return _FIELDS[field].findall(text)
 
 
 def decoded_rows(data: bytes, encoding: str) -> list[str]:
-    """Return the rows of bytes, each decoded by itself; "" for one that cannot be."""
+    """Return the rows of bytes, each decoded independently; "" for an undecodable one."""
     rows = data.split(b"\n")
     if not rows[-1]:
-        rows.pop()  # behind the last row's end
+        rows.pop()  # after the last line end
     decoded = []
     for row in rows:
         try:

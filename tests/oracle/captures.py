@@ -1,6 +1,6 @@
-"""Captures made by hand, with the truth about each packet known by construction.
+"""Constructed captures whose fields are known for each packet.
 
-Nothing here parses, and nothing is shared with what does. Source: RFC 791, RFC 8200,
+Nothing here parses, and no code is shared with the parser. Source: RFC 791, RFC 8200,
 IEEE 802.1Q, draft-ietf-opsawg-pcap, draft-ietf-opsawg-pcapng, the link types at tcpdump.org.
 """
 
@@ -18,7 +18,7 @@ MALFORMED = "malformed"
 
 @dataclass(frozen=True)
 class Packet:
-    """A packet, and what is to be found in it: None where it has no such field."""
+    """A packet and its expected fields; None if it does not have the field."""
 
     frame: bytes
     src: str | None = None
@@ -27,7 +27,7 @@ class Packet:
     dport: int | str | None = None
     proto: str | None = None
     time: int = 0  # nanoseconds
-    cut: int = 0  # bytes that were not captured
+    cut: int = 0  # bytes not captured
 
     @property
     def size(self) -> int:
@@ -45,7 +45,7 @@ class Packet:
 
 
 def canonical(address: str) -> str:
-    """The text of RFC 5952, with what is IPv4 inside of IPv6 in mixed notation."""
+    """Return the text of RFC 5952; IPv4-mapped addresses in mixed notation."""
     parsed = ipaddress.ip_address(address)
     mapped = getattr(parsed, "ipv4_mapped", None)
     return f"::ffff:{mapped}" if mapped else str(parsed)
@@ -63,11 +63,11 @@ def ip(
     extensions: tuple[int, ...] = (),
     payload: bytes = b"data",
 ) -> Packet:
-    """An IP packet without a frame, of the version of its addresses.
+    """Return an IP packet without a frame, of the version of its addresses.
 
-    ``ports`` stand in front of the payload, if there are any; ``options`` are words of
-    IPv4, ``extensions`` the types of headers of IPv6. ``fragment`` counts 8 bytes; in a
-    later fragment what stands in place of ports is data.
+    ``ports`` precede the payload, if given; ``options`` counts words of IPv4, ``extensions``
+    are the types of IPv6 headers. ``fragment`` is in units of 8 bytes; a later fragment has
+    data in the place of ports.
     """
     inner = (struct.pack(">HH", *ports) if ports else b"") + payload
     source, destination = ipaddress.ip_address(src), ipaddress.ip_address(dst)
@@ -88,11 +88,11 @@ def ip(
     else:
         chain = b""
         following = [*extensions, protocol][1:]
-        for kind, behind in zip(extensions, following, strict=True):
+        for kind, next_header in zip(extensions, following, strict=True):
             if kind == FRAGMENT:
-                chain += struct.pack(">BBHI", behind, 0, fragment << 3 | more, 7)
+                chain += struct.pack(">BBHI", next_header, 0, fragment << 3 | more, 7)
             else:  # of 16 bytes
-                chain += struct.pack(">BB", behind, 1) + bytes(14)
+                chain += struct.pack(">BB", next_header, 1) + bytes(14)
         first = extensions[0] if extensions else protocol
         head = struct.pack(">IHBB", 6 << 28, len(chain) + len(inner), first, 64)
         frame = head + source.packed + destination.packed + chain + inner
@@ -112,7 +112,7 @@ def kind_of(packet: Packet) -> int:
 
 
 def framed(packet: Packet, link: int, *, tags: tuple[int, ...] = (), order: str = "<") -> Packet:
-    """Put a packet into a frame, behind tags of virtual networks."""
+    """Return the packet in a frame, after VLAN tags."""
     kinds = [*tags, kind_of(packet)]
     tagged = b"".join(struct.pack(">HH", 7, kind) for kind in kinds[1:]) + packet.frame
     if link == ETHERNET:
@@ -136,7 +136,7 @@ def arp() -> Packet:
 def pcap(
     packets: list[Packet], *, link: int = ETHERNET, order: str = "<", unit: int = 1000
 ) -> bytes:
-    """A file, in ticks of so many nanoseconds: 1000 or 1."""
+    """Return a pcap file with ticks of ``unit`` nanoseconds, 1000 or 1."""
     magic = 0xA1B2C3D4 if unit == 1000 else 0xA1B23C4D
     file = struct.pack(order + "IHHiIII", magic, 2, 4, 0, 0, 262144, link)
     for packet in packets:

@@ -1,4 +1,4 @@
-"""A file that changes while it is followed: what happens to it in each pause of the reader."""
+"""A file that changes while it is followed: one change in each pause of the reader."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from lazysketch.sources import RowBatch, Source, open_source
 
 
 class StreamEndedError(Exception):
-    """Nothing more will happen to the file."""
+    """No more changes follow."""
 
 
-class Acts:
-    """What happens to the file, one act in each pause, and the end behind the last one."""
+class Changes:
+    """Changes of the file, one in each pause, then the end of the stream."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, *acts: Callable[[], object]) -> None:
-        self._acts = iter([*acts, lambda: None, lambda: None])
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *changes: Callable[[], object]) -> None:
+        self._changes = iter([*changes, lambda: None, lambda: None])
         monkeypatch.setattr(time, "sleep", self._sleep)
 
     def _sleep(self, seconds: float) -> None:
         assert 0.01 <= seconds <= 0.5
-        act = next(self._acts, None)
-        if act is None:
+        change = next(self._changes, None)
+        if change is None:
             raise StreamEndedError
-        act()
+        change()
 
 
 def followed(path: Path, **asked: Any) -> Source:
@@ -39,7 +39,7 @@ def followed(path: Path, **asked: Any) -> Source:
 def until_the_end(batches: Iterable[RowBatch]) -> Iterator[RowBatch]:
     with suppress(StreamEndedError):
         yield from batches
-        pytest.fail("following ended by itself")
+        pytest.fail("following ended without an exception")
 
 
 def batches_of(source: Source) -> list[RowBatch]:
@@ -54,16 +54,16 @@ def items_of(source: Source) -> list[Any]:
 
 
 def append(path: Path, text: str) -> Callable[[], object]:
-    def act() -> None:
+    def change() -> None:
         with path.open("a") as file:
             file.write(text)
 
-    return act
+    return change
 
 
 def replace(path: Path, text: str) -> Callable[[], object]:
-    def act() -> None:
+    def change() -> None:
         path.rename(path.with_name(f"{path.name}.{time.monotonic_ns()}"))
         path.write_text(text)
 
-    return act
+    return change

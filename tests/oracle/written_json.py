@@ -1,4 +1,4 @@
-"""JSON as anybody might write it, now and then in odd ways, and damaged."""
+"""Random JSON: mostly usual, sometimes unusual, sometimes damaged."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import random
 # One character, for edits.
 EDITS = [*' \t\r"\\{}[],:.-+0159eEuNtafklsrI/é\x00\x1f\x7f\x0b\xa0\ufeff']
 
-# The usual ones and the odd ones.
+# Pairs: the usual ones, the unusual ones.
 NUMBERS = (
     [
         *("0", "-0", "1", "-1", "5", "6", "7", "42", "1.0", "1e3", "1521911720.865716"),
@@ -43,16 +43,16 @@ KEYS = (
         *('"\\ud800"', '"\\udcff"'),
     ],
 )
-_ODD = 0.04
+_UNUSUAL = 0.04
 SPACES = ["", "", "", "", " ", "\t", "\r", " \r \t"]
 
 
-def one_of(chance: random.Random, usual: list[str], odd: list[str]) -> str:
-    return chance.choice(odd if chance.random() < _ODD else usual)
+def one_of(chance: random.Random, usual: list[str], unusual: list[str]) -> str:
+    return chance.choice(unusual if chance.random() < _UNUSUAL else usual)
 
 
 def value(chance: random.Random, *, depth: int) -> str:
-    """Anything, nested at most so deeply."""
+    """Return any JSON value, nested at most ``depth`` deep."""
     kind = chance.random()
     if depth and kind < 0.3:
         return written_object(chance, depth=depth - 1)
@@ -67,7 +67,7 @@ def value(chance: random.Random, *, depth: int) -> str:
 
 
 def written_object(chance: random.Random, *, depth: int) -> str:
-    """An object whose keys come in any order and more than once."""
+    """Return an object whose keys have any order and may repeat."""
 
     def spaced(text: str) -> str:
         return chance.choice(SPACES) + text + chance.choice(SPACES)
@@ -80,7 +80,7 @@ def written_object(chance: random.Random, *, depth: int) -> str:
 
 
 def line(chance: random.Random) -> str:
-    """An object; of four one has a character replaced, added or gone, or is cut off."""
+    """Return an object; one in four has a character replaced, added or removed, or is truncated."""
     whole = chance.choice(SPACES) + written_object(chance, depth=3) + chance.choice(SPACES)
     if chance.random() < 0.75:
         return whole

@@ -1,4 +1,4 @@
-"""Real captures, against the counts that their README states and against plain counting.
+"""Real captures, against the counts in their README and against plain counting.
 
 The data are not part of the repository; without them the tests are skipped.
 """
@@ -26,7 +26,7 @@ STATED = re.compile(
 )
 
 pytestmark = pytest.mark.skipif(
-    not FOLDER.is_dir(), reason="no real captures at hand: ../shared/data/pcaps is not there"
+    not FOLDER.is_dir(), reason="no real captures: ../shared/data/pcaps does not exist"
 )
 
 
@@ -59,7 +59,7 @@ def test_the_readme_states_every_capture() -> None:
 
 
 @pytest.mark.parametrize("name", stated() or [""])
-def test_counts_are_those_of_the_readme(name: str) -> None:
+def test_counts_equal_those_of_the_readme(name: str) -> None:
     expected = stated()[name]
     counts, tally = counted(FOLDER / name, "src")
     v6 = sum(count for item, count in counts.items() if ":" in item)

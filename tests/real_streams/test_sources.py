@@ -1,6 +1,6 @@
-"""Every real data set at hand, read by the sources, against plain counting.
+"""Every available real data set, read by the sources, against plain counting.
 
-The data are not part of the repository; without them the tests are skipped. For a
+The data are not part of the repository; without them the tests are skipped. To print a
 table of the figures: ``python -m pytest tests/real_streams/test_sources.py -s``.
 """
 
@@ -27,12 +27,12 @@ from lazysketch.cli import main
 from lazysketch.sources import feed, open_source
 
 pytestmark = pytest.mark.skipif(
-    not DATA.is_dir(), reason="no real streams at hand: ../shared/data is not there"
+    not DATA.is_dir(), reason="no real streams: ../shared/data does not exist"
 )
 
 
 class Case(NamedTuple):
-    """An input, how to read it, and what plain counting finds in it."""
+    """An input, how to read it, and its plain counts."""
 
     path: Path
     settings: dict[str, Any]
@@ -44,7 +44,7 @@ class Case(NamedTuple):
 def plain(
     path: Path, rows: Iterable[tuple[Any, Any] | None], *, most: int = 1, **settings: Any
 ) -> Case:
-    """Count pairs of an item and its weight; None is a row without them."""
+    """Count (item, weight) pairs; None is a malformed row."""
     truth: Counter[Any] = Counter()
     number = readable = 0
     for row in rows:
@@ -165,7 +165,7 @@ CASES: dict[str, tuple[Callable[..., Case], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_rows_malformed_weights_and_items_are_those_of_plain_counting(
+def test_rows_malformed_rows_weights_and_items_equal_plain_counting(
     tmp_path: Path, name: str
 ) -> None:
     make, how = CASES[name]

@@ -64,21 +64,24 @@ def measured(**cpu_ns: float) -> Results:
 
 
 @pytest.mark.parametrize(("cost", "over"), [(10.0, 1.0), (21.0, 2.1), (5.0, 0.5)])
-def test_a_door_is_held_against_its_neighbour_and_a_call(cost: float, over: float) -> None:
-    """Batches of 16: 4 ns an event by the neighbour, and 96 ns a call shared by 16 events."""
-    doors = [
-        input_types.Door(name="all", run=list, events=1000),
-        input_types.Door(name="empty", run=list, events=50, calls=50),
-        input_types.Door(name="few", run=list, events=160, calls=10, beside="all", call="empty"),
+def test_a_case_is_compared_with_its_baseline_and_a_call(cost: float, over: float) -> None:
+    """Batches of 16: 4 ns per event in the baseline, and 96 ns per call shared by 16 events."""
+    few = input_types.Case(
+        name="few", run=list, events=160, calls=10, baseline="all", unavoidable="empty"
+    )
+    cases = [
+        input_types.Case(name="all", run=list, events=1000),
+        input_types.Case(name="empty", run=list, events=50, calls=50),
+        few,
     ]
-    rows = input_types.judged(doors, measured(all=4.0, empty=96.0, few=cost))
+    rows = input_types.relative(cases, measured(all=4.0, empty=96.0, few=cost))
     assert [row["call_ns"] for row in rows] == [4000.0, 96.0, 16 * cost]
     assert [row.get("over") for row in rows] == [None, None, pytest.approx(over)]
     (goal,) = (goal for goal in goals.GOALS if "input type" in goal.text)
     assert goal.row(rows)["met"] is (over <= goal.limit)
 
 
-def test_every_door_has_its_neighbour(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_case_has_its_baseline(monkeypatch: pytest.MonkeyPatch) -> None:
     """One round of a short stream: names fit together, and each event is counted as one."""
     pytest.importorskip("pyarrow", reason="side doors bring Arrow data")
     monkeypatch.setattr(input_types, "EVENTS", 8192)
@@ -94,19 +97,19 @@ def test_every_door_has_its_neighbour(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "None" not in text
 
 
-def test_a_door_counts_the_events_that_it_brings() -> None:
+def test_a_case_counts_its_events() -> None:
     seen: list[list[int]] = []
-    kind = input_types.Kind(
+    kind = input_types.InputType(
         name="list", method=seen.append, items=list(range(5000)), sizes={4096: 2, 16: 30, 1: 7}
     )
-    doors = list(kind.doors())
-    assert [door.calls for door in doors] == [1, 30, 2, 30, 7]
-    for door in doors:
+    cases = list(kind.cases())
+    assert [one.calls for one in cases] == [1, 30, 2, 30, 7]
+    for one in cases:
         seen.clear()
-        door.run()
+        one.run()
         brought = sum(map(len, seen))
-        assert len(seen) == door.calls
-        assert brought == (0 if "nothing" in door.name else door.events)
+        assert len(seen) == one.calls
+        assert brought == (0 if "nothing" in one.name else one.events)
 
 
 def test_parts_have_the_size_that_is_asked_for() -> None:

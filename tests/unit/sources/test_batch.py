@@ -1,4 +1,4 @@
-"""Batches: one step per row, in order, wherever the rows without an item stand."""
+"""Batches: one step per row, in order, for any positions of rows without an item."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ROWS = st.lists(st.sampled_from(["", "a", "b"]), max_size=30)
 
 
 def steps_of(batch: RowBatch) -> list[str]:
-    """Feed a batch as a sketch would be fed, and record each step."""
+    """Return the steps that a sketch takes when it is fed the batch."""
     steps: list[str] = []
     for items, _, empty_steps in batch.segments():
         steps.extend(items)
@@ -37,7 +37,7 @@ def test_neighbouring_rows_without_an_item_share_a_segment(rows: list[str]) -> N
         assert items
 
 
-def test_whole_rows_are_handed_over_without_a_copy() -> None:
+def test_a_batch_without_empty_rows_is_one_segment_without_a_copy() -> None:
     rows = ["a", "b"]
     ((items, weights, empty_steps),) = RowBatch.from_rows(rows).segments()
     assert items is rows
@@ -45,7 +45,7 @@ def test_whole_rows_are_handed_over_without_a_copy() -> None:
     assert empty_steps == 0
 
 
-def test_weights_go_with_their_items() -> None:
+def test_weights_stay_with_their_items() -> None:
     batch = RowBatch(list("abcd"), [1, 4], [1, 2, 3, 4], clipped=[2])
     assert list(batch.segments()) == [
         Segment(["a"], [1], 1),
@@ -56,7 +56,7 @@ def test_weights_go_with_their_items() -> None:
     assert RowBatch(list("abc")).total_weight == 3
 
 
-def test_what_stands_before_the_first_malformed_row() -> None:
+def test_rows_before_the_first_malformed_row() -> None:
     batch = RowBatch(list("abcd"), [3], [1, 9, 9, 9], clipped=[1, 3])
     assert batch.before_malformed() == RowBatch(list("abc"), (), [1, 9, 9], clipped=[1])
     assert RowBatch(["a"]).before_malformed() == RowBatch(["a"])
@@ -76,7 +76,7 @@ def test_the_first_rows_of_a_batch() -> None:
         assert len(first.weights or ()) == len(items)
 
 
-def test_absent_rows_are_empty_steps_apart_from_malformed_ones() -> None:
+def test_absent_rows_are_empty_steps_but_not_malformed() -> None:
     times = np.arange(7) * 10
     batch = RowBatch(list("abc"), [1, 5], [1, 2, 3], clipped=[1], absent=[0, 2], times=times)
     assert batch.rows == 7
@@ -89,8 +89,8 @@ def test_absent_rows_are_empty_steps_apart_from_malformed_ones() -> None:
     assert (first.items, first.malformed, first.absent) == (["a"], [1], [0, 2])
     assert first.times is not None
     assert first.times.tolist() == [0, 10, 20, 30]
-    sound = batch.before_malformed()
-    assert (sound.items, sound.malformed, sound.absent, sound.rows) == ([], (), [0], 1)
+    kept = batch.before_malformed()
+    assert (kept.items, kept.malformed, kept.absent, kept.rows) == ([], (), [0], 1)
     tally = Tally()
     tally.add(batch, name="x", rows_before=0)
     assert (tally.rows, tally.malformed, tally.absent) == (7, 2, 2)

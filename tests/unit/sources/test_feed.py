@@ -1,4 +1,4 @@
-"""Feeding: one step per row for every kind of batch; strict readings stop where they say."""
+"""Feeding: one step per row for every kind of batch; strict mode stops at the right row."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_feeding_equals_one_call_per_row(rows: list[tuple[str, int] | None]) -> 
     assert (fed.release().table == one_by_one.release().table).all()
 
 
-def test_an_exact_sketch_leaves_malformed_rows_out(tmp_path: Path) -> None:
+def test_an_exact_sketch_skips_malformed_rows(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("k,n\na,3\nb,x\na,0\n")
     sketch = ls.CountMin(depth=3, width=64)
@@ -56,7 +56,7 @@ def test_an_exact_sketch_leaves_malformed_rows_out(tmp_path: Path) -> None:
     assert (sketch.step, sketch.estimate("a"), sketch.estimate("b")) == (2, 3.0, 0.0)
 
 
-def test_a_sketch_for_smaller_weights_is_refused_before_anything_is_read(tmp_path: Path) -> None:
+def test_a_smaller_max_weight_is_refused_before_anything_is_read(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("k,n\na,3\n")
     source = open_source(path, field="k", weight="n", max_weight=10)
@@ -67,7 +67,7 @@ def test_a_sketch_for_smaller_weights_is_refused_before_anything_is_read(tmp_pat
     assert source.tally.total_weight == 3
 
 
-def test_a_strict_reading_stops_at_the_first_malformed_row(tmp_path: Path) -> None:
+def test_strict_mode_stops_at_the_first_malformed_row(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("k,n\na,3\nb,99\nsecret,x\nc,1\n")
     source = open_source(path, field="k", weight="n", max_weight=5, strict=True)
@@ -80,14 +80,14 @@ def test_a_strict_reading_stops_at_the_first_malformed_row(tmp_path: Path) -> No
     assert (tally.rows, tally.malformed, tally.clipped, tally.total_weight) == (2, 0, 1, 8)
 
 
-def test_a_strict_reading_of_sound_rows_is_as_any(tmp_path: Path) -> None:
+def test_strict_mode_changes_nothing_for_valid_rows(tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.write_text("a\nb\n")
     source = open_source(path, strict=True)
     assert [batch.item_list for batch in source] == [["a", "b"]]
 
 
-def test_weights_and_their_bound_go_together(tmp_path: Path) -> None:
+def test_weight_and_max_weight_require_each_other(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("k,n\na,3\n")
     with pytest.raises(ArgumentTypeError, match="max_weight: expected with weight"):
@@ -103,7 +103,7 @@ def test_weights_and_their_bound_go_together(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("form", ["lines", "common", "combined"])
-def test_formats_without_weights_say_so(tmp_path: Path, form: str) -> None:
+def test_formats_without_weights_refuse_them(tmp_path: Path, form: str) -> None:
     path = tmp_path / "a"
     path.write_text("a\n")
     with pytest.raises(ArgumentValueError, match=f"weight: expected none for format '{form}'"):
@@ -124,7 +124,7 @@ def test_weights_of_several_inputs(tmp_path: Path) -> None:
     assert tally.formats == ["csv, field k, weight n", "jsonl, field k, weight n"]
 
 
-def test_what_a_subclass_makes_of_updates_is_not_passed_by() -> None:
+def test_feed_does_not_bypass_overridden_updates() -> None:
     class Seen(ls.LazyCountMin):
         seen = 0
 

@@ -1,4 +1,4 @@
-"""Sources: several inputs as one, the tally, formats and fields given or guessed."""
+"""Sources: several inputs as one stream, the tally, given or detected formats and fields."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def write(path: Path, *rows: str) -> Path:
     return path
 
 
-def test_lines_are_items_as_they_stand(tmp_path: Path) -> None:
+def test_lines_are_items_unchanged(tmp_path: Path) -> None:
     path = write(tmp_path / "a", " a ", "b\tc", "#", '"')
     assert [batch.item_list for batch in open_source(path, format="lines")] == [
         [" a ", "b\tc", "#", '"']
@@ -31,7 +31,7 @@ def test_the_last_line_needs_no_end(tmp_path: Path) -> None:
     assert [item for batch in open_source(path) for item in batch.item_list] == ["a", "b"]
 
 
-def test_the_tally_counts_rows_and_places_the_first_malformed_ones(tmp_path: Path) -> None:
+def test_the_tally_counts_rows_and_locates_the_first_malformed_ones(tmp_path: Path) -> None:
     first = write(tmp_path / "first", "a", "", "\xff", "b")
     second = write(tmp_path / "second", "", "", "", "", "c")
     source = open_source([first, second], format="lines")
@@ -48,7 +48,7 @@ def test_the_tally_counts_rows_and_places_the_first_malformed_ones(tmp_path: Pat
     assert source.name == "2 inputs"
 
 
-def test_positions_go_on_from_batch_to_batch(tmp_path: Path) -> None:
+def test_row_positions_continue_across_batches(tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.write_bytes(b"0123456789abcde\n" * 40_000 + b"\n")
     source = open_source(path)
@@ -74,7 +74,7 @@ def test_another_encoding(tmp_path: Path) -> None:
         ([""], "lines"),
     ],
 )
-def test_the_format_is_guessed_by_the_first_rows(
+def test_the_format_is_detected_by_the_first_rows(
     tmp_path: Path, rows: list[str], form: str
 ) -> None:
     source = open_source(write(tmp_path / "a", *rows))
@@ -82,7 +82,7 @@ def test_the_format_is_guessed_by_the_first_rows(
     assert source.tally.formats == [form]
 
 
-def test_the_format_is_guessed_for_each_input(tmp_path: Path) -> None:
+def test_the_format_is_detected_for_each_input(tmp_path: Path) -> None:
     paths = [
         write(tmp_path / "empty"),
         write(tmp_path / "log", COMMON.format(1, 2)),
@@ -93,7 +93,7 @@ def test_the_format_is_guessed_for_each_input(tmp_path: Path) -> None:
     assert source.tally.formats == ["common, field host", "lines"]
 
 
-def test_a_field_needs_a_format_that_has_it(tmp_path: Path) -> None:
+def test_a_field_requires_a_format_with_fields(tmp_path: Path) -> None:
     path = write(tmp_path / "a", COMMON)
     expected = {
         ("lines", "host"): "field: expected none, since a row of format 'lines' is one item",
@@ -109,14 +109,14 @@ def test_a_field_needs_a_format_that_has_it(tmp_path: Path) -> None:
             open_source(path, format=form, field=field)
 
 
-def test_a_guessed_format_that_lacks_the_field_is_told(tmp_path: Path) -> None:
+def test_a_detected_format_without_the_field_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(SourceError, match="expected rows with a field 'host', got lines"):
         list(open_source(write(tmp_path / "a", "a"), field="host"))
     with pytest.raises(ArgumentValueError, match="for format 'common', got 'agent'"):
         list(open_source(write(tmp_path / "b", COMMON), field="agent"))
 
 
-def test_no_row_at_all_is_an_error(tmp_path: Path) -> None:
+def test_an_empty_stream_is_an_error(tmp_path: Path) -> None:
     empty = write(tmp_path / "empty")
     for field in (None, "host"):
         with pytest.raises(SourceError, match="empty: expected at least one row, got an empty"):
@@ -125,7 +125,7 @@ def test_no_row_at_all_is_an_error(tmp_path: Path) -> None:
         list(open_source([empty, empty]))
 
 
-def test_wrong_lists_of_inputs() -> None:
+def test_invalid_lists_of_inputs() -> None:
     with pytest.raises(ArgumentTypeError, match="paths: expected at least one input"):
         open_source([])
     with pytest.raises(SourceError, match="standard input: expected it once"):

@@ -1,4 +1,4 @@
-"""Access logs: every field against compiled expressions; hostile lines in linear time."""
+"""Access logs: every field against regular expressions; hostile lines in linear time."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_each_field_of_a_combined_row(field: str, expected: str) -> None:
     [
         ('h - - [t] "GET /a" 200 5', "path", "/a"),  # HTTP/0.9
         ('h - - [t] "GET /a b HTTP/1.0" 200 5', "path", "/a"),
-        ('h - - [t] "GET /a"b HTTP/1.0" 200 5', "path", '/a"b'),  # quote not escaped
+        ('h - - [t] "GET /a"b HTTP/1.0" 200 5', "path", '/a"b'),  # an unescaped quote
         (r'h - - [t] "GET /a\"b HTTP/1.0" 200 5', "path", r"/a\"b"),
         (r'h - - [t] "GET /\" 200 5 HTTP/1.0" 404 7', "status", "404"),
         ('h - - [t] "GET "/a" HTTP/1.0" 200 5', "path", '"/a"'),
@@ -92,7 +92,7 @@ def test_each_field_of_a_combined_row(field: str, expected: str) -> None:
         ('h - - "GET / HTTP/1.0" 200 5', "host", None),
     ],
 )
-def test_odd_rows(row: str, field: str, expected: str | None) -> None:
+def test_unusual_rows(row: str, field: str, expected: str | None) -> None:
     assert value(row, field) == expected
 
 
@@ -122,14 +122,14 @@ PARTS = st.sampled_from(
 
 
 @given(rows=st.lists(st.lists(PARTS, max_size=12).map("".join), max_size=6))
-def test_one_row_in_one_row_out_and_each_by_itself(rows: list[str]) -> None:
+def test_each_row_in_is_one_row_out_independent_of_the_others(rows: list[str]) -> None:
     for field in COMBINED_FIELDS:
         batch = read(*rows, "", field=field)
         assert batch.rows == len(rows) + 1
         assert batch.item_list == [item for row in rows if (item := value(row, field))]
 
 
-# Rows in pieces, so that one edit or two make rows that are nearly well-formed.
+# Rows in pieces, so that one or two edits make nearly well-formed rows.
 PIECES = [
     *("203.0.113.9", " ", "-", " ", "ann lee", " ", "[", "17/May/2015:10:05:03 +0000", "]"),
     *(" ", '"', "GET", " ", "/a?b=1", " ", "HTTP/1.1", '"', " ", "200", " ", "512"),
@@ -143,7 +143,7 @@ EDITS = [
 
 
 def edited(pieces: list[str], place: int, edit: str) -> list[list[str]]:
-    """Return the row with one piece replaced, and with the edit behind it and before it."""
+    """Return the row with one piece replaced by the edit, followed by it, and preceded by it."""
     piece = pieces[place]
     forms = (edit, piece + edit, edit + piece)
     return [[*pieces[:place], form, *pieces[place + 1 :]] for form in forms]
@@ -169,7 +169,7 @@ ROWS = st.lists(
 )
 
 
-def assert_rows_are_as_by_expressions(block: bytes, *, text: str) -> None:
+def assert_rows_equal_those_of_expressions(block: bytes, *, text: str) -> None:
     for field in COMBINED_FIELDS:
         expected = field_of_rows(text, field)
         column, malformed = access_log_items(block, field=field)
@@ -182,7 +182,7 @@ def test_every_field_and_time_of_every_row_with_one_edit() -> None:
     places = range(len(PIECES))
     rows = [row for place in places for edit in EDITS for row in edited(PIECES, place, edit)]
     text = "".join("".join(row) + "\n" for row in rows)
-    assert_rows_are_as_by_expressions(text.encode(), text=text.replace("\r\n", "\n"))
+    assert_rows_equal_those_of_expressions(text.encode(), text=text.replace("\r\n", "\n"))
 
 
 @given(rows=ROWS)
@@ -193,9 +193,9 @@ def test_every_field_and_time_of_every_row_with_one_edit() -> None:
     rows=['h - - [t] "GET /a\\ b" 200 5', 'h - - [t] "GET  /a" 200 5', 'h - - [t] "GET " 200 5']
 )
 @example(rows=["h - [t] [t", "h - -[t]", "h -  [t]", "h - [ [t]", "h - - []"])
-def test_every_field_and_time_is_what_an_expression_finds(rows: list[str]) -> None:
+def test_every_field_and_time_equals_that_of_a_regular_expression(rows: list[str]) -> None:
     text = "".join(row.replace("\n", "") + "\n" for row in rows)
-    assert_rows_are_as_by_expressions(text.encode(), text=text.replace("\r\n", "\n"))
+    assert_rows_equal_those_of_expressions(text.encode(), text=text.replace("\r\n", "\n"))
 
 
 @given(
@@ -212,7 +212,7 @@ def test_every_field_and_time_is_what_an_expression_finds(rows: list[str]) -> No
     cut=st.integers(0, 400),
     encoding=st.sampled_from(["utf-8", "iso8859-1", "ascii", "cp1252", "shift_jis"]),
 )
-def test_any_bytes_are_read_as_rows_that_are_decoded_one_by_one(
+def test_any_bytes_are_read_like_rows_decoded_one_by_one(
     pieces: list[bytes], cut: int, encoding: str
 ) -> None:
     data = b"".join(pieces)
@@ -232,7 +232,7 @@ def test_any_bytes_are_read_as_rows_that_are_decoded_one_by_one(
         assert times == times_of_texts(field_of_rows(text, "time"), unit="s").tolist()
 
 
-def test_another_field_than_these_is_refused() -> None:
+def test_an_unknown_field_is_refused() -> None:
     with pytest.raises(ArgumentValueError, match=r'field: expected one of host, .*, got "x"'):
         access_log_items(b"", field="x")
 
@@ -248,7 +248,7 @@ def test_hostile_rows_take_linear_time(tail: str) -> None:
     for head in heads:
         for field in COMBINED_FIELDS:
             read(head + tail * (size // len(tail)), field=field)
-    # 36 rows of 100 kB take about 0.1 s; with time squared they would take minutes.
+    # 36 rows of 100 kB take about 0.1 s; in quadratic time they would take minutes.
     assert time.process_time() - begin < 5
 
 
@@ -260,7 +260,7 @@ def test_hostile_rows_take_linear_time(tail: str) -> None:
         ("nasa_aug95_head.gz", "common", 5_000, 443),
     ],
 )
-def test_real_logs_equal_a_plain_expression_per_line(
+def test_real_logs_equal_a_regular_expression_per_line(
     name: str, form: str, rows: int, hosts: int
 ) -> None:
     path = WEBLOGS / name
@@ -277,7 +277,7 @@ def test_real_logs_equal_a_plain_expression_per_line(
     }
     assert len(expected["host"]) == hosts
     text = "".join(line + "\n" for line in lines)
-    assert_rows_are_as_by_expressions(text.encode(), text=text)
+    assert_rows_equal_those_of_expressions(text.encode(), text=text)
     for field, truth in expected.items():
         source = open_source(path, field=field, encoding="latin-1")
         counted = Counter(item for batch in source for item in batch.item_list)

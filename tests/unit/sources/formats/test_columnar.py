@@ -1,4 +1,4 @@
-"""Parquet and Arrow: typed columns, fields inside of structs, nulls, damage, pipes, memory."""
+"""Parquet and Arrow: typed columns, struct fields, nulls, damage, pipes, memory."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ def test_weights(path: Path, kind: str) -> None:
         ({"field": "text", "item_type": "int"}, "type int in field 'text', got string"),
     ],
 )
-def test_what_the_columns_are_not(
+def test_columns_of_unsuitable_types_are_refused(
     path: Path, kind: str, settings: dict[str, Any], message: str
 ) -> None:
     WRITERS[kind](TABLE, path)
@@ -135,14 +135,14 @@ def test_what_the_columns_are_not(
 
 
 @writers
-def test_the_type_of_items_may_be_named(path: Path, kind: str) -> None:
+def test_the_item_type_may_be_given(path: Path, kind: str) -> None:
     WRITERS[kind](TABLE, path)
     assert read(open_source(path, field="n", item_type="int"))[0] == [1, 30, -4]
     assert read(open_source(path, field="text", item_type="str"))[0] == ["a", "b", "c"]
 
 
 @writers
-def test_a_field_is_needed(path: Path, kind: str) -> None:
+def test_a_field_is_required(path: Path, kind: str) -> None:
     WRITERS[kind](TABLE, path)
     with pytest.raises(ArgumentTypeError, match="field: expected the name of one for format"):
         list(open_source(path))
@@ -175,7 +175,7 @@ def test_other_layouts_of_text(path: Path, arrow: Any) -> None:
     assert malformed == [1]
 
 
-def test_arrow_comes_through_pipes_and_compressed(
+def test_arrow_is_read_from_pipes_and_compressed(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for kind in ("arrow file", "arrow stream"):
@@ -186,7 +186,7 @@ def test_arrow_comes_through_pipes_and_compressed(
         assert read(open_source("-", field="text"))[0] == ["a", "b", "c"]
 
 
-def test_parquet_does_not(path: Path) -> None:
+def test_parquet_is_not_read_from_pipes(path: Path) -> None:
     pq.write_table(TABLE, path)
     path.write_bytes(gzip.compress(path.read_bytes()))
     with pytest.raises(SourceError, match="expected a Parquet file on disk, .* got a pipe"):
@@ -194,7 +194,7 @@ def test_parquet_does_not(path: Path) -> None:
 
 
 @writers
-def test_large_files_come_in_batches(path: Path, kind: str) -> None:
+def test_large_files_are_read_in_batches(path: Path, kind: str) -> None:
     WRITERS[kind](pa.table({"a": pa.array(range(300_000)), "n": pa.array([2] * 300_000)}), path)
     source = open_source(path, field="a", weight="n", max_weight=5)
     sizes = [batch.rows for batch in source]
@@ -206,7 +206,7 @@ def test_large_files_come_in_batches(path: Path, kind: str) -> None:
 @pytest.mark.parametrize("packed", [False, True], ids=["plain", "gzip"])
 @pytest.mark.parametrize("patch", [b"\xff" * 8, b"\x80" * 4, b"\x7f\xff\xff\x7f", b"\0" * 8])
 def test_an_arrow_stream_damaged_anywhere(tmp_path: Path, patch: bytes, packed: bool) -> None:
-    """Lengths below 0, offsets and indices outside: rows, or one error; no crash, no other memory.
+    """Negative lengths, wrong offsets and indices: rows or one error; no crash, no stray memory.
 
     Every fourth place of a stream of text and of a dictionary of text.
     """
@@ -227,7 +227,7 @@ def test_an_arrow_stream_damaged_anywhere(tmp_path: Path, patch: bytes, packed: 
             except SourceError:
                 outcomes.add("refused")
                 continue
-            # Text of the file at most; what lies behind it in memory is no item.
+            # Only text of the file; memory after it must not become an item.
             assert all(str(item).encode() in data for item in items), at
         path.unlink()
     assert outcomes == {"rows", "refused"}

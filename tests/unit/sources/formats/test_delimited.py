@@ -1,4 +1,4 @@
-"""CSV and TSV against the standard library's parser, cut anywhere; malformed rows keep places."""
+"""CSV and TSV against the csv module, in any chunks; malformed rows keep their positions."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ROWS = st.lists(st.lists(FIELDS, min_size=1, max_size=4), max_size=12)
 
 
 def rows_of(data: bytes, *, cuts: list[int], **settings: Any) -> list[Any]:
-    """Each row as it is counted: its item, a pair with its weight, or None if malformed."""
+    """Return each row as counted: its item, (item, weight), or None if malformed."""
     edges = [0, *sorted(min(cut, len(data)) for cut in cuts), len(data)]
     stream = ByteStream("test", path=None, blocks=[data[a:b] for a, b in pairwise(edges) if a < b])
     selection = Selection(**{"field": "b", "encoding": "utf-8", **settings})
@@ -64,7 +64,7 @@ def written(rows: list[list[str]], *, delimiter: str = ",", end: str = "\n") -> 
     delimiter=st.sampled_from(",;\t|"),
     end=st.sampled_from(["\n", "\r\n"]),
 )
-def test_rows_are_those_of_the_standard_library_wherever_the_bytes_are_cut(
+def test_rows_equal_those_of_the_csv_module_at_any_chunk_boundaries(
     rows: list[list[str]], cuts: list[int], delimiter: str, end: str
 ) -> None:
     data = written(rows, delimiter=delimiter, end=end)
@@ -100,18 +100,18 @@ def test_rows_are_those_of_the_standard_library_wherever_the_bytes_are_cut(
         (b"x,a\0b", "a\0b"),
     ],
 )
-def test_each_row_is_judged_by_itself(row: bytes, item: str | None) -> None:
+def test_each_row_is_judged_independently(row: bytes, item: str | None) -> None:
     data = b"a,b\n1,first\n" + row + b"\n2,last\n"
     assert rows_of(data, cuts=[]) == ["first", item, "last"]
 
 
 @pytest.mark.parametrize("cuts", [[], [9], [13, 14, 15], list(range(40))])
-def test_a_quote_that_nothing_closes_costs_its_line(cuts: list[int]) -> None:
+def test_an_unclosed_quote_costs_its_line(cuts: list[int]) -> None:
     data = b'a,b\n1,first\n2,"open\n3,c\n4,last\n'
     assert rows_of(data, cuts=cuts) == ["first", None, "c", "last"]
 
 
-def test_a_quote_that_stays_open_too_long_costs_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_quote_open_for_too_long_costs_its_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(delimited, "LONGEST_ROW", 1000)
     data = b'a,b\n1,"open\n' + b"2,x\n" * 10_000 + b'3,"y\nz"\n4,end\n'
     rows = rows_of(data, cuts=list(range(0, len(data), 500)))
@@ -140,18 +140,18 @@ def test_weights(weight: str, counted: int | None) -> None:
     assert found == [("first", 3), None if counted is None else ("y", counted), ("last", 4)]
 
 
-def test_the_weight_may_be_the_field_itself() -> None:
+def test_the_weight_may_be_the_item_field() -> None:
     assert rows_of(b"a,b\n1,2\n1,x\n", cuts=[], weight="b", max_weight=9) == [("2", 2), None]
 
 
-def test_other_encodings_keep_columns_apart() -> None:
-    # In Shift JIS the second byte of this character is that of a bar.
+def test_columns_are_split_after_decoding() -> None:
+    # In Shift JIS the second byte of this character equals that of a bar.
     data = "a|b\n表ポ|ポ\n".encode("shift_jis") + b"x|\x81\n" + "y|表\n".encode("shift_jis")
     assert rows_of(data, cuts=[], encoding="shift_jis") == ["ポ", None, "表"]
     assert rows_of("a,b\nx,é\n".encode("latin-1"), cuts=[], encoding="iso8859-1") == ["é"]
 
 
-def test_a_byte_order_mark_is_no_part_of_the_header(tmp_path: Path) -> None:
+def test_a_byte_order_mark_is_not_part_of_the_header(tmp_path: Path) -> None:
     path = tmp_path / "export"
     path.write_bytes(b"\xef\xbb\xbfb,a\r\n1,2\r\n")
     (batch,) = open_source(path, field="b")
@@ -178,7 +178,7 @@ def test_the_header_may_be_quoted_and_span_lines(tmp_path: Path) -> None:
         ("a", "id,größe\n1,2\n", "größe", "csv"),
     ],
 )
-def test_the_format_is_guessed_by_name_and_header(
+def test_the_format_is_detected_by_name_and_header(
     tmp_path: Path, name: str, text: str, field: str, form: str
 ) -> None:
     path = tmp_path / name
@@ -188,7 +188,7 @@ def test_the_format_is_guessed_by_name_and_header(
     assert source.tally.formats == [f"{form}, field {field}"]
 
 
-def test_a_wrong_field_is_told_without_the_first_row(tmp_path: Path) -> None:
+def test_the_error_for_a_wrong_field_does_not_show_the_first_row(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text("SrcAddr,secret\n1,2\n")
     with pytest.raises(SourceError, match="did you mean 'SrcAddr'.*for field, got 'srcaddr'"):
@@ -201,7 +201,7 @@ def test_a_wrong_field_is_told_without_the_first_row(tmp_path: Path) -> None:
         list(open_source(path, field="b"))
 
 
-def test_wrong_settings_are_told_at_once(tmp_path: Path) -> None:
+def test_invalid_settings_raise_before_reading(tmp_path: Path) -> None:
     path = tmp_path / "a.csv"
     path.write_text('a,"b\n')
     with pytest.raises(ArgumentTypeError, match="field: expected the name of one for format 'csv'"):
@@ -226,11 +226,11 @@ def test_a_header_alone_has_no_row(tmp_path: Path) -> None:
         list(open_source(path, field="b"))
 
 
-def test_a_live_pipe_gives_what_has_arrived(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_live_pipe_yields_what_has_arrived(monkeypatch: pytest.MonkeyPatch) -> None:
     outlet, inlet = os.pipe()
     monkeypatch.setattr(sys, "stdin", os.fdopen(outlet, "r"))
     batches = iter(open_source("-", format="csv", field="b"))
-    # Closes the pipe if a row is held back, so that the test fails instead of waiting.
+    # If a row is held back, closing the pipe makes the test fail instead of hang.
     guard = threading.Timer(20, os.close, [inlet])
     guard.start()
     os.write(inlet, b"a,b\n1,first\n")
@@ -245,7 +245,7 @@ def test_a_live_pipe_gives_what_has_arrived(monkeypatch: pytest.MonkeyPatch) -> 
     assert list(batches) == []
 
 
-def test_without_pyarrow_the_format_says_what_is_missing(
+def test_without_pyarrow_the_error_names_the_missing_package(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "a.csv"

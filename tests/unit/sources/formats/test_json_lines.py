@@ -1,4 +1,4 @@
-"""JSON lines: each line by itself, types as written, fields inside of objects."""
+"""JSON lines: independent lines, types as written, fields inside objects."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def read(*lines: str | bytes, **settings: Any) -> RowBatch:
         (b'{"k": "a", "x": "\xff"}', None),
     ],
 )
-def test_each_line_is_judged_by_itself(line: str | bytes, item: Any) -> None:
+def test_each_line_is_judged_independently(line: str | bytes, item: Any) -> None:
     batch = read('{"k": "first"}', line, '{"k": "last"}')
     assert batch.item_list == (["first", "last"] if item is None else ["first", item, "last"])
     assert batch.malformed == ([1] if item is None else [])
@@ -120,7 +120,7 @@ VALUES = st.recursive(
 
 
 @given(st.lists(VALUES, max_size=8), st.booleans())
-def test_what_python_writes_is_read_back(values: list[Any], ascii_only: bool) -> None:
+def test_json_written_by_python_is_read_back(values: list[Any], ascii_only: bool) -> None:
     lines = [json.dumps(value, ensure_ascii=ascii_only) for value in values]
     items = [value.get("k") if isinstance(value, dict) else None for value in values]
     batch = read(*lines, '{"k": "end"}')
@@ -138,7 +138,7 @@ def test_text_and_integers_are_different_items(tmp_path: Path) -> None:
     assert source.tally.formats == ["jsonl, field k"]
 
 
-def test_the_format_is_guessed(tmp_path: Path) -> None:
+def test_the_format_is_detected(tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.write_text('broken\n{"k": 1}\n{"k": 2}\n')
     assert [batch.item_list for batch in open_source(path, field="k")] == [[1, 2]]

@@ -1,4 +1,4 @@
-"""JSON lines as the native core reads them, against the standard library's decoder on every row."""
+"""JSON lines as read by the native core, against the json module on every row."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ SELECTIONS = [
 ]
 
 
-def told(batch: RowBatch) -> dict[str, Any]:
-    """Return all that a batch says, in which 1 and True differ."""
+def contents(batch: RowBatch) -> dict[str, Any]:
+    """Return the contents of a batch with types, since 1 == True."""
     return {
         "items": [(type(item), item) for item in batch.item_list],
         "malformed": list(batch.malformed),
@@ -62,10 +62,10 @@ def read(data: bytes, selection: Selection) -> RowBatch:
     return batch
 
 
-def assert_rows_are_as_python_decodes_them(data: bytes) -> None:
+def assert_rows_equal_those_of_python(data: bytes) -> None:
     rows = decoded_rows(data.removeprefix("\ufeff".encode()), "utf-8")
     for selection in SELECTIONS:
-        assert told(read(data, selection)) == told(row_decoder(selection)(rows)), selection
+        assert contents(read(data, selection)) == contents(row_decoder(selection)(rows)), selection
 
 
 ORDINARY = [
@@ -95,11 +95,11 @@ def block_of(lines: list[str]) -> bytes:
 @pytest.mark.parametrize("line", ORDINARY)
 def test_every_line_with_one_edit(line: str) -> None:
     lines = edited(line)
-    assert_rows_are_as_python_decodes_them(block_of(lines))
+    assert_rows_equal_those_of_python(block_of(lines))
     selection = SELECTIONS[5]
     decode = row_decoder(selection)
     for alone in lines[:: 7 if len(lines) > 1000 else 1]:
-        assert told(read(block_of([alone]), selection)) == told(decode([alone]))
+        assert contents(read(block_of([alone]), selection)) == contents(decode([alone]))
 
 
 @pytest.mark.parametrize(
@@ -130,11 +130,11 @@ def test_hostile_rows_take_linear_time(tail: str) -> None:
         row = head + tail * (100_000 // len(tail))
         for selection in SELECTIONS:
             read(block_of([row, row + "}", row + '"}', row + "]}"]), selection)
-    # 216 rows of 100 kB take less than a second; with time squared they would take minutes.
+    # 216 rows of 100 kB take less than a second; in quadratic time they would take minutes.
     assert time.process_time() - begin < 20
 
 
-def test_ordinary_lines_are_never_given_back() -> None:
+def test_ordinary_lines_are_never_returned_undecoded() -> None:
     lines = [*ORDINARY, "", "rubbish", "[1]", '{"k": "cut o', '{"k": 1.0}', "{}", '{"k": {"k": 1}}']
     for selection in SELECTIONS:
         assert not len(columns_of(block_of(lines), selection).rows_of(UNSURE))
@@ -150,15 +150,15 @@ def test_ordinary_lines_are_never_given_back() -> None:
         '{"x": ' + '{"x":' * 128 + "1" + "}" * 128 + "}",
     ],
 )
-def test_what_is_not_sure_is_given_back_as_it_is(line: str) -> None:
+def test_unsure_lines_are_returned_unchanged(line: str) -> None:
     selection, sure = SELECTIONS[6], '{"k": "a", "t": 1}'
     columns = columns_of(block_of([sure, f" {line}\r", sure]), selection)
     assert columns.kinds.tolist() == [0, UNSURE, 0]
     assert bytes(columns.unsure[1]) == b" " + line.encode()
-    assert_rows_are_as_python_decodes_them(block_of([sure, line, sure]))
+    assert_rows_equal_those_of_python(block_of([sure, line, sure]))
 
 
-def test_other_threads_run_meanwhile() -> None:
+def test_the_gil_is_released_meanwhile() -> None:
     data = block_of([ORDINARY[0]] * 200_000)
     counted, ended = [0], threading.Event()
 
@@ -166,7 +166,7 @@ def test_other_threads_run_meanwhile() -> None:
         while not ended.is_set():
             counted[0] += 1
 
-    # So long that nobody is made to give the interpreter lock away within the call.
+    # So long that the interpreter does not force a GIL switch within the call.
     interval = sys.getswitchinterval()
     sys.setswitchinterval(0.3)
     thread = threading.Thread(target=count)
@@ -182,7 +182,7 @@ def test_other_threads_run_meanwhile() -> None:
     assert during > 0
 
 
-def test_bounds_of_python_are_not_met_by_what_is_sure() -> None:
+def test_lines_that_the_core_decodes_stay_within_the_limits_of_python() -> None:
     digits, levels = 639, 126
     lines = [
         '{"x": ' + "9" * digits + ', "k": ' + "1" * 15 + "}",
@@ -200,7 +200,7 @@ def test_long_numbers_anywhere_in_a_row(length: int, shift: int) -> None:
     line = '{"x": "' + "x" * shift + '", "y": ' + "9" * length + ', "k": "a"}'
     unsure = len(columns_of(block_of([line]), SELECTIONS[0]).rows_of(UNSURE))
     assert unsure == (length >= 640)
-    assert_rows_are_as_python_decodes_them(block_of([line]))
+    assert_rows_equal_those_of_python(block_of([line]))
 
 
 @pytest.mark.parametrize(
@@ -221,7 +221,7 @@ def test_items_of_one_type_are_an_array(values: list[str], kind: Any) -> None:
     items = read(block_of(lines), SELECTIONS[0]).items
     kinds = (getattr(items, "dtype", None), str(getattr(items, "type", "")), type(items))
     assert kind in kinds
-    assert_rows_are_as_python_decodes_them(block_of(lines))
+    assert_rows_equal_those_of_python(block_of(lines))
 
 
 SEEDS = st.integers(0, 2**32)
@@ -229,13 +229,13 @@ SEEDS = st.integers(0, 2**32)
 
 @given(SEEDS)
 @settings(max_examples=100, deadline=None)
-def test_any_json_is_read_as_by_python(seed: int) -> None:
+def test_any_json_is_read_like_python(seed: int) -> None:
     chance = random.Random(seed)
     lines = [line(chance) for _ in range(chance.choice([1, 5, 100]))]
-    assert_rows_are_as_python_decodes_them(block_of(lines))
+    assert_rows_equal_those_of_python(block_of(lines))
 
 
-def test_the_json_tried_is_of_every_kind() -> None:
+def test_the_generated_json_covers_every_kind() -> None:
     lines = [line(random.Random(seed)) for seed in range(3000)]
     kinds = columns_of(block_of(lines), SELECTIONS[0]).kinds
     text, signed, unsigned, malformed, unsure = np.bincount(kinds, minlength=5).tolist()
@@ -247,12 +247,12 @@ def test_the_json_tried_is_of_every_kind() -> None:
 
 @given(SEEDS)
 @settings(max_examples=100, deadline=None)
-def test_any_bytes_are_read_as_by_python(seed: int) -> None:
+def test_any_bytes_are_read_like_python(seed: int) -> None:
     chance = random.Random(seed)
     pieces = [b"\n", b"\r\n", b"\xff", b"\xed\xa0\x80", b"\xef\xbb\xbf", b'"', b"{", b"}\n"]
     pieces += [chance.randbytes(3), *(line.encode() + b"\n" for line in ORDINARY)]
     pieces += [block_of([line(chance)]) for _ in range(10)]
-    assert_rows_are_as_python_decodes_them(b"".join(chance.choices(pieces, k=30)) + b"\n")
+    assert_rows_equal_those_of_python(b"".join(chance.choices(pieces, k=30)) + b"\n")
 
 
 @pytest.mark.parametrize(
@@ -265,8 +265,8 @@ def test_any_bytes_are_read_as_by_python(seed: int) -> None:
         ['{"$serde_json::private::RawValue": "1", "k": {"$serde_json::private::RawValue": "1"}}'],
     ],
 )
-def test_blocks_of_rows_of_which_some_are_given_back(lines: list[str]) -> None:
-    assert_rows_are_as_python_decodes_them(block_of(lines))
+def test_blocks_with_some_undecoded_rows(lines: list[str]) -> None:
+    assert_rows_equal_those_of_python(block_of(lines))
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "iso8859-1", "ascii", "shift_jis"])
@@ -291,7 +291,7 @@ def test_blocks_and_encodings(encoding: str, size: int) -> None:
 def test_a_sketch_is_the_same_row_by_row(
     every: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Some rows are given back, of which every other has an item."""
+    """Some rows are returned undecoded, of which every other has an item."""
     path = tmp_path / "rows.jsonl"
     items: list[Any] = [f"10.0.0.{row % 7}\n" if row < 700 else row % 5 for row in range(1000)]
     given_back = [row for row in range(1000) if row % every == 1]
@@ -348,9 +348,7 @@ def zeek() -> list[dict[str, Any]]:
     ]
 
 
-@pytest.mark.skipif(
-    not DATA.is_dir(), reason="no real streams at hand: ../shared/data is not there"
-)
+@pytest.mark.skipif(not DATA.is_dir(), reason="no real streams: ../shared/data does not exist")
 @pytest.mark.parametrize("stream", [netflow, zeek])
 @pytest.mark.parametrize("selection", [SELECTIONS[0], SELECTIONS[3], SELECTIONS[4], SELECTIONS[6]])
 def test_real_streams_written_as_json(
@@ -359,4 +357,4 @@ def test_real_streams_written_as_json(
     lines = [json.dumps(value) for value in stream()]
     data = block_of(lines)
     assert not len(columns_of(data, selection).rows_of(UNSURE))
-    assert told(read(data, selection)) == told(row_decoder(selection)(lines))
+    assert contents(read(data, selection)) == contents(row_decoder(selection)(lines))

@@ -1,4 +1,4 @@
-"""Lines: equal to splitting and decoding one by one, with pyarrow and without, in any pieces."""
+"""Lines: equal to splitting and decoding row by row, with and without pyarrow, in any chunks."""
 
 from __future__ import annotations
 
@@ -52,16 +52,14 @@ def rows_of(batches: list[RowBatch]) -> list[object]:
 )
 @example(pieces=[b"a", b"\r\n"], cuts=[2], encoding="utf-8")
 @example(pieces=[b"\xef\xbb\xbf", b"\n", b"\xef\xbb\xbf"], cuts=[4], encoding="utf-8")
-def test_items_are_the_rows_that_hold_text(
-    pieces: list[bytes], cuts: list[int], encoding: str
-) -> None:
+def test_items_are_the_non_empty_rows(pieces: list[bytes], cuts: list[int], encoding: str) -> None:
     data = b"".join(pieces)
     edges = [0, *sorted(min(cut, len(data)) for cut in cuts), len(data)]
     chunks = [data[a:b] for a, b in pairwise(edges) if a < b]
     marked = encoding == "utf-8" and data.startswith(b"\xef\xbb\xbf")
     expected = decoded_rows(data[3:] if marked else data, encoding)
     if marked and len(data) == 3:
-        expected = [""]  # bytes without an end of row are a row
+        expected = [""]  # bytes without a line end are a row
     assert rows_of(read(chunks, encoding=encoding)) == expected
 
 
@@ -76,10 +74,10 @@ def test_a_line_that_is_too_long_is_malformed(
     assert rows_of(read(chunks)) == ["a", "x" * size * (size <= 10), "b"]
 
 
-def test_what_a_decoder_gives_that_is_no_text_is_malformed(
+def test_decoded_lone_surrogates_are_malformed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    # No encoding of the standard library that is taken does so; one that is installed may.
+    # No accepted encoding of the standard library does so; an installed one may.
     monkeypatch.setattr(text_blocks, "_decoded", lambda block, _: "a\n\ud800\nb\n")
     assert rows_of(read([b"a\n?\nb\n"], encoding="iso8859-1")) == ["a", "", "b"]
 
@@ -92,7 +90,7 @@ def test_items_are_the_same_with_and_without_pyarrow(rows: list[str]) -> None:
     assert arrow.to_pylist() == listed(column) == list(filter(None, rows))  # type: ignore[union-attr]
 
 
-def test_with_pyarrow_items_stay_in_the_memory_of_the_core() -> None:
+def test_with_pyarrow_items_share_the_memory_of_the_core() -> None:
     column, _ = line_items(b"a\nbc\n")
     array = items_of_text()(column)
     assert isinstance(array, pa.LargeStringArray)
@@ -119,7 +117,7 @@ def private() -> ls.LazyCountMin:
 def test_a_sketch_is_the_same_with_pyarrow_and_without(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path, broken: int
 ) -> None:
-    """Rows without an item are few, so that arrays are cut, or many, so that lists are."""
+    """Few rows without an item slice arrays, many slice lists."""
     lines, log = tmp_path / "lines", tmp_path / "log"
     hosts = [f"10.0.0.{row % 7}" for row in range(400)]
     missing = {row for row in range(400) if broken and row % broken == 1}

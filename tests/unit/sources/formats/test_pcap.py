@@ -1,4 +1,4 @@
-"""Captures: every framing, link type and kind of packet, against the truth by construction."""
+"""Captures: every framing, link type and kind of packet, against constructed packets."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ LATER = 1_700_000_000 * 10**9 + 123_456_789
 
 
 def rows_of(data: bytes, field: str, *, cuts: tuple[int, ...] = (), weight: bool = False) -> Any:
-    """The field of each packet, in order, and the times; fed in pieces."""
+    """Return the field of each packet, in order, and the times; the data come in chunks."""
     edges = sorted({0, *(cut % (len(data) + 1) for cut in cuts), len(data)})
     stream = ByteStream("x", path=None, blocks=[data[a:b] for a, b in pairwise(edges)])
     selection = Selection(
@@ -78,7 +78,7 @@ KINDS = {
     "a later fragment of a header": ip(*HOSTS_6, protocol=60, extensions=(44,), fragment=9),
     "IPv4 inside of IPv6": ip("::ffff:192.0.2.1", "::", ports=(5, 6)),
 }
-# IANA's keyword of the header that the fragments are of.
+# IANA's keyword of the protocol of the fragments.
 KINDS["a later fragment of a header"] = replace(
     KINDS["a later fragment of a header"], proto="ipv6-opts"
 )
@@ -121,7 +121,7 @@ def test_pcapng_with_sections_interfaces_and_every_block_of_a_packet(order: str)
             made.enhanced(v6, number=1, ticks=LATER, order=order),
             made.simple(tcp, order=order),
             made.obsolete(tcp, ticks=3, order=order),
-            # A new section forgets the interfaces, and has another byte order.
+            # A new section resets the interfaces and has another byte order.
             made.section(order=other),
             made.interface(made.RAW, order=other, resolution=0x80 | 10),
             made.enhanced(packets[-1], ticks=1024 + 512, order=other),
@@ -138,7 +138,7 @@ def test_pcapng_with_sections_interfaces_and_every_block_of_a_packet(order: str)
         (None, 5, 5_000),
         (0, 5, 5 * 10**9),
         (9, 2**63 - 1, 2**63 - 1),
-        (9, 2**64 - 1, 2**63 - 1),  # bounded
+        (9, 2**64 - 1, 2**63 - 1),  # saturated
         (12, 5_999, 5),
         (127, 2**64 - 1, 0),
         (0x80, 3, 3 * 10**9),
@@ -159,7 +159,7 @@ def test_the_least_offset_is_a_time() -> None:
 @pytest.mark.parametrize("tags", [(0x8100,), (0x88A8, 0x8100), (0x9100, 0x8100), (0x8100,) * 9])
 @pytest.mark.parametrize("link", [ETHERNET, made.SLL, made.SLL2])
 @pytest.mark.parametrize("name", ["tcp", "IPv6"])
-def test_tags_of_virtual_networks_are_skipped(tags: tuple[int, ...], link: int, name: str) -> None:
+def test_vlan_tags_are_skipped(tags: tuple[int, ...], link: int, name: str) -> None:
     packets = [framed(KINDS[name], link, tags=tags)]
     check(packets, made.pcap(packets, link=link))
 
@@ -174,14 +174,14 @@ ABSENT = {
 
 
 @pytest.mark.parametrize("name", ABSENT)
-def test_a_packet_of_something_else_has_a_size_only(name: str) -> None:
+def test_a_packet_of_another_protocol_has_a_size_only(name: str) -> None:
     link, frame = ABSENT[name]
     packets = [Packet(frame)]
     check(packets, made.pcap(packets, link=link))
 
 
-def test_a_cut_packet_has_what_was_captured_of_it() -> None:
-    """Field by field: a header that is there whole is read, whatever is missing behind it."""
+def test_a_truncated_packet_has_its_captured_fields() -> None:
+    """Every complete header is read, no matter what is missing after it."""
     whole = framed(ip(*HOSTS, ports=(7, 8)), ETHERNET)
     for kept in range(len(whole.frame)):
         lost = {"sport": MALFORMED, "dport": MALFORMED} if kept < 38 else {}
@@ -194,7 +194,7 @@ def test_a_cut_packet_has_what_was_captured_of_it() -> None:
         )
 
 
-def test_a_cut_chain_of_extension_headers_leaves_the_addresses() -> None:
+def test_a_truncated_chain_of_extension_headers_keeps_the_addresses() -> None:
     whole = framed(ip(*HOSTS_6, ports=(7, 8), extensions=(0, 60)), ETHERNET)
     for kept in range(54, 54 + 32):
         sent = replace(whole, frame=whole.frame[:kept], cut=len(whole.frame) - kept)
@@ -254,7 +254,7 @@ def some_packet(draw: Any, link: int) -> Packet:
 
 @given(st.data())
 @settings(max_examples=150, deadline=None)
-def test_any_packets_in_any_file_in_any_pieces(data: st.DataObject) -> None:
+def test_any_packets_in_any_file_in_any_chunks(data: st.DataObject) -> None:
     link = data.draw(st.sampled_from([ETHERNET, made.SLL, made.SLL2, made.RAW]))
     packets = data.draw(st.lists(some_packet(link), min_size=1, max_size=12))
     order = data.draw(st.sampled_from("<>"))
@@ -284,14 +284,14 @@ def test_addresses_are_written_canonically(address: ipaddress.IPv6Address) -> No
     assert rows_of(made.pcap(packets, link=made.RAW), "src")[0] == [made.canonical(str(address))]
 
 
-def test_the_fields_are_those_of_the_reader() -> None:
+def test_the_fields_equal_those_of_the_native_reader() -> None:
     for field in FIELDS:
         _native.CaptureReader(field=field)
     with pytest.raises(ArgumentValueError, match="expected one of " + ", ".join(FIELDS)):
         _native.CaptureReader(field="host")
 
 
-def test_what_a_capture_does_not_have_is_refused(tmp_path: Any) -> None:
+def test_selections_that_captures_lack_are_refused(tmp_path: Any) -> None:
     path = tmp_path / "x"
     path.write_bytes(made.pcap([made.arp()]))
     for settings_, message in (
@@ -306,7 +306,7 @@ def test_what_a_capture_does_not_have_is_refused(tmp_path: Any) -> None:
 
 
 @pytest.mark.parametrize("order", ["<", ">"])
-def test_captures_are_told_by_their_first_bytes(tmp_path: Any, order: str) -> None:
+def test_captures_are_detected_by_their_first_bytes(tmp_path: Any, order: str) -> None:
     packets = [framed(KINDS["tcp"], ETHERNET), made.arp()]
     block = made.section(order=order) + made.interface(order=order)
     for data in (
@@ -323,7 +323,7 @@ def test_captures_are_told_by_their_first_bytes(tmp_path: Any, order: str) -> No
 
 
 class Trickle:
-    """A live pipe: gives one piece at a time, and fails where a reader would wait for more."""
+    """A live pipe that yields one chunk at a time and fails where a reader would wait for more."""
 
     def __init__(self, *pieces: bytes) -> None:
         self.pieces = list(pieces)
@@ -337,7 +337,7 @@ class Trickle:
 def test_a_live_capture_is_counted_packet_by_packet(
     monkeypatch: pytest.MonkeyPatch, form: str
 ) -> None:
-    """Binary data have no end of a row that could be waited for."""
+    """Binary data have no line end to wait for."""
     quiet = framed(ip("192.0.2.1", "192.0.2.2", ports=(1, 2)), ETHERNET)
     head, record = made.pcap([]), made.pcap([quiet])[24:]
     assert b"\n" not in head + record

@@ -1,4 +1,4 @@
-"""Captures at the command line, from files and from live pipes, to the counts."""
+"""Captures on the command line, from files and live pipes, to the counts."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CLEAR = ["--epsilon", "12", "--width", "16", "--output", "json"]
 WEB = framed(ip("10.0.0.1", "203.0.113.9", ports=(40_000, 443)), ETHERNET)
 NAMES = framed(ip("10.0.0.2", "203.0.113.53", protocol=17, ports=(9, 53)), 1)
 TRAFFIC = ([WEB] * 2 + [NAMES, made.arp()]) * 1000
-SLACK = 100  # of noise with a standard deviation of about 5, and of lag
+SLACK = 100  # for noise with a standard deviation of about 5, and for lag
 
 
 @pytest.fixture(autouse=True)
@@ -95,7 +95,7 @@ def test_a_pipe_in_small_pieces() -> None:
     assert abs(found["items"][0]["estimate"] - 2000) < SLACK
 
 
-def test_a_capture_that_is_cut_short_shows_what_was_counted(
+def test_a_truncated_capture_shows_what_was_counted(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     data = Path("traffic.pcap").read_bytes()

@@ -1,4 +1,4 @@
-"""Damaged and hostile captures: what was readable is counted, the rest told, nothing breaks."""
+"""Damaged and hostile captures: readable packets count, damage is reported, nothing crashes."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ PACKET = framed(ip("10.0.0.1", "10.0.0.2", ports=(1, 2)), ETHERNET)
 RECORD = 16 + len(PACKET.frame)
 SOUND = made.pcap([PACKET] * 10)
 SOUND_NG = made.section() + made.interface() + made.enhanced(PACKET) * 10
-SECONDS = 2.0  # of each search for what breaks
+SECONDS = 2.0  # of each random search
 
 
 def read(path: Path, **settings: Any) -> tuple[Any, str]:
-    """The tally, and what ended the reading."""
+    """Return the tally, and the message of the error that ended reading."""
     source = open_source(path, **({"format": "pcap"} | settings))
     sketch = CountMin(depth=2, width=64)
     try:
@@ -40,7 +40,7 @@ def read(path: Path, **settings: Any) -> tuple[Any, str]:
     return source.tally, message
 
 
-def test_a_pcap_that_is_cut_short_anywhere(tmp_path: Path) -> None:
+def test_a_pcap_truncated_anywhere(tmp_path: Path) -> None:
     path = tmp_path / "x.pcap"
     for kept in range(24, len(SOUND) + 1):
         path.write_bytes(SOUND[:kept])
@@ -58,7 +58,7 @@ def test_a_pcap_that_is_cut_short_anywhere(tmp_path: Path) -> None:
         assert message == expected
 
 
-def test_a_header_that_is_cut_short(tmp_path: Path) -> None:
+def test_a_truncated_file_header(tmp_path: Path) -> None:
     path = tmp_path / "x.pcap"
     for kept in range(1, 24):
         path.write_bytes(SOUND[:kept])
@@ -67,7 +67,7 @@ def test_a_header_that_is_cut_short(tmp_path: Path) -> None:
         assert message == f"{path}: expected a whole capture, got one that is cut short"
 
 
-def test_a_pcapng_that_is_cut_short_anywhere(tmp_path: Path) -> None:
+def test_a_pcapng_truncated_anywhere(tmp_path: Path) -> None:
     path = tmp_path / "x"
     size = len(made.enhanced(PACKET))
     begin = len(SOUND_NG) - 10 * size
@@ -79,7 +79,7 @@ def test_a_pcapng_that_is_cut_short_anywhere(tmp_path: Path) -> None:
         assert ("cut short" in message) == bool(rest)
 
 
-def test_a_compressed_capture_that_is_cut_short_tells_of_the_compression(tmp_path: Path) -> None:
+def test_the_error_for_a_truncated_compressed_capture_names_the_compression(tmp_path: Path) -> None:
     path = tmp_path / "x.pcap.gz"
     noise = random.Random(1)
     packets = [replace(PACKET, cut=noise.randrange(1 << 30)) for _ in range(999)]
@@ -113,7 +113,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_what_stands_before_damage_is_counted(tmp_path: Path, name: str) -> None:
+def test_packets_before_the_damage_are_counted(tmp_path: Path, name: str) -> None:
     path = tmp_path / "x"
     path.write_bytes(BROKEN[name])
     tally, message = read(path)
@@ -129,14 +129,14 @@ LONG = made.enhanced(PACKET)
 
 
 def with_options(options: bytes) -> bytes:
-    """A packet with more behind it."""
+    """Return a packet block with options."""
     return made.block(6, LONG[8:-4] + options)
 
 
 BROKEN_PACKETS = {
     "more captured than there is": damaged(LONG, 20, 1000),
     "nearly 4 GB captured": damaged(LONG, 20, 0xFFFFFFFF),
-    "an interface that nobody described": damaged(LONG, 8, 1),
+    "an undescribed interface": damaged(LONG, 8, 1),
     "no place for its head": made.block(6, bytes(16)),
     "an obsolete one without a head": made.block(2, bytes(16)),
     "a simple one without a head": made.block(3, b""),
@@ -149,7 +149,7 @@ BROKEN_PACKETS = {
 
 @pytest.mark.parametrize("name", BROKEN_PACKETS)
 @pytest.mark.parametrize("field", ["src", "size"])
-def test_a_broken_packet_in_a_sound_block_is_a_malformed_row(
+def test_a_damaged_packet_in_a_valid_block_is_a_malformed_row(
     tmp_path: Path, name: str, field: str
 ) -> None:
     path = tmp_path / "x"
@@ -166,13 +166,13 @@ def test_a_broken_packet_in_a_sound_block_is_a_malformed_row(
 BROKEN_OPTIONS = {
     "longer than the block": b"\1\0\xff\xff",
     "without a length": b"\1\0\4",
-    "behind the end": b"\0\0\0\0\2\0\1\0",
+    "after the end": b"\0\0\0\0\2\0\1\0",
     "as many as there may be": bytes((2 << 20) - BLOCK),
 }
 
 
 @pytest.mark.parametrize("name", BROKEN_OPTIONS)
-def test_a_packet_does_not_fail_over_its_options(tmp_path: Path, name: str) -> None:
+def test_damaged_options_do_not_make_a_packet_malformed(tmp_path: Path, name: str) -> None:
     packet = with_options(BROKEN_OPTIONS[name])
     path = tmp_path / "x"
     path.write_bytes(made.section() + made.interface() + packet + LONG)
@@ -181,7 +181,7 @@ def test_a_packet_does_not_fail_over_its_options(tmp_path: Path, name: str) -> N
 
 
 @pytest.mark.parametrize("order", "<>")
-def test_what_stands_behind_the_end_of_options_is_none(order: str) -> None:
+def test_bytes_after_the_end_of_options_are_ignored(order: str) -> None:
     offset = struct.pack(order + "HHq", 14, 8, 77)
     described = made.interface(order=order, resolution=9, offset=-5)
     described = made.block(1, described[8:-4] + offset, order=order)
@@ -192,15 +192,15 @@ def test_what_stands_behind_the_end_of_options_is_none(order: str) -> None:
     assert times.tolist() == [7 - 5 * 10**9]
 
 
-def test_a_simple_packet_is_cut_by_its_interface(tmp_path: Path) -> None:
+def test_a_simple_packet_is_truncated_by_its_interface(tmp_path: Path) -> None:
     cut = replace(PACKET, frame=PACKET.frame[:36], cut=len(PACKET.frame) - 36)
     path = tmp_path / "x"
     path.write_bytes(made.section() + made.interface(snaplen=36) + made.simple(cut))
     assert read(path)[0].total_weight == 1
-    assert read(path, field="sport")[0].malformed == 1  # not what pads the block
+    assert read(path, field="sport")[0].malformed == 1  # not the padding of the block
 
 
-def test_what_is_no_capture(tmp_path: Path) -> None:
+def test_inputs_that_are_not_captures(tmp_path: Path) -> None:
     path = tmp_path / "x"
     for data in (b"a,b,c\n", SOUND[4:], b"\xd4\xc3\xb2\xa2" + SOUND[4:], SOUND[:4] + b"\1" * 99):
         path.write_bytes(data)
@@ -209,7 +209,7 @@ def test_what_is_no_capture(tmp_path: Path) -> None:
         assert message == f"{path}: expected a pcap or pcapng capture, got something else"
 
 
-def test_a_link_type_that_cannot_be_looked_into(tmp_path: Path) -> None:
+def test_an_unsupported_link_type(tmp_path: Path) -> None:
     path = tmp_path / "x"
     path.write_bytes(made.pcap([PACKET], link=made.WIFI))
     assert read(path)[1] == (
@@ -228,8 +228,8 @@ def test_a_link_type_that_cannot_be_looked_into(tmp_path: Path) -> None:
     assert (tally.rows, tally.malformed, message) == (2, 1, "")
 
 
-def test_memory_is_bounded_whatever_is_claimed() -> None:
-    """One byte short of the largest block, in small pieces, again and again."""
+def test_memory_is_bounded_for_any_claimed_length() -> None:
+    """One byte less than the largest block, in small chunks, repeatedly."""
     record = struct.pack("<IIII", 0, 0, 1 << 20, 1 << 20) + bytes(1 << 20)
     reader = CaptureReader(field="src")
     reader.feed(SOUND[:24])
@@ -248,14 +248,14 @@ def test_memory_is_bounded_whatever_is_claimed() -> None:
     assert reader.position == len(many)
 
 
-def test_options_are_not_listed_whatever_their_number() -> None:
-    """Blocks of nothing but options of 4 bytes, which take 32 each in a list."""
+def test_memory_does_not_grow_with_the_number_of_options() -> None:
+    """Blocks that contain only options of 4 bytes, each of which would take 32 in a list."""
     reader = CaptureReader(field="src")
     reader.feed(made.section() + made.interface())
     allowed = with_options(BROKEN_OPTIONS["as many as there may be"])
     too_long = with_options(bytes((16 << 20) - BLOCK))
     before = resident()
-    Path("/proc/self/clear_refs").write_text("5")  # so that the peak is of what follows
+    Path("/proc/self/clear_refs").write_text("5")  # resets the peak
     for data in (allowed, too_long):
         for begin in range(0, len(data), 1 << 17):
             reader.feed(data[begin : begin + (1 << 17)])
@@ -291,8 +291,8 @@ def mutated(data: bytes, noise: random.Random) -> bytes:
 
 
 @pytest.mark.parametrize("field", ["src", "dport", "proto", "flow", "size"])
-def test_mutations_give_rows_or_a_message_in_any_pieces(field: str) -> None:
-    """Time-boxed: whatever the bytes, all at once and in pieces agree, and rows add up."""
+def test_mutations_yield_rows_or_an_error_in_any_chunks(field: str) -> None:
+    """Time-boxed: for any bytes, reading whole and in chunks agree, and rows add up."""
     noise = random.Random(f"lazysketch {field}")
     v6 = framed(ip("2001:db8::1", "::", ports=(1, 2), extensions=(0, 44, 60)), ETHERNET)
     tagged = framed(ip("10.0.0.1", "10.0.0.2"), ETHERNET, tags=(0x88A8, 0x8100))

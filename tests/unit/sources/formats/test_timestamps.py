@@ -1,4 +1,4 @@
-"""Instants written as text or held in Arrow columns: against datetime and Decimal, row by row."""
+"""Instants in text or Arrow columns, against datetime and Decimal, row by row."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ NUMBER = re.compile(r"[+-]?\d+(?:\.\d*)?(?:[eE][+-]?\d{1,3})?", re.ASCII)
 
 
 def naive(text: str, unit: str = "s") -> int:
-    """The time of one text, one part after the other, with datetime and Decimal."""
+    """Return the time of one text, part by part, with datetime and Decimal."""
     if len(text) > 48:
         return UNKNOWN_TIME
     if NUMBER.fullmatch(text):
@@ -65,7 +65,7 @@ def naive(text: str, unit: str = "s") -> int:
 
 def read(*texts: str, unit: str = "s") -> list[int]:
     times = times_of_texts(texts, unit=unit)
-    # The same out of Arrow, where texts lie behind others, between nulls, as any kind of text.
+    # The same from Arrow: in slices, between nulls, in every text type.
     expected = [*times.tolist(), UNKNOWN_TIME]
     column = pa.array(["before", *texts, None])[1:]
     kinds = (pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int32(), "string"))
@@ -121,7 +121,7 @@ def test_known_instants(text: str, expected: int) -> None:
         *("99999999999999999999", "0000-01-01", "2015-01-01T00:00:00Z\n", "\uff12015-01-01"),
     ],
 )
-def test_what_is_no_instant_is_unknown(text: str) -> None:
+def test_text_that_is_not_an_instant_is_unknown(text: str) -> None:
     assert read(text) == [UNKNOWN_TIME] == [naive(text)]
     assert read("1", text, "2") == [10**9, UNKNOWN_TIME, 2 * 10**9]
 
@@ -132,9 +132,9 @@ FORMS = st.sampled_from(["iso", "slash", "log"])
 
 
 def written(instant: int, *, form: str, offset: int, digits: int, mark: str) -> tuple[str, int]:
-    """The instant as a clock of that offset shows it, and what so many digits leave of it."""
+    """Return the instant as text at an offset, and its value with the given digits."""
     seconds, fraction = divmod(instant, 10**9)
-    # Python's datetime has no nanoseconds, but years enough on both sides.
+    # Python's datetime has no nanoseconds, but covers the range of years.
     local = EPOCH + timedelta(seconds=seconds + offset * 60)
     sign = "-" if offset < 0 else "+"
     colon = "" if form == "log" else mark.strip()
@@ -163,7 +163,7 @@ def written(instant: int, *, form: str, offset: int, digits: int, mark: str) -> 
 )
 @example([(LARGEST, "iso", -719, 9, "T"), (-LARGEST, "iso", 719, 9, "T")])
 @example(
-    [(0, "log", 0, 0, "T")]  # of many lengths, but as long together as texts of one
+    [(0, "log", 0, 0, "T")]  # several lengths with the total length of texts of one length
     + [(0, "iso", 0, n, " ") for n in (5, 9)]
     + [(0, "iso", 0, n, "T") for n in (3, 5, 6)]
 )
@@ -173,7 +173,7 @@ def test_instants_survive_being_written(cases: list[tuple[int, str, int, int, st
         for instant, form, offset, digits, mark in cases
     ]
     texts = [text for text, _ in pairs]
-    # Digits that are not shown may lead out of the 64 bits, at their lower end.
+    # Dropping digits may leave the lower end of the 64 bits.
     expected = [time if abs(time) <= LARGEST else UNKNOWN_TIME for _, time in pairs]
     assert read(*texts) == expected == [naive(text) for text in texts]
 
@@ -207,7 +207,7 @@ def test_numbers_count_in_their_unit(numbers: list[Decimal | int], unit: str) ->
         max_size=30,
     )
 )
-def test_any_texts_are_read_each_by_itself(texts: list[str]) -> None:
+def test_any_texts_are_read_independently(texts: list[str]) -> None:
     texts = [text.encode("utf-8", "ignore").decode() for text in texts]
     assert read(*texts) == [naive(text) for text in texts]
 
@@ -255,9 +255,7 @@ def test_other_arrow_types() -> None:
 @settings(deadline=None)
 @given(st.lists(st.none() | st.floats(), max_size=20), st.sampled_from(list(TIME_UNITS)))
 @example([1521911720.865716, 1.521911720865716e12, 1e300, float("nan"), -0.5, None, 5.0], "s")
-def test_floats_stand_for_the_decimals_that_write_them(
-    values: list[float | None], unit: str
-) -> None:
+def test_floats_stand_for_their_shortest_decimals(values: list[float | None], unit: str) -> None:
     column = pa.array(values, pa.float64())
     expected = [UNKNOWN_TIME if value is None else naive(repr(value), unit) for value in values]
     assert times_of_column(column, unit=unit).tolist() == expected
@@ -266,12 +264,12 @@ def test_floats_stand_for_the_decimals_that_write_them(
 @pytest.mark.parametrize(
     "kind", [pa.bool_(), pa.time64("us"), pa.duration("s"), pa.binary(), pa.list_(pa.int64())]
 )
-def test_types_that_tell_no_time_are_refused(kind: Any) -> None:
+def test_types_that_cannot_be_times_are_refused(kind: Any) -> None:
     with pytest.raises(SourceError, match="in: expected timestamps, .* in field 'when' for the"):
         check_time_type(kind, field="when", name="in")
 
 
-def test_text_that_is_no_utf8_is_no_time() -> None:
+def test_text_that_is_not_utf8_is_unknown() -> None:
     column = pa.array([b"2015-05-17", b"2015-05-1\xff", b"\xe2\x82"]).view(pa.string())
     assert times_of_column(column, unit="s").tolist() == [naive("2015-05-17")] + 2 * [UNKNOWN_TIME]
 
@@ -281,7 +279,7 @@ def test_unknown_units_are_refused() -> None:
         open_source("-", time_unit="min")
 
 
-def test_times_of_items_leave_out_the_rows_without_one() -> None:
+def test_times_of_items_omit_rows_without_an_item() -> None:
     times = np.arange(6) * 10
     batch = RowBatch(["a", "b", "c"], malformed=[1, 4], absent=[2], times=times)
     assert batch.item_times is not None

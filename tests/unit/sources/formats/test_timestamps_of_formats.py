@@ -1,4 +1,4 @@
-"""Times of rows in every format: each at its row, whatever the rows around it are."""
+"""Times of rows in every format: each belongs to its row, for any neighbouring rows."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def write(path: Path, *rows: str) -> Path:
 
 
 def seconds(batches: Iterator[RowBatch] | Any) -> list[int | None]:
-    """The times of all rows, in seconds, None where they are not known."""
+    """Return the times of all rows in seconds, None if unknown."""
     times: list[int | None] = []
     for batch in batches:
         assert batch.times is not None
@@ -46,7 +46,7 @@ def seconds(batches: Iterator[RowBatch] | Any) -> list[int | None]:
 
 
 def events(batches: Any) -> list[tuple[Any, float | None]]:
-    """The items with their times, in seconds."""
+    """Return the items with their times in seconds."""
     found = []
     for batch in batches:
         times = [None if t == UNKNOWN_TIME else t / SECOND for t in batch.item_times.tolist()]
@@ -54,7 +54,7 @@ def events(batches: Any) -> list[tuple[Any, float | None]]:
     return found
 
 
-def test_csv_times_stand_at_their_rows(tmp_path: Path) -> None:
+def test_csv_times_belong_to_their_rows(tmp_path: Path) -> None:
     rows = ["when,name", "1,a", "2", "", '3,"b\nb"', "4,", "soon,c", ",d", "1,2,3", "8,e"]
     path = write(tmp_path / "in.csv", *rows)
     source = list(open_source(path, field="name", time="when"))
@@ -63,7 +63,7 @@ def test_csv_times_stand_at_their_rows(tmp_path: Path) -> None:
     assert [list(batch.malformed) for batch in source] == [[1, 2, 4, 7]]
 
 
-def test_a_quote_that_nothing_closes_has_no_time(tmp_path: Path) -> None:
+def test_the_line_of_an_unclosed_quote_has_no_time(tmp_path: Path) -> None:
     path = write(tmp_path / "in.csv", "when,name", "1,a", '2,"b', "3,c")
     assert events(open_source(path, field="name", time="when")) == [("a", 1), ("c", 3)]
     assert seconds(open_source(path, field="name", time="when")) == [1, None, 3]
@@ -81,7 +81,7 @@ def test_one_column_may_be_item_weight_and_time(tmp_path: Path) -> None:
     assert seconds([batch]) == [7, 9]
 
 
-def test_json_times_are_taken_as_they_are_written(tmp_path: Path) -> None:
+def test_json_times_are_taken_as_written(tmp_path: Path) -> None:
     times = ["1", '"2"', "1521911720.865716123", '"1970-01-01T00:00:05Z"', "1.5e9", "true", "null"]
     rows = [f'{{"a": {{"t": {time}}}, "name": "n{n}"}}' for n, time in enumerate(times)]
     others = ["", "[]", '{"name": "y"}', '{"a": 3, "name": "z"}', '{"a": {"t": 9}, "name": 1.5}']
@@ -94,7 +94,7 @@ def test_json_times_are_taken_as_they_are_written(tmp_path: Path) -> None:
     assert [item for item, _ in events(batches)] == [f"n{n}" for n in range(7)] + list("yzwv")
 
 
-def test_a_fraction_is_no_item_with_times_either(tmp_path: Path) -> None:
+def test_a_fraction_is_not_an_item_with_times_either(tmp_path: Path) -> None:
     path = write(tmp_path / "in.jsonl", '{"t": 1.5, "n": 1.5}', '{"t": 2.5, "n": 2}')
     for more in ({}, {"weight": "n", "max_weight": 9}):
         batches = list(open_source(path, field="n", time="t", **more))  # type: ignore[arg-type]
@@ -103,7 +103,7 @@ def test_a_fraction_is_no_item_with_times_either(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("row", [LOG, COMBINED])
-def test_access_logs_know_their_times(tmp_path: Path, row: str) -> None:
+def test_access_logs_have_times(tmp_path: Path, row: str) -> None:
     stamps = ["01/Jan/1970:00:00:01 +0000", "01/Jan/1970:02:00:02 +0200", "yesterday", ""]
     rows = [row.format(f"h{n}", stamp) for n, stamp in enumerate(stamps)]
     cut_off = 'h - - [01/Jan/1970:00:00:09 +0000] "GET'
@@ -114,7 +114,7 @@ def test_access_logs_know_their_times(tmp_path: Path, row: str) -> None:
     assert all(batch.times is None for batch in open_source(path))
 
 
-def test_the_time_of_a_row_does_not_hang_on_its_field(tmp_path: Path) -> None:
+def test_the_time_of_a_row_does_not_depend_on_its_field(tmp_path: Path) -> None:
     path = write(tmp_path / "log", *[COMBINED.format("h", "01/Jan/1970:00:00:07 +0000")] * 2)
     with path.open("a") as file:
         file.write(LOG.format("h", "01/Jan/1970:00:00:08 +0000") + "\n")
@@ -136,7 +136,7 @@ def test_zeek_logs_have_ts_unless_another_is_named(tmp_path: Path) -> None:
     ]
 
 
-def test_a_zeek_header_may_move_the_time(tmp_path: Path) -> None:
+def test_a_zeek_header_may_move_the_time_column(tmp_path: Path) -> None:
     path = tmp_path / "in.log"
     again = "#fields\tn\tname\tts\n"
     path.write_text(f"{ZEEK}1\ta\t9\n{again}9\tb\t2\n")
@@ -184,7 +184,7 @@ def test_columns_of_many_types(
         list(weighted)
 
 
-def test_columns_that_tell_no_time_are_refused(tmp_path: Path) -> None:
+def test_columns_that_cannot_be_times_are_refused(tmp_path: Path) -> None:
     parquet.write_table(pa.table({"name": ["a"], "x": [True]}), tmp_path / "in")
     with pytest.raises(SourceError, match="in: expected timestamps, .* 'x' for the time, got bool"):
         list(open_source(tmp_path / "in", field="name", time="x"))
@@ -205,7 +205,9 @@ def test_columns_that_tell_no_time_are_refused(tmp_path: Path) -> None:
         ("common", {"time": "t"}, "time: expected none, since a row .* 'common' has a fixed place"),
     ],
 )
-def test_what_a_format_has_no_time_for(form: str, asked: dict[str, Any], message: str) -> None:
+def test_time_options_that_a_format_lacks_are_refused(
+    form: str, asked: dict[str, Any], message: str
+) -> None:
     field = "a" if form == "csv" else None
     with pytest.raises((ArgumentTypeError, ArgumentValueError), match=message):
         open_source("-", format=form, field=field, **asked)
@@ -221,7 +223,7 @@ ROWS = st.lists(
 @settings(deadline=None, max_examples=50)
 @given(rows=ROWS)
 @pytest.mark.parametrize("form", ["csv", "zeek", "jsonl", "common"])
-def test_malformed_rows_move_no_time(
+def test_malformed_rows_do_not_move_times(
     tmp_path_factory: pytest.TempPathFactory, form: str, rows: list[tuple[str, int]]
 ) -> None:
     texts = [_row(form, kind, number) for kind, number in rows]
@@ -262,7 +264,7 @@ def _row(form: str, kind: str, number: int) -> str:
     return row if item else row.replace('" 200 5', "")
 
 
-def test_without_times_nothing_is_told(tmp_path: Path) -> None:
+def test_without_times_batches_have_none(tmp_path: Path) -> None:
     csv_file = write(tmp_path / "in.csv", "when,name", "1,a")
     assert [batch.times for batch in open_source(csv_file, field="name")] == [None]
     json_file = write(tmp_path / "in.jsonl", '{"when": 1, "name": "a"}')
@@ -278,7 +280,7 @@ def _needs(path: Path) -> Path:
     return path
 
 
-def test_netflow_times_as_datetime_reads_them() -> None:
+def test_netflow_times_equal_those_of_datetime() -> None:
     path = _needs(DATA / "ctu13_s11_netflow" / "flows_pseudonymised.csv.gz")
     with gzip.open(path, "rt") as file:
         plain = [
@@ -293,7 +295,7 @@ def test_netflow_times_as_datetime_reads_them() -> None:
     assert expected != sorted(expected)
 
 
-def test_access_log_times_as_datetime_reads_them() -> None:
+def test_access_log_times_equal_those_of_datetime() -> None:
     for name in ("apache_logs", "nasa_aug95_head"):
         path = _needs(DATA / "weblogs" / f"{name}.gz")
         with gzip.open(path, "rt", encoding="latin-1") as file:
@@ -302,7 +304,7 @@ def test_access_log_times_as_datetime_reads_them() -> None:
         assert seconds(open_source(path, times=True, encoding="latin-1")) == expected
 
 
-def test_zeek_times_as_decimal_reads_them() -> None:
+def test_zeek_times_equal_those_of_decimal() -> None:
     path = _needs(DATA / "zeek_wrccdc" / "dns.log.gz")
     with gzip.open(path, "rt") as file:
         rows = [row.split("\t") for row in io.StringIO(file.read()) if not row.startswith("#")]

@@ -1,4 +1,4 @@
-"""Zeek logs: what their headers say holds, also when logs were joined."""
+"""Zeek logs: their headers apply, also in concatenated logs."""
 
 from __future__ import annotations
 
@@ -54,13 +54,15 @@ def rows_of(text: str, *, cuts: tuple[int, ...] = (), **settings: Any) -> list[A
         ("", None),
     ],
 )
-def test_each_row_is_judged_by_itself(row: str, item: str | None) -> None:
+def test_each_row_is_judged_independently(row: str, item: str | None) -> None:
     text = HEADER + "1\tfirst\t2\n" + row + "\n1\tlast\t2\n#close\t2018-03-25\n"
     assert rows_of(text) == ["first", item, "last"]
 
 
 @given(st.lists(st.integers(0, 300), max_size=8).map(tuple))
-def test_joined_logs_with_other_columns_wherever_the_bytes_are_cut(cuts: tuple[int, ...]) -> None:
+def test_concatenated_logs_with_other_columns_at_any_chunk_boundaries(
+    cuts: tuple[int, ...],
+) -> None:
     other = HEADER.replace("ts\tquery\tn", "query\tn").replace("field\t-", "field\tnil")
     text = HEADER + "1\ta\t2\n1\t-\t2\n#close\n" + other + "b\t3\nnil\t1\n-\t1\n"
     assert rows_of(text, cuts=cuts) == ["a", None, "b", None, "-"]
@@ -78,7 +80,7 @@ def test_another_separator() -> None:
         rows_of("#separator \\x09\\x09\n")
 
 
-def test_the_format_is_guessed_and_its_fields_are_told(tmp_path: Path) -> None:
+def test_the_format_is_detected_and_its_fields_are_listed(tmp_path: Path) -> None:
     path = tmp_path / "dns.log"
     path.write_text(HEADER + "1\ta\t2\n")
     source = open_source(path, field="query")

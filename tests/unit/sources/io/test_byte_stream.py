@@ -1,4 +1,4 @@
-"""Opening inputs: gzip by its first bytes, failures by name, a live pipe at once."""
+"""Opening inputs: gzip detected by its first bytes, errors with names, live pipes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,9 @@ def give_standard_input(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
 
 
 @pytest.mark.parametrize("payload", [b"", b"\x1f", b"\x1f\n", b"a\n", PAYLOAD])
-def test_plain_and_gzip_give_the_same_bytes_whatever_the_name(path: Path, payload: bytes) -> None:
+def test_plain_and_gzip_give_the_same_bytes_regardless_of_the_name(
+    path: Path, payload: bytes
+) -> None:
     path.write_bytes(payload)
     assert content(path) == payload
     path.write_bytes(gzip.compress(payload))
@@ -51,7 +53,7 @@ def test_gzip_members_are_joined_and_padding_is_skipped(path: Path) -> None:
     assert content(path) == b"a\nb\n"
 
 
-def test_a_gzip_file_cut_anywhere_is_an_error(path: Path) -> None:
+def test_a_gzip_file_truncated_anywhere_is_an_error(path: Path) -> None:
     whole = gzip.compress(b"some rows\n" * 30)
     for size in range(2, len(whole)):
         path.write_bytes(whole[:size])
@@ -68,7 +70,7 @@ def test_damaged_gzip_is_an_error(path: Path) -> None:
             content(path)
 
 
-def test_a_small_file_that_expands_to_a_huge_one_needs_little_memory(path: Path) -> None:
+def test_a_decompression_bomb_needs_little_memory(path: Path) -> None:
     with gzip.open(path, "wb", compresslevel=9) as file:
         for _ in range(100):
             file.write(bytes(1 << 20))
@@ -81,7 +83,7 @@ def test_a_small_file_that_expands_to_a_huge_one_needs_little_memory(path: Path)
     tracemalloc.stop()
 
 
-def test_what_cannot_be_opened_is_named(path: Path) -> None:
+def test_errors_name_an_input_that_cannot_be_opened(path: Path) -> None:
     with pytest.raises(SourceError, match="input: expected an existing file, got none"):
         open_source(path)
     path.mkdir()
@@ -94,7 +96,7 @@ def test_what_cannot_be_opened_is_named(path: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may read all")
-def test_a_file_that_may_not_be_read_is_named(path: Path) -> None:
+def test_errors_name_a_file_without_read_permission(path: Path) -> None:
     path.write_bytes(b"a\n")
     path.chmod(0)
     with pytest.raises(SourceError, match="got permission denied"):
@@ -120,13 +122,13 @@ def test_a_closed_standard_input_is_an_error(monkeypatch: pytest.MonkeyPatch) ->
 
 @pytest.mark.parametrize("form", ["lines", "auto"])
 @pytest.mark.parametrize("compressed", [False, True])
-def test_a_live_pipe_gives_what_has_arrived(
+def test_a_live_pipe_yields_what_has_arrived(
     monkeypatch: pytest.MonkeyPatch, *, form: str, compressed: bool
 ) -> None:
     outlet, inlet = os.pipe()
     monkeypatch.setattr(sys, "stdin", os.fdopen(outlet, "r"))
     batches = iter(open_source("-", format=form))
-    # Closes the pipe if a row is held back, so that the test fails instead of waiting.
+    # If a row is held back, closing the pipe makes the test fail instead of hang.
     guard = threading.Timer(20, os.close, [inlet])
     guard.start()
     deflate = zlib.compressobj(wbits=31)
@@ -142,7 +144,7 @@ def test_a_live_pipe_gives_what_has_arrived(
     assert [batch.item_list for batch in batches] == [["half a row"]]
 
 
-def test_the_head_is_seen_without_being_consumed(path: Path) -> None:
+def test_the_head_is_not_consumed(path: Path) -> None:
     path.write_bytes(b"a\nb\n")
     with open_bytes(path) as stream:
         assert stream.head() == stream.head() == b"a\nb\n"

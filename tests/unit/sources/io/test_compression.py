@@ -1,4 +1,4 @@
-"""Compression: every kind by its first bytes, in members, damaged, cut short, and huge."""
+"""Compression: every kind by its first bytes; several members, damage, truncation, bombs."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def content(path: Path) -> bytes:
 
 @kinds
 @pytest.mark.parametrize("payload", [b"a\n", b"\xfd7zX", b"BZ", PAYLOAD])
-def test_each_kind_gives_the_bytes_back_whatever_the_name(
+def test_each_kind_is_decompressed_regardless_of_the_name(
     path: Path, kind: str, payload: bytes
 ) -> None:
     path.write_bytes(KINDS[kind](payload))
@@ -66,7 +66,7 @@ def test_members_are_joined(path: Path, kind: str) -> None:
 
 
 @kinds
-def test_a_file_cut_anywhere_is_an_error(path: Path, kind: str) -> None:
+def test_a_file_truncated_anywhere_is_an_error(path: Path, kind: str) -> None:
     whole = KINDS[kind](b"some rows\n" * 30)
     for size in range(6, len(whole)):
         path.write_bytes(whole[:size])
@@ -77,7 +77,7 @@ def test_a_file_cut_anywhere_is_an_error(path: Path, kind: str) -> None:
 @kinds
 def test_damage_is_an_error(path: Path, kind: str) -> None:
     damaged = [KINDS[kind](b"a\n") + b"rubbish" * 9]
-    if kind != "zstd":  # whose frames need no checksum
+    if kind != "zstd":  # its frames need no checksum
         whole = bytearray(KINDS[kind](PAYLOAD))
         whole[len(whole) // 2] ^= 1
         damaged.append(bytes(whole))
@@ -88,7 +88,7 @@ def test_damage_is_an_error(path: Path, kind: str) -> None:
 
 
 @kinds
-def test_a_small_file_that_expands_to_a_huge_one_needs_little_memory(path: Path, kind: str) -> None:
+def test_a_decompression_bomb_needs_little_memory(path: Path, kind: str) -> None:
     path.write_bytes(KINDS[kind](bytes(100 << 20)))
     assert path.stat().st_size < 200_000
     tracemalloc.start()
@@ -98,9 +98,9 @@ def test_a_small_file_that_expands_to_a_huge_one_needs_little_memory(path: Path,
     tracemalloc.stop()
 
 
-def test_a_dictionary_that_asks_for_too_much_memory_is_refused(path: Path) -> None:
+def test_a_dictionary_that_needs_too_much_memory_is_refused(path: Path) -> None:
     data = bytearray(lzma.compress(b"a\n"))
-    header = 12  # of the block, behind that of the stream
+    header = 12  # bytes of the stream header, before the block header
     checksum = header + 4 * (data[header] + 1) - 4
     data[data.index(b"\x21\x01") + 2] = 40  # filter LZMA2 with a dictionary of 4 GiB
     data[checksum : checksum + 4] = zlib.crc32(data[header:checksum]).to_bytes(4, "little")
@@ -116,7 +116,7 @@ def test_standard_input_may_be_compressed(monkeypatch: pytest.MonkeyPatch, kind:
     assert [batch.item_list for batch in open_source("-", format="lines")] == [["a", "b"]]
 
 
-def test_without_pyarrow_zstd_says_what_is_missing(
+def test_without_pyarrow_zstd_names_the_missing_package(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path.write_bytes(zstd(b"a\n"))

@@ -1,4 +1,4 @@
-"""Patterns are expanded where the shell has not done it; parts of inputs are told."""
+"""Patterns of paths that the shell has not expanded; the fraction of the input read."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_a_pattern_stands_for_its_files_sorted() -> None:
+def test_a_pattern_expands_to_its_files_sorted() -> None:
     assert expand_paths("*.log") == ("[x].log", "a.log", "b.log")
     assert expand_paths(["c.txt", "?.log"]) == ("c.txt", "a.log", "b.log")
     assert expand_paths("**/d.log") == ("deep/down/d.log",)
@@ -30,7 +30,7 @@ def test_a_pattern_stands_for_its_files_sorted() -> None:
     assert items == ["a", "b"]
 
 
-def test_a_file_of_that_name_is_no_pattern() -> None:
+def test_the_name_of_a_file_is_not_a_pattern() -> None:
     assert expand_paths("[x].log") == ("[x].log",)
     assert expand_paths(Path("[x].log")) == (Path("[x].log"),)
 
@@ -44,7 +44,7 @@ def test_no_match_is_an_error() -> None:
         expand_paths([])
 
 
-def test_the_part_read_goes_from_nothing_to_all() -> None:
+def test_the_part_read_grows_from_0_to_1() -> None:
     Path("a.log").write_text("0123456789abcde\n" * 100_000)
     source = open_source(["a.log", "b.log"])
     parts = [source.part_read]
@@ -56,7 +56,7 @@ def test_the_part_read_goes_from_nothing_to_all() -> None:
     assert source.part_read == 1
 
 
-def test_the_part_read_of_a_pipe_is_not_known() -> None:
+def test_the_part_read_of_a_pipe_is_unknown() -> None:
     os.mkfifo("pipe")
     assert open_source(["a.log", "pipe"]).part_read is None
     assert open_source("-").part_read is None

@@ -1,4 +1,4 @@
-"""Reading ahead: the same batches, tally and endings as without, and no thread behind it."""
+"""Reading ahead: the same values and endings as without, and no thread is left over."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from lazysketch.sources.io import interruptible, prefetch
 from lazysketch.sources.io.interruptible import EndableWaits, Waits
 from lazysketch.sources.io.prefetch import AHEAD, read_ahead
 
-PATIENCE = 30.0  # seconds, on a machine that is busy
+PATIENCE = 30.0  # seconds, for a busy machine
 SOON = 5.0
 
 
@@ -46,13 +46,13 @@ def nothing_is_left() -> Iterator[None]:
     before = len(list(descriptors.iterdir())) if descriptors.exists() else 0
     yield
     assert readers() == []
-    gc.collect()  # what a thread had that was left
+    gc.collect()  # resources of an abandoned thread
     if before:
         assert len(list(descriptors.iterdir())) == before
 
 
 class Made:
-    """A generator that tells what became of it."""
+    """A generator that records what it produced and the threads that ran and closed it."""
 
     def __init__(self, values: int, *, failure: Exception | None = None) -> None:
         self.count = 0
@@ -84,7 +84,7 @@ class Made:
     taken=st.integers(1, 50),
     slow=st.lists(st.integers(0, 40), max_size=3),
 )
-def test_values_and_the_failure_come_in_their_order(
+def test_values_and_the_failure_keep_their_order(
     values: int, fails: bool, taken: int, slow: list[int]
 ) -> None:
     made = Made(values, failure=ValueError("here") if fails else None)
@@ -109,7 +109,7 @@ def test_values_and_the_failure_come_in_their_order(
     assert readers() == []
 
 
-def test_a_fast_maker_is_held_back() -> None:
+def test_a_fast_producer_waits() -> None:
     made = Made(1000)
     ahead = read_ahead(made)
     for taken in range(1, 20):
@@ -121,7 +121,7 @@ def test_a_fast_maker_is_held_back() -> None:
     made.check_closed()
 
 
-def test_a_value_is_there_before_the_next_one_is_made() -> None:
+def test_a_value_is_available_before_the_next_one_is_made() -> None:
     go_on = threading.Event()
     guard = threading.Timer(PATIENCE, go_on.set)
     guard.start()
@@ -141,7 +141,7 @@ def test_a_value_is_there_before_the_next_one_is_made() -> None:
     assert found == list(range(10))
 
 
-def test_nothing_begins_before_the_first_value_is_asked_for() -> None:
+def test_nothing_starts_before_the_first_value_is_requested() -> None:
     made = Made(3)
     ahead = read_ahead(made)
     assert readers() == []
@@ -149,7 +149,7 @@ def test_nothing_begins_before_the_first_value_is_asked_for() -> None:
     assert made.count == 0
 
 
-def test_a_failure_of_whoever_takes_values_ends_it() -> None:
+def test_a_failure_of_the_consumer_ends_the_reader() -> None:
     made = Made(1000)
 
     def use() -> None:
@@ -163,18 +163,18 @@ def test_a_failure_of_whoever_takes_values_ends_it() -> None:
     made.check_closed()
 
 
-def test_a_signal_while_it_waits_ends_it() -> None:
+def test_a_signal_during_a_wait_ends_the_reader() -> None:
     made = Made(1000)
     ahead = read_ahead(made)
     next(ahead)
     with pytest.raises(KeyboardInterrupt) as interrupted:
         ahead.throw(KeyboardInterrupt)
-    assert interrupted.value.__traceback__  # which still holds all frames
+    assert interrupted.value.__traceback__  # it keeps all frames alive
     assert readers() == []
     made.check_closed()
 
 
-def test_one_that_nobody_knows_any_more_ends() -> None:
+def test_an_unreferenced_reader_ends() -> None:
     made = Made(1000)
     ahead = read_ahead(made)
     next(ahead)
@@ -184,8 +184,8 @@ def test_one_that_nobody_knows_any_more_ends() -> None:
     made.check_closed()
 
 
-def test_the_thread_itself_may_close_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As where its garbage collector finds the other side."""
+def test_the_thread_itself_may_close_the_reader(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The garbage collector may run there and close the consuming generator."""
     complaints: list[Any] = []
     monkeypatch.setattr(sys, "unraisablehook", complaints.append)
     held: list[Generator[int, None, None]] = []
@@ -204,7 +204,7 @@ def test_the_thread_itself_may_close_it(monkeypatch: pytest.MonkeyPatch) -> None
     assert complaints == []
 
 
-def test_an_exit_of_the_maker_is_a_failure_as_any() -> None:
+def test_system_exit_in_the_producer_is_passed_on() -> None:
     def start(waits: EndableWaits) -> Generator[int, None, None]:
         yield 1
         raise SystemExit(3)
@@ -217,7 +217,7 @@ def test_an_exit_of_the_maker_is_a_failure_as_any() -> None:
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes are POSIX")
 @pytest.mark.parametrize("waits_for", ["a pipe", "time"])
-def test_one_that_waits_is_ended_at_once(waits_for: str) -> None:
+def test_a_waiting_reader_ends_immediately(waits_for: str) -> None:
     outlet, inlet = os.pipe()
     guard = threading.Timer(2 * SOON, os.write, [inlet, b"x"])
     guard.start()
@@ -249,18 +249,18 @@ def test_one_that_waits_is_ended_at_once(waits_for: str) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes are POSIX")
-def test_one_that_is_stuck_is_left_and_ends_behind_that() -> None:
+def test_a_stuck_reader_is_abandoned_and_ends_after_its_call() -> None:
     go_on = threading.Event()
     guard = threading.Timer(2 * SOON, go_on.set)
     guard.start()
-    behind: list[str] = []
+    continued: list[str] = []
 
     def start(waits: EndableWaits) -> Generator[int, None, None]:
         yield 1
         with waits.in_system():
             go_on.wait()
         waits.for_input(None)
-        behind.append("went on")
+        continued.append("yes")
 
     ahead = read_ahead(start)
     next(ahead)
@@ -271,10 +271,10 @@ def test_one_that_is_stuck_is_left_and_ends_behind_that() -> None:
     guard.cancel()
     go_on.set()
     wait_until(lambda: not readers())
-    assert behind == []
+    assert continued == []
 
 
-def test_waits_end_for_ever_and_when_what_they_wait_for_is_there() -> None:
+def test_waits_end_when_their_condition_holds_and_for_ever_once_ended() -> None:
     outlet, inlet = os.pipe()
     os.write(inlet, b"x")
     for waits in (Waits(), EndableWaits()):
@@ -300,23 +300,23 @@ def test_waits_end_for_ever_and_when_what_they_wait_for_is_there() -> None:
     os.close(inlet)
 
 
-def test_waits_may_be_ended_from_within(monkeypatch: pytest.MonkeyPatch) -> None:
-    """As the garbage collector may do it, wherever in them it runs."""
-    made, poll = interruptible._WakeupPipe.wait, EndableWaits()
+def test_waits_may_be_ended_from_inside(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The garbage collector may end them at any line."""
+    wait, waits = interruptible._WakeupPipe.wait, EndableWaits()
 
-    def ended_within(bell: Any, *arguments: Any, **options: Any) -> None:
-        poll.end()
-        made(bell, *arguments, **options)
+    def end_then_wait(pipe: interruptible._WakeupPipe, *, seconds: float) -> None:
+        waits.end()
+        wait(pipe, seconds=seconds)
 
-    monkeypatch.setattr(interruptible._WakeupPipe, "wait", ended_within)
+    monkeypatch.setattr(interruptible._WakeupPipe, "wait", end_then_wait)
     with pytest.raises(interruptible.ReadingEndedError):
-        poll.pause(PATIENCE)
+        waits.pause(PATIENCE)
 
 
-def test_nobody_waits_for_ever_for_a_thread_that_waits_for_him(
+def test_closing_does_not_deadlock_with_a_thread_that_waits_for_the_closer(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """As one that imports what the closing thread is about to import."""
+    """Such as a thread that waits for an import lock of the closing thread."""
     monkeypatch.setattr(prefetch, "_JOIN_LIMIT", 0.2)
     held = threading.Lock()
 
@@ -335,7 +335,7 @@ def test_nobody_waits_for_ever_for_a_thread_that_waits_for_him(
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="forks are POSIX")
-def test_the_end_of_a_forked_child_ends_nothing_of_its_parent() -> None:
+def test_the_exit_of_a_forked_child_does_not_end_its_parents_reader() -> None:
     outlet, inlet = os.pipe()
 
     def start(waits: EndableWaits) -> Generator[int, None, None]:
@@ -357,8 +357,10 @@ def test_the_end_of_a_forked_child_ends_nothing_of_its_parent() -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="pipes of Unix")
-def test_input_that_another_reader_takes_holds_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What was there to be read is gone: the read waits, which cannot be ended, and is left."""
+def test_input_taken_by_another_reader_does_not_block_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The other reader has the data, so this read blocks, cannot be ended, and is abandoned."""
     outlet, inlet = os.pipe()
     os.write(inlet, b"a\n")
     with io.TextIOWrapper(io.BufferedReader(io.FileIO(outlet))) as standard_input:

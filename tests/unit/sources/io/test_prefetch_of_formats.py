@@ -1,4 +1,4 @@
-"""Sources that read ahead: every format gives the same bits, the tally what was handed on."""
+"""Sources that read ahead: the same bits for every format; the tally of what was yielded."""
 
 from __future__ import annotations
 
@@ -40,13 +40,13 @@ def readers() -> list[threading.Thread]:
 
 @pytest.fixture(autouse=True)
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """So that a few thousand rows are many batches."""
+    """Make a few thousand rows many batches."""
     monkeypatch.setattr(byte_stream, "READ_SIZE", 4096)
     monkeypatch.setattr(parquet_format, "_ROWS", 100)
     monkeypatch.setattr(arrow_ipc, "_ROWS", 100)
 
 
-# Every 50th row is malformed, in each format in its own way; every 7th weighs too much.
+# Every 50th row is malformed, in the way of its format; every 7th exceeds max_weight.
 def _lines() -> bytes:
     return b"".join(b"\n" if n % 50 == 49 else b"item %d\n" % (n % 99) for n in range(ROWS))
 
@@ -151,7 +151,7 @@ def listed(batch: RowBatch) -> tuple[list[Any], list[int], list[int]]:
 
 
 def slowly_listed(batch: RowBatch) -> tuple[list[Any], list[int], list[int]]:
-    time.sleep(0.001)  # in which a reader gets ahead
+    time.sleep(0.001)  # lets the reader get ahead
     return listed(batch)
 
 
@@ -189,7 +189,7 @@ def test_the_same_bits_up_to_the_horizon(tmp_path: Path, name: str, horizon: int
 
 
 @pytest.mark.parametrize("name", INPUTS)
-def test_a_strict_reading_stops_at_the_same_row(tmp_path: Path, name: str) -> None:
+def test_strict_mode_stops_at_the_same_row(tmp_path: Path, name: str) -> None:
     path, asked = made(tmp_path, name)
     endings = []
     for ahead in (False, True):
@@ -205,8 +205,8 @@ def test_a_strict_reading_stops_at_the_same_row(tmp_path: Path, name: str) -> No
     assert ("got one in row 50" in endings[0][0]) == (name not in ("pcap", "sport"))
 
 
-def test_the_tally_counts_what_was_handed_on(tmp_path: Path) -> None:
-    """Not what waits: here whole inputs do, and their formats with them."""
+def test_the_tally_counts_what_was_yielded(tmp_path: Path) -> None:
+    """Not what is queued: here whole inputs are queued, and with them their formats."""
     paths = [tmp_path / "first", tmp_path / "second"]
     paths[0].write_text("a\n\n")
     sound = 'h - - [t] "GET / HTTP/1.0" 200 5\n'
@@ -215,7 +215,7 @@ def test_the_tally_counts_what_was_handed_on(tmp_path: Path) -> None:
     batches = iter(source)
     first = next(batches)
     end = time.monotonic() + PATIENCE
-    while source.part_read != 1.0:  # the reader is at the end of all
+    while source.part_read != 1.0:  # until the reader has read everything
         assert time.monotonic() < end
         time.sleep(0.001)
     assert (source.tally.rows, source.tally.malformed) == (first.rows, 1) == (2, 1)
@@ -226,12 +226,12 @@ def test_the_tally_counts_what_was_handed_on(tmp_path: Path) -> None:
     assert source.tally.formats == ["lines", "common, field host"]
 
 
-def test_the_tally_grows_by_the_batch_that_is_yielded(tmp_path: Path) -> None:
+def test_the_tally_grows_with_each_yielded_batch(tmp_path: Path) -> None:
     path, asked = made(tmp_path, "a.csv")
     source = open_source(path, **asked, ahead=True)
     rows = malformed = weight = 0
     for batch in source:
-        time.sleep(0.002)  # in which the reader gets ahead
+        time.sleep(0.002)  # lets the reader get ahead
         rows += batch.rows
         malformed += len(batch.malformed)
         weight += batch.total_weight
@@ -253,7 +253,7 @@ def test_memory_is_bounded(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["lines.gz", "lines.xz", "pcap", "a.arrow"])
-def test_an_input_that_is_cut_short_fails_behind_its_rows(tmp_path: Path, name: str) -> None:
+def test_a_truncated_input_fails_after_its_rows(tmp_path: Path, name: str) -> None:
     path, asked = made(tmp_path, name)
     path.write_bytes(path.read_bytes()[: path.stat().st_size * 3 // 4])
     endings = []
@@ -281,9 +281,7 @@ def test_failures_before_the_first_row_are_the_same(tmp_path: Path) -> None:
         assert messages[0] == messages[1]
 
 
-def test_what_was_not_asked_to_read_ahead_has_no_thread(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_ahead_there_is_no_thread(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path, asked = made(tmp_path, "a.csv")
 
     def starts(_: object) -> None:
@@ -296,7 +294,7 @@ def test_what_was_not_asked_to_read_ahead_has_no_thread(
 
 
 class Refuses:
-    """A sketch that has enough after some batches."""
+    """A sketch that fails after some batches."""
 
     def __init__(self, batches: int) -> None:
         self._left = batches
@@ -312,12 +310,12 @@ def test_a_failure_of_the_sketch_leaves_no_thread(tmp_path: Path) -> None:
     source = open_source(path, format="lines", ahead=True)
     with pytest.raises(HorizonError) as failure:
         feed(Refuses(3), source)
-    # The failure, which holds all frames, is still there.
+    # The failure is still referenced and keeps all frames alive.
     assert failure.value.args
     assert readers() == []
 
 
-def test_a_generator_of_ones_own_is_not_closed_by_feeding(tmp_path: Path) -> None:
+def test_feed_does_not_close_the_callers_generator(tmp_path: Path) -> None:
     path, _ = made(tmp_path, "lines")
     batches = iter(open_source(path, format="lines", ahead=True))
     with pytest.raises(HorizonError):
@@ -327,7 +325,7 @@ def test_a_generator_of_ones_own_is_not_closed_by_feeding(tmp_path: Path) -> Non
     assert readers() == []
 
 
-def test_a_source_that_is_left_in_the_middle(tmp_path: Path) -> None:
+def test_a_source_that_is_abandoned_in_the_middle(tmp_path: Path) -> None:
     path, _ = made(tmp_path, "lines")
     for batch in open_source(path, format="lines", ahead=True):
         assert batch.rows
@@ -336,14 +334,14 @@ def test_a_source_that_is_left_in_the_middle(tmp_path: Path) -> None:
 
 
 def check_closed_soon(batches: Generator[RowBatch, None, None]) -> None:
-    closing = threading.Thread(target=batches.close, daemon=True)  # which a defect might hold up
+    closing = threading.Thread(target=batches.close, daemon=True)  # a defect might block it
     closing.start()
     closing.join(5.0)
     assert not closing.is_alive()
     assert readers() == []
 
 
-def test_a_log_that_nobody_writes_to_is_left_at_once(tmp_path: Path) -> None:
+def test_following_a_silent_log_ends_immediately(tmp_path: Path) -> None:
     path = tmp_path / "log"
     path.write_text("a\nb\n")
     batches = iter(open_source(path, format="lines", follow=True, ahead=True))
@@ -355,7 +353,7 @@ def test_a_log_that_nobody_writes_to_is_left_at_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes are POSIX")
-def test_a_pipe_that_nobody_writes_to_is_left_at_once(tmp_path: Path) -> None:
+def test_reading_a_silent_pipe_ends_immediately(tmp_path: Path) -> None:
     path = tmp_path / "fifo"
     os.mkfifo(path)
     keeps_open = os.open(path, os.O_RDWR)
@@ -369,7 +367,7 @@ def test_a_pipe_that_nobody_writes_to_is_left_at_once(tmp_path: Path) -> None:
     os.close(keeps_open)
 
 
-def test_where_a_pipe_cannot_be_waited_for_it_is_not_read_ahead(
+def test_without_poll_pipes_are_not_read_ahead(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("lazysketch.sources.source.CAN_END", False)

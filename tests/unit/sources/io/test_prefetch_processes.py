@@ -1,4 +1,4 @@
-"""Runs that read ahead end promptly and silently, however they end and whatever they wait for."""
+"""Runs that read ahead end promptly and silently, for any ending and any kind of wait."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ import pytest
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="pipes and signals of Unix")
 
-PATIENCE = 60.0  # seconds, on a machine that is busy
+PATIENCE = 60.0  # seconds, for a busy machine
 PROMPT = 10.0
 TOP = [sys.executable, "-m", "lazysketch", "top"]
 ASKED = ["--json", "--every", "100ms", "--domain", "items.txt", "--width", "16"]
@@ -34,7 +34,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @contextmanager
 def running(*command: str) -> Iterator[subprocess.Popen[bytes]]:
-    """A process that is killed, so that the test fails, if it lasts."""
+    """Start a process that is killed after PATIENCE seconds, which fails the test."""
     pipe = subprocess.PIPE
     with subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=pipe) as process:
         guard = threading.Timer(PATIENCE, process.kill)
@@ -58,7 +58,7 @@ def wait_for_steps(process: subprocess.Popen[bytes], steps: int) -> None:
 
 
 def end(process: subprocess.Popen[bytes], number: int) -> tuple[float, bytes, str]:
-    """Send a signal; return how long it took, and what was written then."""
+    """Send a signal; return the seconds until the end, and the output after the signal."""
     assert process.stdout is not None
     assert process.stderr is not None
     begin = time.monotonic()
@@ -89,7 +89,7 @@ def test_a_signal_while_the_input_is_silent(kind: str, number: int, status: int)
         if fifo is not None:
             os.write(fifo, rows)
         elif kind == "gzip":
-            # Its end is missing, so that what has come is not all.
+            # Without its end, so more data are expected.
             write(process, gzip.compress(rows)[:-8])
         elif kind != "follow":
             write(process, rows)
@@ -105,8 +105,8 @@ def test_a_signal_while_the_input_is_silent(kind: str, number: int, status: int)
 
 
 @SIGNALS
-def test_a_signal_while_nobody_writes_to_a_fifo(number: int, status: int) -> None:
-    """Its opening is what nothing can end: the thread is left, and must not hold the process."""
+def test_a_signal_while_a_fifo_has_no_writer(number: int, status: int) -> None:
+    """Opening a FIFO cannot be ended: the thread is abandoned and must not block the process."""
     os.mkfifo("fifo")
     with running(*TOP, "fifo", *ASKED, "--format", "lines") as process:
         time.sleep(1.0 if _waits_in_open(process.pid) is None else 0.0)
@@ -121,7 +121,7 @@ def test_a_signal_while_nobody_writes_to_a_fifo(number: int, status: int) -> Non
 
 
 def _waits_in_open(process: int) -> bool | None:
-    """Tell whether a thread waits for a FIFO; None where the system does not say."""
+    """Tell whether a thread waits in opening a FIFO; None if the system does not reveal it."""
     try:
         threads = list(Path(f"/proc/{process}/task").iterdir())
         return any("wait_for_partner" in (thread / "wchan").read_text() for thread in threads)
@@ -129,8 +129,8 @@ def _waits_in_open(process: int) -> bool | None:
         return None
 
 
-def test_a_signal_in_the_midst_of_much(folder: Path) -> None:
-    """The reader is busy then, in native code too: it is waited for."""
+def test_a_signal_during_fast_input(folder: Path) -> None:
+    """The reader is busy, also in native code, so the end waits for it."""
     Path("rows.csv").write_bytes(b"k,n\n" + b"a,1\nb,2\nbroken\n" * 2_000_000)
     for delay in (0.0, 0.02, 0.1):
         with running(*TOP, "rows.csv", "--field", "k", *ASKED) as process:
@@ -143,7 +143,7 @@ def test_a_signal_in_the_midst_of_much(folder: Path) -> None:
         assert found, err
         assert process.returncode == 130
         steps = json.loads(out.splitlines()[-1])["steps"]
-        # What was counted is what is told, but for the one batch in which it was interrupted.
+        # The count equals the reported one, except for the interrupted batch.
         assert 0 <= int(found[1].replace(",", "")) - steps <= 2 << 17
         assert "Traceback" not in err
 
@@ -161,7 +161,7 @@ def test_a_stream_longer_than_its_horizon_ends_before_its_pipe_does() -> None:
     assert err.startswith(b"lazysketch: --horizon: expected the most steps")
 
 
-def test_a_strict_reading_ends_before_its_pipe_does() -> None:
+def test_strict_mode_ends_before_its_pipe_does() -> None:
     with running(*TOP, "-", *ASKED, "--strict", "--format", "lines") as process:
         write(process, b"a\n\na\n")
         assert process.stderr is not None
@@ -174,7 +174,7 @@ def test_a_strict_reading_ends_before_its_pipe_does() -> None:
 
 SCRIPT = """
 import atexit, sys, threading
-# Called last: what is left then would run while the interpreter is taken apart.
+# Called last: a thread still running now would run during interpreter shutdown.
 atexit.register(lambda: sys.stdout.write("left behind" if left() else ""))
 from lazysketch import CountMin, LazyCountMin
 from lazysketch.sources import feed, open_source
@@ -232,8 +232,8 @@ def test_a_program_that_ends_while_its_input_is_silent(ending: str) -> None:
     assert err == b""
 
 
-def test_rows_are_counted_as_they_come() -> None:
-    """None waits for the next to come."""
+def test_rows_are_counted_as_they_arrive() -> None:
+    """A row does not wait for the next one to arrive."""
     with running(*TOP, "-", *ASKED, "--format", "lines") as process:
         for steps in range(1, 6):
             write(process, b"a\n")

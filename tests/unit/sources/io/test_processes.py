@@ -27,7 +27,7 @@ from lazysketch.sources import open_source
 for batch in open_source(sys.argv[1], follow=True, format="lines"):
     print(*batch.items, sep="\\n", flush=True)
 """
-PATIENCE = 60  # seconds, on a machine that is busy
+PATIENCE = 60  # seconds, for a busy machine
 
 
 @pytest.fixture
@@ -43,7 +43,7 @@ def reader(folder: Path) -> Iterator[subprocess.Popen[str]]:
     process = subprocess.Popen(
         [sys.executable, "-c", READER, "log"], stdout=subprocess.PIPE, text=True, cwd=folder
     )
-    guard = threading.Timer(PATIENCE, process.kill)  # so that a row that is held back fails
+    guard = threading.Timer(PATIENCE, process.kill)  # a row held back fails the test
     guard.start()
     yield process
     guard.cancel()
@@ -65,7 +65,7 @@ def estimate(*arguments: str, **options: object) -> subprocess.CompletedProcess[
 
 
 def test_a_log_that_a_writer_fills_and_rotates(reader: subprocess.Popen[str]) -> None:
-    """Ten files of a hundred rows, as fast as the disk takes them, a look between two files."""
+    """Ten files of a hundred rows, written at full speed, with a check between two files."""
     assert line(reader) == "0"
     number = 1
     for generation in range(10):
@@ -74,7 +74,7 @@ def test_a_log_that_a_writer_fills_and_rotates(reader: subprocess.Popen[str]) ->
                 file.write(f"{number}\n")
                 file.flush()
                 number += 1
-        if generation % 3 == 2:  # as copying rotators do, who lose what comes meanwhile
+        if generation % 3 == 2:  # as copying rotators do, which lose rows written meanwhile
             for expected in range(number - 300, number):
                 assert line(reader) == str(expected)
             os.truncate("log", 0)
@@ -88,7 +88,7 @@ def test_a_log_that_a_writer_fills_and_rotates(reader: subprocess.Popen[str]) ->
     assert [line(reader) for _ in range(100)][-1] == "end"
 
 
-def test_rows_come_promptly_and_waiting_costs_nothing(reader: subprocess.Popen[str]) -> None:
+def test_rows_arrive_promptly_and_waiting_costs_no_cpu_time(reader: subprocess.Popen[str]) -> None:
     assert line(reader) == "0"
     delays = []
     for number in range(10):
@@ -132,7 +132,9 @@ def test_ctrl_c_ends_following_with_a_result(folder: Path) -> None:
         file.write("b\n" * 1000 + "half a row")
     while b"4,001" not in seen:
         seen += os.read(main, 4096)
-    drain = threading.Thread(target=_drain, args=[main])  # else the process waits for us
+    drain = threading.Thread(
+        target=_drain, args=[main]
+    )  # otherwise the process would wait for the test
     drain.start()
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate()
@@ -148,11 +150,11 @@ def _drain(main: int) -> None:
     try:
         while os.read(main, 4096):
             pass
-    except OSError:  # what Linux says of a terminal that the other side has closed
+    except OSError:  # Linux raises it for a terminal closed at the other end
         pass
 
 
-def test_a_writer_that_dies_within_a_row(folder: Path) -> None:
+def test_a_writer_that_is_killed_within_a_row(folder: Path) -> None:
     script = "import os, sys; os.write(1, b'a\\nb\\na'); os.kill(os.getpid(), 9)"
     with subprocess.Popen([sys.executable, "-c", script], stdout=subprocess.PIPE) as writer:
         done = estimate("-", stdin=writer.stdout)
@@ -161,7 +163,7 @@ def test_a_writer_that_dies_within_a_row(folder: Path) -> None:
     assert json.loads(done.stdout)["steps"] == 3
 
 
-def test_a_fifo_is_read_until_its_writer_goes(folder: Path) -> None:
+def test_a_fifo_is_read_until_its_writer_closes_it(folder: Path) -> None:
     os.mkfifo("fifo")
     writer = threading.Thread(target=Path("fifo").write_text, args=["a\nb\na"])
     writer.start()
@@ -174,7 +176,7 @@ def test_a_fifo_is_read_until_its_writer_goes(folder: Path) -> None:
     assert refused.stderr.startswith("lazysketch: fifo: expected a plain file to follow, got")
 
 
-def test_a_closed_standard_input_is_one_line(folder: Path) -> None:
+def test_a_closed_standard_input_is_a_one_line_error(folder: Path) -> None:
     command = f"{sys.executable} -m lazysketch estimate - --items items.txt <&-"
     done = subprocess.run(command, shell=True, capture_output=True, text=True, check=False)
     assert done.returncode == 2
@@ -183,12 +185,12 @@ def test_a_closed_standard_input_is_one_line(folder: Path) -> None:
     )
 
 
-def test_an_input_that_vanishes_between_others_fails_behind_them(folder: Path) -> None:
+def test_an_input_that_vanishes_between_others_fails_in_its_turn(folder: Path) -> None:
     os.mkfifo("fifo")
     Path("second").write_text("b\n")
 
     def write() -> None:
-        with Path("fifo").open("w") as fifo:  # opened once both inputs have been looked for
+        with Path("fifo").open("w") as fifo:  # opens after both inputs have been checked
             Path("second").unlink()
             fifo.write("a\na\n")
 
@@ -201,7 +203,7 @@ def test_an_input_that_vanishes_between_others_fails_behind_them(folder: Path) -
     assert done.stderr == "lazysketch: second: expected an existing file, got none\n"
 
 
-def test_a_file_that_vanishes_while_it_is_read_is_read_to_its_end(tmp_path: Path) -> None:
+def test_a_file_removed_while_it_is_read_is_read_to_its_end(tmp_path: Path) -> None:
     path = tmp_path / "log"
     path.write_bytes(b"row\n" * READ_SIZE)
     source = open_source(path, format="lines")
@@ -212,7 +214,7 @@ def test_a_file_that_vanishes_while_it_is_read_is_read_to_its_end(tmp_path: Path
     assert source.tally.rows == READ_SIZE
 
 
-def test_a_file_that_is_cut_while_it_is_read_is_told(tmp_path: Path) -> None:
+def test_a_file_truncated_while_it_is_read_is_an_error(tmp_path: Path) -> None:
     path = tmp_path / "log"
     path.write_bytes(b"row\n" * READ_SIZE)
     source = open_source(path, format="lines")
@@ -273,10 +275,10 @@ except SourceError as error:
 
 @pytest.mark.parametrize("name", ["rows.txt", "rows.txt.gz", "rows.arrow", "rows.parquet"])
 @pytest.mark.parametrize("kept", ["0", "0.6"])
-def test_no_format_misses_rows_unseen_where_a_file_is_cut(
+def test_no_format_silently_loses_rows_of_a_truncated_file(
     tmp_path: Path, name: str, kept: str
 ) -> None:
-    """In a process of its own: cutting a file that is mapped into memory would end it."""
+    """In a separate process, which truncating a memory-mapped file would kill."""
     command = [sys.executable, "-c", CUTTER, name, kept]
     done = subprocess.run(
         command, capture_output=True, text=True, check=True, cwd=tmp_path, timeout=60

@@ -18,7 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pyarrow import parquet
 from tests.oracle.changing_files import (
-    Acts,
+    Changes,
     append,
     batches_of,
     followed,
@@ -37,9 +37,9 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "log"
 
 
-def test_rows_are_read_as_they_come(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_are_read_as_they_arrive(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path.write_text("a\nb\nc")
-    Acts(monkeypatch, append(path, "c\nd"), append(path, "d"), append(path, "\n\ne\nf"))
+    Changes(monkeypatch, append(path, "c\nd"), append(path, "d"), append(path, "\n\ne\nf"))
     source = followed(path, format="lines")
     batches = batches_of(source)
     assert [batch.item_list for batch in batches] == [["a", "b"], ["cc"], ["dd", "e"]]
@@ -50,7 +50,7 @@ def test_rows_are_read_as_they_come(path: Path, monkeypatch: pytest.MonkeyPatch)
 
 def test_an_empty_file_is_waited_for(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path.touch()
-    Acts(monkeypatch, lambda: None, append(path, "na"), append(path, "me\na\n"))
+    Changes(monkeypatch, lambda: None, append(path, "na"), append(path, "me\na\n"))
     source = followed(path, field="name", delimiter=",", format="csv")
     assert items_of(source) == ["a"]
 
@@ -64,10 +64,10 @@ def test_a_replaced_file_is_read_to_its_end(path: Path, monkeypatch: pytest.Monk
         path.rename(old)
         path.touch()
 
-    Acts(
+    Changes(
         monkeypatch,
         rotate,
-        append(old, "c\n"),  # by a writer that has not noticed
+        append(old, "c\n"),  # by a writer that still has the old file open
         append(old, "d\nlast"),
         append(path, "e\n"),
         append(path, "f\n"),
@@ -75,11 +75,11 @@ def test_a_replaced_file_is_read_to_its_end(path: Path, monkeypatch: pytest.Monk
     assert items_of(followed(path)) == ["a", "b", "cc", "d", "last", "e", "f"]
 
 
-def test_several_rotations_are_read_while_they_can_be_seen(
+def test_several_rotations_are_read_while_they_are_visible(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path.write_text("1\n")
-    Acts(
+    Changes(
         monkeypatch,
         replace(path, "2\n"),
         replace(path, ""),
@@ -89,14 +89,14 @@ def test_several_rotations_are_read_while_they_can_be_seen(
     assert items_of(followed(path)) == ["1", "2", "3", "4"]
 
 
-def test_a_file_that_was_unseen_is_lost(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_between_two_checks_is_lost(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path.write_text("1\n")
 
     def twice() -> None:
         replace(path, "unseen\n")()
         replace(path, "3\n")()
 
-    Acts(monkeypatch, twice)
+    Changes(monkeypatch, twice)
     assert items_of(followed(path)) == ["1", "3"]
 
 
@@ -115,29 +115,29 @@ def test_a_row_written_just_before_the_rotation_is_read(
         return look(files)
 
     monkeypatch.setattr(tail._Files, "_is_replaced", after_the_last_row)
-    Acts(monkeypatch, *[lambda: None] * 4)
+    Changes(monkeypatch, *[lambda: None] * 4)
     assert items_of(followed(path)) == ["a", "b", "c"]
 
 
-def test_files_are_held_while_a_long_one_is_read(
+def test_new_files_are_held_open_while_a_long_one_is_read(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tail, "READ_SIZE", 4)
     path.write_text("a\nb\n" * 5)
-    Acts(monkeypatch)
+    Changes(monkeypatch)
     batches = iter(followed(path, format="lines"))
     assert next(batches).item_list == ["a", "b"]
-    for number in range(4):  # rotated away before the first is read to its end
+    for number in range(4):  # rotated before the first is read to its end
         replace(path, f"x\n{number}\n")()
         assert next(batches).item_list == ["a", "b"]
     found = [item for batch in until_the_end(batches) for item in batch.item_list]
     assert found == ["x", "0", "x", "1", "x", "2", "x", "3"]
 
 
-def test_a_file_that_is_away_is_waited_for(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_file_is_waited_for(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path.write_text("a\nb")
     old = path.with_name("old")
-    Acts(
+    Changes(
         monkeypatch,
         lambda: path.rename(old),
         append(old, "b\n"),
@@ -148,15 +148,15 @@ def test_a_file_that_is_away_is_waited_for(path: Path, monkeypatch: pytest.Monke
     assert items_of(followed(path)) == ["a", "bb", "c"]
 
 
-def test_a_removed_file_may_come_again(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_removed_file_may_reappear(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path.write_text("a\n")
-    Acts(monkeypatch, path.unlink, lambda: path.write_text("b\n"), append(path, "c\n"))
+    Changes(monkeypatch, path.unlink, lambda: path.write_text("b\n"), append(path, "c\n"))
     assert items_of(followed(path)) == ["a", "b", "c"]
 
 
 def test_a_truncated_file_is_read_again(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path.write_text("a\nb\nhalf a r")
-    Acts(
+    Changes(
         monkeypatch,
         lambda: path.write_text("c\n"),
         append(path, "d\n"),
@@ -182,7 +182,7 @@ def test_each_file_has_its_header(
 ) -> None:
     path.write_text(head + row.format("a"))
     new = head + row.format("c")
-    Acts(
+    Changes(
         monkeypatch,
         append(path, row.format("b")),
         replace(path, new),
@@ -200,7 +200,7 @@ def test_each_file_has_its_header(
 def test_the_format_is_that_of_the_first_file(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     row = '{} - - [17/May/2015:10:05:03 +0000] "GET / HTTP/1.1" 200 5\n'
     path.write_text(row.format("a"))
-    Acts(monkeypatch, replace(path, "broken\n" + row.format("b")))
+    Changes(monkeypatch, replace(path, "broken\n" + row.format("b")))
     source = followed(path)
     assert items_of(source) == ["a", "b"]
     assert source.tally.formats == ["common, field host"]
@@ -226,7 +226,7 @@ def test_captures_are_followed(path: Path, monkeypatch: pytest.MonkeyPatch) -> N
         path.write_bytes(head + packet(3))
 
     path.write_bytes(head + packet(1)[:-3])
-    Acts(monkeypatch, more(packet(1)[-3:]), more(packet(2)), rotate, more(packet(4)))
+    Changes(monkeypatch, more(packet(1)[-3:]), more(packet(2)), rotate, more(packet(4)))
     source = followed(path)
     batches = batches_of(source)
     assert [item for batch in batches for item in batch.item_list] == [
@@ -236,8 +236,8 @@ def test_captures_are_followed(path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     assert np.concatenate(times).tolist() == [n * 10**9 for n in (1, 2, 3, 4)]
 
 
-def test_what_cannot_be_followed(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    Acts(monkeypatch)
+def test_inputs_that_cannot_be_followed(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    Changes(monkeypatch)
     with pytest.raises(SourceError, match="log: expected an existing file, got none"):
         followed(path)
     path.write_text("a\n")
@@ -266,11 +266,11 @@ def test_nothing_is_left_open(path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     if not descriptors.exists():
         pytest.skip("no list of open files here")
     before = len(list(descriptors.iterdir()))
-    Acts(monkeypatch, replace(path, "b\n"), replace(path, "c\n"))
+    Changes(monkeypatch, replace(path, "b\n"), replace(path, "c\n"))
     assert items_of(followed(path)) == ["a", "b", "c"]
     batches = iter(followed(path))
     next(batches)
-    del batches  # as a reader does that has seen enough
+    del batches  # a reader that stops early
     assert len(list(descriptors.iterdir())) == before
 
 
@@ -285,15 +285,15 @@ ACTS = st.lists(
 
 @settings(deadline=None, max_examples=300)
 @given(acts=ACTS, block=st.sampled_from([3, 7, 1 << 19]))
-def test_any_history_gives_exactly_the_rows_that_could_be_seen(
+def test_any_history_yields_exactly_the_visible_rows(
     tmp_path_factory: pytest.TempPathFactory, acts: list[tuple[str, int]], block: int
 ) -> None:
-    """A log and who rotates it, with a pause wherever something could be lost without one."""
+    """A log and its rotator, with a pause wherever rows could be lost without one."""
     folder = tmp_path_factory.mktemp("history")
     path = folder / "log"
     path.touch()
     rows: list[str] = []
-    part = ""  # of the row that is being written
+    part = ""  # the written part of an unfinished row
     file = path.open("a")
     pending: list[Callable[[], None]] = []
     number = away = 0
@@ -310,7 +310,7 @@ def test_any_history_gives_exactly_the_rows_that_could_be_seen(
                 part, number = "", number + 1
         file.flush()
 
-    def finish() -> None:  # only what is in the newest file ends the one before it
+    def finish() -> None:  # content in the newest file ends the one before it
         rows.append(part + "end")
         file.write("end\n")
         file.flush()
@@ -318,7 +318,7 @@ def test_any_history_gives_exactly_the_rows_that_could_be_seen(
     def rename() -> None:
         nonlocal file, part, away
         path.rename(folder / f"old{number}.{len(rows)}.{time.monotonic_ns()}")
-        if part:  # at the end of a file
+        if part:  # the last row of a file
             rows.append(part)
         part, away = "", 1
         file.close()
@@ -330,7 +330,7 @@ def test_any_history_gives_exactly_the_rows_that_could_be_seen(
     def cut() -> None:
         nonlocal part
         os.truncate(path, 0)
-        part = ""  # nobody has seen its end
+        part = ""  # its end was never read
 
     for act, size in acts:
         if act == "write":
@@ -339,18 +339,18 @@ def test_any_history_gives_exactly_the_rows_that_could_be_seen(
             pending.append(lambda: None if away else rename())
             pending.append(lambda: create() if away else None)
         elif act == "cut":
-            pending.append(lambda: None)  # what was written has been read
+            pending.append(lambda: None)  # a pause in which everything written is read
             pending.append(lambda: None if away else cut())
             pending.append(lambda: None)
     pending += [lambda: create() if away else None, finish]
     with pytest.MonkeyPatch.context() as monkeypatch:
-        Acts(monkeypatch, *pending)
+        Changes(monkeypatch, *pending)
         monkeypatch.setattr(tail, "READ_SIZE", block)
         assert items_of(followed(path, format="lines")) == rows
     file.close()
 
 
-def test_a_file_that_gets_its_name_back_goes_on_and_is_not_read_again(
+def test_a_file_that_gets_its_name_back_is_not_read_again(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path.write_text("a\n")
@@ -361,7 +361,7 @@ def test_a_file_that_gets_its_name_back_goes_on_and_is_not_read_again(
         with path.open("a") as file:
             file.write("b\n")
 
-    Acts(monkeypatch, lambda: path.rename(old), path.touch, give_back)
+    Changes(monkeypatch, lambda: path.rename(old), path.touch, give_back)
     assert items_of(followed(path, format="lines")) == ["a", "b"]
 
 
@@ -385,5 +385,5 @@ def test_a_pipe_that_takes_the_name_is_not_waited_for(
         path.write_text("b\n")
 
     monkeypatch.setattr(Path, "open", open_no_pipe)
-    Acts(monkeypatch, replace, replace_again)
+    Changes(monkeypatch, replace, replace_again)
     assert items_of(followed(path, format="lines")) == ["a", "b"]

@@ -1,4 +1,4 @@
-"""From bytes to rows: equal to splitting and decoding row by row, however the bytes are cut."""
+"""From bytes to rows: equal to splitting and decoding row by row, for any chunks."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def rows_of(chunks: list[bytes], encoding: str = "utf-8") -> list[str]:
     encoding=st.sampled_from(["utf-8", "iso8859-1", "ascii", "cp1252", "shift_jis"]),
 )
 @example(pieces=[b"a", b"\r\n"], cuts=[2], encoding="utf-8")
-def test_rows_do_not_depend_on_where_the_bytes_are_cut(
+def test_rows_do_not_depend_on_chunk_boundaries(
     pieces: list[bytes], cuts: list[int], encoding: str
 ) -> None:
     data = b"".join(pieces)
@@ -52,7 +52,7 @@ def test_rows_do_not_depend_on_where_the_bytes_are_cut(
 
 
 @given(pieces=st.lists(PIECES, max_size=40), cut=st.integers(1, 60))
-def test_blocks_for_the_core_hold_the_bytes_of_whole_rows(pieces: list[bytes], cut: int) -> None:
+def test_blocks_for_the_core_contain_whole_rows_unchanged(pieces: list[bytes], cut: int) -> None:
     data = b"".join(pieces)
     chunks = [chunk for chunk in (data[:cut], data[cut:]) if chunk]
     blocks = list(row_blocks(chunks, encoding="utf-8"))
@@ -67,14 +67,14 @@ def test_other_line_separators_stay_inside_a_row() -> None:
     assert rows_of(["a\x0b\x0c\x1c\u2028\x85b\n".encode()]) == ["a\x0b\x0c\x1c\u2028\x85b"]
 
 
-def test_a_byte_order_mark_is_dropped_at_the_head_only() -> None:
+def test_a_byte_order_mark_is_dropped_at_the_beginning_only() -> None:
     mark = b"\xef\xbb\xbf"
     assert rows_of([mark + b"a\n", mark + b"b\n"]) == ["a", "\ufeffb"]
 
 
 @pytest.mark.parametrize("size", [10, 11, 12, 25])
 @pytest.mark.parametrize("step", [1, 3, 10])
-def test_a_row_that_is_too_long_becomes_empty_at_any_cut(
+def test_a_row_that_is_too_long_becomes_empty_at_any_chunk_boundary(
     monkeypatch: pytest.MonkeyPatch, size: int, step: int
 ) -> None:
     monkeypatch.setattr(text_blocks, "LONGEST_ROW", 10)
@@ -94,7 +94,7 @@ def test_a_row_that_is_too_long_becomes_empty_at_any_cut(
         ("gb18030", "gb18030"),
     ],
 )
-def test_encodings_that_keep_rows_apart_are_taken(asked: str, name: str) -> None:
+def test_encodings_with_separable_rows_are_accepted(asked: str, name: str) -> None:
     assert check_encoding(asked) == name
 
 
