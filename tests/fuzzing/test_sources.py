@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import gzip
 import io
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet
@@ -30,7 +30,7 @@ ZEEK = "#separator \\x09\n#set_separator\t,\n#empty_field\t(empty)\n#unset_field
 ZEEK += "#fields\ta\tb\n#types\tstring\tcount\n"
 
 
-def arrow_bytes(new: Any) -> bytes:
+def arrow_bytes(new: Callable[..., pa.RecordBatchWriter]) -> bytes:
     sink = io.BytesIO()
     with new(sink, TABLE.schema) as writer:
         writer.write_table(TABLE, max_chunksize=7)
@@ -72,7 +72,7 @@ def test_every_format_is_fuzzed() -> None:
     assert set(WHOLE) == set(FORMATS)
 
 
-def read(path: Path, **settings: Any) -> int:
+def read(path: Path, **settings: object) -> int:
     """Return the number of items, read as on the command line."""
     rows = 0
     for batch in open_source([str(path)], **settings):

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -32,7 +31,7 @@ class Changes:
         change()
 
 
-def followed(path: Path, **asked: Any) -> Source:
+def followed(path: Path, **asked: object) -> Source:
     return open_source(path, follow=True, **asked)
 
 
@@ -46,8 +45,8 @@ def batches_of(source: Source) -> list[RowBatch]:
     return list(until_the_end(source))
 
 
-def items_of(source: Source) -> list[Any]:
-    items: list[Any] = []
+def items_of(source: Source) -> list[object]:
+    items: list[object] = []
     for batch in batches_of(source):
         items += batch.item_list
     return items

@@ -14,7 +14,7 @@ import sys
 from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -35,17 +35,17 @@ class Case(NamedTuple):
     """An input, how to read it, and its plain counts."""
 
     path: Path
-    settings: dict[str, Any]
+    settings: dict[str, object]
     rows: int
-    truth: Counter[Any]  # weights by item
+    truth: Counter[object]  # weights by item
     readable: int
 
 
 def plain(
-    path: Path, rows: Iterable[tuple[Any, Any] | None], *, most: int = 1, **settings: Any
+    path: Path, rows: Iterable[tuple[object, object] | None], *, most: int = 1, **settings: object
 ) -> Case:
     """Count (item, weight) pairs; None is a malformed row."""
-    truth: Counter[Any] = Counter()
+    truth: Counter[object] = Counter()
     number = readable = 0
     for row in rows:
         number += 1
@@ -55,7 +55,7 @@ def plain(
     return Case(path, settings, number, truth, readable)
 
 
-def weighted(field: str, weight: str, most: int) -> dict[str, Any]:
+def weighted(field: str, weight: str, most: int) -> dict[str, object]:
     return {"field": field, "weight": weight, "max_weight": most}
 
 
@@ -135,7 +135,7 @@ def trace(folder: Path, *, source: str, dtype: str, form: str) -> Case:
 
 SCARAB = {"source": "scarab_recs/scarab-recs.trace.xz", "dtype": ">i8"}
 CACHE = "cache2k_ecommerce/{}.trace.xz"
-CASES: dict[str, tuple[Callable[..., Case], dict[str, Any]]] = {
+CASES: dict[str, tuple[Callable[..., Case], dict[str, object]]] = {
     "NetFlow, flows by source": (netflow, {"weight": None, "most": 1}),
     "NetFlow, packets": (netflow, {"weight": "TotPkts", "most": 1 << 30}),
     "NetFlow, packets up to 100": (netflow, {"weight": "TotPkts", "most": 100}),
@@ -172,9 +172,9 @@ def test_rows_malformed_rows_weights_and_items_equal_plain_counting(
     case = make(tmp_path, **how)
     source = open_source(case.path, **case.settings)
     sketch = CountMin(depth=2, width=1 << 10)
-    counted: Counter[Any] = Counter()
+    counted: Counter[object] = Counter()
 
-    def counting() -> Any:
+    def counting() -> object:
         for batch in source:
             items = batch.item_list
             weights = [1] * len(items) if batch.weights is None else map(int, batch.weights)
@@ -203,7 +203,7 @@ def test_the_command_line_counts_packets_of_flows(
 ) -> None:
     case = netflow(tmp_path, weight="TotPkts", most=100)
     domain = tmp_path / "addresses.txt"
-    domain.write_text("".join(f"{item}\n" for item in sorted(case.truth)))
+    domain.write_text("".join(f"{item}\n" for item in sorted(map(str, case.truth))))
     asked = ["top", str(case.path), "--field", "SrcAddr", "--weight", "TotPkts"]
     asked += ["--max-weight", "100", "--domain", str(domain), "-k", "3", "--epsilon", "12"]
     assert main([*asked, "--kind", "count-sketch", "--width", "256", "--output", "csv"]) == 0

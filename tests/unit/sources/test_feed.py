@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -128,12 +127,12 @@ def test_feed_does_not_bypass_overridden_updates() -> None:
     class Seen(ls.LazyCountMin):
         seen = 0
 
-        def update_many(self, items: Any, *arguments: Any, **options: Any) -> None:
+        def update_many(self, items: object, *arguments: object, **options: object) -> None:
             self.seen += len(items)
             super().update_many(items, *arguments, **options)
 
     class SeenAndFed(Seen):
-        def update_rows(self, items: Any, *arguments: Any, **options: Any) -> None:
+        def update_rows(self, items: object, *arguments: object, **options: object) -> None:
             self.seen += len(items)
             super().update_rows(items, *arguments, **options)
 

@@ -8,12 +8,13 @@ instant; one without a zone is taken as UTC, like text without an offset. A null
 unknown, as is a time that does not fit 64 bits of nanoseconds. Fractions are read as
 their decimal digits.
 
-Cost: a few ns per row, timestamp or integer; 0.1 us per text that is a time. Needs pyarrow.
+Cost: a few ns per row, timestamp or integer; 0.1 us per text that is a time. Needs pyarrow,
+which is untyped: to mypy its classes are Any, so annotations with them only document.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -31,14 +32,6 @@ if TYPE_CHECKING:
 
     from lazysketch.sources.formats.selection import Selection
 
-    # pyarrow has no type hints, so every value of it is Any; these aliases name the kind.
-    ArrowArray: TypeAlias = Any
-    ArrowType: TypeAlias = Any
-    ArrowSchema: TypeAlias = Any
-    ArrowRecordBatch: TypeAlias = Any
-    # A NativeFile, a ParquetFile.
-    ArrowFile: TypeAlias = Any
-
 _SAFE_DIGITS = 18  # any number of 18 digits fits into 64 bits
 _MOST_SHOWN = 20
 _SCALES = {unit: 10**digits for unit, digits in TIME_UNITS.items()}
@@ -48,11 +41,11 @@ _LARGEST_EXACT = 1 << 53  # floats represent all integers up to here exactly
 
 
 def batch_of_columns(
-    items: ArrowArray,
-    weights: ArrowArray | None,
+    items: pa.Array,
+    weights: pa.Array | None,
     selection: Selection,
     *,
-    times: ArrowArray | None = None,
+    times: pa.Array | None = None,
 ) -> RowBatch:
     """Make a batch of columns whose types ``check_types`` has accepted.
 
@@ -81,11 +74,11 @@ def batch_of_columns(
 
 
 def batch_of_text(
-    items: ArrowArray,
-    weights: ArrowArray | None,
+    items: pa.Array,
+    weights: pa.Array | None,
     selection: Selection,
     *,
-    times: ArrowArray | None = None,
+    times: pa.Array | None = None,
     unparsed: Sequence[int] = (),
     missing: Sequence[str] = (),
     undecodable: bool = False,
@@ -114,7 +107,7 @@ def batch_of_text(
     return _batch(items, values, valid, selection, times=instants, unparsed=unparsed)
 
 
-def check_types(types: dict[str, ArrowType], selection: Selection, *, name: str) -> None:
+def check_types(types: dict[str, pa.DataType], selection: Selection, *, name: str) -> None:
     """Raise SourceError unless the Arrow types can hold items, weights and times.
 
     Args:
@@ -143,7 +136,7 @@ def check_types(types: dict[str, ArrowType], selection: Selection, *, name: str)
         )
 
 
-def _kind_of(item: ArrowType) -> str | None:
+def _kind_of(item: pa.DataType) -> str | None:
     if pa.types.is_integer(item):
         return "int"
     if pa.types.is_string(item) or pa.types.is_large_string(item) or item == pa.string_view():
@@ -155,7 +148,7 @@ def _kind_of(item: ArrowType) -> str | None:
 
 
 def _batch(
-    items: ArrowArray,
+    items: pa.Array,
     weights: NDArray[np.integer] | None,
     valid: NDArray[np.bool_] | None,
     selection: Selection,
@@ -185,7 +178,7 @@ def _batch(
     return RowBatch(items, malformed, counted, clipped, times=times)
 
 
-def _whole_numbers(column: ArrowArray) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None]:
+def _whole_numbers(column: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None]:
     """Return the values of decimal digits, 0 for other text, and which are digits."""
     digits = pc.ascii_is_decimal(column)
     short = pc.less_equal(pc.binary_length(column), _SAFE_DIGITS)
@@ -201,14 +194,14 @@ def _whole_numbers(column: ArrowArray) -> tuple[NDArray[np.int64], NDArray[np.bo
     return values, good
 
 
-def _validity(column: ArrowArray) -> NDArray[np.bool_] | None:
+def _validity(column: pa.Array) -> NDArray[np.bool_] | None:
     if not column.null_count:
         return None
     mask: NDArray[np.bool_] = column.is_valid().to_numpy(zero_copy_only=False)
     return mask
 
 
-def _mask(flags: ArrowArray) -> NDArray[np.bool_] | None:
+def _mask(flags: pa.Array) -> NDArray[np.bool_] | None:
     if flags.true_count == len(flags):
         return None
     mask: NDArray[np.bool_] = flags.to_numpy(zero_copy_only=False)
@@ -223,7 +216,7 @@ def _both(
     return first & second
 
 
-def _is_valid_text(items: ArrowArray) -> bool:
+def _is_valid_text(items: pa.Array) -> bool:
     """Tell whether text is valid UTF-8, which readers of columnar files do not check."""
     try:
         items.validate(full=True)
@@ -232,7 +225,7 @@ def _is_valid_text(items: ArrowArray) -> bool:
     return True
 
 
-def _decodable(items: ArrowArray) -> NDArray[np.bool_]:
+def _decodable(items: pa.Array) -> NDArray[np.bool_]:
     """Return which rows decode; raise an Arrow error if the array itself is damaged."""
     items.validate()
     if pa.types.is_dictionary(items.type):
@@ -252,7 +245,7 @@ def _is_utf8(data: bytes) -> bool:
     return True
 
 
-def check_time_type(kind: ArrowType, *, field: str, name: str) -> None:
+def check_time_type(kind: pa.DataType, *, field: str, name: str) -> None:
     """Raise SourceError unless values of the Arrow type can be times."""
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
@@ -264,7 +257,7 @@ def check_time_type(kind: ArrowType, *, field: str, name: str) -> None:
         )
 
 
-def times_of_column(column: ArrowArray, *, unit: str) -> NDArray[np.int64]:
+def times_of_column(column: pa.Array, *, unit: str) -> NDArray[np.int64]:
     """Return the instant of each value of an array that ``check_time_type`` has accepted."""
     if pa.types.is_dictionary(column.type):
         column = column.dictionary_decode()
@@ -284,7 +277,7 @@ def times_of_column(column: ArrowArray, *, unit: str) -> NDArray[np.int64]:
     return _times_of_integers(column, scale=_SCALES[unit])
 
 
-def _times_of_integers(column: ArrowArray, *, scale: int) -> NDArray[np.int64]:
+def _times_of_integers(column: pa.Array, *, scale: int) -> NDArray[np.int64]:
     values = column.fill_null(0).to_numpy(zero_copy_only=False)
     known = np.ones(len(values), dtype=bool)
     if column.null_count:
@@ -295,7 +288,7 @@ def _times_of_integers(column: ArrowArray, *, scale: int) -> NDArray[np.int64]:
     return np.where(known, times, UNKNOWN_TIME)
 
 
-def _times_of_floats(column: ArrowArray, *, unit: str) -> NDArray[np.int64]:
+def _times_of_floats(column: pa.Array, *, unit: str) -> NDArray[np.int64]:
     values = column.fill_null(np.nan).to_numpy(zero_copy_only=False).astype(np.float64)
     whole = (values == np.floor(values)) & (np.abs(values) <= _LARGEST_EXACT)
     times = nanoseconds(np.where(whole, values, 0).astype(np.int64), scale=_SCALES[unit])
@@ -306,7 +299,7 @@ def _times_of_floats(column: ArrowArray, *, unit: str) -> NDArray[np.int64]:
     return times
 
 
-def _times_of_text(column: ArrowArray, *, unit: str) -> NDArray[np.int64]:
+def _times_of_text(column: pa.Array, *, unit: str) -> NDArray[np.int64]:
     # As bytes: text that is not UTF-8 is no time either. Large: 64-bit offsets.
     column = column.cast(pa.large_binary())
     _, offsets, data = column.buffers()
@@ -320,17 +313,17 @@ def _times_of_text(column: ArrowArray, *, unit: str) -> NDArray[np.int64]:
     return times_of_bytes(texts, ends=ends[1:] - begin, lengths=lengths, unit=unit)
 
 
-def _is_float(kind: ArrowType) -> bool:
+def _is_float(kind: pa.DataType) -> bool:
     return bool(pa.types.is_float32(kind) or pa.types.is_float64(kind))
 
 
-def _is_text(kind: ArrowType) -> bool:
+def _is_text(kind: pa.DataType) -> bool:
     return bool(
         pa.types.is_string(kind) or pa.types.is_large_string(kind) or kind == pa.string_view()
     )
 
 
-def type_of(schema: ArrowSchema, field: str, *, of: str, name: str) -> ArrowType:
+def type_of(schema: pa.Schema, field: str, *, of: str, name: str) -> pa.DataType:
     """Return the type of a column, or of a field inside a struct column.
 
     Raises:
@@ -339,7 +332,7 @@ def type_of(schema: ArrowSchema, field: str, *, of: str, name: str) -> ArrowType
     top, *path = path_of(schema.names, field)
     if schema.names.count(top) > 1:
         raise SourceError(f"{name}: expected one column {top!r} for {of}, got several")
-    found: ArrowType | None = schema.field(top).type if top in schema.names else None
+    found: pa.DataType | None = schema.field(top).type if top in schema.names else None
     for part in path:
         if found is None or not pa.types.is_struct(found) or found.get_field_index(part) < 0:
             found = None
@@ -352,7 +345,7 @@ def type_of(schema: ArrowSchema, field: str, *, of: str, name: str) -> ArrowType
     return found
 
 
-def column_of(batch: ArrowRecordBatch, field: str) -> ArrowArray:
+def column_of(batch: pa.RecordBatch, field: str) -> pa.Array:
     """Return the column, or the field inside a struct column, that ``type_of`` has found."""
     top, *path = path_of(batch.schema.names, field)
     column = batch.column(top)

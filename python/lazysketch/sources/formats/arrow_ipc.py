@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
     from lazysketch.sources.batch import RowBatch
-    from lazysketch.sources.formats.arrow_columns import ArrowArray, ArrowFile, ArrowRecordBatch
     from lazysketch.sources.formats.selection import Selection
     from lazysketch.sources.io.byte_stream import ByteStream
 
@@ -70,7 +69,7 @@ def read_arrow(stream: ByteStream, selection: Selection) -> Iterator[RowBatch]:
 
 
 @contextmanager
-def _opened(stream: ByteStream) -> Generator[ArrowFile, None, None]:
+def _opened(stream: ByteStream) -> Generator[pa.NativeFile, None, None]:
     """Open the input, positioned after the magic number of a file."""
     # Not memory-mapped: truncating the file while it is read would end the process.
     file = pa.OSFile(str(stream.path)) if stream.path else pa.PythonFile(stream.file(), "r")
@@ -81,8 +80,8 @@ def _opened(stream: ByteStream) -> Generator[ArrowFile, None, None]:
 
 
 def _record_batches(
-    file: ArrowFile, selection: Selection, *, name: str
-) -> Iterator[ArrowRecordBatch]:
+    file: pa.NativeFile, selection: Selection, *, name: str
+) -> Iterator[pa.RecordBatch]:
     fields = selection.columns()
     with pa.ipc.open_stream(file) as reader:
         schema = reader.schema
@@ -94,7 +93,7 @@ def _record_batches(
             yield batch.select([column for column in schema.names if column in wanted])
 
 
-def _validated(column: ArrowArray) -> ArrowArray:
+def _validated(column: pa.Array) -> pa.Array:
     """Return the column, or raise ArrowInvalid if reading it would leave its buffers.
 
     IPC data contain offsets that pyarrow does not check. Text is validated as bytes, since

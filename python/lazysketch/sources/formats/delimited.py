@@ -31,7 +31,6 @@ from lazysketch.sources.io.text_blocks import LONGEST_ROW, UNDECODABLE_BYTES, ut
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
-    from lazysketch.sources.formats.arrow_columns import ArrowArray
     from lazysketch.sources.formats.selection import Selection
     from lazysketch.sources.io.byte_stream import ByteStream
 
@@ -45,7 +44,7 @@ class Parsed(NamedTuple):
         open_size: The size in bytes of an open row at the end, which is in neither of these.
     """
 
-    columns: dict[str, ArrowArray]
+    columns: dict[str, pa.Array]
     unparsed: list[int]
     open_size: int
 

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from lazysketch.sources.batch import RowBatch
-    from lazysketch.sources.formats.arrow_columns import ArrowFile
     from lazysketch.sources.formats.selection import Selection
     from lazysketch.sources.io.byte_stream import ByteStream
 
@@ -63,7 +62,9 @@ def read_parquet(stream: ByteStream, selection: Selection) -> Iterator[RowBatch]
         raise _damaged(stream.name) from None
 
 
-def _batches(file: ArrowFile, selection: Selection, *, name: str) -> Iterator[tuple[RowBatch, int]]:
+def _batches(
+    file: pq.ParquetFile, selection: Selection, *, name: str
+) -> Iterator[tuple[RowBatch, int]]:
     schema = file.schema_arrow
     wanted = dict(selection.columns())
     types = {of: type_of(schema, field, of=of, name=name) for of, field in wanted.items()}

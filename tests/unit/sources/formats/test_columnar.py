@@ -7,7 +7,6 @@ import io
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -32,12 +31,12 @@ TABLE = pa.table(
 )
 
 
-def write_stream(table: Any, path: Path) -> None:
+def write_stream(table: pa.Table, path: Path) -> None:
     with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
 
 
-def write_file(table: Any, path: Path) -> None:
+def write_file(table: pa.Table, path: Path) -> None:
     options = pa.ipc.IpcWriteOptions(compression="zstd")
     with (
         pa.OSFile(str(path), "wb") as sink,
@@ -46,7 +45,7 @@ def write_file(table: Any, path: Path) -> None:
         writer.write_table(table)
 
 
-WRITERS: dict[str, Callable[[Any, Path], None]] = {
+WRITERS: dict[str, Callable[[pa.Table, Path], None]] = {
     "parquet": pq.write_table,
     "arrow file": write_file,
     "arrow stream": write_stream,
@@ -59,8 +58,8 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "input"
 
 
-def read(source: Source) -> tuple[list[Any], list[int], list[int] | None]:
-    items: list[Any] = []
+def read(source: Source) -> tuple[list[object], list[int], list[int] | None]:
+    items: list[object] = []
     malformed: list[int] = []
     weights: list[int] | None = None
     for batch in source:
@@ -86,7 +85,7 @@ def read(source: Source) -> tuple[list[Any], list[int], list[int] | None]:
     ],
 )
 def test_columns_keep_their_types(
-    path: Path, kind: str, field: str, items: list[Any], malformed: list[int]
+    path: Path, kind: str, field: str, items: list[object], malformed: list[int]
 ) -> None:
     WRITERS[kind](TABLE, path)
     source = open_source(path, field=field)
@@ -127,7 +126,7 @@ def test_weights(path: Path, kind: str) -> None:
     ],
 )
 def test_columns_of_unsuitable_types_are_refused(
-    path: Path, kind: str, settings: dict[str, Any], message: str
+    path: Path, kind: str, settings: dict[str, object], message: str
 ) -> None:
     WRITERS[kind](TABLE, path)
     with pytest.raises(SourceError, match=f"input: .*{message}"):
@@ -167,7 +166,7 @@ def test_text_that_is_not_utf8_is_malformed_row_by_row(path: Path, kind: str) ->
 
 
 @pytest.mark.parametrize("arrow", [pa.string_view(), pa.binary_view(), pa.large_string()])
-def test_other_layouts_of_text(path: Path, arrow: Any) -> None:
+def test_other_layouts_of_text(path: Path, arrow: object) -> None:
     column = pa.array(["a", None, "b" * 99]).cast(arrow)
     write_stream(pa.table({"a": column}), path)
     items, malformed, _ = read(open_source(path, field="a"))

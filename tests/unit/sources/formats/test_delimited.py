@@ -9,7 +9,6 @@ import sys
 import threading
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -26,18 +25,18 @@ FIELDS = st.text(st.sampled_from('ab ",;\n\t#é\u2028'), max_size=6)
 ROWS = st.lists(st.lists(FIELDS, min_size=1, max_size=4), max_size=12)
 
 
-def rows_of(data: bytes, *, cuts: list[int], **settings: Any) -> list[Any]:
+def rows_of(data: bytes, *, cuts: list[int], **settings: object) -> list[object]:
     """Return each row as counted: its item, (item, weight), or None if malformed."""
     edges = [0, *sorted(min(cut, len(data)) for cut in cuts), len(data)]
     stream = ByteStream("test", path=None, blocks=[data[a:b] for a, b in pairwise(edges) if a < b])
     selection = Selection(**{"field": "b", "encoding": "utf-8", **settings})
-    rows: list[Any] = []
+    rows: list[object] = []
     for batch in read_delimited(stream, selection):
         rows += rows_of_batch(batch)
     return rows
 
 
-def rows_of_batch(batch: RowBatch) -> list[Any]:
+def rows_of_batch(batch: RowBatch) -> list[object]:
     items = iter(list(map(str, batch.items)))
     weights = None if batch.weights is None else iter(list(map(int, batch.weights)))
     missing = set(batch.malformed)

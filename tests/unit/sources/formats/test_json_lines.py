@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -18,7 +17,7 @@ from lazysketch.sources.formats.selection import Selection
 from lazysketch.sources.io.byte_stream import ByteStream
 
 
-def read(*lines: str | bytes, **settings: Any) -> RowBatch:
+def read(*lines: str | bytes, **settings: object) -> RowBatch:
     data = b"".join((line if isinstance(line, bytes) else line.encode()) + b"\n" for line in lines)
     selection = Selection(**{"field": "k", "encoding": "utf-8", **settings})
     (batch,) = read_json_lines(ByteStream("test", path=None, blocks=[data]), selection)
@@ -62,7 +61,7 @@ def read(*lines: str | bytes, **settings: Any) -> RowBatch:
         (b'{"k": "a", "x": "\xff"}', None),
     ],
 )
-def test_each_line_is_judged_independently(line: str | bytes, item: Any) -> None:
+def test_each_line_is_judged_independently(line: str | bytes, item: object) -> None:
     batch = read('{"k": "first"}', line, '{"k": "last"}')
     assert batch.item_list == (["first", "last"] if item is None else ["first", item, "last"])
     assert batch.malformed == ([1] if item is None else [])
@@ -120,7 +119,7 @@ VALUES = st.recursive(
 
 
 @given(st.lists(VALUES, max_size=8), st.booleans())
-def test_json_written_by_python_is_read_back(values: list[Any], ascii_only: bool) -> None:
+def test_json_written_by_python_is_read_back(values: list[object], ascii_only: bool) -> None:
     lines = [json.dumps(value, ensure_ascii=ascii_only) for value in values]
     items = [value.get("k") if isinstance(value, dict) else None for value in values]
     batch = read(*lines, '{"k": "end"}')

@@ -12,7 +12,6 @@ import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -45,7 +44,7 @@ SELECTIONS = [
 ]
 
 
-def contents(batch: RowBatch) -> dict[str, Any]:
+def contents(batch: RowBatch) -> dict[str, object]:
     """Return the contents of a batch with types, since 1 == True."""
     return {
         "items": [(type(item), item) for item in batch.item_list],
@@ -216,7 +215,7 @@ def test_long_numbers_anywhere_in_a_row(length: int, shift: int) -> None:
         (["null"], list),
     ],
 )
-def test_items_of_one_type_are_an_array(values: list[str], kind: Any) -> None:
+def test_items_of_one_type_are_an_array(values: list[str], kind: object) -> None:
     lines = [f'{{"k": {value}}}' for value in values]
     items = read(block_of(lines), SELECTIONS[0]).items
     kinds = (getattr(items, "dtype", None), str(getattr(items, "type", "")), type(items))
@@ -293,7 +292,7 @@ def test_a_sketch_is_the_same_row_by_row(
 ) -> None:
     """Some rows are returned undecoded, of which every other has an item."""
     path = tmp_path / "rows.jsonl"
-    items: list[Any] = [f"10.0.0.{row % 7}\n" if row < 700 else row % 5 for row in range(1000)]
+    items: list[object] = [f"10.0.0.{row % 7}\n" if row < 700 else row % 5 for row in range(1000)]
     given_back = [row for row in range(1000) if row % every == 1]
     for row in given_back[::2]:
         items[row] = 2**70 + row
@@ -329,7 +328,7 @@ def private() -> ls.LazyCountMin:
     )
 
 
-def netflow() -> list[dict[str, Any]]:
+def netflow() -> list[dict[str, object]]:
     path = DATA / "ctu13_s11_netflow" / "flows_pseudonymised.csv.gz"
     with gzip.open(path, "rt", newline="") as text:
         flows = list(csv.DictReader(text))
@@ -339,7 +338,7 @@ def netflow() -> list[dict[str, Any]]:
     ]
 
 
-def zeek() -> list[dict[str, Any]]:
+def zeek() -> list[dict[str, object]]:
     lines = gzip.decompress((DATA / "zeek_wrccdc" / "dns.log.gz").read_bytes()).decode()
     rows = [line.split("\t") for line in lines.splitlines() if not line.startswith("#")]
     return [
@@ -352,7 +351,7 @@ def zeek() -> list[dict[str, Any]]:
 @pytest.mark.parametrize("stream", [netflow, zeek])
 @pytest.mark.parametrize("selection", [SELECTIONS[0], SELECTIONS[3], SELECTIONS[4], SELECTIONS[6]])
 def test_real_streams_written_as_json(
-    stream: Callable[[], list[dict[str, Any]]], selection: Selection
+    stream: Callable[[], list[dict[str, object]]], selection: Selection
 ) -> None:
     lines = [json.dumps(value) for value in stream()]
     data = block_of(lines)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import ipaddress
 from dataclasses import replace
 from itertools import pairwise
+from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
 
 import numpy as np
 import pytest
@@ -30,14 +30,16 @@ HOSTS_6 = ("2001:db8::1", "fe80::ff:fe00:1")
 LATER = 1_700_000_000 * 10**9 + 123_456_789
 
 
-def rows_of(data: bytes, field: str, *, cuts: tuple[int, ...] = (), weight: bool = False) -> Any:
+def rows_of(
+    data: bytes, field: str, *, cuts: tuple[int, ...] = (), weight: bool = False
+) -> tuple[list[object], list[int]]:
     """Return the field of each packet, in order, and the times; the data come in chunks."""
     edges = sorted({0, *(cut % (len(data) + 1) for cut in cuts), len(data)})
     stream = ByteStream("x", path=None, blocks=[data[a:b] for a, b in pairwise(edges)])
     selection = Selection(
         field=field, encoding="utf-8", weight="size" if weight else None, max_weight=1000
     )
-    rows: list[Any] = []
+    rows: list[object] = []
     times: list[int] = []
     for batch in read_capture(stream, selection):
         items = iter(batch.item_list)
@@ -52,7 +54,7 @@ def rows_of(data: bytes, field: str, *, cuts: tuple[int, ...] = (), weight: bool
     return rows, times
 
 
-def truth(packets: list[Packet], field: str) -> list[Any]:
+def truth(packets: list[Packet], field: str) -> list[object]:
     return [getattr(packet, field) for packet in packets]
 
 
@@ -232,7 +234,7 @@ PORTS = st.tuples(st.integers(0, 65_535), st.integers(0, 65_535))
 
 
 @st.composite
-def some_packet(draw: Any, link: int) -> Packet:
+def some_packet(draw: st.DrawFn, link: int) -> Packet:
     if draw(st.integers(0, 9)) == 0 and link == ETHERNET:
         return made.arp()
     address = draw(st.sampled_from(ADDRESSES))
@@ -291,7 +293,7 @@ def test_the_fields_equal_those_of_the_native_reader() -> None:
         _native.CaptureReader(field="host")
 
 
-def test_selections_that_captures_lack_are_refused(tmp_path: Any) -> None:
+def test_selections_that_captures_lack_are_refused(tmp_path: Path) -> None:
     path = tmp_path / "x"
     path.write_bytes(made.pcap([made.arp()]))
     for settings_, message in (
@@ -306,7 +308,7 @@ def test_selections_that_captures_lack_are_refused(tmp_path: Any) -> None:
 
 
 @pytest.mark.parametrize("order", ["<", ">"])
-def test_captures_are_detected_by_their_first_bytes(tmp_path: Any, order: str) -> None:
+def test_captures_are_detected_by_their_first_bytes(tmp_path: Path, order: str) -> None:
     packets = [framed(KINDS["tcp"], ETHERNET), made.arp()]
     block = made.section(order=order) + made.interface(order=order)
     for data in (

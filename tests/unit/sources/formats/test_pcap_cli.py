@@ -28,7 +28,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     Path("hosts.txt").write_text("203.0.113.9\n203.0.113.53\n198.51.100.1\n")
 
 
-def answer(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[dict[Any, Any], Any, str]:
+def answer(
+    capsys: pytest.CaptureFixture[str], *arguments: str
+) -> tuple[dict[str | int, float], dict[str, Any], str]:
     assert main([*arguments, *CLEAR]) == 0
     captured = capsys.readouterr()
     found = json.loads(captured.out)

@@ -9,7 +9,6 @@ import time
 from collections import Counter
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 from tests.oracle import captures as made
@@ -18,7 +17,7 @@ from tests.oracle.captures import ETHERNET, framed, ip
 from lazysketch import CountMin
 from lazysketch._native import CaptureReader
 from lazysketch.errors import SourceError
-from lazysketch.sources import feed, open_source
+from lazysketch.sources import Tally, feed, open_source
 
 PACKET = framed(ip("10.0.0.1", "10.0.0.2", ports=(1, 2)), ETHERNET)
 RECORD = 16 + len(PACKET.frame)
@@ -27,7 +26,7 @@ SOUND_NG = made.section() + made.interface() + made.enhanced(PACKET) * 10
 SECONDS = 2.0  # of each random search
 
 
-def read(path: Path, **settings: Any) -> tuple[Any, str]:
+def read(path: Path, **settings: object) -> tuple[Tally, str]:
     """Return the tally, and the message of the error that ended reading."""
     source = open_source(path, **({"format": "pcap"} | settings))
     sketch = CountMin(depth=2, width=64)

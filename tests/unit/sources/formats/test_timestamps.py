@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -264,7 +263,7 @@ def test_floats_stand_for_their_shortest_decimals(values: list[float | None], un
 @pytest.mark.parametrize(
     "kind", [pa.bool_(), pa.time64("us"), pa.duration("s"), pa.binary(), pa.list_(pa.int64())]
 )
-def test_types_that_cannot_be_times_are_refused(kind: Any) -> None:
+def test_types_that_cannot_be_times_are_refused(kind: object) -> None:
     with pytest.raises(SourceError, match="in: expected timestamps, .* in field 'when' for the"):
         check_time_type(kind, field="when", name="in")
 

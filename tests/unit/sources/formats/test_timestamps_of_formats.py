@@ -6,11 +6,10 @@ import csv
 import gzip
 import io
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from datetime import datetime, timezone
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -34,7 +33,7 @@ def write(path: Path, *rows: str) -> Path:
     return path
 
 
-def seconds(batches: Iterator[RowBatch] | Any) -> list[int | None]:
+def seconds(batches: Iterable[RowBatch]) -> list[int | None]:
     """Return the times of all rows in seconds, None if unknown."""
     times: list[int | None] = []
     for batch in batches:
@@ -45,10 +44,11 @@ def seconds(batches: Iterator[RowBatch] | Any) -> list[int | None]:
     return times
 
 
-def events(batches: Any) -> list[tuple[Any, float | None]]:
+def events(batches: Iterable[RowBatch]) -> list[tuple[object, float | None]]:
     """Return the items with their times in seconds."""
-    found = []
+    found: list[tuple[object, float | None]] = []
     for batch in batches:
+        assert batch.item_times is not None
         times = [None if t == UNKNOWN_TIME else t / SECOND for t in batch.item_times.tolist()]
         found += list(zip(batch.item_list, times, strict=True))
     return found
@@ -146,7 +146,7 @@ def test_a_zeek_header_may_move_the_time_column(tmp_path: Path) -> None:
         list(open_source(path, field="name", times=True))
 
 
-def _as_stream(table: Any, path: Path) -> None:
+def _as_stream(table: pa.Table, path: Path) -> None:
     with pa.OSFile(str(path), "wb") as sink, pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table, max_chunksize=2)
 
@@ -165,7 +165,7 @@ def _as_stream(table: Any, path: Path) -> None:
     ],
 )
 def test_columns_of_many_types(
-    tmp_path: Path, column: Any, write_table: Callable[..., Any]
+    tmp_path: Path, column: pa.Array, write_table: Callable[..., object]
 ) -> None:
     values = column.to_pylist()
     values[3] = None
@@ -206,7 +206,7 @@ def test_columns_that_cannot_be_times_are_refused(tmp_path: Path) -> None:
     ],
 )
 def test_time_options_that_a_format_lacks_are_refused(
-    form: str, asked: dict[str, Any], message: str
+    form: str, asked: dict[str, object], message: str
 ) -> None:
     field = "a" if form == "csv" else None
     with pytest.raises((ArgumentTypeError, ArgumentValueError), match=message):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -22,12 +21,12 @@ HEADER = (
 )
 
 
-def rows_of(text: str, *, cuts: tuple[int, ...] = (), **settings: Any) -> list[Any]:
+def rows_of(text: str, *, cuts: tuple[int, ...] = (), **settings: object) -> list[object]:
     data = text.encode()
     edges = [0, *sorted(min(cut, len(data)) for cut in cuts), len(data)]
     stream = ByteStream("log", path=None, blocks=[data[a:b] for a, b in pairwise(edges) if a < b])
     selection = Selection(**{"field": "query", "encoding": "utf-8", **settings})
-    rows: list[Any] = []
+    rows: list[object] = []
     for batch in read_zeek(stream, selection):
         items = iter(batch.item_list)
         weights = iter(batch.weights if batch.weights is not None else [None] * batch.rows)  # type: ignore[var-annotated]

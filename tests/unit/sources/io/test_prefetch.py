@@ -10,7 +10,6 @@ import threading
 import time
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -186,7 +185,7 @@ def test_an_unreferenced_reader_ends() -> None:
 
 def test_the_thread_itself_may_close_the_reader(monkeypatch: pytest.MonkeyPatch) -> None:
     """The garbage collector may run there and close the consuming generator."""
-    complaints: list[Any] = []
+    complaints: list[object] = []
     monkeypatch.setattr(sys, "unraisablehook", complaints.append)
     held: list[Generator[int, None, None]] = []
     taken = threading.Event()
@@ -366,7 +365,7 @@ def test_input_taken_by_another_reader_does_not_block_the_end(
     with io.TextIOWrapper(io.BufferedReader(io.FileIO(outlet))) as standard_input:
         monkeypatch.setattr(sys, "stdin", standard_input)
         monkeypatch.setattr(EndableWaits, "for_input", lambda waits, _: waits.check())
-        batches: Any = iter(open_source("-", format="lines", ahead=True))
+        batches = iter(open_source("-", format="lines", ahead=True))
         assert next(batches).item_list == ["a"]
         begin = time.monotonic()
         batches.close()

@@ -10,7 +10,6 @@ import threading
 import time
 from collections.abc import Callable, Generator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -95,8 +94,8 @@ def _as_arrow(path: Path) -> None:
     feather.write_feather(_table(), str(path), chunksize=500)
 
 
-WEIGHTED: dict[str, Any] = {"field": "k", "weight": "n", "max_weight": 50}
-INPUTS: dict[str, tuple[bytes | Callable[[Path], None], dict[str, Any]]] = {
+WEIGHTED: dict[str, object] = {"field": "k", "weight": "n", "max_weight": 50}
+INPUTS: dict[str, tuple[bytes | Callable[[Path], None], dict[str, object]]] = {
     "lines": (_lines(), {"format": "lines"}),
     "lines.gz": (gzip.compress(_lines()), {"format": "lines"}),
     "lines.bz2": (bz2.compress(_lines()), {"format": "lines"}),
@@ -115,7 +114,7 @@ INPUTS: dict[str, tuple[bytes | Callable[[Path], None], dict[str, Any]]] = {
 }
 
 
-def made(folder: Path, name: str) -> tuple[Path, dict[str, Any]]:
+def made(folder: Path, name: str) -> tuple[Path, dict[str, object]]:
     content, asked = INPUTS[name]
     path = folder / name
     if isinstance(content, bytes):
@@ -125,7 +124,7 @@ def made(folder: Path, name: str) -> tuple[Path, dict[str, Any]]:
     return path, asked
 
 
-def sketch(*, max_weight: int = 50, **settings: Any) -> ls.LazyCountMin:
+def sketch(*, max_weight: int = 50, **settings: object) -> ls.LazyCountMin:
     return ls.LazyCountMin(
         depth=3,
         width=8,
@@ -138,19 +137,19 @@ def sketch(*, max_weight: int = 50, **settings: Any) -> ls.LazyCountMin:
     )
 
 
-def fed(batches: Any, **settings: Any) -> tuple[int, NDArray[np.int64]]:
+def fed(batches: object, **settings: object) -> tuple[int, NDArray[np.int64]]:
     with sketch(**settings) as counter:
         feed(counter, batches)
         return counter.step, counter.release().table
 
 
-def listed(batch: RowBatch) -> tuple[list[Any], list[int], list[int]]:
-    as_list: Any = batch.items
+def listed(batch: RowBatch) -> tuple[list[object], list[int], list[int]]:
+    as_list: object = batch.items
     items = as_list.to_pylist() if hasattr(as_list, "to_pylist") else list(as_list)
     return items, list(map(int, batch.malformed)), list(map(int, batch.absent))
 
 
-def slowly_listed(batch: RowBatch) -> tuple[list[Any], list[int], list[int]]:
+def slowly_listed(batch: RowBatch) -> tuple[list[object], list[int], list[int]]:
     time.sleep(0.001)  # lets the reader get ahead
     return listed(batch)
 
@@ -259,7 +258,7 @@ def test_a_truncated_input_fails_after_its_rows(tmp_path: Path, name: str) -> No
     endings = []
     for ahead in (False, True):
         source = open_source(path, **asked, ahead=ahead)
-        found: list[Any] = []
+        found: list[object] = []
         with pytest.raises(SourceError) as failure:
             found.extend(map(slowly_listed, source))
         endings.append((str(failure.value), found, source.tally))

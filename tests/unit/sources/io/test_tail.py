@@ -9,7 +9,6 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -108,7 +107,7 @@ def test_a_row_written_just_before_the_rotation_is_read(
     look = tail._Files._is_replaced
     looks = iter(range(100))
 
-    def after_the_last_row(files: Any) -> bool:
+    def after_the_last_row(files: object) -> bool:
         if next(looks) == turn:
             append(path, "b\n")()
             replace(path, "c\n")()
@@ -372,7 +371,7 @@ def test_a_pipe_that_takes_the_name_is_not_waited_for(
     path.write_text("a\n")
     real_open = Path.open
 
-    def open_no_pipe(self: Path, *arguments: Any, **named: Any) -> Any:
+    def open_no_pipe(self: Path, *arguments: object, **named: object) -> object:
         assert not self.is_fifo(), "opening a pipe waits for its writer"
         return real_open(self, *arguments, **named)
 
