@@ -1,4 +1,4 @@
-"""``python -m lazysketch`` is the command ``lazysketch``."""
+"""Run the command ``lazysketch`` as ``python -m lazysketch``."""
 
 from __future__ import annotations
 

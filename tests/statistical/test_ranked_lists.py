@@ -44,13 +44,13 @@ def by_class(release: ls.Release, items: list[int]) -> list[tuple[int, float, fl
 
 def by_command(release: ls.Release, items: list[int]) -> list[tuple[int, float, float]]:
     rows = heaviest(release, items, most=20)
-    return [(row["item"], row["low"], row["high"]) for row in rows]
+    return [(int(row["item"]), row["low"], row["high"]) for row in rows]
 
 
 def one_by_one(release: ls.Release, items: list[int]) -> list[tuple[int, float, float]]:
     """Planted: the intervals that top() once showed, valid one by one only."""
     rows = sorted(counts(release, items), key=lambda row: -row["estimate"])[:20]
-    return [(row["item"], row["low"], row["high"]) for row in rows]
+    return [(int(row["item"]), row["low"], row["high"]) for row in rows]
 
 
 @pytest.mark.parametrize("items", [ABSENT, [*range(1, 400), *ABSENT]], ids=["absent", "mixed"])

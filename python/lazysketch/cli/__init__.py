@@ -1,13 +1,11 @@
 """The command ``lazysketch``.
 
-Each verb is one call of the library: options -> settings -> a sketch, an input ->
-batches, a release -> a table. Results go to standard output, and hold only what the
-privacy guarantee covers; what is for the operator's eyes (malformed rows, events/s,
-progress, errors) goes to standard error.
+Each verb is one call of the library: options -> settings -> a sketch, an input -> batches,
+a release -> a table. Standard output gets the results, which the privacy guarantee covers.
+Standard error gets messages for the operator: malformed rows, events/s, progress, errors.
 
-Floors, downward: group -> top, estimate, query, inspect, merge, plan, audit, demo, completion,
-configuration -> counting -> stream, traffic, ticker, course, picture, live -> live_table ->
-trends -> subjects -> names, saving -> answers -> options, quantities -> display.
+Layers, downward: group -> commands (a module per verb) -> run (counting, saving) -> view (tables,
+JSON, plots) -> options -> settings, configuration.
 """
 
 from __future__ import annotations
@@ -25,11 +23,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit status.
 
     Args:
-        arguments: What follows the command's name; ``sys.argv[1:]`` if None.
+        arguments: The arguments after the command's name; ``sys.argv[1:]`` if None.
 
     Returns:
         0; 1 after an alarm of an audit; 2 after an error (one line on standard error); 130 after
-        Ctrl-C, 143 after SIGTERM; 141 where the reader of standard output has gone.
+        Ctrl-C, 143 after SIGTERM; 141 if the reader of standard output has closed it.
     """
     try:
         from lazysketch.cli.group import run

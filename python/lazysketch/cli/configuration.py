@@ -1,11 +1,11 @@
-"""Settings from a TOML file and from the environment; options on the command line win.
+"""Option values from a TOML file and from environment variables.
 
-A key is the name of an option without its hyphens in front. At the top of the file it
-holds for every verb that has the option, in a table [VERB] for that verb; of the two,
-the table wins. Whatever the file says and no option is called is an error, because a
-misspelt epsilon that is passed over would be a promise nobody made.
+A key is the name of an option without leading hyphens. At the top level of the file it applies to
+every verb that has the option; in a table [VERB] it applies to that verb and takes precedence.
+A key that matches no option is an error: ignoring a misspelt epsilon would change the guarantee
+unnoticed.
 
-Precedence, downward: option, environment (LAZYSKETCH_NAME), [VERB], top of the file,
+Precedence, from high to low: command line, environment (LAZYSKETCH_NAME), [VERB], top level,
 default.
 """
 
@@ -15,7 +15,7 @@ import difflib
 import os
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -29,24 +29,25 @@ else:
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    Table = Mapping[str, Any]
+    Table = Mapping[str, object]
 
-PREFIX = "LAZYSKETCH_"
-_CONFIG = "config"
-_LARGEST_FILE = 1 << 20
+PREFIX: Final = "LAZYSKETCH_"
+_CONFIG: Final = "config"
+_MAX_BYTES: Final = 1 << 20
 
 
 def configurable(verb: click.Command) -> click.Command:
-    """Return the verb with its option --config, and with a variable for each option."""
+    """Return the verb with an option --config and an environment variable for each option."""
     verb.params.append(
         click.Option(
             [f"--{_CONFIG}"],
             metavar="FILE.toml",
             type=click.Path(),
-            is_eager=True,  # before the options that it gives values to
+            is_eager=True,  # processed before the options whose defaults it sets
             expose_value=False,
             callback=_read,
-            help="Settings; the environment and options win.  [default: none]",
+            help="File with option values; the environment and options override it.  "
+            "[default: none]",
         )
     )
     for option in options_of(verb).values():
@@ -55,7 +56,7 @@ def configurable(verb: click.Command) -> click.Command:
 
 
 def options_of(verb: click.Command) -> dict[str, click.Option]:
-    """Return the options of a verb that can be set from outside, by their keys."""
+    """Return the options of a verb by their keys."""
     return {
         key_of(parameter): parameter
         for parameter in verb.params
@@ -64,12 +65,12 @@ def options_of(verb: click.Command) -> dict[str, click.Option]:
 
 
 def key_of(option: click.Option) -> str:
-    """Return what a file calls an option: its longest name without hyphens in front."""
+    """Return the key of an option: its longest name without leading hyphens."""
     return max(option.opts, key=len).lstrip("-")
 
 
 def variable(key: str) -> str:
-    """Return what the environment calls an option.
+    """Return the environment variable of an option.
 
     Example:
         >>> variable("max-weight")
@@ -79,57 +80,57 @@ def variable(key: str) -> str:
 
 
 def check_environment(verbs: Iterable[click.Command]) -> None:
-    """Raise ArgumentValueError for a variable LAZYSKETCH_... that no option is called."""
+    """Raise ArgumentValueError for a variable LAZYSKETCH_... that matches no option."""
     known = {variable(key) for verb in verbs for key in options_of(verb)}
     for name in sorted(os.environ):
         if name.startswith(PREFIX) and name not in known:
             raise ArgumentValueError(
-                f"environment: expected {PREFIX}... to be the name of an option, "
-                f"got {name}{_meant(name, known)}"
+                f"environment: expected {PREFIX}... to name an option, "
+                f"got {name}{_suggestion(name, known)}"
             )
 
 
 def _read(context: click.Context, _: click.Parameter, path: str | None) -> None:
-    """Give the options of the verb the values of the file as their defaults."""
+    """Make the values of the file the defaults of the verb's options."""
     if path is None:
         return
     group = context.find_root().command
     verbs = group.commands if isinstance(group, click.Group) else {}
-    everywhere = _parsed(path)
-    tables = {name: everywhere.pop(name) for name in verbs if name in everywhere}
+    top_level = _parsed(path)
+    tables = {name: top_level.pop(name) for name in verbs if name in top_level}
     known = {key for verb in verbs.values() for key in options_of(verb)} - {_CONFIG}
-    _check_keys(path, everywhere, known=known | verbs.keys(), of="an option or a verb")
+    _check_keys(path, top_level, known=known | verbs.keys(), of="an option or a verb")
+    own: dict[str, object] = {}
     for name, table in tables.items():
         if not isinstance(table, dict):
-            raise ArgumentTypeError(f"{path}: {name}: expected a table, got {_kind(table)}")
-        own = options_of(verbs[name]).keys() - {_CONFIG}
-        _check_keys(f"{path}: [{name}]", table, known=own, of=f"an option of {name}")
-    verb = options_of(context.command)
-    values: dict[str, Any] = {}
-    for where, table in (
-        ("", everywhere),
-        (f"[{context.info_name}] ", tables.get(context.info_name or "", {})),
-    ):
+            raise ArgumentTypeError(f"{path}: {name}: expected a table, got {_type_of(table)}")
+        keys = options_of(verbs[name]).keys() - {_CONFIG}
+        _check_keys(f"{path}: [{name}]", table, known=keys, of=f"an option of {name}")
+        if name == context.info_name:
+            own = table
+    options = options_of(context.command)
+    values: dict[str, object] = {}
+    for where, table in ((f"{path}:", top_level), (f"{path}: [{context.info_name}]", own)):
         for key, value in table.items():
-            if key in verb:
-                name = verb[key].name or key
-                values[name] = _checked(value, verb[key], context, where=f"{path}: {where}{key}")
+            if key in options:
+                name = options[key].name or key
+                values[name] = _checked(value, options[key], context, where=f"{where} {key}")
     context.default_map = values
 
 
-def _parsed(path: str) -> dict[str, Any]:
+def _parsed(path: str) -> dict[str, object]:
     try:
         with Path(path).open("rb") as file:
-            data = file.read(_LARGEST_FILE + 1)
+            data = file.read(_MAX_BYTES + 1)
     except FileNotFoundError:
         raise SourceError(f"--config: expected an existing file, got {path}") from None
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise SourceError(f"--config: expected a readable file, got {path}: {reason}") from None
-    if len(data) > _LARGEST_FILE:
-        raise SourceError(f"--config: expected a file of settings, got {path}, above 1 MiB")
+    if len(data) > _MAX_BYTES:
+        raise SourceError(f"--config: expected at most 1 MiB, got a larger file: {path}")
     try:
-        settings: dict[str, Any] = tomllib.loads(data.decode("utf-8"))
+        settings: dict[str, object] = tomllib.loads(data.decode("utf-8"))
     except (UnicodeDecodeError, RecursionError):
         raise SourceError(f"{path}: expected TOML, got other data") from None
     except tomllib.TOMLDecodeError as error:
@@ -141,37 +142,35 @@ def _check_keys(where: str, table: Table, *, known: Iterable[str], of: str) -> N
     for key in table:
         if key not in known:
             raise ArgumentValueError(
-                f"{where}: expected the name of {of}, got {key!r}{_meant(key, known)}"
+                f"{where}: expected the name of {of}, got {key!r}{_suggestion(key, known)}"
             )
 
 
-def _checked(value: object, option: click.Option, context: click.Context, *, where: str) -> Any:
-    """Return the value as the option's type has it, or raise an error that names the key."""
-    wanted = _WANTED.get(option.type.name, "a text")
-    if option.is_flag:
-        wanted = "true or false"
-    if _kind(value) not in _ACCEPTED[wanted]:
-        raise ArgumentTypeError(f"{where}: expected {wanted}, got {_kind(value)}")
+def _checked(value: object, option: click.Option, context: click.Context, *, where: str) -> object:
+    """Return the value converted to the option's type; errors name the key."""
+    wanted = "a boolean" if option.is_flag else _WANTED.get(option.type.name, "a string")
+    found = _type_of(value)
+    if found != wanted and (wanted, found) != ("a number", "an integer"):
+        raise ArgumentTypeError(f"{where}: expected {wanted}, got {found}")
     try:
-        return option.type.convert(value, option, context)
+        converted: object = option.type.convert(value, option, context)
     except click.BadParameter as error:
         raise ArgumentValueError(f"{where}: {error.message}") from None
+    return converted
 
 
-_WANTED = {"integer": "a whole number", "integer range": "a whole number", "float": "a number"}
-_ACCEPTED = {
-    "a whole number": ("a whole number",),
-    "a number": ("a whole number", "a number"),
-    "true or false": ("true or false",),
-    "a text": ("a text",),
+_WANTED: Final = {
+    "integer": "an integer",
+    "integer range": "an integer",
+    "float": "a number",
 }
 
 
-def _kind(value: object) -> str:
-    kinds = {bool: "true or false", int: "a whole number", float: "a number", str: "a text"}
-    return kinds.get(type(value), "a table" if isinstance(value, dict) else "a list or a date")
+def _type_of(value: object) -> str:
+    names = {bool: "a boolean", int: "an integer", float: "a number", str: "a string"}
+    return names.get(type(value), "a table" if isinstance(value, dict) else "an array or a date")
 
 
-def _meant(name: str, known: Iterable[str]) -> str:
+def _suggestion(name: str, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(name, list(known), n=1)
     return f"; did you mean {close[0]}?" if close else ""

@@ -1,4 +1,4 @@
-"""The group of verbs, and what becomes of their failures: one line and an exit status."""
+"""The group of verbs; every failure becomes one line on standard error and an exit status."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import sys
 import threading
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -22,39 +22,38 @@ from lazysketch.cli.commands.plan import plan
 from lazysketch.cli.commands.query import query
 from lazysketch.cli.commands.top import top
 from lazysketch.cli.configuration import check_environment, configurable, options_of
-from lazysketch.cli.run.counting import FAILED
-from lazysketch.cli.run.stream import INTERRUPTED
+from lazysketch.cli.run.controller import FAILED, INTERRUPTED
 from lazysketch.cli.view.output import tell
 from lazysketch.errors import HorizonError, LazySketchError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-READER_GONE = 141  # 128 + SIGPIPE
-TERMINATED = 143  # 128 + SIGTERM
+READER_GONE: Final = 141  # 128 + SIGPIPE
+TERMINATED: Final = 143  # 128 + SIGTERM
 
 
 class _Group(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 -- click's signature
-        return list(self.commands)  # as added: what is wanted first comes first
+        return list(self.commands)  # in the order of addition, not sorted
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the verb; tell someone who begins with the file what is missing."""
+        """Find the verb; if a file comes first, say that a verb is missing."""
         word = args[0]
         if word not in self.commands and Path(word).is_file():
             known = ", ".join(self.commands)
             raise click.UsageError(f"expected a verb ({known}) before the file {word!r}", ctx)
         return super().resolve_command(ctx, args)
 
-    def invoke(self, ctx: click.Context) -> Any:
+    def invoke(self, ctx: click.Context) -> object:
         check_environment(self.commands.values())
         try:
-            value = super().invoke(ctx)
+            value: object = super().invoke(ctx)
             sys.stdout.flush()
         except BrokenPipeError:
-            # The interpreter flushes once more at its end, which must not fail again.
+            # The interpreter flushes again at exit, which must not fail a second time.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise click.exceptions.Exit(READER_GONE) from None
         return value
@@ -67,7 +66,7 @@ class _Group(click.Group):
 )
 @click.version_option(package_name="lazysketch", message="lazysketch %(version)s")
 def lazysketch() -> None:
-    """Differentially private counts of streams that may be read after every event.
+    """Differentially private counts of streams, readable after every event.
 
     \b
     Examples:
@@ -84,7 +83,7 @@ lazysketch.add_command(completion)
 
 
 def _explained(error: click.UsageError) -> str:
-    """Say what a missing option is for, or which variable a wrong value comes from."""
+    """Return the help of a missing option, or the variable that a wrong value comes from."""
     option = error.param if isinstance(error, click.BadParameter) else None
     if error.ctx is None or option is None or option.name is None:
         return ""
@@ -93,14 +92,14 @@ def _explained(error: click.UsageError) -> str:
     source = error.ctx.get_parameter_source(option.name)
     if source is not click.core.ParameterSource.ENVIRONMENT:
         return ""
-    return f"It comes from the variable {option.envvar}. "
+    return f"The value comes from the variable {option.envvar}. "
 
 
-def _as_typed(message: str) -> str:
-    """Call the argument that the library names by the name of its option.
+def _with_option_name(message: str) -> str:
+    """Replace the argument name in a library error by the name of its option.
 
     Example:
-        >>> _as_typed("max_weight: expected an integer above 0, got 0")
+        >>> _with_option_name("max_weight: expected an integer above 0, got 0")
         '--max-weight: expected an integer above 0, got 0'
     """
     argument, colon, rest = message.partition(": ")
@@ -113,31 +112,31 @@ def _as_typed(message: str) -> str:
 
 
 def run(arguments: Sequence[str] | None) -> int:
-    """Run the group; every expected failure becomes one line on standard error."""
+    """Run the group and return the exit status; expected failures become one line."""
     for stream in (sys.stdout, sys.stderr):
-        # An item that the terminal's encoding lacks is shown escaped, not a reason to fail.
+        # Escape characters that the terminal's encoding lacks instead of failing.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
-    with _ending_like_ctrl_c() as terminated:
+    with _sigterm_as_ctrl_c() as terminated:
         status = _run(arguments)
     return TERMINATED if status == INTERRUPTED and terminated else status
 
 
 @contextmanager
-def _ending_like_ctrl_c() -> Iterator[list[int]]:
-    """Let SIGTERM end a run with its result; yield the signals that came."""
-    came: list[int] = []
+def _sigterm_as_ctrl_c() -> Iterator[list[int]]:
+    """Make SIGTERM raise KeyboardInterrupt; yield the list of signals received."""
+    received: list[int] = []
     if threading.current_thread() is not threading.main_thread():
-        yield came
+        yield received
         return
 
     def interrupt(number: int, _: object) -> None:
-        came.append(number)
+        received.append(number)
         raise KeyboardInterrupt
 
     before = signal.signal(signal.SIGTERM, interrupt)
     try:
-        yield came
+        yield received
     finally:
         signal.signal(signal.SIGTERM, before)
 
@@ -156,14 +155,14 @@ def _run(arguments: Sequence[str] | None) -> int:
         tell(error.format_message())
         return FAILED
     except HorizonError:
-        tell("--horizon: expected the most steps that the stream can have, got a longer stream")
+        tell("--horizon: expected an upper bound on the steps of the stream, got a longer stream")
         return FAILED
     except LazySketchError as error:
-        tell(_as_typed(str(error)))
+        tell(_with_option_name(str(error)))
         return FAILED
     except click.Abort:
         return INTERRUPTED
-    except OSError as error:  # a full disk under standard output, most likely
+    except OSError as error:  # most likely standard output on a full disk
         tell(f"standard output: expected to write, got {error.strerror or 'a failure'}")
         return FAILED
     return status if isinstance(status, int) else 0

@@ -1,288 +1,136 @@
-"""The options that verbs share, gathered into frozen settings."""
+"""The command-line options that verbs share, and the number formats that they accept.
+
+Numbers may have a unit: 1e8 steps, 5000/s, 30d, 500ms, 64KB, 0.1%. The library checks their
+range; this module only parses them.
+"""
 
 from __future__ import annotations
 
 import functools
+import inspect
+import re
 from collections.abc import Callable
-from dataclasses import dataclass, fields
-from pathlib import Path
-from typing import Any, TypeAlias, TypeVar
+from fractions import Fraction
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 import click
 
-from lazysketch import HeavyHitters, LazyCountMin, LazyCountSketch
-from lazysketch.errors import ArgumentTypeError, ArgumentValueError, SourceError
-from lazysketch.privacy.relations import Relation
-from lazysketch.sources import (
-    FORMATS,
-    ITEM_TYPES,
-    TIME_UNITS,
-    Source,
-    expand_paths,
-    open_source,
+from lazysketch.cli.settings import (
+    DEFAULT_WIDTH,
+    KINDS,
+    InputSettings,
+    PrivacySettings,
+    ResultSettings,
+    SketchSettings,
 )
-from lazysketch.specification.mechanisms import MechanismName
-from lazysketch.specification.schedules import Geometric, RoundRobin, Schedule
+from lazysketch.sources import FORMATS, ITEM_TYPES, TIME_UNITS
 
-PrivateSketch: TypeAlias = "LazyCountMin | LazyCountSketch"
-Command = TypeVar("Command", bound=Callable[..., Any])
+if TYPE_CHECKING:
+    _ParamType = click.ParamType[float | int]
+else:
+    _ParamType = click.ParamType  # not generic before click 8.4
 
-OUTPUTS = ("table", "csv", "json", "jsonl")
-_WIDTH = 1024
-_ITEM_BYTES = 256  # paths and agents are longer than addresses
-_KINDS: dict[str, type[LazyCountMin] | type[LazyCountSketch]] = {
-    "count-min": LazyCountMin,
-    "count-sketch": LazyCountSketch,
+__all__ = [
+    "BYTES",
+    "DURATION",
+    "RATE",
+    "RESULT",
+    "SHARE",
+    "STEPS",
+    "discovering_sketch_options",
+    "files_argument",
+    "gathered",
+    "input_options",
+    "option_with_default",
+    "output_option",
+    "privacy_options",
+    "result_options",
+    "rows_option",
+    "sample_options",
+    "sketch_options",
+]
+
+Command: TypeAlias = "Callable[..., int | None]"
+Decorator: TypeAlias = "Callable[[Command], Command]"
+
+# Two digits of exponent suffice: no size, time or rate has more.
+_NUMBER: Final = r"\s*((?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,2})?)\s*"
+_SECONDS: Final = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
+_TIMES: Final = {"": Fraction(1), **{unit: Fraction(time) for unit, time in _SECONDS.items()}}
+_RATES: Final = {"": Fraction(1), **{f"/{unit}": 1 / time for unit, time in _TIMES.items() if unit}}
+_SIZES: Final = {
+    unit + end: Fraction(1024**power)
+    for power, unit in enumerate(("", "k", "m", "g"))
+    for end in ("", "b", "ib")
+    if unit or end != "ib"
 }
 
 
-@dataclass(frozen=True, slots=True)
-class PromiseSettings:
-    """What a sketch promises."""
+class _Quantity(_ParamType):
+    """A number with a unit; a number from a settings file is taken unchanged."""
 
-    epsilon: float
-    delta: float
-    relation: Relation
-    max_events_per_user: int
+    def __init__(
+        self, name: str, units: dict[str, Fraction], *, integer: bool, wanted: str
+    ) -> None:
+        self.name = name
+        self._units = units
+        self._integer = integer
+        self._wanted = wanted
 
-
-@dataclass(frozen=True, slots=True)
-class SketchSettings:
-    """What describes a private sketch."""
-
-    epsilon: float
-    delta: float
-    relation: Relation
-    horizon: int | None
-    period: int
-    depth: int
-    width: int | None
-    kind: Any
-    mechanism: MechanismName
-    max_events_per_user: int
-    hash_seed: int | None
-
-    @property
-    def columns(self) -> int:
-        """The width of a sketch that nothing else sizes."""
-        return _WIDTH if self.width is None else self.width
-
-    def create(self, *, max_weight: int = 1) -> PrivateSketch:
-        """Return a fresh sketch; its constructor checks the values."""
-        return _KINDS[self.kind](
-            depth=self.depth,
-            width=self.columns,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            relation=self.relation,
-            schedule=self._schedule(),
-            mechanism=self.mechanism,
-            max_weight=max_weight,
-            max_events_per_user=self.max_events_per_user,
-            hash_seed=self.hash_seed,
-        )
-
-    def discover(
-        self, *, share: float, window: int | None, memory: int, max_weight: int = 1
-    ) -> HeavyHitters:
-        """Return a fresh sketch that finds the names of heavy items; it chooses its own width."""
-        if self.mechanism != "tree":
-            raise ArgumentValueError(
-                f"mechanism: expected tree where names are found, got {self.mechanism}; "
-                "others go with a public list (--domain)"
-            )
-        return HeavyHitters(
-            share=share,
-            discovery_epoch=window,
-            memory=memory,
-            depth=self.depth,
-            width=self.width,
-            kind=self.kind,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            relation=self.relation,
-            schedule=self._schedule(),
-            max_weight=max_weight,
-            max_events_per_user=self.max_events_per_user,
-            max_item_bytes=_ITEM_BYTES,
-            hash_seed=self.hash_seed,
-        )
-
-    def _schedule(self) -> Schedule:
-        if self.period != 1 and self.horizon is None:
-            raise ArgumentTypeError("period: expected 1 without a horizon, got another one")
-        if self.horizon is None:
-            return Geometric()
-        return RoundRobin(horizon=self.horizon, period=self.period)
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float | int:
+        """Return the number in steps, seconds, bytes, events per second, or as a fraction."""
+        if isinstance(value, int | float):
+            number = float(value)
+            return int(number) if self._integer and number.is_integer() else number
+        match = re.fullmatch(_NUMBER + r"([a-zA-Z/%]*)\s*", str(value))
+        scale = self._units.get(match[2].lower()) if match else None
+        # Exact until the end: 0.1% is the double nearest to 1 / 1000.
+        found = None if match is None or scale is None else Fraction(match[1]) * scale
+        if found is None or (self._integer and found.denominator > 1):
+            self.fail(f"expected {self._wanted}, got {str(value)[:40]!r}", param, ctx)
+        return int(found) if self._integer else float(found)
 
 
-@dataclass(frozen=True, slots=True)
-class InputSettings:
-    """How to read the inputs."""
+STEPS: Final = _Quantity(
+    "integer", {"": Fraction(1)}, integer=True, wanted="a whole number such as 1e8"
+)
+BYTES: Final = _Quantity("text", _SIZES, integer=True, wanted="a size such as 64KB or 16MB")
+SHARE: Final = _Quantity(
+    "float",
+    {"": Fraction(1), "%": Fraction(1, 100)},
+    integer=False,
+    wanted="a fraction such as 0.001 or 0.1%",
+)
+DURATION: Final = _Quantity(
+    "text",
+    {**_TIMES, "ms": Fraction(1, 1000), "min": Fraction(60)},
+    integer=False,
+    wanted="a time such as 500ms, 90s, 15m, 12h, 30d or 2w",
+)
+RATE: Final = _Quantity("text", _RATES, integer=False, wanted="a rate such as 5000/s or 2e6/d")
 
-    format: str
-    field: str | None
-    weight: str | None
-    max_weight: int | None
-    delimiter: str | None
-    encoding: str
-    items_type: str
-    strict: bool
-    time: str | None = None
-    time_unit: str = "s"
-    follow: bool = False
-
-    def open(self, paths: tuple[str, ...], *, times: bool = False) -> Source:
-        """Return the inputs as one source, which tells when rows happened if that is asked for."""
-        return open_source(
-            paths,
-            format=self.format,
-            field=self.field,
-            weight=self.weight,
-            max_weight=self.max_weight,
-            delimiter=self.delimiter,
-            encoding=self.encoding,
-            item_type=self.items_type,
-            strict=self.strict,
-            times=times,
-            time=self.time,
-            time_unit=self.time_unit,
-            follow=self.follow,
-            ahead=True,
-        )
-
-    def read_items(
-        self, path: str, *, option: str, inputs: tuple[str, ...]
-    ) -> list[str] | list[int]:
-        """Return the distinct items of a public list, in its order.
-
-        Raises:
-            SourceError: Unreadable, without an item, with a row that does not decode,
-                or one of the inputs itself: a list taken from the private stream
-                would tell what occurs in it.
-        """
-        if any(_same_file(path, str(other)) for other in expand_paths(inputs)):
-            raise SourceError(
-                f"{option}: expected a public list, got one of the inputs; "
-                "a list taken from the stream would tell what occurs in it"
-            )
-        items = read_list(path, option=option, encoding=self.encoding)
-        return _integers(items, option=option) if self.items_type == "int" else items
+option_with_default = functools.partial(click.option, show_default=True)
 
 
-def read_list(path: str, *, option: str, encoding: str = "utf-8") -> list[str]:
-    """Return the distinct items of a list, an item per line, in its order.
+def gathered(settings: Callable[..., object], name: str, *options: Decorator) -> Decorator:
+    """Return a decorator that adds options and passes their values on as one object.
 
-    Raises:
-        SourceError: Unreadable, without an item, or with a row that does not decode.
+    Args:
+        settings: The dataclass; its fields are named like the options.
+        name: The parameter of the command that gets the object.
+        *options: What ``click.option`` returns, in the order of the help.
     """
-    source = open_source(path, format="lines", encoding=encoding)
-    items: dict[str, None] = {}
-    for batch in source:
-        items.update(dict.fromkeys(map(str, batch.item_list)))
-    if not items:
-        raise SourceError(f"{option}: expected at least one item, got an empty list")
-    return list(items)
+    fields = list(inspect.signature(settings).parameters)
 
-
-def promise_options(command: Command) -> Command:
-    """Add the options of a promise; the command gets them as ``promise``."""
-    return _gathered(PromiseSettings, "promise", *_PROMISE)(command)
-
-
-def sketch_options(command: Command) -> Command:
-    """Add the options of a sketch; the command gets them as ``sketch``."""
-    return _sketch_options(f"{_WIDTH}")(command)
-
-
-def discovering_sketch_options(command: Command) -> Command:
-    """Add the options of a sketch that may have to find its names, as ``sketch`` too."""
-    return _sketch_options(f"{_WIDTH}; without --domain by --share")(command)
-
-
-def _sketch_options(width: str) -> Callable[[Command], Command]:
-    return _gathered(
-        SketchSettings,
-        "sketch",
-        *_PROMISE[:-1],
-        click.option(
-            "--horizon",
-            type=int,
-            metavar="STEPS",
-            help="Longest stream, in steps, if known: less noise.  [default: unlimited]",
-        ),
-        _option(
-            "--period",
-            type=int,
-            default=1,
-            metavar="STEPS",
-            help="With --horizon: steps from one column to the next; less noise, more lag.",
-        ),
-        _option("--depth", type=int, default=4, help="Rows of the sketch."),
-        click.option("--width", type=int, help=f"Buckets in each row.  [default: {width}]"),
-        _option(
-            "--kind", type=click.Choice(list(_KINDS)), default="count-min", help="Kind of sketch."
-        ),
-        _option(
-            "--mechanism",
-            type=click.Choice(["tree", "haar", "binary"]),
-            default="tree",
-            help="Mechanism of the noise.",
-        ),
-        _PROMISE[-1],
-        click.option(
-            "--hash-seed",
-            type=int,
-            metavar="SEED",
-            help="Public seed of the hash; one for all sketches to be merged.  [default: fresh]",
-        ),
-    )
-
-
-def sample_options(command: Command) -> Command:
-    """Add the options of a file that is read once; the command gets them as ``reading``."""
-    return _gathered(InputSettings, "reading", *_ROWS)(command)
-
-
-def input_options(command: Command) -> Command:
-    """Add the options of the inputs; the command gets them as ``reading``."""
-    return _gathered(InputSettings, "reading", *_ROWS, *_COURSE)(command)
-
-
-def save_option(command: Command) -> Command:
-    """Add the option to keep the release; the command gets it as ``save_release``."""
-    return click.option(
-        "--save-release",
-        metavar="PATH",
-        type=click.Path(),
-        help="Keep the release here, to query it later; also after Ctrl-C.  [default: not kept]",
-    )(command)
-
-
-def output_option(command: Command) -> Command:
-    """Add the option of the output's form; the command gets it as ``output``."""
-    return _option(
-        "--output", type=click.Choice(OUTPUTS), default="table", help="Form of the result."
-    )(command)
-
-
-def _option(*names: str, **settings: Any) -> Callable[[Command], Command]:
-    return click.option(*names, show_default=True, **settings)
-
-
-def _gathered(
-    settings: type[Any], name: str, *options: Callable[[Any], Any]
-) -> Callable[[Command], Command]:
-    """Return a decorator that adds options and hands them over as one value of a dataclass."""
-
-    def decorate(command: Any) -> Any:
+    def decorate(command: Command) -> Command:
         @functools.wraps(command)
-        def gathering(**values: Any) -> Any:
-            names = [field.name for field in fields(settings) if field.name in values]
-            own = {name: values.pop(name) for name in names}
+        def gathering(**values: object) -> int | None:
+            own = {field: values.pop(field) for field in fields if field in values}
             return command(**values, **{name: settings(**own)})
 
-        decorated: Any = gathering
+        decorated: Command = gathering
         for option in reversed(options):
             decorated = option(decorated)
         return decorated
@@ -290,112 +138,193 @@ def _gathered(
     return decorate
 
 
-def _integers(items: list[str], *, option: str) -> list[int]:
-    try:
-        # The values again without repetition: "7" and "07" are one integer.
-        return list(dict.fromkeys(int(item) for item in items))
-    except ValueError:
-        raise SourceError(
-            f"{option}: expected an integer per line, as --items-type int says, got something else"
-        ) from None
+def files_argument(command: Command) -> Command:
+    """Add the inputs; the command gets them as ``files``."""
+    return click.argument(
+        "files", metavar="FILE...", nargs=-1, required=True, type=click.Path(allow_dash=True)
+    )(command)
 
 
-def _same_file(path: str, other: str) -> bool:
-    if path == other:
-        return True
-    try:
-        return Path(path).samefile(other)
-    except (OSError, ValueError):
-        return False  # opening them tells what is wrong
+def privacy_options(command: Command) -> Command:
+    """Add the options of the guarantee; the command gets them as ``privacy``."""
+    return gathered(PrivacySettings, "privacy", *_PRIVACY)(command)
 
 
-_PROMISE = (
-    _option("--epsilon", type=float, default=1.0, help="Privacy: the budget epsilon."),
-    _option("--delta", type=float, default=1e-8, help="Privacy: the probability delta."),
-    _option(
+def sketch_options(command: Command) -> Command:
+    """Add the options of a sketch; the command gets them as ``sketch``."""
+    return _sketch_options(f"{DEFAULT_WIDTH}")(command)
+
+
+def discovering_sketch_options(command: Command) -> Command:
+    """Add the options of a sketch with or without discovery, as ``sketch`` too."""
+    return _sketch_options(f"{DEFAULT_WIDTH}; derived from --share without --domain")(command)
+
+
+def sample_options(command: Command) -> Command:
+    """Add the options of a file that is read once; the command gets them as ``reading``."""
+    return gathered(InputSettings, "reading", *_ROW_FORMAT)(command)
+
+
+def input_options(command: Command) -> Command:
+    """Add the options of the inputs; the command gets them as ``reading``."""
+    return gathered(InputSettings, "reading", *_ROW_FORMAT, *_TIMES_AND_FOLLOWING)(command)
+
+
+def result_options(command: Command) -> Command:
+    """Add the options of a run's result; the command gets them as ``result``."""
+    return gathered(ResultSettings, "result", *RESULT)(command)
+
+
+output_option = option_with_default(
+    "--output",
+    type=click.Choice(("table", "csv", "json", "jsonl")),
+    default="table",
+    help="Output format.",
+)
+rows_option = option_with_default(
+    "-k",
+    "rows_shown",
+    type=click.IntRange(min=1),
+    default=20,
+    metavar="N",
+    help="Number of rows to show.",
+)
+RESULT: Final = (
+    click.option(
+        "--save-release",
+        metavar="PATH",
+        type=click.Path(),
+        help="Save the release for later queries, also after Ctrl-C.  [default: not saved]",
+    ),
+    output_option,
+)
+
+
+def _sketch_options(width: str) -> Decorator:
+    return gathered(
+        SketchSettings,
+        "sketch",
+        *_PRIVACY[:-1],
+        click.option(
+            "--horizon",
+            type=int,
+            metavar="STEPS",
+            help="Longest possible stream, if known; reduces the noise.  [default: unlimited]",
+        ),
+        option_with_default(
+            "--period",
+            type=int,
+            default=1,
+            metavar="STEPS",
+            help="With --horizon: steps from one column to the next; less noise, more lag.",
+        ),
+        option_with_default("--depth", type=int, default=4, help="Rows of the sketch."),
+        click.option("--width", type=int, help=f"Buckets per row.  [default: {width}]"),
+        option_with_default(
+            "--kind", type=click.Choice(list(KINDS)), default="count-min", help="Kind of sketch."
+        ),
+        option_with_default(
+            "--mechanism",
+            type=click.Choice(["tree", "haar", "binary"]),
+            default="tree",
+            help="Noise mechanism.",
+        ),
+        _PRIVACY[-1],
+        click.option(
+            "--hash-seed",
+            type=int,
+            metavar="SEED",
+            help="Public seed of the hash functions; sketches to be merged share it.  "
+            "[default: random]",
+        ),
+    )
+
+
+_PRIVACY: Final = (
+    option_with_default("--epsilon", type=float, default=1.0, help="Privacy parameter epsilon."),
+    option_with_default("--delta", type=float, default=1e-8, help="Privacy parameter delta."),
+    option_with_default(
         "--relation",
         type=click.Choice(["substitution", "zero-out"]),
         default="substitution",
-        help="What one event may become: another event, or an empty step.",
+        help="Neighbouring streams replace one event by another (substitution) or by an empty step "
+        "(zero-out).",
     ),
-    _option(
+    option_with_default(
         "--max-events-per-user",
         type=int,
         default=1,
         help="Events of one person that are protected together.",
     ),
 )
-
-
-# What a row is, and what of it counts.
-_ROWS = (
-    _option(
+_ROW_FORMAT: Final = (
+    option_with_default(
         "--format",
         type=click.Choice(["auto", *FORMATS]),
         default="auto",
-        help="Format of the inputs; auto looks at their names and first rows.",
+        help="Input format; auto detects it from file names and first rows.",
     ),
     click.option(
         "--by",
         "--field",
         "field",
         metavar="FIELD",
-        help="What to count: a column, a key, a path of keys (user.id); of an access log "
-        "host, path, status, method, agent, referrer; of a capture src, dst, sport, dport, "
+        help="Field to count: a column, a key, a path of keys (user.id); in access logs "
+        "host, path, status, method, agent, referrer; in captures src, dst, sport, dport, "
         "proto, flow, size.  [default: host or src; lines: the line]",
     ),
     click.option(
         "--weight",
         metavar="FIELD",
-        help="Field with the weight of a row, an integer from 0 on; of a capture size.  "
-        "[default: each weighs 1]",
+        help="Field with the weight of a row, an integer of at least 0; in captures size.  "
+        "[default: every row weighs 1]",
     ),
     click.option(
         "--max-weight",
         type=click.IntRange(min=1),
         metavar="N",
-        help="Larger weights are clipped to this; the noise grows with it.  "
-        "[default: none; needed with --weight]",
+        help="Clip larger weights to N; the noise is proportional to it.  "
+        "[default: none; required with --weight]",
     ),
     click.option(
         "--delimiter",
         metavar="CHAR",
-        help="What separates the columns of CSV: a character, or tab.  "
-        "[default: as the header shows]",
+        help="Column separator of CSV: a character, or tab.  [default: detected from the header]",
     ),
-    _option(
-        "--encoding", default="utf-8", help="Encoding; a row that does not decode is malformed."
+    option_with_default(
+        "--encoding",
+        default="utf-8",
+        help="Text encoding; a row that does not decode is malformed.",
     ),
-    _option(
+    option_with_default(
         "--items-type",
         type=click.Choice(ITEM_TYPES),
         default="str",
-        help="Type of the items, in the field and in the list: int for columns of integers.",
+        help="Type of the items in the field and in the list; int for columns of integers.",
     ),
     click.option(
         "--strict",
         is_flag=True,
-        help="Stop at the first malformed row, with status 2.  [default: count them]",
+        help="Stop at the first malformed row, with status 2.  [default: count malformed rows]",
     ),
 )
-# When rows happened, and whether more will come.
-_COURSE = (
+_TIMES_AND_FOLLOWING: Final = (
     click.option(
         "--time",
         metavar="FIELD",
-        help="Field that tells when a row happened: ISO 8601, or a number since 1970; "
-        "without an offset UTC.  [default: of a Zeek log ts; access logs and captures know]",
+        help="Field with the time of a row: ISO 8601 or a number since 1970, UTC without an "
+        "offset.  [default: ts in Zeek logs; known in access logs and captures]",
     ),
-    _option(
+    option_with_default(
         "--time-unit",
         type=click.Choice(list(TIME_UNITS)),
         default="s",
-        help="Unit of times that are numbers.",
+        help="Unit of numeric times.",
     ),
     click.option(
         "--follow",
         is_flag=True,
-        help="Wait for more at the end of the file, as tail -F does, until Ctrl-C.  "
-        "[default: end there]",
+        help="Wait for more data at the end of the file, like tail -F, until Ctrl-C.  "
+        "[default: stop at the end]",
     ),
 )

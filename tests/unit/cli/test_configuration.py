@@ -1,4 +1,4 @@
-"""Settings from a file and the environment: who wins, and what is refused."""
+"""Option values from a file and the environment: precedence and errors."""
 
 from __future__ import annotations
 
@@ -61,12 +61,12 @@ def test_a_file_named_by_the_environment(
     assert (found["width"], len(found["items"]), found["privacy"]["epsilon"]) == (2, 1, 2.0)
 
 
-def test_no_file_is_read_unasked(capsys: pytest.CaptureFixture[str]) -> None:
+def test_no_file_is_read_by_default(capsys: pytest.CaptureFixture[str]) -> None:
     Path("lazysketch.toml").write_text("width = 2\n")
     assert width(capsys, *TOP) == 1024
 
 
-def test_options_of_other_verbs_may_stand_at_the_top(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_top_level_may_have_options_of_other_verbs(capsys: pytest.CaptureFixture[str]) -> None:
     Path("c.toml").write_text("events = 100\nseed = 3\n[demo]\nk = 1\n")
     assert width(capsys, *TOP, "--config", "c.toml") == 1024
 
@@ -81,29 +81,25 @@ def test_options_of_other_verbs_may_stand_at_the_top(capsys: pytest.CaptureFixtu
         ("[top]\nevents = 1", "c.toml: [top]: expected the name of an option of top, got 'events'"),
         ("[demo]\ndomain = 'x'", "c.toml: [demo]: expected the name of an option of demo, got"),
         ("config = 'c.toml'", "expected the name of an option or a verb, got 'config'"),
-        ("top = 1", "c.toml: top: expected a table, got a whole number"),
-        ("epsilon = 'x'", "c.toml: epsilon: expected a number, got a text"),
-        ("epsilon = true", "c.toml: epsilon: expected a number, got true or false"),
-        ("width = 1.5", "c.toml: width: expected a whole number, got a number"),
+        ("top = 1", "c.toml: top: expected a table, got an integer"),
+        ("epsilon = 'x'", "c.toml: epsilon: expected a number, got a string"),
+        ("epsilon = true", "c.toml: epsilon: expected a number, got a boolean"),
+        ("width = 1.5", "c.toml: width: expected an integer, got a number"),
         ("[top]\nk = 0", "c.toml: [top] k: 0 is not in the range"),
-        ("k = [1]", "c.toml: k: expected a whole number, got a list or a date"),
+        ("k = [1]", "c.toml: k: expected an integer, got an array or a date"),
         ("kind = 'cm'", "c.toml: kind: 'cm' is not one of"),
-        ("kind = 1", "c.toml: kind: expected a text, got a whole number"),
+        ("kind = 1", "c.toml: kind: expected a string, got an integer"),
         ("epsilon = nan", "epsilon: expected a finite number above 0, got nan"),
         ("epsilon", "c.toml: expected TOML, got an error: "),
         ("epsilon = 1\nepsilon = 2", "c.toml: expected TOML, got an error: "),
     ],
 )
-def test_what_a_file_must_not_say(
-    capsys: pytest.CaptureFixture[str], text: str, message: str
-) -> None:
+def test_invalid_files(capsys: pytest.CaptureFixture[str], text: str, message: str) -> None:
     assert message in refused(capsys, text)
 
 
-def test_a_flag_is_true_or_false(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "c.toml: strict: expected true or false, got a whole number" in refused(
-        capsys, "strict = 1"
-    )
+def test_a_flag_is_a_boolean(capsys: pytest.CaptureFixture[str]) -> None:
+    assert "c.toml: strict: expected a boolean, got an integer" in refused(capsys, "strict = 1")
     assert "row 1" in refused(capsys, "strict = true\n[top]\nformat = 'common'")
 
 
@@ -114,7 +110,7 @@ def test_a_file_that_cannot_be_read(capsys: pytest.CaptureFixture[str]) -> None:
         ("none.toml", "--config: expected an existing file, got none.toml"),
         (".", "--config: expected a readable file, got ."),
         ("binary.toml", "binary.toml: expected TOML, got other data"),
-        ("large.toml", "--config: expected a file of settings, got large.toml, above 1 MiB"),
+        ("large.toml", "--config: expected at most 1 MiB, got a larger file: large.toml"),
     ):
         assert main([*TOP, "--config", name]) == 2
         assert message in capsys.readouterr().err
@@ -133,7 +129,7 @@ def test_a_wrong_variable_is_named(
 ) -> None:
     monkeypatch.setenv("LAZYSKETCH_EPSILON", "x")
     assert main(TOP) == 2
-    assert "It comes from the variable LAZYSKETCH_EPSILON." in capsys.readouterr().err
+    assert "The value comes from the variable LAZYSKETCH_EPSILON." in capsys.readouterr().err
 
 
 def test_every_option_of_every_verb_has_a_key_and_a_variable() -> None:

@@ -29,7 +29,7 @@ VERBS = sorted(lazysketch.commands)
 
 
 def commands_of(name: str) -> list[str]:
-    """What a page types, without what it is answered; continued lines joined."""
+    """The commands of a page, without their output; continued lines are joined."""
     text = (DOCS / name).read_text(encoding="utf-8").replace("\\\n", " ")
     blocks = re.findall(r"^```console\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     lines = [line for block in blocks for line in block.splitlines()]
@@ -37,7 +37,7 @@ def commands_of(name: str) -> list[str]:
 
 
 COMMANDS = commands_of("cli.md")
-# What needs another machine's log, the network or a clone is not run here.
+# Commands that need a system log, the network or a clone are not run.
 ELSEWHERE = re.compile(r"^(make|tail|tcpdump) |^\. |/var/log")
 PLOTS = importlib.util.find_spec("matplotlib") is not None
 RUN = {
@@ -66,7 +66,7 @@ def test_the_help_is_golden(
     monkeypatch.setenv("COLUMNS", "80")
     assert main([verb, "--help"] if verb else ["--help"]) == 0
     golden = GOLDEN / f"{verb or 'lazysketch'}.txt"
-    # If the change is meant: COLUMNS=80 lazysketch VERB --help > tests/golden/cli/VERB.txt
+    # After an intended change: COLUMNS=80 lazysketch VERB --help > tests/golden/cli/VERB.txt
     assert capsys.readouterr().out == golden.read_text(encoding="utf-8")
 
 
@@ -85,19 +85,19 @@ def test_every_verb_and_option_has_a_heading_and_an_example(verb: str) -> None:
         assert re.search(rf"^\$ .* {name}\b", section[0], re.MULTILINE), name
 
 
-def test_no_option_is_documented_that_is_not_there() -> None:
+def test_only_existing_options_are_documented() -> None:
     known = {name for verb in VERBS for option in options_of(verb) for name in option.opts}
     text = re.sub(r"pip .*|\(#[^)]*\)", "", PAGE)  # neither pip's nor anchors
     documented = set(re.findall(r"(?<![\w-])--?[a-z][a-z-]*", text))
     assert documented - known - TOOLS == set()
 
 
-def test_each_option_says_what_it_is_for_and_its_default() -> None:
+def test_each_option_has_help_and_a_default() -> None:
     for verb in VERBS:
         for option in options_of(verb):
             assert option.help
-            said = option.show_default or option.required or "[default: " in option.help
-            assert said, f"{verb} {option.name}"
+            documented = option.show_default or option.required or "[default: " in option.help
+            assert documented, f"{verb} {option.name}"
 
 
 @pytest.fixture(scope="module")
@@ -138,7 +138,7 @@ def test_documented_commands_run(
     page: str,
     command: str,
 ) -> None:
-    """In the order of the page, in one folder: a command may use what an earlier one made."""
+    """Run in the order of the page, in one folder: a command may use files of an earlier one."""
     monkeypatch.chdir(folder)
     words = shlex.split(command)
     if words[0] == "lazysketch" and not set(words) & {"|", ">"}:

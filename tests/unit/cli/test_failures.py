@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from lazysketch import LazyCountMin
+from lazysketch import LazyCountMin, Release
 from lazysketch.cli import main
 
 LOG = 'h{} - - [t] "GET /{} HTTP/1.0" 200 5\n'
@@ -32,8 +32,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def fails(capsys: pytest.CaptureFixture[str], command: str) -> str:
-    """Run a command that must fail, and return its one line."""
+def failure(capsys: pytest.CaptureFixture[str], command: str) -> str:
+    """Run a command that must fail, and return its only line of output."""
     assert main(command.split()) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
@@ -76,7 +76,7 @@ TOP = "top rows.txt --domain items.txt --format lines"
         ("estimate rows.txt --items cut.gz", "cut.gz: expected a whole gzip file"),
         (
             "estimate rows.txt",
-            "Missing option '--items'. Public list of what to count, an item per",
+            "Missing option '--items'. Public list of the items to count, one per",
         ),
         (
             "rows.txt",
@@ -94,8 +94,11 @@ TOP = "top rows.txt --domain items.txt --format lines"
         (f"{TOP} --save-release rows.txt", "--save-release: expected a new file or a release to"),
         (f"{TOP} --save-release link.txt", "--save-release: expected a new file or a release to"),
         (f"{TOP} --save-release none/r", "--save-release: expected an existing directory, got n"),
-        (f"{TOP} --save-release folder", "--save-release: expected a file, got folder, which is"),
-        (f"{TOP} --save-release /dev/null", "--save-release: expected a file, got /dev/null"),
+        (f"{TOP} --save-release folder", "--save-release: expected a regular file, got folder"),
+        (
+            f"{TOP} --save-release /dev/null",
+            "--save-release: expected a regular file, got",
+        ),
         (f"{TOP} --save-release -", "--save-release: expected a file, got standard output"),
         ("query", "Missing argument 'RELEASE'."),
         ("query none.lzs a", "none.lzs: expected an existing file, got none"),
@@ -136,18 +139,18 @@ TOP = "top rows.txt --domain items.txt --format lines"
         (f"{TOP} --mechanism none", "Invalid value for '--mechanism'"),
         ("demo --epsilon 0", "epsilon: expected"),
         ("demo --width 0", "width: expected"),
-        ("demo --horizon 100", "--horizon: expected the most steps that the stream can have"),
+        ("demo --horizon 100", "--horizon: expected an upper bound on the steps of the stream"),
     ],
 )
 def test_wrong_use(capsys: pytest.CaptureFixture[str], command: str, message: str) -> None:
-    assert message in fails(capsys, command)
+    assert message in failure(capsys, command)
 
 
 @pytest.mark.parametrize(
     ("command", "steps", "message"),
     [
-        ("top rows.txt --horizon 2", "2 steps", "--horizon: expected the most steps that the st"),
-        ("top rows.txt --horizon 1", "1 step of", "--horizon: expected the most steps that the"),
+        ("top rows.txt --horizon 2", "2 steps", "--horizon: expected an upper bound on the steps"),
+        ("top rows.txt --horizon 1", "1 step of", "--horizon: expected an upper bound on the st"),
         ("top cut.gz", " steps of cut.gz", "cut.gz: expected a whole gzip file, got one that is"),
         ("top rows.txt rubbish.gz", "3 steps of 2 inputs", "rubbish.gz: expected gzip data, got"),
     ],
@@ -159,14 +162,14 @@ def test_a_run_that_fails_late_shows_what_was_published(
     assert main(asked) == 2
     captured = capsys.readouterr()
     assert steps in captured.out
-    assert "epsilon = 1" in captured.out
+    assert str(Release.load("kept.lzs").privacy) in captured.out
     assert captured.err.startswith("lazysketch: release saved to kept.lzs\n")
     assert captured.err.splitlines()[-1].startswith(f"lazysketch: {message}")
 
 
 def test_a_strict_reading_that_fails_shows_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     Path("rows.txt").write_text("a\n\nb\n")
-    assert "the reading is strict" in fails(capsys, f"{TOP} --strict")
+    assert "the reading is strict" in failure(capsys, f"{TOP} --strict")
 
 
 def test_no_verb_shows_the_help(capsys: pytest.CaptureFixture[str]) -> None:
@@ -175,28 +178,30 @@ def test_no_verb_shows_the_help(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_a_name_with_controls_is_shown_escaped(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "no\\x1b[31m" in fails(capsys, "top no\x1b[31m --domain items.txt")
+    assert "no\\x1b[31m" in failure(capsys, "top no\x1b[31m --domain items.txt")
 
 
 def test_a_name_that_is_not_utf8_is_shown_escaped(capsys: pytest.CaptureFixture[str]) -> None:
-    assert "no\\udcff" in fails(capsys, "top no\udcff --domain items.txt")
+    assert "no\\udcff" in failure(capsys, "top no\udcff --domain items.txt")
 
 
 def test_a_closed_standard_input(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sys, "stdin", None)
-    assert "standard input: expected" in fails(capsys, "top - --domain items.txt")
+    assert "standard input: expected" in failure(capsys, "top - --domain items.txt")
 
 
 def test_an_empty_pipe(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(b""))))
-    assert "standard input: expected at least one row" in fails(capsys, "top - --domain items.txt")
+    assert "standard input: expected at least one row" in failure(
+        capsys, "top - --domain items.txt"
+    )
 
 
-def test_without_its_extra_the_command_says_what_to_install(
+def test_without_its_extra_the_command_names_the_extra(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delitem(sys.modules, "lazysketch.cli.group", raising=False)
     monkeypatch.setitem(sys.modules, "click", None)
-    assert fails(capsys, "demo").endswith("needs click: pip install 'lazysketch[cli]'\n")
+    assert failure(capsys, "demo").endswith("needs click: pip install 'lazysketch[cli]'\n")

@@ -24,16 +24,20 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pq.write_table(pa.table({"id": [1, 2, 2] * 1000, "n": [3, 1, 0] * 1000}), "ids.parquet")
 
 
-def answer(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[dict[Any, Any], Any, str]:
+def result_of(
+    capsys: pytest.CaptureFixture[str], *arguments: str
+) -> tuple[dict[Any, Any], Any, str]:
     assert main(["estimate", *arguments, *CLEAR]) == 0
     captured = capsys.readouterr()
     found = json.loads(captured.out)
     return {row["item"]: row["estimate"] for row in found["items"]}, found, captured.err
 
 
-def test_weights_are_bounded_and_the_sketch_knows(capsys: pytest.CaptureFixture[str]) -> None:
+def test_weights_are_clipped_and_scale_the_noise(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     asked = ["flows.csv", "--field", "src", "--items", "items.txt"]
-    counts, found, err = answer(capsys, *asked, "--weight", "n", "--max-weight", "10")
+    counts, found, err = result_of(capsys, *asked, "--weight", "n", "--max-weight", "10")
     assert abs(counts["a"] - 4_000) < 1000
     assert abs(counts["b"] - 20_000) < 1000
     assert found["privacy"]["max_weight"] == 10
@@ -43,7 +47,7 @@ def test_weights_are_bounded_and_the_sketch_knows(capsys: pytest.CaptureFixture[
 
 def test_a_delimiter_and_a_pattern(capsys: pytest.CaptureFixture[str]) -> None:
     asked = ["flow?.csv", "--field", "src", "--delimiter", ";", "--items", "items.txt"]
-    counts, found, err = answer(capsys, *asked)
+    counts, found, err = result_of(capsys, *asked)
     assert abs(counts["a"] - 2_000) < 100
     assert found["privacy"]["max_weight"] == 1
     assert err == ""
@@ -51,7 +55,7 @@ def test_a_delimiter_and_a_pattern(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_integers_are_listed_as_integers(capsys: pytest.CaptureFixture[str]) -> None:
     asked = ["ids.parquet", "--field", "id", "--items", "numbers.txt"]
-    counts, _, _ = answer(capsys, *asked, "--items-type", "int")
+    counts, _, _ = result_of(capsys, *asked, "--items-type", "int")
     assert list(counts) == [1, 2]
     assert abs(counts[2] - 2_000) < 100
     assert main(["estimate", *asked]) == 2
@@ -60,12 +64,12 @@ def test_integers_are_listed_as_integers(capsys: pytest.CaptureFixture[str]) -> 
     assert "--items: expected an integer per line" in capsys.readouterr().err
 
 
-def test_a_list_that_a_pattern_also_means_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_list_that_a_pattern_matches_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["estimate", "*.txt", "--items", "items.txt"]) == 2
     assert "--items: expected a public list, got one of the inputs" in capsys.readouterr().err
 
 
-def test_a_strict_reading_shows_nothing_that_depends_on_where_it_stopped(
+def test_a_strict_reading_that_stops_shows_nothing(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     with Path("flows.csv").open("a") as file:
@@ -105,7 +109,7 @@ def test_wrong_uses_are_one_line(
 
 def test_times_and_their_unit_reach_the_source(capsys: pytest.CaptureFixture[str]) -> None:
     asked = ["flows.csv", "--field", "src", "--items", "items.txt"]
-    counts, found, _ = answer(capsys, *asked, "--time", "n", "--time-unit", "ms")
+    counts, found, _ = result_of(capsys, *asked, "--time", "n", "--time-unit", "ms")
     assert abs(counts["a"] - 2_000) < 100
     assert found["field"] == "src"
     assert main(["estimate", *asked, "--time", "when"]) == 2

@@ -1,1 +1,1 @@
-"""The commands: one module per verb. Each reads options, calls the library and writes a result."""
+"""The commands: one module per verb. Each calls the library and writes a report."""

@@ -1,14 +1,15 @@
-"""``lazysketch audit``: tests the guarantee of this very installation."""
+"""``lazysketch audit``: an empirical test of the guarantee of this installation."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Final
 
 import click
 
-from lazysketch.cli.options import SketchSettings, output_option, sketch_options
+from lazysketch.cli.options import output_option, sketch_options
+from lazysketch.cli.settings import SketchSettings
 from lazysketch.cli.view.output import Report, tell, visible, write
 from lazysketch.errors import ArgumentTypeError, SourceError
 
@@ -16,10 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lazysketch.audit import Case, Finding
+    from lazysketch.cli.view.output import Row
 
-ALARMED = 1
-# As in lazysketch.audit.AREAS, which is imported only where an audit runs; a test compares them.
-AREAS = ("law", "sensitivity", "distinguisher", "low-bits", "hygiene", "behaviour")
+ALARMED: Final = 1
+# Equal to lazysketch.audit.AREAS, whose import is deferred until an audit runs; a test compares.
+AREAS: Final = ("law", "sensitivity", "distinguisher", "low-bits", "hygiene", "behaviour")
 
 
 @click.command(short_help="Test the guarantee of this installation.")
@@ -28,12 +30,12 @@ AREAS = ("law", "sensitivity", "distinguisher", "low-bits", "hygiene", "behaviou
     "areas",
     type=click.Choice(AREAS),
     multiple=True,
-    help="What to test; may be repeated.  [default: everything]",
+    help="Area to test; may be repeated.  [default: all areas]",
 )
 @click.option(
     "--controls",
     is_flag=True,
-    help="Plant every known bug and show that it is caught.  [default: audit the library]",
+    help="Plant every known bug and check that it is caught.  [default: audit the library]",
 )
 @click.option(
     "--repeat",
@@ -41,19 +43,20 @@ AREAS = ("law", "sensitivity", "distinguisher", "low-bits", "hygiene", "behaviou
     default=1,
     show_default=True,
     metavar="N",
-    help="Run as often; prints the alarms of all runs.",
+    help="Number of runs; shows the alarms of all runs.",
 )
 @click.option(
     "--full",
     is_flag=True,
-    help="As many samples as --minutes allow, and a report.  [default: half a minute]",
+    help="Take as many samples as --minutes allow, and write a report.  "
+    "[default: about half a minute, no report]",
 )
 @click.option(
     "--minutes",
     type=click.FloatRange(min=0.0, min_open=True),
     default=60.0,
     show_default=True,
-    help="How long --full takes, about.",
+    help="Approximate duration of --full.",
 )
 @click.option(
     "--out",
@@ -61,7 +64,7 @@ AREAS = ("law", "sensitivity", "distinguisher", "low-bits", "hygiene", "behaviou
     type=click.Path(file_okay=False),
     default="audit-report",
     show_default=True,
-    help="Where --full writes report.md, findings.json and plots.",
+    help="Directory for report.md, findings.json and the plots of --full.",
 )
 @output_option
 @sketch_options
@@ -76,11 +79,11 @@ def audit(
     output: str,
     sketch: SketchSettings,
 ) -> int:
-    """Test the guarantee: law of the noise, sensitivity, attacks, rounding, keys, behaviour.
+    """Test the guarantee: noise distribution, sensitivity, attacks, rounding, keys, behaviour.
 
-    The standard tables are tested, and the one that the options describe. Status 1 means
-    an alarm: correct code raises one in at most one run of 100,000. docs/audit.md tells
-    what each check can and cannot see.
+    The audit tests the standard tables and the one that the options describe. Status 1
+    means an alarm; correct code raises one in at most one run of 100,000. docs/audit.md
+    says what each check can and cannot detect.
 
     \b
     Example:
@@ -88,16 +91,16 @@ def audit(
     """
     if sum((controls, full, repeat > 1)) > 1:
         raise ArgumentTypeError("audit: expected one of --controls, --full and --repeat, got more")
-    wanted = areas or AREAS
+    selected = areas or AREAS
     if controls:
-        return _controls(wanted, output=output)
+        return _controls(selected, output=output)
     if full:
-        return _full(_described(sketch), wanted, minutes=minutes, out=out, output=output)
-    return _runs(_described(sketch), wanted, repeat=repeat, output=output)
+        return _full(_described(sketch), selected, minutes=minutes, out=out, output=output)
+    return _runs(_described(sketch), selected, repeat=repeat, output=output)
 
 
 def _described(sketch: SketchSettings) -> Case:
-    """The table that the options describe; a sketch is made once, so that its class checks them."""
+    """Return the case that the options describe."""
     from lazysketch.audit import Case
     from lazysketch.specification.schedules import Geometric, RoundRobin
 
@@ -132,8 +135,8 @@ def _runs(case: Case, areas: Sequence[str], *, repeat: int, output: str) -> int:
         )
         alarms += [finding for finding in found if not finding.passed]
     shown = found if repeat == 1 else alarms or found
-    said = f"{repeat} run{'s' if repeat > 1 else ''} of {len(found)} checks, "
-    return _show(shown, alarms, said=said, output=output, more={"runs": repeat})
+    headline = f"{repeat} run{'s' if repeat > 1 else ''} of {len(found)} checks, "
+    return _show(shown, alarms, headline=headline, output=output, more={"runs": repeat})
 
 
 def _controls(areas: Sequence[str], *, output: str) -> int:
@@ -145,7 +148,7 @@ def _controls(areas: Sequence[str], *, output: str) -> int:
     )
     missed = [finding for finding in found if not finding.passed]
     caught = f"{len(found) - len(missed)} of {len(found)} planted bugs caught, "
-    return _show(found, missed, said=caught, output=output, more={"controls": True})
+    return _show(found, missed, headline=caught, output=output, more={"controls": True})
 
 
 def _full(case: Case, areas: Sequence[str], *, minutes: float, out: str, output: str) -> int:
@@ -153,7 +156,7 @@ def _full(case: Case, areas: Sequence[str], *, minutes: float, out: str, output:
     from lazysketch.audit.plots import can_draw
 
     if not can_draw():
-        tell("no plots: they need matplotlib; pip install 'lazysketch[plot]'")
+        tell("no plots: expected matplotlib (pip install 'lazysketch[plot]'), got none")
     folder = Path(out)
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -170,16 +173,16 @@ def _full(case: Case, areas: Sequence[str], *, minutes: float, out: str, output:
         ) from None
     tell(f"report in {folder / 'report.md'}")
     alarms = [finding for finding in found if not finding.passed]
-    return _show(found, alarms, said=f"{len(found)} checks, ", output=output, more={})
+    return _show(found, alarms, headline=f"{len(found)} checks, ", output=output, more={})
 
 
 def _show(
     found: Sequence[Finding],
     alarms: Sequence[Finding],
     *,
-    said: str,
+    headline: str,
     output: str,
-    more: dict[str, Any],
+    more: Row,
 ) -> int:
     _progress("")
     count = len(alarms)
@@ -188,7 +191,7 @@ def _show(
         Report(
             rows=[_row(finding) for finding in found],
             summary={"alarms": count, **more},
-            lines=[said + verdict],
+            lines=[headline + verdict],
             name="findings",
         ),
         output=output,
@@ -196,7 +199,7 @@ def _show(
     return ALARMED if alarms else 0
 
 
-def _row(finding: Finding) -> dict[str, Any]:
+def _row(finding: Finding) -> Row:
     return {
         "verdict": "ok" if finding.passed else "ALARM",
         "check": finding.check,
@@ -209,7 +212,7 @@ def _row(finding: Finding) -> dict[str, Any]:
 
 
 def _progress(text: str) -> None:
-    """Show what is being done, on a terminal, in one line that the next one replaces."""
+    """Show the current check in one line that the next call overwrites, on a terminal only."""
     if sys.stderr.isatty():
         sys.stderr.write(f"\r\x1b[K{visible(text)[:100]}")
         sys.stderr.flush()

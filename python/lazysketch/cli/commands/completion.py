@@ -1,18 +1,20 @@
-"""``lazysketch completion``: what makes a shell complete verbs, options and files."""
+"""``lazysketch completion``: shell completion of verbs, options and files."""
 
 from __future__ import annotations
+
+from typing import Final
 
 import click
 from click.shell_completion import get_completion_class
 
-_SHELLS = ("bash", "zsh", "fish")
+_SHELLS: Final = ("bash", "zsh", "fish")
 
 
 @click.command(short_help="Shell completion.")
 @click.argument("shell", type=click.Choice(_SHELLS))
 @click.pass_context
 def completion(context: click.Context, *, shell: str) -> None:
-    """Print the script that makes a shell complete lazysketch.
+    """Print the completion script of a shell.
 
     \b
     Examples:

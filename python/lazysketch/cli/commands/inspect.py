@@ -1,28 +1,28 @@
-"""``lazysketch inspect``: what a release says about itself."""
+"""``lazysketch inspect``: the parameters of a release."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Final, TypedDict
 
 import click
 
 from lazysketch.cli.options import output_option
-from lazysketch.cli.run.saving import load
+from lazysketch.cli.run.files import load
 from lazysketch.cli.view.output import Report, write
-from lazysketch.cli.view.report import promises, shape, summary
+from lazysketch.cli.view.report import guarantees, shape, summary
 
 if TYPE_CHECKING:
     from lazysketch import Release, ReleasePart
 
 
-@click.command(short_help="What a release says about itself.")
+@click.command(short_help="The parameters of a release.")
 @click.argument("release", metavar="RELEASE", type=click.Path())
 @output_option
 def inspect(release: str, *, output: str) -> None:
-    """Show the parameters, the privacy and the noise of a release, part by part.
+    """Show the parameters, the guarantee and the noise of a release, part by part.
 
-    The noise is the standard deviation of a cell, least and most over the columns: it
-    depends on how often a column has been published, never on what was counted.
+    The noise is the standard deviation of a cell, minimum and maximum over the columns. It
+    depends on how often a column was published, never on what was counted.
 
     \b
     Example:
@@ -32,7 +32,7 @@ def inspect(release: str, *, output: str) -> None:
 
 
 def inspection(release: Release, *, name: str) -> Report:
-    """Return what a release says about itself.
+    """Return the parameters of a release.
 
     Args:
         release: The release.
@@ -46,7 +46,8 @@ def inspection(release: Release, *, name: str) -> Report:
         f"noise of a cell: standard deviation {_span(least, most)}",
     ]
     if len(rows) == 1:
-        lines[1:1] = _law(rows[0])
+        lines[1:1] = _sketch_lines(rows[0])
+    guarantee = guarantees(release)
     return Report(
         rows=rows,
         summary={
@@ -54,30 +55,55 @@ def inspection(release: Release, *, name: str) -> Report:
             "noise_deviation_min": least,
             "noise_deviation_max": most,
         },
-        lines=[*promises(release), *lines] if not release.private else [*lines, *promises(release)],
+        lines=[*lines, *guarantee] if release.private else [*guarantee, *lines],
         name="parts",
         columns=_COLUMNS if len(rows) > 1 else (),
     )
 
 
-def _part(part: ReleasePart, *, width: int) -> dict[str, Any]:
+class PartRow(TypedDict):
+    """One part of a release; None for what an exact sketch does not have."""
+
+    sketch: str
+    steps: int
+    private: bool
+    not_private_because: str
+    epsilon: float
+    delta: float | None
+    relation: str | None
+    calibration: str | None
+    max_weight: int | None
+    max_events_per_user: int | None
+    mu: float
+    sigma: float
+    schedule: str | None
+    horizon: int | None
+    mechanism: str | None
+    leaves: int | None
+    pushes_min: int
+    pushes_max: int
+    noise_deviation_min: float
+    noise_deviation_max: float
+
+
+def _part(part: ReleasePart, *, width: int) -> PartRow:
     pushes = part.pushes(width)
     deviation = part.noise_variance(width) ** 0.5
-    law, schedule, mechanism = part.privacy, part.schedule, part.mechanism
+    privacy, schedule, mechanism = part.privacy, part.schedule, part.mechanism
     noisy = mechanism is not None
     return {
         "sketch": part.sketch_id.hex(),
         "steps": part.step,
-        "private": law.private,
-        "not_private_because": "; ".join(law.not_private_because),
-        "epsilon": law.epsilon,
-        "delta": law.delta if noisy else None,
-        "relation": law.relation if noisy else None,
-        "calibration": law.calibration if noisy else None,
-        "max_weight": law.max_weight if noisy else None,
-        "max_events_per_user": law.max_events_per_user if noisy else None,
-        "mu": law.mu,
-        "sigma": law.sigma,
+        "private": privacy.private,
+        "not_private_because": "; ".join(privacy.not_private_because),
+        "epsilon": privacy.epsilon,
+        "delta": privacy.delta if noisy else None,
+        "relation": privacy.relation if noisy else None,
+        "calibration": privacy.calibration if noisy else None,
+        "max_weight": privacy.max_weight if noisy else None,
+        "max_events_per_user": privacy.max_events_per_user if noisy else None,
+        "mu": privacy.mu,
+        "sigma": privacy.sigma,
         "schedule": schedule.name if schedule else None,
         "horizon": schedule.horizon if schedule else None,
         "mechanism": mechanism.name if mechanism else None,
@@ -89,7 +115,7 @@ def _part(part: ReleasePart, *, width: int) -> dict[str, Any]:
     }
 
 
-_COLUMNS = (
+_COLUMNS: Final = (
     "sketch",
     "steps",
     "epsilon",
@@ -100,8 +126,8 @@ _COLUMNS = (
 )
 
 
-def _law(row: dict[str, Any]) -> list[str]:
-    """Say how a single sketch was made."""
+def _sketch_lines(row: PartRow) -> list[str]:
+    """Return the parameters of a single sketch."""
     lines = [f"sketch {row['sketch']}"]
     if row["mechanism"] is None:
         return lines
@@ -113,8 +139,8 @@ def _law(row: dict[str, Any]) -> list[str]:
     )
     lines.append(
         f"{row['mechanism']} mechanism, {row['calibration']} calibration, sigma "
-        f"{row['sigma']:,.1f}; weights up to {row['max_weight']:,}, events protected per "
-        f"person {row['max_events_per_user']:,}"
+        f"{row['sigma']:,.1f}; weights up to {row['max_weight']:,}, "
+        f"{row['max_events_per_user']:,} events per person protected"
     )
     return lines
 

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from lazysketch.cli.commands.inspect import inspection
 from lazysketch.cli.options import output_option
-from lazysketch.cli.run.saving import check_target, load, save
+from lazysketch.cli.run.files import check_release_target, load, save
 from lazysketch.cli.view.output import write
 from lazysketch.errors import MergeError
 
 if TYPE_CHECKING:
     from lazysketch import Release
 
-_OUT = "-o"
+_OUT: Final = "-o"
 
 
 @click.command(short_help="The sum of releases.")
@@ -26,16 +26,16 @@ _OUT = "-o"
     metavar="OUT",
     required=True,
     type=click.Path(),
-    help="File for the merged release; only a release is ever replaced.",
+    help="File for the merged release; only a release is replaced.",
 )
 @output_option
 def merge(releases: tuple[str, ...], *, out: str, output: str) -> None:
     """Add up releases of different sketches, for example of several sites or days.
 
     They must have the same kind, depth, width and hash seed (--hash-seed of top and
-    estimate). The merged release keeps the noise and the promise of every part. To
-    someone in the streams of several parts, the parts compose to sqrt(sum of mu^2),
-    mu being sensitivity / noise.
+    estimate). The merged release keeps the noise and the guarantee of every part. For a
+    person in the streams of several parts, the parts compose to sqrt(sum of mu^2), where
+    mu is sensitivity / noise.
 
     \b
     Example:
@@ -43,7 +43,7 @@ def merge(releases: tuple[str, ...], *, out: str, output: str) -> None:
     """
     if len(releases) < 2:
         raise click.UsageError("expected at least two releases, got one")
-    check_target(out, option=_OUT)
+    check_release_target(out, option=_OUT)
     parts = [load(path) for path in releases]
     try:
         merged = parts[0].merge(*parts[1:])
@@ -54,7 +54,7 @@ def merge(releases: tuple[str, ...], *, out: str, output: str) -> None:
 
 
 def _named(error: MergeError, parts: list[Release], paths: tuple[str, ...]) -> MergeError:
-    """Return the error with the names of the first two releases that do not go together."""
+    """Return the error with the names of the first two releases that cannot be merged."""
     for place, part in enumerate(parts):
         for earlier in range(place):
             try:
@@ -62,6 +62,6 @@ def _named(error: MergeError, parts: list[Release], paths: tuple[str, ...]) -> M
             except MergeError as why:
                 reason = str(why).removeprefix("merge: ")
                 if parts[earlier].hash_seed != part.hash_seed:
-                    reason += "; what is to be merged is counted with one --hash-seed"
+                    reason += "; count releases to be merged with the same --hash-seed"
                 return MergeError(f"{paths[earlier]}, {paths[place]}: {reason}")
     return error

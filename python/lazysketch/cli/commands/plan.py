@@ -1,135 +1,171 @@
-"""``lazysketch plan``: which sketch to make, and the errors to expect."""
+"""``lazysketch plan``: a sketch for an error or a memory, and the errors to expect."""
 
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from lazysketch.cli.options import (
-    InputSettings,
+    BYTES,
+    DURATION,
+    RATE,
+    SHARE,
+    STEPS,
+    gathered,
+    option_with_default,
     output_option,
-    promise_options,
+    privacy_options,
     sample_options,
 )
-from lazysketch.cli.quantities import BYTES, DURATION, RATE, SHARE, STEPS
+from lazysketch.cli.settings import KINDS, InputSettings, PrivacySettings
 from lazysketch.cli.view.output import Report, write
 from lazysketch.errors import ArgumentTypeError
 from lazysketch.planning import plan as make_plan
 
 if TYPE_CHECKING:
-    from lazysketch.cli.options import PromiseSettings
+    from lazysketch.cli.view.output import Row
     from lazysketch.planning import Plan
+    from lazysketch.specification.sizing import SketchKind
 
 
-@click.command(name="plan", short_help="Which sketch to make, and the errors to expect.")
-@click.option(
-    "--steps",
-    type=STEPS,
-    metavar="STEPS",
-    help="Length of the stream in events, such as 1e8.  [default: --rate times --for]",
+@dataclass(frozen=True, slots=True)
+class StreamSettings:
+    """The length of the stream and the distribution of its items."""
+
+    steps: int | None
+    events_per_second: float | None
+    duration: float | None
+    horizon: int | None
+    skew: float | None
+    distinct: int | None
+    sample: str | None
+    mean_weight: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class GoalSettings:
+    """The error or memory to reach, and the item whose error counts."""
+
+    kind: SketchKind | None
+    relative_error: float | None
+    share: float
+    memory: int | None
+    confidence: float
+
+
+_STREAM: Final = (
+    click.option(
+        "--steps",
+        type=STEPS,
+        metavar="STEPS",
+        help="Length of the stream in events, such as 1e8.  [default: --rate times --for]",
+    ),
+    click.option(
+        "--rate",
+        "events_per_second",
+        type=RATE,
+        metavar="RATE",
+        help="Events per time, such as 5000/s; with --for.  [default: none]",
+    ),
+    click.option(
+        "--for",
+        "duration",
+        type=DURATION,
+        metavar="TIME",
+        help="Duration of the stream, such as 12h or 30d; with --rate.  [default: none]",
+    ),
+    click.option(
+        "--horizon",
+        type=STEPS,
+        metavar="STEPS",
+        help="Longest possible stream, if known; replaces --steps.  [default: unlimited]",
+    ),
+    click.option(
+        "--skew",
+        type=float,
+        help="Skew of the stream, as of a Zipf distribution.  [default: 1.1]",
+    ),
+    click.option(
+        "--distinct",
+        type=STEPS,
+        metavar="ITEMS",
+        help="Number of distinct items.  [default: 1048576, or the steps]",
+    ),
+    click.option(
+        "--sample",
+        metavar="FILE",
+        type=click.Path(allow_dash=True),
+        help="A PUBLIC sample of the stream, instead of --skew.  [default: none]",
+    ),
+    click.option(
+        "--mean-weight",
+        type=float,
+        metavar="WEIGHT",
+        help="Mean weight of an event; with --max-weight.  [default: that of the sample]",
+    ),
 )
-@click.option(
-    "--rate",
-    "events_per_second",
-    type=RATE,
-    metavar="RATE",
-    help="Events per time, such as 5000/s; with --for.  [default: none]",
+_GOAL: Final = (
+    click.option(
+        "--kind",
+        type=click.Choice(list(KINDS)),
+        help="Kind of sketch.  [default: the better one]",
+    ),
+    click.option(
+        "--error",
+        "relative_error",
+        type=SHARE,
+        metavar="FRACTION",
+        help="Largest relative error of a count, such as 1%: half-width of its interval.  "
+        "[default: none]",
+    ),
+    option_with_default(
+        "--share",
+        type=SHARE,
+        metavar="SHARE",
+        default="1%",
+        help="Share of the stream of the item whose error is predicted.",
+    ),
+    click.option(
+        "--memory",
+        type=BYTES,
+        metavar="BYTES",
+        help="Largest sketch, such as 64KB; instead of --error.  [default: as far as it helps]",
+    ),
+    option_with_default(
+        "--confidence",
+        type=SHARE,
+        metavar="FRACTION",
+        default="95%",
+        help="Confidence of the interval.",
+    ),
 )
-@click.option(
-    "--for",
-    "duration",
-    type=DURATION,
-    metavar="TIME",
-    help="How long the stream lasts, such as 12h or 30d; with --rate.  [default: none]",
-)
-@click.option(
-    "--horizon",
-    type=STEPS,
-    metavar="STEPS",
-    help="Longest stream, if known; stands for --steps too.  [default: unlimited]",
-)
-@promise_options
-@click.option(
-    "--kind",
-    type=click.Choice(["count-min", "count-sketch"]),
-    help="Kind of sketch.  [default: the better one]",
-)
-@click.option(
-    "--error",
-    "relative_error",
-    type=SHARE,
-    metavar="PART",
-    help="Largest error of an item's count, such as 1%: half of its interval.  [default: none]",
-)
-@click.option(
-    "--share",
-    type=SHARE,
-    metavar="PART",
-    default="1%",
-    show_default=True,
-    help="Share of that item in the stream.",
-)
-@click.option(
-    "--memory",
-    type=BYTES,
-    metavar="BYTES",
-    help="Largest sketch, such as 64KB; instead of --error.  [default: what helps]",
-)
-@click.option("--confidence", type=SHARE, default="95%", show_default=True, help="Of the interval.")
-@click.option(
-    "--skew",
-    type=float,
-    help="Skew of the stream, as of a Zipf distribution.  [default: 1.1]",
-)
-@click.option(
-    "--distinct",
-    type=STEPS,
-    metavar="ITEMS",
-    help="Number of distinct items.  [default: 1048576, or the steps]",
-)
-@click.option(
-    "--sample",
-    metavar="FILE",
-    type=click.Path(allow_dash=True),
-    help="A PUBLIC sample of the stream, instead of --skew.  [default: none]",
-)
-@click.option(
-    "--mean-weight",
-    type=float,
-    metavar="WEIGHT",
-    help="Mean weight of an event; with --max-weight.  [default: that of the sample]",
-)
+
+
+@click.command(short_help="A sketch for an error or a memory, and the errors to expect.")
+@gathered(StreamSettings, "stream", *_STREAM)
+@privacy_options
+@gathered(GoalSettings, "goal", *_GOAL)
 @sample_options
 @click.option(
     "--explain",
     is_flag=True,
-    help="Say in words what dominates and what would change it.  [default: not]",
+    help="Explain which error dominates and what would change it.  [default: off]",
 )
 @click.option(
     "--plot",
     metavar="PATH",
     type=click.Path(),
-    help="Draw error over memory into this .png, .svg or .pdf.  [default: not drawn]",
+    help="Plot the error over the memory as .png, .svg or .pdf.  [default: no plot]",
 )
 @output_option
 def plan(
     *,
-    steps: int | None,
-    events_per_second: float | None,
-    duration: float | None,
-    horizon: int | None,
-    promise: PromiseSettings,
-    kind: Any,
-    relative_error: float | None,
-    share: float,
-    memory: int | None,
-    confidence: float,
-    skew: float | None,
-    distinct: int | None,
-    sample: str | None,
-    mean_weight: float | None,
+    stream: StreamSettings,
+    privacy: PrivacySettings,
+    goal: GoalSettings,
     reading: InputSettings,
     explain: bool,
     plot: str | None,
@@ -137,48 +173,59 @@ def plan(
 ) -> None:
     """Choose depth, width and schedule of a sketch, and predict its errors.
 
-    Gives the smallest sketch that reaches --error for an item of --share, or the best
-    one within --memory, and the options to make it with. Nothing private is read: a
-    sample has to be public, or parameters chosen by it void the guarantee.
+    Prints the smallest sketch that reaches --error for an item of --share, or the best
+    one within --memory, and the options to create it. No private data are read: a sample
+    must be public, because parameters that depend on private data void the guarantee.
 
     \b
     Examples:
       lazysketch plan --steps 1e8 --error 1% --share 0.1%
       lazysketch plan --rate 5000/s --for 30d --memory 64KB --skew 1.2 --explain
     """
-    counts = None if sample is None else _counted(sample, reading)
-    weight = mean_weight
-    if counts is not None and weight is None and reading.weight is not None:
-        weight = counts[1]
-    found = make_plan(
-        steps=steps,
-        events_per_second=events_per_second,
-        duration=duration,
-        horizon=horizon,
-        epsilon=promise.epsilon,
-        delta=promise.delta,
-        relation=promise.relation,
-        max_weight=reading.max_weight or 1,
-        mean_weight=weight,
-        max_events_per_user=promise.max_events_per_user,
-        kind=kind,
-        relative_error=relative_error,
-        share=share,
-        memory=memory,
-        confidence=confidence,
-        skew=skew,
-        distinct=distinct,
-        sample=None if counts is None else counts[0],
-    )
+    found = _planned(stream, privacy, goal, reading=reading)
     if plot is not None:
         found.plot(plot)
     write(_report(found, explain=explain), output=output)
 
 
-def _counted(path: str, reading: InputSettings) -> tuple[Counter[Any], float]:
-    """Return the weights of the items of a sample, and the mean weight of an event."""
+def _planned(
+    stream: StreamSettings,
+    privacy: PrivacySettings,
+    goal: GoalSettings,
+    *,
+    reading: InputSettings,
+) -> Plan:
+    counts, mean_weight = None, stream.mean_weight
+    if stream.sample is not None:
+        counts, observed = _counted(stream.sample, reading)
+        if mean_weight is None and reading.weight is not None:
+            mean_weight = observed
+    return make_plan(
+        steps=stream.steps,
+        events_per_second=stream.events_per_second,
+        duration=stream.duration,
+        horizon=stream.horizon,
+        epsilon=privacy.epsilon,
+        delta=privacy.delta,
+        relation=privacy.relation,
+        max_weight=reading.max_weight or 1,
+        mean_weight=mean_weight,
+        max_events_per_user=privacy.max_events_per_user,
+        kind=goal.kind,
+        relative_error=goal.relative_error,
+        share=goal.share,
+        memory=goal.memory,
+        confidence=goal.confidence,
+        skew=stream.skew,
+        distinct=stream.distinct,
+        sample=counts,
+    )
+
+
+def _counted(path: str, reading: InputSettings) -> tuple[Counter[object], float]:
+    """Return the total weight of each item of a sample, and the mean weight of an event."""
     source = reading.open((path,))
-    counts: Counter[Any] = Counter()
+    counts: Counter[object] = Counter()
     events = total = 0
     for batch in source:
         items = batch.item_list
@@ -203,29 +250,26 @@ def _report(found: Plan, *, explain: bool) -> Report:
         _row("lag", predicted.lag, predicted.count),
         _row("typical error", predicted.typical_error, predicted.count),
     ]
+    explanation = found.explain().splitlines()
+    # The last line says that a sample must be public; it is never left out.
+    shown = explanation if explain else explanation[-1:] if found.sampled else []
     lines = [
         (
             f"{found.kind} {found.depth} x {found.width:,}, {found.memory:,} bytes; "
             f"{found.schedule.name} schedule, {found.mechanism} mechanism"
         ),
         (
-            f"error of an item of {found.share:.3g} of {found.steps:,} steps: half of its "
-            f"{found.confidence:.3g} interval; for {found.workload}"
+            f"error: half-width of the {found.confidence:.4g} interval of an item with share "
+            f"{found.share:.3g} of {found.steps:,} steps; for {found.workload}"
         ),
-        *_sentences(found, explain=explain),
+        *shown,
         f"options: {found.command()}",
     ]
     summary = found.to_dict()
     if explain:
-        summary["explanation"] = found.explain().splitlines()
+        summary["explanation"] = explanation
     return Report(rows=rows, summary=summary, lines=lines, name="errors")
 
 
-def _sentences(found: Plan, *, explain: bool) -> list[str]:
-    lines = found.explain().splitlines()
-    # That a sample must be public is said in any case.
-    return lines if explain else lines[-1:] if found.sampled else []
-
-
-def _row(part: str, error: float, count: float) -> dict[str, Any]:
+def _row(part: str, error: float, count: float) -> Row:
     return {"part": part, "counts": round(error, 1), "relative_error": error / count}

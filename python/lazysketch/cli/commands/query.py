@@ -6,8 +6,8 @@ import re
 
 import click
 
-from lazysketch.cli.options import output_option, read_list
-from lazysketch.cli.run.saving import load
+from lazysketch.cli.options import output_option
+from lazysketch.cli.run.files import load, read_list
 from lazysketch.cli.view.output import write
 from lazysketch.cli.view.report import counts, report
 from lazysketch.errors import ItemError
@@ -26,12 +26,12 @@ _NUMBER = re.compile("[+-]?[0-9]{1,20}")  # 2^64 has 20 digits
     "list_of_items",
     metavar="ITEMS.txt",
     type=click.Path(allow_dash=True),
-    help="File with an item per line; - is standard input.  [default: none]",
+    help="File with one item per line; - is standard input.  [default: none]",
 )
 @click.option(
     "--items-type",
     type=click.Choice(ITEM_TYPES),
-    help="Type of the items as they were counted.  [default: str; int for counters]",
+    help="Type of the items when they were counted.  [default: str; int for counters]",
 )
 @output_option
 def query(
@@ -42,10 +42,10 @@ def query(
     items_type: str | None,
     output: str,
 ) -> None:
-    """Show what a release says about some items.
+    """Show the estimates of some items in a release.
 
     ITEM is an item as it was counted; - reads items from standard input, one per line.
-    A release is public: asking it, any number of times, costs no privacy.
+    A release is public: any number of queries costs no privacy.
 
     \b
     Examples:

@@ -1,146 +1,174 @@
-"""``lazysketch top``: the heaviest items of a stream, found on the way or from a public list."""
+"""``lazysketch top``: the heaviest items of a stream, discovered in it or from a public list."""
 
 from __future__ import annotations
 
+import dataclasses
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 from click.core import ParameterSource
 
 from lazysketch.cli.options import (
-    InputSettings,
-    SketchSettings,
+    BYTES,
+    DURATION,
+    RESULT,
+    SHARE,
+    STEPS,
     discovering_sketch_options,
+    files_argument,
+    gathered,
     input_options,
-    output_option,
-    save_option,
+    option_with_default,
+    rows_option,
 )
-from lazysketch.cli.quantities import BYTES, DURATION, SHARE, STEPS
-from lazysketch.cli.run.counting import ResultSettings, count
-from lazysketch.cli.run.targets import Found, Listed
-from lazysketch.cli.run.windows import InWindows, WindowSettings
+from lazysketch.cli.run.controller import check_result, count
+from lazysketch.cli.run.files import read_public_list
+from lazysketch.cli.run.targets import DiscoveredItems, ListedItems
+from lazysketch.cli.run.windows import WindowSettings
+from lazysketch.cli.settings import (
+    DiscoverySettings,
+    InputSettings,
+    ResultSettings,
+    SketchSettings,
+)
 from lazysketch.cli.view.report import heaviest
-from lazysketch.errors import ArgumentTypeError, ArgumentValueError
+from lazysketch.errors import ArgumentValueError
 
 if TYPE_CHECKING:
     from lazysketch import Release
-    from lazysketch.cli.run.targets import Subject
-    from lazysketch.sources import Source
+    from lazysketch.cli.run.targets import Target
+    from lazysketch.cli.view.report import ItemRow
 
-_SOONEST: Final = 0.05  # seconds between refreshes
-# What only names that are found need, by the parameter's name.
-_FOR_NAMES: Final = {
+_MIN_REFRESH: Final = 0.05  # seconds
+# Options that need discovery, and options that do not apply to windows, by parameter name.
+_FOR_DISCOVERY: Final = {
     "share": "--share",
     "window": "--names-every",
     "memory": "--memory",
     "save_names": "--save-names",
 }
-# What speaks of one stream, not of windows.
 _NOT_WINDOWED: Final = {"window": "--names-every", "save_names": "--save-names", "plot": "--plot"}
 
 
-@click.command(short_help="The heaviest items of a stream, live.")
-@click.argument(
-    "files", metavar="FILE...", nargs=-1, required=True, type=click.Path(allow_dash=True)
+def _window_length(
+    _context: click.Context, _option: click.Parameter, text: str | None
+) -> timedelta | int | None:
+    """Return a number of steps or a time."""
+    if text is None:
+        return None
+    try:
+        return int(STEPS.convert(text, None, None))
+    except click.BadParameter:
+        pass
+    try:
+        return timedelta(seconds=DURATION.convert(text, None, None))
+    except (click.BadParameter, OverflowError):
+        raise ArgumentValueError(
+            "--window: expected a time such as 90s, 15m, 1h or 1d, or a number of steps, "
+            f"got {text[:40]!r}"
+        ) from None
+
+
+_DISCOVERY: Final = (
+    option_with_default(
+        "--share",
+        type=SHARE,
+        default="1%",
+        metavar="SHARE",
+        help="Without --domain: discover items above this share of the stream.",
+    ),
+    click.option(
+        "--names-every",
+        "window",
+        type=STEPS,
+        metavar="STEPS",
+        help="Without --domain: length of a discovery epoch; items are published at its end.  "
+        "[default: the shortest that suffices for --share]",
+    ),
+    option_with_default(
+        "--memory",
+        type=BYTES,
+        default="64MB",
+        metavar="BYTES",
+        help="Without --domain: upper bound on the memory of sketch and discovery.",
+    ),
 )
+_WINDOWS: Final = (
+    click.option(
+        "--window",
+        "length",
+        metavar="TIME|STEPS",
+        callback=_window_length,
+        help="Count in windows, such as 1h or 100000 steps: a pipe by the clock, files by the "
+        "time of each row, with --from and --to.  [default: the whole stream]",
+    ),
+    option_with_default(
+        "--keep",
+        type=click.IntRange(min=1),
+        default=24,
+        metavar="N",
+        help="With --window: number of windows to list together; a range keeps all.",
+    ),
+    click.option(
+        "--from",
+        "begin",
+        metavar="INSTANT",
+        help="With --window, for files: start of a public range, such as 2026-05-17T12:00.  "
+        "[default: none]",
+    ),
+    click.option("--to", "end", metavar="INSTANT", help="End of the range.  [default: none]"),
+    click.option(
+        "--changes",
+        is_flag=True,
+        help="With --window: list the items whose share changed between windows.  "
+        "[default: the top items, and the changes below]",
+    ),
+)
+_DISPLAY: Final = (
+    click.option(
+        "--every",
+        type=DURATION,
+        metavar="TIME",
+        help="Time between refreshes, such as 500ms, 2s or 1min.  "
+        "[default: 250ms on a terminal, 1s with --json]",
+    ),
+    click.option(
+        "--json",
+        "json_stream",
+        is_flag=True,
+        help="One JSON object per line and refresh; the last is the result.  "
+        "[default: as --output]",
+    ),
+    click.option(
+        "--plot",
+        metavar="PATH",
+        type=click.Path(),
+        help="Plot the top items over the stream as .png, .svg or .html.  [default: no plot]",
+    ),
+    click.option(
+        "--save-names",
+        metavar="PATH",
+        type=click.Path(),
+        help="Without --domain: save the discovered items, one per line.  [default: not saved]",
+    ),
+)
+
+
+@click.command(short_help="The heaviest items of a stream, live.")
+@files_argument
 @click.option(
     "--domain",
     metavar="ITEMS.txt",
     type=click.Path(allow_dash=True),
-    help="Public list to choose from, an item per line; not taken from the stream.  "
-    "[default: names are found, for a part of the privacy]",
+    help="Public list of candidates, one per line; not taken from the stream.  "
+    "[default: items are discovered, for a part of the privacy]",
 )
-@click.option(
-    "-k",
-    "most",
-    type=click.IntRange(min=1),
-    default=20,
-    show_default=True,
-    metavar="N",
-    help="Items to show.",
-)
-@click.option(
-    "--share",
-    type=SHARE,
-    default="1%",
-    show_default=True,
-    metavar="PART",
-    help="Without --domain: find items above this part of the stream.",
-)
-@click.option(
-    "--names-every",
-    "window",
-    type=STEPS,
-    metavar="STEPS",
-    help="Without --domain: publish names every so many steps.  "
-    "[default: the fewest that find items of the share]",
-)
-@click.option(
-    "--memory",
-    type=BYTES,
-    default="64MB",
-    show_default=True,
-    metavar="BYTES",
-    help="Without --domain: most memory for sketch and names.",
-)
-@click.option(
-    "--every",
-    type=DURATION,
-    metavar="TIME",
-    help="Time between refreshes, such as 500ms, 2s or 1min.  "
-    "[default: 250ms on a terminal, 1s with --json]",
-)
-@click.option(
-    "--json",
-    "ticking",
-    is_flag=True,
-    help="An object per refresh, a line each; the last is the result.  [default: as --output]",
-)
-@click.option(
-    "--plot",
-    metavar="PATH",
-    type=click.Path(),
-    help="Draw the top items over the stream into this .png, .svg or .html.  [default: not drawn]",
-)
-@click.option(
-    "--window",
-    "windowed",
-    metavar="TIME|STEPS",
-    help="Count in windows, such as 1h or 100000 steps: of a pipe by the clock, of files by the "
-    "time of each row, with --from and --to.  [default: the whole stream]",
-)
-@click.option(
-    "--keep",
-    type=click.IntRange(min=1),
-    default=24,
-    show_default=True,
-    metavar="N",
-    help="With --window: windows to list together; of a range all are.",
-)
-@click.option(
-    "--from",
-    "begin",
-    metavar="INSTANT",
-    help="With --window, for files: where a public range begins, such as 2026-05-17T12:00.  "
-    "[default: none]",
-)
-@click.option("--to", "end", metavar="INSTANT", help="Where it ends.  [default: none]")
-@click.option(
-    "--changes",
-    is_flag=True,
-    help="With --window: list what rose or fell from one window to the next.  "
-    "[default: the top, and changes below]",
-)
+@rows_option
+@gathered(DiscoverySettings, "discovery", *_DISCOVERY)
+@gathered(WindowSettings, "windows", *_WINDOWS)
 @input_options
-@save_option
-@click.option(
-    "--save-names",
-    metavar="PATH",
-    type=click.Path(),
-    help="Without --domain: keep the names that were found here, a line each.  [default: not kept]",
-)
-@output_option
+@gathered(ResultSettings, "result", *_DISPLAY, *RESULT)
 @discovering_sketch_options
 @click.pass_context
 def top(
@@ -148,29 +176,18 @@ def top(
     files: tuple[str, ...],
     *,
     domain: str | None,
-    most: int,
-    share: float,
-    window: int | None,
-    memory: int,
-    every: float | None,
-    ticking: bool,
-    plot: str | None,
-    windowed: str | None,
-    keep: int,
-    begin: str | None,
-    end: str | None,
-    changes: bool,
+    rows_shown: int,
+    discovery: DiscoverySettings,
+    windows: WindowSettings,
     reading: InputSettings,
-    save_release: str | None,
-    save_names: str | None,
-    output: str,
+    result: ResultSettings,
     sketch: SketchSettings,
 ) -> int:
     """Count a stream privately and show its heaviest items, live.
 
     FILE is lines of text, an access log, a packet capture, ..., plain or gzip; - is
-    standard input, which may be a live pipe. One row is one step. The table is live while
-    it reads, if standard error is a terminal, and Ctrl-C shows what was published so far.
+    standard input, possibly a live pipe. One row is one step. While reading, the table is
+    refreshed on standard error, if that is a terminal. Ctrl-C ends with the result so far.
 
     \b
     Examples:
@@ -179,99 +196,64 @@ def top(
       lazysketch top access.log.gz --field host --domain hosts.txt
       lazysketch top flows.csv --by dst --window 1h --from 2026-05-17 --to 2026-05-18
 
-    With a public list (--domain) all privacy goes to the counts. Without one the names are
-    found too, at the end of every so many steps, for a part of it.
+    With a public list (--domain) the counts get the whole privacy budget. Without one a part
+    of it is spent on discovery, which publishes items at the end of each discovery epoch.
 
-    All that one run publishes has one (epsilon, delta) guarantee, but N runs over one file
-    compose to mu * sqrt(N), mu being sensitivity / noise: keep the release
-    (--save-release) and query that. What standard error tells the operator (malformed
-    rows, events/s) and the guess of a format are outside the guarantee.
+    One run has one (epsilon, delta) guarantee for everything that it publishes. N runs over
+    one file compose to mu * sqrt(N), where mu is sensitivity / noise: save the release
+    (--save-release) and query it instead. The guarantee covers neither the messages on
+    standard error (malformed rows, events/s) nor a guessed format.
     """
-    _refuse_mixtures(context, listed=domain is not None, ticking=ticking, every=every)
-    result = ResultSettings(
-        output=output,
-        save_release=save_release,
-        save_names=save_names if domain is None else None,
-        plot=plot,
-        ticking=ticking,
-        every=every,
-    )
-    cut = _windows(windowed, keep=keep, begin=begin, end=end, changes=changes)
-    source = reading.open(files, times=cut is not None and cut.by_time)
+    _check_combinations(context, listed=domain is not None, result=result)
+    windows.check_complete()
+    source = reading.open(files, times=windows.by_time)
     items = None
     if domain is not None:
-        items = reading.read_items(domain, option="--domain", inputs=files)
-    result.check()
-    subject: Subject
-    if cut is not None:
-        cut.check(stored=source.part_read is not None)
-        windows = cut.create(
-            sketch, share=share, domain=items, memory=memory, max_weight=source.max_weight
-        )
-        subject = InWindows(windows, cut, most=most, epsilon=sketch.epsilon, delta=sketch.delta)
-    elif items is None:
-        subject = Found(
-            sketch.discover(
-                share=share, window=window, memory=memory, max_weight=source.max_weight
-            ),
-            most=most,
-            epsilon=sketch.epsilon,
-            delta=sketch.delta,
-        )
-    else:
-        subject = _listed(source, sketch, items=items, most=most)
-    return count(source, subject, reading=reading, horizon=sketch.horizon, result=result)
+        items = read_public_list(domain, option="--domain", inputs=files, reading=reading)
+        result = dataclasses.replace(result, save_names=None)
+    check_result(result)
+    windows.check_range(stored=source.part_read is not None)
+    weight = source.max_weight
+    target: Target | None = windows.target(
+        sketch, discovery=discovery, domain=items, max_weight=weight, most=rows_shown
+    )
+    if target is None and items is not None:
+        target = _listed(sketch, items, max_weight=weight, most=rows_shown)
+    if target is None:
+        heavy = sketch.discover(discovery, max_weight=weight)
+        target = DiscoveredItems(heavy, most=rows_shown, asked=sketch)
+    return count(source, target, reading=reading, horizon=sketch.horizon, result=result)
 
 
-def _windows(
-    windowed: str | None, *, keep: int, begin: str | None, end: str | None, changes: bool
-) -> WindowSettings | None:
-    """Return how to cut the stream into windows, None if it is not cut."""
-    if windowed is None:
-        if begin is not None or end is not None or changes:
-            raise ArgumentTypeError("--from, --to, --changes: expected --window beside them")
-        return None
-    every: timedelta | int
-    try:
-        every = int(STEPS.convert(windowed, None, None))
-    except click.BadParameter:
-        try:
-            every = timedelta(seconds=DURATION.convert(windowed, None, None))
-        except (click.BadParameter, OverflowError):
-            raise ArgumentValueError(
-                "--window: expected a time such as 90s, 15m, 1h or 1d, or a number of steps, "
-                f"got {windowed[:40]!r}"
-            ) from None
-    return WindowSettings(every=every, keep=keep, begin=begin, end=end, changes=changes)
-
-
-def _listed(source: Source, sketch: SketchSettings, *, items: Any, most: int) -> Listed:
-    def rows(release: Release) -> list[dict[str, Any]]:
+def _listed(
+    sketch: SketchSettings, items: list[str] | list[int], *, max_weight: int, most: int
+) -> ListedItems:
+    def rows(release: Release) -> list[ItemRow]:
         return [{**row, "complete": True} for row in heaviest(release, items, most=most)]
 
-    return Listed(sketch.create(max_weight=source.max_weight), rows, choice=len(items))
+    return ListedItems(sketch.create(max_weight=max_weight), rows, candidates=len(items))
 
 
-def _refuse_mixtures(
-    context: click.Context, *, listed: bool, ticking: bool, every: float | None
-) -> None:
-    """Raise for options on one command line that contradict each other."""
+def _check_combinations(context: click.Context, *, listed: bool, result: ResultSettings) -> None:
+    """Raise for options on the command line that exclude each other."""
 
     def typed(name: str) -> bool:
         return context.get_parameter_source(name) is ParameterSource.COMMANDLINE
 
-    beside = [option for name, option in _FOR_NAMES.items() if listed and typed(name)]
-    if beside and typed("domain"):
+    unused = [option for name, option in _FOR_DISCOVERY.items() if listed and typed(name)]
+    if unused and typed("domain"):
         raise click.UsageError(
-            f"{beside[0]}: expected no --domain beside it, which lists all names, got one", context
+            f"{unused[0]}: expected no --domain, with which nothing is discovered, got one",
+            context,
         )
-    if ticking and typed("ticking") and typed("output"):
-        raise click.UsageError("--json: expected no --output beside it, got one", context)
-    if typed("windowed"):
-        beside = [option for name, option in _NOT_WINDOWED.items() if typed(name)]
-        if beside:
-            raise click.UsageError(f"{beside[0]}: expected no --window beside it, got one", context)
-    if every is not None and every < _SOONEST:
+    if result.json_stream and typed("json_stream") and typed("output"):
+        raise click.UsageError("--json: expected no --output, got one", context)
+    if typed("length"):
+        unused = [option for name, option in _NOT_WINDOWED.items() if typed(name)]
+        if unused:
+            raise click.UsageError(f"{unused[0]}: expected no --window, got one", context)
+    if result.every is not None and result.every < _MIN_REFRESH:
         raise ArgumentValueError(
-            f"every: expected a time of at least {_SOONEST * 1000:.0f}ms, got {every * 1000:g}ms"
+            f"every: expected a time of at least {_MIN_REFRESH * 1000:.0f}ms, "
+            f"got {result.every * 1000:g}ms"
         )

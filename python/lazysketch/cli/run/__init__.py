@@ -1,1 +1,1 @@
-"""One run over an input: reading, counting, saving, the exit status."""
+"""One run over an input: counting targets, the run controller, files to read and write."""

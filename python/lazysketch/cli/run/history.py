@@ -1,64 +1,68 @@
-"""The course of a run: releases at rising steps, for a picture of its counts over the stream.
+"""History of a run: releases at increasing steps, for a plot of the counts over the stream.
 
-Rows are fed in such pieces that a release is taken at each multiple of a number of steps; when
-there are too many, every second one is dropped and the number doubled. So what is kept depends on
-the step number alone, and there are between half of the most and the most of them however long
-the stream is. Which items the picture shows can be decided at its end, because a release answers
-for all.
+Rows are split so that a release is taken at each multiple of a spacing in steps. If there are too
+many releases, every second one is dropped and the spacing doubles. The kept releases therefore
+depend on the step number only, and their number stays between half of the maximum and the maximum.
+The items to plot can be chosen at the end, because a release has estimates of all items.
 
-It costs a release at each of these steps, and the memory of the tables.
+Cost: a release at each of these steps, and the memory of the tables.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, cast
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lazysketch import Release
-    from lazysketch.cli.run.targets import Subject
+    from lazysketch.cli.run.targets import Target
 
-__all__ = ["Course"]
+__all__ = ["History"]
 
-_MOST: Final = 128
-_FEWEST: Final = 16
+_MAX_RELEASES: Final = 128
+_MIN_RELEASES: Final = 16  # also for tables that exceed the memory
 _MEMORY: Final = 64 << 20
-_BYTES: Final = 8  # of a cell
-_FIRST: Final = 16  # steps
+_CELL_BYTES: Final = 8
+_FIRST_SPACING: Final = 16  # steps
 
 
-class Course:
-    """Takes rows for a subject, and keeps releases of it."""
+class History:
+    """Passes rows on to a target, and keeps releases of it."""
 
-    def __init__(self, subject: Subject) -> None:
+    def __init__(self, target: Target) -> None:
         self.releases: list[Release] = []
-        self._subject = subject
+        self._target = target
         self._step = 0
-        self._spacing = _FIRST
-        self._most = _MOST
+        self._spacing = _FIRST_SPACING
+        self._capacity = _MAX_RELEASES
 
-    def update_many(self, items: Any, weights: Any = None) -> None:
+    def update_many(self, items: object, weights: object = None) -> None:
         """Count events, one step each."""
-        begin, end = 0, len(items)
+        # A batch has lists, NumPy arrays or Arrow arrays: all have a length and slices.
+        rows = cast("Sequence[object]", items)
+        row_weights = cast("Sequence[object] | None", weights)
+        begin, end = 0, len(rows)
         while end - begin >= self._left:
-            room = begin + self._left
-            self._subject.update_many(
-                items[begin:room], None if weights is None else weights[begin:room]
+            split = begin + self._left
+            self._target.update_many(
+                rows[begin:split], None if row_weights is None else row_weights[begin:split]
             )
-            begin = room
-            self._arrived()
+            begin = split
+            self._take_release()
         if begin < end:
-            rest = None if weights is None else weights[begin:]
-            self._subject.update_many(items[begin:] if begin else items, rest)
+            rest = None if row_weights is None else row_weights[begin:]
+            self._target.update_many(rows[begin:] if begin else rows, rest)
             self._step += end - begin
 
     def tick(self, steps: int) -> None:
         """Take steps without an event."""
         while steps >= self._left:
             steps -= self._left
-            self._subject.tick(self._left)
-            self._arrived()
+            self._target.tick(self._left)
+            self._take_release()
         if steps:
-            self._subject.tick(steps)
+            self._target.tick(steps)
             self._step += steps
 
     @property
@@ -66,11 +70,12 @@ class Course:
         """Steps to the next release."""
         return self._spacing - self._step % self._spacing
 
-    def _arrived(self) -> None:
+    def _take_release(self) -> None:
         self._step += self._left
-        release = self._subject.release()
-        self._most = min(max(_MEMORY // (_BYTES * release.table.size), _FEWEST), _MOST)
+        release = self._target.release()
+        affordable = _MEMORY // (_CELL_BYTES * release.table.size)
+        self._capacity = min(max(affordable, _MIN_RELEASES), _MAX_RELEASES)
         self.releases.append(release)
-        while len(self.releases) > self._most:
+        while len(self.releases) > self._capacity:
             self._spacing *= 2
             self.releases = [kept for kept in self.releases if not kept.step % self._spacing]

@@ -1,102 +1,80 @@
-"""What a run counts, and what of it is public at a moment.
+"""Counting targets of a run and their public state.
 
-Two subjects: items of a public list, and names that are found on the way. Both take rows as a
-sketch does and tell a :class:`Moment` whenever they are asked; asking costs no privacy. Whoever
-feeds, draws or writes knows no more of a subject than this, so that another one (windows of
-time, say) has to bring these few methods only.
+A target takes rows like a sketch and returns its public state, a
+:class:`~lazysketch.cli.view.report.Moment`, at any time; reading it costs no privacy. The run
+controller and the displays use a target only through the protocol :class:`Target`. There are two
+targets here, items of a public list and discovered items; ``run.windows`` has a third.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import threading
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
-from lazysketch.cli.view.discovery_messages import cut_names, found_names, outlook
-from lazysketch.cli.view.report import promises, report, row_of, waiting
+from lazysketch.cli.view.discovery_messages import final_outcome, outlook, truncated_items
+from lazysketch.cli.view.report import Moment, guarantees, report, row_of, waiting
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lazysketch import HeavyHitters, Release
-    from lazysketch.cli.options import PrivateSketch
-    from lazysketch.cli.view.output import Report
-    from lazysketch.cli.view.report import Rows
+    from lazysketch.cli.settings import PrivacySettings, PrivateSketch
+    from lazysketch.cli.view.output import Report, Row
+    from lazysketch.cli.view.report import ItemRow, RowsOf
     from lazysketch.heavy_hitters import HeavyHitter
 
-HEADER = ("rank", "item", "estimate", "low", "high", "share", "above_noise", "complete")
+HEADER: Final = ("rank", "item", "estimate", "low", "high", "share", "above_noise", "complete")
 
 
-@dataclass(frozen=True, slots=True)
-class Moment:
-    """What is public at one step.
-
-    Args:
-        release: The table.
-        rows: What is shown of it.
-        waiting: What the rows wait for, a sentence each.
-        promise: The guarantee of everything the run publishes.
-        progress: How far it is, where steps do not say it.
-    """
-
-    release: Release
-    rows: list[dict[str, Any]]
-    waiting: list[str]
-    promise: str
-    progress: str | None = None
-
-
-class Subject(Protocol):
-    """What a run counts."""
+class Target(Protocol):
+    """The table that a run counts into."""
 
     @property
-    def choice(self) -> int:
-        """From how many items those that are shown are chosen."""
+    def candidates(self) -> int:
+        """The number of items from which the rows are selected."""
 
-    def update_many(self, items: Any, weights: Any = None) -> None:
+    def update_many(self, items: object, weights: object = None) -> None:
         """Count events, one step each."""
 
     def tick(self, steps: int) -> None:
         """Take steps without an event."""
 
     def moment(self) -> Moment | None:
-        """Return what is public now, None if nothing is before the end; from any thread."""
+        """Return the public state, None if there is none before the end; from any thread."""
 
     def finish(self) -> Moment:
-        """Publish what waits for the end of the input, and return what is public then."""
+        """Publish what waits for the end of the input, and return the public state."""
 
     def release(self) -> Release:
-        """Return the table alone; quicker than a moment."""
+        """Return the table alone; faster than a moment."""
 
-    def report(
-        self, moment: Moment, *, of: str, inputs: dict[str, Any], length_known: bool
-    ) -> Report:
-        """Join the rows of a moment with what is to be said about them."""
+    def report(self, moment: Moment, *, of: str, inputs: Row, length_known: bool) -> Report:
+        """Return the rows of a moment with their parameters, guarantee and notes."""
 
     def close(self) -> None:
-        """Destroy what is not public."""
+        """Destroy the private state."""
 
 
-class Listed:
-    """Items of a public list, in a sketch.
+class ListedItems:
+    """Items of a public list, counted by a sketch.
 
     Args:
-        sketch: What counts them.
-        rows: The rows of the result.
-        choice: The length of the list.
-        rows_while_reading: The rows until then; the same if None.
+        sketch: The sketch.
+        rows: Returns the rows of the result.
+        candidates: The length of the list.
+        rows_while_reading: Returns the rows until then; ``rows`` if None.
     """
 
     def __init__(
         self,
         sketch: PrivateSketch,
-        rows: Rows,
+        rows: RowsOf,
         *,
-        choice: int,
-        rows_while_reading: Rows | None = None,
+        candidates: int,
+        rows_while_reading: RowsOf | None = None,
     ) -> None:
-        self.choice = choice
+        self.candidates = candidates
         self.update_many = sketch.update_many
         self.update_rows = sketch.update_rows
         self.tick = sketch.tick
@@ -106,54 +84,52 @@ class Listed:
         self._rows_while_reading = rows_while_reading or rows
 
     def moment(self) -> Moment:
-        """Return what is public now."""
+        """Return the public state."""
         return self._moment(self._rows_while_reading)
 
     def finish(self) -> Moment:
-        """Return what is public at the end."""
+        """Return the public state at the end."""
         return self._moment(self._rows)
 
-    def report(
-        self, moment: Moment, *, of: str, inputs: dict[str, Any], length_known: bool
-    ) -> Report:
-        """Join the rows of a moment with what the release says about itself."""
+    def report(self, moment: Moment, *, of: str, inputs: Row, length_known: bool) -> Report:
+        """Return the rows of a moment with the parameters and guarantee of its release."""
         return report(moment.release, moment.rows, of=of, inputs=inputs, length_known=length_known)
 
-    def _moment(self, rows: Rows) -> Moment:
+    def _moment(self, rows: RowsOf) -> Moment:
         release = self.release()
         late = waiting(release)
         return Moment(
             release=release,
             rows=rows(release) if release.step else [],
             waiting=[late] if late else [],
-            promise=promises(release)[0],
+            guarantee=guarantees(release)[0],
         )
 
 
-class Found:
-    """Names that are found on the way, and their counts.
+class DiscoveredItems:
+    """Items that are discovered in the stream, and their counts.
 
     Args:
-        heavy: What finds and counts them.
-        most: How many are shown.
-        epsilon: What was asked for; the parts of names and counts add up to at most that.
-        delta: The same of delta.
+        heavy: Discovers and counts the items.
+        most: The maximum number of rows.
+        asked: The guarantee asked for, an upper bound on the sum over discovery and counts.
     """
 
-    def __init__(self, heavy: HeavyHitters, *, most: int, epsilon: float, delta: float) -> None:
+    def __init__(self, heavy: HeavyHitters, *, most: int, asked: PrivacySettings) -> None:
         self.close = heavy.close
+        self.release = heavy.release
         self._heavy = heavy
         self._most = most
-        self._privacy = dataclasses.replace(heavy.privacy, epsilon=epsilon, delta=delta)
-        # Rows wait while a moment is taken: its list and its release are of one step.
+        self._privacy = dataclasses.replace(heavy.privacy, epsilon=asked.epsilon, delta=asked.delta)
+        # Excludes updates while a moment is taken, so that its rows and release share one step.
         self._between_rows = threading.Lock()
 
     @property
-    def choice(self) -> int:
-        """The number of names that were published."""
+    def candidates(self) -> int:
+        """The number of discovered items."""
         return len(self._heavy.candidates)
 
-    def update_many(self, items: Any, weights: Any = None) -> None:
+    def update_many(self, items: object, weights: object = None) -> None:
         """Count events, one step each."""
         with self._between_rows:
             self._heavy.update_many(items, weights)
@@ -163,13 +139,13 @@ class Found:
         with self._between_rows:
             self._heavy.tick(steps)
 
-    def update_rows(self, items: Any, weights: Any = None, *, empty_rows: Any) -> None:
-        """Count rows, one step each, of which some have no event."""
+    def update_rows(self, items: object, weights: object = None, *, empty_rows: object) -> None:
+        """Count rows, one step each; empty rows have no event."""
         with self._between_rows:
             self._heavy.update_rows(items, weights, empty_rows=empty_rows)
 
     def moment(self) -> Moment:
-        """Return what is public now."""
+        """Return the public state."""
         heavy = self._heavy
         with self._between_rows:
             release = heavy.release()
@@ -178,7 +154,7 @@ class Found:
         return self._moment(release, hitters, waits=[line])
 
     def finish(self) -> Moment:
-        """Publish the names of the open window, and return what is public at the end."""
+        """End the open epoch, and return the public state at the end."""
         heavy = self._heavy
         with self._between_rows:
             if heavy.step:
@@ -187,44 +163,40 @@ class Found:
             hitters = heavy.top(self._most)
         return self._moment(release, hitters, waits=[])
 
-    def release(self) -> Release:
-        """Return the table alone."""
-        return self._heavy.release()
-
     def names(self) -> list[str]:
-        """Return the whole names that were published, the heaviest first."""
-        known = self._heavy.candidates
-        return [str(hitter.item) for hitter in self._heavy.top(len(known) or 1) if hitter.complete]
+        """Return the discovered items that are not truncated, the heaviest first."""
+        most = len(self._heavy.candidates) or 1
+        return [str(hitter.item) for hitter in self._heavy.top(most) if hitter.complete]
 
-    def report(
-        self, moment: Moment, *, of: str, inputs: dict[str, Any], length_known: bool
-    ) -> Report:
-        """Join the rows of a moment with what is promised of names and counts together."""
-        release, heavy = moment.release, self._heavy
-        plain = report(release, moment.rows, of=of, inputs=inputs, length_known=length_known)
-        own = [found_names(heavy, shown=len(moment.rows), most=self._most)]
-        own += cut_names(moment.rows)
-        first, rest = plain.lines[0], plain.lines[1 + len(promises(release)) :]
-        whole = self._privacy
+    def report(self, moment: Moment, *, of: str, inputs: Row, length_known: bool) -> Report:
+        """Return the rows of a moment with the joint guarantee of discovery and counts."""
+        heavy, joint = self._heavy, self._privacy
+        plain = report(
+            moment.release,
+            moment.rows,
+            of=of,
+            guarantee=[moment.guarantee],
+            notes=[
+                final_outcome(heavy, shown=len(moment.rows), most=self._most),
+                *truncated_items(moment.rows),
+            ],
+            inputs=inputs,
+            length_known=length_known,
+        )
         privacy = {
-            **dataclasses.asdict(whole.sketch),
-            "epsilon": whole.epsilon,
-            "delta": whole.delta,
-            "discovery_epsilon": whole.discovery_epsilon,
-            "discovery_delta": whole.discovery_delta,
+            **dataclasses.asdict(joint.sketch),
+            "epsilon": joint.epsilon,
+            "delta": joint.delta,
+            "discovery_epsilon": joint.discovery_epsilon,
+            "discovery_delta": joint.discovery_delta,
         }
         names = {
             "found": len(heavy.candidates),
             "every": heavy.discovery_epoch,
             "smallest_share": heavy.smallest_share,
         }
-        notes = [*plain.summary["notes"], *own]
-        return dataclasses.replace(
-            plain,
-            summary={**plain.summary, "privacy": privacy, "names": names, "notes": notes},
-            lines=[first, moment.promise, *rest, *own],
-            header=HEADER,
-        )
+        summary = {**plain.summary, "privacy": privacy, "names": names}
+        return dataclasses.replace(plain, summary=summary, header=HEADER)
 
     def _moment(
         self, release: Release, hitters: Sequence[HeavyHitter], *, waits: list[str]
@@ -234,13 +206,10 @@ class Found:
             release=release,
             rows=[_row(hitter, rank) for rank, hitter in enumerate(hitters, start=1)],
             waiting=[*waits, *([late] if late else [])],
-            promise=str(self._privacy),
+            guarantee=str(self._privacy),
         )
 
 
-def _row(hitter: HeavyHitter, rank: int) -> dict[str, Any]:
-    item = hitter.item
-    if isinstance(item, bytes):
-        item = item.decode("utf-8", errors="backslashreplace")
-    row = row_of(item, hitter.estimate, hitter.low, hitter.high, share=hitter.share)
+def _row(hitter: HeavyHitter, rank: int) -> ItemRow:
+    row = row_of(hitter.item, hitter.estimate, hitter.low, hitter.high, share=hitter.share)
     return {"rank": rank, **row, "complete": hitter.complete}

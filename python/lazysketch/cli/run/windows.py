@@ -1,7 +1,7 @@
-"""Windows of time as the subject of a run: a list over the last ones, and what changed.
+"""Windows of time as the target of a run: items over the kept windows, and changes between them.
 
-Of a pipe the windows are those of the clock, of files those of a public range, by each row's own
-time; a number instead of a time makes windows of steps.
+A pipe is cut by the clock, a file within a public range by the time of each row, any stream by the
+number of steps.
 """
 
 from __future__ import annotations
@@ -9,25 +9,35 @@ from __future__ import annotations
 import dataclasses
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final, TypedDict
 
 from lazysketch import Windows
-from lazysketch.cli.run.targets import HEADER, Moment
+from lazysketch.cli.run.targets import HEADER
+from lazysketch.cli.settings import MAX_ITEM_BYTES
 from lazysketch.cli.view.live import duration
 from lazysketch.cli.view.output import Report
-from lazysketch.cli.view.report import CONFIDENCE, row_of, shape
+from lazysketch.cli.view.report import (
+    CONFIDENCE,
+    Moment,
+    interval_caption,
+    printable_item,
+    row_of,
+    shape,
+)
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from lazysketch import Change, Release, Window
-    from lazysketch.cli.options import SketchSettings
+    from lazysketch.cli.settings import DiscoverySettings, PrivacySettings, SketchSettings
+    from lazysketch.cli.view.output import Row
+    from lazysketch.cli.view.report import ItemRow
 
-__all__ = ["InWindows", "WindowSettings"]
+__all__ = ["WindowSettings", "WindowedItems"]
 
 _CHANGES: Final = ("window", "item", "before", "after", "change_low", "change_high")
-_ITEM_BYTES: Final = 256
+# Options by the argument names in errors of the library.
 _OPTIONS: Final = {
     "every": "--window",
     "begin": "--from",
@@ -37,68 +47,83 @@ _OPTIONS: Final = {
 }
 
 
+class ChangeRow(TypedDict):
+    """A change of an item's share from one window to the next."""
+
+    window: str
+    item: str | int
+    before: float
+    after: float
+    change_low: float
+    change_high: float
+
+
 @dataclass(frozen=True, slots=True)
 class WindowSettings:
     """How a stream is cut into windows.
 
     Args:
-        every: Their length, in time or in steps.
-        keep: Windows that are kept and listed.
-        begin: Where the public range of a file begins, or None.
-        end: Where it ends, or None.
-        changes: Whether the result are the changes, not the list.
+        length: The length of a window in time or steps; None for no windows.
+        keep: The number of ended windows that are kept and listed.
+        begin: The start of the public range of a file, or None.
+        end: The end of that range, or None.
+        changes: Whether the result is the changes instead of the items.
     """
 
-    every: timedelta | int
+    length: timedelta | int | None
     keep: int
     begin: str | None
     end: str | None
     changes: bool
 
     @property
-    def in_steps(self) -> bool:
-        """Whether windows are so many steps long."""
-        return isinstance(self.every, int)
-
-    @property
     def by_time(self) -> bool:
-        """Whether rows go into windows by their own times."""
-        return not self.in_steps and (self.begin is not None or self.end is not None)
+        """Whether the time of a row determines its window."""
+        in_range = self.begin is not None or self.end is not None
+        return in_range and isinstance(self.length, timedelta)
 
-    def check(self, *, stored: bool) -> None:
-        """Raise unless the windows fit to what is read.
+    def check_complete(self) -> None:
+        """Raise unless --window comes with the options that need it."""
+        dependent = self.begin is not None or self.end is not None or self.changes
+        if self.length is None and dependent:
+            raise ArgumentTypeError("--from, --to, --changes: expected --window too, got none")
+
+    def check_range(self, *, stored: bool) -> None:
+        """Raise unless windows of time over files have a range.
 
         Args:
-            stored: Whether all inputs are files that end, which are read in no time.
+            stored: Whether all inputs are files that end, for which the clock is meaningless.
         """
-        if stored and not self.in_steps and not self.by_time:
+        if stored and isinstance(self.length, timedelta) and not self.by_time:
             raise ArgumentTypeError(
                 "--from, --to: expected the public range of the windows of a file, such as "
                 "2026-05-17 and 2026-05-18T12:00, got none"
             )
 
-    def create(
+    def target(
         self,
         sketch: SketchSettings,
         *,
-        share: float,
+        discovery: DiscoverySettings,
         domain: Iterable[str] | Iterable[int] | None,
-        memory: int,
         max_weight: int,
-    ) -> Windows:
-        """Return fresh windows; their constructor checks the values."""
+        most: int,
+    ) -> WindowedItems | None:
+        """Return a target with fresh windows, None for no windows."""
+        if self.length is None:
+            return None
         if sketch.horizon is not None:
-            raise ArgumentTypeError("horizon: expected none beside --window, got one")
+            raise ArgumentTypeError("horizon: expected none with --window, got one")
         if sketch.kind != "count-min" or sketch.mechanism != "tree":
             raise ArgumentValueError(
-                "kind, mechanism: expected count-min and tree beside --window, got others"
+                "kind, mechanism: expected count-min and tree with --window, got others"
             )
         try:
-            return Windows(
-                every=self.every,
+            windows = Windows(
+                every=self.length,
                 keep=self.keep,
                 domain=domain,
-                memory=memory,
+                memory=discovery.memory,
                 depth=sketch.depth,
                 width=sketch.width,
                 epsilon=sketch.epsilon,
@@ -106,146 +131,153 @@ class WindowSettings:
                 relation=sketch.relation,
                 max_weight=max_weight,
                 max_events_per_user=sketch.max_events_per_user,
-                max_item_bytes=_ITEM_BYTES,
+                max_item_bytes=MAX_ITEM_BYTES,
                 hash_seed=sketch.hash_seed,
-                share=share if domain is None else None,
+                share=discovery.share if domain is None else None,
                 begin=self.begin,
                 end=self.end,
             )
         except (ArgumentTypeError, ArgumentValueError) as error:
             name, colon, rest = str(error).partition(": ")
             raise type(error)(f"{_OPTIONS.get(name, name)}{colon}{rest}") from None
+        return WindowedItems(
+            windows, length=self.length, shows_changes=self.changes, most=most, asked=sketch
+        )
 
 
-class InWindows:
-    """The last windows of a stream.
+class WindowedItems:
+    """The items of the kept windows of a stream.
 
     Args:
-        windows: What counts it.
-        settings: How it is cut.
-        most: How many items are shown.
-        epsilon: What was asked for; the parts of names and counts add up to at most that.
-        delta: The same of delta.
+        windows: Counts the stream.
+        length: The length of a window.
+        shows_changes: Whether the result is the changes instead of the items.
+        most: The maximum number of rows.
+        asked: The guarantee asked for, an upper bound on the sum over discovery and counts.
     """
 
     def __init__(
-        self, windows: Windows, settings: WindowSettings, *, most: int, epsilon: float, delta: float
+        self,
+        windows: Windows,
+        *,
+        length: timedelta | int,
+        shows_changes: bool,
+        most: int,
+        asked: PrivacySettings,
     ) -> None:
         self.windows = windows
         self.takes_times = windows.takes_times
         self.tick = windows.tick
         self.close = windows.close
-        self._settings = settings
+        self._length = _length(length)
+        self._shows_changes = shows_changes
         self._most = most
-        self._privacy = dataclasses.replace(windows.privacy, epsilon=epsilon, delta=delta)
+        self._privacy = dataclasses.replace(
+            windows.privacy, epsilon=asked.epsilon, delta=asked.delta
+        )
 
     @property
-    def choice(self) -> int:
-        """The number of names that were published."""
+    def candidates(self) -> int:
+        """The number of published items."""
         return len(self.windows.candidates)
 
-    def update_many(self, items: Any, weights: Any = None, *, times: Any = None) -> None:
+    def update_many(self, items: object, weights: object = None, *, times: object = None) -> None:
         """Count events."""
         if self.takes_times and times is None:
             raise ArgumentTypeError(
-                "--time: expected a format whose rows have times, got one without"
+                "--time: expected a format whose rows have times, got one without times"
             )
         self.windows.update_many(items, weights, times=times)
 
     def moment(self) -> Moment | None:
-        """Return what is public now; None before any window of a range is."""
+        """Return the public state; None for a range, whose windows end with the input."""
         now = self.windows.open
         if now is None:
             return None
         release = now.release
-        waits = f"in windows of {_length(self._settings.every)}"
         ended = len(self.windows.windows)
         return Moment(
             release=release,
             rows=self._rows(include_open=True),
-            waiting=[f"{waits}: {ended} kept, and the open one until {_instant(now.end)}"],
-            promise=str(self._privacy),
+            waiting=[
+                f"windows of {self._length}: {ended} kept; the open one ends at {_instant(now.end)}"
+            ],
+            guarantee=str(self._privacy),
             progress=f"since {_instant(now.begin)}" if isinstance(now.begin, datetime) else "",
         )
 
     def finish(self) -> Moment:
-        """Publish what is open, and return what is public at the end."""
-        before = self.windows.open  # all there is of windows of steps before the first row
+        """End the open windows, and return the public state at the end."""
+        before = self.windows.open  # the only table if no window has ended
         self.windows.finish()
         kept = self.windows.windows
         return Moment(
             release=before.release if before and not kept else self.windows.release(len(kept)),
             rows=self._rows(include_open=False),
             waiting=[],
-            promise=str(self._privacy),
+            guarantee=str(self._privacy),
         )
 
     def release(self) -> Release:
-        """Return the table of all kept windows, or of the open one before any has ended."""
+        """Return the table of all kept windows, or of the open one if none has ended."""
         kept, now = self.windows.windows, self.windows.open
         return now.release if not kept and now else self.windows.release(max(len(kept), 1))
 
-    def report(
-        self, moment: Moment, *, of: str, inputs: dict[str, Any], length_known: bool
-    ) -> Report:
-        """Join the rows with what is to be said about windows, and with the changes."""
-        del length_known  # the length of windows does not depend on it
+    def report(self, moment: Moment, *, of: str, inputs: Row, length_known: bool) -> Report:
+        """Return the rows of a moment with the windows and the changes between them."""
+        del length_known  # of no use for windows
         kept = self.windows.windows
         changes = [row for at in range(1, len(kept)) for row in self._changes(at)]
-        release, whole = moment.release, self._privacy
-        spent = {"epsilon": whole.epsilon, "delta": whole.delta}
+        release, joint = moment.release, self._privacy
+        asked = {"epsilon": joint.epsilon, "delta": joint.delta}
         summary = {
             "windows": [_facts(window) for window in kept],
             "kind": release.kind,
             "depth": release.depth,
             "width": release.width,
             "hash_seed": release.hash_seed,
-            "privacy": {**dataclasses.asdict(whole.sketch), **spent},
+            "privacy": {**dataclasses.asdict(joint.sketch), **asked},
             "confidence": CONFIDENCE,
             "simultaneous": True,
             **inputs,
             "changes": changes,
         }
-        lines = [
-            f"{_span(kept, self._settings.every)} of {of}; {shape(release)} each",
-            moment.promise,
-        ]
-        if self._settings.changes:
-            lines.append(_said_of_changes(changes))
+        lines = [f"{self._span(kept)} of {of}; {shape(release)} each", moment.guarantee]
+        if self._shows_changes:
+            lines.append(_changes_caption(changes))
             return Report(changes, summary, lines, name="changed", header=_CHANGES)
-        lines.append(
-            "low and high hold all counts of the list together over these windows with "
-            f"{CONFIDENCE:.0%} confidence"
-        )
-        lines += [_said_of_change(change) for change in changes]
+        lines.append(f"low-high: {interval_caption(simultaneous=True)}, over these windows")
+        lines += [_change_sentence(change) for change in changes]
         return Report(moment.rows, summary, lines, header=HEADER)
 
-    def _rows(self, *, include_open: bool) -> list[dict[str, Any]]:
+    def _span(self, windows: tuple[Window, ...]) -> str:
+        number = f"{len(windows):,} windows" if len(windows) != 1 else "1 window"
+        if not windows:
+            return number
+        begin, end = _instant(windows[0].begin), _instant(windows[-1].end)
+        return f"{number} of {self._length}, {begin} to {end}"
+
+    def _rows(self, *, include_open: bool) -> list[ItemRow]:
         last = max(len(self.windows.windows), 1)
         hitters = self.windows.top(
             self._most, last, confidence=CONFIDENCE, include_open=include_open
         )
-        return [
-            {
-                "rank": rank,
-                **row_of(
-                    _text(hitter.item), hitter.estimate, hitter.low, hitter.high, share=hitter.share
-                ),
-                "complete": True,
-            }
-            for rank, hitter in enumerate(hitters, start=1)
-        ]
+        rows: list[ItemRow] = []
+        for rank, hitter in enumerate(hitters, start=1):
+            row = row_of(hitter.item, hitter.estimate, hitter.low, hitter.high, share=hitter.share)
+            rows.append({"rank": rank, **row, "complete": True})
+        return rows
 
-    def _changes(self, position: int) -> list[dict[str, Any]]:
+    def _changes(self, position: int) -> list[ChangeRow]:
         begin = _instant(self.windows.windows[position].begin)
         found = self.windows.changes_at(position, confidence=CONFIDENCE)
         return [_change(begin, change) for change in found]
 
 
-def _change(begin: str, change: Change) -> dict[str, Any]:
+def _change(begin: str, change: Change) -> ChangeRow:
     return {
         "window": begin,
-        "item": _text(change.item),
+        "item": printable_item(change.item),
         "before": round(change.before, 6),
         "after": round(change.after, 6),
         "change_low": round(change.low, 6),
@@ -253,7 +285,7 @@ def _change(begin: str, change: Change) -> dict[str, Any]:
     }
 
 
-def _said_of_change(row: dict[str, Any]) -> str:
+def _change_sentence(row: ChangeRow) -> str:
     direction = "rose" if row["change_low"] > 0 else "fell"
     return (
         f"{row['window']}: {row['item']} {direction} from {row['before']:.1%} to {row['after']:.1%}"
@@ -261,15 +293,15 @@ def _said_of_change(row: dict[str, Any]) -> str:
     )
 
 
-def _said_of_changes(rows: list[dict[str, Any]]) -> str:
-    count = f"{len(rows):,} changes" if len(rows) != 1 else "1 change"
+def _changes_caption(rows: list[ChangeRow]) -> str:
+    number = f"{len(rows):,} changes" if len(rows) != 1 else "1 change"
     return (
-        f"{count} of share from one window to the next; those of a window hold together with "
-        f"{CONFIDENCE:.0%} confidence"
+        f"{number} of share from one window to the next; simultaneous {CONFIDENCE:.0%} confidence "
+        "intervals for all changes at a window"
     )
 
 
-def _facts(window: Window) -> dict[str, Any]:
+def _facts(window: Window) -> dict[str, object]:
     return {
         "begin": _instant(window.begin),
         "end": _instant(window.end),
@@ -278,18 +310,10 @@ def _facts(window: Window) -> dict[str, Any]:
     }
 
 
-def _span(windows: tuple[Window, ...], every: timedelta | int) -> str:
-    count = f"{len(windows):,} windows" if len(windows) != 1 else "1 window"
-    if not windows:
-        return count
-    begin, end = _instant(windows[0].begin), _instant(windows[-1].end)
-    return f"{count} of {_length(every)}, {begin} to {end}"
-
-
-def _length(every: timedelta | int) -> str:
-    if isinstance(every, int):
-        return f"{every:,} steps"
-    seconds = every.total_seconds()
+def _length(length: timedelta | int) -> str:
+    if isinstance(length, int):
+        return f"{length:,} steps"
+    seconds = length.total_seconds()
     return duration(seconds) if seconds >= 1 else f"{seconds * 1000:g} ms"
 
 
@@ -297,7 +321,3 @@ def _instant(instant: datetime | int) -> str:
     if isinstance(instant, int):
         return f"step {instant:,}"
     return instant.isoformat(sep=" ", timespec="seconds").replace("+00:00", "Z")
-
-
-def _text(item: str | bytes | int) -> str | int:
-    return item.decode("utf-8", errors="backslashreplace") if isinstance(item, bytes) else item

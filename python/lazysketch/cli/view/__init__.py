@@ -1,1 +1,1 @@
-"""What a terminal, a pipe or a file is shown: tables, the live view, plots, JSON lines."""
+"""Output: reports, tables, the live table, the JSON stream, plots."""

@@ -1,13 +1,13 @@
-"""What is said of names that nobody listed: when they appear, which can be found, what helps.
+"""Messages about item discovery: the next publication, the detection threshold, what would help.
 
-All of it follows from the number of steps, the settings and the published names. It is said
-before the first names too, because a table that stays empty for minutes has to say why.
+They depend on the number of steps, the settings and the published items only. The first message
+appears before any item is discovered, to explain an empty table.
 """
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Final
 
 from lazysketch.cli.view.report import steps_of
 
@@ -15,82 +15,79 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lazysketch import HeavyHitters
+    from lazysketch.cli.view.report import ItemRow
 
-_LARGEST_STEP_DOWN = 10  # of the share that is advised, so that advice stays moderate
-_SPARE = 2  # so often should an item be seen that an advised share promises
-_LARGEST_EPSILON = 10.0  # that is worth naming
+_MAX_DECREASE: Final = 10  # of the advised share relative to the present one
+_SPARE: Final = 2  # epochs in which an item of the advised share shall be seen
+_MAX_ADVISED_EPSILON: Final = 10.0
 
 
 def outlook(heavy: HeavyHitters) -> str:
-    """Say when names appear next, and which items are found by then."""
-    window = heavy.discovery_epoch or 1
-    ahead = window - heavy.step % window
-    count = len(heavy.candidates)
-    if not count:
+    """Return when items are published next, and the threshold if there are none yet."""
+    epoch = heavy.discovery_epoch or 1
+    ahead = epoch - heavy.step % epoch
+    discovered = len(heavy.candidates)
+    if not discovered:
         return (
-            f"names appear every {steps_of(window)}, {ahead:,} to go; "
-            f"found are items above about {percent(heavy.smallest_share)}"
+            f"discovered items are published every {steps_of(epoch)}, next in {ahead:,}; "
+            f"{threshold(heavy.smallest_share)}"
         )
-    return f"{names_of(count)} so far, more in {steps_of(ahead)} (every {window:,})"
+    return f"{items_of(discovered)} discovered, next in {steps_of(ahead)} (every {epoch:,})"
 
 
-def found_names(heavy: HeavyHitters, *, shown: int, most: int) -> str:
-    """Say at the end which items could be found, and what would find more."""
-    count, share = len(heavy.candidates), reach(heavy)
-    if share > 1.0:
-        could = "so few steps are too few for any"
-    else:
-        could = f"found are items above about {percent(share)}"
-    line = f"{names_of(count) if count else 'no name was found'}; {could}"
+def final_outcome(heavy: HeavyHitters, *, shown: int, most: int) -> str:
+    """Return how many items were discovered, above which share, and what would discover more."""
+    discovered, share = len(heavy.candidates), reach(heavy)
+    line = f"{items_of(discovered) if discovered else 'no item'} discovered"
+    line += "; the stream is too short for any" if share > 1.0 else f"; {threshold(share)}"
     if shown >= most:
         return line
     helps = _what_helps(heavy, share)
-    return f"{line}: {helps} could show more" if helps else line
+    return f"{line}; to discover more: {helps}" if helps else line
 
 
-def cut_names(rows: Sequence[dict[str, Any]]) -> list[str]:
-    """Say of names that were cut what the counts beside them are."""
-    cut = sum(not row["complete"] for row in rows)
-    if not cut:
+def truncated_items(rows: Sequence[ItemRow]) -> list[str]:
+    """Return a message about truncated items, if there are any."""
+    truncated = sum(not row["complete"] for row in rows)
+    if not truncated:
         return []
-    return [
-        f"{names_of(cut)} cut at the end (…), with the estimate of the whole item and no interval"
-    ]
+    line = f"{items_of(truncated)} truncated (…); the estimate is that of the full item"
+    return [f"{line}, without an interval"]
 
 
 def reach(heavy: HeavyHitters) -> float:
-    """Return the share of the stream that was found so far with 95 % probability; may pass 1."""
-    window = heavy.discovery_epoch or 1
-    return heavy.smallest_share * max(window / max(heavy.step, 1), 1.0)
+    """Return the share that was discovered so far with 95 % probability; may exceed 1."""
+    epoch = heavy.discovery_epoch or 1
+    return heavy.smallest_share * max(epoch / max(heavy.step, 1), 1.0)
 
 
-def percent(share: float) -> str:
-    """Write a share with two digits.
+def threshold(share: float) -> str:
+    """Return the detection threshold, with two digits.
 
     Example:
-        >>> percent(0.0095), percent(0.1234)
-        ('0.95 %', '12 %')
+        >>> threshold(0.0095), threshold(0.1234)
+        ('detection threshold about 0.95 %', 'detection threshold about 12 %')
     """
-    return f"{share * 100:.2g} %"
+    return f"detection threshold about {share * 100:.2g} %"
 
 
-def names_of(count: int) -> str:
+def items_of(number: int) -> str:
     """Return the number with its noun."""
-    return f"{count:,} name" if count == 1 else f"{count:,} names"
+    return f"{number:,} item" if number == 1 else f"{number:,} items"
 
 
 def _what_helps(heavy: HeavyHitters, share: float) -> str:
-    """Name the options that would find more, the least costly first."""
-    window, steps = heavy.discovery_epoch or 1, max(heavy.step, 1)
+    """Return the options that would discover more, the least costly first."""
+    epoch, steps = heavy.discovery_epoch or 1, max(heavy.step, 1)
     wanted = heavy.smallest_share
-    if steps >= _SPARE * window:
-        # Events needed in a window do not depend on its length: a long stream has long windows.
-        least = max(_SPARE * wanted * window / steps, wanted / _LARGEST_STEP_DOWN)
+    if steps >= _SPARE * epoch:
+        # Discovery needs a number of events per epoch, so a longer epoch allows a lower share.
+        least = max(_SPARE * wanted * epoch / steps, wanted / _MAX_DECREASE)
         return f"--share {_two_digits_up(least * 100):g}%" if least < wanted / _SPARE else ""
-    if steps >= window:
+    if steps >= epoch:
         return "a longer stream or a public list (--domain)"
     epsilon = _two_digits_up(heavy.privacy.epsilon * share / wanted)
-    larger = f"--epsilon {epsilon:g}, " if epsilon <= _LARGEST_EPSILON else ""
+    larger = f"--epsilon {epsilon:g}, " if epsilon <= _MAX_ADVISED_EPSILON else ""
     return f"{larger}a longer stream or a public list (--domain)"
 
 

@@ -1,7 +1,7 @@
-"""The ticker: one JSON object per refresh on standard output, by the clock.
+"""One JSON object per refresh on standard output, at regular times.
 
-A thread of its own writes, so that a silent input or a slow reader of the output stops nobody.
-Where the reader has gone, the run is ended as by Ctrl-C: what it published is kept.
+A daemon thread writes, so that neither a silent input nor a slow reader of the output stops the
+counting. If the reader closes the output, the run ends as by Ctrl-C and keeps what it published.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import signal
 import sys
 import threading
 import time
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from lazysketch.cli.view.output import as_json
 
@@ -20,21 +20,23 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
-__all__ = ["Ticker", "write_state"]
+    from lazysketch.cli.view.output import Row
 
-_SHARE_OF_TIME: Final = 10  # a refresh may take one part in so many
+__all__ = ["JsonStream", "write_state"]
+
+_MIN_PAUSE: Final = 9  # times the duration of a refresh: a refresh takes a tenth of the time
 
 
-class Ticker:
-    """Writes a state again and again while the block runs.
+class JsonStream:
+    """Writes the state of a run at regular times while the block runs.
 
     Args:
         state: Returns what to write; None for nothing yet.
-        every: Seconds from one line to the next; more if a state takes longer to make than a
-            tenth of that.
+        every: Seconds from one line to the next; longer if computing a state takes more than a
+            tenth of them.
     """
 
-    def __init__(self, state: Callable[[], dict[str, Any] | None], *, every: float) -> None:
+    def __init__(self, state: Callable[[], Row | None], *, every: float) -> None:
         self.failure: Exception | None = None
         self._state = state
         self._every = every
@@ -63,24 +65,24 @@ class Ticker:
                 took = time.perf_counter() - begin
                 if state is not None and not self._done.is_set():
                     write_state(state, final=False)
-            except Exception as failure:  # raised by whoever ends the run
+            except Exception as failure:  # raised by the thread that ends the run
                 self.failure = failure
                 if not self._done.is_set():
                     _interrupt()
                 return
-            pause = max(self._every, (_SHARE_OF_TIME - 1) * took)
+            pause = max(self._every, _MIN_PAUSE * took)
 
 
-def write_state(state: dict[str, Any], *, final: bool) -> None:
-    """Write a state as one line, at once."""
+def write_state(state: Row, *, final: bool) -> None:
+    """Write a state as one line and flush it."""
     sys.stdout.write(as_json({**state, "final": final}, indent=None) + "\n")
     sys.stdout.flush()
 
 
 def _interrupt() -> None:
-    """Wake the thread that reads, which may wait for input for ever."""
+    """Interrupt the main thread, which may be blocked on a silent input."""
     for number in (signal.SIGINT, signal.SIGTERM):
-        # In the background of a shell SIGINT is ignored; then SIGTERM ends a run in the same way.
+        # A background job of a shell ignores SIGINT; SIGTERM ends its run in the same way.
         if callable(signal.getsignal(number)):
             reader = threading.main_thread().ident
             if hasattr(signal, "pthread_kill") and reader is not None:

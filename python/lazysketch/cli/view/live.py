@@ -1,7 +1,7 @@
-"""The live table: what has been published so far, the pace and the time left.
+"""The live table on standard error: counts published so far, pace and time left.
 
-It is shown on standard error while a stream is read, on a terminal only. A thread draws it, by
-the clock, so that it lives while the input is silent.
+It is shown only on a terminal. A thread redraws it at regular times, also while the input is
+silent.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import sys
 import time
 from collections import deque
 from contextlib import contextmanager, nullcontext
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from rich.console import Console
 from rich.live import Live
@@ -27,19 +27,19 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
-    from lazysketch.cli.run.targets import Subject
+    from lazysketch.cli.view.report import Moment
 
-EVERY = 0.25  # seconds from one refresh to the next
-_SLOWEST_PAINT = 0.25  # so often is the terminal painted, for one that changes its size
-_SHARE_OF_TIME = 10  # the live table may take one part in so many
-_LONG = 2.0  # seconds of reading after which the time left is worth a guess
-_RECENT = 10.0  # seconds over which the pace is taken
-_MINUTE = 60
-_HOUR = 60 * _MINUTE
+EVERY: Final = 0.25  # seconds from one refresh to the next
+_MAX_REPAINT: Final = 0.25  # seconds between repaints, to follow changes of the terminal's size
+_MIN_PAUSE: Final = 10  # times the duration of a refresh
+_MIN_SECONDS: Final = 2.0  # of reading before the time left is estimated
+_PACE_SECONDS: Final = 10.0  # over which the pace is averaged
+_MINUTE: Final = 60
+_HOUR: Final = 60 * _MINUTE
 
 
 def live(
-    subject: Subject,
+    moment: Callable[[], Moment | None],
     *,
     name: str,
     part_read: Callable[[], float | None],
@@ -47,20 +47,20 @@ def live(
 ) -> AbstractContextManager[None]:
     """Show the rows on standard error while the block runs, if that is a terminal.
 
-    Reading a release is always covered by the guarantee, so looking costs no privacy;
-    it costs time, at most one part in ten.
+    The guarantee covers every read of a release, so the display costs no privacy. It takes at most
+    about a tenth of the time.
 
     Args:
-        subject: What is being fed.
-        name: What it is fed with.
-        part_read: Tells how much of the input has been read, 0 to 1, or None for a pipe.
-        every: Seconds from one refresh to the next; a quarter if None.
+        moment: Returns the public state, None if there is none yet; called from another thread.
+        name: The name of the input.
+        part_read: Returns the fraction of the input that has been read, or None for a pipe.
+        every: Seconds from one refresh to the next; 0.25 if None.
     """
     console = Console(stderr=True, highlight=False)
     if not sys.stderr.isatty() or console.is_dumb_terminal:
         return nullcontext()
     table = _LiveTable(
-        subject,
+        moment,
         name=name,
         part_read=part_read,
         every=EVERY if every is None else every,
@@ -70,13 +70,13 @@ def live(
 
 
 def pace(*, steps: int, seconds: float, rate: float, part: float | None) -> str:
-    """Say how fast a stream is read and, of a long one whose length is known, the time left.
+    """Return the progress of a run, with the time left if the length is known.
 
     Args:
-        steps: Read so far.
-        seconds: Since the beginning.
-        rate: Steps per second of late.
-        part: How much of the input has been read, 0 to 1; None if that is not known.
+        steps: Steps so far.
+        seconds: Seconds since the start.
+        rate: Recent steps per second.
+        part: The fraction of the input that has been read; None if unknown.
 
     Example:
         >>> pace(steps=1_000_000, seconds=10.0, rate=90_000.0, part=0.25)
@@ -87,24 +87,24 @@ def pace(*, steps: int, seconds: float, rate: float, part: float | None) -> str:
     if part is None or not 0 < part <= 1:
         return line
     line += f", {part:.0%}".replace("%", " %")
-    if seconds < _LONG:
+    if seconds < _MIN_SECONDS:
         return line
     return f"{line}, {duration(seconds * (1 - part) / part)} left"
 
 
 def duration(seconds: float) -> str:
-    """Write a time with the precision that a guess deserves.
+    """Return a time rounded to at most two units.
 
     Example:
         >>> duration(42.4), duration(190), duration(8000)
         ('42 s', '3 min 10 s', '2 h 13 min')
     """
-    whole = round(seconds)
-    if whole < _MINUTE:
-        return f"{whole} s"
-    if whole < _HOUR:
-        return f"{whole // _MINUTE} min {whole % _MINUTE} s"
-    return f"{whole // _HOUR} h {whole % _HOUR // _MINUTE} min"
+    rounded = round(seconds)
+    if rounded < _MINUTE:
+        return f"{rounded} s"
+    if rounded < _HOUR:
+        return f"{rounded // _MINUTE} min {rounded % _MINUTE} s"
+    return f"{rounded // _HOUR} h {rounded % _HOUR // _MINUTE} min"
 
 
 @contextmanager
@@ -112,7 +112,7 @@ def _live(table: _LiveTable) -> Iterator[None]:
     with Live(
         get_renderable=table.render,
         console=table.console,
-        refresh_per_second=1 / min(table.every, _SLOWEST_PAINT),
+        refresh_per_second=1 / min(table.every, _MAX_REPAINT),
         transient=True,
         redirect_stdout=False,
         redirect_stderr=False,
@@ -121,11 +121,11 @@ def _live(table: _LiveTable) -> Iterator[None]:
 
 
 class _LiveTable:
-    """The table as it was when last computed, and anew once that is worth its time."""
+    """The last drawn table, redrawn once the pause after it has passed."""
 
     def __init__(
         self,
-        subject: Subject,
+        moment: Callable[[], Moment | None],
         *,
         name: str,
         part_read: Callable[[], float | None],
@@ -134,7 +134,7 @@ class _LiveTable:
     ) -> None:
         self.console = console
         self.every = every
-        self._subject = subject
+        self._moment = moment
         self._name = name
         self._part_read = part_read
         self._trends = Trends()
@@ -149,43 +149,44 @@ class _LiveTable:
             return self._shown
         self._shown = self._drawn(now)
         finished = time.perf_counter()
-        self._next_at = finished + max(_SHARE_OF_TIME * (finished - now), self.every)
+        self._next_at = finished + max(_MIN_PAUSE * (finished - now), self.every)
         return self._shown
 
     def _drawn(self, now: float) -> RenderableType:
-        moment = self._subject.moment()
+        moment = self._moment()
         if moment is None:
             return self._shown
-        if moment.progress is not None:
-            return live_table(
-                moment.rows,
-                [None] * len(moment.rows),
-                head=[heading(self._name, progress=moment.progress), *map(Text, moment.waiting)],
-                foot=[Text(moment.promise, style="dim")],
-                console=self.console,
-            )
+        if moment.progress is None:
+            progress, trends = self._pace_of(moment, now), self._trends_of(moment)
+        else:
+            progress, trends = moment.progress, [None] * len(moment.rows)
+        return live_table(
+            moment.rows,
+            trends,
+            head=[heading(self._name, progress=progress), *map(Text, moment.waiting)],
+            foot=[Text(moment.guarantee, style="dim")],
+            console=self.console,
+        )
+
+    def _trends_of(self, moment: Moment) -> list[float | None]:
+        """Return the trend of each row; a truncated item has none."""
+        items = [row["item"] for row in moment.rows if row.get("complete", True)]
+        by_item = dict(zip(items, self._trends.of(moment.release, items), strict=True))
+        return [by_item.get(row["item"]) for row in moment.rows]
+
+    def _pace_of(self, moment: Moment, now: float) -> str:
         steps = moment.release.step
-        progress = pace(
+        return pace(
             steps=steps,
             seconds=now - self._begin,
             rate=self._rate(now, steps),
             part=self._part_read(),
         )
-        whole = [row for row in moment.rows if row.get("complete", True)]
-        found = self._trends.of(moment.release, [row["item"] for row in whole])
-        by_item = {row["item"]: ratio for row, ratio in zip(whole, found, strict=True)}
-        return live_table(
-            moment.rows,
-            [by_item.get(row["item"]) for row in moment.rows],
-            head=[heading(self._name, progress=progress), *map(Text, moment.waiting)],
-            foot=[Text(moment.promise, style="dim")],
-            console=self.console,
-        )
 
     def _rate(self, now: float, steps: int) -> float:
-        """Return steps per second of late."""
+        """Return the recent steps per second."""
         self._pace.append((now, steps))
-        while len(self._pace) > 2 and self._pace[1][0] <= now - _RECENT:
+        while len(self._pace) > 2 and self._pace[1][0] <= now - _PACE_SECONDS:
             self._pace.popleft()
         begin, before = self._pace[0]
         return (steps - before) / (now - begin)

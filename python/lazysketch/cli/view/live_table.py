@@ -1,13 +1,13 @@
-"""The live table for a terminal of any size.
+"""Layout of the live table for a terminal of any size.
 
-Columns give way as it gets narrower, rows as it gets shorter. What goes first is what can be had
-from the rest: the bar, the trend, the share, the rank. The interval stays beside the estimate
-down to the width at which an item can no longer be read.
+A narrower terminal shows fewer columns, a lower one fewer rows. Columns that follow from the others
+are dropped first: the bar, the trend, the share, the rank. The interval stays next to the estimate
+as long as the items remain readable.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from rich import box
 from rich.cells import cell_len
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
 
     from rich.console import Console, RenderableType
 
-    Row = dict[str, Any]
+    from lazysketch.cli.view.report import ItemRow
 
 __all__ = ["heading", "live_table", "trend_text"]
 
 _GAP: Final = 2  # between columns
 _BAR: Final = "bar"
 _TREND: Final = "trend"
-_BARS: Final = (6, 30)  # narrowest and widest
+_BAR_WIDTHS: Final = (6, 30)  # minimum and maximum
 _TREND_WIDTH: Final = 7
-# Columns, and the cells that an item must be given, if it is as long as that.
+# Columns, and the width that a long item must have for this layout to be chosen.
 _LAYOUTS: Final = (
     (("rank", "item", "estimate", "low", "high", "share", _BAR, _TREND), 32),
     (("rank", "item", "estimate", "low", "high", "share", _TREND), 22),
@@ -42,48 +42,48 @@ _LAYOUTS: Final = (
     (("item", "estimate"), 1),
 )
 _LEGEND: Final = (
-    f"trend: the last {RECENT * 100:.0f} % of the steps against all before, where beyond noise"
+    f"trend: last {RECENT * 100:.0f} % of the steps against all before, if the intervals differ"
 )
-_MANY: Final = 10.0  # times as frequent; how many more than that noise does not tell
+_LARGEST_RATIO: Final = 10.0  # larger ratios are too noisy to show
 
 
 def live_table(
-    rows: Sequence[Row],
+    rows: Sequence[ItemRow],
     trends: Sequence[float | None],
     *,
     head: Sequence[Text],
     foot: Sequence[Text],
     console: Console,
 ) -> RenderableType:
-    """Lay out what is shown while a stream is read.
+    """Return the table that is shown while a stream is read.
 
     Args:
-        rows: As in a report.
-        trends: How many times more frequent each has become, or None.
+        rows: The rows of a report.
+        trends: The recent rate of each item relative to its rate before, or None.
         head: Lines above the table.
         foot: Lines below it.
-        console: The terminal that it has to fit into.
+        console: The terminal that the table has to fit into.
     """
     columns, *widths = _layout(rows, width=console.width) if rows else ((), 0, 0)
     if _TREND in columns and any(ratio is not None for ratio in trends):
         foot = [Text(_LEGEND, style="dim"), *foot]
     around = sum(len(line.wrap(console, console.width)) for line in (*head, *foot))
-    room = max(console.height - around - 3, 1)  # two lines of titles, one of the cursor
+    room = max(console.height - around - 3, 1)  # two lines for the titles, one for the cursor
     hidden = len(rows) - room
     if hidden > 0:
-        room = max(room - 1, 1)  # and one that says so
+        room = max(room - 1, 1)  # one line for the number of hidden rows
     parts: list[RenderableType] = list(head)
     if rows:
         table = _table(columns, *widths, blocks=can_show_blocks(console))
         _fill(table, rows[:room], trends[:room], columns, bar_width=widths[1])
         parts.append(table)
     if hidden > 0:
-        parts.append(Text(f"{len(rows) - room:,} more below", style="dim"))
+        parts.append(Text(f"{len(rows) - room:,} more rows", style="dim"))
     return Group(*parts, *foot)
 
 
 def trend_text(ratio: float | None, *, blocks: bool) -> Text:
-    """Return an arrow with the change, which does not need its colour to be understood.
+    """Return an arrow and the change; the colour repeats the direction.
 
     Example:
         >>> [trend_text(ratio, blocks=True).plain for ratio in (1.25, 0.4, 12.0, None)]
@@ -91,14 +91,14 @@ def trend_text(ratio: float | None, *, blocks: bool) -> Text:
     """
     if ratio is None:
         return Text("")
-    change = f"x{_MANY:.0f}+" if ratio >= _MANY else f"{ratio - 1:+.0%}"
+    change = f"x{_LARGEST_RATIO:.0f}+" if ratio >= _LARGEST_RATIO else f"{ratio - 1:+.0%}"
     if ratio >= 1:
         return Text(f"{'▲' if blocks else '^'} {change}", style="green")
     return Text(f"{'▼' if blocks else 'v'} {change}", style="yellow")
 
 
 def _table(columns: Sequence[str], item_width: int, bar_width: int, *, blocks: bool) -> Table:
-    """Return the table without its rows."""
+    """Return the empty table."""
     table = Table(
         box=box.SIMPLE_HEAD if blocks else None,
         show_edge=False,
@@ -117,17 +117,17 @@ def _table(columns: Sequence[str], item_width: int, bar_width: int, *, blocks: b
 
 def _fill(
     table: Table,
-    rows: Sequence[Row],
+    rows: Sequence[ItemRow],
     trends: Sequence[float | None],
     columns: Sequence[str],
     *,
     bar_width: int,
 ) -> None:
     blocks = table.box is not None
-    longest = max(float(row["estimate"]) for row in rows)
+    longest = max(row["estimate"] for row in rows)
     for row, ratio in zip(rows, trends, strict=True):
         above = row["above_noise"]
-        length = float(row["estimate"]) if above else 0.0
+        length = row["estimate"] if above else 0.0
         others = {
             _TREND: trend_text(ratio, blocks=blocks),
             _BAR: bar(length, longest=longest, blocks=blocks, width=bar_width),
@@ -137,27 +137,29 @@ def _fill(
         table.add_row(*cells, style="" if above else "dim")
 
 
-def _layout(rows: Sequence[Row], *, width: int) -> tuple[tuple[str, ...], int, int]:
-    """Return the columns, the width of the items and that of the bar."""
+def _layout(rows: Sequence[ItemRow], *, width: int) -> tuple[tuple[str, ...], int, int]:
+    """Return the columns, the width of the items and the width of the bar."""
     longest = max(cell_len(shown(row, "item")) for row in rows)
     room = 0
     for columns, wanted in _LAYOUTS:
         others = [name for name in columns if name not in ("item", _BAR)]
         taken = sum(_width(rows, name) for name in others) + _GAP * (len(columns) - 1)
-        room = width - taken - (_BARS[0] if _BAR in columns else 0)
+        room = width - taken - (_BAR_WIDTHS[0] if _BAR in columns else 0)
         if room >= min(max(longest, cell_len("item")), wanted):
             break
     item_width = max(min(room, max(longest, cell_len("item"))), 1)
-    bar_width = min(_BARS[0] + max(room - item_width, 0), _BARS[1]) if _BAR in columns else 0
-    return columns, item_width, bar_width
+    if _BAR not in columns:
+        return columns, item_width, 0
+    narrowest, widest = _BAR_WIDTHS
+    return columns, item_width, min(narrowest + max(room - item_width, 0), widest)
 
 
-def _width(rows: Sequence[Row], name: str) -> int:
+def _width(rows: Sequence[ItemRow], name: str) -> int:
     if name == _TREND:
         return _TREND_WIDTH
     return max([cell_len(shown(row, name)) for row in rows] + [0 if name == "rank" else len(name)])
 
 
 def heading(name: str, *, progress: str) -> Text:
-    """Return the first line: what is read, how far it is, and how to end it."""
+    """Return the first line: the input, the progress, and how to end the run."""
     return Text(f"reading {visible(name)}: {progress}; Ctrl-C ends", style="bold")

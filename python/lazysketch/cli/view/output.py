@@ -1,11 +1,11 @@
-"""Results on standard output, and what is for the operator on standard error.
+"""Results on standard output, messages for the operator on standard error.
 
-A report is rows (one dictionary per item, or per part of a release), a summary and
-lines of text. A table shows the rows and the lines; JSON holds the rows and the
-summary; CSV and JSON lines hold the rows alone, and their lines go to standard error.
-What is not finite is null in JSON and empty in CSV.
+A report has rows (one mapping per item, or per part of a release), a summary and lines of text.
+A table shows the rows and the lines; JSON has the rows and the summary; CSV and JSON lines have
+the rows only, and the lines go to standard error. A non-finite number is null in JSON and empty in
+CSV.
 
-Items come from outside: nothing unprintable in them reaches a terminal.
+Items are untrusted input: unprintable characters in them never reach a terminal.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import math
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Final, NoReturn, TypeAlias
 
 from rich import box
 from rich.console import Console
@@ -27,26 +27,26 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import TextIO
 
-    Row = Mapping[str, Any]
+Row: TypeAlias = "Mapping[str, object]"
 
-_ABOVE_NOISE = "above_noise"
-_COMPLETE = "complete"
-_BAR_WIDTH = 12
-_UNLIMITED = 10_000  # columns, where there is no terminal to fit into
-_EIGHTHS = " ▏▎▍▌▋▊▉"
+_ABOVE_NOISE: Final = "above_noise"
+_COMPLETE: Final = "complete"
+_BAR_WIDTH: Final = 12
+_UNLIMITED: Final = 10_000  # columns, if the output is not a terminal
+_EIGHTHS: Final = " ▏▎▍▌▋▊▉"
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a verb found.
+    """The result of a verb.
 
     Args:
         rows: One mapping per item, with the same keys in the same order.
         summary: Everything else, for programs.
         lines: The same for people.
-        name: What JSON calls the rows.
-        columns: What a table shows of them; None for all, nothing for no table.
-        header: The keys of the rows, for CSV without a row.
+        name: The key of the rows in JSON.
+        columns: The keys that a table shows; None for all, empty for no table.
+        header: The keys of the rows, for CSV without rows.
     """
 
     rows: Sequence[Row]
@@ -58,10 +58,10 @@ class Report:
 
 
 class OutputConsole(Console):
-    """A console that leaves a broken pipe to the one place that handles it."""
+    """A console that raises BrokenPipeError, which the group of verbs handles."""
 
     def on_broken_pipe(self) -> NoReturn:
-        """Pass the failure on."""
+        """Raise the error."""
         raise BrokenPipeError
 
 
@@ -72,7 +72,7 @@ def tell(message: str) -> None:
 
 
 def visible(text: str) -> str:
-    r"""Escape what does not print: controls, and marks that reorder or hide text.
+    r"""Escape unprintable characters: controls, and marks that reorder or hide text.
 
     Example:
         >>> visible("a\x1b[31m\u202e")
@@ -87,13 +87,13 @@ def visible(text: str) -> str:
 
 
 def write(report: Report, *, output: str) -> None:
-    """Write a report to standard output in the form asked for."""
+    """Write a report to standard output in the given format."""
     if output == "table":
         _write_table(report)
         return
     if output == "json":
-        whole = {**report.summary, report.name: report.rows}
-        sys.stdout.write(as_json(whole, indent=2) + "\n")
+        document = {**report.summary, report.name: report.rows}
+        sys.stdout.write(as_json(document, indent=2) + "\n")
         return
     if output == "csv":
         _write_csv(report, sys.stdout)
@@ -111,18 +111,19 @@ def table_of(
     columns: Sequence[str] | None = None,
     bars: bool = True,
 ) -> Table:
-    """Lay rows out as a table, with a bar for each estimate; those that may be noise are dim.
+    """Return rows as a table with a bar per estimate; rows that may be noise are dim.
 
     Args:
-        rows: As in a report.
-        fold: Break a long item over lines rather than cut it off.
+        rows: The rows of a report.
+        fold: Wrap a long item instead of truncating it.
         blocks: Whether block characters can be shown.
         columns: The keys to show; None for all.
-        bars: Whether there may be bars.
+        bars: Whether to draw bars.
     """
     table = Table(box=box.SIMPLE_HEAD if blocks else box.ASCII2, show_edge=False)
     keys = list(columns if columns is not None else rows[0] if rows else [])
-    keys = [key for key in keys if key not in (_ABOVE_NOISE, _COMPLETE)]  # dim and … say it
+    # Dimming and "…" show these two.
+    keys = [key for key in keys if key not in (_ABOVE_NOISE, _COMPLETE)]
     for key in keys:
         title = _TITLES.get(key, key)
         if key in _TEXTS:
@@ -132,13 +133,13 @@ def table_of(
     bars = bars and "estimate" in keys
     if bars:
         table.add_column("", no_wrap=True)
-    longest = max((row["estimate"] for row in rows), default=0.0) if bars else 0.0
+    longest = max((_estimate(row) for row in rows), default=0.0) if bars else 0.0
     for row in rows:
         # Text, not str: an item is not markup.
         cells = [Text(shown(row, key)) for key in keys]
-        above = row.get(_ABOVE_NOISE, True)
+        above = bool(row.get(_ABOVE_NOISE, True))
         if bars:
-            length = row["estimate"] if above else 0.0
+            length = _estimate(row) if above else 0.0
             cells.append(bar(length, longest=longest, blocks=blocks))
         table.add_row(*cells, style="" if above else "dim")
     return table
@@ -147,23 +148,23 @@ def table_of(
 def fitting_table(
     rows: Sequence[Row], *, console: Console, fold: bool, columns: Sequence[str] | None = None
 ) -> Table:
-    """Lay rows out as a table; without bars where long items would have to make room for them."""
+    """Return rows as a table, without bars if these would leave too little room for items."""
     blocks = can_show_blocks(console)
     table = table_of(rows, fold=fold, blocks=blocks, columns=columns)
     if console.measure(table).maximum < console.width:
         return table
-    # What is measured is cut to the console: as wide as that may be too wide.
+    # The measured width is clipped to the console, so an equal width may be too wide.
     return table_of(rows, fold=fold, blocks=blocks, columns=columns, bars=False)
 
 
 def shown(row: Row, key: str) -> str:
-    """Return what a table shows of one value of a row; a name that was cut ends in an ellipsis."""
+    """Return one value of a row as a table shows it; a truncated item ends in an ellipsis."""
     text = _SHOWN.get(key, _text)(row[key])
     return text if key != "item" or row.get(_COMPLETE, True) else f"{text}…"
 
 
 def bar(value: float, *, longest: float, blocks: bool, width: int = _BAR_WIDTH) -> Text:
-    """Return a bar that is as long, in parts of the width, as the value in parts of the longest."""
+    """Return a bar of length ``width * value / longest``."""
     share = max(0.0, value / longest) if longest > 0 else 0.0
     if not blocks:
         return Text("#" * round(share * width))
@@ -172,17 +173,17 @@ def bar(value: float, *, longest: float, blocks: bool, width: int = _BAR_WIDTH) 
 
 
 def can_show_blocks(console: Console) -> bool:
-    """Tell whether the console's encoding has block characters."""
+    """Return whether the console's encoding has block characters."""
     return console.encoding.lower().startswith("utf")
 
 
 def as_number(value: float) -> int | float:
-    """Return the value as an integer where it is one, so that output has no idle ".0"."""
+    """Return the value as an integer if it is one, so that output has no needless ".0"."""
     return int(value) if float(value).is_integer() else float(value)
 
 
 def as_json(value: object, *, indent: int | None) -> str:
-    """Return the value as JSON; what is not finite is null."""
+    """Return the value as JSON; a non-finite number is null."""
     return json.dumps(_finite(value), indent=indent, allow_nan=False)
 
 
@@ -209,7 +210,8 @@ def _write_csv(report: Report, file: TextIO) -> None:
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(report.rows[0] if report.rows else report.header)
     for row in report.rows:
-        writer.writerow(_csv_cell(cell, terminal=file.isatty()) for cell in _finite(row).values())
+        cells = (_finite(cell) for cell in row.values())
+        writer.writerow(_csv_cell(cell, terminal=file.isatty()) for cell in cells)
 
 
 def _csv_cell(cell: object, *, terminal: bool) -> object:
@@ -218,8 +220,8 @@ def _csv_cell(cell: object, *, terminal: bool) -> object:
     return visible(cell) if terminal and isinstance(cell, str) else cell
 
 
-def _finite(value: Any) -> Any:
-    """Return the value with None for what no number of JSON can say."""
+def _finite(value: object) -> object:
+    """Return the value with None for each number that JSON cannot express."""
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     if isinstance(value, Mapping):
@@ -229,41 +231,55 @@ def _finite(value: Any) -> Any:
     return value
 
 
-def _whole(value: float) -> str:
-    return f"{value:,.0f}"
+def _estimate(row: Row) -> float:
+    return _number(row["estimate"])
 
 
-def _bound(value: float) -> str:
-    return f"{value:,.0f}" if math.isfinite(value) else "-"
+def _number(value: object) -> float:
+    if not isinstance(value, (int, float)):
+        raise TypeError(f"expected a number, got {type(value).__name__}")
+    return value
 
 
-def _percent(value: float | None) -> str:
-    return "-" if value is None else f"{value:.2%}"
+def _count(value: object) -> str:
+    return f"{_number(value):,.0f}"
+
+
+def _bound(value: object) -> str:
+    return _count(value) if math.isfinite(_number(value)) else "-"
+
+
+def _tenths(value: object) -> str:
+    return f"{_number(value):,.1f}"
+
+
+def _percent(value: object) -> str:
+    return "-" if value is None else f"{_number(value):.2%}"
 
 
 def _text(value: object) -> str:
     return "-" if value is None else visible(str(value))
 
 
-# Set to the left.
-_TEXTS = (
+# Left-aligned.
+_TEXTS: Final = (
     *("item", "part", "sketch", "relation", "schedule"),
     *("verdict", "check", "system", "case", "observed"),
 )
-_TITLES = {"relative_error": "error", "noise_deviation_max": "noise"}
-_SHORT_ID = 8  # digits that tell the parts of a release apart; programs get all of them
-_SHOWN: dict[str, Callable[[Any], str]] = {
-    "estimate": _whole,
-    "low": _whole,
+_TITLES: Final = {"relative_error": "error", "noise_deviation_max": "noise"}
+_SHORT_ID: Final = 8  # hex digits that distinguish the parts of a release; JSON and CSV have all
+_SHOWN: Final[Mapping[str, Callable[[object], str]]] = {
+    "estimate": _count,
+    "low": _count,
     "high": _bound,
     "share": _percent,
-    "true": _whole,
+    "true": _count,
     "relative_error": _percent,
     "sketch": lambda name: str(name)[:_SHORT_ID],
-    "steps": _whole,
-    "samples": _whole,
-    "seconds": lambda value: f"{value:.2f}",
-    "epsilon": lambda value: f"{value:g}",
-    "noise_deviation_max": lambda value: f"{value:,.1f}",
-    "counts": lambda value: f"{value:,.1f}",
+    "steps": _count,
+    "samples": _count,
+    "seconds": lambda value: f"{_number(value):.2f}",
+    "epsilon": lambda value: f"{_number(value):g}",
+    "noise_deviation_max": _tenths,
+    "counts": _tenths,
 }

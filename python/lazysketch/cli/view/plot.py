@@ -1,10 +1,10 @@
-"""A picture of the top items over a stream: counts by step, with bands, into PNG, SVG or HTML.
+"""Plot of the top items over a stream: counts by step with intervals, as PNG, SVG or HTML.
 
-Drawn at the end, of releases kept on the way (``course``): an item's line begins before its name
-was found, because the sketch counts everything. Needs matplotlib (the extra ``plot``), which is
-imported where something is drawn.
+It is drawn at the end of a run from the releases that were kept on the way. The line of an item
+begins before the item was discovered, because the sketch counts all items. matplotlib (extra
+``plot``) is imported only when something is drawn.
 
-It costs the intervals of the drawn items in every kept release, and a second for matplotlib.
+Cost: the intervals of the drawn items in every kept release, and a second for matplotlib.
 """
 
 from __future__ import annotations
@@ -15,10 +15,9 @@ import textwrap
 import warnings
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
-from lazysketch.cli.run.saving import check_target, save_bytes
-from lazysketch.cli.view.output import shown, tell, visible
+from lazysketch.cli.view.output import shown, visible
 from lazysketch.cli.view.report import CONFIDENCE
 from lazysketch.errors import MissingPackageError, SourceError
 
@@ -26,74 +25,77 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from lazysketch import Release
-    from lazysketch.cli.view.output import Report
+    from lazysketch.cli.view.output import Report, Row
+    from lazysketch.cli.view.report import ItemRow
 
-__all__ = ["check_picture", "save_picture"]
+__all__ = ["checked_plot_kind", "draw"]
 
-_OPTION: Final = "--plot"
-# Okabe and Ito's colours, which readers with any colour vision tell apart; without their yellow,
-# which is faint on white.
+# Colours by Okabe and Ito, distinguishable with any colour vision; without their yellow, which is
+# faint on white.
 _COLOURS: Final = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00", "#000000")
 _STYLES: Final = ("-", "--", "-.", ":")
 _LONGEST_LABEL: Final = 32
-_LINE: Final = 110  # characters above the picture
+_LINE: Final = 110  # characters above the plot
 _PAGE: Final = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="generator" content="lazysketch">
 """
-# How files begin that may be replaced.
+# The first bytes of each kind of file.
 _BEGINNINGS: Final = {".png": b"\x89PNG\r\n", ".svg": b"<?xml", ".html": _PAGE.encode()}
 _NOT_SHOWN: Final = ("above_noise", "complete")
 
 
-def check_picture(path: str) -> None:
-    """Raise unless a picture can be made and saved here; looks without writing.
+def checked_plot_kind(path: str, *, option: str) -> bytes:
+    """Return the first bytes of such a plot, or raise if it cannot be drawn.
 
     Raises:
         MissingPackageError: matplotlib is not installed.
-        SourceError: Another ending, no such directory, or a file that is no picture.
+        SourceError: The suffix of the path is not that of a plot.
     """
     beginning = _BEGINNINGS.get(Path(path).suffix.lower())
     if beginning is None:
         known = ", ".join(_BEGINNINGS)
-        raise SourceError(f"{_OPTION}: expected a file ending in one of {known}, got {path}")
+        raise SourceError(f"{option}: expected a file ending in one of {known}, got {path}")
     if find_spec("matplotlib") is None:
         raise MissingPackageError(
-            f"{_OPTION}: expected matplotlib (pip install 'lazysketch[plot]'), got none"
+            f"{option}: expected matplotlib (pip install 'lazysketch[plot]'), got none"
         )
-    check_target(path, option=_OPTION, replaces=beginning, kind="a picture of that kind")
+    return beginning
 
 
-def save_picture(
-    path: str, report: Report, releases: Sequence[Release], *, of: str, among: int
-) -> None:
-    """Draw the top items of a report over the steps of its releases, and save it whole.
+def draw(
+    path: str,
+    report: Report,
+    releases: Sequence[Release],
+    *,
+    of: str,
+    guarantee: str,
+    among: int,
+) -> bytes:
+    """Return the plot of the top items of a report over the steps of its releases.
 
     Args:
-        path: Where to.
-        report: The result, its rows from heavy to light.
-        releases: From early to late.
+        path: Its suffix selects the kind of file.
+        report: The result, its rows in descending order.
+        releases: In ascending order of steps.
         of: What was counted.
-        among: From how many items those of the report were chosen.
-
-    Raises:
-        SourceError: It cannot be written.
+        guarantee: The guarantee of the run.
+        among: The number of items from which the rows were selected.
     """
     kind = Path(path).suffix.lower().removeprefix(".")
-    # As wide as those of all items that could have been chosen, since the largest were.
+    # Simultaneous over all items that could have been selected, since the largest were.
     confidence = 1 - (1 - CONFIDENCE) / max(among, 1)
+    title = _title(of=of, guarantee=guarantee)
     image = "svg" if kind == "html" else kind
-    drawn = _drawn(report, releases, of=of, confidence=confidence, kind=image)
+    drawn = _image(report, releases, title=title, confidence=confidence, kind=image)
     if kind == "html":
-        drawn = _page(drawn.decode("utf-8"), report, of=of).encode("utf-8")
-    check_picture(path)
-    save_bytes(drawn, path, option=_OPTION)
-    tell(f"picture saved to {path}")
+        return _page(drawn.decode("utf-8"), report, of=of).encode("utf-8")
+    return drawn
 
 
-def _drawn(
-    report: Report, releases: Sequence[Release], *, of: str, confidence: float, kind: str
+def _image(
+    report: Report, releases: Sequence[Release], *, title: str, confidence: float, kind: str
 ) -> bytes:
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -107,12 +109,12 @@ def _drawn(
     }
     buffer = io.BytesIO()
     with matplotlib.rc_context(settings), warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # of glyphs that the font lacks
+        warnings.simplefilter("ignore")  # about glyphs that the font lacks
         figure = Figure(figsize=(8.6, 4.4), layout="constrained")
         FigureCanvasAgg(figure)
         axes = figure.add_subplot()
         _draw_lines(axes, report, releases, confidence=confidence)
-        axes.set_title(_title(report, of=of), loc="left", fontsize=9)
+        axes.set_title(title, loc="left", fontsize=9)
         metadata = {"Date": None} if kind == "svg" else None
         figure.savefig(buffer, format=kind, dpi=160, metadata=metadata)
     return buffer.getvalue()
@@ -123,31 +125,25 @@ def _draw_lines(
 ) -> None:
     from matplotlib.ticker import FuncFormatter
 
-    rows = [row for row in report.rows if row.get("complete", True)][: len(_COLOURS)]
-    # Before all columns have been published, a count of 0 says nothing of the item.
-    whole = [release for release in releases if release.pushes.all()] or list(releases[-1:])
-    steps = [release.step for release in whole]
+    complete = [row for row in report.rows if row.get("complete", True)]
+    rows = cast("list[ItemRow]", complete[: len(_COLOURS)])
+    # Before all columns are published, a count of 0 carries no information.
+    usable = [release for release in releases if release.pushes.all()] or list(releases[-1:])
+    steps = [release.step for release in usable]
     items = [row["item"] for row in rows]
     found = [
-        release.interval_many(items, confidence=confidence, at="now") for release in whole if items
+        release.interval_many(items, confidence=confidence, at="now") for release in usable if items
     ]
     for i, row in enumerate(rows):
-        colour, style = _COLOURS[i], _STYLES[i % len(_STYLES)]
-        axes.fill_between(
-            steps,
-            [each.low[i] for each in found],
-            [each.high[i] for each in found],
-            color=colour,
-            alpha=0.15,
-            linewidth=0,
-        )
+        low, high = [each.low[i] for each in found], [each.high[i] for each in found]
+        axes.fill_between(steps, low, high, color=_COLOURS[i], alpha=0.15, linewidth=0)
         axes.plot(
             steps,
             [each.estimate[i] for each in found],
-            color=colour,
-            linestyle=style,
+            color=_COLOURS[i],
+            linestyle=_STYLES[i % len(_STYLES)],
             marker="." if len(steps) == 1 else "",
-            # matplotlib leaves out labels that begin with an underscore.
+            # matplotlib omits labels that begin with an underscore.
             label=f"\N{ZERO WIDTH SPACE}{_label(row)}",
         )
     axes.set(xlabel="steps", ylabel="count")
@@ -160,30 +156,27 @@ def _draw_lines(
     if rows:
         axes.legend(frameon=False, loc="upper left", bbox_to_anchor=(1.0, 1.0))
     else:
-        axes.text(0.5, 0.5, "no name was found", ha="center", transform=axes.transAxes)
+        axes.text(0.5, 0.5, "no item discovered", ha="center", transform=axes.transAxes)
 
 
-def _label(row: Any) -> str:
+def _label(row: Row) -> str:
     item = shown(row, "item")
     return item if len(item) <= _LONGEST_LABEL else f"{item[: _LONGEST_LABEL - 1]}…"
 
 
-def _short(name: str) -> str:
-    """Return a name of a file that fits above a picture; its end tells most."""
-    name = visible(name)
-    return name if len(name) <= _LINE // 2 else f"…{name[-_LINE // 2 :]}"
-
-
-def _title(report: Report, *, of: str) -> str:
-    """Return what is drawn, and below it the promise."""
-    promise = next((line for line in report.lines if "-DP per " in line), "NOT PRIVATE")
+def _title(*, of: str, guarantee: str) -> str:
+    """Return the name of the input, of which a long one keeps its end, and the guarantee."""
+    name = visible(of)
+    if len(name) > _LINE // 2:
+        name = f"…{name[-_LINE // 2 :]}"
     level = f"{CONFIDENCE:.0%}".replace("%", " %")
-    lines = [f"{_short(of)}: top items with {level} intervals", *textwrap.wrap(promise, _LINE)]
-    return "\n".join(lines)
+    return "\n".join(
+        [f"{name}: top items with {level} intervals", *textwrap.wrap(guarantee, _LINE)]
+    )
 
 
 def _page(svg: str, report: Report, *, of: str) -> str:
-    """Return a page that needs nothing else: the picture, the table and what is said of it."""
+    """Return a self-contained page: the plot, the table and the lines of the report."""
     keys = [key for key in report.header or report.rows[0] if key not in _NOT_SHOWN]
     titles = "".join(f'<th class="{key}">{key}</th>' for key in keys)
     rows = "\n".join(_table_row(row, keys) for row in report.rows)
@@ -213,6 +206,6 @@ p {{ margin: .3em 0; }}
 """
 
 
-def _table_row(row: Any, keys: Sequence[str]) -> str:
+def _table_row(row: Row, keys: Sequence[str]) -> str:
     cells = "".join(f'<td class="{key}">{html.escape(shown(row, key))}</td>' for key in keys)
-    return f'<tr class="{"told" if row["above_noise"] else "noise"}">{cells}</tr>'
+    return f'<tr class="{"count" if row["above_noise"] else "noise"}">{cells}</tr>'

@@ -1,11 +1,13 @@
-"""Asking a release: rows of estimates, and what the release says about itself."""
+"""Reports on a release: rows of estimates, its parameters and its guarantee."""
 
 from __future__ import annotations
 
 import dataclasses
 import math
+from collections import Counter
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeAlias, TypedDict
 
 import numpy as np
 
@@ -16,50 +18,87 @@ from lazysketch.specification.schedules import Punctual
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from numpy.typing import NDArray
+    from typing_extensions import NotRequired
+
     from lazysketch import Intervals, Release
 
-Rows: TypeAlias = "Callable[[Release], list[dict[str, Any]]]"
-
-CONFIDENCE = 0.95
-_SPARE = 16
-_MOST = 1 << 16  # items that tie
-_LAG_WORTH_TELLING = 0.05  # the part of the stream that may be missing
-_LEAST_WIDTH = 32  # below, collisions would be worse than the lag
+CONFIDENCE: Final = 0.95
+_SPARE: Final = 16
+_MAX_CANDIDATES: Final = 1 << 16  # of items with equal quick estimates
+_SMALL_LAG: Final = 0.05  # fraction of the stream; a smaller lag is not mentioned
+_MIN_ADVISED_WIDTH: Final = 32  # below, collisions would cost more than the lag
 
 
-def heaviest(
-    release: Release, items: Sequence[str] | Sequence[int], *, most: int
-) -> list[dict[str, Any]]:
+class ItemRow(TypedDict):
+    """One item: its estimate to a tenth, its interval rounded outwards to whole counts."""
+
+    rank: NotRequired[int]
+    item: str | int
+    estimate: float
+    low: float
+    high: float
+    share: NotRequired[float | None]
+    above_noise: bool
+    complete: NotRequired[bool]
+    true: NotRequired[int]
+    relative_error: NotRequired[float | None]
+
+
+RowsOf: TypeAlias = "Callable[[Release], list[ItemRow]]"
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """The public state of a run at one step.
+
+    Args:
+        release: The table.
+        rows: The rows to show.
+        waiting: What the rows wait for, one sentence each.
+        guarantee: The guarantee of everything that the run publishes.
+        progress: How far the run is, if the number of steps does not say it.
+    """
+
+    release: Release
+    rows: list[ItemRow]
+    waiting: list[str]
+    guarantee: str
+    progress: str | None = None
+
+
+def heaviest(release: Release, items: Sequence[str] | Sequence[int], *, most: int) -> list[ItemRow]:
     """Return the rows of the items with the largest estimates, ties in the list's order.
 
-    Their intervals cover all items of the list together: of many items that never occurred the
-    largest estimates are those that noise has lifted, above intervals that hold one by one.
+    The intervals cover all items of the list simultaneously. The largest estimates among many
+    items that never occurred are those with the largest noise, so separate intervals would miss.
     """
     if most < len(items):
-        # A quick estimate chooses some more than will be shown, the best one ranks them.
+        # A quick estimator selects more candidates than will be shown, the best one ranks them.
         wanted = min(2 * most + _SPARE, len(items))
         quick = release.estimate_many(items, estimator="corrected")
-        candidates = np.flatnonzero(quick >= np.partition(quick, -wanted)[-wanted])[:_MOST]
+        candidates = np.flatnonzero(quick >= np.partition(quick, -wanted)[-wanted])
+        candidates = candidates[:_MAX_CANDIDATES]
     else:
         candidates = np.arange(len(items))
-    chosen = [items[i] for i in candidates]
+    chosen = [items[int(i)] for i in candidates]
     found = release.interval_many(chosen, confidence=CONFIDENCE, at="now", among=len(items))
     order = np.argsort(-found.estimate, kind="stable")[:most]
     return _rows(release, chosen, found, order, ranked=True)
 
 
-def counts(release: Release, items: Sequence[str] | Sequence[int]) -> list[dict[str, Any]]:
+def counts(release: Release, items: Sequence[str] | Sequence[int]) -> list[ItemRow]:
     """Return the rows of all items, in their order."""
     found = release.interval_many(items, confidence=CONFIDENCE, at="now")
     return _rows(release, items, found, np.arange(len(items)), ranked=False)
 
 
 def row_of(
-    item: str | int, estimate: float, low: float, high: float, *, share: float | None
-) -> dict[str, Any]:
-    """Return what is told of one item: an estimate to a tenth, its interval outwards."""
+    item: str | bytes | int, estimate: float, low: float, high: float, *, share: float | None
+) -> ItemRow:
+    """Return the row of one item."""
     return {
-        "item": item,
+        "item": printable_item(item),
         "estimate": as_number(round(estimate, 1)),
         "low": as_number(math.floor(low)),
         "high": as_number(math.ceil(high) if math.isfinite(high) else math.inf),
@@ -68,51 +107,65 @@ def row_of(
     }
 
 
+def printable_item(item: str | bytes | int) -> str | int:
+    """Return the item with bytes as text, of which undecodable ones are escaped."""
+    return item.decode("utf-8", errors="backslashreplace") if isinstance(item, bytes) else item
+
+
 def report(
     release: Release,
-    rows: list[dict[str, Any]],
+    rows: Sequence[ItemRow],
     *,
     of: str,
-    inputs: Mapping[str, Any] | None = None,
+    guarantee: Sequence[str] | None = None,
+    notes: Sequence[str] = (),
+    inputs: Mapping[str, object] | None = None,
     length_known: bool = False,
 ) -> Report:
-    """Join rows with what the release says about itself.
+    """Return rows together with the parameters and the guarantee of their release.
 
     Args:
         release: Where the rows come from.
         rows: The rows.
-        of: What was counted, for the line of text.
-        inputs: What JSON says about that.
+        of: What was counted, for the first line.
+        guarantee: The lines of the guarantee; those of the release if None.
+        notes: Further notes.
+        inputs: The description of the inputs in JSON.
         length_known: Whether the stream can be counted again with its length as horizon.
     """
-    found = [
-        note
-        for note in (_buried(rows), _weak_delta(release), _lag(release, length_known=length_known))
-        if note
+    own = _distinguishable(rows), _large_delta(release), _lag(release, length_known=length_known)
+    all_notes = [note for note in (*own, *notes) if note]
+    # Rows with a rank were selected, so their intervals cover all items of the list.
+    simultaneous = any("rank" in row for row in rows)
+    lines = [
+        f"{steps_of(release.step)} of {of}; {shape(release)}",
+        *(guarantees(release) if guarantee is None else guarantee),
+        f"low-high: {interval_caption(simultaneous=simultaneous)}, at this step",
+        *all_notes,
     ]
-    lines = [f"{steps_of(release.step)} of {of}; {shape(release)}", *promises(release)]
-    # Rows with a rank were chosen, and their intervals hold with those of all others.
-    together = any("rank" in row for row in rows)
-    held = "all counts of the list together" if together else "each count"
-    lines += [f"low and high hold {held} at this step with {CONFIDENCE:.0%} confidence", *found]
-    whole = {
+    described = {
         **summary(release),
         "confidence": CONFIDENCE,
-        "simultaneous": together,
+        "simultaneous": simultaneous,
         **(inputs or {}),
-        "notes": found,
+        "notes": all_notes,
     }
-    return Report(rows=rows, summary=whole, lines=lines)
+    return Report(rows=rows, summary=described, lines=lines)
+
+
+def interval_caption(*, simultaneous: bool) -> str:
+    """Return the caption of the intervals."""
+    if simultaneous:
+        return f"simultaneous {CONFIDENCE:.0%} confidence intervals for every listed item"
+    return f"{CONFIDENCE:.0%} confidence interval of each item separately"
 
 
 def waiting(release: Release) -> str:
-    """Say that columns have not been published yet and their items show 0; empty if all have."""
+    """Return how many columns are not published yet, so that their items show 0; or ""."""
     columns = 0 if len(release.parts) > 1 else int(np.count_nonzero(release.pushes == 0))
     if not columns or not release.step:
         return ""
-    return (
-        f"{columns:,} of {release.width:,} columns wait for their first publication and count as 0"
-    )
+    return f"{columns:,} of {release.width:,} columns are not published yet and count as 0"
 
 
 def steps_of(steps: int) -> str:
@@ -121,12 +174,12 @@ def steps_of(steps: int) -> str:
 
 
 def shape(release: Release) -> str:
-    """Say of what kind and size the table is."""
+    """Return the kind and the size of the table."""
     return f"{release.kind} {release.depth} x {release.width:,}"
 
 
-def summary(release: Release) -> dict[str, Any]:
-    """Return what every verb's JSON says about a release; ``privacy`` is null in a merged one."""
+def summary(release: Release) -> dict[str, object]:
+    """Return the fields of a release in the JSON of every verb; ``privacy`` is null if merged."""
     merged = len(release.parts) > 1
     part = release.parts[0]
     schedule, mechanism = (None, None) if merged else (part.schedule, part.mechanism)
@@ -146,42 +199,47 @@ def summary(release: Release) -> dict[str, Any]:
     }
 
 
-def promises(release: Release) -> list[str]:
-    """Say what is promised; of a merged release also what its parts come to together."""
+def guarantees(release: Release) -> list[str]:
+    """Return the guarantee as lines; for a merged release also the composition of its parts."""
     parts = release.parts
     if not release.private:
-        return [f"NOT PRIVATE ({'; '.join(release.not_private_because)}): promises nothing"]
-    distinct = list(dict.fromkeys(str(part.privacy) for part in parts))
+        return [f"NOT PRIVATE ({'; '.join(release.not_private_because)}): no privacy guarantee"]
+    distinct = Counter(str(part.privacy) for part in parts)
     if len(parts) == 1:
-        return distinct
-    each = [f"{len(parts)} parts, each {distinct[0]}"]
-    if len(distinct) > 1:
-        each = [f"{len(parts)} parts; {promise}" for promise in distinct]
-    whole = _composition(release)
-    if whole is None:
-        return [*each, "parts for different relations: no common promise"]
-    together = (
-        f"whoever is in all their streams: mu = sqrt(sum of mu^2) = {whole['mu']:.3g}, "
-        f"which is epsilon = {_upwards(whole['epsilon'])} at delta = {whole['delta']:g}"
-    )
-    return [*each, together]
+        return list(distinct)
+    lines = [f"{number} of {len(parts)} parts: {each}" for each, number in distinct.items()]
+    if len(distinct) == 1:
+        lines = [f"{len(parts)} parts, each {each}" for each in distinct]
+    joint = _composition(release)
+    if joint is None:
+        return [*lines, "the parts protect different relations: no joint guarantee"]
+    epsilon, delta = _rounded_up(joint["epsilon"]), f"{joint['delta']:g}"
+    mu = f"mu = sqrt(sum of mu^2) = {joint['mu']:.3g}"
+    return [*lines, f"for a person in all streams: {mu}, that is ({epsilon}, {delta})-DP"]
 
 
-def _composition(release: Release) -> dict[str, Any] | None:
-    """Return what the parts come to for whoever is in all their streams, if they compose."""
+class _Composition(TypedDict):
+    mu: float
+    epsilon: float
+    delta: float
+    relation: str
+
+
+def _composition(release: Release) -> _Composition | None:
+    """Return the joint guarantee for a person in all streams, None if the parts do not compose."""
     parts = [part.privacy for part in release.parts]
     if not release.private or len({part.relation for part in parts}) > 1:
         return None
-    whole, delta = compose(*parts), max(part.delta for part in parts)
+    joint, delta = compose(*parts), max(part.delta for part in parts)
     return {
-        "mu": whole.mu,
-        "epsilon": whole.epsilon_at(delta),
+        "mu": joint.mu,
+        "epsilon": joint.epsilon_at(delta),
         "delta": delta,
-        "relation": whole.relation,
+        "relation": joint.relation,
     }
 
 
-def _upwards(epsilon: float) -> str:
+def _rounded_up(epsilon: float) -> str:
     """Return the number to three digits, never below itself."""
     shown = f"{epsilon:.3g}"
     return shown if float(shown) >= epsilon else f"{epsilon * 1.005:.3g}"
@@ -189,16 +247,16 @@ def _upwards(epsilon: float) -> str:
 
 def _rows(
     release: Release,
-    items: Sequence[str] | Sequence[int],
+    items: Sequence[str | int],
     found: Intervals,
-    order: Any,
+    order: NDArray[np.intp],
     *,
     ranked: bool,
-) -> list[dict[str, Any]]:
-    # With weights the steps are not what an estimate is a part of.
+) -> list[ItemRow]:
+    # With weights the number of steps is not the total.
     weighted = any(part.privacy.max_weight > 1 for part in release.parts)
     steps = max(release.step, 1)
-    rows = []
+    rows: list[ItemRow] = []
     for rank, i in enumerate(order, start=1):
         estimate = float(found.estimate[i])
         share = None if weighted else as_number(round(estimate, 1)) / steps
@@ -207,16 +265,16 @@ def _rows(
     return rows
 
 
-def _buried(rows: list[dict[str, Any]]) -> str:
-    """Say how many rows are more than noise, if not all are."""
+def _distinguishable(rows: Sequence[ItemRow]) -> str:
+    """Return how many counts are distinguishable from 0, or "" if all are."""
     above = sum(row["above_noise"] for row in rows)
     if above == len(rows):
         return ""
-    return f"{above:,} of {len(rows):,} rows stand above noise and collisions"
+    return f"{above:,} of {len(rows):,} counts are distinguishable from 0"
 
 
 def _lag(release: Release, *, length_known: bool) -> str:
-    """Say that the stream is too short for the width, if it is: a column waits `width` steps."""
+    """Return a note if the lag, ``width`` steps per column, is large for this stream; or ""."""
     if len(release.parts) > 1 or not release.step:
         return ""
     schedule = release.parts[0].schedule
@@ -224,35 +282,35 @@ def _lag(release: Release, *, length_known: bool) -> str:
         return ""
     late = waiting(release)
     share = release.width / release.step
-    if not late and share <= _LAG_WORTH_TELLING:
+    if not late and share <= _SMALL_LAG:
         return ""
     if not late:
         late = (
-            f"counts are up to {steps_of(release.width)} old ({share:.0%} of the stream), "
-            "and shares low by as much"
+            f"counts lag by up to {steps_of(release.width)} ({share:.0%} of the stream), "
+            "and shares are too low by as much"
         )
-    width = _fresh_width(release.step)
+    width = _width_with_small_lag(release.step)
     helps = width < release.width and 2 * width <= release.step
-    advice = [f"--width {width} gives fresher ones"] if helps else []
+    advice = [f"--width {width} reduces the lag"] if helps else []
     if length_known and schedule.horizon is None:
-        advice.append(f"--horizon {release.step} gives less noise")
+        advice.append(f"--horizon {release.step} reduces the noise")
     return f"{late}: {' and '.join(advice)}" if advice else late
 
 
-def _fresh_width(steps: int) -> int:
-    """Return the largest power of two within the lag that is not worth telling, or the least."""
-    width = _LEAST_WIDTH
-    while 2 * width <= steps * _LAG_WORTH_TELLING:
+def _width_with_small_lag(steps: int) -> int:
+    """Return the largest power of two whose lag is small, or the minimum width."""
+    width = _MIN_ADVISED_WIDTH
+    while 2 * width <= steps * _SMALL_LAG:
         width *= 2
     return width
 
 
-def _weak_delta(release: Release) -> str:
-    """Say that delta is too large to be a promise, if one in the stream may be given away."""
+def _large_delta(release: Release) -> str:
+    """Return a note if delta is so large that one event may be revealed; or ""."""
     largest = max(part.privacy.delta for part in release.parts)
     if not release.private or largest * release.step < 1:
         return ""
     return (
-        f"delta = {largest:g} lets a mechanism give away one event in {1 / largest:,.0f}: "
+        f"delta = {largest:g} allows a mechanism to reveal one event in {1 / largest:,.0f}: "
         f"with {steps_of(release.step)} it should be far smaller"
     )

@@ -1,10 +1,10 @@
-"""Whether an item has become more or less frequent, as far as public counts can tell.
+"""Trends: changes in an item's rate, from the public counts alone.
 
-The intervals of two releases, the present one and one of a fifth of the steps ago, are compared
-as rates per step. A trend is shown only where they do not overlap: what two readings of noise
-alone would show is none. Releases are kept by step number, a dozen of them at most.
+The intervals of the present release and of one from a fifth of the steps ago are compared as rates
+per step. A trend is shown only if they do not overlap, so noise alone rarely causes one. At most a
+dozen releases are kept, selected by step number.
 
-It costs the intervals of the shown items in two releases.
+Cost: the intervals of the shown items in two releases.
 """
 
 from __future__ import annotations
@@ -22,26 +22,26 @@ if TYPE_CHECKING:
 
 __all__ = ["RECENT", "Trends"]
 
-RECENT: Final = 0.2  # the part of the steps that is compared with all before it
-_GROWTH: Final = 1.04  # from one kept release to the next
+RECENT: Final = 0.2  # the last fraction of the steps, compared with all steps before
+_GROWTH: Final = 1.04  # ratio of the steps of consecutive kept releases
 
 
 class Trends:
-    """The releases of the recent past, and what has changed since."""
+    """Recent releases, and the change of rates since."""
 
     def __init__(self) -> None:
         self._kept: list[Release] = []
 
     def of(self, release: Release, items: Sequence[str | int]) -> list[float | None]:
-        """Return how many times more frequent than before each item is now.
+        """Return the recent rate of each item relative to its rate before.
 
         Args:
-            release: The present one; never older than that of the call before.
-            items: What is shown.
+            release: The present one; not older than that of the previous call.
+            items: The items that are shown.
 
         Returns:
             The rate since the older release divided by the rate until then, for each item;
-            None where noise could be all that changed, or where nothing is old enough.
+            None if the intervals overlap or no kept release is old enough.
         """
         before = self._before(release)
         self._keep(release)
@@ -59,7 +59,7 @@ class Trends:
         ]
 
     def _before(self, release: Release) -> Release | None:
-        """Return the newest kept release that is old enough, if all its columns were published."""
+        """Return the newest kept release that is old enough, if it has all columns published."""
         old = [kept for kept in self._kept if kept.step <= (1 - RECENT) * release.step]
         if not old or not old[-1].pushes.all():
             return None
@@ -69,6 +69,6 @@ class Trends:
         if self._kept and release.step < self._kept[-1].step * _GROWTH:
             return
         self._kept.append(release)
-        # One that is old enough stays; those before it will not be asked again.
+        # Keep one release that is old enough; those before it will not be used again.
         while len(self._kept) > 1 and self._kept[1].step <= (1 - RECENT) * release.step:
             del self._kept[0]

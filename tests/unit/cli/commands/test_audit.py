@@ -15,12 +15,12 @@ from lazysketch.audit.full import full_audit, write_report
 from lazysketch.audit.model import Bug
 from lazysketch.audit.suite import AREAS, Check, wide_cases
 from lazysketch.cli import main
-from lazysketch.cli.commands import audit as command
+from lazysketch.cli.commands.audit import AREAS as CLI_AREAS
 from lazysketch.errors import MissingPackageError
 
 
 def test_the_areas_are_those_of_the_audit() -> None:
-    assert command.AREAS == AREAS
+    assert CLI_AREAS == AREAS
 
 
 def test_a_table_of_findings(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""Shell completion: the scripts that are printed, and what they are answered."""
+"""Shell completion: the scripts, and the completions that they ask for."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from lazysketch.cli import main
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_the_script_is_one_for_the_shell(capsys: pytest.CaptureFixture[str], shell: str) -> None:
+def test_the_script_is_valid_for_the_shell(capsys: pytest.CaptureFixture[str], shell: str) -> None:
     assert main(["completion", shell]) == 0
     script = capsys.readouterr().out
     assert f"_LAZYSKETCH_COMPLETE={shell}_complete" in script
@@ -50,8 +50,8 @@ def test_words_are_completed(words: str, expected: set[str]) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
-    answers = {line.partition(",")[2] for line in done.stdout.splitlines()}
-    assert answers == expected, last
+    completions = {line.partition(",")[2] for line in done.stdout.splitlines()}
+    assert completions == expected, last
 
 
 def test_a_file_is_left_to_the_shell() -> None:

@@ -1,4 +1,4 @@
-"""``lazysketch plan``: one call of the library, numbers as people write them, and --period."""
+"""``lazysketch plan``: one call of the library, numbers with units, and --period."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 
 import lazysketch as ls
 from lazysketch.cli import main
-from lazysketch.cli.quantities import BYTES, DURATION, RATE, SHARE, STEPS
+from lazysketch.cli.options import BYTES, DURATION, RATE, SHARE, STEPS
 
 
 @pytest.fixture(autouse=True)
@@ -61,7 +61,7 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
         (RATE, "7", 7.0),
     ],
 )
-def test_reads_numbers_as_people_write_them(kind: Any, text: Any, value: float) -> None:
+def test_numbers_with_units(kind: Any, text: Any, value: float) -> None:
     found = kind.convert(text, None, None)
     assert found == value
     assert type(found) is type(value)
@@ -84,7 +84,7 @@ def test_reads_numbers_as_people_write_them(kind: Any, text: Any, value: float) 
         (RATE, "inf/s"),
     ],
 )
-def test_refuses_other_numbers(kind: Any, text: str) -> None:
+def test_other_numbers_are_refused(kind: Any, text: str) -> None:
     with pytest.raises(click.BadParameter, match="expected a .* such as .*, got"):
         kind.convert(text, None, None)
 
@@ -132,7 +132,7 @@ def test_a_sample_is_read_and_must_be_public(capsys: pytest.CaptureFixture[str])
     assert found["sampled"] is True
 
 
-def test_a_weighted_sample_knows_its_mean(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_weighted_sample_gives_the_mean_weight(capsys: pytest.CaptureFixture[str]) -> None:
     reading = ["--sample", "flows.csv", "--field", "src", "--weight", "bytes"]
     found = planned(capsys, "--steps", "1e6", *reading, "--max-weight", "40")
     assert found["predicted"]["count"] == pytest.approx(0.01 * 1e6 * 20)
@@ -180,7 +180,7 @@ def test_settings_may_come_from_a_file(capsys: pytest.CaptureFixture[str]) -> No
     assert found["memory"] <= 16_384
 
 
-def test_a_plot_without_matplotlib_says_what_to_install(
+def test_a_plot_without_matplotlib_names_the_extra(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     import sys

@@ -1,4 +1,4 @@
-"""``--save-release``, ``query``, ``inspect`` and ``merge``: a release from the disk and back."""
+"""``--save-release``, ``query``, ``inspect`` and ``merge``: releases to and from files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.locations import ROOT
 
 import lazysketch as ls
 from lazysketch.cli import main
-from lazysketch.cli.view.report import promises
+from lazysketch.cli.view.report import guarantees
 from lazysketch.testing import seeded_key
 
 CLEAR = ["--epsilon", "12", "--width", "64"]
@@ -30,8 +30,8 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def answer(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
-    """Run a command and return its JSON; Infinity and NaN are not JSON."""
+def result_of(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    """Run a command and return its JSON, without Infinity and NaN."""
     assert main([*arguments, "--output", "json"]) == 0
 
     def refuse(name: str) -> None:
@@ -61,7 +61,7 @@ def test_the_saved_release_is_the_one_shown(
     shown = {row["item"]: row["estimate"] for row in json.loads(captured.out)["items"]}
     kept = ls.Release.load("kept.lzs")
     assert {item: round(kept.interval(item, at="now").estimate, 1) for item in shown} == shown
-    asked_again = answer(capsys, "query", "kept.lzs", *shown)
+    asked_again = result_of(capsys, "query", "kept.lzs", *shown)
     assert {row["item"]: row["estimate"] for row in asked_again["items"]} == shown
     assert [path.name for path in Path().iterdir() if "partial" in path.name] == []
 
@@ -75,7 +75,10 @@ def test_a_release_may_be_replaced_and_nothing_else(capsys: pytest.CaptureFixtur
     capsys.readouterr()
     before = Path("rows.txt").read_bytes()
     assert main([*asked, "rows.txt"]) == 2
-    assert "expected a new file or a release to replace, got rows.txt" in capsys.readouterr().err
+    assert (
+        "expected a new file or a release to replace, got another kind of file: rows.txt"
+        in capsys.readouterr().err
+    )
     assert Path("rows.txt").read_bytes() == before
 
 
@@ -85,7 +88,7 @@ def test_items_come_as_words_from_a_file_and_from_a_pipe(
     release = saved("r.lzs")
     pipe = io.TextIOWrapper(io.BufferedReader(io.BytesIO(b"b\nnever\n")))  # type: ignore[arg-type]
     monkeypatch.setattr(sys, "stdin", pipe)
-    found = answer(capsys, "query", "r.lzs", "a", "-", "a", "--items", "items.txt")
+    found = result_of(capsys, "query", "r.lzs", "a", "-", "a", "--items", "items.txt")
     items = [row["item"] for row in found["items"]]
     assert items == ["a", "b", "never", "most", "some"]
     truth = release.interval_many(items, at="now")
@@ -94,23 +97,23 @@ def test_items_come_as_words_from_a_file_and_from_a_pipe(
     assert [row["high"] for row in found["items"]] == np.ceil(truth.high).tolist()
 
 
-def test_numbers_are_asked_as_numbers(capsys: pytest.CaptureFixture[str]) -> None:
+def test_integers_are_queried_as_integers(capsys: pytest.CaptureFixture[str]) -> None:
     with ls.LazyCountMin(depth=2, width=8, epsilon=12.0, delta=1e-8) as sketch:
         sketch.update_many([7] * 1_000)
         sketch.release().save("numbers.lzs")
-    as_text = answer(capsys, "query", "numbers.lzs", "7")["items"][0]
-    as_number = answer(capsys, "query", "numbers.lzs", "7", "--items-type", "int")["items"][0]
+    as_text = result_of(capsys, "query", "numbers.lzs", "7")["items"][0]
+    as_number = result_of(capsys, "query", "numbers.lzs", "7", "--items-type", "int")["items"][0]
     assert (as_text["item"], as_number["item"]) == ("7", 7)
     release = ls.Release.load("numbers.lzs")
     assert as_number["estimate"] == round(release.interval(7, at="now").estimate, 1)
     assert as_text["estimate"] == round(release.interval("7", at="now").estimate, 1)
 
 
-def test_counters_are_asked_by_their_numbers(capsys: pytest.CaptureFixture[str]) -> None:
+def test_counters_are_queried_by_number(capsys: pytest.CaptureFixture[str]) -> None:
     counters = ls.ContinualCounters(counters=3, epsilon=1.0, delta=1e-8, horizon=100)
     counters.update(2)
     counters.release().save("doors.lzs")
-    found = answer(capsys, "query", "doors.lzs", "0", "2")
+    found = result_of(capsys, "query", "doors.lzs", "0", "2")
     assert [row["item"] for row in found["items"]] == [0, 2]
     assert found["kind"] == "counters"
     assert main(["query", "doors.lzs", "3"]) == 2
@@ -120,15 +123,15 @@ def test_counters_are_asked_by_their_numbers(capsys: pytest.CaptureFixture[str])
 def test_shares_need_steps_of_weight_one(capsys: pytest.CaptureFixture[str]) -> None:
     saved("plain.lzs")
     saved("weighted.lzs", max_weight=10)
-    assert answer(capsys, "query", "plain.lzs", "a")["items"][0]["share"] is not None
-    assert answer(capsys, "query", "weighted.lzs", "a")["items"][0]["share"] is None
+    assert result_of(capsys, "query", "plain.lzs", "a")["items"][0]["share"] is not None
+    assert result_of(capsys, "query", "weighted.lzs", "a")["items"][0]["share"] is None
     assert main(["query", "weighted.lzs", "a"]) == 0
     assert ", weights up to 10" in capsys.readouterr().out
 
 
-def test_inspect_tells_all_that_is_public(capsys: pytest.CaptureFixture[str]) -> None:
+def test_inspect_shows_all_parameters(capsys: pytest.CaptureFixture[str]) -> None:
     release = saved("r.lzs", max_events_per_user=3, relation="zero-out", horizon=200)
-    found = answer(capsys, "inspect", "r.lzs")
+    found = result_of(capsys, "inspect", "r.lzs")
     assert found["hash_seed"] == 7
     assert found["privacy"]["epsilon"] == 1.0
     assert found["composition"] is None
@@ -153,7 +156,7 @@ def test_inspect_tells_all_that_is_public(capsys: pytest.CaptureFixture[str]) ->
 
 @pytest.mark.parametrize("path", sorted(GOLDEN.glob("*.lzs")), ids=lambda path: path.stem)
 @pytest.mark.parametrize("output", ["table", "csv", "json", "jsonl"])
-def test_every_kind_of_release_can_be_inspected_and_asked(
+def test_every_kind_of_release_can_be_inspected_and_queried(
     capsys: pytest.CaptureFixture[str], path: Path, output: str
 ) -> None:
     private = ls.Release.load(path).private
@@ -162,23 +165,23 @@ def test_every_kind_of_release_can_be_inspected_and_asked(
         captured = capsys.readouterr()
         assert "nan" not in captured.out.lower()
         assert "infinity" not in captured.out.lower()
-        said = captured.out + captured.err
-        assert private or "NOT PRIVATE" in said or '"private": false' in said
+        shown = captured.out + captured.err
+        assert private or "NOT PRIVATE" in shown or '"private": false' in shown
 
 
-def test_not_private_is_said_first(capsys: pytest.CaptureFixture[str]) -> None:
+def test_not_private_comes_first(capsys: pytest.CaptureFixture[str]) -> None:
     exact = ls.CountMin(depth=2, width=8)
     exact.update("a")
     exact.release().save("exact.lzs")
     assert main(["inspect", "exact.lzs"]) == 0
     first = capsys.readouterr().out.splitlines()[0]
-    assert first == "NOT PRIVATE (exact counts, no noise): promises nothing"
-    found = answer(capsys, "inspect", "exact.lzs")
+    assert first == "NOT PRIVATE (exact counts, no noise): no privacy guarantee"
+    found = result_of(capsys, "inspect", "exact.lzs")
     assert found["private"] is False
     assert found["privacy"]["epsilon"] is None  # infinite
 
 
-def test_merge_keeps_the_parts_and_says_what_they_come_to(
+def test_merge_keeps_the_parts_and_shows_their_composition(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     releases = [saved(f"{day}.lzs") for day in range(4)]
@@ -186,29 +189,23 @@ def test_merge_keeps_the_parts_and_says_what_they_come_to(
     captured = capsys.readouterr()
     assert "release saved to all.lzs" in captured.err
     mu = 2 * releases[0].privacy.mu  # sqrt(4 mu^2)
-    assert f"sqrt(sum of mu^2) = {mu:.3g}, which is epsilon = 2.09" in captured.out
+    assert f"mu = sqrt(sum of mu^2) = {mu:.3g}, that is (2.09, 1e-08)-DP" in captured.out
     assert "4 parts, each (1, 1e-08)-DP per event" in captured.out
     merged = ls.Release.load("all.lzs")
     assert merged.estimate("a") == releases[0].merge(*releases[1:]).estimate("a")
-    found = answer(capsys, "inspect", "all.lzs")
+    found = result_of(capsys, "inspect", "all.lzs")
     assert found["steps"] == 400
     assert len(found["parts"]) == 4
     assert found["composition"]["mu"] == pytest.approx(mu)
-    rows = answer(capsys, "query", "all.lzs", "a")
+    rows = result_of(capsys, "query", "all.lzs", "a")
     assert rows["privacy"] is None
     assert rows["composition"] == found["composition"]
 
 
-def test_promises_of_different_parts_are_all_listed() -> None:
+def test_different_guarantees_of_parts_are_all_listed() -> None:
     parts = [saved("a.lzs"), saved("b.lzs", epsilon=2.0)]
-    lines = promises(parts[0].merge(parts[1]))
-    assert [line.partition("-DP ")[0] for line in lines[:2]] == [
-        "2 parts; (1, 1e-08)",
-        "2 parts; (2, 1e-08)",
-    ] or [line.partition("-DP ")[0] for line in lines[1::-1]] == [
-        "2 parts; (1, 1e-08)",
-        "2 parts; (2, 1e-08)",
-    ]
+    lines = guarantees(parts[0].merge(parts[1]))
+    assert sorted(lines[:2]) == sorted(f"1 of 2 parts: {part.privacy}" for part in parts)
 
 
 def test_a_merged_release_inherits_not_private(capsys: pytest.CaptureFixture[str]) -> None:
@@ -216,16 +213,16 @@ def test_a_merged_release_inherits_not_private(capsys: pytest.CaptureFixture[str
     saved("seeded.lzs", key=seeded_key(1))
     assert main(["merge", "private.lzs", "seeded.lzs", "-o", "both.lzs"]) == 0
     assert "NOT PRIVATE" in capsys.readouterr().out
-    assert answer(capsys, "inspect", "both.lzs")["composition"] is None
+    assert result_of(capsys, "inspect", "both.lzs")["composition"] is None
 
 
-def test_what_does_not_go_together_is_named(capsys: pytest.CaptureFixture[str]) -> None:
+def test_releases_that_cannot_be_merged_are_named(capsys: pytest.CaptureFixture[str]) -> None:
     saved("a.lzs")
     saved("b.lzs")
     saved("c.lzs", seed=8)
     for asked, message in (
         (["a.lzs", "b.lzs", "c.lzs"], "a.lzs, c.lzs: expected count-min 2 x 8 with hash_seed 7,"),
-        (["a.lzs", "c.lzs"], "what is to be merged is counted with one --hash-seed"),
+        (["a.lzs", "c.lzs"], "count releases to be merged with the same --hash-seed"),
         (["a.lzs", "b.lzs", "b.lzs"], "b.lzs, b.lzs: expected releases of different sketches"),
     ):
         assert main(["merge", *asked, "-o", "out.lzs"]) == 2
@@ -241,7 +238,7 @@ def test_sketches_with_one_hash_seed_can_be_merged(capsys: pytest.CaptureFixture
         assert main([*asked, "--save-release", name]) == 0
     assert main(["merge", "a.lzs", "b.lzs", "-o", "both.lzs"]) == 0
     capsys.readouterr()
-    found = answer(capsys, "query", "both.lzs", "most")
+    found = result_of(capsys, "query", "both.lzs", "most")
     assert found["items"][0]["estimate"] == pytest.approx(15_000, rel=0.1)
 
 

@@ -1,4 +1,4 @@
-"""The course of a run: releases at multiples of a number of steps, whatever pieces rows come in."""
+"""History of a run: releases at multiples of a spacing, for any split of the rows."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lazysketch.cli.run.history import Course
+from lazysketch.cli.run.history import History
 
 pieces = st.lists(st.tuples(st.integers(0, 300), st.integers(0, 40)), max_size=30)
 
@@ -22,7 +22,7 @@ class Table:
 
 @dataclass
 class Counted:
-    """A subject that remembers what it was fed; a tick is None."""
+    """A target that records its rows; a tick is None."""
 
     width: int = 64
     rows: list[Any] = field(default_factory=list)
@@ -41,31 +41,31 @@ class Counted:
         return Table(len(self.rows), np.zeros((4, self.width)))
 
 
-def fed(given: list[tuple[int, int]], *, width: int = 64) -> tuple[Course, Counted, list[Any]]:
-    subject = Counted(width)
-    course = Course(subject)  # type: ignore[arg-type]
+def fed(given: list[tuple[int, int]], *, width: int = 64) -> tuple[History, Counted, list[Any]]:
+    target = Counted(width)
+    history = History(target)  # type: ignore[arg-type]
     rows: list[Any] = []
     for items, ticks in given:
         numbers = np.arange(len(rows), len(rows) + items)
         if items:
-            course.update_many(numbers, numbers)
+            history.update_many(numbers, numbers)
         if ticks:
-            course.tick(ticks)
+            history.tick(ticks)
         rows += [*numbers.tolist(), *[None] * ticks]
-    return course, subject, rows
+    return history, target, rows
 
 
 @given(pieces)
 def test_every_row_is_fed_once_in_order(given: list[tuple[int, int]]) -> None:
-    _, subject, rows = fed(given)
-    assert subject.rows == rows
-    assert subject.weights == [row for row in rows if row is not None]
+    _, target, rows = fed(given)
+    assert target.rows == rows
+    assert target.weights == [row for row in rows if row is not None]
 
 
 @given(pieces)
 def test_releases_are_at_multiples_however_rows_come(given: list[tuple[int, int]]) -> None:
-    course, _, rows = fed(given)
-    steps = [kept.step for kept in course.releases]
+    history, _, rows = fed(given)
+    steps = [kept.step for kept in history.releases]
     one_by_one, _, _ = fed([(0, len(rows))])
     assert steps == [kept.step for kept in one_by_one.releases]
     spacing = steps[0] if steps else 16
@@ -74,13 +74,13 @@ def test_releases_are_at_multiples_however_rows_come(given: list[tuple[int, int]
 
 
 def test_a_long_stream_keeps_a_bounded_number() -> None:
-    course, _, _ = fed([(100_000, 0)])
-    assert 64 <= len(course.releases) <= 128
+    history, _, _ = fed([(100_000, 0)])
+    assert 64 <= len(history.releases) <= 128
     wide, _, _ = fed([(20_000, 0)], width=1 << 20)
     assert 8 <= len(wide.releases) <= 16
 
 
 def test_without_weights_none_are_made_up() -> None:
-    subject = Counted()
-    Course(subject).update_many(["a"] * 40)  # type: ignore[arg-type]
-    assert subject.weights == [1] * 40
+    target = Counted()
+    History(target).update_many(["a"] * 40)  # type: ignore[arg-type]
+    assert target.weights == [1] * 40

@@ -1,4 +1,4 @@
-"""The command as a process: a live pipe, Ctrl-C, a reader that goes away, a terminal."""
+"""The command as a process: a live pipe, Ctrl-C, a closed output, a terminal."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def folder(tmp_path: Path) -> Path:
 
 
 class Terminal:
-    """A terminal to give to a process as its standard error; all it shows is read at once."""
+    """A terminal for the standard error of a process; a thread reads its output."""
 
     def __init__(self) -> None:
         self._ours, self.theirs = pty.openpty()
@@ -50,11 +50,11 @@ class Terminal:
 
     @property
     def plain(self) -> str:
-        """All that was shown, without controls, each run of blanks as one."""
+        """The output without controls, each run of blanks as one."""
         return re.sub(r"\s+", " ", re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", self.seen))
 
     def wait_for(self, pattern: str) -> str:
-        """Wait until the pattern has been shown; fail if it never is."""
+        """Wait until the pattern is in the output; fail after a timeout."""
         end = time.monotonic() + PATIENCE
         while not re.search(pattern, self.plain):
             assert time.monotonic() < end, f"waited for {pattern!r}, saw {self.plain[-2_000:]!r}"
@@ -132,7 +132,7 @@ def test_sigterm_ends_like_ctrl_c(folder: Path, terminal: Terminal) -> None:
         assert process.stdin is not None
         process.stdin.write("item 1\n" * 1_000)
         process.stdin.flush()
-        terminal.wait_for("3,096 of 4,096 columns wait for their first publication")
+        terminal.wait_for("3,096 of 4,096 columns are not published yet and count as 0")
         process.terminate()
         out, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 143
@@ -143,7 +143,7 @@ def test_sigterm_ends_like_ctrl_c(folder: Path, terminal: Terminal) -> None:
 
 def test_the_part_read_of_a_file_is_shown(folder: Path, terminal: Terminal) -> None:
     with (folder / "rows.txt").open("a") as rows:
-        # Sound rows alone would be read before anything is shown.
+        # Well-formed rows alone would be read before anything is shown.
         rows.writelines("item 1\n\nitem 2\n\n" for _ in range(2_000_000))
     asked = ["top", "rows.txt", "--domain", "items.txt"]
     with start(folder, *asked, stderr=terminal.theirs) as process:
@@ -164,7 +164,7 @@ NAMES = ["--epsilon", "20", "--names-every", "2000", "--width", "64"]
         (140, "item estimate low high share trend ─"),
     ],
 )
-def test_names_that_are_found_in_terminals_of_any_width(
+def test_discovered_items_in_terminals_of_any_width(
     folder: Path, terminal: Terminal, width: int, columns: str
 ) -> None:
     asked = ["top", "-", *NAMES]
@@ -172,10 +172,10 @@ def test_names_that_are_found_in_terminals_of_any_width(
         assert process.stdin is not None
         process.stdin.write("203.0.113.129\n198.51.100.7\n" * 500)
         process.stdin.flush()
-        terminal.wait_for("names appear every 2,000 steps, 1,000 to go; found are")
+        terminal.wait_for("items are published every 2,000 steps, next in 1,000; detection thr")
         process.stdin.write("203.0.113.129\n203.0.113.129\n198.51.100.7\n" * 600)
         process.stdin.flush()
-        terminal.wait_for("2 names so far, more in 1,200")
+        terminal.wait_for("2 items discovered, next in 1,200")
         terminal.wait_for(columns)
         terminal.wait_for("1 203.0.113.129 1,[67]")
         process.send_signal(signal.SIGINT)
@@ -196,7 +196,7 @@ def test_names_that_are_found_in_terminals_of_any_width(
         ({"TERM": "dumb"}, False, False),
     ],
 )
-def test_colours_and_controls_as_the_terminal_wants_them(
+def test_colours_and_controls_depend_on_the_terminal(
     folder: Path, terminal: Terminal, variables: dict[str, str], *, shown: bool, coloured: bool
 ) -> None:
     asked = ["top", "-", *NAMES]
@@ -230,7 +230,7 @@ def test_the_pace(part: float | None, seconds: float, line: str) -> None:
     assert pace(steps=500, seconds=seconds, rate=70.0, part=part) == line
 
 
-def test_a_slow_pace_is_not_shown_as_none() -> None:
+def test_a_slow_pace_is_not_rounded_to_zero() -> None:
     assert pace(steps=3, seconds=30.0, rate=0.1, part=None) == "3 steps in 30 s, 0.10/s"
     assert pace(steps=3, seconds=30.0, rate=0.0, part=None) == "3 steps in 30 s, 0/s"
 
@@ -240,15 +240,13 @@ def test_ctrl_c_before_the_first_row_is_clean(folder: Path, terminal: Terminal) 
     with start(folder, *asked, stderr=terminal.theirs) as process:
         terminal.wait_for("reading standard input")
         process.send_signal(signal.SIGINT)
-        terminal.wait_for("interrupted: no row read")
+        terminal.wait_for("interrupted before the first row")
         out, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     assert out == ""
 
 
-def test_the_live_table_is_gone_when_the_final_one_is_written(
-    folder: Path, terminal: Terminal
-) -> None:
+def test_the_live_table_is_erased_before_the_result(folder: Path, terminal: Terminal) -> None:
     with start(folder, "demo", stderr=terminal.theirs) as process:
         out, _ = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0
@@ -266,7 +264,7 @@ def test_without_a_terminal_standard_error_is_silent(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("output", ["table", "csv", "json", "jsonl"])
-def test_a_reader_that_goes_away_is_no_failure_to_talk_about(folder: Path, output: str) -> None:
+def test_a_closed_output_is_silent(folder: Path, output: str) -> None:
     asked = ["estimate", "rows.txt", "--items", "items.txt", "--output", output]
     with start(folder, *asked) as process:
         assert process.stdout is not None

@@ -1,4 +1,4 @@
-"""``top --window``: windows of steps, of a range by each row's time, and of the clock."""
+"""``top --window``: windows by steps, by the time of each row in a range, and by the clock."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return Path("rows.txt")
 
 
-def answer(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+def result_of(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
     assert main(["top", *arguments, "--output", "json"]) == 0
     found: dict[str, Any] = json.loads(capsys.readouterr().out)
     return found
@@ -62,7 +62,7 @@ TIMED = ["timed.csv", "--by", "what", "--time", "when", "--window", "1h", *RANGE
 def test_windows_are_listed_together_and_compared(
     capsys: pytest.CaptureFixture[str], rows: Path, cut: list[str]
 ) -> None:
-    found = answer(capsys, *cut, *CLEAR)
+    found = result_of(capsys, *cut, *CLEAR)
     assert [window["whole"] for window in found["windows"]] == [True] * 3
     truth = {"a": 9_000, "b": 3_000, "c": 1_500}
     assert {row["item"] for row in found["items"]} == set(truth)
@@ -78,7 +78,7 @@ def test_windows_are_listed_together_and_compared(
     assert found["privacy"]["epsilon"] == 20.0
 
 
-def test_the_table_says_what_rose_and_fell(capsys: pytest.CaptureFixture[str], rows: Path) -> None:
+def test_the_table_lists_the_changes(capsys: pytest.CaptureFixture[str], rows: Path) -> None:
     assert main(["top", *TIMED, *CLEAR]) == 0
     out = capsys.readouterr().out
     assert "3 windows of 1 h 0 min, 2026-05-17 00:00:00Z to 2026-05-17 03:00:00Z of" in out
@@ -95,7 +95,7 @@ def test_a_public_list_and_a_release_of_all_windows(
 ) -> None:
     Path("items.txt").write_text("a\nb\nabsent\n")
     cut = ["--window", "5e3", "--keep", "2", "--domain", "items.txt"]
-    found = answer(capsys, "rows.txt", *cut, *CLEAR[:4], "--save-release", "kept.lzs")
+    found = result_of(capsys, "rows.txt", *cut, *CLEAR[:4], "--save-release", "kept.lzs")
     assert len(found["windows"]) == 2
     assert {row["item"] for row in found["items"]} == {"a", "b", "absent"}
     release = Release.load("kept.lzs")
@@ -112,12 +112,12 @@ def test_a_public_list_and_a_release_of_all_windows(
         (["rows.txt", "--window", "1h", "--from", "2026-01-01"], "--from, --to: expected both"),
         (["rows.txt", "--window", "9", *RANGE], "--from, --to: expected none"),
         (["rows.txt", "--from", "2026-01-01"], "--from, --to, --changes: expected --window"),
-        (["rows.txt", "--changes"], "--from, --to, --changes: expected --window beside them"),
+        (["rows.txt", "--changes"], "--from, --to, --changes: expected --window too, got none"),
         (["rows.txt", "--window", "1h", *RANGE], "--time: expected a format whose rows have times"),
-        ([*TIMED, "--horizon", "9"], "--horizon: expected none beside --window, got one"),
+        ([*TIMED, "--horizon", "9"], "--horizon: expected none with --window, got one"),
         ([*TIMED, "--kind", "count-sketch"], "kind, mechanism: expected count-min and tree"),
-        ([*TIMED, "--plot", "x.png"], "--plot: expected no --window beside it, got one"),
-        ([*TIMED, "--names-every", "9"], "--names-every: expected no --window beside it, got one"),
+        ([*TIMED, "--plot", "x.png"], "--plot: expected no --window, got one"),
+        ([*TIMED, "--names-every", "9"], "--names-every: expected no --window, got one"),
         ([*TIMED[:-1], "tomorrow"], "--to: expected an instant such as 2026-01-31T12:00Z"),
         (["timed.csv", "--by", "what", *TIMED[5:]], "--time: expected the name of a field"),
     ],
@@ -133,7 +133,7 @@ def test_wrong_uses_are_one_line(
 
 
 def test_a_pipe_is_cut_by_the_clock(tmp_path: Path) -> None:
-    """Rows come until three windows have ended, whole multiples of a second since 1970."""
+    """Feed rows until three windows have ended, which begin at full seconds since 1970."""
     command = [sys.executable, "-m", "lazysketch", "top", "-", "--format", "lines"]
     command += ["--window", "1s", "--keep", "90", "--json", "--every", "200ms", *CLEAR]
     states: list[dict[str, Any]] = []
@@ -165,19 +165,19 @@ def test_a_pipe_is_cut_by_the_clock(tmp_path: Path) -> None:
     assert not final["windows"][-1]["whole"]
     assert any(window["whole"] for window in final["windows"])
     waits = [state["waiting"] for state in states[:-1]]
-    assert any("in windows of 1 s" in line for state in waits for line in state)
+    assert any("windows of 1 s" in line for state in waits for line in state)
 
 
 def test_the_attack_in_a_netflow_shows(capsys: pytest.CaptureFixture[str]) -> None:
     """24 windows over CTU-13 scenario 11: one address takes half of all flows near the end."""
     if not FLOWS.exists():
-        pytest.skip("no real streams beside the project: ../shared/data")
+        pytest.skip("no real streams in ../shared/data")
     cut = ["--by", "DstAddr", "--time", "StartTime", "--window", "40s", "--share", "2%"]
     cut += ["--from", "2011-08-18T15:40", "--to", "2011-08-18T15:56"]
-    found = answer(capsys, str(FLOWS), *cut)
+    found = result_of(capsys, str(FLOWS), *cut)
     assert len(found["windows"]) == 24
     largest = max(found["changes"], key=lambda row: row["change_low"])
     assert largest["window"] == "2011-08-18 15:54:00Z"
-    # Fresh noise and hash: 0.25 in the mean of 17 runs with a deviation of 0.04, so five off this.
+    # Fresh noise and hash: mean 0.25 and standard deviation 0.04 in 17 runs, five deviations above.
     assert largest["change_low"] > 0.05
     assert largest["item"] in {row["item"] for row in found["items"][:5]}

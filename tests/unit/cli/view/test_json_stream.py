@@ -1,4 +1,4 @@
-"""``top --json``: one object per refresh on a pipe, by the clock; and ``--plot``, of one run."""
+"""``top --json``: one JSON object per refresh on a pipe, at regular times."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from lazysketch import Release
-from lazysketch.cli.view.json_stream import Ticker
+from lazysketch.cli.view.json_stream import JsonStream
 
 COMMAND = [sys.executable, "-m", "lazysketch", "top"]
 NAMES = ["--epsilon", "20", "--names-every", "1000", "--width", "64"]
@@ -60,7 +60,7 @@ def test_a_slow_pipe_gives_a_line_per_refresh(tmp_path: Path) -> None:
         assert state["privacy"]["epsilon"] == 20.0
         assert [row["rank"] for row in state["items"]] == list(range(1, len(state["items"]) + 1))
         assert bool(state["waiting"]) is not state["final"]
-        # Names come at the ends of windows alone: none before the first.
+        # Items are published at the ends of epochs only: none before the first.
         assert (state["steps"] < 1_000 and not state["final"]) <= (state["items"] == [])
     assert [row["item"] for row in states[-1]["items"]] == ["a", "b"]
     assert abs(states[-1]["items"][0]["estimate"] - 1_600) < 200
@@ -82,7 +82,7 @@ def test_lines_come_while_the_input_is_silent(tmp_path: Path) -> None:
     assert last["items"][0]["item"] == "a"
 
 
-def test_a_list_ticks_too_and_the_last_line_is_the_result(tmp_path: Path) -> None:
+def test_the_last_line_is_the_result_of_a_public_list(tmp_path: Path) -> None:
     (tmp_path / "rows.txt").write_text("a\nb\na\n" * 1_000)
     (tmp_path / "items.txt").write_text("a\nb\n")
     with start(tmp_path, "rows.txt", "--json", "--domain", "items.txt", "--width", "8") as process:
@@ -94,10 +94,10 @@ def test_a_list_ticks_too_and_the_last_line_is_the_result(tmp_path: Path) -> Non
 
 @posix
 @pytest.mark.parametrize("background", [False, True])
-def test_a_reader_that_goes_away_ends_the_run_and_loses_nothing(
+def test_a_closed_output_ends_the_run_and_loses_nothing(
     tmp_path: Path, *, background: bool
 ) -> None:
-    """Also in the background of a shell, where Ctrl-C is ignored."""
+    """The same holds for a background job of a shell, which ignores Ctrl-C."""
     asked = ["-", "--json", "--every", "50ms", "--save-release", "r.lzs", *NAMES]
     before = signal.signal(signal.SIGINT, signal.SIG_IGN) if background else None
     try:
@@ -130,36 +130,36 @@ def test_a_slow_reader_does_not_stop_the_counting(tmp_path: Path) -> None:
     assert json.loads(out.splitlines()[-1])["steps"] == 600_000
 
 
-def test_what_fails_in_the_ticker_ends_the_run(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_failure_in_the_thread_ends_the_run(capsys: pytest.CaptureFixture[str]) -> None:
     def state() -> dict[str, Any]:
         raise MemoryError("no room")
 
-    ticker = Ticker(state, every=0.01)
-    with pytest.raises(KeyboardInterrupt), ticker:
+    json_stream = JsonStream(state, every=0.01)
+    with pytest.raises(KeyboardInterrupt), json_stream:
         time.sleep(PATIENCE)
-    assert isinstance(ticker.failure, MemoryError)
+    assert isinstance(json_stream.failure, MemoryError)
 
 
-def test_a_state_that_takes_long_is_taken_seldom() -> None:
+def test_a_slow_state_is_computed_less_often() -> None:
     begins: list[float] = []
 
     def state() -> None:
         begins.append(time.monotonic())
         time.sleep(0.02)
 
-    with Ticker(state, every=0.01):
+    with JsonStream(state, every=0.01):
         time.sleep(0.7)
     assert 2 <= len(begins) <= 4  # every 0.2 s, not every 0.03
 
 
-def test_the_ticker_is_gone_behind_its_block() -> None:
+def test_the_thread_ends_with_the_block() -> None:
     before = threading.active_count()
-    with Ticker(lambda: None, every=0.01):
+    with JsonStream(lambda: None, every=0.01):
         assert threading.active_count() == before + 1
     assert threading.active_count() == before
 
 
-def test_the_last_lines_keep_their_form_without_rows(tmp_path: Path) -> None:
+def test_an_empty_input_writes_no_object(tmp_path: Path) -> None:
     done = subprocess.run(
         [*COMMAND, "-", "--json"],
         cwd=tmp_path,

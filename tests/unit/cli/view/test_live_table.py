@@ -1,4 +1,4 @@
-"""The live table fits into terminals of any size, and shows trends beyond noise only."""
+"""The live table fits into terminals of any size; steady rates have no trend."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def test_no_line_is_wider_and_no_table_higher_than_the_terminal(
 
 
 @pytest.mark.parametrize(
-    ("width", "there", "gone"),
+    ("width", "present", "absent"),
     [
         (140, ["share", "trend", "low", "██████", "▲ +25%"], []),
         (80, ["share", "trend", "low", "██████", "▲ +25%"], []),
@@ -74,25 +74,27 @@ def test_no_line_is_wider_and_no_table_higher_than_the_terminal(
         (30, ["estimate"], ["low", "share", "trend"]),
     ],
 )
-def test_which_columns_give_way(width: int, there: list[str], gone: list[str]) -> None:
+def test_narrower_terminals_show_fewer_columns(
+    width: int, present: list[str], absent: list[str]
+) -> None:
     rows = [row("203.0.113.129", 123_456.0), row("198.51.100.7", 2_345.0, rank=2)]
     lines = drawn(rows, width=width, trends=[1.25, None])
     table = "\n".join(lines[len(HEAD) :])
     assert "123,456" in table
     assert "203.0" in table
-    for word in there:
+    for word in present:
         assert word in table, (word, table)
-    for word in gone:
+    for word in absent:
         assert word not in table, (word, table)
 
 
-def test_rows_that_do_not_fit_are_counted() -> None:
+def test_hidden_rows_are_counted() -> None:
     rows = [row(f"item {i}", 1_000.0 - i, rank=i + 1) for i in range(20)]
     lines = drawn(rows, width=80, height=12)
     shown = sum(bool(re.search(r"item \d", line)) for line in lines)
     assert 1 <= shown < 20
-    assert f"{20 - shown} more below" in lines
-    assert lines[-1].startswith("(1, 1e-08)-DP ")
+    assert f"{20 - shown} more rows" in lines
+    assert lines[-1] == FOOT[0].plain
 
 
 def test_an_ascii_terminal_gets_ascii() -> None:
@@ -102,7 +104,7 @@ def test_an_ascii_terminal_gets_ascii() -> None:
 
 
 def fed(parts: list[dict[str, int]], *, seed: int) -> list[float | None]:
-    """The trends of a and b after parts of a stream, each shuffled, looked at now and then."""
+    """Return the trends of a and b after shuffled parts of a stream, read eight times each."""
     random = np.random.default_rng(seed)
     trends = Trends()
     found: list[float | None] = []
@@ -116,7 +118,7 @@ def fed(parts: list[dict[str, int]], *, seed: int) -> list[float | None]:
     return found
 
 
-def test_what_has_changed_is_seen() -> None:
+def test_changed_rates_have_a_trend() -> None:
     before, since = {"a": 40_000, "b": 40_000}, {"a": 15_000, "b": 5_000}
     up, down = fed([before, since], seed=1)
     assert up == pytest.approx(1.5, abs=0.15)
@@ -124,8 +126,8 @@ def test_what_has_changed_is_seen() -> None:
 
 
 def test_a_steady_stream_has_no_trend() -> None:
-    # Intervals of 95 % that do not overlap: measured none of 600. At 1 in 1,000 each three of 400
-    # are an alarm of less than 1 %. Intervals of half the width give 20 of 400.
+    # Measured: 0 of 600. If each had probability 1 in 1,000, three of 400 would have probability
+    # below 1 %. Intervals of half the width give 20 of 400.
     alarms = [
         ratio
         for seed in range(200)
@@ -135,7 +137,7 @@ def test_a_steady_stream_has_no_trend() -> None:
     assert len(alarms) <= 2
 
 
-def test_nothing_is_said_before_there_is_a_past() -> None:
+def test_there_is_no_trend_without_an_older_release() -> None:
     assert Trends().of(
         LazyCountMin(depth=2, width=8, epsilon=1.0, delta=1e-8).release(), ["a"]
     ) == [None]

@@ -1,4 +1,4 @@
-"""Output: nothing unprintable reaches a terminal, and each form can be read back."""
+"""Output: nothing unprintable reaches a terminal, and each format can be read back."""
 
 from __future__ import annotations
 
@@ -53,13 +53,13 @@ def show(rows: list[dict[str, object]], *, width: int, fold: bool, blocks: bool 
 
 
 @given(st.text())
-def test_what_is_visible_holds_no_control(text: str) -> None:
+def test_visible_text_has_no_controls(text: str) -> None:
     shown = visible(text)
     assert shown.isprintable()
     assert not {unicodedata.category(char) for char in shown} & HARMFUL
 
 
-def test_what_prints_is_left_alone() -> None:
+def test_printable_text_is_unchanged() -> None:
     assert visible("Grüße/日本 a\\b") == "Grüße/日本 a\\b"
 
 
@@ -90,12 +90,12 @@ def test_a_row_that_may_be_noise_is_dim_and_has_no_bar() -> None:
     assert "above" not in file.getvalue()
 
 
-def test_an_end_that_is_not_known_is_a_dash() -> None:
+def test_an_unknown_bound_is_a_dash() -> None:
     unknown = [{**ROWS[0], "high": float("inf")}]
     assert " - " in show(unknown, width=90, fold=True).splitlines()[2]
 
 
-def test_bars_make_room_for_items() -> None:
+def test_long_items_replace_bars() -> None:
     for length, bars in ((10, True), (34, False)):
         file = io.StringIO()
         console = Console(file=file, width=80)
@@ -135,27 +135,27 @@ def test_a_table_in_a_pipe_is_never_cut(capsys: pytest.CaptureFixture[str]) -> N
     assert "\x1b" not in out
 
 
-def test_a_terminal_gets_colour_unless_it_is_asked_not_to(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_terminal_gets_colour_unless_no_color_is_set(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm-256color")
     monkeypatch.setenv("COLUMNS", "90")
     monkeypatch.delenv("NO_COLOR", raising=False)
-    for asked_not_to in (False, True):
+    for no_color in (False, True):
         terminal = Terminal()
         monkeypatch.setattr(sys, "stdout", terminal)
-        if asked_not_to:
+        if no_color:
             monkeypatch.setenv("NO_COLOR", "1")
         write(REPORT, output="table")
-        assert ("\x1b[36m" in terminal.getvalue()) != asked_not_to
+        assert ("\x1b[36m" in terminal.getvalue()) != no_color
 
 
-def test_json_holds_all(capsys: pytest.CaptureFixture[str]) -> None:
+def test_json_has_summary_and_rows(capsys: pytest.CaptureFixture[str]) -> None:
     write(REPORT, output="json")
     captured = capsys.readouterr()
     assert json.loads(captured.out) == {"steps": 10_000, "items": ROWS}
     assert captured.err == ""
 
 
-def test_json_lines_hold_the_rows_and_standard_error_the_rest(
+def test_json_lines_have_the_rows_and_standard_error_the_lines(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     write(REPORT, output="jsonl")
@@ -180,10 +180,10 @@ def test_csv_on_a_terminal_is_escaped(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "\x1b" not in terminal.getvalue()
 
 
-def test_what_is_told_is_one_visible_line(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_message_is_one_printable_line(capsys: pytest.CaptureFixture[str]) -> None:
     tell("two\nlines\x1b[31m")
     assert capsys.readouterr().err == "lazysketch: two lines\\x1b[31m\n"
 
 
-def test_whole_numbers_have_no_fraction() -> None:
+def test_integers_have_no_fraction() -> None:
     assert [repr(as_number(value)) for value in (3.0, -2.0, 2.5)] == ["3", "-2", "2.5"]

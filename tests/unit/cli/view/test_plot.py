@@ -1,4 +1,4 @@
-"""``--plot``: pictures of the top items over the stream, and a page that needs nothing else."""
+"""``--plot``: plots of the top items over the stream, and a self-contained page."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def test_a_png(capsys: pytest.CaptureFixture[str]) -> None:
     for _ in range(2):  # the second replaces the first
         assert main(["top", "rows.txt", "--plot", "top.png", *NAMES]) == 0
     assert Path("top.png").read_bytes().startswith(b"\x89PNG")
-    assert "picture saved to top.png" in capsys.readouterr().err
+    assert "plot saved to top.png" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("drawing")
 @pytest.mark.parametrize("listed", [False, True])
-def test_an_svg_names_the_items_and_the_promise(*, listed: bool) -> None:
+def test_an_svg_names_the_items_and_the_guarantee(*, listed: bool) -> None:
     source = ["--domain", "items.txt", "--epsilon", "12", "--width", "64"] if listed else NAMES
     assert main(["top", "rows.txt", "--plot", "top.svg", *source]) == 0
     drawn = ElementTree.parse("top.svg")
@@ -48,7 +48,7 @@ def test_an_svg_names_the_items_and_the_promise(*, listed: bool) -> None:
 
 
 @pytest.mark.usefixtures("drawing")
-def test_a_page_needs_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_page_is_self_contained(capsys: pytest.CaptureFixture[str]) -> None:
     for _ in range(2):
         assert main(["top", "rows.txt", "--plot", "top.html", *NAMES]) == 0
     page = Path("top.html").read_text(encoding="utf-8")
@@ -64,7 +64,7 @@ def test_a_page_needs_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
 
 @pytest.mark.usefixtures("drawing")
 @pytest.mark.parametrize("name", ["top.png", "top.svg", "top.html"])
-def test_nothing_found_is_a_picture_too(name: str) -> None:
+def test_no_item_gives_an_empty_plot(name: str) -> None:
     Path("rows.txt").write_text("a\nb\n")
     assert main(["top", "rows.txt", "--plot", name]) == 0
     assert Path(name).stat().st_size > 1_000
@@ -72,13 +72,12 @@ def test_nothing_found_is_a_picture_too(name: str) -> None:
 
 @pytest.mark.usefixtures("drawing")
 @pytest.mark.parametrize("name", ["other.png", "other.svg", "other.html"])
-def test_what_is_no_picture_is_left_alone(capsys: pytest.CaptureFixture[str], name: str) -> None:
+def test_other_files_are_not_replaced(capsys: pytest.CaptureFixture[str], name: str) -> None:
     Path(name).write_text("<!doctype html>\nprecious")
     assert main(["top", "rows.txt", "--plot", name, *NAMES]) == 2
     captured = capsys.readouterr()
-    assert f"--plot: expected a new file or a picture of that kind to replace, got {name}" in (
-        captured.err
-    )
+    assert "--plot: expected a new file or a plot of that kind to replace" in captured.err
+    assert captured.err.endswith(f"got another kind of file: {name}\n")
     assert captured.out == ""
     assert Path(name).read_text() == "<!doctype html>\nprecious"
 

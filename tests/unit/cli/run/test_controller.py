@@ -1,4 +1,4 @@
-"""``top`` and ``estimate``: right counts of small streams, and what goes where."""
+"""``top`` and ``estimate``: correct counts of small streams, and where each output goes."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from tests.locations import DATA
 
+from lazysketch import Release
 from lazysketch.cli import main
 
 WEBLOGS = DATA / "weblogs"
@@ -31,14 +32,14 @@ def rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
-def answer(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[dict[str, Any], str]:
+def result_of(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[dict[str, Any], str]:
     assert main([*arguments, "--output", "json", *CLEAR]) == 0
     captured = capsys.readouterr()
     return json.loads(captured.out), captured.err
 
 
 def test_top_ranks_the_public_list(capsys: pytest.CaptureFixture[str], rows: Path) -> None:
-    found, err = answer(capsys, "top", str(rows), "--domain", "items.txt", "-k", "2")
+    found, err = result_of(capsys, "top", str(rows), "--domain", "items.txt", "-k", "2")
     assert [(row["rank"], row["item"]) for row in found["items"]] == [(1, "most"), (2, "some")]
     for row, truth in zip(found["items"], (29_999, 10_000), strict=True):
         assert abs(row["estimate"] - truth) < SLACK
@@ -49,14 +50,14 @@ def test_top_ranks_the_public_list(capsys: pytest.CaptureFixture[str], rows: Pat
 def test_estimate_keeps_the_order_of_the_list(
     capsys: pytest.CaptureFixture[str], rows: Path
 ) -> None:
-    found, _ = answer(capsys, "estimate", str(rows), "--items", "items.txt")
+    found, _ = result_of(capsys, "estimate", str(rows), "--items", "items.txt")
     assert [row["item"] for row in found["items"]] == ["rare", "never", "most", "some"]
     for row, truth in zip(found["items"], (1, 0, 29_999, 10_000), strict=True):
         assert abs(row["estimate"] - truth) < SLACK
 
 
-def test_the_summary_says_what_was_promised(capsys: pytest.CaptureFixture[str], rows: Path) -> None:
-    found, _ = answer(capsys, "top", str(rows), "--domain", "items.txt")
+def test_the_summary_has_the_guarantee(capsys: pytest.CaptureFixture[str], rows: Path) -> None:
+    found, _ = result_of(capsys, "top", str(rows), "--domain", "items.txt")
     assert found["steps"] == 40_000
     assert (found["kind"], found["depth"], found["width"]) == ("count-min", 4, 64)
     privacy = found["privacy"]
@@ -76,7 +77,7 @@ def test_the_summary_says_what_was_promised(capsys: pytest.CaptureFixture[str], 
 )
 def test_each_kind_of_sketch(capsys: pytest.CaptureFixture[str], rows: Path, options: str) -> None:
     asked = ["top", str(rows), "--domain", "items.txt", *options.split()]
-    found, _ = answer(capsys, *asked)
+    found, _ = result_of(capsys, *asked)
     assert found["items"][0]["item"] == "most"
     assert abs(found["items"][0]["estimate"] - 29_999) < SLACK
     assert found["kind"] == ("count-sketch" if "--kind" in options else "count-min")
@@ -84,13 +85,16 @@ def test_each_kind_of_sketch(capsys: pytest.CaptureFixture[str], rows: Path, opt
 
 
 def test_the_default_privacy_is_printed(capsys: pytest.CaptureFixture[str], rows: Path) -> None:
-    assert main(["top", str(rows), "--domain", "items.txt"]) == 0
+    asked = ["top", str(rows), "--domain", "items.txt", "--save-release", "r.lzs"]
+    assert main(asked) == 0
     out = capsys.readouterr().out
-    assert "epsilon = 1, delta = 1e-08" in out
+    release = Release.load("r.lzs")
+    assert (release.privacy.epsilon, release.privacy.delta) == (1.0, 1e-8)
+    assert str(release.privacy) in out
     assert "40,000 steps of rows.txt (lines); count-min 4 x 1,024" in out
 
 
-def test_malformed_rows_are_steps_and_are_told_to_the_operator_only(
+def test_malformed_rows_are_steps_and_reported_to_the_operator_only(
     capsys: pytest.CaptureFixture[str], rows: Path
 ) -> None:
     rows.write_bytes(b"most\n\nsecret\xff\n" * 5_000)
@@ -104,7 +108,7 @@ def test_malformed_rows_are_steps_and_are_told_to_the_operator_only(
         assert "15,000 steps" in captured.out + captured.err or output == "json"
 
 
-def test_all_rows_malformed_raises_a_doubt(capsys: pytest.CaptureFixture[str], rows: Path) -> None:
+def test_all_rows_malformed_is_status_2(capsys: pytest.CaptureFixture[str], rows: Path) -> None:
     asked = ["top", str(rows), "--domain", "items.txt", "--format", "common"]
     assert main(asked) == 2
     captured = capsys.readouterr()
@@ -112,43 +116,41 @@ def test_all_rows_malformed_raises_a_doubt(capsys: pytest.CaptureFixture[str], r
     assert "40,000 steps" in captured.out
 
 
-def test_a_width_too_large_for_the_stream_is_told(
+def test_a_width_too_large_for_the_stream_gets_a_note(
     capsys: pytest.CaptureFixture[str], rows: Path
 ) -> None:
     rows.write_text("most\n" * 100)
     assert main(["top", str(rows), "--domain", "items.txt", "--width", "4096"]) == 0
-    assert "3,996 of 4,096 columns" in capsys.readouterr().out
+    assert "3,996 of 4,096 columns are not published yet and count as 0" in capsys.readouterr().out
     assert main(["top", str(rows), "--domain", "items.txt", "--width", "100"]) == 0
-    assert "up to 100 steps old (100% of the stream)" in capsys.readouterr().out
+    assert "lag by up to 100 steps (100% of the stream)" in capsys.readouterr().out
     assert main(["top", str(rows), "--domain", "items.txt", "--width", "5"]) == 0
     out = capsys.readouterr().out
     assert "columns" not in out
-    assert "steps old" not in out
+    assert "lag by" not in out
 
 
-def test_the_advice_is_concrete_and_has_a_floor(
+def test_the_advised_width_is_concrete_and_has_a_minimum(
     capsys: pytest.CaptureFixture[str], rows: Path
 ) -> None:
     rows.write_text("most\n" * 3_000)
     asked = ["top", str(rows), "--domain", "items.txt", "--output", "json"]
     assert main([*asked, "--width", "1024"]) == 0
     notes = json.loads(capsys.readouterr().out)["notes"]
-    assert notes[0].endswith("rows stand above noise and collisions")
-    assert "--width 128 gives fresher ones and --horizon 3000 gives less noise" in notes[1]
+    assert notes[0].endswith("counts are distinguishable from 0")
+    assert "--width 128 reduces the lag and --horizon 3000 reduces the noise" in notes[1]
     assert main([*asked, "--width", "1024", "--horizon", "3000"]) == 0
-    assert json.loads(capsys.readouterr().out)["notes"][1].endswith(
-        "--width 128 gives fresher ones"
-    )
+    assert json.loads(capsys.readouterr().out)["notes"][1].endswith("--width 128 reduces the lag")
     rows.write_text("most\n")
     assert main([*asked, "--width", "1", "--horizon", "1"]) == 0
     notes = json.loads(capsys.readouterr().out)["notes"]
     assert notes[1:] == [
-        "counts are up to 1 step old (100% of the stream), and shares low by as much"
+        "counts lag by up to 1 step (100% of the stream), and shares are too low by as much"
     ]
 
 
-def test_rows_that_may_be_noise_say_so(capsys: pytest.CaptureFixture[str], rows: Path) -> None:
-    found, _ = answer(capsys, "estimate", str(rows), "--items", "items.txt")
+def test_rows_that_may_be_noise_are_marked(capsys: pytest.CaptureFixture[str], rows: Path) -> None:
+    found, _ = result_of(capsys, "estimate", str(rows), "--items", "items.txt")
     for row in found["items"]:
         assert row["low"] <= row["estimate"] <= row["high"]
         assert row["above_noise"] is (row["low"] > 0)
@@ -157,11 +159,11 @@ def test_rows_that_may_be_noise_say_so(capsys: pytest.CaptureFixture[str], rows:
     assert main([*asked, "--output", "csv"]) == 0
     captured = capsys.readouterr()
     assert [row["above_noise"] for row in csv.DictReader(io.StringIO(captured.out))][2] == "true"
-    assert "of 4 rows stand above noise and collisions" in captured.err
+    assert "of 4 counts are distinguishable from 0" in captured.err
 
 
-def test_json_says_what_was_read(capsys: pytest.CaptureFixture[str], rows: Path) -> None:
-    found, _ = answer(capsys, "top", str(rows), "--domain", "items.txt", "--horizon", "50000")
+def test_json_describes_the_inputs(capsys: pytest.CaptureFixture[str], rows: Path) -> None:
+    found, _ = result_of(capsys, "top", str(rows), "--domain", "items.txt", "--horizon", "50000")
     assert (found["inputs"], found["format"], found["field"]) == ([str(rows)], "lines", None)
     assert (found["schedule"], found["horizon"], found["mechanism"]) == (
         "round robin",
@@ -169,32 +171,34 @@ def test_json_says_what_was_read(capsys: pytest.CaptureFixture[str], rows: Path)
         "tree",
     )
     Path("access.log").write_text('most - - [t] "GET /x HTTP/1.0" 200 5\n' * 999)
-    found, _ = answer(capsys, "top", "access.log", "--domain", "items.txt")
+    found, _ = result_of(capsys, "top", "access.log", "--domain", "items.txt")
     assert (found["format"], found["field"], found["horizon"]) == ("common", "host", None)
 
 
-def test_mostly_malformed_rows_raise_a_doubt(
+def test_mostly_malformed_rows_give_a_warning(
     capsys: pytest.CaptureFixture[str], rows: Path
 ) -> None:
     rows.write_text("most\n\n\n" * 999)
-    _, err = answer(capsys, "top", str(rows), "--domain", "items.txt")
-    assert "more than half of the rows were malformed, read as lines: is that its format?" in err
+    _, err = result_of(capsys, "top", str(rows), "--domain", "items.txt")
+    assert "more than half of the rows were malformed, read as lines; check --format" in err
     rows.write_text("most\nmost\n\n" * 999)
-    _, err = answer(capsys, "top", str(rows), "--domain", "items.txt")
-    assert "format" not in err
+    _, err = result_of(capsys, "top", str(rows), "--domain", "items.txt")
+    assert "--format" not in err
 
 
-def test_a_large_delta_is_told(capsys: pytest.CaptureFixture[str], rows: Path) -> None:
+def test_a_large_delta_gets_a_note(capsys: pytest.CaptureFixture[str], rows: Path) -> None:
     asked = ["top", str(rows), "--domain", "items.txt", "--width", "64", "--delta"]
     assert main([*asked, "1e-3"]) == 0
-    assert "delta = 0.001 lets a mechanism give away one event in 1,000" in capsys.readouterr().out
+    assert (
+        "delta = 0.001 allows a mechanism to reveal one event in 1,000" in capsys.readouterr().out
+    )
     assert main([*asked, "1e-5"]) == 0
-    assert "give away" not in capsys.readouterr().out
+    assert "reveal" not in capsys.readouterr().out
 
 
 def test_several_inputs_are_one_stream(capsys: pytest.CaptureFixture[str], rows: Path) -> None:
     Path("more.gz").write_bytes(gzip.compress(rows.read_bytes()))
-    found, _ = answer(capsys, "top", str(rows), "more.gz", "--domain", "items.txt")
+    found, _ = result_of(capsys, "top", str(rows), "more.gz", "--domain", "items.txt")
     assert found["steps"] == 80_000
     assert abs(found["items"][0]["estimate"] - 2 * 29_999) < 2 * SLACK
 
@@ -204,7 +208,7 @@ def test_standard_input(
 ) -> None:
     data = io.BufferedReader(io.BytesIO(rows.read_bytes()))  # type: ignore[arg-type]
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(data))
-    found, _ = answer(capsys, "top", "-", "--domain", "items.txt")
+    found, _ = result_of(capsys, "top", "-", "--domain", "items.txt")
     assert found["steps"] == 40_000
 
 
@@ -212,11 +216,11 @@ def test_the_list_may_come_from_standard_input(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, rows: Path
 ) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BufferedReader(io.BytesIO(b"some\n"))))  # type: ignore[arg-type]
-    found, _ = answer(capsys, "top", str(rows), "--domain", "-")
+    found, _ = result_of(capsys, "top", str(rows), "--domain", "-")
     assert [row["item"] for row in found["items"]] == ["some"]
 
 
-def test_an_item_with_controls_is_escaped_in_tables_and_whole_in_json(
+def test_an_item_with_controls_is_escaped_in_tables_and_unchanged_in_json(
     capsys: pytest.CaptureFixture[str], rows: Path
 ) -> None:
     evil = "a\x1b[2Jb"
@@ -226,18 +230,20 @@ def test_an_item_with_controls_is_escaped_in_tables_and_whole_in_json(
     out = capsys.readouterr().out
     assert r"a\x1b[2Jb" in out
     assert "\x1b" not in out
-    assert answer(capsys, "top", str(rows), "--domain", "items.txt")[0]["items"][0]["item"] == evil
+    assert (
+        result_of(capsys, "top", str(rows), "--domain", "items.txt")[0]["items"][0]["item"] == evil
+    )
 
 
 def test_csv_has_a_header_and_a_row_per_item(
     capsys: pytest.CaptureFixture[str], rows: Path
 ) -> None:
-    asked = ["estimate", str(rows), "--items", "items.txt", "--output", "csv"]
-    assert main([*asked, *CLEAR]) == 0
+    asked = ["estimate", str(rows), "--items", "items.txt", "--save-release", "r.lzs"]
+    assert main([*asked, "--output", "csv", *CLEAR]) == 0
     captured = capsys.readouterr()
     table = list(csv.DictReader(io.StringIO(captured.out)))
     assert [row["item"] for row in table] == ["rare", "never", "most", "some"]
-    assert "epsilon = 12" in captured.err
+    assert str(Release.load("r.lzs").privacy) in captured.err
 
 
 @pytest.mark.parametrize(("name", "field"), [("apache_logs.gz", "host"), ("nasa_short.gz", "path")])

@@ -1,0 +1,205 @@
+"""Files other than the stream: public lists, releases, discovered items, plots.
+
+Errors name the file. A file is replaced only if it is of the same kind, so that a mistyped path
+destroys neither the input nor any other file.
+"""
+
+from __future__ import annotations
+
+import stat
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lazysketch import Release
+from lazysketch.cli.view.output import tell
+from lazysketch.cli.view.plot import checked_plot_kind
+from lazysketch.errors import ReleaseFormatError, SourceError
+from lazysketch.releases.files import MAGIC, write_whole
+from lazysketch.sources import expand_paths, open_source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lazysketch.cli.settings import InputSettings
+
+
+def read_list(path: str, *, option: str, encoding: str = "utf-8") -> list[str]:
+    """Return the distinct lines of a list, in its order.
+
+    Raises:
+        SourceError: The file is unreadable, empty, or has a row that does not decode.
+    """
+    source = open_source(path, format="lines", encoding=encoding)
+    items: dict[str, None] = {}
+    for batch in source:
+        items.update(dict.fromkeys(batch.item_list))
+    if not items:
+        raise SourceError(f"{option}: expected at least one item, got an empty list")
+    return list(items)
+
+
+def read_public_list(
+    path: str, *, option: str, inputs: tuple[str, ...], reading: InputSettings
+) -> list[str] | list[int]:
+    """Return the distinct items of a public list, in its order, of the type that is counted.
+
+    Raises:
+        SourceError: The file is unreadable, empty, has a row that does not decode, or is one of
+            the inputs: a list taken from the private stream would reveal what occurs in it.
+    """
+    if any(_same_file(path, str(other)) for other in expand_paths(inputs)):
+        raise SourceError(
+            f"{option}: expected a public list, got one of the inputs; "
+            "a list taken from the stream would reveal what occurs in it"
+        )
+    items = read_list(path, option=option, encoding=reading.encoding)
+    if reading.items_type != "int":
+        return items
+    try:
+        # Distinct again: "7" and "07" are one integer.
+        return list(dict.fromkeys(int(item) for item in items))
+    except ValueError:
+        raise SourceError(
+            f"{option}: expected an integer per line with --items-type int, got another line"
+        ) from None
+
+
+def load(path: str) -> Release:
+    """Return the release in a file.
+
+    Raises:
+        SourceError: The file cannot be read.
+        ReleaseFormatError: It is not a release, or damaged.
+    """
+    try:
+        return Release.load(path)
+    except ReleaseFormatError as error:
+        raise ReleaseFormatError(f"{path}: {str(error).removeprefix('release: ')}") from None
+    except IsADirectoryError:
+        raise SourceError(f"{path}: expected a release, got a directory") from None
+    except FileNotFoundError:
+        raise SourceError(f"{path}: expected an existing file, got none") from None
+    except (OSError, ValueError) as error:
+        raise SourceError(f"{path}: expected a readable file, got {_reason(error)}") from None
+
+
+def check_release_target(path: str, *, option: str) -> None:
+    """Raise SourceError unless a release can be saved here; writes nothing."""
+    _check_target(path, option=option, replaces=MAGIC, kind="a release")
+
+
+def check_names_target(path: str, *, option: str) -> None:
+    """Raise SourceError unless items can be saved here; only an empty file is replaced."""
+    _check_target(path, option=option, replaces=None, kind="")
+
+
+def check_plot_target(path: str, *, option: str) -> None:
+    """Raise unless a plot can be drawn and saved here; writes nothing.
+
+    Raises:
+        MissingPackageError: matplotlib is not installed.
+        SourceError: Another suffix, no such directory, or a file that is not such a plot.
+    """
+    beginning = checked_plot_kind(path, option=option)
+    _check_target(path, option=option, replaces=beginning, kind="a plot of that kind")
+
+
+def save(release: Release, path: str, *, option: str) -> None:
+    """Save a release atomically, and print where.
+
+    Raises:
+        SourceError: It cannot be written.
+    """
+    check_release_target(path, option=option)
+    try:
+        release.save(path)
+    except (OSError, ValueError) as error:
+        raise _unwritten(path, error, option=option) from None
+    tell(f"release saved to {path}")
+
+
+def save_names(names: Iterable[str], path: str, *, option: str) -> None:
+    """Save items, one per line, as --items and --domain read them, and print where.
+
+    Raises:
+        SourceError: They cannot be written.
+    """
+    check_names_target(path, option=option)
+    wanted = list(names)
+    # A line cannot contain a line ending.
+    lines = [name for name in wanted if "\n" not in name and not name.endswith("\r")]
+    _write("".join(f"{name}\n" for name in lines).encode(), path, option=option)
+    omitted = f"; {len(wanted) - len(lines)} omitted" if len(lines) < len(wanted) else ""
+    tell(f"{len(lines)} {'item' if len(lines) == 1 else 'items'} saved to {path}{omitted}")
+
+
+def save_plot(plot: bytes, path: str, *, option: str) -> None:
+    """Save a plot atomically, and print where.
+
+    Raises:
+        SourceError: It cannot be written.
+    """
+    check_plot_target(path, option=option)
+    _write(plot, path, option=option)
+    tell(f"plot saved to {path}")
+
+
+def _check_target(path: str, *, option: str, replaces: bytes | None, kind: str) -> None:
+    """Raise SourceError unless a file can be saved here; writes nothing.
+
+    It runs before the stream is read: a run spends its privacy even if its release is lost.
+
+    Args:
+        path: Where to save.
+        option: The option that asked for it.
+        replaces: The first bytes of a file that may be replaced; None for empty files only.
+        kind: The kind of such a file.
+    """
+    target = Path(path)
+    if path == "-":
+        raise SourceError(f"{option}: expected a file, got standard output")
+    try:
+        if not target.parent.is_dir():
+            raise SourceError(f"{option}: expected an existing directory, got {target.parent}")
+        if not target.exists():
+            return
+        if not stat.S_ISREG(target.stat().st_mode):
+            raise SourceError(f"{option}: expected a regular file, got {path}")
+        with target.open("rb") as file:
+            head = file.read(len(replaces or b" "))
+    except SourceError:
+        raise
+    except (OSError, ValueError) as error:
+        raise SourceError(f"{option}: expected a writable file, got {_reason(error)}") from None
+    if replaces is None:
+        if head:
+            raise SourceError(f"{option}: expected a new file, got the existing {path}")
+    elif head != replaces:
+        raise SourceError(
+            f"{option}: expected a new file or {kind} to replace, got another kind of file: {path}"
+        )
+
+
+def _write(data: bytes, path: str, *, option: str) -> None:
+    try:
+        write_whole(path, data)
+    except (OSError, ValueError) as error:
+        raise _unwritten(path, error, option=option) from None
+
+
+def _same_file(path: str, other: str) -> bool:
+    if path == other:
+        return True
+    try:
+        return Path(path).samefile(other)
+    except (OSError, ValueError):
+        return False  # opening the files reports the error
+
+
+def _unwritten(path: str, error: OSError | ValueError, *, option: str) -> SourceError:
+    return SourceError(f"{option}: expected to write {path}, got {_reason(error)}")
+
+
+def _reason(error: OSError | ValueError) -> str:
+    reason = error.strerror if isinstance(error, OSError) else str(error)
+    return repr(reason or type(error).__name__)

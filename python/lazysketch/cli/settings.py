@@ -1,0 +1,173 @@
+"""Frozen settings that the options of several verbs are gathered into."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from lazysketch import HeavyHitters, LazyCountMin, LazyCountSketch
+from lazysketch.errors import ArgumentTypeError, ArgumentValueError
+from lazysketch.sources import open_source
+from lazysketch.specification.schedules import Geometric, RoundRobin, Schedule
+
+if TYPE_CHECKING:
+    from lazysketch.privacy.relations import Relation
+    from lazysketch.sources import Source
+    from lazysketch.specification.mechanisms import MechanismName
+    from lazysketch.specification.sizing import SketchKind
+
+PrivateSketch: TypeAlias = "LazyCountMin | LazyCountSketch"
+
+DEFAULT_WIDTH: Final = 1024
+MAX_ITEM_BYTES: Final = 256  # request paths and user agents are longer than addresses
+KINDS: Final[dict[SketchKind, type[LazyCountMin] | type[LazyCountSketch]]] = {
+    "count-min": LazyCountMin,
+    "count-sketch": LazyCountSketch,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PrivacySettings:
+    """The guarantee that was asked for."""
+
+    epsilon: float
+    delta: float
+    relation: Relation
+    max_events_per_user: int
+
+
+@dataclass(frozen=True, slots=True)
+class DiscoverySettings:
+    """How items are discovered without a public list.
+
+    Args:
+        share: The smallest share of the stream at which an item shall be discovered.
+        window: Steps of a discovery epoch; None for the fewest that suffice for the share.
+        memory: Upper bound on the bytes of sketch and discovery together.
+    """
+
+    share: float
+    window: int | None
+    memory: int
+
+
+@dataclass(frozen=True, slots=True)
+class SketchSettings(PrivacySettings):
+    """The parameters of a private sketch."""
+
+    horizon: int | None
+    period: int
+    depth: int
+    width: int | None
+    kind: SketchKind
+    mechanism: MechanismName
+    hash_seed: int | None
+
+    @property
+    def columns(self) -> int:
+        """The width of a sketch whose width nothing else determines."""
+        return DEFAULT_WIDTH if self.width is None else self.width
+
+    @property
+    def schedule(self) -> Schedule:
+        """The publication schedule."""
+        if self.period != 1 and self.horizon is None:
+            raise ArgumentTypeError("period: expected 1 without a horizon, got another value")
+        if self.horizon is None:
+            return Geometric()
+        return RoundRobin(horizon=self.horizon, period=self.period)
+
+    def create(self, *, max_weight: int = 1) -> PrivateSketch:
+        """Return a fresh sketch; its constructor checks the values."""
+        return KINDS[self.kind](
+            depth=self.depth,
+            width=self.columns,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            relation=self.relation,
+            schedule=self.schedule,
+            mechanism=self.mechanism,
+            max_weight=max_weight,
+            max_events_per_user=self.max_events_per_user,
+            hash_seed=self.hash_seed,
+        )
+
+    def discover(self, discovery: DiscoverySettings, *, max_weight: int = 1) -> HeavyHitters:
+        """Return a fresh sketch with discovery; it derives its width from the share."""
+        if self.mechanism != "tree":
+            raise ArgumentValueError(
+                f"mechanism: expected tree without a public list (--domain), got {self.mechanism}"
+            )
+        return HeavyHitters(
+            share=discovery.share,
+            discovery_epoch=discovery.window,
+            memory=discovery.memory,
+            depth=self.depth,
+            width=self.width,
+            kind=self.kind,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            relation=self.relation,
+            schedule=self.schedule,
+            max_weight=max_weight,
+            max_events_per_user=self.max_events_per_user,
+            max_item_bytes=MAX_ITEM_BYTES,
+            hash_seed=self.hash_seed,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class InputSettings:
+    """How the inputs are read."""
+
+    format: str
+    field: str | None
+    weight: str | None
+    max_weight: int | None
+    delimiter: str | None
+    encoding: str
+    items_type: str
+    strict: bool
+    time: str | None = None
+    time_unit: str = "s"
+    follow: bool = False
+
+    def open(self, paths: tuple[str, ...], *, times: bool = False) -> Source:
+        """Return the inputs as one source, with the times of rows if asked for."""
+        return open_source(
+            paths,
+            format=self.format,
+            field=self.field,
+            weight=self.weight,
+            max_weight=self.max_weight,
+            delimiter=self.delimiter,
+            encoding=self.encoding,
+            item_type=self.items_type,
+            strict=self.strict,
+            times=times,
+            time=self.time,
+            time_unit=self.time_unit,
+            follow=self.follow,
+            ahead=True,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class ResultSettings:
+    """Where the result of a run goes.
+
+    Args:
+        output: The format of the result on standard output.
+        save_release: Where to save the release, or None.
+        save_names: Where to save the discovered items, or None.
+        plot: Where to draw the top items, or None.
+        json_stream: Whether standard output gets one JSON object per refresh instead.
+        every: Seconds between refreshes; None for the default of the display.
+    """
+
+    output: str
+    save_release: str | None = None
+    save_names: str | None = None
+    plot: str | None = None
+    json_stream: bool = False
+    every: float | None = None
