@@ -9,17 +9,20 @@ from lazysketch import HeavyHitters, LazyCountMin, LazyCountSketch
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.sources import open_source
 from lazysketch.specification.schedules import Geometric, RoundRobin, Schedule
+from lazysketch.specification.table_spec import TableSpec
 
 if TYPE_CHECKING:
+    from lazysketch.heavy_hitters.hitters_spec import HittersOptions
     from lazysketch.privacy.relations import Relation
     from lazysketch.sources import Source
     from lazysketch.specification.mechanisms import MechanismName
     from lazysketch.specification.sizing import SketchKind
+    from lazysketch.specification.table_spec import TableOptions
 
 PrivateSketch: TypeAlias = "LazyCountMin | LazyCountSketch"
 
 DEFAULT_WIDTH: Final = 1024
-MAX_ITEM_BYTES: Final = 256  # request paths and user agents are longer than addresses
+_MAX_ITEM_BYTES: Final = 256  # request paths and user agents are longer than addresses
 KINDS: Final[dict[SketchKind, type[LazyCountMin] | type[LazyCountSketch]]] = {
     "count-min": LazyCountMin,
     "count-sketch": LazyCountSketch,
@@ -42,12 +45,12 @@ class DiscoverySettings:
 
     Args:
         share: The smallest share of the stream at which an item shall be discovered.
-        window: Steps of a discovery epoch; None for the fewest that suffice for the share.
+        discovery_epoch: Steps of an epoch; None for the fewest that suffice for the share.
         memory: Upper bound on the bytes of sketch and discovery together.
     """
 
     share: float
-    window: int | None
+    discovery_epoch: int | None
     memory: int
 
 
@@ -77,43 +80,58 @@ class SketchSettings(PrivacySettings):
             return Geometric()
         return RoundRobin(horizon=self.horizon, period=self.period)
 
-    def create(self, *, max_weight: int = 1) -> PrivateSketch:
-        """Return a fresh sketch; its constructor checks the values."""
-        return KINDS[self.kind](
+    def spec(self, *, max_weight: int = 1) -> TableSpec:
+        """Return the checked description of the sketch."""
+        return TableSpec(
+            kind=self.kind,
             depth=self.depth,
             width=self.columns,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            relation=self.relation,
             schedule=self.schedule,
-            mechanism=self.mechanism,
-            max_weight=max_weight,
-            max_events_per_user=self.max_events_per_user,
             hash_seed=self.hash_seed,
+            **self._table_options(max_weight),
         )
 
+    def create(self, *, max_weight: int = 1) -> PrivateSketch:
+        """Return a fresh sketch."""
+        return KINDS[self.kind].from_spec(self.spec(max_weight=max_weight))
+
+    def hitters_options(self, discovery: DiscoverySettings, *, max_weight: int) -> HittersOptions:
+        """Return the options of heavy hitters and windows, which derive their own width."""
+        return {
+            **self._table_options(max_weight),
+            "share": discovery.share,
+            "discovery_epsilon": None,
+            "discovery_delta": None,
+            "memory": discovery.memory,
+            "depth": self.depth,
+            "width": self.width,
+            "hash_seed": self.hash_seed,
+            "max_item_bytes": _MAX_ITEM_BYTES,
+        }
+
     def discover(self, discovery: DiscoverySettings, *, max_weight: int = 1) -> HeavyHitters:
-        """Return a fresh sketch with discovery; it derives its width from the share."""
+        """Return a fresh sketch with discovery."""
         if self.mechanism != "tree":
             raise ArgumentValueError(
                 f"mechanism: expected tree without a public list (--domain), got {self.mechanism}"
             )
         return HeavyHitters(
-            share=discovery.share,
-            discovery_epoch=discovery.window,
-            memory=discovery.memory,
-            depth=self.depth,
-            width=self.width,
-            kind=self.kind,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            relation=self.relation,
+            discovery_epoch=discovery.discovery_epoch,
             schedule=self.schedule,
-            max_weight=max_weight,
-            max_events_per_user=self.max_events_per_user,
-            max_item_bytes=MAX_ITEM_BYTES,
-            hash_seed=self.hash_seed,
+            kind=self.kind,
+            **self.hitters_options(discovery, max_weight=max_weight),
         )
+
+    def _table_options(self, max_weight: int) -> TableOptions:
+        """Return the options of every private class."""
+        return {
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "relation": self.relation,
+            "mechanism": self.mechanism,
+            "max_weight": max_weight,
+            "max_events_per_user": self.max_events_per_user,
+        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,11 +44,15 @@ _MIN_REFRESH: Final = 0.05  # seconds
 # Options that need discovery, and options that do not apply to windows, by parameter name.
 _FOR_DISCOVERY: Final = {
     "share": "--share",
-    "window": "--names-every",
+    "discovery_epoch": "--names-every",
     "memory": "--memory",
     "save_names": "--save-names",
 }
-_NOT_WINDOWED: Final = {"window": "--names-every", "save_names": "--save-names", "plot": "--plot"}
+_NOT_WINDOWED: Final = {
+    "discovery_epoch": "--names-every",
+    "save_names": "--save-names",
+    "plot": "--plot",
+}
 
 
 def _window_length(
@@ -80,7 +84,7 @@ _DISCOVERY: Final = (
     ),
     click.option(
         "--names-every",
-        "window",
+        "discovery_epoch",
         type=STEPS,
         metavar="STEPS",
         help="Without --domain: length of a discovery epoch; items are published at its end.  "

@@ -177,7 +177,7 @@ class DiscoveredItems:
             of=of,
             guarantee=[moment.guarantee],
             notes=[
-                final_outcome(heavy, shown=len(moment.rows), most=self._most),
+                final_outcome(heavy, most=self._most),
                 *truncated_items(moment.rows),
             ],
             inputs=inputs,

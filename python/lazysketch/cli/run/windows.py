@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, TypedDict
 
 from lazysketch import Windows
 from lazysketch.cli.run.targets import HEADER
-from lazysketch.cli.settings import MAX_ITEM_BYTES
+from lazysketch.cli.view.discovery_messages import discovered
 from lazysketch.cli.view.live import duration
 from lazysketch.cli.view.output import Report
 from lazysketch.cli.view.report import (
@@ -119,29 +119,27 @@ class WindowSettings:
                 "kind, mechanism: expected count-min and tree with --window, got others"
             )
         try:
+            options = sketch.hitters_options(discovery, max_weight=max_weight)
+            if domain is not None:
+                options["share"] = None
             windows = Windows(
                 every=self.length,
                 keep=self.keep,
                 domain=domain,
-                memory=discovery.memory,
-                depth=sketch.depth,
-                width=sketch.width,
-                epsilon=sketch.epsilon,
-                delta=sketch.delta,
-                relation=sketch.relation,
-                max_weight=max_weight,
-                max_events_per_user=sketch.max_events_per_user,
-                max_item_bytes=MAX_ITEM_BYTES,
-                hash_seed=sketch.hash_seed,
-                share=discovery.share if domain is None else None,
                 begin=self.begin,
                 end=self.end,
+                **options,
             )
         except (ArgumentTypeError, ArgumentValueError) as error:
             name, colon, rest = str(error).partition(": ")
             raise type(error)(f"{_OPTIONS.get(name, name)}{colon}{rest}") from None
         return WindowedItems(
-            windows, length=self.length, shows_changes=self.changes, most=most, asked=sketch
+            windows,
+            length=self.length,
+            shows_changes=self.changes,
+            listed=domain is not None,
+            most=most,
+            asked=sketch,
         )
 
 
@@ -152,6 +150,7 @@ class WindowedItems:
         windows: Counts the stream.
         length: The length of a window.
         shows_changes: Whether the result is the changes instead of the items.
+        listed: Whether the items are those of a public list.
         most: The maximum number of rows.
         asked: The guarantee asked for, an upper bound on the sum over discovery and counts.
     """
@@ -162,6 +161,7 @@ class WindowedItems:
         *,
         length: timedelta | int,
         shows_changes: bool,
+        listed: bool,
         most: int,
         asked: PrivacySettings,
     ) -> None:
@@ -171,6 +171,7 @@ class WindowedItems:
         self.close = windows.close
         self._length = _length(length)
         self._shows_changes = shows_changes
+        self._listed = listed
         self._most = most
         self._privacy = dataclasses.replace(
             windows.privacy, epsilon=asked.epsilon, delta=asked.delta
@@ -247,6 +248,8 @@ class WindowedItems:
             lines.append(_changes_caption(changes))
             return Report(changes, summary, lines, name="changed", header=_CHANGES)
         lines.append(f"low-high: {interval_caption(simultaneous=True)}, over these windows")
+        if len(moment.rows) < self._most and not self._listed:
+            lines.append(discovered(len(moment.rows), most=self._most))
         lines += [_change_sentence(change) for change in changes]
         return Report(moment.rows, summary, lines, header=HEADER)
 

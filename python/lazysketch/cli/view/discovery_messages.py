@@ -26,24 +26,35 @@ def outlook(heavy: HeavyHitters) -> str:
     """Return when items are published next, and the threshold if there are none yet."""
     epoch = heavy.discovery_epoch or 1
     ahead = epoch - heavy.step % epoch
-    discovered = len(heavy.candidates)
-    if not discovered:
+    number = len(heavy.candidates)
+    if not number:
         return (
             f"discovered items are published every {steps_of(epoch)}, next in {ahead:,}; "
             f"{threshold(heavy.smallest_share)}"
         )
-    return f"{items_of(discovered)} discovered, next in {steps_of(ahead)} (every {epoch:,})"
+    return f"{items_of(number)} discovered, next in {steps_of(ahead)} (every {epoch:,})"
 
 
-def final_outcome(heavy: HeavyHitters, *, shown: int, most: int) -> str:
+def final_outcome(heavy: HeavyHitters, *, most: int) -> str:
     """Return how many items were discovered, above which share, and what would discover more."""
-    discovered, share = len(heavy.candidates), reach(heavy)
-    line = f"{items_of(discovered) if discovered else 'no item'} discovered"
-    line += "; the stream is too short for any" if share > 1.0 else f"; {threshold(share)}"
-    if shown >= most:
+    number, share = len(heavy.candidates), reach(heavy)
+    limit = "the stream is too short for any" if share > 1.0 else threshold(share)
+    line = f"{discovered(number, most=most)}; {limit}"
+    if number >= most:
         return line
     helps = _what_helps(heavy, share)
     return f"{line}; to discover more: {helps}" if helps else line
+
+
+def discovered(number: int, *, most: int) -> str:
+    """Return how many items were discovered, and the number of rows asked for if it is larger.
+
+    Example:
+        >>> discovered(11, most=20), discovered(20, most=20)
+        ('11 items discovered, 20 rows asked for', '20 items discovered')
+    """
+    line = f"{items_of(number) if number else 'no item'} discovered"
+    return f"{line}, {most:,} rows asked for" if number < most else line
 
 
 def truncated_items(rows: Sequence[ItemRow]) -> list[str]:

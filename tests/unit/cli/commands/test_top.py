@@ -95,7 +95,7 @@ def test_the_end_of_the_input_ends_the_open_epoch(
         (
             30,
             [],
-            "no item discovered; the stream is too short for any; to discover more: a long",
+            "no item discovered, 20 rows asked for; the stream is too short for any; to dis",
         ),
         (
             3_000,
@@ -105,12 +105,12 @@ def test_the_end_of_the_input_ends_the_open_epoch(
         (
             30_000,
             [],
-            "3 items discovered; detection threshold about 0.95 %; to discover more: a l",
+            "3 items discovered, 20 rows asked for; detection threshold about 0.95 %; to ",
         ),
         (
             30_000,
             ["--epsilon", "9"],
-            "3 items discovered; detection threshold about 1 %; to discover more: --share 0.",
+            "detection threshold about 1 %; to discover more: --share 0.",
         ),
         (30_000, ["-k", "3"], "3 items discovered; detection threshold about 0.95 %"),
     ],

@@ -84,6 +84,7 @@ def test_the_table_lists_the_changes(capsys: pytest.CaptureFixture[str], rows: P
     assert "3 windows of 1 h 0 min, 2026-05-17 00:00:00Z to 2026-05-17 03:00:00Z of" in out
     assert re.search(r"2026-05-17 02:00:00Z: c rose from \d\.\d% to (29|30)\.\d%", out)
     assert "2026-05-17 02:00:00Z: b fell from" in out
+    assert "\n3 items discovered, 20 rows asked for\n" in out
     assert main(["top", *TIMED, *CLEAR, "--changes", "--output", "csv"]) == 0
     table = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
     assert {row["item"] for row in table} == {"b", "c"}
