@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from lazysketch.cli.settings import InputSettings, ResultSettings
     from lazysketch.cli.view.output import Report, Row
     from lazysketch.cli.view.report import Moment
-    from lazysketch.sources import Batch, Source
+    from lazysketch.sources import RowBatch, Source
 
 FAILED: Final = 2
 INTERRUPTED: Final = 130  # 128 + SIGINT, the convention of shells
@@ -109,7 +109,7 @@ class _UntilFailure:
         self._source = source
         self._horizon = horizon
 
-    def __iter__(self) -> Generator[Batch, None, None]:
+    def __iter__(self) -> Generator[RowBatch, None, None]:
         left = self._horizon
         try:
             with closing(iter(self._source)) as batches:

@@ -32,7 +32,7 @@ def read_list(path: str, *, option: str, encoding: str = "utf-8") -> list[str]:
     source = open_source(path, format="lines", encoding=encoding)
     items: dict[str, None] = {}
     for batch in source:
-        items.update(dict.fromkeys(batch.item_list))
+        items.update(dict.fromkeys(map(str, batch.item_list)))  # an item of lines is a str
     if not items:
         raise SourceError(f"{option}: expected at least one item, got an empty list")
     return list(items)
