@@ -23,7 +23,7 @@ SETTINGS: dict[str, dict[str, object]] = {
     "zero-out": {"relation": "zero-out"},
     "three events of a person": {"max_events_per_user": 3},
     "epsilon 0.5": {"epsilon": 0.5},
-    "window given": {"discovery_epoch": 7_777},
+    "epoch given": {"discovery_epoch": 7_777},
 }
 
 
