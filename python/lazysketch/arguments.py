@@ -1,22 +1,29 @@
-"""Keyword arguments of public constructors: refused by name, shown and documented in one place.
+"""Checks of plain arguments, and the keyword options that several public constructors share.
 
-Several classes take the same options. A TypedDict lists them, with their types for a type checker
-and their descriptions for a reader; :func:`with_options` copies both to each class that takes them.
+A ``checked_*`` function returns the value as a plain Python or NumPy value, or raises an error that
+names the argument. Options that several classes take are listed once, in a TypedDict: it has their
+types and their descriptions, and :func:`with_options` copies both to each class that takes them.
 """
 
 from __future__ import annotations
 
 import inspect
+import math
+import operator
 from collections.abc import Callable, Collection, Iterator
 from difflib import get_close_matches
 from typing import Final, Protocol, TypeVar
 
-from lazysketch.errors import ArgumentTypeError
+import numpy as np
+import numpy.typing as npt
 
-__all__ = ["check_keywords", "with_options"]
+from lazysketch.errors import ArgumentTypeError, ArgumentValueError
+
+__all__ = ["check_keywords", "checked_integer", "checked_integers", "checked_real", "with_options"]
 
 # Names from the literature and from other libraries.
 _SYNONYMS: Final = {"k": "share", "phi": "share", "num_hashes": "depth", "num_buckets": "width"}
+_SHOWN_BITS: Final = 128
 
 
 class Options(Protocol):
@@ -86,6 +93,8 @@ def with_options(
 
     Example:
         >>> import inspect
+    import math
+    import operator
         >>> from lazysketch import LazyCountMin
         >>> inspect.signature(LazyCountMin).parameters["relation"].default
         'substitution'
@@ -130,3 +139,120 @@ def _documented(text: str, described: str) -> str:
         return text
     own, gap, tail = rest.partition("\n\n")
     return f"{head}{mark}{own}\n{shared}{gap}{tail}"
+
+
+def checked_integer(name: str, value: object, *, least: int = 1, most: int = 2**63 - 1) -> int:
+    """Return an integer argument as a Python int, or raise.
+
+    Guarantee: nothing is rounded; floats and booleans are refused even when they
+    are whole, numpy integers are accepted.
+
+    Args:
+        name: the argument's name, for the message.
+        value: what the caller gave.
+        least: smallest value accepted.
+        most: largest value accepted.
+
+    Returns:
+        The value, ``least <= value <= most``.
+
+    Raises:
+        ArgumentTypeError: not an integer.
+        ArgumentValueError: outside the range.
+
+    Example:
+        >>> checked_integer("depth", 3)
+        3
+    """
+    wanted = f"an integer from {least} to {most}"
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
+        raise ArgumentTypeError(f"{name}: expected {wanted}, got {type(value).__name__}")
+    try:
+        # A plain int: a subclass could answer later questions differently.
+        number = int.__index__(operator.index(value))
+    except TypeError:  # a timedelta is a numpy integer by class
+        found = type(value).__name__
+        raise ArgumentTypeError(f"{name}: expected {wanted}, got {found}") from None
+    if not least <= number <= most:
+        # Python refuses to print integers beyond some thousand digits.
+        bits = number.bit_length()
+        shown = str(number) if bits <= _SHOWN_BITS else f"an integer of {bits} bits"
+        raise ArgumentValueError(f"{name}: expected {wanted}, got {shown}")
+    return number
+
+
+def checked_integers(
+    name: str, values: object, *, least: int = 0, most: int = 2**63 - 1
+) -> npt.NDArray[np.int64]:
+    """Return several integers as an int64 array, or raise.
+
+    Guarantee: nothing is rounded or wrapped.
+
+    Args:
+        name: the argument's name, for the message.
+        values: what the caller gave: a sequence or an array of one dimension.
+        least: smallest value accepted.
+        most: largest value accepted.
+
+    Returns:
+        The values.
+
+    Raises:
+        ArgumentTypeError: not integers.
+        ArgumentValueError: one outside the range.
+
+    Example:
+        >>> checked_integers("cells", [0, 2])
+        array([0, 2])
+    """
+    wanted = f"integers from {least} to {most}"
+    try:
+        array = np.asarray(values)
+    except (TypeError, ValueError, OverflowError):
+        array = np.asarray(None)
+    if array.ndim != 1:
+        found = type(values).__name__ if array.ndim == 0 else f"{array.ndim} dimensions"
+        raise ArgumentTypeError(f"{name}: expected a sequence of {wanted}, got {found}")
+    if array.size == 0 and isinstance(values, (list, tuple, np.ndarray)):
+        return np.zeros(array.shape, dtype=np.int64)
+    if array.dtype.kind == "O" and all(type(value) is int for value in array.flat):
+        raise ArgumentValueError(f"{name}: expected {wanted}, got larger ones")
+    if array.dtype.kind not in "iu":
+        found = type(values).__name__ if array.dtype.kind == "O" else f"dtype {array.dtype}"
+        raise ArgumentTypeError(f"{name}: expected {wanted}, got {found}")
+    if array.min() < least or array.max() > most:
+        raise ArgumentValueError(f"{name}: expected {wanted}, got one outside that range")
+    return array.astype(np.int64)
+
+
+def checked_real(name: str, value: object, *, wanted: str = "a finite number above 0") -> float:
+    """Return a real argument as a finite float above zero, or raise.
+
+    Guarantee: booleans, strings, complex numbers, NaN and infinities are refused.
+
+    Args:
+        name: the argument's name, for the message.
+        value: what the caller gave: int, float or a numpy real scalar.
+        wanted: what is expected, for the message.
+
+    Returns:
+        The value as a float, finite and positive.
+
+    Raises:
+        ArgumentTypeError: not a real number.
+        ArgumentValueError: NaN, infinite, zero, negative or too large for a float.
+
+    Example:
+        >>> checked_real("epsilon", 1)
+        1.0
+    """
+    real = (int, float, np.integer, np.floating)
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, real):
+        raise ArgumentTypeError(f"{name}: expected {wanted}, got {type(value).__name__}")
+    try:
+        number = float(value)
+    except OverflowError:
+        raise ArgumentValueError(f"{name}: expected {wanted}, got a larger integer") from None
+    if not (math.isfinite(number) and number > 0.0):
+        raise ArgumentValueError(f"{name}: expected {wanted}, got {number}")
+    return number

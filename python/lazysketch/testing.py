@@ -11,8 +11,8 @@ import numpy as np
 import numpy.typing as npt
 
 from lazysketch import _native
+from lazysketch.arguments import checked_integer, checked_integers
 from lazysketch.errors import ArgumentTypeError
-from lazysketch.privacy.relations import checked_integer, checked_integers
 from lazysketch.sketches.keys import Key
 from lazysketch.specification.mechanisms import LARGEST_LEAVES
 

@@ -18,12 +18,12 @@ from typing import Literal, TypeAlias, cast, get_args
 import numpy as np
 import numpy.typing as npt
 
+from lazysketch.arguments import checked_real
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.estimation.error_distribution import ErrorDistribution
 from lazysketch.estimation.estimators import BEST_ESTIMATOR, Readings, estimates
 from lazysketch.estimation.lag import Lag
 from lazysketch.estimation.order_statistics import error_above, error_below, ranks
-from lazysketch.privacy.relations import checked_real
 
 __all__ = ["At", "Interval", "Intervals", "checked_at", "checked_confidence", "intervals"]
 

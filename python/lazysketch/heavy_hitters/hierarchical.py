@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lazysketch.arguments import check_keywords, with_options
+from lazysketch.arguments import check_keywords, checked_integer, with_options
 from lazysketch.errors import ArgumentTypeError
 from lazysketch.heavy_hitters.domain import Item
 from lazysketch.heavy_hitters.hierarchies import Levels
@@ -34,7 +34,6 @@ from lazysketch.heavy_hitters.levels_privacy import checked_level_weights, split
 from lazysketch.heavy_hitters.published_levels import PublishedLevels
 from lazysketch.heavy_hitters.tables import DiscoveringTable
 from lazysketch.privacy.accounting import Privacy
-from lazysketch.privacy.relations import checked_integer
 from lazysketch.sketches.keys import Key, key_or_fresh
 from lazysketch.sketches.live_state import ClosedByBlock
 from lazysketch.specification.schedules import Schedule, ScheduleName, schedule_for

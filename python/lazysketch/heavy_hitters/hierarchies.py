@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final, cast
 
+from lazysketch.arguments import checked_integer
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, ItemError
 from lazysketch.heavy_hitters.domain import Item, plain_item, plain_values
-from lazysketch.privacy.relations import checked_integer
 
 __all__ = ["Levels", "dns_names", "ipv4_prefixes", "ipv6_prefixes", "url_paths"]
 

@@ -13,9 +13,10 @@ import math
 from dataclasses import dataclass
 from typing import Final
 
+from lazysketch.arguments import checked_real
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.privacy.accounting import Privacy
-from lazysketch.privacy.relations import checked_delta, checked_epsilon, checked_real
+from lazysketch.privacy.relations import checked_delta, checked_epsilon
 from lazysketch.privacy.wording import promise
 
 __all__ = ["JointPrivacy", "Split", "split_of"]

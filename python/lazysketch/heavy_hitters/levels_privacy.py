@@ -15,12 +15,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from lazysketch.arguments import checked_real
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.heavy_hitters.joint_privacy import JointPrivacy, Split
 from lazysketch.privacy.accounting import Privacy
 from lazysketch.privacy.calibration import gaussian_delta, noise_multiplier
 from lazysketch.privacy.composition import compose
-from lazysketch.privacy.relations import LARGEST_EPSILON, checked_real
+from lazysketch.privacy.relations import LARGEST_EPSILON
 from lazysketch.privacy.wording import promise
 
 __all__ = ["LevelsPrivacy", "checked_level_weights", "splits_of_levels"]

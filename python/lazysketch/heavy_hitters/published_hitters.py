@@ -14,13 +14,13 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 
+from lazysketch.arguments import checked_integer
 from lazysketch.estimation.intervals import checked_confidence
 from lazysketch.heavy_hitters.domain import Item
 from lazysketch.heavy_hitters.hitters_spec import CELL_BYTES, HeavyHittersSpec, checked_share
 from lazysketch.heavy_hitters.joint_privacy import JointPrivacy
 from lazysketch.heavy_hitters.ranking import HeavyHitter, ShownLists
 from lazysketch.heavy_hitters.tables import DiscoveringTable, HittersTable
-from lazysketch.privacy.relations import checked_integer
 from lazysketch.releases.release import Release
 from lazysketch.sketches.live_state import LiveState
 from lazysketch.specification.mechanisms import Mechanism

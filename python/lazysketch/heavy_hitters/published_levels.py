@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from lazysketch.arguments import checked_integer
 from lazysketch.heavy_hitters.domain import Item
 from lazysketch.heavy_hitters.hierarchies import Levels
 from lazysketch.heavy_hitters.hitters_spec import HeavyHittersSpec, checked_share
@@ -19,7 +20,6 @@ from lazysketch.heavy_hitters.published_hitters import PublishedHitters
 from lazysketch.heavy_hitters.ranking import HeavyHitter
 from lazysketch.heavy_hitters.tables import DiscoveringTable
 from lazysketch.heavy_hitters.tree import HierarchyNode, tree_of
-from lazysketch.privacy.relations import checked_integer
 from lazysketch.releases.release import Release
 from lazysketch.sketches.live_state import LiveState
 

@@ -13,17 +13,11 @@ from typing import Final, get_args
 
 import numpy as np
 
+from lazysketch.arguments import checked_integer, checked_real
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.estimation.intervals import checked_confidence
 from lazysketch.planning.workload import LARGEST_DISTINCT, Workload
-from lazysketch.privacy.relations import (
-    Relation,
-    checked_delta,
-    checked_epsilon,
-    checked_integer,
-    checked_real,
-    checked_relation,
-)
+from lazysketch.privacy.relations import Relation, checked_delta, checked_epsilon, checked_relation
 from lazysketch.specification.schedules import LARGEST_HORIZON
 from lazysketch.specification.sizing import SketchKind
 from lazysketch.specification.table_spec import LARGEST_EVENTS, LARGEST_WEIGHT

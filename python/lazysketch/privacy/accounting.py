@@ -18,6 +18,7 @@ from functools import cached_property
 from types import ModuleType
 from typing import TYPE_CHECKING, Final
 
+from lazysketch.arguments import checked_integer, checked_real
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, MissingPackageError
 from lazysketch.privacy.calibration import gaussian_delta
 from lazysketch.privacy.curve import GaussianCurve, curve_of
@@ -27,8 +28,6 @@ from lazysketch.privacy.relations import (
     checked_calibration,
     checked_delta,
     checked_epsilon,
-    checked_integer,
-    checked_real,
     checked_relation,
 )
 from lazysketch.privacy.wording import guarantee, promise

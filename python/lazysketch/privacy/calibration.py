@@ -25,6 +25,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from lazysketch.arguments import checked_integer, checked_real
 from lazysketch.errors import ArgumentValueError
 from lazysketch.privacy.relations import (
     SMALLEST_DELTA,
@@ -32,8 +33,6 @@ from lazysketch.privacy.relations import (
     checked_calibration,
     checked_delta,
     checked_epsilon,
-    checked_integer,
-    checked_real,
     square_root_up,
 )
 

@@ -13,13 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from lazysketch import _native
+from lazysketch.arguments import checked_integer
 from lazysketch.privacy.accounting import Privacy
-from lazysketch.privacy.relations import (
-    CountKind,
-    checked_integer,
-    square_root_up,
-    table_sensitivity2,
-)
+from lazysketch.privacy.relations import CountKind, square_root_up, table_sensitivity2
 from lazysketch.specification.mechanisms import Mechanism
 from lazysketch.specification.schedules import Schedule, schedule_specified
 from lazysketch.specification.sizing import LARGEST_WIDTH

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lazysketch import _native
+from lazysketch.arguments import checked_integer
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, MergeError
 from lazysketch.estimation.error_distribution import Strata
 from lazysketch.estimation.estimators import (
@@ -32,7 +33,6 @@ from lazysketch.estimation.intervals import (
 )
 from lazysketch.estimation.lag import Lag
 from lazysketch.estimation.moments import Moment, inner_product, second_moment
-from lazysketch.privacy.relations import checked_integer
 from lazysketch.releases.parts import ReleasePart, parts_of
 
 __all__ = ["PublicTable"]

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lazysketch.arguments import check_keywords, with_options
+from lazysketch.arguments import check_keywords, checked_integer, with_options
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
-from lazysketch.privacy.relations import Calibration, checked_integer
+from lazysketch.privacy.relations import Calibration
 from lazysketch.sketches.keys import Key
 from lazysketch.sketches.private_table import PrivateTable
 from lazysketch.specification.schedules import Schedule, ScheduleName, schedule_for

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from lazysketch import _native
+from lazysketch.arguments import checked_integer
 from lazysketch.errors import ArgumentTypeError
-from lazysketch.privacy.relations import checked_integer
 from lazysketch.releases.release import ReadsByRelease, Release
 from lazysketch.specification.sizing import SketchKind, size_of
 

@@ -30,8 +30,8 @@ import numpy as np
 import numpy.typing as npt
 
 from lazysketch import _native
+from lazysketch.arguments import checked_integer, checked_integers
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
-from lazysketch.privacy.relations import checked_integer, checked_integers
 
 __all__ = [
     "LARGEST_LEAVES",

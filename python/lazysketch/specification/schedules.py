@@ -28,8 +28,8 @@ import numpy as np
 import numpy.typing as npt
 
 from lazysketch import _native
+from lazysketch.arguments import checked_integer
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
-from lazysketch.privacy.relations import checked_integer
 from lazysketch.specification.sizing import LARGEST_WIDTH
 
 __all__ = [

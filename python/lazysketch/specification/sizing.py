@@ -21,8 +21,9 @@ import math
 from fractions import Fraction
 from typing import Final, Literal, TypeAlias, get_args
 
+from lazysketch.arguments import checked_integer, checked_real
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
-from lazysketch.privacy.relations import LARGEST_DEPTH, checked_integer, checked_real
+from lazysketch.privacy.relations import LARGEST_DEPTH
 
 __all__ = [
     "LARGEST_CELLS",

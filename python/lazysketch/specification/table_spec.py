@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, TypedDict
 
 from lazysketch import _native
+from lazysketch.arguments import checked_integer
 from lazysketch.errors import ArgumentValueError
 from lazysketch.privacy.accounting import Privacy
 from lazysketch.privacy.calibration import NoiseCalibration, calibrate
@@ -24,7 +25,6 @@ from lazysketch.privacy.relations import (
     Relation,
     changed_cells,
     checked_calibration,
-    checked_integer,
     checked_relation,
     table_sensitivity2,
 )

@@ -13,13 +13,14 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
+from lazysketch.arguments import checked_integer
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.heavy_hitters.hitters_spec import (
     CELL_BYTES,
     LEAST_MEMORY,
     HeavyHittersSpec,
 )
-from lazysketch.privacy.relations import LARGEST_DEPTH, checked_integer
+from lazysketch.privacy.relations import LARGEST_DEPTH
 from lazysketch.specification.schedules import Batch, RoundRobin, Schedule
 from lazysketch.windows.boundaries import ClockBoundaries, TimeRange, checked_clock
 from lazysketch.windows.durations import duration_of, instant_of

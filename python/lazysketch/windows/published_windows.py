@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable
 
+from lazysketch.arguments import checked_integer
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.estimation.intervals import Interval, checked_confidence
 from lazysketch.heavy_hitters import HeavyHitter, JointPrivacy
 from lazysketch.heavy_hitters.domain import Item
-from lazysketch.privacy.relations import checked_integer
 from lazysketch.releases.release import Release
 from lazysketch.sketches.live_state import LiveState
 from lazysketch.windows.changes import Against, Change, changes_between

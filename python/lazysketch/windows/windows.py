@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
-from lazysketch.arguments import check_keywords, with_options
+from lazysketch.arguments import check_keywords, checked_integer, with_options
 from lazysketch.errors import ArgumentTypeError, ClosedError
 from lazysketch.heavy_hitters.domain import Item
 from lazysketch.heavy_hitters.hitters_spec import (
@@ -18,7 +18,6 @@ from lazysketch.heavy_hitters.hitters_spec import (
     HeavyHittersSpec,
     HittersOptions,
 )
-from lazysketch.privacy.relations import checked_integer
 from lazysketch.sketches.keys import Key, key_or_fresh
 from lazysketch.sketches.live_state import ClosedByBlock
 from lazysketch.specification.table_spec import TableOptions, TableSpec

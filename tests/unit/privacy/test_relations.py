@@ -15,14 +15,9 @@ import numpy as np
 import numpy.typing as npt
 import pytest
 
+from lazysketch.arguments import checked_integer, checked_real
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
-from lazysketch.privacy.relations import (
-    changed_cells,
-    checked_integer,
-    checked_real,
-    square_root_up,
-    table_sensitivity2,
-)
+from lazysketch.privacy.relations import changed_cells, square_root_up, table_sensitivity2
 
 ITEMS = (0, 1, 2)
 WIDTH = 2
