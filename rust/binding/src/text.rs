@@ -81,7 +81,7 @@ pub(crate) fn json_rows<'py>(
         numbers(py, objects.weights),
         numbers(py, objects.clipped),
         objects.times.map(|times| column(py, times)),
-        column(py, objects.unsure),
+        column(py, objects.undecoded),
     )
 }
 

@@ -6,17 +6,16 @@
 //! `------------------- combined --------------------------------------------'
 //! ```
 //!
-//! A row is read once, from left to right, and no decision is taken back: host and ident end at
-//! the next space, the user before the first `[` behind them (it may hold spaces), the time at the
-//! next `]`. A backslash takes the character behind it along. Old servers do not escape quotes, so
-//! the quote that ends a request is the first that status and byte count follow; referrer and
-//! agent end at the first quote.
+//! A row is parsed in a single pass, without backtracking: host and ident end at the next space,
+//! the user (which may contain spaces) before the first `[` after them, the time at the next `]`. A
+//! backslash escapes the next character. Old servers do not escape quotes, so a request ends at the
+//! first quote that is followed by a status and a byte count; referrer and agent end at the first
+//! unescaped quote.
 //!
-//! A row is malformed if it does not follow the format up to the byte count, or if the field is
-//! not there: a request that is only `"-"` has no path, and in a row that is cut off within the
-//! agent the agent is malformed but the host is not. What servers append is ignored. Fields are
-//! taken as they stand: a path keeps its query, an escaped quote its backslash, an absent referrer
-//! is the item `-`.
+//! A row is malformed if it does not follow the format up to the byte count, or if it lacks the
+//! field: a request of only `"-"` has no path, and a row that is truncated within the agent has a
+//! host but no agent. Anything that a server appends is ignored. Fields are not decoded: a path
+//! keeps its query, an escaped quote its backslash, and an absent referrer is the item `-`.
 //!
 //! Source: Apache HTTP Server documentation, mod_log_config, "Common Log Format" and "Combined Log
 //! Format".
@@ -25,25 +24,25 @@ use crate::columns::{ParsedRows, Texts};
 use crate::lines;
 use memchr::{memchr, memchr2};
 
-/// What to take of each row.
+/// The field that is extracted from each row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Field {
-    /// Who asked: an address or a name.
+    /// The client: an address or a name.
     Host,
-    /// What for, with the query.
+    /// The requested path, with its query.
     Path,
     /// Three digits, or `-`.
     Status,
     /// GET, POST, ...
     Method,
-    /// Where the user came from; of the combined format.
+    /// The referring page; combined format only.
     Referrer,
-    /// The program that asked; of the combined format.
+    /// The client's program; combined format only.
     Agent,
 }
 
 impl Field {
-    /// All fields and what users call them.
+    /// All fields with their public names.
     pub const NAMES: [(&'static str, Self); 6] = [
         ("host", Self::Host),
         ("path", Self::Path),
@@ -53,14 +52,14 @@ impl Field {
         ("agent", Self::Agent),
     ];
 
-    /// The field of that name.
+    /// Return the field of that name.
     pub fn named(name: &str) -> Option<Self> {
         let found = Self::NAMES.iter().find(|(known, _)| *known == name);
         found.map(|&(_, field)| field)
     }
 }
 
-/// One field of each row.
+/// Extract one field from each row.
 pub fn access_log(block: &[u8], field: Field) -> ParsedRows {
     let mut rows = ParsedRows::of(block);
     for row in lines::rows(block) {
@@ -69,8 +68,8 @@ pub fn access_log(block: &[u8], field: Field) -> ParsedRows {
     rows
 }
 
-/// The text of the time of each row, empty if it has none; that does not hang on whether what
-/// follows it can be read.
+/// Extract the text of each row's time, empty if it has none. A row that is malformed after the
+/// time still has its time.
 pub fn access_log_times(block: &[u8]) -> Texts {
     let mut times = Texts::of(block);
     for row in lines::rows(block) {
@@ -79,11 +78,11 @@ pub fn access_log_times(block: &[u8]) -> Texts {
     times
 }
 
-/// What stands before the request.
+/// The part of a row before the request.
 struct Head<'a> {
     host: &'a [u8],
     time: &'a [u8],
-    /// From behind the bracket that ends the time.
+    /// Everything after the bracket that ends the time.
     rest: &'a [u8],
 }
 
@@ -91,7 +90,7 @@ fn head(row: &[u8]) -> Option<Head<'_>> {
     let (host, rest) = word(row)?;
     let (_ident, rest) = word(rest)?;
     let bracket = memchr(b'[', rest)?;
-    // One character of a user at least, and a space.
+    // The user has at least one character and is followed by a space.
     if bracket < 2 || rest[bracket - 1] != b' ' {
         return None;
     }
@@ -104,7 +103,7 @@ fn head(row: &[u8]) -> Option<Head<'_>> {
     })
 }
 
-/// What stands up to the next space, at least one character, and what stands behind it.
+/// Split at the first space, which must not be the first character; the space is dropped.
 fn word(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let end = memchr(b' ', text).filter(|&end| end > 0)?;
     Some((&text[..end], &text[end + 1..]))
@@ -119,8 +118,8 @@ fn item(row: &[u8], field: Field) -> Option<&[u8]> {
         Field::Status => Some(end.status),
         Field::Method => method(&request[..end.quote]),
         Field::Path => path(&request[..end.quote]),
-        Field::Referrer => not_empty(quoted(end.behind)?.0),
-        Field::Agent => not_empty(quoted(quoted(end.behind)?.1)?.0),
+        Field::Referrer => not_empty(quoted(end.rest)?.0),
+        Field::Agent => not_empty(quoted(quoted(end.rest)?.1)?.0),
     }
 }
 
@@ -128,44 +127,44 @@ fn not_empty(text: &[u8]) -> Option<&[u8]> {
     (!text.is_empty()).then_some(text)
 }
 
-/// What follows a request.
+/// The end of a request and the fields after it.
 struct RequestEnd<'a> {
-    /// Where in the text the quote stands that ends the request.
+    /// Position of the closing quote in the text.
     quote: usize,
     status: &'a [u8],
-    /// From behind the byte count.
-    behind: &'a [u8],
+    /// Everything after the byte count.
+    rest: &'a [u8],
 }
 
 fn request_end(text: &[u8]) -> Option<RequestEnd<'_>> {
     let mut at = 0;
     loop {
         at = unescaped_quote(text, at)?;
-        if let Some((status, behind)) = status_and_size(&text[at + 1..]) {
+        if let Some((status, rest)) = status_and_size(&text[at + 1..]) {
             return Some(RequestEnd {
                 quote: at,
                 status,
-                behind,
+                rest,
             });
         }
         at += 1;
     }
 }
 
-/// Where the next quote stands that no backslash takes along.
+/// Return the position of the next quote that is not escaped.
 fn unescaped_quote(text: &[u8], mut at: usize) -> Option<usize> {
     loop {
         at += memchr2(b'"', b'\\', text.get(at..)?)?;
         if text[at] == b'"' {
             return Some(at);
         }
-        // If nothing follows, the next search finds no text. Of a character of several bytes the
-        // others are neither a quote nor a backslash.
+        // After a backslash at the end, `get` returns None. Of a multi-byte character the first
+        // byte is skipped; the others are neither quotes nor backslashes.
         at += 2;
     }
 }
 
-/// Of `_STATUS_SIZE...` with spaces for bars: the status, and what stands behind the size.
+/// Parse `_STATUS_SIZE...`, with spaces for underscores: the status and the text after the size.
 fn status_and_size(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let text = text.strip_prefix(b" ")?;
     let length = match text {
@@ -175,28 +174,28 @@ fn status_and_size(text: &[u8]) -> Option<(&[u8], &[u8])> {
     };
     let (status, rest) = text.split_at(length);
     let size = rest.strip_prefix(b" ")?;
-    if let Some(behind) = size.strip_prefix(b"-") {
-        return Some((status, behind));
+    if let Some(rest) = size.strip_prefix(b"-") {
+        return Some((status, rest));
     }
     let digits = size.iter().take_while(|byte| byte.is_ascii_digit()).count();
     (digits > 0).then(|| (status, &size[digits..]))
 }
 
-/// Of a request: letters, with `-` and `_` behind the first, up to a space.
+/// The method of a request: a letter, then letters, `-` or `_`, up to a space.
 fn method(request: &[u8]) -> Option<&[u8]> {
     let (method, _) = word(request)?;
-    let sound = method[0].is_ascii_alphabetic()
+    let valid = method[0].is_ascii_alphabetic()
         && method
             .iter()
             .all(|byte| byte.is_ascii_alphabetic() || matches!(byte, b'-' | b'_'));
-    sound.then_some(method)
+    valid.then_some(method)
 }
 
-/// Of a request that has a method: what stands behind it, up to a space that is not escaped.
+/// The path of a request: the text after the method, up to a space that is not escaped.
 fn path(request: &[u8]) -> Option<&[u8]> {
     let text = &request[method(request)?.len() + 1..];
     let mut at = 0;
-    // The end of the request stands behind a whole escape, so nothing is cut from one.
+    // A request never ends within an escape, so a path does not either.
     while let Some(step) = text.get(at..).and_then(|rest| memchr2(b' ', b'\\', rest)) {
         at += step;
         if text[at] == b' ' {
@@ -207,7 +206,7 @@ fn path(request: &[u8]) -> Option<&[u8]> {
     not_empty(text)
 }
 
-/// Of ` "..."...`: what stands in the quotes, and behind them.
+/// Parse ` "..."...`: the text between the quotes and the text after them.
 fn quoted(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let text = text.strip_prefix(b" \"")?;
     let end = unescaped_quote(text, 0)?;
@@ -259,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn fields_are_known_by_name() {
+    fn fields_are_found_by_name() {
         for (name, field) in Field::NAMES {
             assert_eq!(Field::named(name), Some(field));
         }

@@ -1,27 +1,27 @@
-//! Columns of text, in the layout of Arrow.
+//! Columns of text in Arrow's layout.
 
 use crate::lines;
 
-/// Texts one behind the other; text i is `data[offsets[i] .. offsets[i + 1]]`.
+/// Concatenated texts; text i is `data[offsets[i] .. offsets[i + 1]]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Texts {
-    /// One more than there are texts, from 0, never falling.
+    /// One more than the number of texts; starts at 0 and never decreases.
     pub offsets: Vec<i64>,
-    /// The texts.
+    /// The bytes of all texts.
     pub data: Vec<u8>,
 }
 
-/// Some rows.
+/// Items of a block and the positions of its malformed rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ParsedRows {
-    /// The item of each row that has one, in order; none is empty.
+    /// The items in the order of their rows; none is empty.
     pub items: Texts,
-    /// Positions among all rows, rising: rows without an item.
+    /// Positions of the rows without an item, counted over all rows, in increasing order.
     pub malformed: Vec<i64>,
 }
 
 impl Texts {
-    /// Room for a text of each row of a block.
+    /// Allocate offsets for one text per row of a block.
     pub(crate) fn of(block: &[u8]) -> Self {
         let mut offsets = Vec::with_capacity(lines::count(block) + 1);
         offsets.push(0);
@@ -36,17 +36,17 @@ impl Texts {
         self.offsets.push(self.data.len() as i64);
     }
 
-    /// The number of texts.
+    /// Return the number of texts.
     pub fn len(&self) -> usize {
         self.offsets.len() - 1
     }
 
-    /// Whether there is no text.
+    /// Return whether there are no texts.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// The texts, one by one.
+    /// Iterate over the texts.
     pub fn iter(&self) -> impl Iterator<Item = &[u8]> {
         let ends = self.offsets.windows(2);
         ends.map(|ends| &self.data[ends[0] as usize..ends[1] as usize])
@@ -54,7 +54,7 @@ impl Texts {
 }
 
 impl ParsedRows {
-    /// Room for the rows of a block.
+    /// Allocate for the rows of a block.
     pub(crate) fn of(block: &[u8]) -> Self {
         Self {
             items: Texts::of(block),
@@ -62,7 +62,7 @@ impl ParsedRows {
         }
     }
 
-    /// Append a row, with its item if it has one.
+    /// Append a row; without an item it is malformed.
     pub(crate) fn push(&mut self, item: Option<&[u8]>) {
         match item {
             Some(item) => self.items.push(item),
@@ -70,12 +70,12 @@ impl ParsedRows {
         }
     }
 
-    /// The number of rows.
+    /// Return the number of rows.
     pub fn len(&self) -> usize {
         self.items.len() + self.malformed.len()
     }
 
-    /// Whether there is no row.
+    /// Return whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

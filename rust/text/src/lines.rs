@@ -1,30 +1,30 @@
-//! Blocks cut into rows.
+//! Splitting of blocks into rows.
 
 use memchr::memchr_iter;
 use std::str::from_utf8;
 
-/// The rows of a block, without their ends; one that is not UTF-8 is empty.
+/// Iterate over the rows of a block, without terminators; a row that is not UTF-8 is empty.
 pub(crate) fn texts(block: &[u8]) -> impl Iterator<Item = &str> {
-    // At once a tenth of what it costs row by row.
-    let whole = from_utf8(block).ok();
+    // Validating the whole block costs a tenth of validating each row.
+    let valid_block = from_utf8(block).ok();
     let mut begin = 0;
     memchr_iter(b'\n', block).map(move |end| {
-        let row = match whole {
+        let row = match valid_block {
             Some(text) => &text[begin..end],
             None => from_utf8(&block[begin..end]).unwrap_or_default(),
         };
         begin = end + 1;
-        // One only: of "\r\r\n" the first is part of the row.
+        // Only one: in "\r\r\n" the first "\r" belongs to the row.
         row.strip_suffix('\r').unwrap_or(row)
     })
 }
 
-/// The same rows as bytes.
+/// Iterate over the same rows as bytes.
 pub(crate) fn rows(block: &[u8]) -> impl Iterator<Item = &[u8]> {
     texts(block).map(str::as_bytes)
 }
 
-/// How many rows a block has.
+/// Return the number of rows of a block.
 pub(crate) fn count(block: &[u8]) -> usize {
     memchr_iter(b'\n', block).count()
 }

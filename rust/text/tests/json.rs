@@ -1,4 +1,4 @@
-//! JSON lines against serde_json's own values, row by row.
+//! JSON lines compared with serde_json's own values, row by row.
 
 use lazysketch_text::{RowKind, Wanted, json_rows};
 use proptest::collection::vec;
@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use serde_json::Value;
 
-/// The value at `a.b`: under the whole name, or else within `a`.
+/// The value at `a.b`: that of the key `a.b`, otherwise that of `b` within `a`.
 fn plain(row: &str) -> Option<Value> {
     let object: Value = serde_json::from_str(row).ok()?;
     let object = object.as_object()?;
@@ -23,7 +23,7 @@ fn kind(value: Option<&Value>) -> RowKind {
     }
 }
 
-// No halves of surrogate pairs, which serde_json refuses in any value that it keeps.
+// Without lone surrogates, which serde_json rejects in any value that it keeps.
 const PIECES: [&str; 24] = [
     "{",
     "}",
@@ -59,7 +59,7 @@ const ROWS: [&str; 6] = [
     r#"{"a": [{"b": 1}], "x": {"a.b": 1}}"#,
 ];
 
-/// Rows with an edit or none, and rows of pieces.
+/// Rows with at most one edit, and rows of random pieces.
 fn rows() -> impl Strategy<Value = String> {
     let edited = (
         select(&ROWS[..]),
@@ -85,16 +85,16 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(4000))]
 
     #[test]
-    fn what_is_sure_is_what_the_object_holds(rows in vec(rows(), 0..6)) {
+    fn decoded_rows_hold_the_values_of_their_objects(rows in vec(rows(), 0..6)) {
         let objects = json_rows((rows.join("\n") + "\n").as_bytes(), &Wanted::new(b"a.b"));
-        // Of no rows the block is one empty row.
+        // Without rows the block is one empty row.
         let rows = if rows.is_empty() { vec![String::new()] } else { rows };
         prop_assert_eq!(objects.kinds.len(), rows.len());
         let mut texts = objects.texts.iter();
         let mut integers = objects.integers.iter();
         for (row, &found) in rows.iter().zip(&objects.kinds) {
             let value = plain(row);
-            if found == RowKind::Unsure as u8 {
+            if found == RowKind::Undecoded as u8 {
                 continue;
             }
             prop_assert_eq!(found, kind(value.as_ref()) as u8, "{}", row);
@@ -115,8 +115,8 @@ proptest! {
 }
 
 #[test]
-fn only_what_cannot_be_judged_is_unsure() {
-    let unsure = [
+fn only_rows_on_which_the_decoders_may_differ_are_undecoded() {
+    let undecoded = [
         r#"{"a": NaN}"#.to_owned(),
         r#"{"a": {"\ud800": 1}}"#.to_owned(),
         r#"{"a.b": 18446744073709551616}"#.to_owned(),
@@ -125,7 +125,7 @@ fn only_what_cannot_be_judged_is_unsure() {
         format!(r#"{{"x": {}{}}}"#, "[".repeat(127), "]".repeat(127)),
         format!(r#"{{"x": {}}}"#, "9".repeat(640)),
     ];
-    let sure = [
+    let malformed = [
         String::new(),
         "no object".to_owned(),
         r#"{"a": {"b": 1}"#.to_owned() + "} x",
@@ -135,17 +135,17 @@ fn only_what_cannot_be_judged_is_unsure() {
         format!(r#"{{"x": {}}}"#, "9".repeat(639)),
     ];
     let of = |row: &String| json_rows((row.clone() + "\n").as_bytes(), &Wanted::new(b"a.b"));
-    for row in &unsure {
-        assert_eq!(of(row).kinds, [RowKind::Unsure as u8], "{row}");
-        assert_eq!(of(row).unsure.data, row.as_bytes());
+    for row in &undecoded {
+        assert_eq!(of(row).kinds, [RowKind::Undecoded as u8], "{row}");
+        assert_eq!(of(row).undecoded.data, row.as_bytes());
     }
-    for row in &sure {
+    for row in &malformed {
         assert_eq!(of(row).kinds, [RowKind::Malformed as u8], "{row}");
     }
 }
 
 #[test]
-fn weights_are_clipped_and_times_are_kept_as_they_are_written() {
+fn weights_are_clipped_and_times_are_kept_as_written() {
     let wanted = Wanted::new(b"k").weight(b"n", 5).time(b"t");
     let weights = [
         "0",

@@ -1,5 +1,5 @@
-//! Rows against a machine that reads them one character at a time, and blocks against a plain cut
-//! of text into lines.
+//! Parsed rows compared with a state machine that reads one character at a time, and blocks with a
+//! plain split into lines.
 
 use lazysketch_text::{Field, ParsedRows, Texts, access_log, access_log_times, lines};
 use proptest::collection::vec;
@@ -26,14 +26,14 @@ enum State {
     Ignored,
 }
 
-/// What was read of a row; a text is there once it is complete.
+/// The fields of a row; an optional text is set once it is complete.
 #[derive(Default)]
 struct Row {
     host: String,
     ident: String,
     user: String,
     time: Option<String>,
-    /// With whether a backslash stands before the character.
+    /// Each character, and whether a backslash escapes it.
     request: Vec<(char, bool)>,
     status: String,
     size: String,
@@ -49,16 +49,15 @@ impl Row {
         for (place, &now) in characters.iter().enumerate() {
             use State::*;
             let quote = now == '"' && !escaped;
-            let broken = Ignored;
             state = match (state, now) {
-                (Host, ' ') if row.host.is_empty() => broken,
+                (Host, ' ') if row.host.is_empty() => Ignored,
                 (Host, ' ') => Ident,
                 (Host, _) => row.host.push_in(now, Host),
-                (Ident, ' ') if row.ident.is_empty() => broken,
+                (Ident, ' ') if row.ident.is_empty() => Ignored,
                 (Ident, ' ') => User,
                 (Ident, _) => row.ident.push_in(now, Ident),
                 (User, '[') if row.user.chars().count() > 1 && row.user.ends_with(' ') => Time,
-                (User, '[') => broken,
+                (User, '[') => Ignored,
                 (User, _) => row.user.push_in(now, User),
                 (Time, ']') => {
                     row.time = Some(std::mem::take(&mut open));
@@ -94,7 +93,7 @@ impl Row {
                 _ => Ignored,
             };
             escaped = now == '\\' && !escaped;
-            // What stands before the request knows no escapes.
+            // Before the request there are no escapes.
             escaped &= matches!(state, Request | Referrer | Agent);
         }
         row
@@ -111,7 +110,7 @@ impl Row {
             letters.next().is_some_and(|now| now.is_ascii_alphabetic())
                 && letters.all(|now| now.is_ascii_alphabetic() || "-_".contains(now))
         });
-        // Without a space behind it, it is no method.
+        // A method is followed by a space.
         let path = words.next();
         let method = method.filter(|_| path.is_some());
         let found = match field {
@@ -137,18 +136,20 @@ impl PushIn for String {
     }
 }
 
-fn ends_request(behind: &[char]) -> bool {
-    let spelt = |pattern: &str| {
-        pattern.len() <= behind.len()
+fn ends_request(rest: &[char]) -> bool {
+    let matches = |pattern: &str| {
+        pattern.len() <= rest.len()
             && pattern
                 .chars()
-                .zip(behind)
+                .zip(rest)
                 .all(|(wanted, &now)| match wanted {
                     '9' => now.is_ascii_digit(),
                     _ => now == wanted,
                 })
     };
-    [" 999 9", " 999 -", " - 9", " - -"].into_iter().any(spelt)
+    [" 999 9", " 999 -", " - 9", " - -"]
+        .into_iter()
+        .any(matches)
 }
 
 fn texts(texts: &Texts) -> Vec<String> {
@@ -158,7 +159,7 @@ fn texts(texts: &Texts) -> Vec<String> {
     texts.map(|text| text.expect("UTF-8")).collect()
 }
 
-/// Every row, `None` where it has no item.
+/// The item of every row, `None` where it has none.
 fn joined(rows: &ParsedRows) -> Vec<Option<String>> {
     let mut items = texts(&rows.items).into_iter();
     let found = (0..rows.len() as i64)
@@ -171,7 +172,7 @@ fn joined(rows: &ParsedRows) -> Vec<Option<String>> {
     found
 }
 
-/// The rows of a block by splitting it, decoded one by one.
+/// The rows of a block, split at newlines and decoded one by one.
 fn plain_rows(block: &[u8]) -> Vec<String> {
     let mut rows: Vec<&[u8]> = block.split(|&byte| byte == b'\n').collect();
     rows.pop();
@@ -182,7 +183,7 @@ fn plain_rows(block: &[u8]) -> Vec<String> {
     decoded.collect()
 }
 
-fn assert_as_one_character_at_a_time(block: &[u8]) {
+fn assert_agrees_with_the_state_machine(block: &[u8]) {
     let rows = plain_rows(block);
     let read: Vec<Row> = rows.iter().map(|row| Row::read(row)).collect();
     for (name, field) in Field::NAMES {
@@ -237,7 +238,7 @@ const EDITS: [&str; 26] = [
     "\\é", "\\ ", "\" ", "\" 200 5", "\" - -", "\" 20 5", "\u{662}", "GET", "[t] ", "\"-\"",
 ];
 
-/// Rows that are nearly well-formed, by a few edits, and rows of pieces.
+/// Well-formed rows with a few edits, rows of random pieces, and valid rows with such requests.
 fn rows() -> impl Strategy<Value = String> {
     let edits = vec((0..ROW.len(), select(&EDITS[..]), 0..3), 0..4);
     let edited = (edits, 0..2 * ROW.len()).prop_map(|(edits, length)| {
@@ -262,12 +263,12 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(4000))]
 
     #[test]
-    fn rows_are_as_read_one_character_at_a_time(rows in vec(rows(), 0..5)) {
-        assert_as_one_character_at_a_time((rows.join("\n") + "\n").as_bytes());
+    fn rows_agree_with_the_state_machine(rows in vec(rows(), 0..5)) {
+        assert_agrees_with_the_state_machine((rows.join("\n") + "\n").as_bytes());
     }
 
     #[test]
-    fn any_bytes_are_rows(
+    fn arbitrary_bytes_agree_with_the_state_machine(
         pieces in vec(prop_oneof![
             select(&EDITS[..]).prop_map(|text| text.as_bytes().to_vec()),
             Just(ROW.concat().into_bytes()),
@@ -277,6 +278,6 @@ proptest! {
             Just(b"\r\n".to_vec()),
         ], 0..20),
     ) {
-        assert_as_one_character_at_a_time(&pieces.concat());
+        assert_agrees_with_the_state_machine(&pieces.concat());
     }
 }

@@ -1,25 +1,25 @@
-//! Values of an object by their keys, read by serde_json; all others are checked and passed over.
+//! Lookup of an object's values by key with serde_json; all other values are validated and skipped.
 
 use serde::de::{Deserialize, DeserializeSeed, Deserializer, IgnoredAny, MapAccess};
 use serde::de::{SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use std::fmt;
 
-/// Nothing certain can be said of a row.
-pub(super) struct Unsure;
+/// The error of a row on which serde_json and Python's decoder might disagree.
+pub(super) struct Undecoded;
 
-impl From<serde_json::Error> for Unsure {
+impl From<serde_json::Error> for Undecoded {
     fn from(_: serde_json::Error) -> Self {
         Self
     }
 }
 
-/// For each of some different keys the value as it is written; of equal keys the last one's.
+/// Find the raw value of each of `keys`, which are distinct; the last of duplicate keys counts.
 pub(super) fn values<'a>(
     object: &'a str,
     keys: &[Vec<u8>],
     found: &mut Vec<Option<&'a str>>,
-) -> Result<(), Unsure> {
+) -> Result<(), Undecoded> {
     found.clear();
     found.resize(keys.len(), None);
     let mut reader = serde_json::Deserializer::from_str(object);
@@ -29,17 +29,17 @@ pub(super) fn values<'a>(
 
 /// One key, or a path of keys.
 pub(super) struct Path {
-    /// Which of the keys looked for is the whole name.
-    whole: usize,
-    /// Which one the path begins with, and those behind it, each by itself.
+    /// Index, among the keys to find, of the full name.
+    full_name: usize,
+    /// Index of the path's first key, and the keys after it, each as a list of one.
     path: Option<(usize, Vec<[Vec<u8>; 1]>)>,
 }
 
 impl Path {
-    /// With the keys to look for appended, those that are not there yet. One that is not UTF-8
-    /// stands for halves of surrogate pairs; it is no key of an object that serde_json takes.
+    /// Parse a path and append its new keys to the keys to find. A key that is not UTF-8 contains
+    /// lone surrogates; no object that serde_json accepts has it.
     pub(super) fn new(name: &[u8], keys: &mut Vec<Vec<u8>>) -> Self {
-        let mut place_of = |key: &[u8]| {
+        let mut index_of = |key: &[u8]| {
             keys.iter()
                 .position(|known| known == key)
                 .unwrap_or_else(|| {
@@ -47,18 +47,21 @@ impl Path {
                     keys.len() - 1
                 })
         };
-        let whole = place_of(name);
+        let full_name = index_of(name);
         let mut parts = name.split(|&byte| byte == b'.');
         let first = parts.next().filter(|first| first.len() < name.len());
         let path =
-            first.map(|first| (place_of(first), parts.map(|part| [part.to_vec()]).collect()));
-        Self { whole, path }
+            first.map(|first| (index_of(first), parts.map(|part| [part.to_vec()]).collect()));
+        Self { full_name, path }
     }
 
-    /// The value there, if any: under the whole name if the object has it.
-    pub(super) fn value<'a>(&self, found: &[Option<&'a str>]) -> Result<Option<&'a str>, Unsure> {
-        let (None, Some((first, rest))) = (found[self.whole], &self.path) else {
-            return Ok(found[self.whole]);
+    /// Return the value, if any: that of the full name if the object has it, else the nested one.
+    pub(super) fn value<'a>(
+        &self,
+        found: &[Option<&'a str>],
+    ) -> Result<Option<&'a str>, Undecoded> {
+        let (None, Some((first, rest))) = (found[self.full_name], &self.path) else {
+            return Ok(found[self.full_name]);
         };
         let mut value = found[*first];
         for key in rest {
@@ -73,7 +76,7 @@ impl Path {
     }
 }
 
-/// Whether a value is nested less deeply than serde_json's limit of 128.
+/// Return whether a value is nested less deeply than serde_json's limit of 128.
 pub(super) fn is_shallow(value: &str) -> bool {
     serde_json::from_str::<Shallow>(value).is_ok()
 }
@@ -91,7 +94,7 @@ impl<'a> Visitor<'a> for Values<'_, '_, 'a> {
     }
 
     fn visit_map<M: MapAccess<'a>>(self, mut map: M) -> Result<(), M::Error> {
-        while let Some(place) = map.next_key_seed(Place(self.keys))? {
+        while let Some(place) = map.next_key_seed(KeyIndex(self.keys))? {
             match place {
                 Some(place) => {
                     let value: &RawValue = map.next_value()?;
@@ -106,10 +109,10 @@ impl<'a> Visitor<'a> for Values<'_, '_, 'a> {
     }
 }
 
-/// Which of some keys one is.
-struct Place<'k>(&'k [Vec<u8>]);
+/// Deserializes a key as its index among these keys.
+struct KeyIndex<'k>(&'k [Vec<u8>]);
 
-impl<'a> DeserializeSeed<'a> for Place<'_> {
+impl<'a> DeserializeSeed<'a> for KeyIndex<'_> {
     type Value = Option<usize>;
 
     fn deserialize<D: Deserializer<'a>>(self, key: D) -> Result<Self::Value, D::Error> {
@@ -117,7 +120,7 @@ impl<'a> DeserializeSeed<'a> for Place<'_> {
     }
 }
 
-impl Visitor<'_> for Place<'_> {
+impl Visitor<'_> for KeyIndex<'_> {
     type Value = Option<usize>;
 
     fn expecting(&self, message: &mut fmt::Formatter) -> fmt::Result {
@@ -129,7 +132,7 @@ impl Visitor<'_> for Place<'_> {
     }
 }
 
-/// Any value, read by descending into it: what is ignored by serde_json has no limit of depth.
+/// Any value, parsed recursively: serde_json has no depth limit for values that it ignores.
 struct Shallow;
 
 impl<'a> Deserialize<'a> for Shallow {

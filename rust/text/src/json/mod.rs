@@ -1,16 +1,15 @@
-//! JSON lines: each row is an object; the field is a key of it, or a path of keys.
+//! JSON lines: each row is an object, and a field is one of its keys or a path of keys.
 //!
-//! `user.id` is the key of that name if the object has it, or else `id` within `user`; of equal
-//! keys the last one counts. Text and integers are items. A row is malformed if it is not one
-//! object, if the field is missing or of another type, or if the weight is not an integer from 0
-//! on.
+//! `user.id` is the key of that name if the object has it, otherwise `id` within `user`; the last
+//! of duplicate keys counts. Text and integers are items. A row is malformed if it is not exactly
+//! one object, if the field is missing or of another type, or if the weight is not a non-negative
+//! integer.
 //!
-//! What JSON is, is said by the decoder of Python's standard library, which knows more than
-//! RFC 8259 (NaN, halves of surrogate pairs, integers of any size) and in places less (it bounds
-//! depth and digits). So a row is *unsure* wherever serde_json refuses it or could differ from
-//! that decoder, and comes back as it is, to be decoded there. Of what is left, serde_json and
-//! that decoder read the same. A row that does not begin with `{` and end with `}` is malformed
-//! for both: most damaged rows are none of Python's business.
+//! Python's json module is the reference. It accepts more than RFC 8259 (NaN, lone surrogates,
+//! integers of any size) and sometimes less (it limits depth and digits). Rows that serde_json
+//! rejects, or where it might differ, are returned *undecoded*, for Python to decode; on all other
+//! rows the two agree. A row that does not begin with `{` and end with `}` is malformed for both,
+//! so most damaged rows never reach Python.
 //!
 //! Source: RFC 8259; documentation of Python's module `json`, "Standard Compliance and
 //! Interoperability".
@@ -19,60 +18,60 @@ mod lookup;
 
 use crate::columns::Texts;
 use crate::lines;
-use lookup::{Path, Unsure, is_shallow, values};
+use lookup::{Path, Undecoded, is_shallow, values};
 use memchr::{memchr, memchr2_iter, memchr3};
 use std::borrow::Cow;
 
-/// What a row is, or its item.
+/// The kind of a row, or of its item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub enum RowKind {
     /// An item that is text.
     Text = 0,
-    /// An integer of 64 bits with a sign.
+    /// A signed 64-bit integer.
     Signed = 1,
-    /// One that needs all 64 bits, without a sign.
+    /// An integer that fits only an unsigned 64-bit integer.
     Unsigned = 2,
     /// A row without an item.
     Malformed = 3,
-    /// A row to be decoded elsewhere.
-    Unsure = 4,
+    /// A row that is left to Python's decoder.
+    Undecoded = 4,
 }
 
-/// What to take out of each object.
+/// The fields to extract from each object.
 pub struct Wanted {
-    /// The keys looked for, all different.
+    /// The keys to find, all distinct.
     keys: Vec<Vec<u8>>,
     item: Path,
-    /// Where weights are, and what larger ones are clipped to.
+    /// The path of the weight, and the limit to which larger weights are clipped.
     weight: Option<(Path, i64)>,
     time: Option<Path>,
     take_text: bool,
     take_integers: bool,
 }
 
-/// Rows of objects.
+/// Columns of the extracted fields.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Objects {
-    /// Of each row, a `RowKind`.
+    /// The `RowKind` of each row.
     pub kinds: Vec<u8>,
     /// The items that are text, in order.
     pub texts: Texts,
-    /// The items that are integers, in order; of negative ones the two's complement.
+    /// The items that are integers, in order; negative ones in two's complement.
     pub integers: Vec<u64>,
-    /// The weight of each item; empty if none is wanted.
+    /// The weight of each item; empty if weights are not requested.
     pub weights: Vec<i64>,
-    /// Which items, counted from 0, had a larger weight than is allowed.
+    /// Positions, counted from 0 over the items, of those whose weight was clipped.
     pub clipped: Vec<i64>,
-    /// The time of each row as it is written, empty where it is neither text nor a number that
-    /// can be one; none if none is wanted.
+    /// The time of each row as written; empty where it is neither text nor a number that can be a
+    /// time. `None` if times are not requested.
     pub times: Option<Texts>,
-    /// The rows to be decoded elsewhere.
-    pub unsure: Texts,
+    /// The rows that are left to Python's decoder.
+    pub undecoded: Texts,
 }
 
 impl Wanted {
-    /// Items at a field, of all types.
+    /// Extract items of all types from a field.
     pub fn new(field: &[u8]) -> Self {
         let mut keys = Vec::new();
         Self {
@@ -85,45 +84,45 @@ impl Wanted {
         }
     }
 
-    /// With the weight at a field, which is clipped.
-    pub fn weight(mut self, field: &[u8], most: i64) -> Self {
-        self.weight = Some((Path::new(field, &mut self.keys), most));
+    /// Also extract the weight from a field, clipped to `limit`.
+    pub fn weight(mut self, field: &[u8], limit: i64) -> Self {
+        self.weight = Some((Path::new(field, &mut self.keys), limit));
         self
     }
 
-    /// With the time at a field.
+    /// Also extract the time from a field.
     pub fn time(mut self, field: &[u8]) -> Self {
         self.time = Some(Path::new(field, &mut self.keys));
         self
     }
 
-    /// Items that are text only.
+    /// Accept only text as items.
     pub fn text_only(mut self) -> Self {
         self.take_integers = false;
         self
     }
 
-    /// Items that are integers only.
+    /// Accept only integers as items.
     pub fn integers_only(mut self) -> Self {
         self.take_text = false;
         self
     }
 }
 
-/// What is wanted of each row.
+/// Extract the wanted fields from each row.
 pub fn json_rows(block: &[u8], wanted: &Wanted) -> Objects {
     let mut objects = Objects::of(block, wanted);
     let mut found = Vec::new();
     for row in lines::texts(block) {
         match wanted.read(row, &mut found) {
             Ok(values) => objects.push(values),
-            Err(Unsure) => objects.push_unsure(row),
+            Err(Undecoded) => objects.push_undecoded(row),
         }
     }
     objects
 }
 
-/// What is wanted of one row.
+/// The wanted fields of one row.
 #[derive(Default)]
 struct Row<'a> {
     item: Option<Item<'a>>,
@@ -143,21 +142,25 @@ struct Weight {
 }
 
 impl Wanted {
-    fn read<'a>(&self, row: &'a str, found: &mut Vec<Option<&'a str>>) -> Result<Row<'a>, Unsure> {
+    fn read<'a>(
+        &self,
+        row: &'a str,
+        found: &mut Vec<Option<&'a str>>,
+    ) -> Result<Row<'a>, Undecoded> {
         let row = row.trim_matches([' ', '\t', '\r']);
         if !(row.starts_with('{') && row.ends_with('}')) {
             return Ok(Row::default());
         }
         values(row, &self.keys, found)?;
         if is_out_of_bounds(row) {
-            return Err(Unsure);
+            return Err(Undecoded);
         }
         let mut read = Row::default();
         if let Some(value) = self.item.value(found)? {
             read.item = self.item(value)?;
         }
-        if let Some((path, most)) = &self.weight {
-            read.weight = path.value(found)?.and_then(|value| weight(value, *most));
+        if let Some((path, limit)) = &self.weight {
+            read.weight = path.value(found)?.and_then(|value| weight(value, *limit));
             read.item = read.item.filter(|_| read.weight.is_some());
         }
         if let Some(path) = &self.time {
@@ -166,7 +169,7 @@ impl Wanted {
         Ok(read)
     }
 
-    fn item<'a>(&self, value: &'a str) -> Result<Option<Item<'a>>, Unsure> {
+    fn item<'a>(&self, value: &'a str) -> Result<Option<Item<'a>>, Undecoded> {
         Ok(match value.as_bytes()[0] {
             b'"' => {
                 let text = text(value)?;
@@ -175,7 +178,7 @@ impl Wanted {
             b'-' | b'0'..=b'9' if self.take_integers && !is_real(value) => {
                 Some(match value.parse() {
                     Ok(integer) => Item::Signed(integer),
-                    Err(_) => Item::Unsigned(value.parse().map_err(|_| Unsure)?),
+                    Err(_) => Item::Unsigned(value.parse().map_err(|_| Undecoded)?),
                 })
             }
             _ => None,
@@ -183,24 +186,25 @@ impl Wanted {
     }
 }
 
-fn weight(value: &str, most: i64) -> Option<Weight> {
+fn weight(value: &str, limit: i64) -> Option<Weight> {
     let integer = matches!(value.as_bytes()[0], b'-' | b'0'..=b'9') && !is_real(value);
     let (true, Ok(weight)) = (integer, value.parse::<i128>()) else {
-        // With more digits than that it is above what any weight may be, or below.
+        // An integer that does not fit an i128 is above the limit, or negative.
         let above = integer && !value.starts_with('-');
         return above.then_some(Weight {
-            counted: most,
+            counted: limit,
             clipped: true,
         });
     };
     (weight >= 0).then(|| Weight {
-        counted: weight.min(i128::from(most)) as i64,
-        clipped: weight > i128::from(most),
+        counted: weight.min(i128::from(limit)) as i64,
+        clipped: weight > i128::from(limit),
     })
 }
 
-/// What is written, if it is text or a number; of integers those that 64 bits hold with a sign.
-fn time(value: &str) -> Result<Cow<'_, str>, Unsure> {
+/// Return text, a real number or a signed 64-bit integer as written. All else is empty, as is
+/// `i64::MIN`.
+fn time(value: &str) -> Result<Cow<'_, str>, Undecoded> {
     Ok(match value.as_bytes()[0] {
         b'"' => text(value)?,
         b'-' | b'0'..=b'9' if is_real(value) => value.into(),
@@ -212,22 +216,22 @@ fn time(value: &str) -> Result<Cow<'_, str>, Unsure> {
     })
 }
 
-/// The text that stands in quotes.
-fn text(value: &str) -> Result<Cow<'_, str>, Unsure> {
+/// Return the text between the quotes, unescaped.
+fn text(value: &str) -> Result<Cow<'_, str>, Undecoded> {
     if memchr(b'\\', value.as_bytes()).is_none() {
         return Ok(value[1..value.len() - 1].into());
     }
     Ok(serde_json::from_str::<String>(value)?.into())
 }
 
-/// Whether a number has a fraction or an exponent.
+/// Return whether a number has a fraction or an exponent.
 fn is_real(number: &str) -> bool {
     memchr3(b'.', b'e', b'E', number.as_bytes()).is_some()
 }
 
-/// Whether Python might refuse a row for its depth or its digits.
+/// Return whether Python might reject a row for its depth or its digits.
 fn is_out_of_bounds(row: &str) -> bool {
-    // Each level takes two bytes at least.
+    // Each level takes at least two bytes.
     if row.len() < 2 * SHALLOW {
         return false;
     }
@@ -235,26 +239,27 @@ fn is_out_of_bounds(row: &str) -> bool {
     (openings >= SHALLOW && !is_shallow(row)) || has_digits(row.as_bytes(), DIGITS)
 }
 
-/// So many levels are none too many: serde_json's own limit, an eighth of Python's by default.
+/// Nesting up to this depth is accepted by both parsers: serde_json's own limit, and an eighth of
+/// Python's default.
 const SHALLOW: usize = 128;
 
-/// So many digits in a row, and more, may be too many for an integer of Python: the least that
-/// `sys.set_int_max_str_digits` takes.
+/// From this number of consecutive digits on, Python may reject an integer: the smallest limit that
+/// `sys.set_int_max_str_digits` accepts.
 const DIGITS: usize = 640;
 
-/// Whether so many digits stand side by side, be it in a text.
-fn has_digits(row: &[u8], many: usize) -> bool {
+/// Return whether a row has `length` consecutive digits, even inside a text.
+fn has_digits(row: &[u8], length: usize) -> bool {
     let digits = |bytes: &mut dyn Iterator<Item = &u8>| {
         bytes
-            .take(many)
+            .take(length)
             .take_while(|byte| byte.is_ascii_digit())
             .count()
     };
-    // One of them stands at one of these places.
-    (many - 1..row.len()).step_by(many).any(|place| {
-        let (before, behind) = row.split_at(place);
-        row[place].is_ascii_digit()
-            && digits(&mut before.iter().rev()) + digits(&mut behind.iter()) >= many
+    // Any run of that length covers one of these positions.
+    (length - 1..row.len()).step_by(length).any(|position| {
+        let (before, after) = row.split_at(position);
+        row[position].is_ascii_digit()
+            && digits(&mut before.iter().rev()) + digits(&mut after.iter()) >= length
     })
 }
 
@@ -267,7 +272,7 @@ impl Objects {
             weights: Vec::new(),
             clipped: Vec::new(),
             times: wanted.time.as_ref().map(|_| Texts::of(block)),
-            unsure: Texts::of(b""),
+            undecoded: Texts::of(b""),
         }
     }
 
@@ -301,11 +306,11 @@ impl Objects {
         } as u8);
     }
 
-    fn push_unsure(&mut self, row: &str) {
+    fn push_undecoded(&mut self, row: &str) {
         if let Some(times) = &mut self.times {
             times.push(b"");
         }
-        self.unsure.push(row.as_bytes());
-        self.kinds.push(RowKind::Unsure as u8);
+        self.undecoded.push(row.as_bytes());
+        self.kinds.push(RowKind::Undecoded as u8);
     }
 }
