@@ -1,30 +1,30 @@
-//! The fields of a packet, and how each is found.
+//! The fields of a packet and their extraction.
 
 use crate::link::{Inside, Link};
 use crate::network::{Packet, Ports};
 use crate::rows::{Found, PacketRows};
 
-/// What to take of each packet.
+/// The field that is extracted from each packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Field {
-    /// The address of the sender, as text.
+    /// The source address, as text.
     Source,
-    /// The address of the receiver, as text.
+    /// The destination address, as text.
     Destination,
-    /// The sender's port, a number.
+    /// The source port, a number.
     SourcePort,
-    /// The receiver's port, a number.
+    /// The destination port, a number.
     DestinationPort,
-    /// The protocol behind IP: a name in small letters, or the number as text.
+    /// The protocol after the IP headers: a lower-case name, or the number as text.
     Protocol,
-    /// Protocol, addresses and ports, in one direction, as text.
+    /// The unidirectional flow (protocol, addresses and ports), as text.
     Flow,
     /// The length on the wire, a number.
     Size,
 }
 
 impl Field {
-    /// All fields, by their names.
+    /// All fields with their public names.
     pub const NAMES: [(&'static str, Self); 7] = [
         ("src", Self::Source),
         ("dst", Self::Destination),
@@ -35,7 +35,7 @@ impl Field {
         ("size", Self::Size),
     ];
 
-    /// The field of that name.
+    /// Return the field of that name.
     pub fn named(name: &str) -> Option<Self> {
         let found = Self::NAMES.iter().find(|(known, _)| *known == name);
         found.map(|&(_, field)| field)
@@ -48,7 +48,7 @@ impl Field {
         }
     }
 
-    /// Find the field in a packet of which `frame` was captured; text is appended to `text`.
+    /// Extract the field from a packet of which `frame` was captured; text is appended to `text`.
     pub(crate) fn find(
         self,
         link: Option<Link>,
@@ -65,7 +65,7 @@ impl Field {
         let (version, bytes) = match link.open(frame) {
             Inside::Ip(version, bytes) => (version, bytes),
             Inside::Other => return Found::Absent,
-            Inside::Cut => return Found::Malformed,
+            Inside::Truncated => return Found::Malformed,
         };
         let Some(packet) = Packet::of(version, bytes) else {
             return Found::Malformed;
@@ -82,7 +82,7 @@ impl Field {
                     }
                     Ports::Of { destination, .. } => Found::Number(destination.into()),
                     Ports::None => Found::Absent,
-                    Ports::Cut => Found::Malformed,
+                    Ports::Truncated => Found::Malformed,
                 };
             }
         }

@@ -1,20 +1,20 @@
-//! Packet captures as columns of values: pcap and pcapng, fed in chunks of any size.
+//! Parsers from packet captures to columns: pcap and pcapng, in chunks of any size.
 //!
-//! A [`Reader`] is fed bytes as they come, from a file, a pipe or a decompressor, and gives
-//! [`PacketRows`]: for each packet one field of it, its time and its size. It never waits for more than
-//! the packet at hand, and keeps at most one record or block of bounded size.
+//! A [`Reader`] takes bytes as they arrive from a file, a pipe or a decompressor and returns
+//! [`PacketRows`]: one field of each packet, its time and its size. It returns a packet as soon as
+//! its bytes are complete, and buffers at most one record or block of bounded size.
 //!
-//! | floor | modules |
+//! | layer | modules |
 //! |---|---|
 //! | bytes -> packets | `reader`; `pcap`, `pcapng`; `records` |
 //! | packets -> values | `field`, `network`, `link` |
 //! | values -> columns | `rows` |
 //!
-//! Records and blocks are parsed by pcap-parser, the headers of frames and of IP by etherparse.
-//! Ours is what is believed of them: a record claims its own length, which is bounded before the
-//! library sees it, and headers are taken one at a time from slices that are checked.
+//! Records and blocks are parsed by pcap-parser, frame and IP headers by etherparse. This crate
+//! validates what they trust: the length that a record claims is bounded before the library sees
+//! it, and headers are parsed one at a time from checked slices.
 //!
-//! Cost: some tens of nanoseconds per packet, most of it writing addresses as text.
+//! Cost: some tens of nanoseconds per packet, mostly for writing addresses as text.
 //!
 //! Source: "PCAP Capture File Format" (draft-ietf-opsawg-pcap), "PCAP Now Generic (pcapng)
 //! Capture File Format" (draft-ietf-opsawg-pcapng).

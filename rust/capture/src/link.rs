@@ -1,31 +1,32 @@
-//! From the bytes of a packet, as a link type frames them, to its network layer.
+//! Link layers: from a captured frame to its network layer.
 //!
 //! Source: "LINKTYPE_ values" of the registry at tcpdump.org.
 
 use etherparse::{EtherType, Ethernet2Slice, SingleVlanSlice};
 
-/// A link type whose packets can be looked into.
+/// A link type whose frames can be parsed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Link {
     Ethernet,
-    /// BSD loopback: a protocol family in the byte order of the machine, or of the network.
+    /// BSD loopback: a protocol family in host or network byte order.
     Loopback,
     /// An IP packet without a frame.
     Raw,
-    /// What Linux gives for "any", versions 1 and 2.
+    /// Linux cooked mode (the device "any"), version 1.
     Cooked,
+    /// Linux cooked mode, version 2.
     Cooked2,
 }
 
-/// What is inside of the frame.
+/// The payload of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Inside<'a> {
-    /// This should be a packet of the version that is named, or of either.
+    /// An IP packet, of this version if the frame gives one.
     Ip(Option<u8>, &'a [u8]),
     /// Something else: ARP, 802.3, MPLS, ...
     Other,
-    /// The frame is cut off before its end.
-    Cut,
+    /// The frame is truncated.
+    Truncated,
 }
 
 const TAGS: [EtherType; 3] = [
@@ -33,15 +34,15 @@ const TAGS: [EtherType; 3] = [
     EtherType::PROVIDER_BRIDGING,
     EtherType::VLAN_DOUBLE_TAGGED_FRAME,
 ];
-const ARPHRD_NETLINK: u16 = 824; // whose protocol is no EtherType
+const ARPHRD_NETLINK: u16 = 824; // its protocol field is not an EtherType
 
 impl Link {
-    /// The link type of that number in a file, if it is one of these.
+    /// Return the link type with that number in a file, if it is supported.
     pub(crate) fn of(number: u16) -> Option<Self> {
         Some(match number {
             0 | 108 => Self::Loopback,
             1 => Self::Ethernet,
-            // 12 and 14 are what some systems write for 101; 228 and 229 tell the version.
+            // Some systems write 12 or 14 for 101; 228 is IPv4 and 229 is IPv6.
             12 | 14 | 101 | 228 | 229 => Self::Raw,
             113 => Self::Cooked,
             276 => Self::Cooked2,
@@ -59,16 +60,16 @@ impl Link {
             Self::Cooked => cooked(frame, 14, 2, 16),
             Self::Cooked2 => cooked(frame, 0, 8, 20),
         };
-        opened.unwrap_or(Inside::Cut)
+        opened.unwrap_or(Inside::Truncated)
     }
 }
 
-/// Skip tags of virtual networks, any number of them.
+/// Skip any number of VLAN tags.
 fn inside(mut kind: EtherType, mut rest: &[u8]) -> Inside<'_> {
     while TAGS.contains(&kind) {
         match SingleVlanSlice::from_slice(rest) {
             Ok(tagged) => (kind, rest) = (tagged.ether_type(), tagged.payload_slice()),
-            Err(_) => return Inside::Cut,
+            Err(_) => return Inside::Truncated,
         }
     }
     match kind {
@@ -78,8 +79,8 @@ fn inside(mut kind: EtherType, mut rest: &[u8]) -> Inside<'_> {
     }
 }
 
-/// Read here: etherparse has version 1 only, and of that it refuses packets of the loopback, PPP
-/// and tunnel devices, which are what "any" is asked for.
+/// Parse cooked mode without etherparse, which supports only version 1 and rejects packets of
+/// loopback, PPP and tunnel devices, the usual reason to capture on "any".
 fn cooked(frame: &[u8], kind_at: usize, device_at: usize, header: usize) -> Option<Inside<'_>> {
     let (header, rest) = frame.split_at_checked(header)?;
     let number = |at| u16::from_be_bytes([header[at], header[at + 1]]);
@@ -93,10 +94,10 @@ fn cooked(frame: &[u8], kind_at: usize, device_at: usize, header: usize) -> Opti
 fn loopback(frame: &[u8]) -> Option<Inside<'_>> {
     let (family, rest) = frame.split_at_checked(4)?;
     let family = u32::from_le_bytes([family[0], family[1], family[2], family[3]]);
-    // Families are small numbers, so the order of the bytes shows.
+    // Families are small numbers, so the smaller of the two readings is the right one.
     Some(match family.min(family.swap_bytes()) {
         2 => Inside::Ip(Some(4), rest),
-        10 | 24 | 28 | 30 => Inside::Ip(Some(6), rest), // Linux and the BSDs do not agree
+        10 | 24 | 28 | 30 => Inside::Ip(Some(6), rest), // differs between systems
         _ => Inside::Other,
     })
 }

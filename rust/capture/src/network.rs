@@ -1,8 +1,8 @@
-//! The headers of IP and the ports behind them. What is cut off behind a header does not matter.
+//! IP headers, and the ports after them. Truncation after a parsed header does not matter.
 //!
-//! Of etherparse only the slices of one header each are used, which are checked when they are
-//! made. Its lax iterators over extension headers (0.21) read out of bounds where a chain is
-//! broken, and its slices of a whole packet refuse one that was captured in part.
+//! Only etherparse's slices of single headers are used, which are checked at construction. Its lax
+//! iterators over extension headers (0.21) read out of bounds on a broken chain, and its slices of
+//! entire packets reject packets that were captured in part.
 //!
 //! Source: RFC 791, RFC 4302, RFC 8200; IANA, "Assigned Internet Protocol Numbers".
 
@@ -16,19 +16,19 @@ use etherparse::{
 };
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// An address.
+/// An IP address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Address {
     V4(Ipv4Addr),
     V6(Ipv6Addr),
 }
 
-/// What stands behind the headers of IP.
+/// The payload after all IP headers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Payload<'a> {
     protocol: IpNumber,
-    /// A later fragment: no header of the protocol in it.
-    continued: bool,
+    /// True for a fragment other than the first: it has no header of the protocol.
+    is_later_fragment: bool,
     bytes: &'a [u8],
 }
 
@@ -37,20 +37,20 @@ struct Payload<'a> {
 pub(crate) struct Packet<'a> {
     pub(crate) source: Address,
     pub(crate) destination: Address,
-    /// None if the extension headers are broken or cut off.
+    /// None if the extension headers are broken or truncated.
     payload: Option<Payload<'a>>,
 }
 
-/// What a packet has as ports.
+/// The ports of a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ports {
     Of { source: u16, destination: u16 },
     None,
-    Cut,
+    Truncated,
 }
 
 impl<'a> Packet<'a> {
-    /// The packet, of that version if it is given; `None` if it is broken or cut off.
+    /// Parse a packet, of that version if one is given; `None` if it is broken or truncated.
     pub(crate) fn of(version: Option<u8>, bytes: &'a [u8]) -> Option<Self> {
         match version.unwrap_or(bytes.first()? >> 4) {
             4 => Self::v4(bytes),
@@ -62,22 +62,22 @@ impl<'a> Packet<'a> {
     fn v4(bytes: &'a [u8]) -> Option<Self> {
         let header = Ipv4HeaderSlice::from_slice(bytes).ok()?;
         let length = header.slice().len();
-        // What a frame is padded with is behind the end. A machine that leaves cutting to its
-        // network card may write 0.
+        // Padding of the frame follows the end. The length may be 0 where the network card splits
+        // packets (segmentation offload).
         let end = match usize::from(header.total_len()) {
             end if (length..bytes.len()).contains(&end) => end,
             _ => bytes.len(),
         };
-        let continued = header.fragments_offset().value() != 0;
+        let is_later_fragment = header.fragments_offset().value() != 0;
         let inside = &bytes[length..end];
         Some(Self {
             source: Address::V4(header.source_addr()),
             destination: Address::V4(header.destination_addr()),
             payload: match header.protocol() {
-                AUTH if !continued => behind_extensions(AUTH, inside),
+                AUTH if !is_later_fragment => after_extensions(AUTH, inside),
                 protocol => Some(Payload {
                     protocol,
-                    continued,
+                    is_later_fragment,
                     bytes: inside,
                 }),
             },
@@ -87,7 +87,7 @@ impl<'a> Packet<'a> {
     fn v6(bytes: &'a [u8]) -> Option<Self> {
         let header = Ipv6HeaderSlice::from_slice(bytes).ok()?;
         let rest = &bytes[header.slice().len()..];
-        // 0 says nothing: a jumbogram, or as above.
+        // 0 means unknown: a jumbogram, or segmentation offload.
         let inside = match usize::from(header.payload_length()) {
             0 => rest,
             length => rest.get(..length).unwrap_or(rest),
@@ -95,15 +95,16 @@ impl<'a> Packet<'a> {
         Some(Self {
             source: Address::V6(header.source_addr()),
             destination: Address::V6(header.destination_addr()),
-            payload: behind_extensions(header.next_header(), inside),
+            payload: after_extensions(header.next_header(), inside),
         })
     }
 
     pub(crate) fn ports(&self) -> Ports {
-        self.payload.map_or(Ports::Cut, |payload| payload.ports())
+        self.payload
+            .map_or(Ports::Truncated, |payload| payload.ports())
     }
 
-    /// Write the name of the protocol behind all headers of IP.
+    /// Write the name of the protocol after all IP headers.
     pub(crate) fn write_protocol(&self, text: &mut Vec<u8>) -> Found {
         let Some(payload) = self.payload else {
             return Found::Malformed;
@@ -112,7 +113,7 @@ impl<'a> Packet<'a> {
         Found::Text
     }
 
-    /// Write "protocol source:port > destination:port", without ports where there are none.
+    /// Write "protocol source:port > destination:port", without ports if the protocol has none.
     pub(crate) fn write_flow(&self, text: &mut Vec<u8>) -> Found {
         let Some(payload) = self.payload else {
             return Found::Malformed;
@@ -123,7 +124,7 @@ impl<'a> Packet<'a> {
                 destination,
             } => (Some(source), Some(destination)),
             Ports::None => (None, None),
-            Ports::Cut => return Found::Malformed,
+            Ports::Truncated => return Found::Malformed,
         };
         payload.write_name(text);
         text.push(b' ');
@@ -137,11 +138,11 @@ impl<'a> Packet<'a> {
 impl Payload<'_> {
     fn ports(&self) -> Ports {
         let has_ports = matches!(self.protocol, TCP | UDP | DCCP | SCTP | UDP_LITE);
-        if self.continued || !has_ports {
+        if self.is_later_fragment || !has_ports {
             return Ports::None;
         }
         let Some(&[s0, s1, d0, d1]) = self.bytes.first_chunk() else {
-            return Ports::Cut;
+            return Ports::Truncated;
         };
         Ports::Of {
             source: u16::from_be_bytes([s0, s1]),
@@ -157,11 +158,11 @@ impl Payload<'_> {
     }
 }
 
-/// Follow the chain of extension headers to its end; `None` if it is cut off.
-fn behind_extensions(mut protocol: IpNumber, mut bytes: &[u8]) -> Option<Payload<'_>> {
-    let mut continued = false;
-    // Behind the header of a later fragment there is data, also where it would be another header.
-    while !continued {
+/// Follow the chain of extension headers to its end; `None` if it is broken or truncated.
+fn after_extensions(mut protocol: IpNumber, mut bytes: &[u8]) -> Option<Payload<'_>> {
+    let mut is_later_fragment = false;
+    // After the header of a later fragment comes data, whatever the next-header field says.
+    while !is_later_fragment {
         let length;
         (protocol, length) = match protocol {
             IPV6_HOP_BY_HOP | IPV6_ROUTE | IPV6_DEST_OPTIONS => {
@@ -174,7 +175,7 @@ fn behind_extensions(mut protocol: IpNumber, mut bytes: &[u8]) -> Option<Payload
             }
             IPV6_FRAG => {
                 let header = Ipv6FragmentHeaderSlice::from_slice(bytes).ok()?;
-                continued = header.fragment_offset().value() != 0;
+                is_later_fragment = header.fragment_offset().value() != 0;
                 (header.next_header(), header.slice().len())
             }
             _ => break,
@@ -183,13 +184,13 @@ fn behind_extensions(mut protocol: IpNumber, mut bytes: &[u8]) -> Option<Payload
     }
     Some(Payload {
         protocol,
-        continued,
+        is_later_fragment,
         bytes,
     })
 }
 
-/// The names that are in use, as IANA writes them but for the case; of others the number. They
-/// are items of sketches and of releases, so they must not change with a table of a library.
+/// Return IANA's name, in lower case, of a protocol in common use; others are shown as numbers.
+/// The names are items of sketches and releases, so they must not depend on a library's table.
 fn name_of(protocol: IpNumber) -> Option<&'static str> {
     Some(match protocol.0 {
         0 => "hopopt",
@@ -226,7 +227,7 @@ fn name_of(protocol: IpNumber) -> Option<&'static str> {
 }
 
 impl Address {
-    /// Write the address as RFC 5952 does; IPv4 inside of IPv6 as "::ffff:192.0.2.1".
+    /// Write the address in the form of RFC 5952; IPv4-mapped IPv6 as "::ffff:192.0.2.1".
     pub(crate) fn write(self, text: &mut Vec<u8>) {
         match self {
             Self::V4(address) => {
@@ -239,7 +240,7 @@ impl Address {
             }
             Self::V6(address) => {
                 use std::io::Write;
-                // Writing into memory does not fail.
+                // Writing to a Vec cannot fail.
                 let _ = write!(text, "{address}");
             }
         }
@@ -261,7 +262,7 @@ impl Address {
     }
 }
 
-/// Decimal digits, several times faster than `write!`.
+/// Write decimal digits, several times faster than `write!`.
 fn write_number(number: u16, text: &mut Vec<u8>) {
     if number >= 10 {
         write_number(number / 10, text);

@@ -1,4 +1,4 @@
-//! pcap: one header, then records of 16 bytes and the packet.
+//! The pcap format: a file header, then records of a 16-byte header and a packet.
 
 use crate::field::Field;
 use crate::link::Link;
@@ -8,10 +8,10 @@ use pcap_parser::nom;
 use pcap_parser::pcap::{parse_pcap_frame, parse_pcap_frame_be, parse_pcap_header};
 
 const RECORD: usize = 16;
-/// Far above what libpcap captures of a packet (2^18): more is a damaged length.
-const MOST_CAPTURED: u32 = 1 << 20;
+/// Far above libpcap's limit of 2^18 bytes per packet: a larger length is damaged.
+const MAX_CAPTURED: u32 = 1 << 20;
 
-/// How the records of a file are written.
+/// The encoding of a file's records.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pcap {
     order: Order,
@@ -20,19 +20,19 @@ pub(crate) struct Pcap {
 }
 
 impl Pcap {
-    /// Read the header, and tell its length; `None` if it is not there as a whole.
+    /// Parse the file header and return its length; `None` if it is incomplete.
     pub(crate) fn begin(bytes: &[u8], field: Field) -> Result<Option<(Self, usize)>, Damage> {
         let header = match parse_pcap_header(bytes) {
             Ok((_, header)) => header,
             Err(nom::Err::Incomplete(_)) => return Ok(None),
             Err(_) => return Err(Damage::Unknown),
         };
-        // Before version 2 records looked different; there is none behind it. Records of the
-        // modified format are longer, and what wrote it is gone.
+        // Version 2 is the newest; records of older versions differ. Records of the modified format
+        // are longer, and the software that wrote it no longer exists.
         if header.version_major != 2 || header.is_modified_format() {
             return Err(Damage::Unknown);
         }
-        // The upper half of the word says what is at the end of frames.
+        // The upper half of the word describes the frame check sequence.
         let number = header.network.0 as u16;
         let link = Link::of(number);
         if link.is_none() && field != Field::Size {
@@ -54,15 +54,15 @@ impl Pcap {
         Ok(Some((format, header.size())))
     }
 
-    /// Read one record.
+    /// Parse one record.
     pub(crate) fn step(
         &self,
         bytes: &[u8],
         field: Field,
         rows: &mut PacketRows,
     ) -> Result<Step, Damage> {
-        // pcap-parser believes any length, and would have us keep 4 GB for it.
-        if bytes.len() >= RECORD && self.order.u32_at(bytes, 8) > MOST_CAPTURED {
+        // pcap-parser accepts any length, and would make the reader buffer up to 4 GB.
+        if bytes.len() >= RECORD && self.order.u32_at(bytes, 8) > MAX_CAPTURED {
             return Err(Damage::Broken);
         }
         let parsed = match self.order {

@@ -1,5 +1,5 @@
-//! pcapng: blocks, of which some hold a packet. Sections may differ in byte order, interfaces in
-//! link type and unit of time. Blocks of other types are skipped.
+//! The pcapng format: blocks, some of which hold a packet. Sections may differ in byte order, and
+//! interfaces in link type and time unit. Blocks of other types are skipped.
 
 use crate::field::Field;
 use crate::link::Link;
@@ -18,16 +18,16 @@ const BIG: [u8; 4] = BOM_MAGIC.to_be_bytes();
 const LITTLE: [u8; 4] = BOM_MAGIC.to_le_bytes();
 const OBSOLETE_PACKET: u32 = 2;
 
-/// Type and length before the body, the length again behind it.
+/// Type and length before the body, and the length again after it.
 const FRAMING: usize = 12;
-/// What a block may claim to be long; other readers allow as much.
-const MOST_OF_BLOCK: u32 = 1 << 24;
-/// What a block that is looked into may be long: pcap-parser lists all options, and takes 32
-/// bytes for one of 4.
-const MOST_LOOKED_INTO: usize = 1 << 21;
-const MOST_INTERFACES: usize = 1 << 16;
+/// Largest accepted block length, as in other readers.
+const MAX_BLOCK: u32 = 1 << 24;
+/// Largest block that is parsed: pcap-parser lists all options, and allocates 32 bytes for an
+/// option of 4.
+const MAX_PARSED_BLOCK: usize = 1 << 21;
+const MAX_INTERFACES: usize = 1 << 16;
 
-/// What the blocks of the current section have said so far.
+/// State of the current section.
 #[derive(Debug)]
 pub(crate) struct Pcapng {
     order: Order,
@@ -37,7 +37,7 @@ pub(crate) struct Pcapng {
 #[derive(Debug, Clone, Copy)]
 struct Interface {
     link: Option<Link>,
-    most_captured: u32,
+    snap_length: u32,
     resolution: u8,
     offset: i64,
 }
@@ -50,7 +50,7 @@ impl Pcapng {
         }
     }
 
-    /// Read one block.
+    /// Parse one block.
     pub(crate) fn step(
         &mut self,
         bytes: &[u8],
@@ -67,9 +67,9 @@ impl Pcapng {
                 _ => return Err(Damage::Broken),
             };
         }
-        // pcap-parser believes any length, and compares the two for some types only.
+        // pcap-parser accepts any length, and compares the two lengths for some types only.
         let length = self.order.u32_at(head, 4);
-        if !(FRAMING as u32..=MOST_OF_BLOCK).contains(&length) {
+        if !(FRAMING as u32..=MAX_BLOCK).contains(&length) {
             return Err(Damage::Broken);
         }
         let length = length as usize;
@@ -83,7 +83,7 @@ impl Pcapng {
         Ok(Step::Taken(length))
     }
 
-    /// Look into a block whose frame is sound. A broken packet in it is a row all the same.
+    /// Parse a block whose framing is valid. A broken packet in it is still a row.
     fn open(
         &mut self,
         kind: u32,
@@ -91,7 +91,7 @@ impl Pcapng {
         field: Field,
         rows: &mut PacketRows,
     ) -> Result<(), Damage> {
-        let is_small = block.len() <= MOST_LOOKED_INTO;
+        let is_small = block.len() <= MAX_PARSED_BLOCK;
         let block = match kind {
             OBSOLETE_PACKET if is_small => Cow::Owned(self.enhanced(block)),
             SHB_MAGIC | IDB_MAGIC | OBSOLETE_PACKET | EPB_MAGIC | SPB_MAGIC => Cow::Borrowed(block),
@@ -105,12 +105,12 @@ impl Pcapng {
         match parsed.map(|(_, parsed)| parsed) {
             Some(Block::EnhancedPacket(packet)) => self.timed(&packet, field, rows),
             Some(Block::SimplePacket(packet)) => self.simple(&packet, field, rows),
-            // A section of another version may be anything.
+            // The format of another version is unknown.
             Some(Block::SectionHeader(section)) if section.major_version == 1 => {
                 self.interfaces.clear();
             }
             Some(Block::InterfaceDescription(interface))
-                if self.interfaces.len() < MOST_INTERFACES =>
+                if self.interfaces.len() < MAX_INTERFACES =>
             {
                 self.interfaces.push(Interface::of(&interface, self.order));
             }
@@ -120,9 +120,9 @@ impl Pcapng {
         Ok(())
     }
 
-    /// The obsolete packet block, which pcap-parser does not know, as an enhanced one. They differ
-    /// in their type, and where one has the number of the interface in 32 bits, the other has it
-    /// in 16 and behind it the packets that were lost.
+    /// Convert an obsolete packet block, which pcap-parser does not support, to an enhanced one.
+    /// They differ in type, and in the interface number: 32 bits in the enhanced block, 16 bits
+    /// followed by the number of lost packets in the obsolete one.
     fn enhanced(&self, block: &[u8]) -> Vec<u8> {
         let mut block = block.to_vec();
         let (kind, interface) = match self.order {
@@ -134,7 +134,7 @@ impl Pcapng {
         block
     }
 
-    /// A packet with its interface and its time.
+    /// Append a packet with its interface and time.
     fn timed(&self, packet: &EnhancedPacketBlock<'_>, field: Field, rows: &mut PacketRows) {
         let ticks = u64::from(packet.ts_high) << 32 | u64::from(packet.ts_low);
         let interface = self.interfaces.get(packet.if_id as usize);
@@ -146,13 +146,13 @@ impl Pcapng {
         });
     }
 
-    /// A packet of the first interface, without a time.
+    /// Append a packet of the first interface, without a time.
     fn simple(&self, packet: &SimplePacketBlock<'_>, field: Field, rows: &mut PacketRows) {
         let size = packet.origlen;
         let interface = self.interfaces.first();
         rows.push(UNKNOWN_TIME, size, |text| {
-            // pcap-parser does not know of the interface, so it takes what pads the block too.
-            let captured = interface.map(|interface| size.min(interface.most_captured) as usize);
+            // pcap-parser ignores the interface's snap length, so its data include the padding.
+            let captured = interface.map(|interface| size.min(interface.snap_length) as usize);
             match (interface, captured.and_then(|end| packet.data.get(..end))) {
                 (Some(interface), Some(frame)) => field.find(interface.link, frame, size, text),
                 _ => Found::Malformed,
@@ -165,15 +165,15 @@ impl Interface {
     fn of(block: &InterfaceDescriptionBlock<'_>, order: Order) -> Self {
         let mut interface = Self {
             link: Link::of(block.linktype.0 as u16),
-            most_captured: match block.snaplen {
+            snap_length: match block.snaplen {
                 0 => u32::MAX,
                 most => most,
             },
             resolution: 6,
             offset: 0,
         };
-        // pcap-parser reads on behind the end of the options, and the offset as little-endian
-        // whatever the section is, so the bytes are read here.
+        // pcap-parser reads past the end of the options, and always reads the offset as
+        // little-endian, so the bytes are decoded here.
         let options = block.options.iter();
         for option in options.take_while(|option| option.code != OptionCode::EndOfOpt) {
             match (option.code, option.as_bytes()) {
@@ -192,7 +192,7 @@ impl Interface {
         interface
     }
 
-    /// Nanoseconds since 1970, bounded by what 64 bits hold.
+    /// Convert ticks to nanoseconds since 1970, clamped to 64 bits.
     fn time(&self, ticks: u64) -> i64 {
         let power = u32::from(self.resolution & 0x7f);
         let since_offset = if self.resolution & 0x80 != 0 {

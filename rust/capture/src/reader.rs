@@ -1,4 +1,4 @@
-//! Chunks of bytes in, rows out.
+//! The incremental reader: chunks of bytes to rows.
 
 use crate::field::Field;
 use crate::pcap::Pcap;
@@ -8,15 +8,15 @@ use crate::rows::PacketRows;
 
 #[derive(Debug)]
 enum Format {
-    NotSeen,
+    Unknown,
     Pcap(Pcap),
     Pcapng(Pcapng),
 }
 
 /// Reads one capture, in chunks.
 ///
-/// Guarantee: any split of the bytes gives the same rows. Memory is bounded by the chunk and
-/// 48 MiB, whatever the bytes say. Nothing panics.
+/// Guarantee: any split of the bytes gives the same rows. Memory is bounded by the chunk plus
+/// 48 MiB for any input. No input causes a panic.
 #[derive(Debug)]
 pub struct Reader {
     field: Field,
@@ -28,11 +28,11 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// A reader at the beginning of a capture.
+    /// Return a reader at the beginning of a capture.
     pub fn new(field: Field) -> Self {
         Self {
             field,
-            format: Format::NotSeen,
+            format: Format::Unknown,
             held: Vec::new(),
             position: 0,
             packets: 0,
@@ -40,13 +40,13 @@ impl Reader {
         }
     }
 
-    /// The packets that have become whole. Behind damage there are none.
+    /// Return the packets that these bytes complete; none after damage.
     pub fn feed(&mut self, chunk: &[u8]) -> PacketRows {
         let mut rows = self.field.rows();
         if self.damage.is_some() {
             return rows;
         }
-        // The rest of the last chunk goes in front, so a record is always in one piece.
+        // The rest of the last chunk is prepended, so that every record is contiguous.
         let mut held = std::mem::take(&mut self.held);
         let mut bytes = if held.is_empty() {
             chunk
@@ -80,24 +80,24 @@ impl Reader {
         rows
     }
 
-    /// Say that there are no more bytes.
+    /// Declare the end of the bytes; an incomplete record is damage.
     pub fn finish(&mut self) {
         if self.damage.is_none() && !self.held.is_empty() {
-            self.damage = Some(Damage::CutShort);
+            self.damage = Some(Damage::Truncated);
         }
     }
 
-    /// Why the reading ended before the bytes did, if so.
+    /// Return the reason why reading stopped before the end of the bytes, if it did.
     pub fn damage(&self) -> Option<Damage> {
         self.damage
     }
 
-    /// How many bytes were read, up to the end of the last sound record.
+    /// Return the number of bytes up to the end of the last valid record.
     pub fn position(&self) -> u64 {
         self.position
     }
 
-    /// How many packets were read.
+    /// Return the number of packets read.
     pub fn packets(&self) -> u64 {
         self.packets
     }
@@ -106,7 +106,7 @@ impl Reader {
         match &mut self.format {
             Format::Pcap(format) => format.step(bytes, self.field, rows),
             Format::Pcapng(format) => format.step(bytes, self.field, rows),
-            Format::NotSeen => self.begin(bytes),
+            Format::Unknown => self.begin(bytes),
         }
     }
 

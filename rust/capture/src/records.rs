@@ -1,25 +1,25 @@
-//! What both formats share: byte order, the outcome of reading a record, and damage.
+//! Types shared by both formats: byte order, the outcome of a parsing step, and damage.
 
-/// Why a capture cannot be read on. A message tells nothing of what is in it.
+/// The reason why a capture cannot be read further. Messages contain no captured data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Damage {
-    /// Neither format, or a version of it that is not known.
+    /// Neither format, or an unsupported version.
     #[error("expected a pcap or pcapng capture, got something else")]
     Unknown,
-    /// A pcap whose packets cannot be looked into.
+    /// A pcap file whose link type is not supported.
     #[error(
         "expected packets of Ethernet, Linux cooked mode, loopback or raw IP, got link type {0}"
     )]
     LinkType(u16),
-    /// A length or a mark that cannot be.
+    /// An impossible length or magic number.
     #[error("expected sound records, got a damaged one")]
     Broken,
-    /// The end came inside of a record.
+    /// The bytes end within a record.
     #[error("expected a whole capture, got one that is cut short")]
-    CutShort,
+    Truncated,
 }
 
-/// The order of the bytes of a number.
+/// The byte order of a file or section.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Order {
     Little,
@@ -27,7 +27,7 @@ pub(crate) enum Order {
 }
 
 impl Order {
-    /// The word at a place that the caller has checked to be there.
+    /// Read the 32-bit word at `at`; panics if it is out of range, so the caller checks the length.
     pub(crate) fn u32_at(self, bytes: &[u8], at: usize) -> u32 {
         let word = [bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]];
         match self {
@@ -37,11 +37,11 @@ impl Order {
     }
 }
 
-/// What became of the bytes at hand.
+/// The outcome of one parsing step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// So many of them were read.
+    /// This number of bytes was consumed.
     Taken(usize),
-    /// The record is not there as a whole.
+    /// The record is incomplete: more bytes are needed.
     Wait,
 }

@@ -1,47 +1,47 @@
-//! Rows in columns, in the layout of Arrow.
+//! Packets as columns in Arrow's layout.
 
-/// The time of a packet that came without one; NumPy's "not a time".
+/// The time of a packet that has none; NumPy's "not a time".
 pub const UNKNOWN_TIME: i64 = i64::MIN;
 
-/// The values of the rows that have one, in order.
+/// The items, in the order of their rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum FieldValues {
     /// UTF-8; item i is `data[offsets[i] .. offsets[i + 1]]`.
     Text {
-        /// One more than there are items, from 0, rising.
+        /// One more than the number of items; starts at 0 and increases.
         offsets: Vec<i64>,
-        /// The items, one behind the other.
+        /// The concatenated items.
         data: Vec<u8>,
     },
     /// Ports or sizes.
     Numbers(Vec<i64>),
 }
 
-/// Some packets, as rows.
+/// Packets as rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PacketRows {
-    /// The field of each row that has it.
+    /// The field of each packet that has it.
     pub items: FieldValues,
-    /// The length on the wire of the packet of each item.
+    /// The length on the wire of each item's packet.
     pub sizes: Vec<i64>,
-    /// When each packet was seen, of all rows, in nanoseconds since 1970 UTC.
+    /// The capture time of every row, in nanoseconds since 1970 UTC.
     pub times: Vec<i64>,
-    /// Positions among all rows, rising: sound packets without such a field.
+    /// Increasing row positions of valid packets without such a field.
     pub absent: Vec<i64>,
-    /// Positions among all rows, rising: packets whose field cannot be read.
+    /// Increasing row positions of packets whose field cannot be read.
     pub malformed: Vec<i64>,
 }
 
-/// What a packet has to say about the field that is asked for.
+/// The outcome of extracting a field from a packet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Found {
-    /// It was appended to the text.
+    /// The field was appended to the text.
     Text,
-    /// It is this number.
+    /// The field is this number.
     Number(u32),
-    /// A sound packet without such a field.
+    /// A valid packet without such a field.
     Absent,
-    /// A packet that is broken, or cut off before the field.
+    /// A packet that is broken, or truncated before the field.
     Malformed,
 }
 
@@ -67,17 +67,17 @@ impl PacketRows {
         }
     }
 
-    /// The number of rows.
+    /// Return the number of rows.
     pub fn len(&self) -> usize {
         self.times.len()
     }
 
-    /// Whether there is no row.
+    /// Return whether there are no rows.
     pub fn is_empty(&self) -> bool {
         self.times.is_empty()
     }
 
-    /// Append a row; `find` writes the field behind what it is given if and only if it is text.
+    /// Append a row; `find` appends the field to its argument if and only if it is text.
     pub(crate) fn push(&mut self, time: i64, size: u32, find: impl FnOnce(&mut Vec<u8>) -> Found) {
         let position = self.times.len() as i64;
         self.times.push(time);

@@ -1,5 +1,5 @@
-//! The framing and the headers against a walk written by hand, and hostile bytes against nothing:
-//! they must give rows or damage, the same in any pieces.
+//! Framing and headers compared with an independent parser (`walk`). Hostile bytes must give rows
+//! or damage, the same for any split.
 
 mod walk;
 
@@ -27,7 +27,7 @@ fn texts(rows: &PacketRows) -> Vec<String> {
     }
 }
 
-/// Every row: its item, or which of the two it lacks one for.
+/// The item of every row, or "malformed" or "absent".
 fn joined(rows: &[PacketRows]) -> Vec<String> {
     let mut found = Vec::new();
     for rows in rows {
@@ -86,7 +86,7 @@ fn block(big: bool, kind: u32, body: &[u8]) -> Vec<u8> {
     [&word(big, kind), &length, body, &padding, &length].concat()
 }
 
-/// Packets in blocks of all kinds in turn, with what may be options behind some.
+/// Packets in blocks of all kinds in turn, some followed by bytes in the place of options.
 fn pcapng(big: bool, link: u16, packets: &[Vec<u8>]) -> Vec<u8> {
     let section = [
         word(big, 0x1a2b_3c4d).as_slice(),
@@ -108,8 +108,8 @@ fn pcapng(big: bool, link: u16, packets: &[Vec<u8>]) -> Vec<u8> {
             continue;
         }
         body.resize(body.len().next_multiple_of(4), 0);
-        body.extend(packet.iter().take(4 * number)); // options, most of them broken
-        body[2] = (number % 3) as u8; // in the obsolete block, packets that were lost
+        body.extend(packet.iter().take(4 * number)); // mostly broken options
+        body[2] = (number % 3) as u8; // lost packets, in the obsolete block
         file.extend(block(big, if number % 3 == 0 { 6 } else { 2 }, &body));
         file.extend(block(big, 0x0bad, b"skipped"));
     }
@@ -150,7 +150,7 @@ fn v4() -> impl Strategy<Value = Vec<u8>> {
 }
 
 fn v6() -> impl Strategy<Value = Vec<u8>> {
-    // Types of extension headers and small lengths, so that chains come about.
+    // Extension header types and small lengths, so that chains occur.
     let extension = (
         prop::sample::select(vec![0_u8, 6, 17, 43, 44, 51, 60, 58, 253]),
         0_u8..3,
@@ -167,7 +167,7 @@ fn v6() -> impl Strategy<Value = Vec<u8>> {
     )
 }
 
-/// What each field of one raw packet is.
+/// The fields of one raw packet.
 fn fields_of(packet: &[u8]) -> [String; 5] {
     let file = pcap(false, 101, &[packet.to_vec()]);
     ["src", "dst", "proto", "sport", "dport"].map(|name| {
@@ -176,7 +176,7 @@ fn fields_of(packet: &[u8]) -> [String; 5] {
     })
 }
 
-/// Compare with what the walk says of the packet.
+/// Compare the fields of a packet with those that the walk finds.
 fn agrees(packet: &[u8]) -> Result<(), TestCaseError> {
     let [source, destination, protocol, ports @ ..] = fields_of(packet);
     let Some(walked) = walk::headers(packet) else {
@@ -185,19 +185,19 @@ fn agrees(packet: &[u8]) -> Result<(), TestCaseError> {
         return Ok(());
     };
     prop_assert_eq!([source, destination], walked.addresses);
-    let Some(behind) = walked.behind else {
+    let Some(payload) = walked.payload else {
         prop_assert_eq!(protocol, "malformed");
         prop_assert_eq!(ports, ["malformed"; 2]);
         return Ok(());
     };
-    // The names by etherparse's own list, of which ours is a part.
-    if protocol.parse() == Ok(behind.protocol) {
-        prop_assert!(![1, 6, 17, 51, 58, 132, 136].contains(&behind.protocol));
+    // Our names are a subset of etherparse's own list.
+    if protocol.parse() == Ok(payload.protocol) {
+        prop_assert!(![1, 6, 17, 51, 58, 132, 136].contains(&payload.protocol));
     } else {
-        let keyword = IpNumber(behind.protocol).keyword_str();
+        let keyword = IpNumber(payload.protocol).keyword_str();
         prop_assert_eq!(Some(protocol), keyword.map(str::to_lowercase));
     }
-    prop_assert_eq!(ports, behind.ports);
+    prop_assert_eq!(ports, payload.ports);
     Ok(())
 }
 
@@ -205,14 +205,14 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 2000, failure_persistence: None, ..Default::default() })]
 
     #[test]
-    fn the_framing_is_that_of_a_walk(
+    fn framing_agrees_with_the_walk(
         packets in vec(vec(any::<u8>(), 0..40), 0..9),
         big in any::<bool>(),
         new in any::<bool>(),
         cut in 0_usize..100,
     ) {
         let file = if new { pcapng(big, 1, &packets) } else { pcap(big, 1, &packets) };
-        // Cut off somewhere near the end, as often as not.
+        // In half of the cases the file is truncated near its end.
         let file = &file[..file.len() - cut.saturating_sub(50).min(file.len() - 24)];
         let (rows, damage, position, packets) = read(Field::Size, &[file]);
         let sizes: Vec<_> = walk::sizes(file, big).iter().map(u32::to_string).collect();
@@ -222,17 +222,17 @@ proptest! {
     }
 
     #[test]
-    fn headers_of_ipv4_are_those_of_a_walk(packet in v4()) {
+    fn ipv4_headers_agree_with_the_walk(packet in v4()) {
         agrees(&packet)?;
     }
 
     #[test]
-    fn headers_of_ipv6_are_those_of_a_walk(packet in v6()) {
+    fn ipv6_headers_agree_with_the_walk(packet in v6()) {
         agrees(&packet)?;
     }
 
     #[test]
-    fn hostile_bytes_give_the_same_rows_in_any_pieces(
+    fn hostile_bytes_give_the_same_rows_for_any_split(
         packets in vec(prop_oneof![v4(), v6()], 1..5),
         big in any::<bool>(),
         new in any::<bool>(),
@@ -254,8 +254,8 @@ proptest! {
     }
 
     #[test]
-    fn any_bytes_at_all(bytes in vec(any::<u8>(), 0..200), start in 0_usize..6) {
-        const MARKS: [&[u8]; 6] = [
+    fn arbitrary_bytes_do_not_panic(bytes in vec(any::<u8>(), 0..200), start in 0_usize..6) {
+        const PREFIXES: [&[u8]; 6] = [
             b"",
             b"\xd4\xc3\xb2\xa1\x02\0",
             b"\xa1\xb2\x3c\x4d\0\x02",
@@ -263,7 +263,7 @@ proptest! {
             b"\x0a\x0d\x0d\x0a\x1c\0\0\0\x4d\x3c\x2b\x1a\x01\0",
             b"\x0a\x0d\x0d\x0a\0\0\0\x1c\x1a\x2b\x3c\x4d\0\x01",
         ];
-        let bytes = [MARKS[start], &bytes].concat();
+        let bytes = [PREFIXES[start], &bytes].concat();
         for (_, field) in Field::NAMES {
             let (rows, _, _, packets) = read(field, &[&bytes]);
             prop_assert_eq!(joined(&rows).len(), packets as usize);

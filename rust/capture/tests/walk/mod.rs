@@ -1,11 +1,11 @@
-//! The formats read by hand, byte by byte, of whole files and whole packets.
+//! An independent byte-by-byte parser of complete files and packets.
 //!
-//! Nothing is shared with the crate or with the libraries that it uses.
+//! It shares no code with the crate or with the libraries that the crate uses.
 //! Source: RFC 791, RFC 4302, RFC 8200, draft-ietf-opsawg-pcap, draft-ietf-opsawg-pcapng.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// The sizes on the wire of the packets of a file, up to where it is cut off.
+/// Return the sizes on the wire of a file's packets, up to its truncation.
 pub(crate) fn sizes(file: &[u8], big: bool) -> Vec<u32> {
     let word = |at: usize| {
         let bytes = file.get(at..at + 4)?.try_into().ok()?;
@@ -17,7 +17,7 @@ pub(crate) fn sizes(file: &[u8], big: bool) -> Vec<u32> {
     let is_new = file.starts_with(b"\x0a\x0d\x0d\x0a");
     let (mut at, mut sizes) = (if is_new { 0 } else { 24 }, Vec::new());
     loop {
-        // Where the size stands, and how long it all is.
+        // The position of the size, and the length of the record.
         let (size, length) = match (is_new, word(at), word(at + 4), word(at + 8)) {
             (false, _, _, Some(captured)) => (Some(at + 12), 16 + captured),
             (true, Some(2 | 6), Some(length), _) => (Some(at + 24), length),
@@ -33,21 +33,21 @@ pub(crate) fn sizes(file: &[u8], big: bool) -> Vec<u32> {
     }
 }
 
-/// What the headers of a packet of IP say.
+/// The IP headers of a packet.
 pub(crate) struct Headers {
     pub(crate) addresses: [String; 2],
-    /// None where the chain of headers is broken.
-    pub(crate) behind: Option<Behind>,
+    /// None if the chain of headers is broken.
+    pub(crate) payload: Option<Payload>,
 }
 
-/// What stands behind all headers of IP.
-pub(crate) struct Behind {
+/// The payload after all IP headers.
+pub(crate) struct Payload {
     pub(crate) protocol: u8,
-    /// Each a number, or what there is instead.
+    /// Two numbers, or "absent" or "malformed".
     pub(crate) ports: [String; 2],
 }
 
-/// The headers of a packet; none where they are broken or cut off.
+/// Return the headers of a packet; none if they are broken or truncated.
 pub(crate) fn headers(packet: &[u8]) -> Option<Headers> {
     match packet.first()? >> 4 {
         4 => {
@@ -65,9 +65,9 @@ pub(crate) fn headers(packet: &[u8]) -> Option<Headers> {
             };
             Some(Headers {
                 addresses: [address(12), address(16)],
-                behind: match packet[9] {
+                payload: match packet[9] {
                     51 if !is_later => chain(51, inside),
-                    protocol => Some(Behind::of(protocol, is_later, inside)),
+                    protocol => Some(Payload::of(protocol, is_later, inside)),
                 },
             })
         }
@@ -84,31 +84,31 @@ pub(crate) fn headers(packet: &[u8]) -> Option<Headers> {
             };
             Some(Headers {
                 addresses: [address(8), address(24)],
-                behind: chain(packet[6], &packet[40..end.min(packet.len())]),
+                payload: chain(packet[6], &packet[40..end.min(packet.len())]),
             })
         }
         _ => None,
     }
 }
 
-fn chain(kind: u8, bytes: &[u8]) -> Option<Behind> {
+fn chain(kind: u8, bytes: &[u8]) -> Option<Payload> {
     let unit = usize::from(*bytes.get(1).unwrap_or(&0));
     let length = match kind {
         0 | 43 | 60 => 8 + 8 * unit,
         44 => 8,
-        // Twelve bytes are always there, so it cannot say less.
+        // The header has at least 12 bytes, so a unit of 0 is invalid.
         51 if unit == 0 => return None,
         51 => 8 + 4 * unit,
-        _ => return Some(Behind::of(kind, false, bytes)),
+        _ => return Some(Payload::of(kind, false, bytes)),
     };
     let rest = bytes.get(length..)?;
     if kind == 44 && (bytes[2] != 0 || bytes[3] > 7) {
-        return Some(Behind::of(bytes[0], true, rest));
+        return Some(Payload::of(bytes[0], true, rest));
     }
     chain(bytes[0], rest)
 }
 
-impl Behind {
+impl Payload {
     fn of(protocol: u8, is_later_fragment: bool, bytes: &[u8]) -> Self {
         let ports = match (protocol, bytes) {
             _ if is_later_fragment => ["absent", "absent"].map(str::to_owned),
