@@ -171,7 +171,7 @@ GOALS = [
         "cost of an input type over that of the closest faster path",
         2,
         lambda results: [
-            row["over"] for row in results if row["group"] == "side doors" and "over" in row
+            row["over"] for row in results if row["group"] == "input types" and "over" in row
         ],
     ),
     at_most("bytes per cell", 8.5, lambda results: [value(results, "bytes", group="memory")]),

@@ -310,7 +310,7 @@ def relative(cases: list[Case], results: Results) -> Results:
                 per_call = cost[case.unavoidable] * events_per_call[case.unavoidable]
                 baseline += per_call / events_per_call[case.name]
             # The keys are those of the recorded results.
-            row |= {"beside": case.baseline, "over": row["cpu_ns"] / baseline}
+            row |= {"baseline": case.baseline, "over": row["cpu_ns"] / baseline}
         rows.append(row)
     return rows
 
@@ -324,4 +324,4 @@ def input_types(*, rounds: int) -> Results:
     contenders = [
         Contender(name=case.name, events=case.events, run=case.run, facts={}) for case in cases
     ]
-    return relative(cases, medians("side doors", contenders, rounds=rounds))
+    return relative(cases, medians("input types", contenders, rounds=rounds))

@@ -36,7 +36,7 @@ class Row(TypedDict, total=False):
     least_ns: float
     cpu_ns: float
     call_ns: float
-    beside: str
+    baseline: str
     over: float
     bytes: float
     seconds: float

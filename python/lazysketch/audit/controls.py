@@ -60,6 +60,19 @@ def controls() -> Iterator[Control]:
     Yields:
         At least one control per bug, in the order of :class:`lazysketch.audit.model.Bug`.
     """
+    for bug, check, run in _detections():
+        yield Control(
+            bug.value,
+            check,
+            _AREAS[check],
+            sound=lambda run=run: run(Model()),  # type: ignore[misc]
+            planted=lambda run=run, bug=bug: run(Model(bug)),  # type: ignore[misc]
+        )
+    yield from _leak_controls()
+
+
+def _detections() -> tuple[tuple[Bug, str, Callable[[SystemUnderTest], Outcome]], ...]:
+    """Return each bug with the check that must detect it."""
     close = Case.of(
         "count-sketch",
         2,
@@ -81,7 +94,7 @@ def controls() -> Iterator[Control]:
     def distinguisher(system: SystemUnderTest) -> Outcome:
         return distinguish(system, close, trials=1000)
 
-    detected_by: tuple[tuple[Bug, str, Callable[[SystemUnderTest], Outcome]], ...] = (
+    return (
         (Bug.SMALL_SIGMA, "residuals", releases),
         (Bug.LARGE_SIGMA, "residuals", releases),
         (Bug.HALF_SENSITIVITY, "sensitivity", sensitivity),
@@ -107,14 +120,10 @@ def controls() -> Iterator[Control]:
         (Bug.HALF_AWAY, "small noise", low_bits.distribution_of_small_noise),
         (Bug.NO_ID, "keys", hygiene.parameters_change_all_draws),
     )
-    for bug, check, run in detected_by:
-        yield Control(
-            bug.value,
-            check,
-            _AREAS[check],
-            sound=lambda run=run: run(Model()),  # type: ignore[misc]
-            planted=lambda run=run, bug=bug: run(Model(bug)),  # type: ignore[misc]
-        )
+
+
+def _leak_controls() -> Iterator[Control]:
+    """Yield the controls of leaks outside of releases."""
     of_leaks: tuple[tuple[str, str, Callable[[str], Outcome]], ...] = (
         ("memory that grows with counts", "states", behaviour.states_are_alike),
         ("an item in an error", "canary", canary.canary_in_outputs),

@@ -60,7 +60,7 @@ def test_every_contender_runs_once_per_round() -> None:
 
 
 def measured(**cpu_ns: float) -> Results:
-    return [{"group": "side doors", "name": name, "cpu_ns": ns} for name, ns in cpu_ns.items()]
+    return [{"group": "input types", "name": name, "cpu_ns": ns} for name, ns in cpu_ns.items()]
 
 
 @pytest.mark.parametrize(("cost", "over"), [(10.0, 1.0), (21.0, 2.1), (5.0, 0.5)])
@@ -83,7 +83,7 @@ def test_a_case_is_compared_with_its_baseline_and_a_call(cost: float, over: floa
 
 def test_every_case_has_its_baseline(monkeypatch: pytest.MonkeyPatch) -> None:
     """One round of a short stream: names fit together, and each event is counted as one."""
-    pytest.importorskip("pyarrow", reason="side doors bring Arrow data")
+    pytest.importorskip("pyarrow", reason="input types include Arrow data")
     monkeypatch.setattr(input_types, "EVENTS", 8192)
     monkeypatch.setattr(input_types, "LIST", 4096)
     rows = input_types.input_types(rounds=1)
