@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -102,21 +103,9 @@ def audit(
 def _described(sketch: SketchSettings) -> Case:
     """Return the case that the options describe."""
     from lazysketch.audit import Case
-    from lazysketch.specification.schedules import Geometric, RoundRobin
 
-    sketch.create().close()
-    schedule = Geometric() if sketch.horizon is None else RoundRobin(horizon=sketch.horizon)
-    return Case.of(
-        sketch.kind,
-        sketch.depth,
-        sketch.columns,
-        schedule,
-        epsilon=sketch.epsilon,
-        delta=sketch.delta,
-        relation=sketch.relation,
-        mechanism=sketch.mechanism,
-        max_events_per_user=sketch.max_events_per_user,
-    )
+    # Every sketch of a check draws its own hash functions.
+    return Case(dataclasses.replace(sketch.spec(), hash_seed=None))
 
 
 def _runs(case: Case, areas: Sequence[str], *, repeat: int, output: str) -> int:

@@ -140,7 +140,11 @@ def report(
     lines = [
         f"{steps_of(release.step)} of {of}; {shape(release)}",
         *(guarantees(release) if guarantee is None else guarantee),
-        f"low-high: {interval_caption(simultaneous=simultaneous)}, at this step",
+        *(
+            [f"low-high: {interval_caption(simultaneous=simultaneous)}, at this step"]
+            if rows
+            else []
+        ),
         *all_notes,
     ]
     described = {
