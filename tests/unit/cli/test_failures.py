@@ -169,7 +169,7 @@ def test_a_run_that_fails_late_shows_what_was_published(
 
 def test_a_strict_reading_that_fails_shows_nothing(capsys: pytest.CaptureFixture[str]) -> None:
     Path("rows.txt").write_text("a\n\nb\n")
-    assert "the reading is strict" in failure(capsys, f"{TOP} --strict")
+    assert "in strict mode" in failure(capsys, f"{TOP} --strict")
 
 
 def test_no_verb_shows_the_help(capsys: pytest.CaptureFixture[str]) -> None:
