@@ -1,5 +1,5 @@
-//! Numpy arrays of integers that need no help from numpy, found by a few comparisons: to ask numpy
-//! anything costs a short batch more than counting it.
+//! Numpy arrays of integers that are read without calling numpy. They are recognised by a few
+//! comparisons: one call to numpy costs more than counting a short batch.
 
 use crate::errors::ArgumentValueError;
 use lazysketch_core::table::items::Items;
@@ -10,11 +10,11 @@ use numpy::{
 use pyo3::prelude::*;
 use zeroize::{Zeroize, Zeroizing};
 
-/// Values side by side in memory.
+/// Contiguous values.
 pub(crate) enum Values<'py, T: Element + Zeroize> {
-    /// In the array.
+    /// Borrowed from the array.
     InPlace(PyReadonlyArray1<'py, T>),
-    /// Copies, that are not left behind in freed memory.
+    /// Copies, which are erased when they are freed.
     Copied(Zeroizing<Vec<T>>),
 }
 
@@ -49,7 +49,7 @@ pub(crate) enum Integers<'py> {
 }
 
 impl Integers<'_> {
-    /// The integers, as the core takes them.
+    /// Return the integers in the core's form.
     pub(crate) fn items(&self) -> PyResult<Items<'_>> {
         Ok(match self {
             Self::Signed(values) => Items::Signed(values.as_slice("items")?),
@@ -59,11 +59,11 @@ impl Integers<'_> {
     }
 }
 
-/// A copy of so few values costs less than a borrow, which is an entry in a table of all borrows.
+/// Up to this number of values, copying costs less than borrowing (an entry in a table of borrows).
 const FEW: usize = 256;
 
-/// The integers of an array of one dimension, in native byte order and one piece of memory. Types
-/// that the core does not read are widened.
+/// Return the integers of a one-dimensional, contiguous array in native byte order; `None` for
+/// other arrays. Types that the core does not read are widened.
 pub(crate) fn integers_of<'py>(array: &Bound<'py, PyUntypedArray>) -> Option<Integers<'py>> {
     // A subclass may have a mask.
     if !array.is_exact_instance_of::<PyUntypedArray>() {
@@ -83,7 +83,7 @@ pub(crate) fn integers_of<'py>(array: &Bound<'py, PyUntypedArray>) -> Option<Int
     })
 }
 
-/// The values, if they have exactly this type and lie side by side where the type wants them.
+/// Return the values, if they have exactly this type and are contiguous and aligned.
 fn values<'py, T: Element + Zeroize>(array: &Bound<'py, PyUntypedArray>) -> Option<Values<'py, T>> {
     let array = array.cast::<PyArray1<T>>().ok()?;
     if !array.is_c_contiguous() || !array.is_aligned() {
@@ -108,7 +108,7 @@ fn widened<'py, T: Element + Zeroize + Copy + Into<i64>>(
     Some(Values::Copied(wide.collect::<Vec<_>>().into()))
 }
 
-/// A new array. So few values cost less to copy than an owner of their memory does.
+/// Return a new array. Copying few values costs less than an object that owns their memory.
 pub(crate) fn array_of(py: Python<'_>, values: Vec<f64>) -> Bound<'_, PyArray1<f64>> {
     if values.len() <= FEW {
         return PyArray1::from_slice(py, &values);

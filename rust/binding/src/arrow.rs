@@ -1,9 +1,9 @@
 //! Arrow data through the PyCapsule interface: pyarrow, polars, pandas, duckdb and others.
 //!
-//! The whole stream is drained, validated and hashed before anything is applied. Strings and
-//! binaries in all layouts, integers of all widths, dictionaries of these (each entry is hashed
-//! once); one-column tables stand for their column. The interface makes exported memory immutable;
-//! a producer that changes it during the call breaks that contract, and nothing here can notice.
+//! The entire stream is drained, validated and hashed before anything is applied. Supported are
+//! strings and binaries in all layouts, integers of all widths, dictionaries of these (each entry
+//! is hashed once), and tables with one such column. Exported memory is immutable by contract; a
+//! producer that changes it during the call violates that, and this code cannot detect it.
 #![allow(unsafe_code)]
 
 use crate::errors::{ArgumentTypeError, ArgumentValueError, type_name};
@@ -26,10 +26,10 @@ use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 
-/// The chunks behind an object with the PyCapsule interface, `None` for other objects.
+/// Return the chunks of an object with the PyCapsule interface, `None` for other objects.
 pub(crate) fn chunks_of(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Option<Vec<ArrayRef>>> {
     let py = object.py();
-    // Short batches are arrays: to look in vain for what tables have costs more than counting one.
+    // Short batches are arrays: a failed lookup of `__arrow_c_stream__` costs more than counting.
     if let Some(export) = object.getattr_opt(intern!(py, "__arrow_c_array__"))? {
         let pair = exported(object, &export, name)?.cast_into::<PyTuple>()?;
         let schema = pair.get_item(0)?.cast_into::<PyCapsule>()?;
@@ -43,7 +43,7 @@ pub(crate) fn chunks_of(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Optio
     Ok(None)
 }
 
-/// What the object hands over; its own failure becomes one of ours, which quotes no value.
+/// Call an object's export method; its exceptions become ours, which quote no values.
 fn exported<'py>(
     object: &Bound<'py, PyAny>,
     export: &Bound<'py, PyAny>,
@@ -52,7 +52,7 @@ fn exported<'py>(
     let py = object.py();
     export.call0().map_err(|error| {
         if !error.is_instance_of::<PyException>(py) || error.is_instance_of::<PyMemoryError>(py) {
-            return error; // Ctrl-C and the like
+            return error; // such as KeyboardInterrupt
         }
         ArgumentTypeError::new_err(format!(
             "{name}: expected a column of one type that Arrow can hold, got {}, whose conversion \
@@ -65,8 +65,8 @@ fn exported<'py>(
 
 fn drain(capsule: &Bound<'_, PyCapsule>) -> PyResult<Vec<ArrayRef>> {
     let pointer = capsule.pointer_checked(Some(c"arrow_array_stream"))?;
-    // SAFETY: the capsule's name says that it holds an ArrowArrayStream; `from_raw` moves the
-    // stream out and leaves a released one behind, which the capsule's destructor ignores.
+    // SAFETY: by its name the capsule holds an ArrowArrayStream; `from_raw` moves the stream out
+    // and leaves a released one in its place, which the capsule's destructor ignores.
     let stream = unsafe { FFI_ArrowArrayStream::from_raw(pointer.cast().as_ptr()) };
     let reader = ArrayStreamReader::try_new(stream).map_err(malformed)?;
     reader
@@ -77,8 +77,8 @@ fn drain(capsule: &Bound<'_, PyCapsule>) -> PyResult<Vec<ArrayRef>> {
 fn single(schema: &Bound<'_, PyCapsule>, array: &Bound<'_, PyCapsule>) -> PyResult<ArrayRef> {
     let schema = schema.pointer_checked(Some(c"arrow_schema"))?;
     let array = array.pointer_checked(Some(c"arrow_array"))?;
-    // SAFETY: the capsules' names say what they hold; the array is moved out as above, the
-    // schema is only read and stays with its capsule, which outlives this call.
+    // SAFETY: by their names the capsules hold a schema and an array. The array is moved out as
+    // above; the schema is only read and stays in its capsule, which outlives this call.
     let data = unsafe {
         let array = FFI_ArrowArray::from_raw(array.cast().as_ptr());
         from_ffi(array, schema.cast::<FFI_ArrowSchema>().as_ref())
@@ -86,31 +86,31 @@ fn single(schema: &Bound<'_, PyCapsule>, array: &Bound<'_, PyCapsule>) -> PyResu
     data.map_err(malformed).map(make_array).and_then(laid_out)
 }
 
-/// The layout is checked before anything is read through it; what the values of a column say is
-/// checked by [`columns`], for the column that is asked for.
+/// Validate the layout before anything is read through it; [`columns`] validates the values of the
+/// requested column.
 fn laid_out(array: ArrayRef) -> PyResult<ArrayRef> {
     let data = array.to_data();
     let checked = data.validate().and_then(|()| data.validate_nulls());
     checked.map_err(malformed).map(|()| array)
 }
 
-/// Offsets, views, dictionary indices and UTF-8 are checked before anything is read through them.
+/// Validate offsets, views, dictionary indices and UTF-8 before anything is read through them.
 fn validated(array: ArrayRef) -> PyResult<ArrayRef> {
-    let sound = match array.data_type() {
+    let valid = match array.data_type() {
         DataType::Utf8 => is_plain_text(array.as_string::<i32>()),
         DataType::LargeUtf8 => is_plain_text(array.as_string::<i64>()),
         DataType::Utf8View => are_plain_views(array.as_string_view()),
         _ => false,
     };
-    if !sound {
+    if !valid {
         array.to_data().validate_full().map_err(malformed)?;
     }
     Ok(array)
 }
 
-/// True for rising offsets into ASCII, where every cut lies between two characters: found in one
-/// pass over the bytes, many at a time, where the general check looks at each text. False says
-/// nothing.
+/// Return true for increasing offsets into ASCII, where every offset is a character boundary. This
+/// is one vectorised pass over the bytes, while the general check visits each text. False means
+/// unknown.
 fn is_plain_text<O: OffsetSizeTrait>(array: &GenericStringArray<O>) -> bool {
     let (offsets, data) = (array.value_offsets(), array.value_data());
     let rising = offsets
@@ -126,14 +126,14 @@ fn is_plain_text<O: OffsetSizeTrait>(array: &GenericStringArray<O>) -> bool {
     }
 }
 
-/// As [`is_plain_text`], for views: ASCII that lies in the view itself, or where the view says.
+/// The same as [`is_plain_text`] for views: ASCII inside the view, or where it points to.
 fn are_plain_views(array: &StringViewArray) -> bool {
     const INLINE: u32 = 12;
     let buffers = array.data_buffers();
     array.views().iter().all(|&view| {
         let length = view as u32;
         if length <= INLINE {
-            // Content behind the length, zeros behind the content.
+            // The content follows the length, zeros follow the content.
             let content = view >> 32;
             let beyond = content.checked_shr(8 * length).unwrap_or(0);
             return (content & NOT_ASCII) | beyond == 0;
@@ -152,7 +152,7 @@ fn are_plain_views(array: &StringViewArray) -> bool {
 const NOT_ASCII: u128 = u128::from_ne_bytes([0x80; 16]);
 
 fn malformed(error: ArrowError) -> PyErr {
-    // The message of an ArrowError may quote values; its kind does not.
+    // The message of an ArrowError may quote values, so only its kind is shown.
     let kind = match error {
         ArrowError::CDataInterface(_) => "data that break the Arrow C interface",
         _ => "malformed Arrow data",
@@ -160,7 +160,7 @@ fn malformed(error: ArrowError) -> PyErr {
     ArgumentValueError::new_err(format!("items: expected valid Arrow data, got {kind}"))
 }
 
-/// Items of all chunks.
+/// Convert the items of all chunks.
 pub(crate) fn convert(
     chunks: &[ArrayRef],
     column: Option<&str>,
@@ -169,7 +169,7 @@ pub(crate) fn convert(
     map_items(&columns(chunks, column)?, &|item| target.item(item))
 }
 
-/// The column of each chunk, without nulls.
+/// Return the column of each chunk; raise if it has nulls.
 pub(crate) fn columns(chunks: &[ArrayRef], column: Option<&str>) -> PyResult<Vec<ArrayRef>> {
     let mut start = 0;
     let of_chunk = |chunk: &ArrayRef| {
@@ -181,7 +181,7 @@ pub(crate) fn columns(chunks: &[ArrayRef], column: Option<&str>) -> PyResult<Vec
     chunks.iter().map(of_chunk).collect()
 }
 
-/// The fingerprints of a column that has `start` items before it.
+/// Return the fingerprints of a column that follows `start` items.
 pub(crate) fn fingerprints(
     column: &ArrayRef,
     start: usize,
@@ -193,7 +193,7 @@ pub(crate) fn fingerprints(
     Ok(items)
 }
 
-/// What the items of all columns become; they may borrow from the columns.
+/// Map the items of all columns; the results may borrow from the columns.
 pub(crate) fn map_items<'a, T: Clone>(
     columns: &'a [ArrayRef],
     with: &impl Fn(Item<'a>) -> Result<T, Fault>,
@@ -206,7 +206,7 @@ pub(crate) fn map_items<'a, T: Clone>(
     Ok(items)
 }
 
-/// The column that a chunk stands for.
+/// Return the requested column of a table, or the chunk itself.
 fn column_of(
     chunk: &ArrayRef,
     column: Option<&str>,
@@ -284,7 +284,7 @@ fn append<'a, T: Clone>(
         DataType::UInt32 => unsigned::<UInt32Type, T>(chunk, with, items),
         DataType::UInt64 => unsigned::<UInt64Type, T>(chunk, with, items),
         DataType::Dictionary(_, _) => dictionary(chunk, with, items),
-        // A column of nothing but nulls is empty here: refuse_nulls saw the others.
+        // A column of nulls is empty here: refuse_nulls has rejected all others.
         DataType::Null => Ok(()),
         other => {
             let got = format!("expected text, binary or integers, got Arrow type {other}");
@@ -326,8 +326,8 @@ where
     extend(items, converted)
 }
 
-/// Every entry of the dictionary is converted once. An entry that cannot be an item counts only
-/// if it occurs; a null entry is reported like a null.
+/// Convert every entry of the dictionary once. An entry that cannot be an item is an error only if
+/// it occurs; a null entry is reported like a null.
 fn dictionary<'a, T: Clone>(
     chunk: &'a ArrayRef,
     with: &impl Fn(Item<'a>) -> Result<T, Fault>,
@@ -335,14 +335,14 @@ fn dictionary<'a, T: Clone>(
 ) -> Outcome {
     downcast_dictionary_array!(
         chunk => {
-            let mut whole = Vec::with_capacity(chunk.values().len());
+            let mut unconverted = Vec::with_capacity(chunk.values().len());
             let unchanged: fn(Item<'a>) -> Result<Item<'a>, Fault> = Ok;
-            let values = append(chunk.values(), &unchanged, &mut whole);
-            let entries: Vec<_> = whole.into_iter().map(with).collect();
+            let values = append(chunk.values(), &unchanged, &mut unconverted);
+            let entries: Vec<_> = unconverted.into_iter().map(with).collect();
             for (position, key) in chunk.keys_iter().flatten().enumerate() {
                 let entry = match &values {
                     Ok(()) => entries[key].clone(),
-                    // Their type is not one of items.
+                    // Values of this type cannot be items.
                     Err((_, fault)) => Err(fault.clone()),
                 };
                 items.push(entry.map_err(|fault| (position, fault))?);
@@ -353,7 +353,7 @@ fn dictionary<'a, T: Clone>(
     )
 }
 
-/// Non-negative integers of all chunks.
+/// Return the non-negative integers of all chunks.
 pub(crate) fn convert_counts(chunks: &[ArrayRef], name: &str) -> PyResult<Vec<u64>> {
     let mut counts = Vec::new();
     for chunk in chunks {

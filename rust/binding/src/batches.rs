@@ -1,8 +1,8 @@
-//! Batches: Arrow data, numpy arrays and iterables become slices for the core. A bad value
-//! rejects the batch and names its position, not its content.
+//! Conversion of batches (Arrow data, numpy arrays, iterables) to slices for the core. An invalid
+//! value rejects the batch; the error gives its position, not its content.
 //!
-//! Arrays, lists and tuples are known by their exact type and asked nothing: an attribute that is
-//! not there costs as much as to count a hundred events.
+//! Arrays, lists and tuples are recognised by their exact type, without attribute lookups: a failed
+//! lookup costs as much as counting a hundred events.
 
 use crate::arrays::{Integers, Values, integers_of};
 use crate::arrow;
@@ -25,14 +25,14 @@ use zeroize::{Zeroize, Zeroizing};
 pub(crate) enum PreparedBatch<'py> {
     /// Fingerprints or indices.
     Ready(Vec<u64>),
-    /// Integers, hashed while they are counted.
+    /// Integers, hashed while counting.
     Integers(Integers<'py>),
-    /// Columns of Arrow data, hashed while they are counted.
+    /// Columns of Arrow data, hashed while counting.
     Columns(HashedColumns),
 }
 
 impl PreparedBatch<'_> {
-    /// The items, as the core takes them.
+    /// Return the items in the core's form.
     pub(crate) fn items(&self) -> PyResult<Items<'_>> {
         match self {
             Self::Ready(items) => Ok(Items::Ready(items)),
@@ -42,7 +42,7 @@ impl PreparedBatch<'_> {
     }
 }
 
-/// Any batch of items.
+/// Convert any batch of items.
 pub(crate) fn batch_of<'py>(
     items: &Bound<'py, PyAny>,
     column: Option<&Column>,
@@ -111,8 +111,8 @@ fn from_iterable(items: &Bound<'_, PyAny>, target: Target<'_>) -> PyResult<Vec<u
     Ok(converted)
 }
 
-/// The integers of a numpy array, list or tuple that holds nothing else, found without asking it
-/// anything.
+/// Return the integers of a numpy array, list or tuple that contains nothing else, without calling
+/// its methods.
 pub(crate) fn plain_integers<'py>(items: &Bound<'py, PyAny>) -> Option<Integers<'py>> {
     if let Ok(array) = items.cast_exact::<PyUntypedArray>() {
         return integers_of(array);
@@ -129,15 +129,15 @@ pub(crate) fn plain_integers<'py>(items: &Bound<'py, PyAny>) -> Option<Integers<
     }
 }
 
-/// The objects that a list has now. Python code may change it meanwhile: those gone are left out,
-/// new ones do not count.
+/// Iterate over the objects of a list up to its present length. Python code may change the list
+/// meanwhile: removed objects are skipped, appended ones are ignored.
 pub(crate) fn objects_of<'py>(
     list: &Bound<'py, PyList>,
 ) -> impl Iterator<Item = Bound<'py, PyAny>> {
     (0..list.len()).map_while(|position| list.get_item(position).ok())
 }
 
-/// The integers at the head of some objects, and the first that is none of 64 bits with a sign.
+/// Return the leading signed 64-bit integers, and the first object that is not one.
 fn leading_integers<'py>(
     length: usize,
     objects: &mut impl Iterator<Item = Bound<'py, PyAny>>,
@@ -152,8 +152,8 @@ fn leading_integers<'py>(
     (integers, None)
 }
 
-/// The objects of a list or tuple. Nothing but small integers, as most have, is hashed many at a
-/// time.
+/// Convert the objects of a list or tuple. Small integers alone, the usual case, are hashed many at
+/// a time.
 fn from_sequence<'py>(
     length: usize,
     mut objects: impl Iterator<Item = Bound<'py, PyAny>>,
@@ -163,7 +163,7 @@ fn from_sequence<'py>(
     let Some(other) = other else {
         return from_integers(Integers::Signed(Values::Copied(integers)), target);
     };
-    // Where one integer has all 64 bits, more will: to try 63 first would raise for each.
+    // One unsigned 64-bit integer suggests more: trying i64 first would raise for each of them.
     let unsigned = small_count(&other).is_some();
     let mut items = converted(&integers, target, |&item| Item::Signed(item))?;
     items.reserve_exact(length - items.len());
@@ -181,8 +181,8 @@ fn from_integers<'py>(integers: Integers<'py>, target: Target<'_>) -> PyResult<P
     let Target::Index(width) = target else {
         return Ok(PreparedBatch::Integers(integers));
     };
-    // The copy is checked, as a whole: what it was made of may change. A negative integer, taken
-    // for an unsigned one, is beyond any width.
+    // Copy, then check the entire copy: the array may change in between. A negative integer, cast
+    // to an unsigned one, exceeds any width.
     let indices: Vec<u64> = match integers.items()? {
         Items::Signed(items) => items.iter().map(|&item| item.cast_unsigned()).collect(),
         Items::Narrow(items) => items
@@ -190,7 +190,7 @@ fn from_integers<'py>(integers: Integers<'py>, target: Target<'_>) -> PyResult<P
             .map(|&item| i64::from(item).cast_unsigned())
             .collect(),
         Items::Unsigned(items) => items.to_vec(),
-        _ => unreachable!("integers are one of these"),
+        _ => unreachable!("integers have one of these forms"),
     };
     if indices
         .iter()
@@ -206,7 +206,7 @@ fn from_integers<'py>(integers: Integers<'py>, target: Target<'_>) -> PyResult<P
     converted(&indices, target, item).map(PreparedBatch::Ready)
 }
 
-/// What integers become, each by itself.
+/// Convert integers one by one.
 fn converted<T>(
     values: &[T],
     target: Target<'_>,
@@ -229,7 +229,7 @@ fn from_numpy<'py>(
     match array.dtype().kind() {
         b'i' => from_integers(Integers::Signed(contiguous(array, "int64")?), target),
         b'u' => from_integers(Integers::Unsigned(contiguous(array, "uint64")?), target),
-        // Text, bytes and objects: numpy gives Python values, each checked by itself.
+        // Text, bytes and objects: numpy gives Python values, which are checked one by one.
         b'U' | b'S' | b'O' | b'T' => {
             let values = array.call_method0("tolist")?.cast_into::<PyList>()?;
             from_sequence(values.len(), objects_of(&values), target)
@@ -248,7 +248,7 @@ fn contiguous<'py, T: numpy::Element + Zeroize>(
     as_contiguous(array, dtype).map(Values::InPlace)
 }
 
-/// The array in native byte order and one piece of memory; no copy if it already is.
+/// Return the array in native byte order and contiguous; no copy if it already is.
 pub(crate) fn as_contiguous<'py, T: numpy::Element>(
     array: &Bound<'py, PyUntypedArray>,
     dtype: &str,
@@ -260,12 +260,12 @@ pub(crate) fn as_contiguous<'py, T: numpy::Element>(
     if array.is_aligned() {
         return Ok(array.readonly());
     }
-    // Cut out of other memory at an odd address.
+    // A slice of other memory may start at an unaligned address.
     let copy = array.call_method0("copy")?;
     Ok(copy.cast_into::<PyArray1<T>>()?.readonly())
 }
 
-/// One dimension and no mask: a masked value is a missing one.
+/// Require one dimension and no mask: a masked value is missing.
 pub(crate) fn require_plain(name: &str, array: &Bound<'_, PyUntypedArray>) -> PyResult<()> {
     // Only a subclass can have a mask.
     if !array.is_exact_instance_of::<PyUntypedArray>() && array.hasattr("mask")? {
@@ -279,6 +279,6 @@ pub(crate) fn require_plain(name: &str, array: &Bound<'_, PyUntypedArray>) -> Py
     Err(ArgumentValueError::new_err(message))
 }
 
-/// Up to so many events a batch is counted under the interpreter lock: to give the lock away and
-/// take it again costs more.
+/// Up to this number of events, a batch is counted under the interpreter lock: releasing and
+/// retaking the lock would cost more.
 pub(crate) const SHORT_BATCH: usize = 256;

@@ -1,4 +1,4 @@
-//! Packet captures: bytes in, columns out, without the interpreter lock.
+//! Packet captures: bytes to columns, without the interpreter lock.
 
 use crate::errors::ArgumentValueError;
 use lazysketch_capture::{Field, FieldValues, Reader};
@@ -18,7 +18,7 @@ pub(crate) struct CaptureReader {
 
 impl CaptureReader {
     fn lock(&self) -> MutexGuard<'_, Reader> {
-        // Held without the interpreter lock only, and never while Python code runs.
+        // Taken only without the interpreter lock, and never held while Python code runs.
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -37,8 +37,8 @@ impl CaptureReader {
         })
     }
 
-    /// The packets that these bytes complete: items, sizes, times, absent, malformed. Text is a
-    /// pair of offsets and UTF-8.
+    /// Return the packets that these bytes complete, as items, sizes, times, absent and malformed.
+    /// Text items are a pair of offsets and UTF-8.
     fn feed<'py>(
         &self,
         py: Python<'py>,
@@ -68,25 +68,25 @@ impl CaptureReader {
         ))
     }
 
-    /// Say that there are no more bytes.
+    /// Declare the end of the bytes.
     fn finish(&self, py: Python<'_>) {
         py.detach(|| self.lock().finish());
     }
 
-    /// Why the capture cannot be read on, if so.
+    /// The reason why the capture cannot be read further, or None.
     #[getter]
     fn damage(&self, py: Python<'_>) -> Option<String> {
         py.detach(|| self.lock().damage())
             .map(|damage| damage.to_string())
     }
 
-    /// How many bytes were read, up to the end of the last sound record.
+    /// Number of bytes up to the end of the last valid record.
     #[getter]
     fn position(&self, py: Python<'_>) -> u64 {
         py.detach(|| self.lock().position())
     }
 
-    /// How many packets were read.
+    /// Number of packets read.
     #[getter]
     fn packets(&self, py: Python<'_>) -> u64 {
         py.detach(|| self.lock().packets())

@@ -1,8 +1,8 @@
-//! Columns of Arrow data that are hashed chunk by chunk while they are counted: no array of
-//! fingerprints is made, and the interpreter lock is free meanwhile.
+//! Columns of Arrow data, hashed in chunks while they are counted: no array of fingerprints is
+//! allocated, and the interpreter lock is released.
 //!
-//! All that can be wrong with a column (its type, nulls, an entry of a dictionary that is no item)
-//! is found here, before the first event is counted.
+//! All errors of a column (its type, nulls, a dictionary entry that cannot be an item) are found
+//! here, before the first event is counted.
 
 use crate::arrow;
 use crate::items::Target;
@@ -22,21 +22,21 @@ use std::sync::OnceLock;
 /// The columns of one batch, one after the other.
 pub(crate) struct HashedColumns {
     columns: Vec<Hashed>,
-    /// Number of items before each column, and of all.
+    /// Number of items before each column, and in total.
     starts: Vec<usize>,
 }
 
 enum Hashed {
-    /// Of a type whose every value is an item.
+    /// A type of which every value is an item.
     Column(ArrayRef),
-    /// A dictionary, and the fingerprints of its entries: each is hashed once, when it is needed.
+    /// A dictionary and the fingerprints of its entries, which are hashed once, on first use.
     Dictionary(ArrayRef, OnceLock<Vec<u64>>),
     /// Fingerprints.
     Ready(Vec<u64>),
 }
 
 impl HashedColumns {
-    /// The column of each chunk, checked.
+    /// Return the column of each chunk, validated.
     pub(crate) fn new(
         chunks: &[ArrayRef],
         column: Option<&str>,
@@ -57,7 +57,7 @@ impl HashedColumns {
         })
     }
 
-    /// The columns, checked, if every value of theirs is an item that can be read where it lies.
+    /// Wrap validated columns, if all their values are items that can be read in place.
     pub(crate) fn in_place(columns: &[ArrayRef]) -> Option<Self> {
         Some(Self {
             columns: columns
@@ -68,8 +68,8 @@ impl HashedColumns {
         })
     }
 
-    /// The columns that `length` items from `start` on lie in, each with the first position in it
-    /// and the number of positions.
+    /// Iterate over the columns that contain the `length` items from `start` on, with the first
+    /// position and the number of positions in each.
     fn parts(&self, start: usize, length: usize) -> impl Iterator<Item = (&Hashed, usize, usize)> {
         let first = self.starts.partition_point(|&before| before <= start) - 1;
         let bounds = self.starts[first..].windows(2);
@@ -83,7 +83,7 @@ impl HashedColumns {
     }
 }
 
-/// Number of items before each column, and of all.
+/// Return the number of items before each column, and in total.
 fn starts_of(columns: &[ArrayRef]) -> Vec<usize> {
     let lengths = columns.iter().map(|column| column.len());
     let mut starts = vec![0];
@@ -94,7 +94,7 @@ fn starts_of(columns: &[ArrayRef]) -> Vec<usize> {
     starts
 }
 
-/// True for types whose values all are items.
+/// Return whether all values of a type are items.
 fn is_items(data_type: &DataType) -> bool {
     use DataType::{
         Binary, BinaryView, Int8, Int16, Int32, Int64, LargeBinary, LargeUtf8, UInt8, UInt16,
@@ -150,7 +150,7 @@ impl Columns for HashedColumns {
 }
 
 impl Hashed {
-    /// A column, checked, whose values all are items.
+    /// Wrap a validated column, if all its values are items.
     fn in_place(column: &ArrayRef) -> Option<Self> {
         if is_items(column.data_type()) {
             return Some(Self::Column(column.clone()));
@@ -162,12 +162,12 @@ impl Hashed {
 
     fn items<'a>(&'a self, start: usize, out: &mut [Item<'a>]) {
         match self {
-            // Stand for no items, as `has_items` says.
+            // Fingerprints have no items: `has_items` is false.
             Self::Ready(_) => {}
             Self::Column(column) => items_of(column.as_ref(), out, start..),
             Self::Dictionary(column, _) => {
-                // Read before the entries: a loop for each type of keys with each of entries
-                // would be a hundred loops.
+                // Keys are read first: a loop per pair of key type and entry type would be a
+                // hundred loops.
                 let mut entries = Vec::with_capacity(out.len());
                 let column: &dyn Array = column;
                 downcast_dictionary_array!(
@@ -176,7 +176,7 @@ impl Hashed {
                         entries.extend(keys.iter().map(|&key| key as usize));
                         items_of(column.values().as_ref(), out, entries.into_iter());
                     },
-                    other => unreachable!("{other} is no dictionary"),
+                    other => unreachable!("{other} is not a dictionary"),
                 );
             }
         }
@@ -188,7 +188,7 @@ impl Hashed {
                 out.copy_from_slice(&fingerprints[start..start + out.len()]);
                 return;
             }
-            // A part of a long dictionary: most entries would be hashed in vain.
+            // More entries than rows: most entries would be hashed for nothing.
             Self::Dictionary(column, _)
                 if column.as_any_dictionary().values().len() > column.len() =>
             {
@@ -209,7 +209,7 @@ impl Hashed {
                             *out = entries[*key as usize];
                         }
                     },
-                    other => unreachable!("{other} is no dictionary"),
+                    other => unreachable!("{other} is not a dictionary"),
                 );
                 return;
             }
@@ -253,7 +253,7 @@ impl Hashed {
     }
 }
 
-/// The fingerprint of every entry of a dictionary.
+/// Return the fingerprint of every entry of a dictionary.
 fn hashed_entries(dictionary: &ArrayRef, fingerprinter: &Fingerprinter) -> Vec<u64> {
     let values = dictionary.as_any_dictionary().values();
     let mut entries = vec![0; values.len()];
@@ -261,7 +261,7 @@ fn hashed_entries(dictionary: &ArrayRef, fingerprinter: &Fingerprinter) -> Vec<u
     entries
 }
 
-/// The items of a column at these places.
+/// Write the items of a column at these positions.
 fn items_of<'a>(column: &'a dyn Array, out: &mut [Item<'a>], places: impl Iterator<Item = usize>) {
     macro_rules! each {
         ($array:expr, $kind:ident) => {{
@@ -290,7 +290,7 @@ fn items_of<'a>(column: &'a dyn Array, out: &mut [Item<'a>], places: impl Iterat
     }
 }
 
-/// Integers that fit 64 bits with their sign.
+/// Hash integers that fit signed 64-bit integers.
 fn signed<A: ArrowPrimitiveType<Native: Into<i64>>>(
     column: &dyn Array,
     fingerprinter: &Fingerprinter,

@@ -1,6 +1,6 @@
-//! Descriptions of tables and of discovery, read from the attributes of Python's frozen values.
+//! Specifications of tables and discovery, read from the attributes of Python's frozen objects.
 //!
-//! A new parameter of all private tables is one more field here.
+//! A new parameter of all private tables is a new field here.
 
 use crate::errors::raise;
 use crate::introspection::{
@@ -51,7 +51,7 @@ pub(crate) struct TableSpec {
 }
 
 impl TableSpec {
-    /// The shape, with the seed that key and sketch id give where the description has none.
+    /// Return the shape; a hash seed that is not specified follows from key and sketch id.
     pub(crate) fn shape(&self, key: &Key, identity: &Identity) -> PyResult<Shape> {
         self.shape_with(|| identity.hash_seed(&key.master))
     }
@@ -81,7 +81,7 @@ impl TableSpec {
     }
 }
 
-/// Why a table of this description is NOT PRIVATE under a secret key; empty if it is private.
+/// Return the reasons why such a table is NOT PRIVATE under a secret key; empty if it is private.
 #[pyfunction]
 pub(crate) fn table_not_private_because<'py>(
     py: Python<'py>,
@@ -125,14 +125,14 @@ impl DiscoverySpec {
     }
 }
 
-/// A `lazysketch.HeavyHittersSpec` with discovery.
+/// A `lazysketch.HeavyHittersSpec` that has a discovery part.
 #[derive(FromPyObject)]
 pub(crate) struct HeavyHittersSpec {
     pub(crate) table: TableSpec,
     pub(crate) discovery: DiscoverySpec,
 }
 
-/// Variant, slots, threshold, noise and memory of discovery with this description.
+/// Return variant, slots, threshold, noise and memory of discovery with this specification.
 #[pyfunction]
 pub(crate) fn discovery_facts<'py>(
     py: Python<'py>,

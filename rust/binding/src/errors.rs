@@ -1,4 +1,4 @@
-//! Core errors become the exceptions of `lazysketch.errors`.
+//! Conversion of core errors to the exceptions of `lazysketch.errors`.
 
 use lazysketch_core::Error;
 use pyo3::prelude::*;
@@ -13,7 +13,7 @@ pyo3::import_exception!(lazysketch.errors, LiveStateError);
 pyo3::import_exception!(lazysketch.errors, MergeError);
 pyo3::import_exception!(lazysketch.errors, ReleaseFormatError);
 
-/// The exception for a core error.
+/// Return the exception for a core error.
 pub(crate) fn raise(error: Error) -> PyErr {
     let message = error.to_string();
     match error {
@@ -26,7 +26,7 @@ pub(crate) fn raise(error: Error) -> PyErr {
     }
 }
 
-/// The name of a value's type, for messages that must not show the value.
+/// Return the name of a value's type, for messages that must not contain the value.
 pub(crate) fn type_name(value: &Bound<'_, PyAny>) -> String {
     value
         .get_type()

@@ -1,4 +1,4 @@
-//! Exact sketches: NOT PRIVATE, and free to be read, copied and pickled.
+//! Exact sketches: NOT PRIVATE; they may be read, copied and pickled.
 
 use crate::arrays::array_of;
 use crate::batches::{SHORT_BATCH, batch_of};
@@ -40,7 +40,8 @@ impl ExactSketch {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Before any lock: converting may run Python code, which may use this very sketch.
+    /// Convert an item, before any lock is taken: conversion may run Python code that uses this
+    /// sketch.
     fn convert(&self, item: &Bound<'_, PyAny>) -> PyResult<u64> {
         let target = target_of(&self.shape, &self.fingerprinter);
         target.object(item).map_err(|fault| fault.of_item())
@@ -77,13 +78,13 @@ impl ExactSketch {
         CoreSketch::new(shape).map(Self::of).map_err(raise)
     }
 
-    /// Count one event; it takes one step.
+    /// Count one event, which takes one step.
     ///
-    /// Guarantee: nothing is applied when the call raises.
+    /// Guarantee: a call that raises changes nothing.
     ///
     /// Args:
     ///     item: str, bytes or int; ``"1"``, ``b"1"`` and ``1`` are different items.
-    ///     weight: an integer from 0 to the largest weight allowed.
+    ///     weight: an integer from 0 to the largest allowed weight.
     ///
     /// Raises:
     ///     ItemError: something that cannot be an item.
@@ -102,20 +103,20 @@ impl ExactSketch {
 
     /// Count many events, one step each, in order.
     ///
-    /// Guarantee: the whole batch is checked before the first event is applied; the same as one
-    /// ``update`` per event, faster.
+    /// Guarantee: the whole batch is checked before the first event is applied; the result is that
+    /// of one ``update`` per event.
     ///
     /// Args:
     ///     items: Arrow data, a numpy array or an iterable of items.
-    ///     weights: as many integers, or None for 1 each.
-    ///     column: the column of a table with several.
-    ///     threads: most threads to count in; large batches gain, and any number ends in the same
-    ///         state.
+    ///     weights: one integer per item, or None for 1 each.
+    ///     column: name of the column, if a table has several.
+    ///     threads: largest number of threads; speeds up large batches and does not change the
+    ///         result.
     ///
     /// Raises:
-    ///     ItemError: something that cannot be an item, or a null, with its position.
-    ///     ArgumentTypeError: a single str, bytes or dict; floats; an unnamed column.
-    ///     ArgumentValueError: weights outside their range or of another length.
+    ///     ItemError: something that cannot be an item, or a null; the message gives its position.
+    ///     ArgumentTypeError: a single str, bytes or dict; floats; no ``column`` of several.
+    ///     ArgumentValueError: weights outside their range or of another length than the items.
     ///     HorizonError: past the horizon of a private sketch.
     ///     ClosedError: after ``close()``.
     ///     LiveStateError: in a forked child.
@@ -172,14 +173,14 @@ impl ExactSketch {
     ///
     /// Args:
     ///     items: Arrow data, a numpy array or an iterable of items.
-    ///     column: the column of a table with several.
+    ///     column: name of the column, if a table has several.
     ///
     /// Returns:
     ///     float64 array.
     ///
     /// Raises:
-    ///     ItemError: something that cannot be an item, with its position.
-    ///     ArgumentTypeError: a single str, bytes or dict, or an unnamed column.
+    ///     ItemError: something that cannot be an item; the message gives its position.
+    ///     ArgumentTypeError: a single str, bytes or dict; no ``column`` of several.
     ///     ClosedError: after ``close()``.
     ///     LiveStateError: in a forked child.
     #[pyo3(signature = (items, *, column=None))]
@@ -208,7 +209,7 @@ impl ExactSketch {
     }
 
     fn _merged(&self, py: Python<'_>, other: &Bound<'_, Self>) -> PyResult<Release> {
-        // Never both locks at once: two threads may merge in opposite orders.
+        // The two locks are never held together: two threads may merge in opposite orders.
         let theirs = CoreSketch::from_release(&other.get().lock(py).release()).map_err(raise)?;
         let merged = self.lock(py).merged(&theirs).map_err(raise)?;
         Ok(Release::new(merged.release()))
@@ -227,13 +228,13 @@ impl ExactSketch {
         self.shape.kind.name()
     }
 
-    /// Rows.
+    /// Number of rows.
     #[getter]
     fn depth(&self) -> u32 {
         self.shape.depth
     }
 
-    /// Columns.
+    /// Number of columns.
     #[getter]
     fn width(&self) -> u32 {
         self.shape.width
@@ -245,7 +246,7 @@ impl ExactSketch {
         self.shape.hash_seed
     }
 
-    /// Events counted.
+    /// Number of events counted.
     #[getter]
     fn step(&self, py: Python<'_>) -> u64 {
         self.lock(py).step()

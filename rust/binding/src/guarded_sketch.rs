@@ -1,4 +1,4 @@
-//! The life of a private sketch: one lock, one process, no use after a failure.
+//! Guards of a private sketch: one lock, one process, no use after a failure.
 
 use crate::batches::SHORT_BATCH;
 use crate::errors::{ClosedError, LiveStateError, raise};
@@ -10,11 +10,11 @@ use pyo3::sync::MutexExt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
-/// Counts the forks behind this process; a sketch works only in the generation it was made in.
+/// Number of forks that led to this process; a sketch works only in the generation it was made in.
 static GENERATION: AtomicU64 = AtomicU64::new(0);
 
-/// Registered with `os.register_at_fork` (an `os.getpid()` per call would cost more than an
-/// update).
+/// Mark this process as a child; registered with `os.register_at_fork`. (`os.getpid()` per call
+/// would cost more than an update.)
 #[pyfunction]
 #[pyo3(name = "_after_fork_in_child")]
 pub(crate) fn after_fork_in_child() {
@@ -24,12 +24,12 @@ pub(crate) fn after_fork_in_child() {
 fn forked() -> PyErr {
     LiveStateError::new_err(
         "sketch: expected use in the process that made it, got use in a forked child; two \
-         processes would publish one noise on different counts. Make a sketch per process \
-         with one hash_seed and merge their releases",
+         processes would publish the same noise with different counts. Make one sketch per \
+         process, with the same hash_seed, and merge their releases",
     )
 }
 
-/// A sketch of the core, alone or with discovery.
+/// A sketch of the core, with or without discovery.
 #[expect(
     clippy::large_enum_variant,
     reason = "one per Python object; a box would cost every update a load"
@@ -40,7 +40,7 @@ pub(crate) enum Core {
 }
 
 impl Core {
-    /// The sketch, to be read.
+    /// Return the sketch, for reading.
     #[inline]
     pub(crate) fn sketch(&mut self) -> &mut PrivateSketch {
         match self {
@@ -49,7 +49,7 @@ impl Core {
         }
     }
 
-    /// The sketch, to be fed by fingerprints, which discovery cannot use.
+    /// Return the sketch, for counting fingerprints; an error with discovery, which needs items.
     #[inline]
     pub(crate) fn plain(&mut self) -> Result<&mut PrivateSketch> {
         match self {
@@ -62,7 +62,7 @@ impl Core {
         }
     }
 
-    /// The sketch with discovery.
+    /// Return the sketch with discovery, or an error.
     #[inline]
     pub(crate) fn heavy(&mut self) -> Result<&mut HeavySketch> {
         match self {
@@ -83,14 +83,14 @@ impl Core {
     }
 }
 
-/// After a panic in the middle of an update the state is unknown, and a later read could show a
-/// new count under old noise: nothing is read from it any more.
+/// Close the sketch after a panic. In the middle of an update the state is unknown, and a later
+/// read could combine a new count with old noise.
 fn broken(mut core: MutexGuard<'_, Core>) -> PyErr {
     core.close();
     ClosedError::new_err("sketch: expected an intact sketch, got one closed by an internal error")
 }
 
-/// The core behind its lock, and where it was made.
+/// The core sketch with its lock, and the process that made it.
 pub(crate) struct GuardedSketch {
     generation: u64,
     process: u32,
@@ -106,8 +106,8 @@ impl GuardedSketch {
         }
     }
 
-    /// Refuses a child made by `os.fork()`. Called after items were converted, because converting
-    /// may run Python code, and Python code may fork.
+    /// Raise in a child made by `os.fork()`. Called after items were converted, because conversion
+    /// may run Python code, which may fork.
     pub(crate) fn check_generation(&self) -> PyResult<()> {
         if self.generation == GENERATION.load(Ordering::Relaxed) {
             return Ok(());
@@ -115,8 +115,8 @@ impl GuardedSketch {
         Err(forked())
     }
 
-    /// Refuses any other process, however it came to be: a fork from native code runs no hook.
-    /// Costs a system call, so single updates and short batches, which show nothing, go without.
+    /// Raise in any other process: a fork from native code runs no hook. The check costs a system
+    /// call, so single updates and short batches, which publish nothing, omit it.
     pub(crate) fn check_process(&self) -> PyResult<()> {
         self.check_generation()?;
         if self.process == std::process::id() {
@@ -126,7 +126,7 @@ impl GuardedSketch {
         }
     }
 
-    /// The core, for short work under the interpreter lock.
+    /// Lock the core, for short work under the interpreter lock.
     #[inline]
     pub(crate) fn lock(&self, py: Python<'_>) -> PyResult<MutexGuard<'_, Core>> {
         self.check_generation()?;
@@ -135,8 +135,8 @@ impl GuardedSketch {
             .map_err(|poisoned| broken(poisoned.into_inner()))
     }
 
-    /// Events for the core. Up to [`SHORT_BATCH`] are counted as single updates are, under the
-    /// interpreter lock.
+    /// Count events. Up to [`SHORT_BATCH`] are counted under the interpreter lock, like single
+    /// updates.
     #[inline]
     pub(crate) fn count(
         &self,
@@ -150,7 +150,7 @@ impl GuardedSketch {
         self.detached(py, work)
     }
 
-    /// Work on the core without the interpreter lock.
+    /// Run `work` on the core without the interpreter lock.
     pub(crate) fn detached<T: Send>(
         &self,
         py: Python<'_>,

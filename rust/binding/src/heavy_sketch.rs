@@ -1,4 +1,4 @@
-//! Private sketches with discovery: names of heavy items, published under a threshold.
+//! Private sketches with discovery: names of heavy items, published above a threshold.
 
 use crate::arrays::Integers;
 use crate::batches::plain_integers;
@@ -27,10 +27,10 @@ fn guarded<'a>(sketch: &'a Bound<'_, HeavySketch>) -> &'a GuardedSketch {
     sketch.as_super().get().guarded()
 }
 
-/// Whole items. Plain integers are found before anything else is asked about the batch.
+/// The items of a batch. Plain integers are recognised first, without any Python call.
 enum Events<'py> {
     Integers(Integers<'py>),
-    Whole(OwnedItems<'py>),
+    Owned(OwnedItems<'py>),
 }
 
 impl<'py> Events<'py> {
@@ -40,18 +40,18 @@ impl<'py> Events<'py> {
         {
             return Ok(Self::Integers(integers));
         }
-        owned_items_of(items, column).map(Self::Whole)
+        owned_items_of(items, column).map(Self::Owned)
     }
 
     fn with_items<T>(&self, with: impl FnOnce(Items<'_>) -> PyResult<T>) -> PyResult<T> {
         match self {
             Self::Integers(integers) => with(integers.items()?),
-            Self::Whole(batch) => batch.with_items(with),
+            Self::Owned(batch) => batch.with_items(with),
         }
     }
 }
 
-/// Many events, counted by one of the ways that the core has.
+/// Count many events with one of the core's methods.
 fn count<'py>(
     sketch: &Bound<'py, HeavySketch>,
     items: &Bound<'py, PyAny>,
@@ -83,13 +83,13 @@ impl HeavySketch {
         Ok(PyClassInitializer::from(base).add_subclass(Self))
     }
 
-    /// Count one event; it takes one step.
+    /// Count one event, which takes one step.
     ///
-    /// Guarantee: nothing is applied when the call raises.
+    /// Guarantee: a call that raises changes nothing.
     ///
     /// Args:
     ///     item: str, bytes or int; ``"1"``, ``b"1"`` and ``1`` are different items.
-    ///     weight: an integer from 0 to the largest weight allowed.
+    ///     weight: an integer from 0 to the largest allowed weight.
     ///
     /// Raises:
     ///     ItemError: something that cannot be an item.
@@ -101,7 +101,7 @@ impl HeavySketch {
     #[pyo3(signature = (item, weight=Weight(1)), text_signature = "($self, item, weight=1)")]
     fn update(slf: &Bound<'_, Self>, item: &Bound<'_, PyAny>, weight: Weight) -> PyResult<()> {
         let updated = with_item(item, &no_item, |item| {
-            // Converted: no Python code runs between the check of the process and the update.
+            // The item is converted: no Python code runs between the process check and the update.
             Ok(guarded(slf).lock(slf.py()).and_then(|mut core| {
                 let updated = core
                     .heavy()
@@ -114,20 +114,20 @@ impl HeavySketch {
 
     /// Count many events, one step each, in order.
     ///
-    /// Guarantee: the whole batch is checked before the first event is applied; the same as one
-    /// ``update`` per event, faster.
+    /// Guarantee: the whole batch is checked before the first event is applied; the result is that
+    /// of one ``update`` per event.
     ///
     /// Args:
     ///     items: Arrow data, a numpy array or an iterable of items.
-    ///     weights: as many integers, or None for 1 each.
-    ///     column: the column of a table with several.
-    ///     threads: most threads to count in; large batches gain, and any number ends in the same
-    ///         state.
+    ///     weights: one integer per item, or None for 1 each.
+    ///     column: name of the column, if a table has several.
+    ///     threads: largest number of threads; speeds up large batches and does not change the
+    ///         result.
     ///
     /// Raises:
-    ///     ItemError: something that cannot be an item, or a null, with its position.
-    ///     ArgumentTypeError: a single str, bytes or dict; floats; an unnamed column.
-    ///     ArgumentValueError: weights outside their range or of another length.
+    ///     ItemError: something that cannot be an item, or a null; the message gives its position.
+    ///     ArgumentTypeError: a single str, bytes or dict; floats; no ``column`` of several.
+    ///     ArgumentValueError: weights outside their range or of another length than the items.
     ///     HorizonError: past the horizon.
     ///     ClosedError: after ``close()``.
     ///     LiveStateError: in a forked child.
@@ -147,22 +147,22 @@ impl HeavySketch {
         })
     }
 
-    /// Count rows, one step each, of which some have no event, as those that could not be read.
+    /// Count rows, one step each, of which some (for example malformed ones) have no event.
     ///
-    /// Guarantee: the same as ``update_many`` and ``tick`` in turn, faster; all is checked before
-    /// the first step is taken.
+    /// Guarantee: the result is that of one ``update`` or ``tick`` per row; all rows are checked
+    /// before the first step is taken.
     ///
     /// Args:
     ///     items: Arrow data, a numpy array or an iterable: the items of the rows that have one.
-    ///     weights: as many integers, or None for 1 each.
-    ///     empty_rows: the positions, rising and counted from 0 over all rows, of the others.
-    ///     column: the column of a table with several.
+    ///     weights: one integer per item, or None for 1 each.
+    ///     empty_rows: the increasing positions, counted from 0 over all rows, of the other rows.
+    ///     column: name of the column, if a table has several.
     ///
     /// Raises:
-    ///     ItemError: something that cannot be an item, or a null, with its position.
-    ///     ArgumentTypeError: a single str, bytes or dict; floats; an unnamed column.
-    ///     ArgumentValueError: weights outside their range or of another length; positions that do
-    ///         not rise, or lie behind the rows.
+    ///     ItemError: something that cannot be an item, or a null; the message gives its position.
+    ///     ArgumentTypeError: a single str, bytes or dict; floats; no ``column`` of several.
+    ///     ArgumentValueError: weights outside their range or of another length than the items;
+    ///         positions that do not increase, or are past the last row.
     ///     HorizonError: past the horizon.
     ///     ClosedError: after ``close()``.
     ///     LiveStateError: in a forked child.
@@ -205,12 +205,12 @@ impl HeavySketch {
         count(slf, items, weights, column, 0, CoreHeavy::add_to_batch)
     }
 
-    /// Take steps without an event, as for a row that could not be read.
+    /// Take steps without an event, for example for malformed rows.
     ///
     /// Guarantee: an empty step is a neighbour of a step with any event.
     ///
     /// Args:
-    ///     steps: how many, 0 or more.
+    ///     steps: number of steps, 0 or more.
     ///
     /// Raises:
     ///     ArgumentTypeError: not an integer.
@@ -223,10 +223,10 @@ impl HeavySketch {
         guarded(slf).detached(slf.py(), |core| core.heavy()?.tick(steps.0))
     }
 
-    /// Publish the names of the open discovery epoch now.
+    /// End the open discovery epoch and publish its names.
     ///
-    /// Guarantee: the epoch is consumed: it is never published again, and the next one begins
-    /// with the next step. When to call this must not depend on the events.
+    /// Guarantee: an epoch is published only once, and the next one begins with the next step.
+    /// The decision to call this method must not depend on the events.
     ///
     /// Raises:
     ///     ClosedError: after ``close()``.
@@ -235,7 +235,7 @@ impl HeavySketch {
         guarded(slf).detached(slf.py(), |core| core.heavy()?.end_epoch())
     }
 
-    /// Published names in order: `(item, complete, epoch, estimate)`.
+    /// Published names in order, each `(item, complete, epoch, estimate)`.
     fn _candidates<'py>(slf: &Bound<'py, Self>) -> PyResult<Vec<Candidate<'py>>> {
         let py = slf.py();
         let found = guarded(slf).detached(py, |core| core.heavy()?.candidates())?;
@@ -246,7 +246,7 @@ impl HeavySketch {
         found.into_iter().map(candidate).collect()
     }
 
-    /// Number of the open discovery epoch, from 0.
+    /// Number of the open discovery epoch, counted from 0.
     #[getter]
     fn _epoch(slf: &Bound<'_, Self>) -> PyResult<u64> {
         let mut core = guarded(slf).lock(slf.py())?;
@@ -280,7 +280,7 @@ impl HeavySketch {
 
 type Candidate<'py> = (Bound<'py, PyAny>, bool, u64, f64);
 
-/// A published name as a Python value; a cut integer stays bytes.
+/// Return a published name as a Python value; a truncated integer stays bytes.
 fn item_of<'py>(py: Python<'py>, kept: &Kept) -> PyResult<Bound<'py, PyAny>> {
     let signed = match kept.kind {
         NameKind::Text => {

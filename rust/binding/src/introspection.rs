@@ -1,4 +1,4 @@
-//! Names and facts of mechanisms and schedules, for calibration in Python.
+//! Names and properties of mechanisms and schedules, for calibration in Python.
 
 use crate::errors::{ArgumentValueError, raise};
 use lazysketch_core::discovery::spec::Design;
@@ -60,7 +60,7 @@ const PUNCTUAL: &str = "punctual";
 const BATCH: &str = "batch";
 const SINGLE: &str = "single";
 
-/// A schedule as Python writes it: its name and its own parameters.
+/// A schedule as Python passes it: its name and parameters.
 #[derive(FromPyObject)]
 pub(crate) enum ScheduleArguments {
     RoundRobin((String, u64, u64)),
@@ -109,7 +109,7 @@ pub(crate) fn schedule_of(arguments: &ScheduleArguments) -> PyResult<Schedule> {
     Ok(schedule)
 }
 
-/// A schedule as Python reads it: see [`ScheduleArguments`].
+/// Return a schedule as a Python tuple: see [`ScheduleArguments`].
 pub(crate) fn schedule_tuple<'py>(
     py: Python<'py>,
     schedule: &Schedule,
@@ -127,7 +127,7 @@ pub(crate) fn schedule_tuple<'py>(
     }
 }
 
-/// Phrases that say why something is NOT PRIVATE.
+/// Return the reasons for NOT PRIVATE as phrases.
 pub(crate) fn reasons_of(py: Python<'_>, not_private: NotPrivate) -> PyResult<Bound<'_, PyTuple>> {
     PyTuple::new(py, not_private.reasons().collect::<Vec<_>>())
 }
@@ -144,7 +144,7 @@ pub(crate) fn facts_of<'py>(py: Python<'py>, design: &Design) -> PyResult<Bound<
     Ok(facts)
 }
 
-/// `(sensitivity2, nodes_per_leaf, nodes)` of a mechanism for a number of pushes.
+/// Return `(sensitivity2, nodes_per_leaf, nodes)` of a mechanism for a number of pushes.
 #[pyfunction]
 #[pyo3(signature = (*, mechanism, leaves))]
 pub(crate) fn mechanism_facts(mechanism: &str, leaves: u64) -> PyResult<(f64, u64, u64)> {
@@ -156,8 +156,8 @@ pub(crate) fn mechanism_facts(mechanism: &str, leaves: u64) -> PyResult<(f64, u6
     ))
 }
 
-/// The rows of the table behind a mechanism, depth by depth, for checks from outside; empty for
-/// closed forms.
+/// Return the rows of a mechanism's table, depth by depth, for independent checks; empty for closed
+/// forms.
 #[pyfunction]
 #[pyo3(signature = (*, mechanism, leaves))]
 pub(crate) fn mechanism_rows<'py>(
@@ -169,14 +169,14 @@ pub(crate) fn mechanism_rows<'py>(
     Ok(PyArray1::from_slice(py, mechanism.rows()))
 }
 
-/// Most pushes of a cell that a mechanism can serve.
+/// Return the largest number of pushes of a cell that a mechanism supports.
 #[pyfunction]
 #[pyo3(signature = (*, mechanism))]
 pub(crate) fn mechanism_largest_leaves(mechanism: &str) -> PyResult<u64> {
     Ok(mechanism_of(mechanism)?.largest_leaves())
 }
 
-/// True if the exact sums of a mechanism stay within 126 bits at this sigma.
+/// Return whether the exact sums of a mechanism fit 126 bits at this sigma.
 #[pyfunction]
 #[pyo3(signature = (*, mechanism, leaves, sigma))]
 pub(crate) fn mechanism_fits(mechanism: &str, leaves: u64, sigma: f64) -> PyResult<bool> {
@@ -185,7 +185,7 @@ pub(crate) fn mechanism_fits(mechanism: &str, leaves: u64, sigma: f64) -> PyResu
     Ok(drawable && mechanism.check_size(&RoundedGaussian::new(sigma)).is_ok())
 }
 
-/// Variances of the noise of some pushes, in units of sigma^2; 0 for push 0.
+/// Return the variances of the noise of some pushes, in units of sigma^2; 0 for push 0.
 #[pyfunction]
 #[pyo3(signature = (*, mechanism, leaves, pushes))]
 pub(crate) fn mechanism_variances<'py>(
@@ -212,14 +212,14 @@ pub(crate) fn mechanism_variances<'py>(
     Ok(PyArray1::from_iter(py, pushes.into_iter().map(variance)))
 }
 
-/// Largest number of pushes of a cell under a schedule.
+/// Return the largest number of pushes of a cell under a schedule.
 #[pyfunction]
 #[pyo3(signature = (*, schedule, width))]
 pub(crate) fn schedule_leaves(schedule: ScheduleArguments, width: u32) -> PyResult<u64> {
     Ok(schedule_of(&schedule)?.leaves(width))
 }
 
-/// Number of pushes of every column after `step` steps.
+/// Return the number of pushes of every column after `step` steps.
 #[pyfunction]
 #[pyo3(signature = (*, schedule, width, step))]
 pub(crate) fn schedule_pushes<'py>(
@@ -233,7 +233,7 @@ pub(crate) fn schedule_pushes<'py>(
     Ok(PyArray1::from_iter(py, pushes))
 }
 
-/// The step of the last push of every column after `step` steps; 0 before its first.
+/// Return the step of every column's last push after `step` steps; 0 before the first push.
 #[pyfunction]
 #[pyo3(signature = (*, schedule, width, step))]
 pub(crate) fn schedule_published_steps<'py>(

@@ -1,4 +1,4 @@
-//! Single items: Python objects become fingerprints or indices.
+//! Conversion of single Python objects to fingerprints or indices.
 
 use crate::errors::{ArgumentTypeError, ArgumentValueError, ItemError, type_name};
 use lazysketch_core::item::Item;
@@ -8,7 +8,7 @@ use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyBytes, PyInt, PyString, PyType};
 
-/// What an item becomes.
+/// The result of converting an item.
 #[derive(Clone, Copy)]
 pub(crate) enum Target<'a> {
     /// A fingerprint under the sketch's hash seed.
@@ -17,7 +17,7 @@ pub(crate) enum Target<'a> {
     Index(u64),
 }
 
-/// What is wrong with an item; the message names types, never values.
+/// An item error; its message contains types, never values.
 #[derive(Clone)]
 pub(crate) struct Fault(String);
 
@@ -26,12 +26,12 @@ impl Fault {
         Self(message.into())
     }
 
-    /// The exception for a single item.
+    /// Return the exception for a single item.
     pub(crate) fn of_item(self) -> PyErr {
         ItemError::new_err(format!("item: {}", self.0))
     }
 
-    /// The exception for an item of a batch.
+    /// Return the exception for an item of a batch.
     pub(crate) fn at(self, position: usize) -> PyErr {
         ItemError::new_err(format!(
             "items: {} at position {position}; nothing was applied",
@@ -51,7 +51,7 @@ impl Target<'_> {
         Fault::new(format!("{expected}, got {got}"))
     }
 
-    /// What a whole item becomes.
+    /// Convert an item.
     #[inline(always)]
     pub(crate) fn item(&self, item: Item<'_>) -> Converted {
         match (self, item) {
@@ -67,19 +67,19 @@ impl Target<'_> {
         }
     }
 
-    /// Any Python object.
+    /// Convert any Python object.
     #[inline]
     pub(crate) fn object(&self, item: &Bound<'_, PyAny>) -> Converted {
         with_item(item, &|got| self.refuse(got), |item| self.item(item))
     }
 }
 
-/// The fault of something that is no item at all.
+/// Return the fault of an object that cannot be an item.
 pub(crate) fn no_item(got: &str) -> Fault {
     Fault::new(format!("expected str, bytes or int, got {got}"))
 }
 
-/// Calls `with` on the item that a Python object is, or says by `refuse` what came instead.
+/// Call `with` on the item that a Python object is, or return the fault that `refuse` makes.
 #[inline(always)]
 pub(crate) fn with_item<T>(
     object: &Bound<'_, PyAny>,
@@ -98,7 +98,7 @@ pub(crate) fn with_item<T>(
     with_uncommon(object, refuse, with)
 }
 
-/// The commonest of items, and the quickest to convert.
+/// Convert a signed 64-bit integer, the commonest item and the fastest to convert.
 #[inline]
 pub(crate) fn small_integer(object: &Bound<'_, PyAny>) -> Option<i64> {
     object.cast_exact::<PyInt>().ok()?.extract().ok()
@@ -133,7 +133,7 @@ fn with_integer<T>(
     with(Item::Wide(bytes.as_bytes()))
 }
 
-/// Subclasses, numpy and Arrow scalars, and everything that is refused.
+/// Convert subclasses, numpy scalars and Arrow scalars; refuse everything else.
 fn with_uncommon<T>(
     item: &Bound<'_, PyAny>,
     refuse: &dyn Fn(&str) -> Fault,
@@ -178,7 +178,7 @@ fn with_uncommon<T>(
     Err(refused())
 }
 
-/// True for the integer types of numpy itself, which answer `__index__` with what they hold.
+/// Return whether an object has one of numpy's integer types, whose `__index__` is their value.
 fn is_numpy_scalar(item: &Bound<'_, PyAny>) -> PyResult<bool> {
     const NAMES: [&str; 8] = [
         "int64", "uint64", "int32", "uint32", "int16", "uint16", "int8", "uint8",
@@ -200,9 +200,9 @@ fn is_numpy_integer(item: &Bound<'_, PyAny>) -> PyResult<bool> {
     item.is_instance(CLASS.import(item.py(), "numpy", "integer")?)
 }
 
-/// The shortest little-endian two's complement of an integer of any size.
+/// Return the shortest little-endian two's complement of an integer of any size.
 fn two_complement<'py>(integer: &Bound<'py, PyInt>) -> PyResult<Bound<'py, PyBytes>> {
-    // The methods of int itself: those of a subclass could answer anything.
+    // Call the methods of int: a subclass may override them.
     let int = integer.py().get_type::<PyInt>();
     let bits: usize = int.call_method1("bit_length", (integer,))?.extract()?;
     let options = pyo3::types::PyDict::new(integer.py());
@@ -212,13 +212,13 @@ fn two_complement<'py>(integer: &Bound<'py, PyInt>) -> PyResult<Bound<'py, PyByt
     Ok(bytes.cast_into::<PyBytes>()?)
 }
 
-/// A non-negative integer of 64 bits; others are for [`count_of`] to judge.
+/// Return an unsigned 64-bit integer; [`count_of`] handles all others.
 #[inline]
 pub(crate) fn small_count(value: &Bound<'_, PyAny>) -> Option<u64> {
     value.cast_exact::<PyInt>().ok()?.extract().ok()
 }
 
-/// A non-negative integer argument; 64 bits suffice for every limit of the core.
+/// Return a non-negative integer argument; 64 bits suffice for every limit of the core.
 pub(crate) fn count_of(name: &str, value: &Bound<'_, PyAny>) -> PyResult<u64> {
     if let Some(count) = small_count(value) {
         return Ok(count);
@@ -281,7 +281,7 @@ impl<'py> FromPyObject<'_, 'py> for Steps {
     }
 }
 
-/// Most threads of one batch: an argument, that is bounded by what the events pay for.
+/// Largest number of threads for one batch; the core uses fewer if the batch is small.
 #[derive(Clone, Copy)]
 pub(crate) struct Threads(pub(crate) usize);
 
@@ -293,10 +293,10 @@ impl<'py> FromPyObject<'_, 'py> for Threads {
             0 => Err(ArgumentValueError::new_err(
                 "threads: expected a positive integer, got 0",
             )),
-            threads => Ok(Self(threads.min(MOST_THREADS) as usize)),
+            threads => Ok(Self(threads.min(MAX_THREADS) as usize)),
         }
     }
 }
 
-/// Beyond it no machine that we know of gains.
-const MOST_THREADS: u64 = 256;
+/// No known machine gains from more threads.
+const MAX_THREADS: u64 = 256;

@@ -5,7 +5,7 @@ use lazysketch_core::key::{Identity, MasterKey, Origin, SketchId};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
-/// A master key and, for tests, an id that its sketches are forced to take.
+/// A master key and, for tests, a fixed id for its sketches.
 #[pyclass(frozen, subclass, module = "lazysketch._native")]
 pub(crate) struct Key {
     pub(crate) master: MasterKey,
@@ -13,7 +13,7 @@ pub(crate) struct Key {
 }
 
 impl Key {
-    /// The identity of the next sketch under this key.
+    /// Return the identity of the next sketch under this key.
     pub(crate) fn identity(&self) -> PyResult<Identity> {
         match self.chosen {
             None => Identity::fresh().map_err(raise),
@@ -41,7 +41,7 @@ impl Key {
             (None, None) => MasterKey::generate().map_err(raise)?,
             (Some(_), Some(_)) => {
                 return Err(ArgumentTypeError::new_err(
-                    "seed: expected none beside secret, got both",
+                    "seed: expected none together with secret, got both",
                 ));
             }
         };
@@ -51,14 +51,14 @@ impl Key {
     fn _expose<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         if self.master.origin() == Origin::Seeded || self.chosen.is_some() {
             return Err(ArgumentValueError::new_err(
-                "key: expected a secret key, got a test key; its bytes would pass for a secret",
+                "key: expected a secret key, got a test key; its bytes could be taken for a secret",
             ));
         }
         Ok(PyBytes::new(py, self.master.expose()))
     }
 }
 
-/// Exactly N bytes; the message shows lengths only.
+/// Extract exactly N bytes; error messages contain lengths only.
 fn bytes_of<const N: usize>(name: &str, value: &Bound<'_, PyAny>) -> PyResult<[u8; N]> {
     let bytes = value.cast::<PyBytes>().map_err(|_| {
         ArgumentTypeError::new_err(format!("{name}: expected bytes, got {}", type_name(value)))

@@ -1,8 +1,9 @@
-//! The Python face of lazysketch-core: it converts, releases the interpreter lock and translates
-//! errors; it does no arithmetic. Public classes subclass what is here (python/lazysketch).
+//! Python binding of lazysketch-core: it converts values, releases the interpreter lock and
+//! translates errors; it does no arithmetic. The public classes in python/lazysketch subclass
+//! these.
 //!
-//! Exact counts of private sketches do not pass this border: the core gives releases, estimates
-//! and public parameters only.
+//! Exact counts of private sketches do not cross this boundary: the core returns only releases,
+//! estimates and public parameters.
 
 mod arrays;
 mod arrow;
@@ -54,8 +55,8 @@ mod _native {
 
     use pyo3::prelude::*;
 
-    /// The version of all crates and of the package; looking it up in the installed package's
-    /// metadata would cost an import as much as a tenth of NumPy's.
+    /// Add the version of all crates and of the package. Reading it from the installed package's
+    /// metadata would cost a tenth of the time of importing NumPy.
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
         module.add("__version__", env!("CARGO_PKG_VERSION"))

@@ -1,8 +1,7 @@
-//! Batches of whole items, for discovery, which publishes names and not fingerprints.
+//! Batches that keep their items, for discovery, which publishes names instead of fingerprints.
 //!
-//! Text and bytes are borrowed from Arrow memory; numpy integers are read in place; what comes
-//! from other Python objects is copied, because those objects may be gone before the batch is
-//! counted.
+//! Text and bytes are borrowed from Arrow memory, and numpy integers are read in place. Items of
+//! other Python objects are copied, because the objects may be freed before the batch is counted.
 
 use crate::arrow;
 use crate::batches::{as_contiguous, objects_of, refuse_single_values, require_plain};
@@ -18,9 +17,9 @@ use pyo3::types::{PyList, PyTuple};
 
 /// A batch that keeps its items alive.
 pub(crate) enum OwnedItems<'py> {
-    /// Columns of text, bytes or integers, read where they lie.
+    /// Columns of text, bytes or integers, read in place.
     Columns(HashedColumns),
-    /// Columns of another type, whose values are found first.
+    /// Columns of other types, whose values are collected first.
     Odd(Vec<ArrayRef>),
     /// A numpy array of signed integers.
     Signed(PyReadonlyArray1<'py, i64>),
@@ -30,7 +29,7 @@ pub(crate) enum OwnedItems<'py> {
     Copied(Copies),
 }
 
-/// Items one after the other.
+/// Concatenated items.
 #[derive(Default)]
 pub(crate) struct Copies {
     text: String,
@@ -38,7 +37,7 @@ pub(crate) struct Copies {
     entries: Vec<Entry>,
 }
 
-/// An item, or where it ends among the others.
+/// An integer, or the end of a text or of bytes among the others.
 enum Entry {
     Text(usize),
     Bytes(usize),
@@ -85,7 +84,7 @@ impl Copies {
 }
 
 impl OwnedItems<'_> {
-    /// Calls `with` on the items, as the core takes them.
+    /// Call `with` on the items in the core's form.
     pub(crate) fn with_items<T>(&self, with: impl FnOnce(Items<'_>) -> PyResult<T>) -> PyResult<T> {
         let not_contiguous = |_| ArgumentValueError::new_err("items: expected contiguous memory");
         match self {
@@ -103,14 +102,14 @@ impl OwnedItems<'_> {
     }
 }
 
-/// Any batch of items.
+/// Convert any batch of items.
 pub(crate) fn owned_items_of<'py>(
     items: &Bound<'py, PyAny>,
     column: Option<&Column>,
 ) -> PyResult<OwnedItems<'py>> {
     let column = column.map(|column| column.0.as_str());
-    // Known by their exact type: to ask for an attribute that is not there costs a short batch
-    // more than counting it.
+    // Recognised by their exact type: a failed attribute lookup costs more than counting a short
+    // batch.
     if column.is_none() {
         if let Ok(list) = items.cast_exact::<PyList>() {
             return copied(objects_of(list).map(Ok)).map(OwnedItems::Copied);

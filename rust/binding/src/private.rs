@@ -1,4 +1,4 @@
-//! Private sketches: the border that exact counts do not pass.
+//! Private sketches: the boundary that exact counts do not cross.
 
 use crate::arrays::array_of;
 use crate::batches::batch_of;
@@ -32,7 +32,7 @@ pub(crate) struct PrivateSketch {
 }
 
 impl PrivateSketch {
-    /// The Python face of a sketch of the core.
+    /// Wrap a sketch of the core.
     pub(crate) fn of_core(mut core: Core) -> Self {
         let sketch = core.sketch();
         Self {
@@ -44,7 +44,7 @@ impl PrivateSketch {
         }
     }
 
-    /// The core behind its lock.
+    /// The core sketch and its lock.
     pub(crate) fn guarded(&self) -> &GuardedSketch {
         &self.guarded
     }
@@ -55,7 +55,7 @@ impl PrivateSketch {
         target.object(item).map_err(|fault| fault.of_item())
     }
 
-    /// Many events of one step.
+    /// Count many events in one step.
     fn count_in_one_step<'py>(
         &self,
         items: &Bound<'py, PyAny>,
@@ -85,13 +85,13 @@ impl PrivateSketch {
         Ok(Self::of_core(Core::Plain(sketch)))
     }
 
-    /// Count one event; it takes one step.
+    /// Count one event, which takes one step.
     ///
-    /// Guarantee: nothing is applied when the call raises.
+    /// Guarantee: a call that raises changes nothing.
     ///
     /// Args:
     ///     item: str, bytes or int; ``"1"``, ``b"1"`` and ``1`` are different items.
-    ///     weight: an integer from 0 to the largest weight allowed.
+    ///     weight: an integer from 0 to the largest allowed weight.
     ///
     /// Raises:
     ///     ItemError: something that cannot be an item.
@@ -111,20 +111,20 @@ impl PrivateSketch {
 
     /// Count many events, one step each, in order.
     ///
-    /// Guarantee: the whole batch is checked before the first event is applied; the same as one
-    /// ``update`` per event, faster.
+    /// Guarantee: the whole batch is checked before the first event is applied; the result is that
+    /// of one ``update`` per event.
     ///
     /// Args:
     ///     items: Arrow data, a numpy array or an iterable of items.
-    ///     weights: as many integers, or None for 1 each.
-    ///     column: the column of a table with several.
-    ///     threads: most threads to count in; large batches gain, and any number ends in the same
-    ///         state.
+    ///     weights: one integer per item, or None for 1 each.
+    ///     column: name of the column, if a table has several.
+    ///     threads: largest number of threads; speeds up large batches and does not change the
+    ///         result.
     ///
     /// Raises:
-    ///     ItemError: something that cannot be an item, or a null, with its position.
-    ///     ArgumentTypeError: a single str, bytes or dict; floats; an unnamed column.
-    ///     ArgumentValueError: weights outside their range or of another length.
+    ///     ItemError: something that cannot be an item, or a null; the message gives its position.
+    ///     ArgumentTypeError: a single str, bytes or dict; floats; no ``column`` of several.
+    ///     ArgumentValueError: weights outside their range or of another length than the items.
     ///     HorizonError: past the horizon of a private sketch.
     ///     ClosedError: after ``close()``.
     ///     LiveStateError: in a forked child.
@@ -149,22 +149,22 @@ impl PrivateSketch {
         })
     }
 
-    /// Count rows, one step each, of which some have no event, as those that could not be read.
+    /// Count rows, one step each, of which some (for example malformed ones) have no event.
     ///
-    /// Guarantee: the same as ``update_many`` and ``tick`` in turn, faster; all is checked before
-    /// the first step is taken.
+    /// Guarantee: the result is that of one ``update`` or ``tick`` per row; all rows are checked
+    /// before the first step is taken.
     ///
     /// Args:
     ///     items: Arrow data, a numpy array or an iterable: the items of the rows that have one.
-    ///     weights: as many integers, or None for 1 each.
-    ///     empty_rows: the positions, rising and counted from 0 over all rows, of the others.
-    ///     column: the column of a table with several.
+    ///     weights: one integer per item, or None for 1 each.
+    ///     empty_rows: the increasing positions, counted from 0 over all rows, of the other rows.
+    ///     column: name of the column, if a table has several.
     ///
     /// Raises:
-    ///     ItemError: something that cannot be an item, or a null, with its position.
-    ///     ArgumentTypeError: a single str, bytes or dict; floats; an unnamed column.
-    ///     ArgumentValueError: weights outside their range or of another length; positions that do
-    ///         not rise, or lie behind the rows.
+    ///     ItemError: something that cannot be an item, or a null; the message gives its position.
+    ///     ArgumentTypeError: a single str, bytes or dict; floats; no ``column`` of several.
+    ///     ArgumentValueError: weights outside their range or of another length than the items;
+    ///         positions that do not increase, or are past the last row.
     ///     HorizonError: past the horizon.
     ///     ClosedError: after ``close()``.
     ///     LiveStateError: in a forked child.
@@ -213,12 +213,12 @@ impl PrivateSketch {
             .detached(vector.py(), |core| core.plain()?.update_vector(&weights))
     }
 
-    /// Take steps without an event, as for a row that could not be read.
+    /// Take steps without an event, for example for malformed rows.
     ///
     /// Guarantee: an empty step is a neighbour of a step with any event.
     ///
     /// Args:
-    ///     steps: how many, 0 or more.
+    ///     steps: number of steps, 0 or more.
     ///
     /// Raises:
     ///     ArgumentTypeError: not an integer.
@@ -258,14 +258,14 @@ impl PrivateSketch {
     ///
     /// Args:
     ///     items: Arrow data, a numpy array or an iterable of items.
-    ///     column: the column of a table with several.
+    ///     column: name of the column, if a table has several.
     ///
     /// Returns:
     ///     float64 array.
     ///
     /// Raises:
-    ///     ItemError: something that cannot be an item, with its position.
-    ///     ArgumentTypeError: a single str, bytes or dict, or an unnamed column.
+    ///     ItemError: something that cannot be an item; the message gives its position.
+    ///     ArgumentTypeError: a single str, bytes or dict; no ``column`` of several.
     ///     ClosedError: after ``close()``.
     ///     LiveStateError: in a forked child.
     #[pyo3(signature = (items, *, column=None))]
@@ -305,7 +305,7 @@ impl PrivateSketch {
         Ok(PyArray1::from_vec(py, draws))
     }
 
-    /// Destroy key and exact counts; releases made before stay valid.
+    /// Destroy the key and the exact counts; existing releases stay valid.
     ///
     /// Raises:
     ///     LiveStateError: in a forked child.
@@ -328,13 +328,13 @@ impl PrivateSketch {
         self.shape.kind.name()
     }
 
-    /// Rows.
+    /// Number of rows.
     #[getter]
     fn depth(&self) -> u32 {
         self.shape.depth
     }
 
-    /// Columns.
+    /// Number of columns.
     #[getter]
     fn width(&self) -> u32 {
         self.shape.width
@@ -346,7 +346,7 @@ impl PrivateSketch {
         self.shape.hash_seed
     }
 
-    /// 16 public bytes that name this sketch.
+    /// Public 16-byte identifier of this sketch.
     #[getter]
     fn sketch_id<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
         PyBytes::new(py, &self.sketch_id.0)
@@ -357,7 +357,7 @@ impl PrivateSketch {
         Ok(self.guarded.lock(py)?.sketch().step())
     }
 
-    /// Why the sketch is NOT PRIVATE; empty for a private one.
+    /// Reasons why the sketch is NOT PRIVATE; empty for a private one.
     #[getter]
     fn not_private_because<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
         reasons_of(py, self.not_private)

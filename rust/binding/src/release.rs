@@ -1,4 +1,4 @@
-//! Releases: public tables.
+//! Releases: public tables with the parameters of their noise.
 
 use crate::arrays::array_of;
 use crate::batches::batch_of;
@@ -17,7 +17,7 @@ use pyo3::types::{PyBytes, PyDict, PyTuple};
 type Cells1<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<bool>>);
 type Cells2<'py> = (Bound<'py, PyArray2<u32>>, Bound<'py, PyArray2<bool>>);
 
-/// A public table with the law of its noise; wrapped by `lazysketch.Release`.
+/// A public table with the distribution of its noise; wrapped by `lazysketch.Release`.
 #[pyclass(frozen, module = "lazysketch._native")]
 pub(crate) struct Release {
     inner: CoreRelease,
@@ -79,7 +79,7 @@ impl Release {
         Ok(array_of(py, estimates))
     }
 
-    /// Columns and signs of the cells of one item, each of shape (depth,).
+    /// Return columns and signs of one item's cells, each of shape (depth,).
     fn cells<'py>(&self, py: Python<'py>, item: &Bound<'py, PyAny>) -> PyResult<Cells1<'py>> {
         let target = target_of(self.inner.shape(), &self.fingerprinter);
         let item = target.object(item).map_err(|fault| fault.of_item())?;
@@ -89,7 +89,7 @@ impl Release {
         Ok((columns, PyArray1::from_vec(py, flipped)))
     }
 
-    /// Columns and signs of the cells of many items, each of shape (items, depth).
+    /// Return columns and signs of many items' cells, each of shape (items, depth).
     #[pyo3(signature = (items, column=None))]
     fn cells_many<'py>(
         &self,
@@ -144,7 +144,7 @@ impl Release {
     }
 }
 
-/// What items of a table of this shape become.
+/// Return the conversion target of items of a table of this shape.
 pub(crate) fn target_of<'a>(shape: &Shape, fingerprinter: &'a Fingerprinter) -> Target<'a> {
     match shape.kind {
         TableKind::Counters => Target::Index(shape.width.into()),
@@ -152,7 +152,7 @@ pub(crate) fn target_of<'a>(shape: &Shape, fingerprinter: &'a Fingerprinter) -> 
     }
 }
 
-/// Rows of 64-bit integers as an array of shape (depth, width).
+/// Return rows of 64-bit integers as an array of shape (depth, width).
 pub(crate) fn table_of<'py>(
     py: Python<'py>,
     shape: &Shape,
@@ -176,7 +176,7 @@ fn part_of<'py>(py: Python<'py>, shape: &Shape, part: &Part) -> PyResult<Bound<'
     Ok(description)
 }
 
-/// The public parameters of the noise of one sketch.
+/// Return the public parameters of one sketch's noise.
 fn noise_facts<'py>(
     py: Python<'py>,
     shape: &Shape,

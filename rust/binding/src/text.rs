@@ -1,4 +1,4 @@
-//! Rows of text: bytes in, columns out, without the interpreter lock.
+//! Rows of text: bytes to columns, without the interpreter lock.
 
 use crate::errors::ArgumentValueError;
 use lazysketch_text::{Field, ParsedRows, Texts, Wanted};
@@ -6,16 +6,16 @@ use numpy::{Element, PyArray1};
 use pyo3::prelude::*;
 
 type Numbers<'py, Number = i64> = Bound<'py, PyArray1<Number>>;
-/// Offsets and UTF-8.
+/// Offsets and UTF-8 data.
 type Column<'py> = (Numbers<'py>, Numbers<'py, u8>);
 
-/// The lines of a block of whole rows as items; the positions of those that are empty.
+/// Return the lines of a block of complete rows as items, and the positions of empty lines.
 #[pyfunction]
 pub(crate) fn line_items<'py>(py: Python<'py>, block: &[u8]) -> (Column<'py>, Numbers<'py>) {
     columns(py, py.detach(|| lazysketch_text::lines(block)))
 }
 
-/// A field of each row of an access log; the positions of rows without it.
+/// Return a field of each row of an access log, and the positions of rows without it.
 #[pyfunction]
 #[pyo3(signature = (block, *, field))]
 pub(crate) fn access_log_items<'py>(
@@ -31,14 +31,14 @@ pub(crate) fn access_log_items<'py>(
     Ok(columns(py, rows))
 }
 
-/// The text of the time of each row of an access log, empty where there is none.
+/// Return the text of each row's time in an access log, empty where there is none.
 #[pyfunction]
 pub(crate) fn access_log_times<'py>(py: Python<'py>, block: &[u8]) -> Column<'py> {
     column(py, py.detach(|| lazysketch_text::access_log_times(block)))
 }
 
-/// Of JSON lines: kinds, items that are text and those that are integers, weights and which are
-/// clipped, times, and the rows that only Python can judge.
+/// Columns of JSON lines: kinds, text items, integer items, weights, positions of clipped weights,
+/// times, and the rows that Python has to decode.
 type Fields<'py> = (
     Numbers<'py, u8>,
     Column<'py>,
@@ -49,8 +49,8 @@ type Fields<'py> = (
     Column<'py>,
 );
 
-/// Fields of each object of a block of JSON lines; their names are bytes, since text of Python need
-/// not be UTF-8.
+/// Return fields of each object of a block of JSON lines. Field names are bytes, because a Python
+/// str need not be valid UTF-8.
 #[pyfunction]
 #[pyo3(signature = (block, *, field, item_type, weight, max_weight, time))]
 pub(crate) fn json_rows<'py>(

@@ -9,12 +9,12 @@ use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
-/// Weights that need no copy, or else one: for a sketch alone, which takes a weight that was
-/// changed since the check for the largest at most. (Discovery would not.)
+/// Weights, borrowed where possible, for a sketch without discovery. The core bounds a weight
+/// that another thread changes after the check; discovery would not.
 pub(crate) enum BatchWeights<'py> {
     /// 1 each.
     Ones,
-    /// In an array, read in place. The core bounds each weight again where it counts it.
+    /// Borrowed from an array or copied. The core bounds each weight again when it counts it.
     InPlace(Values<'py, u64>),
 }
 
@@ -27,7 +27,7 @@ impl BatchWeights<'_> {
     }
 }
 
-/// Weights as they lie there if possible.
+/// Borrow weights where possible, otherwise copy them.
 pub(crate) fn weights_in_place<'py>(
     weights: Option<&Bound<'py, PyAny>>,
 ) -> PyResult<BatchWeights<'py>> {
@@ -52,12 +52,12 @@ pub(crate) fn weights_in_place<'py>(
     Ok(BatchWeights::InPlace(Values::Copied(copied.into())))
 }
 
-/// Without a branch per value, so that many are compared at a time.
+/// Return whether no value is negative; no branch per value, so that the loop is vectorised.
 fn all_non_negative(values: &[i64]) -> bool {
     values.iter().fold(0, |all, &value| all | value) >= 0
 }
 
-/// Weights, copied: another thread may write to the array while the interpreter lock is
+/// Copy weights: another thread may write to the array while the interpreter lock is
 /// released, and a weight must not change after it was checked.
 pub(crate) fn weights_of(weights: Option<&Bound<'_, PyAny>>) -> PyResult<Option<Vec<u64>>> {
     weights
@@ -65,7 +65,7 @@ pub(crate) fn weights_of(weights: Option<&Bound<'_, PyAny>>) -> PyResult<Option<
         .transpose()
 }
 
-/// A sequence of non-negative integers, copied.
+/// Copy a sequence of non-negative integers.
 pub(crate) fn counts_of(name: &str, values: &Bound<'_, PyAny>) -> PyResult<Vec<u64>> {
     if let Ok(array) = values.cast_exact::<PyUntypedArray>() {
         return counts_of_array(name, array);
@@ -106,7 +106,7 @@ fn counts_of_all<'py>(
     values.enumerate().map(count).collect()
 }
 
-/// The copy is checked: what it was made of may change.
+/// Copy, then check the copy: the array may change in between.
 fn counts_of_array(name: &str, array: &Bound<'_, PyUntypedArray>) -> PyResult<Vec<u64>> {
     match integers_of(array) {
         Some(Integers::Unsigned(values)) => return values.into_vec(name),
