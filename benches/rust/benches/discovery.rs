@@ -1,5 +1,5 @@
-//! Batch ingest with discovery, against the same sketch alone, in one run: 64-bit integers and
-//! 12-byte text, a Zipf law and all items distinct. d = 4, epochs of 10^5 and 10^6.
+//! Batch ingest with discovery, compared in one run with the same sketch without it: 64-bit
+//! integers and 12-byte texts, Zipf-distributed and all distinct. Depth 4, epochs of 10^4 to 10^6.
 
 use lazysketch_benches::interleaved::{Contender, medians, print};
 use lazysketch_benches::streams::zipf;
@@ -38,7 +38,7 @@ fn spec() -> NoiseSpec {
     }
 }
 
-fn alone() -> PrivateSketch {
+fn without_discovery() -> PrivateSketch {
     let key = MasterKey::generate().expect("entropy");
     let identity = Identity::fresh().expect("entropy");
     PrivateSketch::new(SHAPE, spec(), &key, identity).expect("valid parameters")
@@ -64,7 +64,7 @@ fn with_discovery(steps_per_epoch: u64, capacity: u32) -> HeavySketch {
 
 fn contenders(title: &str, items: Items<'_>) {
     println!("{title}, depth 4, width 4096, batches of {EVENTS}");
-    let mut sketch = alone();
+    let mut sketch = without_discovery();
     let mut all = vec![Contender::new("the sketch alone", EVENTS, move || {
         sketch.update_many(items, None).expect("room");
     })];
@@ -75,7 +75,7 @@ fn contenders(title: &str, items: Items<'_>) {
         ("dictionary, 10^4", 10_000, 10_000),
         ("dictionary, 10^5", 100_000, 100_000),
     ] {
-        // To profile one: its name, or a part of it, as the argument.
+        // Arguments select contenders by a part of their name, for profiling.
         if !std::env::args()
             .skip(1)
             .all(|part| format!("{title}: {name}").contains(&part) || part == "--bench")
@@ -91,15 +91,15 @@ fn contenders(title: &str, items: Items<'_>) {
 }
 
 fn main() {
-    let heavy = zipf(EVENTS, 1.3, 7);
+    let skewed = zipf(EVENTS, 1.3, 7);
     let distinct: Vec<i64> = (0..EVENTS as i64).collect();
-    for (name, items) in [("Zipf 1.3", &heavy), ("all distinct", &distinct)] {
+    for (name, items) in [("Zipf 1.3", &skewed), ("all distinct", &distinct)] {
         contenders(&format!("{name}, 64-bit integers"), Items::Signed(items));
         let texts: Vec<String> = items
             .iter()
             .map(|&item| format!("{:012}", item.unsigned_abs() % 1_000_000_000_000))
             .collect();
-        let whole: Vec<Item<'_>> = texts.iter().map(|text| Item::Text(text)).collect();
-        contenders(&format!("{name}, 12-byte text"), Items::Mixed(&whole));
+        let text_items: Vec<Item<'_>> = texts.iter().map(|text| Item::Text(text)).collect();
+        contenders(&format!("{name}, 12-byte text"), Items::Mixed(&text_items));
     }
 }

@@ -1,9 +1,9 @@
-//! Interleaved measurement: every round runs every contender once, so that a noisy spell of the
-//! machine hits all of them.
+//! Interleaved measurement: every round runs every contender once, so that temporary load of the
+//! machine affects all of them.
 
 use std::time::Instant;
 
-/// One contender: a name, events per run, and the run.
+/// A contender: its name, the events per run, and the run.
 pub struct Contender<'a> {
     name: String,
     events: usize,
@@ -11,7 +11,7 @@ pub struct Contender<'a> {
 }
 
 impl<'a> Contender<'a> {
-    /// A contender whose `run` processes `events` events.
+    /// Return a contender whose `run` processes `events` events.
     pub fn new(name: impl Into<String>, events: usize, run: impl FnMut() + 'a) -> Self {
         Self {
             name: name.into(),
@@ -23,15 +23,15 @@ impl<'a> Contender<'a> {
 
 /// Nanoseconds per event of one contender.
 pub struct Measured {
-    /// Its name.
+    /// The contender's name.
     pub name: String,
-    /// The median of its runs.
+    /// The median over the rounds.
     pub median: f64,
-    /// The least, which work of others on the machine disturbs least.
-    pub least: f64,
+    /// The minimum over the rounds, which other load on the machine disturbs least.
+    pub minimum: f64,
 }
 
-/// Runs each contender once per round, `rounds` times, after one round to warm up.
+/// Run each contender once per round, for `rounds` rounds after a warm-up round.
 pub fn measured(contenders: &mut [Contender<'_>], rounds: usize) -> Vec<Measured> {
     let mut samples = vec![Vec::with_capacity(rounds); contenders.len()];
     for round in 0..=rounds {
@@ -49,20 +49,20 @@ pub fn measured(contenders: &mut [Contender<'_>], rounds: usize) -> Vec<Measured
         Measured {
             name: contender.name.clone(),
             median: samples[samples.len() / 2],
-            least: samples[0],
+            minimum: samples[0],
         }
     };
     contenders.iter().zip(samples).map(measured).collect()
 }
 
-/// Median nanoseconds per event of each contender over `rounds` interleaved rounds, after one
-/// round to warm up.
+/// Return each contender's median nanoseconds per event over `rounds` interleaved rounds, after a
+/// warm-up round.
 pub fn medians(contenders: &mut [Contender<'_>], rounds: usize) -> Vec<(String, f64)> {
     let measured = measured(contenders, rounds).into_iter();
     measured.map(|one| (one.name, one.median)).collect()
 }
 
-/// Prints nanoseconds per event, millions of events per second and the ratio to `reference`.
+/// Print nanoseconds per event, millions of events per second, and speed relative to `reference`.
 pub fn print(results: &[(String, f64)], reference: &str) {
     let base = results
         .iter()
@@ -70,7 +70,7 @@ pub fn print(results: &[(String, f64)], reference: &str) {
         .map_or(f64::NAN, |r| r.1);
     println!(
         "{:<44} {:>12} {:>12} {:>14}",
-        "", "ns / event", "M events/s", "x that speed"
+        "", "ns / event", "M events/s", "relative speed"
     );
     for (name, nanoseconds) in results {
         let rate = 1e3 / nanoseconds;
@@ -79,5 +79,5 @@ pub fn print(results: &[(String, f64)], reference: &str) {
             base / nanoseconds
         );
     }
-    println!("(x that speed: relative to {reference})\n");
+    println!("(relative speed: {reference} = 1)\n");
 }

@@ -1,8 +1,8 @@
-//! What lazysketch is measured against, and how.
+//! Reference implementations and the measurement harness of the benchmarks.
 //!
-//! [`paper`] holds the algorithms of arXiv 2507.03361 written plainly: stored tree nodes, a
+//! [`paper`] implements the algorithms of arXiv 2507.03361 directly: stored tree nodes, one
 //! Gaussian draw per node update. [`interleaved`] measures several contenders in turn within one
-//! run and reports medians and ratios, because machines are noisy and only ratios travel.
+//! run and reports medians and ratios: machines are noisy, and only ratios are comparable.
 
 pub mod interleaved;
 pub mod paper;

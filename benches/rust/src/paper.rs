@@ -1,6 +1,6 @@
-//! The paper's algorithms, as written: the Gaussian binary mechanism with stored nodes, the
-//! Punctual sketch and the Lazy sketch. Nothing is optimised beyond what a careful reader of the
-//! pseudo-code would do; the noise comes from a fast generator, not from a keyed function.
+//! The paper's algorithms as written: the Gaussian binary mechanism with stored nodes, the Punctual
+//! sketch and the Lazy sketch. They are a careful, unoptimised implementation of the pseudo-code;
+//! the noise comes from a fast generator, not from a keyed function.
 
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
@@ -15,7 +15,7 @@ pub struct GaussianBinaryMechanism {
 }
 
 impl GaussianBinaryMechanism {
-    /// For up to `leaves` updates.
+    /// Return a counter for up to `leaves` updates.
     pub fn new(leaves: u64) -> Self {
         let levels = leaves.ilog2() as usize + 1;
         Self {
@@ -25,7 +25,7 @@ impl GaussianBinaryMechanism {
         }
     }
 
-    /// Adds a leaf and returns the new noisy prefix sum.
+    /// Add a leaf and return the new noisy prefix sum.
     pub fn update(&mut self, value: f64, noise: &Normal<f64>, rng: &mut SmallRng) -> f64 {
         self.time += 1;
         let level = self.time.trailing_zeros() as usize;
@@ -44,7 +44,7 @@ impl GaussianBinaryMechanism {
     }
 }
 
-/// A row function: multiply-shift with a bucket by multiplication.
+/// A row function: multiply-shift, then a bucket by multiplication.
 #[derive(Clone, Copy)]
 struct RowHash {
     multiplier: u64,
@@ -81,7 +81,7 @@ pub struct PlainSketch {
 }
 
 impl PlainSketch {
-    /// A table whose cells take `leaves` pushes, with node noise of standard deviation `sigma`.
+    /// Return a table whose cells support `leaves` pushes; `sigma` is the deviation of node noise.
     pub fn new(depth: usize, width: usize, leaves: u64, sigma: f64, seed: u64) -> Self {
         let mut rng = SmallRng::seed_from_u64(seed);
         Self {
@@ -108,7 +108,7 @@ impl PlainSketch {
         self.released[cell] = self.counters[cell].update(value, &self.noise, &mut self.rng);
     }
 
-    /// The Lazy sketch's update: one column per step, round robin.
+    /// Update as in the Lazy sketch: push one column per step, round robin.
     pub fn update_lazily(&mut self, item: u64) {
         self.add(item);
         let column = (self.step - 1) % self.width;
@@ -117,7 +117,7 @@ impl PlainSketch {
         }
     }
 
-    /// The Punctual sketch's update: every cell at every step.
+    /// Update as in the Punctual sketch: push every cell at every step.
     pub fn update_punctually(&mut self, item: u64) {
         self.add(item);
         for cell in 0..self.pending.len() {
@@ -125,13 +125,13 @@ impl PlainSketch {
         }
     }
 
-    /// The released values, so that no work can be optimised away.
+    /// Return the released values; using them keeps the work from being optimised away.
     pub fn released(&self) -> &[f64] {
         &self.released
     }
 }
 
-/// An exact Count-Min written as plainly as possible: the floor.
+/// A direct implementation of an exact Count-Min: the baseline.
 pub struct PlainCountMin {
     width: usize,
     hashes: Vec<RowHash>,
@@ -139,7 +139,7 @@ pub struct PlainCountMin {
 }
 
 impl PlainCountMin {
-    /// An empty table.
+    /// Return an empty table.
     pub fn new(depth: usize, width: usize, seed: u64) -> Self {
         let mut rng = SmallRng::seed_from_u64(seed);
         Self {
@@ -149,14 +149,14 @@ impl PlainCountMin {
         }
     }
 
-    /// One event.
+    /// Count one event.
     pub fn update(&mut self, item: u64) {
         for (row, hash) in self.hashes.iter().enumerate() {
             self.table[row * self.width + hash.bucket(item, self.width)] += 1;
         }
     }
 
-    /// The counts, so that no work can be optimised away.
+    /// Return the counts; using them keeps the work from being optimised away.
     pub fn table(&self) -> &[u32] {
         &self.table
     }

@@ -1,4 +1,4 @@
-//! Sketches to measure, with parameters that do not matter to speed.
+//! Sketches to measure; parameters that do not affect speed are fixed.
 
 use lazysketch_core::key::{Identity, MasterKey};
 use lazysketch_core::mechanism::MechanismKind;
@@ -16,12 +16,12 @@ fn shape(kind: TableKind, depth: u32, width: u32) -> Shape {
     }
 }
 
-/// An exact sketch.
+/// Return an exact sketch.
 pub fn exact(kind: TableKind, depth: u32, width: u32) -> ExactSketch {
     ExactSketch::new(shape(kind, depth, width)).expect("a valid shape")
 }
 
-/// A private sketch.
+/// Return a private sketch.
 pub fn private(kind: TableKind, depth: u32, width: u32, schedule: Schedule) -> PrivateSketch {
     let spec = NoiseSpec {
         schedule,

@@ -1,10 +1,10 @@
-//! Streams to measure on.
+//! Streams for measurements.
 
 use rand::SeedableRng;
 use rand::rngs::SmallRng;
 use rand_distr::{Distribution, Zipf};
 
-/// `length` items from a Zipf law over 2^20 items, scrambled to spread over 64 bits.
+/// Return `length` Zipf-distributed items out of 2^20, scrambled to spread over 64 bits.
 pub fn zipf(length: usize, skew: f64, seed: u64) -> Vec<i64> {
     let mut rng = SmallRng::seed_from_u64(seed);
     let zipf = Zipf::new((1_u32 << 20) as f64, skew).expect("a positive skew");

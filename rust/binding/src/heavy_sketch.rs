@@ -126,7 +126,7 @@ impl HeavySketch {
     ///
     /// Raises:
     ///     ItemError: something that cannot be an item, or a null; the message gives its position.
-    ///     ArgumentTypeError: a single str, bytes or dict; floats; no ``column`` of several.
+    ///     ArgumentTypeError: a single str, bytes or dict; floats; ``column`` missing where needed.
     ///     ArgumentValueError: weights outside their range or of another length than the items.
     ///     HorizonError: past the horizon.
     ///     ClosedError: after ``close()``.
@@ -160,7 +160,7 @@ impl HeavySketch {
     ///
     /// Raises:
     ///     ItemError: something that cannot be an item, or a null; the message gives its position.
-    ///     ArgumentTypeError: a single str, bytes or dict; floats; no ``column`` of several.
+    ///     ArgumentTypeError: a single str, bytes or dict; floats; ``column`` missing where needed.
     ///     ArgumentValueError: weights outside their range or of another length than the items;
     ///         positions that do not increase, or are past the last row.
     ///     HorizonError: past the horizon.

@@ -123,7 +123,7 @@ impl PrivateSketch {
     ///
     /// Raises:
     ///     ItemError: something that cannot be an item, or a null; the message gives its position.
-    ///     ArgumentTypeError: a single str, bytes or dict; floats; no ``column`` of several.
+    ///     ArgumentTypeError: a single str, bytes or dict; floats; ``column`` missing where needed.
     ///     ArgumentValueError: weights outside their range or of another length than the items.
     ///     HorizonError: past the horizon of a private sketch.
     ///     ClosedError: after ``close()``.
@@ -162,7 +162,7 @@ impl PrivateSketch {
     ///
     /// Raises:
     ///     ItemError: something that cannot be an item, or a null; the message gives its position.
-    ///     ArgumentTypeError: a single str, bytes or dict; floats; no ``column`` of several.
+    ///     ArgumentTypeError: a single str, bytes or dict; floats; ``column`` missing where needed.
     ///     ArgumentValueError: weights outside their range or of another length than the items;
     ///         positions that do not increase, or are past the last row.
     ///     HorizonError: past the horizon.
@@ -265,7 +265,7 @@ impl PrivateSketch {
     ///
     /// Raises:
     ///     ItemError: something that cannot be an item; the message gives its position.
-    ///     ArgumentTypeError: a single str, bytes or dict; no ``column`` of several.
+    ///     ArgumentTypeError: a single str, bytes or dict; ``column`` missing where needed.
     ///     ClosedError: after ``close()``.
     ///     LiveStateError: in a forked child.
     #[pyo3(signature = (items, *, column=None))]

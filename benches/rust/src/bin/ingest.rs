@@ -1,10 +1,11 @@
-//! Ingest without Python, as lines of JSON for `python -m benches`: ours against the paper's
-//! algorithms written plainly and a plain exact loop, interleaved, one run per contender and round.
+//! Ingest without Python, printed as JSON lines for `python -m benches`: our sketches, a direct
+//! implementation of the paper's algorithms and an exact loop, interleaved, one run per contender
+//! and round.
 //!
 //!     ingest table|scaling ROUNDS [quick]
 //!
-//! `table`: skews, depths and widths. `scaling`: one event against the step, the width, the depth
-//! and the number of threads.
+//! `table`: by skew, depth and width. `scaling`: cost per event by step, width, depth and number of
+//! threads.
 
 use lazysketch_benches::interleaved::{Contender, Measured, measured};
 use lazysketch_benches::paper::{PlainCountMin, PlainSketch};
@@ -17,8 +18,8 @@ use std::hint::black_box;
 
 const EVENTS: usize = 1_000_000;
 const HORIZON: u64 = 1 << 40;
-/// The paper's counters take some 145 bytes a cell: wider tables of them are left out.
-const WIDEST_PLAIN: u32 = 1 << 16;
+/// The paper's counters take about 145 bytes per cell, so wider tables of them are omitted.
+const MAX_PLAIN_WIDTH: u32 = 1 << 16;
 const KINDS: [(&str, TableKind); 2] = [
     ("CountMin", TableKind::CountMin),
     ("CountSketch", TableKind::CountSketch),
@@ -31,7 +32,7 @@ fn schedules() -> [(&'static str, Schedule); 2] {
     ]
 }
 
-/// Facts of a measurement that its results carry.
+/// Parameters of a measurement, printed with its results.
 struct Setting {
     skew: f64,
     depth: u32,
@@ -51,23 +52,23 @@ fn print(group: &str, setting: &Setting, results: &[Measured]) {
     for Measured {
         name,
         median,
-        least,
+        minimum,
     } in results
     {
         println!(
-            r#"{{"group": "{group}", "name": "{name}", "skew": {skew}, "depth": {depth}, "width": {width}, "step": {step}, "threads": {threads}, "ns": {median:.4}, "least_ns": {least:.4}}}"#
+            r#"{{"group": "{group}", "name": "{name}", "skew": {skew}, "depth": {depth}, "width": {width}, "step": {step}, "threads": {threads}, "ns": {median:.4}, "least_ns": {minimum:.4}}}"#
         );
     }
 }
 
 fn table(items: &[i64], setting: &Setting, rounds: usize) {
     let (depth, width) = (setting.depth, setting.width);
-    let mut floor = PlainCountMin::new(depth as usize, width as usize, 1);
+    let mut baseline = PlainCountMin::new(depth as usize, width as usize, 1);
     let mut contenders = vec![Contender::new("plain loop, exact", EVENTS, || {
-        items.iter().for_each(|&item| floor.update(item as u64));
-        black_box(floor.table());
+        items.iter().for_each(|&item| baseline.update(item as u64));
+        black_box(baseline.table());
     })];
-    if width <= WIDEST_PLAIN {
+    if width <= MAX_PLAIN_WIDTH {
         let mut lazy = PlainSketch::new(depth as usize, width as usize, 1 << 30, 60.0, 1);
         let part = &items[..EVENTS / 10];
         contenders.push(Contender::new(
@@ -125,7 +126,7 @@ fn punctual(items: &[i64], rounds: usize) {
     print("punctual", &setting, &measured(&mut contenders, rounds));
 }
 
-/// One axis at a time, from depth 3, width 1024, late in the stream, one thread.
+/// Vary one parameter at a time from depth 3, width 1024, a late step and one thread.
 fn scaling(items: &[i64], rounds: usize, quick: bool) {
     let usual = |step: u64| Setting {
         skew: 1.3,
@@ -189,7 +190,7 @@ fn main() {
         .and_then(|rounds| rounds.parse().ok())
         .expect("a number of rounds");
     let quick = arguments.get(2).is_some_and(|word| word == "quick");
-    let heavy = zipf(EVENTS, 1.3, 7);
+    let skewed = zipf(EVENTS, 1.3, 7);
     match arguments[0].as_str() {
         "table" => {
             let flat = zipf(EVENTS, 0.8, 7);
@@ -198,7 +199,7 @@ fn main() {
             } else {
                 &[1 << 8, 1 << 10, 1 << 13, 1 << 16, 1 << 20]
             };
-            for (skew, items) in [(1.3, &heavy), (0.8, &flat)] {
+            for (skew, items) in [(1.3, &skewed), (0.8, &flat)] {
                 for &depth in if quick { &[3][..] } else { &[3, 5] } {
                     for &width in widths {
                         let setting = Setting {
@@ -212,9 +213,9 @@ fn main() {
                     }
                 }
             }
-            punctual(&heavy, rounds);
+            punctual(&skewed, rounds);
         }
-        "scaling" => scaling(&heavy, rounds, quick),
+        "scaling" => scaling(&skewed, rounds, quick),
         other => panic!("expected table or scaling, got {other}"),
     }
 }

@@ -1,5 +1,5 @@
-//! One kernel, so often, for instruction counts: `kernels NAME TIMES`. The count of N + M times
-//! less that of N is M times the kernel, whatever start and end of a process cost.
+//! One kernel, repeated, for instruction counts: `kernels NAME TIMES`. The count of N + M
+//! repetitions minus that of N is the cost of M, without startup and exit of the process.
 
 use lazysketch_benches::sketches::{exact, private};
 use lazysketch_benches::streams::zipf;
@@ -20,10 +20,10 @@ fn main() {
         .iter()
         .map(|item| format!("{:012}", item.unsigned_abs() % 1_000_000_000_000))
         .collect();
-    let whole: Vec<Item<'_>> = texts.iter().map(|text| Item::Text(text)).collect();
+    let text_items: Vec<Item<'_>> = texts.iter().map(|text| Item::Text(text)).collect();
     let integers = Items::Signed(&items);
     let round_robin = Schedule::round_robin(1 << 40);
-    let many = |kind: TableKind, schedule: Schedule, items: Items<'_>| {
+    let ingest = |kind: TableKind, schedule: Schedule, items: Items<'_>| {
         let mut sketch = private(kind, 3, WIDTH, schedule);
         for _ in 0..times {
             sketch.update_many(items, None).expect("room");
@@ -36,10 +36,12 @@ fn main() {
                 sketch.update_many(integers, None).expect("room");
             }
         }
-        "lazy-count-min" => many(TableKind::CountMin, round_robin, integers),
-        "lazy-count-min-geometric" => many(TableKind::CountMin, Schedule::geometric(), integers),
-        "lazy-count-sketch" => many(TableKind::CountSketch, round_robin, integers),
-        "lazy-count-min-text" => many(TableKind::CountMin, round_robin, Items::Mixed(&whole)),
+        "lazy-count-min" => ingest(TableKind::CountMin, round_robin, integers),
+        "lazy-count-min-geometric" => ingest(TableKind::CountMin, Schedule::geometric(), integers),
+        "lazy-count-sketch" => ingest(TableKind::CountSketch, round_robin, integers),
+        "lazy-count-min-text" => {
+            ingest(TableKind::CountMin, round_robin, Items::Mixed(&text_items))
+        }
         "lazy-count-min-single" => {
             let mut sketch = private(TableKind::CountMin, 3, WIDTH, round_robin);
             for _ in 0..times {
@@ -64,6 +66,6 @@ fn main() {
                 }
             }
         }
-        other => panic!("no kernel {other}"),
+        other => panic!("expected a known kernel, got {other}"),
     }
 }

@@ -1,10 +1,10 @@
-//! Times the paper's algorithms as written (stored nodes, a draw per update) and prints JSON.
+//! Time the paper's algorithms as written (stored nodes, one draw per update) and print JSON.
 //!
 //!     paper_algorithms --sketch LazyCMS --width 55 --events 100000
 //!         [--depth 3] [--horizon 1048576] [--sigma 100] [--skew 1.3] [--seed 1]
 //!
-//! For `experiments/`, which calls it once per interleaved round. The trees have the levels of the
-//! whole horizon, whatever the number of events: what is timed is the cost of one event. Making
+//! For `experiments/`, which calls it once per interleaved round. Trees have the levels of the full
+//! horizon for any number of events, because the cost of one event is measured. Construction of
 //! stream and table is not timed.
 
 use lazysketch_benches::paper::{GaussianBinaryMechanism, PlainCountMin, PlainSketch};
@@ -26,7 +26,7 @@ const SKETCHES: [&str; 6] = [
     "PunctualCS",
 ];
 
-/// Row functions of a Count Sketch: multiply-shift, a bucket by multiplication and a sign bit.
+/// Row functions of a Count Sketch: multiply-shift, then a bucket by multiplication and a sign bit.
 struct SignedHashes {
     width: usize,
     rows: Vec<[u64; 4]>,
@@ -44,7 +44,7 @@ impl SignedHashes {
         }
     }
 
-    /// The cell of an item in every row, with its sign.
+    /// Return the cell of an item in every row, with its sign.
     fn cells(&self, item: u64) -> impl Iterator<Item = (usize, f64)> + '_ {
         self.rows
             .iter()
@@ -70,20 +70,20 @@ struct PlainCountSketch {
 }
 
 impl PlainCountSketch {
-    /// `leaves` is the number of pushes that every cell has room for; 0 for an exact table.
-    fn new(asked: &Asked, leaves: u64) -> Self {
-        let mut rng = SmallRng::seed_from_u64(asked.seed);
-        let cells = asked.depth * asked.width;
+    /// `leaves` is the largest number of pushes of a cell; 0 for an exact table.
+    fn new(options: &Options, leaves: u64) -> Self {
+        let mut rng = SmallRng::seed_from_u64(options.seed);
+        let cells = options.depth * options.width;
         let counters = match leaves {
             0 => Vec::new(),
             _ => vec![GaussianBinaryMechanism::new(leaves); cells],
         };
         Self {
-            hashes: SignedHashes::new(asked.depth, asked.width, &mut rng),
+            hashes: SignedHashes::new(options.depth, options.width, &mut rng),
             pending: vec![0.0; cells],
             counters,
             released: vec![0.0; cells],
-            noise: Normal::new(0.0, asked.sigma).expect("sigma is finite"),
+            noise: Normal::new(0.0, options.sigma).expect("sigma is finite"),
             rng,
             step: 0,
         }
@@ -117,8 +117,8 @@ impl PlainCountSketch {
     }
 }
 
-/// What the command line asks for.
-struct Asked {
+/// The command-line options.
+struct Options {
     sketch: String,
     depth: usize,
     width: usize,
@@ -129,7 +129,7 @@ struct Asked {
     seed: u64,
 }
 
-impl Asked {
+impl Options {
     fn from_arguments(arguments: &[String]) -> Result<Self, String> {
         let mut given: HashMap<&str, &str> = HashMap::new();
         for pair in arguments.chunks(2) {
@@ -153,7 +153,7 @@ impl Asked {
             let known = SKETCHES.join(", ");
             return Err(format!("--sketch: expected one of {known}, got {sketch}"));
         }
-        let asked = Self {
+        let options = Self {
             sketch,
             width: take(&mut given, "--width", None)?,
             events: take(&mut given, "--events", None)?,
@@ -166,18 +166,21 @@ impl Asked {
         if let Some(unknown) = given.keys().next() {
             return Err(format!("{unknown}: expected a known option"));
         }
-        let sizes = [asked.width, asked.depth, asked.events];
-        if sizes.contains(&0) || asked.horizon < asked.events as u64 {
+        let sizes = [options.width, options.depth, options.events];
+        if sizes.contains(&0) || options.horizon < options.events as u64 {
             return Err("expected positive sizes and a horizon of at least --events".into());
         }
-        if !asked.sigma.is_finite() || asked.sigma < 0.0 || asked.skew.is_nan() || asked.skew <= 0.0
+        if !options.sigma.is_finite()
+            || options.sigma < 0.0
+            || options.skew.is_nan()
+            || options.skew <= 0.0
         {
             return Err("expected --sigma of at least 0 and --skew above 0".into());
         }
-        Ok(asked)
+        Ok(options)
     }
 
-    /// Pushes that every cell has room for.
+    /// Return the largest number of pushes of a cell.
     fn leaves(&self) -> u64 {
         match self.sketch.as_str() {
             "CMS" | "CS" => 0,
@@ -187,39 +190,39 @@ impl Asked {
     }
 }
 
-/// The values of the table after all events, and nanoseconds per event.
-fn timed(asked: &Asked, items: &[i64]) -> (Vec<f64>, f64) {
-    let &Asked {
+/// Return the values of the table after all events, and nanoseconds per event.
+fn timed(options: &Options, items: &[i64]) -> (Vec<f64>, f64) {
+    let &Options {
         depth,
         width,
         sigma,
         seed,
         ..
-    } = asked;
-    let signed = asked.sketch.ends_with("CS");
-    let lazy = asked.sketch.starts_with("Lazy");
-    // As if the stream were known at run time only; a loop per sketch, so that none is slowed
-    // down by a choice at every event.
+    } = options;
+    let signed = options.sketch.ends_with("CS");
+    let lazy = options.sketch.starts_with("Lazy");
+    // The black box hides the stream from the optimiser; one loop per sketch avoids a branch at
+    // every event.
     let items = black_box(items).iter().map(|&item| item as u64);
     let mut plain_exact = PlainCountMin::new(depth, width, seed);
-    let mut plain = (!signed && asked.leaves() > 0)
-        .then(|| PlainSketch::new(depth, width, asked.leaves(), sigma, seed));
-    let mut plain_signed = signed.then(|| PlainCountSketch::new(asked, asked.leaves()));
+    let mut plain = (!signed && options.leaves() > 0)
+        .then(|| PlainSketch::new(depth, width, options.leaves(), sigma, seed));
+    let mut plain_signed = signed.then(|| PlainCountSketch::new(options, options.leaves()));
     let start = Instant::now();
     match (&mut plain, &mut plain_signed) {
         (Some(sketch), _) if lazy => items.for_each(|item| sketch.update_lazily(item)),
         (Some(sketch), _) => items.for_each(|item| sketch.update_punctually(item)),
         (_, Some(sketch)) if lazy => items.for_each(|item| sketch.update_lazily(item)),
-        (_, Some(sketch)) if asked.leaves() > 0 => {
+        (_, Some(sketch)) if options.leaves() > 0 => {
             items.for_each(|item| sketch.update_punctually(item));
         }
         (_, Some(sketch)) => items.for_each(|item| sketch.add(item)),
         (None, None) => items.for_each(|item| plain_exact.update(item)),
     }
-    let nanoseconds = start.elapsed().as_nanos() as f64 / asked.events as f64;
+    let nanoseconds = start.elapsed().as_nanos() as f64 / options.events as f64;
     let values = match (plain, plain_signed) {
         (Some(sketch), _) => sketch.released().to_vec(),
-        (_, Some(sketch)) if asked.leaves() > 0 => sketch.released,
+        (_, Some(sketch)) if options.leaves() > 0 => sketch.released,
         (_, Some(sketch)) => sketch.pending,
         (None, None) => plain_exact.table().iter().copied().map(f64::from).collect(),
     };
@@ -228,22 +231,25 @@ fn timed(asked: &Asked, items: &[i64]) -> (Vec<f64>, f64) {
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let asked = match Asked::from_arguments(&arguments) {
-        Ok(asked) => asked,
+    let options = match Options::from_arguments(&arguments) {
+        Ok(options) => options,
         Err(message) => {
             eprintln!("paper_algorithms: {message}");
             return ExitCode::from(2);
         }
     };
-    let items = zipf(asked.events, asked.skew, asked.seed);
-    let (values, nanoseconds) = timed(&asked, &items);
+    let items = zipf(options.events, options.skew, options.seed);
+    let (values, nanoseconds) = timed(&options, &items);
     let published: f64 = black_box(values).iter().map(|value| value.abs()).sum();
-    let levels = asked.leaves().checked_ilog2().map_or(0, |most| most + 1);
+    let levels = options
+        .leaves()
+        .checked_ilog2()
+        .map_or(0, |highest| highest + 1);
     println!(
         "{{\"sketch\": \"{}\", \"depth\": {}, \"width\": {}, \"levels\": {levels}, \
          \"events\": {}, \"published\": {published:.6e}, \
          \"nanoseconds_per_event\": {nanoseconds:.4}}}",
-        asked.sketch, asked.depth, asked.width, asked.events
+        options.sketch, options.depth, options.width, options.events
     );
     ExitCode::SUCCESS
 }
@@ -252,29 +258,29 @@ fn main() -> ExitCode {
 mod tests {
     use super::*;
 
-    fn asked(sketch: &str, events: usize) -> Asked {
+    fn options(sketch: &str, events: usize) -> Options {
         let events = events.to_string();
         let words = ["--sketch", sketch, "--width", "16", "--events", &events];
         let more = ["--sigma", "0", "--skew", "0.1"];
         let all: Vec<String> = words.iter().chain(&more).map(|w| w.to_string()).collect();
-        Asked::from_arguments(&all).expect("valid")
+        Options::from_arguments(&all).expect("valid")
     }
 
-    /// Without noise, Punctual is exact, and Lazy misses at most the last round.
+    /// Without noise, Punctual is exact, and Lazy lacks at most the last round.
     #[test]
-    fn tables_without_noise_are_those_of_the_exact_sketches() {
+    fn tables_without_noise_agree_with_exact_sketches() {
         let items = zipf(1000, 0.1, 5);
         for (exact, punctual, lazy) in [
             ("CMS", "PunctualCMS", "LazyCMS"),
             ("CS", "PunctualCS", "LazyCS"),
         ] {
             let [exact, punctual, lazy] =
-                [exact, punctual, lazy].map(|name| timed(&asked(name, 1000), &items).0);
+                [exact, punctual, lazy].map(|name| timed(&options(name, 1000), &items).0);
             assert!(exact.iter().any(|&value| value != 0.0));
             assert_eq!(exact, punctual);
             assert_ne!(exact, lazy);
-            let missed: f64 = exact.iter().zip(&lazy).map(|(a, b)| (a - b).abs()).sum();
-            assert!(missed <= 3.0 * 16.0, "{missed}");
+            let missing: f64 = exact.iter().zip(&lazy).map(|(a, b)| (a - b).abs()).sum();
+            assert!(missing <= 3.0 * 16.0, "{missing}");
         }
     }
 
@@ -290,7 +296,7 @@ mod tests {
             ],
         ] {
             let words: Vec<String> = wrong.iter().map(|w| w.to_string()).collect();
-            assert!(Asked::from_arguments(&words).is_err(), "{wrong:?}");
+            assert!(Options::from_arguments(&words).is_err(), "{wrong:?}");
         }
     }
 }
