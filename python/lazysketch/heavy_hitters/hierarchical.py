@@ -332,6 +332,6 @@ def _tables_of_levels(specs: Sequence[HeavyHittersSpec], *, key: Key) -> list[Di
     for at, spec in enumerate(specs):
         if tables:
             seed = (tables[0].hash_seed + at) % _HASH_SEEDS
-            spec = replace(spec, table=replace(spec.table, hash_seed=seed))
+            spec = replace(spec, table=spec.table.with_hash_seed(seed))
         tables.append(DiscoveringTable.of(spec, key=key))
     return tables

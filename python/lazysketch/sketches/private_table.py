@@ -8,7 +8,6 @@ different events would publish the same noise on different counts.
 from __future__ import annotations
 
 import os
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from lazysketch import _native
@@ -120,7 +119,7 @@ class PrivateTable(ClosedByBlock, LiveState, _native.PrivateSketch, ReadsByRelea
     @property
     def spec(self) -> TableSpec:
         """The description of the table, with the hash seed that it has."""
-        return replace(self._spec, hash_seed=self.hash_seed)
+        return self._spec.with_hash_seed(self.hash_seed)
 
     @property
     def privacy(self) -> Privacy:

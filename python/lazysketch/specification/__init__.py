@@ -1,4 +1,4 @@
-"""The description of a private table: its size, schedule, mechanism, and the noise that follows.
+"""Descriptions of private tables: size, schedule, mechanism, and the noise that follows.
 
-Frozen values, checked once. Nothing here holds a count or a key.
+All values are frozen and checked once. Nothing here holds a count or a key.
 """

@@ -4,7 +4,7 @@ A mechanism gives the squared sensitivity that sigma is calibrated for, and the 
 noise after each push. The exact numbers come from the native core, which draws the noise.
 
 ===========  =====================================  =================  =====================
-mechanism    what it is                             most pushes        variance at n = 1024
+mechanism    description                            most pushes        variance at n = 1024
 ===========  =====================================  =================  =====================
 tree         optimised tables                       2^14               9.48 max, 9.32 mean
 tree-log     the same, even over log t              2^12               less early, more late
@@ -14,10 +14,10 @@ square-root  Toeplitz, for research, NOT PRIVATE    2^16               10.7 max,
 ===========  =====================================  =================  =====================
 
 Variances are per unit of sensitivity (``sensitivity2`` times :meth:`Mechanism.variances`). A read
-costs log2 n draws (square-root: as many as pushes). Asked for ``"tree"``, a sketch uses
-``"tree-log"`` under the geometric schedule with more than 512 rounds. It uses ``"haar"`` for one or
-two pushes, for more pushes than the tables serve, and where the numbers of a table would not fit
-(:func:`mechanisms_for`).
+costs log2 n draws; with square-root it costs one draw per push. :func:`mechanisms_for` replaces
+``"tree"`` by ``"tree-log"`` under the geometric schedule with more than 512 rounds, and by
+``"haar"`` for one or two pushes, for more pushes than the tables serve, and where the numbers of a
+table would not fit.
 """
 
 from __future__ import annotations
@@ -45,10 +45,10 @@ __all__ = [
 MechanismName: TypeAlias = Literal["tree", "tree-log", "haar", "binary", "square-root"]
 MECHANISMS: Final[tuple[MechanismName, ...]] = get_args(MechanismName)
 LARGEST_LEAVES: Final = 2**48
-# Up to this number the closed form has less noise than the smallest table; for one push it is
-# optimal.
+# Up to this number of pushes the closed form has less noise than the smallest table; for one push
+# it is optimal.
 _FEWEST_FOR_TABLES: Final = 2
-# The smallest table of tree-log serves 1024 pushes; for far fewer pushes tree has less noise.
+# The smallest table of tree-log serves 1024 pushes; tree has less noise for far fewer pushes.
 _FEWEST_FOR_EARLY: Final = 512
 
 
@@ -88,7 +88,7 @@ class Mechanism:
 
     Args:
         name: one of :data:`MECHANISMS`.
-        leaves: largest number of pushes of a cell, 1 to what the mechanism serves.
+        leaves: largest number of pushes of a cell, from 1 to the limit of the mechanism.
 
     Raises:
         ArgumentTypeError: a wrong type.
@@ -111,7 +111,7 @@ class Mechanism:
     nodes: int = field(init=False)
 
     def __post_init__(self) -> None:
-        """Check the arguments and ask the core for the facts."""
+        """Check the arguments and read the other fields from the core."""
         checked_mechanism("name", self.name)
         most = _native.mechanism_largest_leaves(mechanism=self.name)
         leaves = checked_integer("leaves", self.leaves, most=most)
@@ -119,9 +119,9 @@ class Mechanism:
         sensitivity2, nodes_per_leaf, nodes = _native.mechanism_facts(
             mechanism=self.name, leaves=leaves
         )
-        # Real only for the square-root mechanism, where the core rounds up.
-        whole = int(sensitivity2) if sensitivity2.is_integer() else Fraction(sensitivity2)
-        object.__setattr__(self, "sensitivity2", whole)
+        # Only the square-root mechanism has a fraction, which the core rounds up.
+        exact = int(sensitivity2) if sensitivity2.is_integer() else Fraction(sensitivity2)
+        object.__setattr__(self, "sensitivity2", exact)
         object.__setattr__(self, "nodes_per_leaf", nodes_per_leaf)
         object.__setattr__(self, "nodes", nodes)
 
@@ -132,7 +132,7 @@ class Mechanism:
             sigma: standard deviation of the draws, in counts.
 
         Returns:
-            Whether the core would accept this sigma.
+            True if the core accepts this sigma.
 
         Example:
             >>> Mechanism("tree", leaves=1024).fits(1e3)
@@ -147,11 +147,11 @@ class Mechanism:
             pushes: integers from 0 to ``leaves``.
 
         Returns:
-            float64 array; 0 for push 0, when nothing has been released.
+            float64 array; 0 for push 0, before anything is released.
 
         Raises:
             ArgumentTypeError: not integers.
-            ArgumentValueError: negative, or beyond the leaves.
+            ArgumentValueError: negative, or above ``leaves``.
 
         Example:
             >>> Mechanism("binary", leaves=8).variances([0, 7, 8])
@@ -168,23 +168,23 @@ class Mechanism:
 def mechanisms_for(
     mechanism: MechanismName | Mechanism, *, leaves: int, growing: bool
 ) -> tuple[Mechanism, ...]:
-    """Return the mechanisms that serve what was asked for, best first.
+    """Return the mechanisms that implement the one asked for, best first.
 
     Guarantee: the choice depends on public parameters only.
 
     Args:
-        mechanism: one of :data:`MECHANISMS`, where ``"tree"`` stands for the best exact one; or a
+        mechanism: one of :data:`MECHANISMS`, where ``"tree"`` means the best exact one; or a
             mechanism for this number of leaves, which is then the only choice.
         leaves: largest number of pushes of a cell.
-        growing: True for the geometric schedule, whose streams rarely see the last pushes.
+        growing: True for the geometric schedule, whose streams rarely reach the last pushes.
 
     Returns:
-        At least one mechanism; ``"haar"`` last where ``"tree"`` was asked for.
+        At least one mechanism; for ``"tree"`` the last one is ``"haar"``.
 
     Raises:
         ArgumentTypeError: neither a name nor a mechanism.
-        ArgumentValueError: an unknown name, more leaves than it serves, or a mechanism for another
-            number of leaves.
+        ArgumentValueError: an unknown name, more leaves than the mechanism serves, or a mechanism
+            for another number of leaves.
 
     Example:
         >>> [known.name for known in mechanisms_for("tree", leaves=2000, growing=True)]
@@ -195,8 +195,8 @@ def mechanisms_for(
     if isinstance(mechanism, Mechanism):
         if mechanism.leaves != leaves:
             raise ArgumentValueError(
-                f"mechanism: expected one for {leaves} leaves, as many as the schedule has, got "
-                f"one for {mechanism.leaves}"
+                f"mechanism: expected one for the {leaves} leaves of the schedule, got one for "
+                f"{mechanism.leaves}"
             )
         return (mechanism,)
     if checked_mechanism("mechanism", mechanism) != "tree":
@@ -205,9 +205,9 @@ def mechanisms_for(
         return (Mechanism("haar", leaves=leaves),)
     early = growing and leaves > _FEWEST_FOR_EARLY
     names: tuple[MechanismName, ...] = ("tree-log", "tree", "haar") if early else ("tree", "haar")
-    enough = (
+    serving = (
         known
         for known in names
         if leaves <= _native.mechanism_largest_leaves(mechanism=known) or known == "haar"
     )
-    return tuple(Mechanism(known, leaves=leaves) for known in enough)
+    return tuple(Mechanism(known, leaves=leaves) for known in serving)

@@ -1,15 +1,15 @@
-"""Schedules: at which step a column is pushed, and how often at most.
+"""Schedules: the steps at which columns are pushed.
 
-What it computes: the number of pushes (leaves) that a mechanism must serve, and the pushes of
-every column after a number of steps. A schedule depends on the step number alone, never on data.
+A schedule gives the number of pushes (leaves) that a mechanism must serve, and the pushes of every
+column after a number of steps. It depends on the step number alone, never on data.
 
 ==============  ==========================================  =====================  ===============
 schedule        pushes                                      leaves                 lag of a column
 ==============  ==========================================  =====================  ===============
 round robin     column (t - 1) mod width at step t          ceil(horizon / width)  width steps
-geometric       rounds of max(width, 1 % of the stream)     4096                   a round
+geometric       rounds of max(width, 1 % of the stream)     4096                   one round
 punctual        every column at every step                  horizon                none
-batch           the same; a step holds many events          horizon (batches)      a batch
+batch           the same; a step holds many events          horizon (batches)      one batch
 single          every column once, at the horizon           1                      everything
 ==============  ==========================================  =====================  ===============
 
@@ -22,7 +22,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, Literal, TypeAlias
+from typing import ClassVar, Final, Literal, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -50,31 +50,24 @@ ScheduleName: TypeAlias = Literal["round robin", "geometric", "punctual", "batch
 
 LARGEST_HORIZON: Final = 2**48
 LARGEST_STEP: Final = 2**62 - 1
-ROUND_ROBIN: Final[ScheduleName] = "round robin"
-GEOMETRIC: Final[ScheduleName] = "geometric"
-PUNCTUAL: Final[ScheduleName] = "punctual"
-BATCH: Final[ScheduleName] = "batch"
-SINGLE: Final[ScheduleName] = "single"
 
 
-def _store(schedule: object, name: str, value: object) -> None:
-    """Put the checked, plain value in place of what the caller gave."""
-    object.__setattr__(schedule, name, value)
-
-
-class _Timed(ABC):
-    """A schedule, with or without a horizon."""
+class _Base(ABC):
+    """Base of all schedules, with or without a horizon."""
 
     horizon: int | None
+
+    def _store(self, name: str, value: object) -> None:
+        object.__setattr__(self, name, value)
 
     @property
     @abstractmethod
     def specification(self) -> _native._Specification:
-        """Name and parameters, as the core and releases have them."""
+        """Name and parameters, in the form that the core and releases use."""
 
     @property
     def name(self) -> str:
-        """The name that releases carry."""
+        """Name of the schedule, as stored in releases."""
         return self.specification[0]
 
     def leaves(self, width: int) -> int:
@@ -148,14 +141,31 @@ class _Timed(ABC):
 
 
 @dataclass(frozen=True)
-class RoundRobin(_Timed):
-    """One column every ``period`` steps, in turn, up to a horizon.
+class _WithHorizon(_Base):
+    """Base of the schedules that have a horizon and no other parameter."""
+
+    horizon: int
+    _name: ClassVar[ScheduleName]
+
+    @property
+    def specification(self) -> tuple[str, int]:
+        """Name and horizon."""
+        return (self._name, self.horizon)
+
+    def __post_init__(self) -> None:
+        """Check the horizon."""
+        self._store("horizon", checked_integer("horizon", self.horizon, most=LARGEST_HORIZON))
+
+
+@dataclass(frozen=True)
+class RoundRobin(_Base):
+    """Pushes one column every ``period`` steps, in turn, up to a horizon.
 
     Guarantee: a column is pushed at most ceil(horizon / (period * width)) times.
 
     Args:
         horizon: number of steps, 1 to 2^48.
-        period: steps from one column to the next, 1 to 2^48. Longer: less noise, more lag.
+        period: steps from one push to the next, 1 to 2^48. Longer means less noise, more lag.
 
     Raises:
         ArgumentTypeError: not an integer.
@@ -174,23 +184,23 @@ class RoundRobin(_Timed):
     @property
     def specification(self) -> tuple[str, int, int]:
         """Name, horizon and period."""
-        return (ROUND_ROBIN, self.horizon, self.period)
+        return ("round robin", self.horizon, self.period)
 
     def __post_init__(self) -> None:
         """Check horizon and period."""
-        _store(self, "horizon", checked_integer("horizon", self.horizon, most=LARGEST_HORIZON))
-        _store(self, "period", checked_integer("period", self.period, most=LARGEST_HORIZON))
+        self._store("horizon", checked_integer("horizon", self.horizon, most=LARGEST_HORIZON))
+        self._store("period", checked_integer("period", self.period, most=LARGEST_HORIZON))
 
 
 @dataclass(frozen=True)
-class Geometric(_Timed):
-    """Rounds that grow with the stream; needs no horizon.
+class Geometric(_Base):
+    """Pushes in rounds that grow with the stream; needs no horizon.
 
-    Guarantee: a column waits at most max(width, growth of the stream) steps; at 1 %, 4096 rounds
-    outlast 2^62 steps. After the last round nothing is published any more.
+    Guarantee: the lag of a column is at most max(width, growth * stream) steps; with a growth of
+    1 %, 4096 rounds last longer than 2^62 steps. Nothing is published after the last round.
 
     Args:
-        growth: share of the stream that a round lasts, as (numerator, denominator), at most 1.
+        growth: length of a round over that of the stream, (numerator, denominator), at most 1.
         rounds: number of rounds, 1 to 2^20.
 
     Raises:
@@ -213,25 +223,25 @@ class Geometric(_Timed):
             )
         numerator = checked_integer("growth", self.growth[0], most=2**20)
         denominator = checked_integer("growth", self.growth[1], least=numerator, most=2**20)
-        _store(self, "growth", (numerator, denominator))
-        _store(self, "rounds", checked_integer("rounds", self.rounds, most=2**20))
+        self._store("growth", (numerator, denominator))
+        self._store("rounds", checked_integer("rounds", self.rounds, most=2**20))
 
     @property
     def specification(self) -> tuple[str, tuple[int, int], int]:
         """Name, growth and rounds."""
-        return (GEOMETRIC, self.growth, self.rounds)
+        return ("geometric", self.growth, self.rounds)
 
     @property
     def horizon(self) -> None:  # type: ignore[override]
-        """None: there is no last step."""
+        """Always None: streams may be endless."""
         return None
 
 
 @dataclass(frozen=True)
-class Punctual(_Timed):
-    """Every column at every step, up to a horizon.
+class Punctual(_WithHorizon):
+    """Pushes every column at every step, up to a horizon.
 
-    Guarantee: no lag; as many leaves as steps, hence more noise than the others.
+    Guarantee: no lag. There are as many leaves as steps, hence more noise than other schedules.
 
     Args:
         horizon: number of steps, 1 to 2^48.
@@ -247,24 +257,15 @@ class Punctual(_Timed):
         1000
     """
 
-    horizon: int
-
-    @property
-    def specification(self) -> tuple[str, int]:
-        """Name and horizon."""
-        return (PUNCTUAL, self.horizon)
-
-    def __post_init__(self) -> None:
-        """Check the horizon."""
-        _store(self, "horizon", checked_integer("horizon", self.horizon, most=LARGEST_HORIZON))
+    _name = "punctual"
 
 
 @dataclass(frozen=True)
-class Batch(_Timed):
-    """Every column at every step, where a step is a micro-batch of any number of events.
+class Batch(_WithHorizon):
+    """Pushes every column at every step; a step is a micro-batch of any number of events.
 
-    Guarantee: as punctual with one leaf per batch; the number of events in a batch is not
-    published. A batch may hold up to 2^32 events.
+    Guarantee: as punctual, with one leaf per batch. The number of events in a batch (at most 2^32)
+    is not published.
 
     Args:
         horizon: number of batches; horizon * max_weight stays below 2^30.
@@ -273,30 +274,19 @@ class Batch(_Timed):
         ArgumentTypeError: not an integer.
         ArgumentValueError: outside its range.
 
-    Source: docs/theory.md, schedules.
-
     Example:
         >>> Batch(horizon=24).leaves(64)
         24
     """
 
-    horizon: int
-
-    @property
-    def specification(self) -> tuple[str, int]:
-        """Name and horizon."""
-        return (BATCH, self.horizon)
-
-    def __post_init__(self) -> None:
-        """Check the horizon."""
-        _store(self, "horizon", checked_integer("horizon", self.horizon, most=LARGEST_HORIZON))
+    _name = "batch"
 
 
 @dataclass(frozen=True)
-class Single(_Timed):
-    """Every column once, at the horizon: the single-release model.
+class Single(_WithHorizon):
+    """Pushes every column once, at the horizon: the single-release model.
 
-    Guarantee: nothing is published before the horizon; the least noise there is.
+    Guarantee: nothing is published before the horizon. No schedule has less noise.
 
     Args:
         horizon: the step of the release, 1 to 2^48.
@@ -312,23 +302,20 @@ class Single(_Timed):
         1
     """
 
-    horizon: int
-
-    @property
-    def specification(self) -> tuple[str, int]:
-        """Name and horizon."""
-        return (SINGLE, self.horizon)
-
-    def __post_init__(self) -> None:
-        """Check the horizon."""
-        _store(self, "horizon", checked_integer("horizon", self.horizon, most=LARGEST_HORIZON))
+    _name = "single"
 
 
 Schedule: TypeAlias = RoundRobin | Geometric | Punctual | Batch | Single
+_TIMED: Final[dict[str, Callable[..., Schedule]]] = {
+    "round robin": RoundRobin,
+    "punctual": Punctual,
+    "batch": Batch,
+    "single": Single,
+}
 
 
 def schedule_specified(specification: _native._Specification) -> Schedule:
-    """Return the schedule that a release carries.
+    """Return the schedule with a given name and parameters, as stored in a release.
 
     Args:
         specification: name and parameters.
@@ -340,22 +327,15 @@ def schedule_specified(specification: _native._Specification) -> Schedule:
         >>> schedule_specified(("round robin", 1000, 1))
         RoundRobin(horizon=1000, period=1)
     """
-    known: dict[str, Callable[..., Schedule]] = {
-        ROUND_ROBIN: RoundRobin,
-        GEOMETRIC: lambda growth, rounds: Geometric(growth=growth, rounds=rounds),
-        PUNCTUAL: Punctual,
-        BATCH: Batch,
-        SINGLE: Single,
-    }
     name, *parameters = specification
-    return known[name](*parameters)
+    return {**_TIMED, "geometric": Geometric}[name](*parameters)
 
 
 def checked_schedule(schedule: object) -> Schedule:
     """Return the schedule, or raise.
 
     Args:
-        schedule: what a caller gave as ``schedule``.
+        schedule: value of the argument ``schedule``.
 
     Returns:
         The same object.
@@ -365,18 +345,17 @@ def checked_schedule(schedule: object) -> Schedule:
     """
     if not isinstance(schedule, RoundRobin | Geometric | Punctual | Batch | Single):
         raise ArgumentTypeError(
-            f"schedule: expected a schedule such as RoundRobin(horizon=...), or its name, got "
-            f"{type(schedule).__name__}"
+            f"schedule: expected one such as RoundRobin(horizon=...), got {type(schedule).__name__}"
         )
     return schedule
 
 
 def schedule_for(schedule: Schedule | ScheduleName | None, horizon: int | None) -> Schedule:
-    """Return the schedule that a constructor's arguments describe.
+    """Return the schedule that the arguments of a constructor describe.
 
     Args:
-        schedule: a schedule; or its name, with ``horizon`` unless it is ``"geometric"``; or None
-            for round robin with a horizon and geometric without one.
+        schedule: a schedule; or its name, with ``horizon`` unless ``"geometric"``; or None for
+            round robin with a horizon and geometric without one.
         horizon: number of steps (batches for ``"batch"``), or None.
 
     Returns:
@@ -404,23 +383,17 @@ def schedule_for(schedule: Schedule | ScheduleName | None, horizon: int | None) 
 
 
 def _schedule_named(name: str, horizon: int | None) -> Schedule:
-    if name == GEOMETRIC:
+    if name == "geometric":
         if horizon is not None:
             raise ArgumentValueError(
                 f"horizon: expected None for the geometric schedule, got {horizon}"
             )
         return Geometric()
-    timed: dict[str, Callable[..., Schedule]] = {
-        ROUND_ROBIN: RoundRobin,
-        PUNCTUAL: Punctual,
-        BATCH: Batch,
-        SINGLE: Single,
-    }
-    if name not in timed:
-        known = ", ".join(repr(known) for known in (GEOMETRIC, *timed))
+    if name not in _TIMED:
+        known = ", ".join(repr(known) for known in ("geometric", *_TIMED))
         raise ArgumentValueError(f"schedule: expected one of {known}, got {name[:40]!r}")
     if horizon is None:
         raise ArgumentValueError(
             f"horizon: expected a number of steps for the {name} schedule, got None"
         )
-    return timed[name](horizon=horizon)
+    return _TIMED[name](horizon=horizon)

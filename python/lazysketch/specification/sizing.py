@@ -1,18 +1,17 @@
-"""Depth and width of a sketch, given directly or from the error wanted.
+"""Depth and width of a sketch, given directly or derived from the wanted error.
 
-What it computes: the smallest tables for which the classical theorems hold. What
-it costs: exact arithmetic on a few rationals, and no table is ever allocated
-here. Prefer ``depth`` and ``width`` when memory is what is fixed, the error when
-accuracy is. The theorems are about collisions only; noise and lag come on top.
+Computes the smallest tables for which the classical theorems hold, by exact arithmetic on a few
+rationals; no table is allocated. Prefer ``depth`` and ``width`` when the memory is fixed, the error
+when the accuracy is. The theorems bound collisions only; noise and lag add to their error.
 
-Buckets come from 32 bits of a hash that is uniform and pairwise independent, so
-two items share one of ``width`` buckets with probability at most
-``ceil(2^32 / width) / 2^32`` =: p, slightly above 1 / width. Widths follow the
-textbook; depths are the smallest that satisfy the theorem with p for 1 / width.
+Buckets come from 32 bits of a hash that is uniform and pairwise independent, so two items share one
+of ``width`` buckets with probability at most ``ceil(2^32 / width) / 2^32`` =: p, slightly above
+1 / width. Widths follow the textbook; depths are the smallest that satisfy the theorem with p for
+1 / width.
 
-Sources: G. Cormode and S. Muthukrishnan, 2005, Theorem 1 (Count-Min);
-M. Charikar, K. Chen and M. Farach-Colton, 2002 (Count Sketch), with Chebyshev's
-inequality per row and the exact binomial tail for the median.
+Sources: G. Cormode and S. Muthukrishnan, 2005, Theorem 1 (Count-Min); M. Charikar, K. Chen and
+M. Farach-Colton, 2002 (Count Sketch), with Chebyshev's inequality per row and the exact binomial
+tail for the median.
 """
 
 from __future__ import annotations
@@ -42,8 +41,8 @@ _HASH_RANGE: Final = 2**32
 # One ulp below the nearest double of 1/e, hence below 1/e.
 _INVERSE_E: Final = Fraction(math.nextafter(math.exp(-1.0), 0.0))
 _ONE: Final = 2**64  # probabilities of a row are integers in units of 2^-64
-# Width times relative_error^2. With 4 a row fails with probability 1/4; wider rows
-# are taken only where 63 such rows cannot reach the failure probability asked.
+# Width times relative_error^2. With 4 a row fails with probability 1/4; wider rows are used only
+# where 63 such rows cannot reach the wanted failure probability.
 _WIDTH_FACTORS: Final = (4, 8, 16, 32)
 
 
@@ -55,13 +54,12 @@ def size_of(
     relative_error: float | None = None,
     failure_probability: float | None = None,
 ) -> tuple[int, int]:
-    """Return (depth, width), as given or as the theorems ask.
+    """Return (depth, width), as given or as the theorems require.
 
-    Guarantee: when sizes are derived, the collision error of one estimate at one
-    fixed time, for an item fixed before the hash seed is drawn, exceeds
-    ``relative_error`` times the total weight (Count-Min), or times the Euclidean
-    norm of the other items' counts (Count Sketch), with probability at most
-    ``failure_probability``. For Count Sketch the sign of an item must be drawn
+    Guarantee: when sizes are derived, the collision error of one estimate at one fixed time, for an
+    item fixed before the hash seed is drawn, exceeds ``relative_error`` times the total weight
+    (Count-Min), or times the Euclidean norm of the other items' counts (Count Sketch), with
+    probability at most ``failure_probability``. For Count Sketch the sign of an item must be drawn
     independently of its bucket.
 
     Args:
@@ -109,7 +107,7 @@ def size_of(
 def _sizes_given(
     depth: object, width: object, relative_error: object, failure_probability: object
 ) -> bool:
-    """Return True for sizes, False for errors; raise for a mix, a half or nothing."""
+    """Return True for sizes and False for errors; raise unless exactly one pair is complete."""
     sizes = {"depth": depth, "width": width}
     errors = {"relative_error": relative_error, "failure_probability": failure_probability}
     given = {name: value is not None for name, value in {**sizes, **errors}.items()}
@@ -138,7 +136,7 @@ def _checked_fraction(name: str, value: object) -> float:
 
 
 def checked_size(depth: object, width: object) -> tuple[int, int]:
-    """Return the size of a table, or raise; nothing is allocated.
+    """Return the size of a table, or raise.
 
     Args:
         depth: rows, 1 to 64.
@@ -201,8 +199,8 @@ def _count_sketch_size(error: Fraction, failure: Fraction) -> tuple[int, int]:
     square = error * error
     for factor in _WIDTH_FACTORS:
         width = _checked_width(math.ceil(factor / square))
-        # Chebyshev: the variance of a row is <= p F2, so a row is off by more than
-        # error * L2 with probability <= p / error^2; the median only if most are.
+        # Chebyshev: the variance of a row is <= p F2, so a row is off by more than error * L2 with
+        # probability <= p / error^2. The median is off only if most rows are.
         row = _row_failure(width, square)
         for depth in range(1, LARGEST_DEPTH + 1, 2):
             if _majority_fails(depth, row) <= failure:

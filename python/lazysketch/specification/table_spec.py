@@ -1,16 +1,17 @@
 """The description of a private table: everything that defines it, checked once.
 
-A :class:`TableSpec` is made from the arguments of a constructor, or by hand, and passed on as it
-is: to the live table, to plans, audits and experiments, and to the native core. The noise is
-calibrated when the description is made. It costs some milliseconds, and no table is allocated.
+A :class:`TableSpec` is made from the arguments of a constructor, or directly, and passed on
+unchanged: to the live table, to plans, audits and experiments, and to the native core. Its
+construction calibrates the noise, which takes some milliseconds, and allocates no table.
 
-A new parameter of all private tables is added here: to :class:`TableOptions`, which documents it,
-and to :class:`TableSpec`, which checks and uses it.
+Add a new parameter of all private tables to :class:`TableOptions`, which documents it, and to
+:class:`TableSpec`, which checks and uses it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, TypedDict
 
@@ -54,10 +55,10 @@ class TableOptions(_Required, total=False):
         epsilon: privacy parameter, above 0 and at most 100; no default.
         delta: privacy parameter, above 0 and below 1, for example 1 / number of people^1.1; no
             default.
-        relation: what one event may become in a neighbouring stream: another event
+        relation: whether a neighbouring stream has another event at one step
             (``"substitution"``) or an empty step (``"zero-out"``).
         mechanism: ``"tree"``, the least noise; ``"haar"``, ``"tree-log"``, or ``"binary"`` as in
-            the paper; or a :class:`Mechanism` for as many leaves as the schedule has.
+            the paper; or a :class:`Mechanism` for the number of leaves of the schedule.
         max_weight: largest weight of one event, 1 to 2^32, in counts.
         max_events_per_user: events of one person that are protected together, 1 to 2^20.
     """
@@ -70,7 +71,7 @@ class TableOptions(_Required, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableSpec:
-    """What a private table is.
+    """Complete description of a private table.
 
     Guarantee: the noise in :attr:`noise` makes everything that is ever released from such a table,
     at any number of steps, (``epsilon``, ``delta``)-DP for ``relation``.
@@ -79,7 +80,7 @@ class TableSpec:
         kind: ``"count-min"``, ``"count-sketch"`` or ``"counters"``.
         depth: rows, 1 to 64; 1 for counters.
         width: columns, 1 to 2^24; depth * width is at most 2^28.
-        schedule: when columns are pushed; a schedule, or the name of one without a horizon.
+        schedule: when columns are pushed.
         epsilon: privacy parameter, above 0 and at most 100.
         delta: privacy parameter, above 0 and below 1.
         relation: ``"substitution"`` or ``"zero-out"``.
@@ -87,12 +88,12 @@ class TableSpec:
         calibration: ``"analytic"``, or ``"classical"`` to reproduce the paper.
         max_weight: largest weight of one event, 1 to 2^32, in counts.
         max_events_per_user: events of one person that are protected together, 1 to 2^20.
-        max_changes: for counters, how many of them one step may change; else 1.
+        max_changes: for counters, the number of them that one step may change; else 1.
         hash_seed: public seed, 0 to 2^64 - 1; derived from key and sketch id when None.
 
     Raises:
         ArgumentTypeError: a wrong type.
-        ArgumentValueError: a value outside its range, or noise that no mechanism serves.
+        ArgumentValueError: a value outside its range, or noise beyond every mechanism.
 
     Source: docs/guarantees.md, "Calibration".
 
@@ -154,10 +155,10 @@ class TableSpec:
         object.__setattr__(self, name, value)
 
     def _chosen(self, mechanisms: Sequence[Mechanism]) -> tuple[Mechanism, NoiseCalibration]:
-        """Return the best mechanism whose arithmetic serves the noise, and that noise.
+        """Return the best mechanism whose arithmetic can represent the noise, and that noise.
 
-        The optimised tables have large entries: with large weights their sums could exceed 126
-        bits, or their draws the precision of a float, where the closed form still serves.
+        The optimised tables have large entries. With large weights their sums could exceed 126
+        bits, or their draws the precision of a float; the closed form may still fit.
         """
         *better, last = mechanisms
         for mechanism in better:
@@ -198,7 +199,7 @@ class TableSpec:
 
     @property
     def not_private_because(self) -> tuple[str, ...]:
-        """Why such a table is NOT PRIVATE even under a secret key; empty if it is private."""
+        """Reasons why such a table is NOT PRIVATE even under a secret key; empty if private."""
         return _native.table_not_private_because(self)
 
     @property
@@ -207,13 +208,13 @@ class TableSpec:
         return self.privacy_unless(self.not_private_because)
 
     def privacy_unless(self, reasons: tuple[str, ...]) -> Privacy:
-        """Return the guarantee of such a table, void if there are reasons.
+        """Return the guarantee of such a table, marked NOT PRIVATE if there are reasons.
 
         Args:
             reasons: why a table of this description is NOT PRIVATE; empty if it is private.
 
         Returns:
-            The frozen description.
+            A frozen description of the guarantee.
         """
         return Privacy(
             epsilon=self.epsilon,
@@ -244,3 +245,23 @@ class TableSpec:
             ArgumentValueError: outside its range.
         """
         return replace(self, epsilon=epsilon, delta=delta)
+
+    def with_hash_seed(self, seed: int) -> Self:
+        """Return the same table with another hash seed.
+
+        The noise does not depend on the seed and is not calibrated again.
+
+        Args:
+            seed: public seed, 0 to 2^64 - 1.
+
+        Returns:
+            A new description.
+
+        Raises:
+            ArgumentTypeError: not an integer.
+            ArgumentValueError: outside its range.
+        """
+        checked = checked_integer("hash_seed", seed, least=0, most=LARGEST_HASH_SEED)
+        changed = copy(self)
+        changed._store("hash_seed", checked)
+        return changed

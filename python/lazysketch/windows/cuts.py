@@ -1,7 +1,7 @@
-"""Three ways to cut a stream into windows: by steps, by the clock, by each event's own time.
+"""Three ways to cut a stream into windows: by steps, by a clock, by the time of each event.
 
 A cut gives the schedule and the size of the tables of its windows, and opens the windows. It
-follows from public arguments only.
+depends on public arguments only.
 """
 
 from __future__ import annotations
@@ -9,17 +9,12 @@ from __future__ import annotations
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
 from lazysketch.arguments import checked_integer
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
-from lazysketch.heavy_hitters.hitters_spec import (
-    CELL_BYTES,
-    LEAST_MEMORY,
-    HeavyHittersSpec,
-)
+from lazysketch.heavy_hitters.hitters_spec import CELL_BYTES, LEAST_MEMORY
 from lazysketch.privacy.relations import LARGEST_DEPTH
 from lazysketch.specification.schedules import Batch, RoundRobin, Schedule
 from lazysketch.windows.boundaries import ClockBoundaries, TimeRange, checked_clock
@@ -42,17 +37,20 @@ _WIDTH: Final = 1024
 
 
 class Cut(ABC):
-    """How a stream is cut, and what follows for the tables of its windows.
+    """A way to cut a stream into windows, and the settings of their tables.
 
     Attributes:
-        schedule: of each window, before :meth:`spec_of`.
-        steps: of each window, after which names are published.
+        schedule: schedule of the tables of each window.
+        flushed: True if a window ends with a push of every column, for which its schedule needs
+            room.
+        steps: number of steps of a window; names are published after the last.
         width: default number of columns, None if it follows from the steps.
         open_windows: how many windows are open at the same time.
-        takes_times: whether events come with times.
+        takes_times: True if events come with times.
     """
 
     schedule: Schedule
+    flushed: bool = False
     steps: int
     width: int | None = _WIDTH
     open_windows: int = 1
@@ -64,20 +62,12 @@ class Cut(ABC):
 
         Args:
             tables: makes the table of each window.
-            keep: is given each window that ends.
-            most: windows that are kept.
+            keep: receives each window that ends.
+            most: number of windows that are kept.
         """
-
-    def spec_of(self, asked: HeavyHittersSpec) -> HeavyHittersSpec:
-        """Return the description of each window's tables.
-
-        Args:
-            asked: the description with :attr:`schedule`.
-        """
-        return asked
 
     def memory_of_window(self, memory: int, *, depth: int, width: int | None) -> int:
-        """Return the bytes for one window, without those of the step that is open.
+        """Return the bytes for the tables of one window, without its open step.
 
         Args:
             memory: bytes for all open windows.
@@ -105,16 +95,12 @@ class Cut(ABC):
 class StepCut(Cut):
     """Windows of a number of steps."""
 
+    flushed = True
     width = None
 
     def __init__(self, steps: int) -> None:
-        """Cut after every so many steps."""
+        """Cut after every ``steps`` steps."""
         self.steps, self.schedule = steps, RoundRobin(horizon=steps)
-
-    def spec_of(self, asked: HeavyHittersSpec) -> HeavyHittersSpec:
-        """Return the description with room for a push of every column after the last step."""
-        schedule = RoundRobin(horizon=self.steps + asked.table.width)
-        return replace(asked, table=replace(asked.table, schedule=schedule))
 
     def opened(self, tables: WindowTables, *, keep: Keep, most: int) -> OpenWindows:
         """Open the first window."""
@@ -131,23 +117,23 @@ class ClockCut(Cut):
         self.steps, self.schedule = slices, Batch(horizon=leaves_of(slices))
 
     def opened(self, tables: WindowTables, *, keep: Keep, most: int) -> OpenWindows:
-        """Open the window of this moment."""
+        """Open the current window."""
         return ByClock(tables, keep=keep, boundaries=self._boundaries, clock=self._clock, most=most)
 
 
 class TimeCut(Cut):
-    """All windows of a public range of time; each is one step."""
+    """All windows of a public range of time; each window is one step."""
 
     takes_times = True
 
     def __init__(self, time_range: TimeRange) -> None:
-        """Cut a range by each event's own time."""
+        """Cut a range by the time of each event."""
         self._range = time_range
         self.steps, self.schedule = 1, Batch(horizon=1)
         self.open_windows = time_range.windows
 
     def opened(self, tables: WindowTables, *, keep: Keep, most: int) -> OpenWindows:  # noqa: ARG002
-        """Open all windows of the range; all of them are kept."""
+        """Open all windows of the range; all are kept."""
         return ByTime(tables, keep=keep, time_range=self._range)
 
 
@@ -163,10 +149,10 @@ def cut_of(
 
     Args:
         every: a duration, or a number of steps.
-        begin: of a range, or None.
-        end: of a range, or None.
-        slices: parts of a window of the clock, or None.
-        clock: returns seconds since 1970, or None for the machine's.
+        begin: begin of a range, or None.
+        end: end of a range, or None.
+        slices: parts of a window by the clock, or None.
+        clock: returns seconds since 1970, or None for the machine's clock.
 
     Raises:
         ArgumentTypeError: a wrong type, or arguments that exclude each other.
@@ -190,14 +176,14 @@ def cut_of(
 
 
 def leaves_of(slices: int) -> int:
-    """Return the leaves for which an event may also move from any slice to any other.
+    """Return the leaves that also cover the move of an event from any slice to any other.
 
     Such a move changes a cell at two leaves, with opposite signs. Near the end of an optimised
-    table of more than 16 leaves that moves it further than two changes of one sign would, by up to
-    6 % of the square; in a table twice as long the same leaves are far from the end.
+    table of more than 16 leaves its squared sensitivity exceeds that of two changes of one sign by
+    up to 6 %; in a table twice as long the same leaves are far from the end.
 
     Args:
-        slices: of a window.
+        slices: number of slices of a window.
     """
     table = 1 << (slices - 1).bit_length()
     return table + 1 if table > 16 and 16 * slices > 15 * table else slices

@@ -1,4 +1,4 @@
-"""Windows of a stream, counted one by one and queried together."""
+"""Windows of a stream: each has its own private table, and all can be queried together."""
 
 from __future__ import annotations
 
@@ -44,19 +44,21 @@ class Windows(ClosedByBlock, PublishedWindows):
 
     Guarantee: everything ever published, of all windows together, satisfies (``epsilon``,
     ``delta``)-DP for one event (or ``max_events_per_user`` of them, in any windows). Under
-    substitution the item of the event may be any other, and with windows of time also its time;
-    under zero-out the event may be missing. The times when windows begin and end never depend on an
+    substitution the event may have any other item and, with windows of time, any other time; under
+    zero-out the event may be missing. The times at which windows begin and end never depend on an
     event, and the number of events in a slice of time is not published.
 
     Args:
         every: length of a window: a duration such as ``"1h"`` or a timedelta, or a number of steps.
-        keep: ended windows that are kept, 24 by default; all of them with ``begin`` and ``end``.
-        begin: with ``end``, a public range: windows are cut by each event's own time, all are open
-            until :meth:`finish`, and events outside are not counted. ISO text or a datetime.
-        end: the instant at which the range is over.
-        slices: parts of a window of the clock, 1 to 960, 60 by default; the events of a slice are
-            published when it is over.
-        clock: returns seconds since 1970, by default the machine's; must not depend on events.
+        keep: number of ended windows that are kept, 24 by default; with ``begin`` and ``end`` all.
+        begin: with ``end``, a public range, as ISO text or a datetime. Windows are then cut by the
+            time of each event, all are open until :meth:`finish`, and events outside the range are
+            not counted.
+        end: the instant at which the range ends.
+        slices: parts of a window by the clock, 1 to 960, 60 by default; the events of a slice are
+            published when it ends.
+        clock: returns seconds since 1970, by default those of the machine's clock; it must not
+            depend on events.
         domain: a public list of items, instead of ``share``; nothing is discovered then.
         memory: most bytes for all open windows together, 256 MiB by default.
         key: master key; fresh when None. All windows have the same hash seed.
@@ -92,7 +94,7 @@ class Windows(ClosedByBlock, PublishedWindows):
         key: Key | None = None,
         **options: Unpack[HittersOptions],
     ) -> None:
-        """Choose how to cut, and open the first window or all of them."""
+        """Choose the cut, and open the first window, or all windows of a range."""
         check_keywords(type(self), positional, options, HittersOptions, example=_EXAMPLE)
         if every is None:
             raise ArgumentTypeError(f"every: expected a length, as in {_EXAMPLE}, got none")
@@ -106,13 +108,14 @@ class Windows(ClosedByBlock, PublishedWindows):
         )
         if options.get("width") is None:
             options["width"] = cut.width
-        asked = HeavyHittersSpec.of(
+        spec = HeavyHittersSpec.of(
             schedule=cut.schedule,
+            flushed=cut.flushed,
             domain=domain,
             discovery_epoch=None if domain is not None else cut.steps,
             **options,
         )
-        tables = WindowTables(cut.spec_of(asked), key=key_or_fresh(key))
+        tables = WindowTables(spec, key=key_or_fresh(key))
         ended: deque[Window] = deque(maxlen=max(kept, cut.open_windows))
         self._lock = threading.RLock()
         self._takes_times = cut.takes_times
@@ -121,7 +124,7 @@ class Windows(ClosedByBlock, PublishedWindows):
             ended,
             privacy=tables.privacy,
             not_private_because=tables.not_private_because,
-            listed=asked.domain,
+            listed=spec.domain,
         )
 
     def update(self, item: Item, weight: int = 1, *, time: datetime | None = None) -> None:
@@ -132,11 +135,12 @@ class Windows(ClosedByBlock, PublishedWindows):
         Args:
             item: str, bytes or int.
             weight: 0 to ``max_weight``.
-            time: when it happened, for windows of a range; without an offset it is UTC.
+            time: time of the event, for windows of a range; UTC if it has no offset.
 
         Raises:
             ItemError: something that cannot be an item.
-            ArgumentTypeError: a wrong type, a missing time, or one that is not asked for.
+            ArgumentTypeError: a wrong type, a missing time, or a time that these windows do not
+                take.
             ArgumentValueError: a weight outside its range.
             ClosedError: after ``finish()`` or ``close()``.
             LiveStateError: in a forked child.
@@ -153,12 +157,13 @@ class Windows(ClosedByBlock, PublishedWindows):
             items: a column of Arrow or of a data frame, a numpy array or an iterable of items.
             weights: as many integers, or None for 1 each.
             times: for windows of a range, as many timestamps, or integers in nanoseconds since
-                1970 UTC; the least int64, and null or NaT, are in no window.
+                1970 UTC. Events whose time is null, NaT or the smallest int64 are in no window.
 
         Raises:
             ItemError: something that cannot be an item, or a null, with its position.
-            ArgumentTypeError: a wrong type, missing times, or some that are not asked for.
-            ArgumentValueError: weights outside their range, or another number of them or of times.
+            ArgumentTypeError: a wrong type, missing times, or times that these windows do not
+                take.
+            ArgumentValueError: weights outside their range, or a wrong number of weights or times.
             ClosedError: after ``finish()`` or ``close()``.
             LiveStateError: in a forked child.
         """
@@ -186,11 +191,11 @@ class Windows(ClosedByBlock, PublishedWindows):
 
     @property
     def takes_times(self) -> bool:
-        """Whether events come with times: windows of a range."""
+        """True if events come with times, as for windows of a range."""
         return self._takes_times
 
     def advance(self) -> None:
-        """End the windows that are over by the clock; every other call does so too.
+        """End the windows that are over by the clock; every other call does this too.
 
         Raises:
             ClosedError: after ``finish()`` or ``close()``.
@@ -202,7 +207,7 @@ class Windows(ClosedByBlock, PublishedWindows):
     def finish(self) -> None:
         """Publish the open windows now and accept no more events, as at the end of a file.
 
-        Guarantee: when to call this must not depend on the events.
+        Guarantee: holds if the time of this call does not depend on the events.
 
         Raises:
             ClosedError: after ``finish()`` or ``close()``.
@@ -237,5 +242,5 @@ class Windows(ClosedByBlock, PublishedWindows):
 
     def _opened(self) -> OpenWindows:
         if self._live is None:
-            raise ClosedError("windows: expected open ones, got finished or closed ones")
+            raise ClosedError("windows: expected open windows, got finished or closed ones")
         return self._live

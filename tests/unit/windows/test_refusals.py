@@ -144,7 +144,7 @@ def test_windows_have_one_life() -> None:
         short.update_many([1] * 5)
     assert len(short.windows) == 1
     for call in (lambda: short.update(1), lambda: short.tick(), short.finish, short.advance):
-        with pytest.raises(ClosedError, match="^windows: expected open ones"):
+        with pytest.raises(ClosedError, match="^windows: expected open windows"):
             call()
     short.close()
     assert "finished" in repr(short)

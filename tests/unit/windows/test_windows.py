@@ -254,7 +254,7 @@ def test_names_are_not_published_out_of_an_open_slice() -> None:
         share=0.5, epsilon=8.0, delta=1e-3, schedule=ls.Batch(horizon=3), discovery_epoch=3
     )
     heavy._table._add_to_batch(["a"] * 1_000)
-    with pytest.raises(ArgumentValueError, match="^window: expected no open step, got one"):
+    with pytest.raises(ArgumentValueError, match="^discovery_epoch: expected no open step"):
         heavy.end_discovery_epoch()
     assert heavy.candidates == []
     heavy.tick()
