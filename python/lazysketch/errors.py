@@ -12,6 +12,7 @@ contains a count, a key or an item of the stream::
     ├── LiveStateError       (TypeError)   copying, pickling or forking a live private sketch
     ├── ReleaseFormatError   (ValueError)  bytes that are not a release
     ├── MergeError           (ValueError)  releases that cannot be added
+    ├── OverwriteError       (FileExistsError) saving over a file that is not a release
     ├── SourceError          (OSError)     an input that cannot be read
     └── MissingPackageError  (ImportError) an optional package that a call needs
 """
@@ -28,6 +29,7 @@ __all__ = [
     "LiveStateError",
     "MergeError",
     "MissingPackageError",
+    "OverwriteError",
     "ReleaseFormatError",
     "SourceError",
 ]
@@ -71,6 +73,10 @@ class ReleaseFormatError(LazySketchError, ValueError):
 
 class MergeError(LazySketchError, ValueError):
     """Raised when releases differ in what merging needs to be equal."""
+
+
+class OverwriteError(LazySketchError, FileExistsError):
+    """Raised when saving a release would replace a file that is not a release."""
 
 
 class SourceError(LazySketchError, OSError):

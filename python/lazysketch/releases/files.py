@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import os
 import secrets
+import stat
 from pathlib import Path
 from typing import Final
 
-from lazysketch.errors import ArgumentTypeError, ReleaseFormatError
+from lazysketch.errors import ArgumentTypeError, OverwriteError, ReleaseFormatError
 
 __all__ = ["MAGIC", "read_release", "write_whole"]
 
@@ -40,15 +41,17 @@ def read_release(path: object) -> bytes:
     raise ReleaseFormatError(f"release: expected a lazysketch release, got {found}")
 
 
-def write_whole(path: object, data: bytes) -> None:
+def write_whole(path: object, data: bytes, *, replaces: bytes | None = None) -> None:
     """Write a file, replacing it whole or not at all.
 
     Args:
         path: the file.
         data: what it shall hold.
+        replaces: first bytes of a file that may be replaced; None to replace any.
 
     Raises:
         ArgumentTypeError: not a path.
+        OverwriteError: a file that begins otherwise exists; it is unchanged.
         OSError: the file cannot be written.
     """
     target = _checked_path(path)
@@ -59,10 +62,28 @@ def write_whole(path: object, data: bytes) -> None:
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
+        if replaces is not None:
+            _check_replaced(target, begins=replaces)
         unfinished.replace(target)
     except BaseException:
         unfinished.unlink(missing_ok=True)
         raise
+
+
+def _check_replaced(target: Path, *, begins: bytes) -> None:
+    """Raise OverwriteError if another kind of file exists; a pipe is not opened: it may block."""
+    try:
+        regular = stat.S_ISREG(target.stat().st_mode)
+    except FileNotFoundError:
+        return
+    if regular:
+        with target.open("rb") as file:
+            regular = file.read(len(begins)) == begins
+    if not regular:
+        raise OverwriteError(
+            "path: expected a new file or a release to replace, got an existing file that is not a "
+            "release (overwrite=True replaces it)"
+        )
 
 
 def _checked_path(path: object) -> Path:

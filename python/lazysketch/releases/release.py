@@ -23,7 +23,7 @@ from lazysketch.errors import (
 )
 from lazysketch.estimation.intervals import At, Interval, Intervals
 from lazysketch.privacy.accounting import Privacy
-from lazysketch.releases.files import read_release, write_whole
+from lazysketch.releases.files import MAGIC, read_release, write_whole
 from lazysketch.releases.parts import ReleasePart, bounds_of
 from lazysketch.releases.public_table import PublicTable
 
@@ -91,17 +91,22 @@ class Release(PublicTable):
             # Well-formed, but its noise does not serve its promise.
             raise ReleaseFormatError(f"release: {disagreement}") from None
 
-    def save(self, path: str | PathLike[str]) -> None:
-        """Write the release to a file, replacing it whole or not at all.
+    def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the release to a file, replacing a release that is there whole or not at all.
 
         Args:
             path: the file.
+            overwrite: True to replace a file that is not a release too.
 
         Raises:
-            ArgumentTypeError: not a path.
+            ArgumentTypeError: not a path, or not a bool.
+            OverwriteError: a file that is not a release exists there; it is unchanged.
             OSError: the file cannot be written.
         """
-        write_whole(path, self.to_bytes())
+        if not isinstance(overwrite, bool):
+            got = type(overwrite).__name__
+            raise ArgumentTypeError(f"overwrite: expected a bool, got {got}")
+        write_whole(path, self.to_bytes(), replaces=None if overwrite else MAGIC)
 
     def to_bytes(self) -> bytes:
         """Return the release as bytes, the same on every platform.

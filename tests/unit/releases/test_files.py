@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
 
-from lazysketch.errors import ArgumentTypeError, ReleaseFormatError
+import lazysketch as ls
+from lazysketch.cli.run import files as saving
+from lazysketch.errors import (
+    ArgumentTypeError,
+    OverwriteError,
+    ReleaseFormatError,
+    SourceError,
+)
 from lazysketch.releases.files import MAGIC, read_release, write_whole
 
 
@@ -48,3 +56,50 @@ def test_paths_only() -> None:
             read_release(path)
         with pytest.raises(ArgumentTypeError, match="path: expected a path, got "):
             write_whole(path, MAGIC)
+
+
+def release() -> ls.Release:
+    return ls.CountMin(depth=2, width=4).release()
+
+
+@pytest.mark.parametrize("content", [b"", b"name,count\n", MAGIC[:-1], b"LAZYSKCX" + bytes(99)])
+def test_other_files_are_replaced_only_if_asked(tmp_path: Path, content: bytes) -> None:
+    path = tmp_path / "a.csv"
+    path.write_bytes(content)
+    with pytest.raises(OverwriteError, match=r"^path: .*\(overwrite=True") as raised:
+        release().save(path)
+    assert isinstance(raised.value, FileExistsError)
+    assert path.read_bytes() == content
+    assert [entry.name for entry in tmp_path.iterdir()] == ["a.csv"]
+    release().save(path, overwrite=True)
+    assert path.read_bytes().startswith(MAGIC)
+    release().save(path)
+
+
+def test_pipes_and_folders_are_not_replaced(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    for name in ("pipe", "folder"):
+        with pytest.raises(OverwriteError):
+            release().save(tmp_path / name)
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["folder", "pipe"]
+    for wrong in (1, None, "yes"):
+        with pytest.raises(ArgumentTypeError, match="^overwrite: expected a bool"):
+            release().save(tmp_path / "new", overwrite=wrong)
+
+
+def test_a_file_that_appears_before_the_replacement_is_kept(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "a.lzs"
+    monkeypatch.setattr(os, "fsync", lambda _: path.write_text("somebody's file"))
+    with pytest.raises(OverwriteError):
+        release().save(path)
+    assert path.read_text() == "somebody's file"
+    # The command line checks first, so only such a file gets there; it is one line too.
+    monkeypatch.setattr(saving, "check_release_target", lambda path, *, option: None)
+    with pytest.raises(SourceError) as raised:
+        saving.save(release(), str(path), option="--save-release")
+    assert re.fullmatch(
+        "--save-release: expected to write .*, got .*a release.*", str(raised.value)
+    )

@@ -201,5 +201,5 @@ def _unwritten(path: str, error: OSError | ValueError, *, option: str) -> Source
 
 
 def _reason(error: OSError | ValueError) -> str:
-    reason = error.strerror if isinstance(error, OSError) else str(error)
+    reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
     return repr(reason or type(error).__name__)
