@@ -84,7 +84,7 @@ class Release(PublicTable):
         """
         if not isinstance(data, bytes):
             raise ArgumentTypeError(f"data: expected bytes, got {type(data).__name__}")
-        native = _native.Release.from_bytes(data)
+        native, _ = _native.Release.from_bytes(data)
         try:
             return cls(native)
         except LazySketchError as disagreement:

@@ -81,7 +81,7 @@ class _Exact(_native.ExactSketch, ReadsByRelease):
 
     @classmethod
     def _revive(cls, state: bytes) -> Self:
-        release = _native.Release.from_bytes(state)
+        release, _ = _native.Release.from_bytes(state)
         return super().__new__(cls, kind=cls._kind, state=release)
 
     @property

@@ -133,6 +133,23 @@ fn with_integer<T>(
     with(Item::Wide(bytes.as_bytes()))
 }
 
+/// An item as a Python object; the inverse of [`with_item`].
+pub(crate) fn object_of<'py>(py: Python<'py>, item: Item<'_>) -> PyResult<Bound<'py, PyAny>> {
+    Ok(match item {
+        Item::Text(text) => PyString::new(py, text).into_any(),
+        Item::Bytes(bytes) => PyBytes::new(py, bytes).into_any(),
+        Item::Signed(integer) => integer.into_pyobject(py)?.into_any(),
+        Item::Unsigned(integer) => integer.into_pyobject(py)?.into_any(),
+        Item::Wide(bytes) => {
+            let options = pyo3::types::PyDict::new(py);
+            options.set_item("signed", true)?;
+            let arguments = (PyBytes::new(py, bytes), "little");
+            let int = py.get_type::<PyInt>();
+            int.call_method("from_bytes", arguments, Some(&options))?
+        }
+    })
+}
+
 /// Convert subclasses, numpy scalars and Arrow scalars; refuse everything else.
 fn with_uncommon<T>(
     item: &Bound<'_, PyAny>,

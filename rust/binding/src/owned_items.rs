@@ -47,6 +47,11 @@ enum Entry {
 }
 
 impl Copies {
+    /// The items of a list.
+    pub(crate) fn of(items: &Bound<'_, PyList>) -> PyResult<Self> {
+        copied(objects_of(items).map(Ok))
+    }
+
     fn push(&mut self, item: Item<'_>) {
         let entry = match item {
             Item::Text(text) => {
@@ -67,7 +72,7 @@ impl Copies {
         self.entries.push(entry);
     }
 
-    fn items(&self) -> Vec<Item<'_>> {
+    pub(crate) fn items(&self) -> Vec<Item<'_>> {
         let (mut text_start, mut start) = (0, 0);
         let mut bytes = |end: usize| &self.bytes[std::mem::replace(&mut start, end)..end];
         let item = |entry: &Entry| match *entry {
@@ -112,7 +117,7 @@ pub(crate) fn owned_items_of<'py>(
     // batch.
     if column.is_none() {
         if let Ok(list) = items.cast_exact::<PyList>() {
-            return copied(objects_of(list).map(Ok)).map(OwnedItems::Copied);
+            return Copies::of(list).map(OwnedItems::Copied);
         }
         if let Ok(tuple) = items.cast_exact::<PyTuple>() {
             return copied(tuple.iter().map(Ok)).map(OwnedItems::Copied);

@@ -4,7 +4,8 @@ use crate::arrays::array_of;
 use crate::batches::batch_of;
 use crate::errors::raise;
 use crate::introspection::{reasons_of, schedule_tuple};
-use crate::items::{Column, Target};
+use crate::items::{Column, Target, object_of};
+use crate::owned_items::Copies;
 use lazysketch_core::parameters::{NoiseSpec, Shape, TableKind};
 use lazysketch_core::release::codec;
 use lazysketch_core::release::{Part, Release as CoreRelease};
@@ -12,7 +13,7 @@ use lazysketch_core::table::hash::Fingerprinter;
 use lazysketch_core::table::items::Items;
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyTuple};
+use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 
 type Cells1<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<bool>>);
 type Cells2<'py> = (Bound<'py, PyArray2<u32>>, Bound<'py, PyArray2<bool>>);
@@ -40,13 +41,27 @@ impl Release {
 
 #[pymethods]
 impl Release {
+    /// A release and the names in it, in order.
     #[staticmethod]
-    fn from_bytes(data: &[u8]) -> PyResult<Self> {
-        codec::decode(data).map(Self::new).map_err(raise)
+    fn from_bytes<'py>(py: Python<'py>, data: &[u8]) -> PyResult<(Self, Vec<Bound<'py, PyAny>>)> {
+        let (release, names) = codec::decode_with_names(data).map_err(raise)?;
+        let names = names.into_iter().map(|name| object_of(py, name));
+        Ok((Self::new(release), names.collect::<PyResult<_>>()?))
     }
 
-    fn to_bytes<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &codec::encode(&self.inner))
+    /// The bytes of the release with these names: a list of distinct items.
+    #[pyo3(signature = (names=None))]
+    fn to_bytes<'py>(
+        &self,
+        py: Python<'py>,
+        names: Option<&Bound<'py, PyList>>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let Some(names) = names else {
+            return Ok(PyBytes::new(py, &codec::encode(&self.inner)));
+        };
+        let names = Copies::of(names)?;
+        let bytes = codec::encode_with_names(&self.inner, &names.items()).map_err(raise)?;
+        Ok(PyBytes::new(py, &bytes))
     }
 
     #[staticmethod]

@@ -1,5 +1,6 @@
 //! Hostile bytes: everything that is not a release is refused, without large allocations.
 
+use lazysketch_core::item::Item;
 use lazysketch_core::key::{Identity, MasterKey, SketchId};
 use lazysketch_core::mechanism::MechanismKind;
 use lazysketch_core::parameters::{Calibration, NoiseSpec, Relation, Shape, TableKind};
@@ -116,6 +117,90 @@ fn exact_releases_say_so_and_come_back() {
     );
 }
 
+/// An integer in the form that [`Item::Wide`] has.
+fn wide(value: i128) -> Vec<u8> {
+    let bits = 128 - value.unsigned_abs().leading_zeros() as usize;
+    value.to_le_bytes()[..bits / 8 + 1].to_vec()
+}
+
+fn named(names: &[Item<'_>]) -> Vec<u8> {
+    codec::encode_with_names(&release(1), names).unwrap()
+}
+
+/// The bytes of a release whose section of names is `section`.
+fn with_section(section: &[u8]) -> Vec<u8> {
+    let mut bytes = codec::encode(&release(1));
+    bytes[8] = 2;
+    bytes.truncate(bytes.len() - CHECKSUM);
+    bytes.extend(section);
+    resealed([bytes, vec![0; CHECKSUM]].concat())
+}
+
+#[test]
+fn names_come_back_in_order_and_a_release_without_any_has_the_first_version() {
+    let wides: Vec<_> = [64, 71, 72, 126]
+        .into_iter()
+        .flat_map(|bit| [-(1 << bit) - 1, -(1 << bit), 1 - (1 << bit), (1 << bit) - 1])
+        .filter(|&value| i64::try_from(value).is_err() && u64::try_from(value).is_err())
+        .map(wide)
+        .collect();
+    let mut names = vec![Item::Text("a"), Item::Bytes(b"a"), Item::Text("")];
+    names.extend([0, 1, -1, 127, 128, -128, -129, -256, i64::MAX, i64::MIN].map(Item::Signed));
+    names.extend([1 << 63, u64::MAX].map(Item::Unsigned));
+    names.extend(wides.iter().map(|bytes| Item::Wide(bytes)));
+    let bytes = named(&names);
+    let (decoded, found) = codec::decode_with_names(&bytes).unwrap();
+    assert_eq!((decoded, found), (release(1), names));
+    // A small unsigned integer is the same name as the signed one.
+    assert_eq!(named(&[Item::Unsigned(7)]), named(&[Item::Signed(7)]));
+    assert_eq!(named(&[]), codec::encode(&release(1)));
+    assert_eq!((named(&[])[8], bytes[8]), (1, 2));
+    assert_eq!(codec::decode(&bytes).unwrap(), release(1));
+}
+
+#[test]
+fn every_damage_of_names_is_refused() {
+    let bytes = named(&[Item::Text("abc"), Item::Signed(-5), Item::Bytes(&[0xFF])]);
+    for length in 0..bytes.len() {
+        assert!(codec::decode(&bytes[..length]).is_err(), "length {length}");
+    }
+    for bit in 0..8 * bytes.len() {
+        let mut damaged = bytes.clone();
+        damaged[bit / 8] ^= 1 << (bit % 8);
+        assert!(codec::decode(&damaged).is_err(), "bit {bit}");
+    }
+    for (what, section) in [
+        ("no section", &b""[..]),
+        ("no name", &[0, 0, 0, 0]),
+        (
+            "more names than bytes",
+            &[255, 255, 255, 255, 1, 0, 0, 0, 0],
+        ),
+        ("fewer names than bytes", &[1, 0, 0, 0, 1, 0, 0, 0, 0, 9]),
+        (
+            "a length beyond the end",
+            &[1, 0, 0, 0, 1, 255, 255, 255, 255],
+        ),
+        ("type 0", &[1, 0, 0, 0, 0, 1, 0, 0, 0, 65]),
+        ("type 4", &[1, 0, 0, 0, 4, 1, 0, 0, 0, 65]),
+        ("text that is not UTF-8", &[1, 0, 0, 0, 1, 1, 0, 0, 0, 255]),
+        ("an integer without bytes", &[1, 0, 0, 0, 3, 0, 0, 0, 0]),
+        ("a longer integer", &[1, 0, 0, 0, 3, 2, 0, 0, 0, 5, 0]),
+        (
+            "a longer negative",
+            &[1, 0, 0, 0, 3, 2, 0, 0, 0, 0xFE, 0xFF],
+        ),
+        ("-128 in one byte", &[1, 0, 0, 0, 3, 1, 0, 0, 0, 0x80]),
+        (
+            "a name twice",
+            &[2, 0, 0, 0, 1, 1, 0, 0, 0, 65, 1, 1, 0, 0, 0, 65],
+        ),
+    ] {
+        assert!(codec::decode(&with_section(section)).is_err(), "{what}");
+    }
+    assert!(codec::decode(&with_section(&[1, 0, 0, 0, 3, 1, 0, 0, 0, 5])).is_ok());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(3000))]
 
@@ -135,6 +220,41 @@ proptest! {
         let bytes = resealed(bytes);
         if let Ok(release) = codec::decode(&bytes) {
             prop_assert_eq!(codec::encode(&release), bytes);
+        }
+    }
+
+    /// Fuzz: any integer of up to 17 bytes is read in one form only.
+    #[test]
+    fn integers_have_one_form(content in proptest::collection::vec(any::<u8>(), 0..18)) {
+        let length = content.len() as u8;
+        let section = [&[1, 0, 0, 0, 3, length, 0, 0, 0], &content[..]].concat();
+        let bytes = with_section(&section);
+        if let Ok((decoded, names)) = codec::decode_with_names(&bytes) {
+            prop_assert_eq!(codec::encode_with_names(&decoded, &names).unwrap(), bytes);
+        }
+    }
+
+    /// Fuzz: arbitrary sections, and edits of a valid one; what is accepted encodes to itself.
+    #[test]
+    fn names_are_decoded_totally_and_strictly(
+        noise in proptest::collection::vec(any::<u8>(), 0..60),
+        texts in proptest::collection::btree_set(".{0,5}", 1..5),
+        integers in proptest::collection::btree_set(any::<i64>(), 0..5),
+        edits in proptest::collection::vec((0..60_usize, any::<u8>()), 0..3),
+    ) {
+        let _ = codec::decode(&with_section(&noise));
+        let mut names: Vec<_> = texts.iter().map(|text| Item::Text(text)).collect();
+        names.extend(integers.into_iter().map(Item::Signed));
+        let mut bytes = named(&names);
+        prop_assert_eq!(&codec::decode_with_names(&bytes).unwrap().1, &names);
+        let start = codec::encode(&release(1)).len() - CHECKSUM;
+        let section = bytes.len() - CHECKSUM - start;
+        for (offset, value) in edits {
+            bytes[start + offset % section] = value;
+        }
+        let bytes = resealed(bytes);
+        if let Ok((decoded, names)) = codec::decode_with_names(&bytes) {
+            prop_assert_eq!(codec::encode_with_names(&decoded, &names).unwrap(), bytes);
         }
     }
 }

@@ -1,10 +1,14 @@
-//! The bytes of a release, version 1 (docs/release-format.md; a golden file pins them).
+//! The bytes of a release (docs/release-format.md; golden files pin them): version 1, or version 2 if
+//! it has names.
 //!
 //! All integers are little-endian. Decoding is strict: every size is checked against the length of
 //! the input before anything is allocated, every field against its range, the checksum (BLAKE3)
 //! over everything before it, and trailing bytes are rejected.
 
+use super::byte_reader::{ByteReader, malformed, truncated};
+use super::names;
 use crate::guarantee::NotPrivate;
+use crate::item::Item;
 use crate::key::SketchId;
 use crate::mechanism::MechanismKind;
 use crate::parameters::{Calibration, NoiseSpec, Relation, Shape, TableKind};
@@ -15,8 +19,10 @@ use crate::{Error, Result};
 
 /// First bytes of every release.
 pub const MAGIC: [u8; 8] = *b"LAZYSKCH";
-/// Version of the format.
+/// Version of the format without names.
 pub const FORMAT_VERSION: u16 = 1;
+/// Version of the format with names, which readers of the first one refuse.
+pub const NAMED_VERSION: u16 = 2;
 
 const CHECKSUM: usize = 32;
 /// Fewest bytes of a part: flags, id, step and no noise.
@@ -31,11 +37,32 @@ pub(crate) fn encode_parameters(shape: &Shape, noise: &NoiseSpec) -> Vec<u8> {
     out
 }
 
-/// Encodes a release.
+/// Encodes a release without names.
 pub fn encode(release: &Release) -> Vec<u8> {
+    let out = encode_table(release, FORMAT_VERSION);
+    with_checksum(out)
+}
+
+/// Encodes a release and its names, which are distinct; without any as [`encode`] does.
+pub fn encode_with_names(release: &Release, names: &[Item<'_>]) -> Result<Vec<u8>> {
+    if names.is_empty() {
+        return Ok(encode(release));
+    }
+    let mut out = encode_table(release, NAMED_VERSION);
+    names::write(&mut out, names)?;
+    Ok(with_checksum(out))
+}
+
+fn with_checksum(mut out: Vec<u8>) -> Vec<u8> {
+    let checksum = blake3::hash(&out);
+    out.extend(checksum.as_bytes());
+    out
+}
+
+fn encode_table(release: &Release, version: u16) -> Vec<u8> {
     let mut out = Vec::with_capacity(128 + 8 * release.table().len());
     out.extend(MAGIC);
-    out.extend(FORMAT_VERSION.to_le_bytes());
+    out.extend(version.to_le_bytes());
     write_shape(&mut out, release.shape());
     out.extend((release.parts().len() as u32).to_le_bytes());
     for part in release.parts() {
@@ -50,21 +77,24 @@ pub fn encode(release: &Release) -> Vec<u8> {
     for value in release.table() {
         out.extend(value.to_le_bytes());
     }
-    let checksum = blake3::hash(&out);
-    out.extend(checksum.as_bytes());
     out
 }
 
-/// Decodes a release; the error says what is wrong with the bytes.
+/// Decodes a release and drops its names; the error says what is wrong with the bytes.
 pub fn decode(bytes: &[u8]) -> Result<Release> {
+    decode_with_names(bytes).map(|(release, _)| release)
+}
+
+/// Decodes a release and its names, in order; without names the list is empty.
+pub fn decode_with_names(bytes: &[u8]) -> Result<(Release, Vec<Item<'_>>)> {
     let mut reader = ByteReader { rest: bytes };
     if reader.take::<8>()? != MAGIC {
         return malformed("expected a lazysketch release, got other data");
     }
     let version = u16::from_le_bytes(reader.take()?);
-    if version != FORMAT_VERSION {
+    if ![FORMAT_VERSION, NAMED_VERSION].contains(&version) {
         return malformed(format!(
-            "expected format version {FORMAT_VERSION}, got {version}"
+            "expected format version {FORMAT_VERSION} or {NAMED_VERSION}, got {version}"
         ));
     }
     let body = bytes.len().checked_sub(CHECKSUM).ok_or_else(truncated)?;
@@ -73,16 +103,33 @@ pub fn decode(bytes: &[u8]) -> Result<Release> {
     {
         return malformed("the checksum does not match: truncated or damaged");
     }
+    let read = bytes.len() - reader.rest.len();
+    reader.rest = bytes.get(read..body).ok_or_else(truncated)?;
     let shape = read_shape(&mut reader)?;
+    let parts = read_parts(&mut reader, &shape)?;
+    let table = read_table(&mut reader, &shape)?;
+    let names = match version {
+        FORMAT_VERSION if !reader.rest.is_empty() => {
+            return malformed("expected sizes that agree with the length, got others");
+        }
+        FORMAT_VERSION => Vec::new(),
+        _ if shape.kind == TableKind::Counters => {
+            return malformed("expected no names of counters, which are numbered");
+        }
+        _ => names::read(&mut reader)?,
+    };
+    Ok((Release::new(shape, parts, table), names))
+}
+
+fn read_parts(reader: &mut ByteReader<'_>, shape: &Shape) -> Result<Vec<Part>> {
     let count = u32::from_le_bytes(reader.take()?) as usize;
-    let cells = shape.cells() as usize;
-    let least = count.saturating_mul(SHORTEST_PART) + 8 * cells + CHECKSUM;
+    let least = count.saturating_mul(SHORTEST_PART) + 8 * shape.cells() as usize;
     if !(1..=LARGEST_PARTS).contains(&count) || reader.rest.len() < least {
         return malformed("expected sizes that agree with the length, got others");
     }
     let mut parts: Vec<Part> = Vec::with_capacity(count);
     for _ in 0..count {
-        let part = read_part(&mut reader, &shape)?;
+        let part = read_part(reader, shape)?;
         if count > 1
             && parts
                 .last()
@@ -92,17 +139,18 @@ pub fn decode(bytes: &[u8]) -> Result<Release> {
         }
         parts.push(part);
     }
-    if reader.rest.len() != 8 * cells + CHECKSUM {
-        return malformed("expected sizes that agree with the length, got others");
-    }
-    let words = reader.rest[..8 * cells].chunks_exact(8);
+    Ok(parts)
+}
+
+fn read_table(reader: &mut ByteReader<'_>, shape: &Shape) -> Result<Vec<i64>> {
+    let words = reader.slice(8 * shape.cells() as usize)?.chunks_exact(8);
     let table: Vec<i64> = words
         .map(|word| i64::from_le_bytes(word.try_into().unwrap_or_default()))
         .collect();
     if table.contains(&i64::MIN) {
         return malformed("expected values that have a negative, got -2^63");
     }
-    Ok(Release::new(shape, parts, table))
+    Ok(table)
 }
 
 fn write_shape(out: &mut Vec<u8>, shape: &Shape) {
@@ -287,31 +335,6 @@ fn read_noise(reader: &mut ByteReader<'_>, shape: &Shape) -> Result<NoiseSpec> {
         return malformed("expected the table of this version's mechanism, got another digest");
     }
     Ok(noise)
-}
-
-/// The unread bytes.
-struct ByteReader<'a> {
-    rest: &'a [u8],
-}
-
-impl ByteReader<'_> {
-    fn take<const N: usize>(&mut self) -> Result<[u8; N]> {
-        let (head, rest) = self.rest.split_first_chunk::<N>().ok_or_else(truncated)?;
-        self.rest = rest;
-        Ok(*head)
-    }
-
-    fn byte(&mut self) -> Result<u8> {
-        self.take::<1>().map(|[byte]| byte)
-    }
-}
-
-fn truncated() -> Error {
-    Error::Format("expected more bytes: truncated".into())
-}
-
-fn malformed<T>(message: impl Into<String>) -> Result<T> {
-    Err(Error::Format(message.into()))
 }
 
 fn as_format(error: Error) -> Error {

@@ -11,7 +11,9 @@ use crate::table::hash::Fingerprinter;
 use crate::table::items::Items;
 use crate::{Error, Result};
 
+mod byte_reader;
 pub mod codec;
+mod names;
 
 /// Most parts of a merged release.
 pub const LARGEST_PARTS: usize = 1 << 16;
