@@ -24,6 +24,7 @@ from lazysketch.estimation.error_distribution import ErrorDistribution
 from lazysketch.estimation.estimators import BEST_ESTIMATOR, Readings, estimates
 from lazysketch.estimation.lag import Lag
 from lazysketch.estimation.order_statistics import error_above, error_below, ranks
+from lazysketch.result_tables import MOST_ROWS, arrow_stream, html_table
 
 __all__ = ["At", "Interval", "Intervals", "checked_at", "checked_confidence", "intervals"]
 
@@ -96,6 +97,35 @@ class Intervals:
 
     def __iter__(self) -> Iterator[Interval]:
         return (self[position] for position in range(len(self)))
+
+    def to_dict(self) -> dict[str, list[float]]:
+        """Return estimates and ends as columns.
+
+        Returns:
+            ``estimate``, ``low`` and ``high``; ``pandas.DataFrame`` takes it.
+        """
+        return {name: getattr(self, name).tolist() for name in ("estimate", "low", "high")}
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Export estimates and ends through the Arrow PyCapsule interface.
+
+        Args:
+            requested_schema: a schema that the reader prefers.
+
+        Returns:
+            A capsule of an Arrow stream.
+
+        Raises:
+            MissingPackageError: pyarrow is not installed.
+        """
+        columns = self.to_dict()
+        return arrow_stream(columns, dict.fromkeys(columns, "float"), requested_schema)
+
+    def _repr_html_(self) -> str:
+        shown = {name: column[:MOST_ROWS] for name, column in self.to_dict().items()}
+        together = "simultaneous " if self.simultaneous else ""
+        caption = f"{together}{100.0 * self.confidence:g}% confidence intervals, at={self.at!r}"
+        return html_table(shown, rows=len(self), caption=caption)
 
 
 def checked_at(at: object) -> At:

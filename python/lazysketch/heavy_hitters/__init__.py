@@ -25,17 +25,19 @@ from lazysketch.heavy_hitters.hitters_spec import HeavyHittersSpec
 from lazysketch.heavy_hitters.joint_privacy import JointPrivacy
 from lazysketch.heavy_hitters.levels_privacy import LevelsPrivacy
 from lazysketch.heavy_hitters.published_levels import HeavyLevel
-from lazysketch.heavy_hitters.ranking import HeavyHitter
-from lazysketch.heavy_hitters.tree import HierarchyNode
+from lazysketch.heavy_hitters.tree import HierarchyNode, HierarchyNodes
+from lazysketch.releases.heavy_items import HeavyHitter, HeavyItems
 
 __all__ = [
     "DiscoverySpec",
     "HeavyHitter",
     "HeavyHitters",
     "HeavyHittersSpec",
+    "HeavyItems",
     "HeavyLevel",
     "HierarchicalHeavyHitters",
     "HierarchyNode",
+    "HierarchyNodes",
     "JointPrivacy",
     "Levels",
     "LevelsPrivacy",

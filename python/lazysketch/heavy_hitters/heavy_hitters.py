@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 from lazysketch.arguments import check_keywords, with_options
 from lazysketch.errors import ArgumentTypeError
-from lazysketch.heavy_hitters.domain import Item
 from lazysketch.heavy_hitters.hitters_spec import HeavyHittersSpec, HittersOptions
 from lazysketch.heavy_hitters.published_hitters import PublishedHitters
 from lazysketch.heavy_hitters.tables import DiscoveringTable, table_for
+from lazysketch.releases.items import Item
 from lazysketch.sketches.keys import Key
 from lazysketch.sketches.live_state import ClosedByBlock
 from lazysketch.specification.schedules import Schedule, ScheduleName, schedule_for

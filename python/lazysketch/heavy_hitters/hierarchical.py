@@ -16,7 +16,6 @@ import numpy as np
 
 from lazysketch.arguments import check_keywords, checked_integer, with_options
 from lazysketch.errors import ArgumentTypeError
-from lazysketch.heavy_hitters.domain import Item
 from lazysketch.heavy_hitters.hierarchies import Levels
 from lazysketch.heavy_hitters.hitters_spec import (
     DEPTH,
@@ -34,6 +33,7 @@ from lazysketch.heavy_hitters.levels_privacy import checked_level_weights, split
 from lazysketch.heavy_hitters.published_levels import PublishedLevels
 from lazysketch.heavy_hitters.tables import DiscoveringTable
 from lazysketch.privacy.accounting import Privacy
+from lazysketch.releases.items import Item
 from lazysketch.sketches.keys import Key, key_or_fresh
 from lazysketch.sketches.live_state import ClosedByBlock
 from lazysketch.specification.schedules import Schedule, ScheduleName, schedule_for

@@ -18,7 +18,7 @@ from typing import Final, cast
 
 from lazysketch.arguments import checked_integer
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, ItemError
-from lazysketch.heavy_hitters.domain import Item, plain_item, plain_values
+from lazysketch.releases.items import Item, plain_item, plain_values
 
 __all__ = ["Levels", "dns_names", "ipv4_prefixes", "ipv6_prefixes", "url_paths"]
 

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Final
 from lazysketch.arguments import checked_integer, checked_real
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.heavy_hitters.discovery_spec import LARGEST_EPOCH, DiscoverySpec, discovery_for
-from lazysketch.heavy_hitters.domain import Item, checked_domain
 from lazysketch.heavy_hitters.joint_privacy import JointPrivacy, Split, split_of
 from lazysketch.privacy.accounting import Privacy
 from lazysketch.privacy.relations import LARGEST_DEPTH
+from lazysketch.releases.items import Item, checked_domain
 from lazysketch.specification.schedules import Batch, RoundRobin, Schedule
 from lazysketch.specification.sizing import LARGEST_WIDTH, SketchKind
 from lazysketch.specification.table_spec import TableOptions, TableSpec

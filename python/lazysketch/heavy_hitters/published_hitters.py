@@ -16,11 +16,12 @@ import numpy.typing as npt
 
 from lazysketch.arguments import checked_integer
 from lazysketch.estimation.intervals import checked_confidence
-from lazysketch.heavy_hitters.domain import Item
 from lazysketch.heavy_hitters.hitters_spec import CELL_BYTES, HeavyHittersSpec, checked_share
 from lazysketch.heavy_hitters.joint_privacy import JointPrivacy
-from lazysketch.heavy_hitters.ranking import HeavyHitter, ShownLists
+from lazysketch.heavy_hitters.ranking import ShownLists
 from lazysketch.heavy_hitters.tables import DiscoveringTable, HittersTable
+from lazysketch.releases.heavy_items import HeavyHitter, HeavyItems, hitters_of
+from lazysketch.releases.items import Item
 from lazysketch.releases.release import Release
 from lazysketch.sketches.live_state import LiveState
 from lazysketch.specification.mechanisms import Mechanism
@@ -42,7 +43,7 @@ class PublishedHitters(LiveState):
         self._table, self._spec = table, spec
         self._lists = ShownLists()
 
-    def top(self, n: int, *, confidence: float = 0.95) -> list[HeavyHitter]:
+    def top(self, n: int, *, confidence: float = 0.95) -> HeavyItems:
         """Return the n heaviest of the known items, by falling estimate.
 
         Guarantee: post-processing of published names and counts. An item that the last call
@@ -69,9 +70,9 @@ class PublishedHitters(LiveState):
         found = self._lists.most(
             ("top", most), [_identity(hitter) for hitter in known], estimates, errors, n=most
         )
-        return [known[i] for i in found]
+        return HeavyItems(known[i] for i in found)
 
-    def above(self, share: float | None = None, *, confidence: float = 0.95) -> list[HeavyHitter]:
+    def above(self, share: float | None = None, *, confidence: float = 0.95) -> HeavyItems:
         """Return the known items above a share of the stream, by falling estimate.
 
         Guarantee: as :meth:`top`; an item that the last call returned stays until it is below the
@@ -101,12 +102,14 @@ class PublishedHitters(LiveState):
             errors,
             least=least * size,
         )
-        return [known[i] for i in found]
+        return HeavyItems(known[i] for i in found)
 
     def release(self) -> Release:
-        """Return the public table of counts at this step.
+        """Return the public table of counts at this step, with the names that are public.
 
-        Guarantee: reading it costs nothing beyond :attr:`privacy`. It holds no names.
+        Guarantee: reading it costs nothing beyond :attr:`privacy`. Its ``names`` are the published
+        names in their order, or the domain; a name that was cut is not among them, because only
+        the live table can read its count.
 
         Returns:
             A release that holds no secret and outlives this object.
@@ -115,7 +118,12 @@ class PublishedHitters(LiveState):
             ClosedError: after ``close()``.
             LiveStateError: in a forked child.
         """
-        return self._table.release()
+        if isinstance(self._table, DiscoveringTable):
+            # Names before counts, so that no name is newer than the table.
+            names = tuple(item for item, complete, _ in self._candidates() if complete)
+        else:
+            names = self._spec.domain
+        return Release(self._table._release(), names)
 
     @property
     def candidates(self) -> list[Item]:
@@ -192,8 +200,8 @@ class PublishedHitters(LiveState):
         """Return every known item, and the size that shares are shares of."""
         candidates = self._candidates()
         whole = [item for item, complete, _ in candidates if complete]
-        release = self.release()
-        size = self._size(release)
+        release = self._table.release()
+        size = release._size("now")
         known = _read(release, whole, size=size, confidence=confidence, among=len(whole))
         # Of a name that was cut only the core knows the cells; it answers with an estimate.
         known += [
@@ -205,24 +213,10 @@ class PublishedHitters(LiveState):
 
     def _named(self, items: Sequence[Item], confidence: float) -> list[HeavyHitter]:
         """Read items whose names are public for another reason than discovery at this table."""
-        release = self.release()
+        release = self._table.release()
         among = len(items) + len(self._candidates())
-        size = self._size(release)
+        size = release._size("now")
         return _read(release, items, size=size, confidence=confidence, among=among)
-
-    def _size(self, release: Release) -> float:
-        """Return what shares are shares of, at least 1: steps, or else the noisy total.
-
-        The total counts what is published. Read as a rate per step it speaks of now, as the
-        estimates do.
-        """
-        sketch = self._table.privacy
-        plain = sketch.relation == "substitution" and sketch.max_weight == 1
-        if release.kind != "count-min" or (plain and self._table.schedule.name != "batch"):
-            return max(float(release.step), 1.0)
-        steps = float(release._published_steps.sum())
-        total = float(release.table.sum(axis=1).mean())
-        return max(total * release.step * release.width / max(steps, 1.0), 1.0)
 
 
 def _read(
@@ -236,10 +230,7 @@ def _read(
     if not items:
         return []
     found = release.interval_many(list(items), confidence=confidence, at="now", among=among)
-    return [
-        HeavyHitter(item, answer.estimate, answer.low, answer.high, answer.estimate / size)
-        for item, answer in zip(items, found, strict=True)
-    ]
+    return hitters_of(items, found, size=size)
 
 
 def _identity(hitter: HeavyHitter) -> tuple[type, Item, bool]:

@@ -11,15 +11,15 @@ from collections.abc import Sequence
 import numpy as np
 
 from lazysketch.arguments import checked_integer
-from lazysketch.heavy_hitters.domain import Item
 from lazysketch.heavy_hitters.hierarchies import Levels
 from lazysketch.heavy_hitters.hitters_spec import HeavyHittersSpec, checked_share
 from lazysketch.heavy_hitters.joint_privacy import Split
 from lazysketch.heavy_hitters.levels_privacy import LevelsPrivacy
 from lazysketch.heavy_hitters.published_hitters import PublishedHitters
-from lazysketch.heavy_hitters.ranking import HeavyHitter
 from lazysketch.heavy_hitters.tables import DiscoveringTable
-from lazysketch.heavy_hitters.tree import HierarchyNode, tree_of
+from lazysketch.heavy_hitters.tree import HierarchyNode, HierarchyNodes, tree_of
+from lazysketch.releases.heavy_items import HeavyHitter, HeavyItems
+from lazysketch.releases.items import Item
 from lazysketch.releases.release import Release
 from lazysketch.sketches.live_state import LiveState
 
@@ -89,7 +89,7 @@ class PublishedLevels(LiveState):
 
             return tree_of(heavy, self.levels, read)
 
-    def above(self, share: float | None = None, *, confidence: float = 0.95) -> list[HierarchyNode]:
+    def above(self, share: float | None = None, *, confidence: float = 0.95) -> HierarchyNodes:
         """Return the names that are heavy without the counts of their heavy children.
 
         Guarantee: as :meth:`hierarchy`.
@@ -111,11 +111,10 @@ class PublishedLevels(LiveState):
         nodes = [
             node for root in self.hierarchy(least, confidence=confidence) for node in root.walk()
         ]
-        return sorted(
-            (node for node in nodes if node.own_share >= least), key=lambda node: -node.own
-        )
+        heavy = (node for node in nodes if node.own_share >= least)
+        return HierarchyNodes(sorted(heavy, key=lambda node: -node.own))
 
-    def top(self, n: int, *, level: int = -1, confidence: float = 0.95) -> list[HeavyHitter]:
+    def top(self, n: int, *, level: int = -1, confidence: float = 0.95) -> HeavyItems:
         """Return the n heaviest of the known names of a level.
 
         Guarantee: as :meth:`HeavyHitters.top`.
@@ -153,7 +152,7 @@ class PublishedLevels(LiveState):
         return self._levels[checked_integer("level", level, least=-number, most=number - 1)]
 
     def release(self, level: int) -> Release:
-        """Return the public table of a level at this step; it holds no names.
+        """Return the public table of a level at this step, with the names of that level.
 
         Guarantee: reading it costs nothing beyond :attr:`privacy`.
 

@@ -10,40 +10,16 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["HeavyHitter", "ShownLists"]
+__all__ = ["ShownLists"]
 
 Array = npt.NDArray[np.float64]
 
 _MOST_LISTS: Final = 64  # kept; the oldest are forgotten
-
-
-@dataclass(frozen=True)
-class HeavyHitter:
-    """A heavy item.
-
-    Guarantee: post-processing of published names and of the public table.
-
-    Attributes:
-        item: as it was given, or its first bytes if it is not ``complete``.
-        estimate: count at this step, within the interval.
-        low: lower end of its interval.
-        high: upper end.
-        share: estimate over the size of the stream.
-        complete: False if the item is longer than ``max_item_bytes``.
-    """
-
-    item: str | bytes | int
-    estimate: float
-    low: float
-    high: float
-    share: float
-    complete: bool = True
 
 
 class ShownLists:

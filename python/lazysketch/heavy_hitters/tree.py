@@ -15,11 +15,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from lazysketch.heavy_hitters.domain import Item
 from lazysketch.heavy_hitters.hierarchies import Levels
-from lazysketch.heavy_hitters.ranking import HeavyHitter
+from lazysketch.releases.heavy_items import HeavyHitter
+from lazysketch.releases.items import Item
+from lazysketch.result_tables import Rows
 
-__all__ = ["HierarchyNode", "tree_of"]
+__all__ = ["HierarchyNode", "HierarchyNodes", "tree_of"]
 
 Key: TypeAlias = tuple[type, Item, bool]
 
@@ -67,6 +68,24 @@ class HierarchyNode:
         yield self
         for child in self.children:
             yield from child.walk()
+
+
+class HierarchyNodes(Rows[HierarchyNode]):
+    """Nodes of a tree: a frozen sequence of :class:`HierarchyNode`.
+
+    Guarantee: post-processing of published names and of public tables.
+
+    It compares equal to a list of the same nodes. As a table, in a notebook or a data frame, it
+    has every field but the children.
+
+    Args:
+        rows: the nodes, in order.
+    """
+
+    __slots__ = ()
+
+    _row = HierarchyNode
+    _left_out = frozenset({"children"})
 
 
 def tree_of(

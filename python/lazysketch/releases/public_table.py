@@ -6,6 +6,7 @@ the cells from the whole table: one sort, kept for the next question.
 
 from __future__ import annotations
 
+import math
 from functools import cached_property
 from typing import Final
 
@@ -293,6 +294,30 @@ class PublicTable:
         for part in self._parts:
             steps += part.published_steps(self.width)
         return steps
+
+    def _size(self, at: At) -> float:
+        """Return what shares are parts of, at least 1: steps, or else the noisy total.
+
+        The total of a table counts what is published; for the count at this step it grows at its
+        rate per step, as the estimates do. Of a Count Sketch with weights or batches neither is
+        known: NaN.
+        """
+        unit = all(
+            part.privacy.max_weight == 1
+            and part.schedule is not None
+            and part.schedule.name != "batch"
+            for part in self._parts
+        )
+        signed = self.kind == "count-sketch"
+        published = float(self._published_steps.sum())
+        if unit and (signed or all(p.privacy.relation == "substitution" for p in self._parts)):
+            return max(float(self.step) if at == "now" else published / self.width, 1.0)
+        if signed:
+            return math.nan
+        total = float(self._table.sum(axis=1).mean())
+        if at == "now":
+            total = total * self.step * self.width / max(published, 1.0)
+        return max(total, 1.0)
 
     @cached_property
     def _strata(self) -> Strata:

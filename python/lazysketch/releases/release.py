@@ -8,24 +8,35 @@ is in :mod:`.public_table`. Bytes on disk are 8 per cell plus some 200.
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterable
 from os import PathLike
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from lazysketch import _native
+from lazysketch.arguments import checked_integer
 from lazysketch.errors import (
     ArgumentTypeError,
     ArgumentValueError,
     LazySketchError,
     ReleaseFormatError,
 )
-from lazysketch.estimation.intervals import At, Interval, Intervals
+from lazysketch.estimation.intervals import (
+    At,
+    Interval,
+    Intervals,
+    checked_at,
+    checked_confidence,
+)
 from lazysketch.privacy.accounting import Privacy
 from lazysketch.releases.files import MAGIC, read_release, write_whole
+from lazysketch.releases.heavy_items import HeavyItems, hitters_of
+from lazysketch.releases.items import Item, distinct_items
 from lazysketch.releases.parts import ReleasePart, bounds_of
 from lazysketch.releases.public_table import PublicTable
+from lazysketch.result_tables import html_table, number_text
 
 __all__ = ["ReadsByRelease", "Release", "ReleasePart"]
 
@@ -45,9 +56,18 @@ class Release(PublicTable):
         >>> release = sketch.release()
         >>> release.step, release.table.shape
         (3, (2, 16))
-        >>> ls.Release.from_bytes(release.to_bytes()).estimate("a") == sketch.estimate("a")
+        >>> ls.Release.from_bytes(release.to_bytes())["a"] == sketch.estimate("a")
         True
     """
+
+    # Any integer is an item, so iterating over release[0], release[1], ... would never end.
+    __iter__: ClassVar[None] = None
+    __contains__: ClassVar[None] = None
+
+    def __init__(self, native: _native.Release, names: Iterable[Item] = ()) -> None:
+        """Wrap a release of the core; users get releases from sketches, files and merges."""
+        super().__init__(native)
+        self._names = tuple(names)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Release:
@@ -84,9 +104,9 @@ class Release(PublicTable):
         """
         if not isinstance(data, bytes):
             raise ArgumentTypeError(f"data: expected bytes, got {type(data).__name__}")
-        native, _ = _native.Release.from_bytes(data)
+        native, names = _native.Release.from_bytes(data)
         try:
-            return cls(native)
+            return cls(native, names)
         except LazySketchError as disagreement:
             # Well-formed, but its noise does not serve its promise.
             raise ReleaseFormatError(f"release: {disagreement}") from None
@@ -114,13 +134,14 @@ class Release(PublicTable):
         Returns:
             The bytes that docs/release-format.md describes.
         """
-        return self._native.to_bytes()
+        return self._native.to_bytes(list(self._names) if self._names else None)
 
     def merge(self, *others: Release) -> Release:
         """Return the sum of releases of different sketches.
 
         Guarantee: the noise laws and steps of all parts are kept in ``parts``; NOT PRIVATE is
-        inherited. Where streams share a person, the parts compose as sqrt(sum of mu^2).
+        inherited. Where streams share a person, the parts compose as sqrt(sum of mu^2). The names
+        are those of all releases in order, each once.
 
         Args:
             others: releases with the same kind, depth, width and hash seed.
@@ -135,7 +156,58 @@ class Release(PublicTable):
         for other in others:
             if not isinstance(other, Release):
                 raise ArgumentTypeError(f"others: expected releases, got {type(other).__name__}")
-        return Release(_native.Release.merge([self._native, *(other._native for other in others)]))
+        releases = (self, *others)
+        names = dict.fromkeys(name for release in releases for name in release.names)
+        return Release(_native.Release.merge([one._native for one in releases]), names)
+
+    def top(
+        self,
+        items: object = None,
+        n: int = 10,
+        *,
+        confidence: float = 0.95,
+        at: At = "now",
+    ) -> HeavyItems:
+        """Return the n items of a public list with the largest estimates, by falling estimate.
+
+        Guarantee: post-processing, if the list does not depend on the stream in a way that is not
+        private itself. The intervals of the whole list cover together, so those of the largest do,
+        although chosen by estimate; as :meth:`interval` for what ``at`` means.
+
+        Args:
+            items: Arrow data, a numpy array or an iterable of items; by default :attr:`names`.
+            n: how many, 1 or more.
+            confidence: that all intervals cover, above 0 and below 1.
+            at: ``"now"`` for the counts at this step, ``"published"`` for those at the last pushes.
+
+        Returns:
+            At most n items with estimate, ends and share of the stream; fewer if the list has
+            fewer, none for a release without names and without a list.
+
+        Raises:
+            ItemError: something that cannot be an item, with its position.
+            ArgumentTypeError: a wrong type.
+            ArgumentValueError: a value outside its range.
+
+        Source: docs/intervals.md.
+        """
+        most, moment = checked_integer("n", n), checked_at(at)
+        level = checked_confidence(confidence)
+        listed = list(self._names) if items is None else distinct_items("items", items)
+        if not listed:
+            return HeavyItems()
+        found = self.interval_many(listed, confidence=level, at=moment, simultaneous=True)
+        ranked = hitters_of(listed, found, size=self._size(moment))
+        return HeavyItems(sorted(ranked, key=lambda hitter: -hitter.estimate)[:most])
+
+    def __getitem__(self, item: object) -> float:
+        """Return the estimated count of one item, as :meth:`estimate` does."""
+        return self.estimate(item)
+
+    @property
+    def names(self) -> tuple[Item, ...]:
+        """The public names in it, in order: published heavy hitters, or a public domain."""
+        return self._names
 
     @property
     def sketch_id(self) -> bytes:
@@ -174,9 +246,29 @@ class Release(PublicTable):
             f"{len(self._parts)} parts; see .parts"
         )
 
+    def _repr_html_(self) -> str:
+        deviation = self.noise_deviation
+        ends = [number_text(float(end)) for end in (deviation.min(), deviation.max())]
+        facts = {
+            "steps": f"{self.step:,}",
+            "guarantee": (
+                str(self._parts[0].privacy)
+                if len(self._parts) == 1
+                else f"{len(self._parts):,} parts, each with its own"
+            ),
+            "noise of a cell": f"standard deviation {' to '.join(dict.fromkeys(ends))}",
+            "names": f"{len(self._names):,}",
+            "hash seed": str(self.hash_seed),
+        }
+        if not self.private:
+            facts["NOT PRIVATE"] = "; ".join(self.not_private_because)
+        shape = f"{self.kind} {self.depth} x {self.width:,}"
+        return html_table({"release": list(facts), shape: list(facts.values())})
+
     def __repr__(self) -> str:
         shape = f"{self.kind} {self.depth} x {self.width}"
         made = f"step {self.step}" if len(self._parts) == 1 else f"{len(self._parts)} parts merged"
+        made += f", {len(self._names)} names" if self._names else ""
         if self.private:
             privacy = self._parts[0].privacy
             bounds = bounds_of(privacy).rstrip(", ")

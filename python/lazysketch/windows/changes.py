@@ -15,7 +15,7 @@ from typing import Literal, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from lazysketch.heavy_hitters.domain import Item
+from lazysketch.releases.items import Item
 from lazysketch.windows.window import Window, merged, total_of
 
 __all__ = ["Against", "Change", "changes_between"]

@@ -11,8 +11,9 @@ from collections.abc import Iterable
 from lazysketch.arguments import checked_integer
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.estimation.intervals import Interval, checked_confidence
-from lazysketch.heavy_hitters import HeavyHitter, JointPrivacy
-from lazysketch.heavy_hitters.domain import Item
+from lazysketch.heavy_hitters import JointPrivacy
+from lazysketch.releases.heavy_items import HeavyItems, hitters_of
+from lazysketch.releases.items import Item
 from lazysketch.releases.release import Release
 from lazysketch.sketches.live_state import LiveState
 from lazysketch.windows.changes import Against, Change, changes_between
@@ -129,7 +130,7 @@ class PublishedWindows(LiveState):
 
     def top(
         self, n: int, last: int = 1, *, confidence: float = 0.95, include_open: bool = False
-    ) -> list[HeavyHitter]:
+    ) -> HeavyItems:
         """Return the heaviest known items of the last windows, by falling estimate.
 
         Guarantee: post-processing; the intervals of all candidates cover together.
@@ -155,15 +156,12 @@ class PublishedWindows(LiveState):
         chosen += [now] if now is not None else []
         items = self.candidates
         if not items or not chosen:
-            return []
+            return HeavyItems()
         release = merged(chosen)
         found = release.interval_many(items, confidence=level, simultaneous=True)
         size = total_of(chosen, release, failure=(1.0 - level) / 2.0).estimate
-        known = [
-            HeavyHitter(item, answer.estimate, answer.low, answer.high, answer.estimate / size)
-            for item, answer in zip(items, found, strict=True)
-        ]
-        return sorted(known, key=lambda hitter: -hitter.estimate)[:most]
+        known = hitters_of(items, found, size=size)
+        return HeavyItems(sorted(known, key=lambda hitter: -hitter.estimate)[:most])
 
     def changes(self, *, confidence: float = 0.95, against: Against = "previous") -> list[Change]:
         """Return the items whose share of the stream changed with the last window.

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from statistics import NormalDist
 
-from lazysketch.heavy_hitters.domain import Item
+from lazysketch.releases.items import Item
 from lazysketch.releases.release import Release
 from lazysketch.windows.durations import EPOCH
 

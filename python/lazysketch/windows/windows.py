@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Final
 
 from lazysketch.arguments import check_keywords, checked_integer, with_options
 from lazysketch.errors import ArgumentTypeError, ClosedError
-from lazysketch.heavy_hitters.domain import Item
 from lazysketch.heavy_hitters.hitters_spec import (
     DEPTH,
     LARGEST_MEMORY,
@@ -18,6 +17,7 @@ from lazysketch.heavy_hitters.hitters_spec import (
     HeavyHittersSpec,
     HittersOptions,
 )
+from lazysketch.releases.items import Item
 from lazysketch.sketches.keys import Key, key_or_fresh
 from lazysketch.sketches.live_state import ClosedByBlock
 from lazysketch.specification.table_spec import TableOptions, TableSpec

@@ -1,4 +1,4 @@
-"""The golden releases: one per kind of table and schedule, and one that was merged.
+"""The golden releases: one per kind of table and schedule, a merged one and one with names.
 
 `python -m tests.golden.releases.regenerate` writes them again, after a deliberate change of
 format, hashes or noise (each a new version, told in the changelog). Everything is
@@ -17,6 +17,7 @@ from tests.native_specs import table_spec
 
 import lazysketch as ls
 from lazysketch import _native
+from lazysketch.result_tables import plain_text
 from lazysketch.specification.schedules import schedule_for
 from lazysketch.testing import seeded_key
 
@@ -90,13 +91,17 @@ GOLDEN: dict[str, Callable[[], ls.Release]] = {
     "counters-geometric": lambda: _noisy("counters", "geometric", number=10),
     "counters-punctual": lambda: _noisy("counters", "punctual", number=11),
     "merged": _merged,
+    "named": lambda: ls.Release(_noisy("count-min", "round robin", number=12)._native, ITEMS),
 }
 
 
 def expected(release: ls.Release) -> dict[str, Any]:
     """What a release says, in words that JSON has."""
     queries = range(8) if release.kind == "counters" else ITEMS
+    # Named by type and text: JSON has no bytes.
+    names = [f"{type(name).__name__} {plain_text(name)}" for name in release.names]
     return {
+        **({"names": names} if names else {}),
         "kind": release.kind,
         "depth": release.depth,
         "width": release.width,

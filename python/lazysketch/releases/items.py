@@ -9,7 +9,7 @@ import numpy as np
 
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, ItemError
 
-__all__ = ["Item", "checked_domain", "plain_item", "plain_values"]
+__all__ = ["Item", "checked_domain", "distinct_items", "plain_item", "plain_values"]
 
 Item: TypeAlias = str | bytes | int
 
@@ -28,13 +28,31 @@ def checked_domain(domain: object) -> list[Item]:
         ArgumentValueError: no item.
         ItemError: something that cannot be an item, with its position.
     """
-    items = dict.fromkeys(
-        plain_item(value, name="domain", where=f" at position {at}")
-        for at, value in enumerate(plain_values("domain", domain))
-    )
+    items = distinct_items("domain", domain)
     if not items:
         raise ArgumentValueError("domain: expected at least one item, got none")
-    return list(items)
+    return items
+
+
+def distinct_items(name: str, values: object) -> list[Item]:
+    """Return the items of a list, each once.
+
+    Args:
+        name: of the argument.
+        values: an iterable of items, an array or a column.
+
+    Returns:
+        Plain values in their first order.
+
+    Raises:
+        ArgumentTypeError: a single value, a dictionary, or nothing that can be iterated.
+        ItemError: something that cannot be an item, with its position.
+    """
+    items = (
+        plain_item(value, name=name, where=f" at position {at}")
+        for at, value in enumerate(plain_values(name, values))
+    )
+    return list(dict.fromkeys(items))
 
 
 def plain_values(name: str, values: object) -> list[object]:
