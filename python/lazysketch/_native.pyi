@@ -1,6 +1,6 @@
 """The native core; public classes subclass what is here."""
 
-from typing import TypeAlias, TypedDict, final
+from typing import TypeAlias, TypedDict, final, type_check_only
 
 import numpy as np
 import numpy.typing as npt
@@ -46,6 +46,7 @@ _Specification: TypeAlias = (
 )
 
 # The public parameters of the noise of one sketch.
+@type_check_only
 class NoiseFacts(TypedDict):
     schedule: _Specification
     leaves: int
@@ -60,6 +61,7 @@ class NoiseFacts(TypedDict):
     max_changes: int
 
 # The part of one sketch in a release; an exact sketch has no noise.
+@type_check_only
 class PartFacts(TypedDict):
     sketch_id: bytes
     step: int
@@ -67,6 +69,7 @@ class PartFacts(TypedDict):
     noise: NoiseFacts | None
 
 # What discovery with some parameters amounts to.
+@type_check_only
 class DiscoveryFacts(TypedDict):
     variant: str
     slots: int

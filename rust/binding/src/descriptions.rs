@@ -5,7 +5,7 @@
 use crate::errors::raise;
 use crate::introspection::{
     ScheduleArguments, calibration_of, facts_of, kind_of, mechanism_of, reasons_of, relation_of,
-    schedule_of,
+    schedule_of, schedule_tuple,
 };
 use crate::key::Key;
 use lazysketch_core::discovery::spec::DiscoverySpec as CoreDiscovery;
@@ -79,6 +79,27 @@ impl TableSpec {
             max_changes: self.max_changes,
         })
     }
+}
+
+/// Return the public parameters of one sketch's noise.
+pub(crate) fn noise_facts<'py>(
+    py: Python<'py>,
+    shape: &Shape,
+    spec: &NoiseSpec,
+) -> PyResult<Bound<'py, PyDict>> {
+    let description = PyDict::new(py);
+    description.set_item("schedule", schedule_tuple(py, &spec.schedule)?)?;
+    description.set_item("leaves", spec.schedule.leaves(shape.width))?;
+    description.set_item("mechanism", spec.mechanism.name())?;
+    description.set_item("sigma", spec.sigma)?;
+    description.set_item("relation", spec.relation.name())?;
+    description.set_item("calibration", spec.calibration.name())?;
+    description.set_item("epsilon", spec.epsilon)?;
+    description.set_item("delta", spec.delta)?;
+    description.set_item("max_weight", spec.max_weight)?;
+    description.set_item("max_events_per_user", spec.max_events_per_user)?;
+    description.set_item("max_changes", spec.max_changes)?;
+    Ok(description)
 }
 
 /// Return the reasons why such a table is NOT PRIVATE under a secret key; empty if it is private.

@@ -2,11 +2,12 @@
 
 use crate::arrays::array_of;
 use crate::batches::batch_of;
+use crate::descriptions::noise_facts;
 use crate::errors::raise;
-use crate::introspection::{reasons_of, schedule_tuple};
+use crate::introspection::reasons_of;
 use crate::items::{Column, Target, object_of};
 use crate::owned_items::Copies;
-use lazysketch_core::parameters::{NoiseSpec, Shape, TableKind};
+use lazysketch_core::parameters::{Shape, TableKind};
 use lazysketch_core::release::codec;
 use lazysketch_core::release::{Part, Release as CoreRelease};
 use lazysketch_core::table::hash::Fingerprinter;
@@ -188,26 +189,5 @@ fn part_of<'py>(py: Python<'py>, shape: &Shape, part: &Part) -> PyResult<Bound<'
             .map(|spec| noise_facts(py, shape, spec))
             .transpose()?,
     )?;
-    Ok(description)
-}
-
-/// Return the public parameters of one sketch's noise.
-fn noise_facts<'py>(
-    py: Python<'py>,
-    shape: &Shape,
-    spec: &NoiseSpec,
-) -> PyResult<Bound<'py, PyDict>> {
-    let description = PyDict::new(py);
-    description.set_item("schedule", schedule_tuple(py, &spec.schedule)?)?;
-    description.set_item("leaves", spec.schedule.leaves(shape.width))?;
-    description.set_item("mechanism", spec.mechanism.name())?;
-    description.set_item("sigma", spec.sigma)?;
-    description.set_item("relation", spec.relation.name())?;
-    description.set_item("calibration", spec.calibration.name())?;
-    description.set_item("epsilon", spec.epsilon)?;
-    description.set_item("delta", spec.delta)?;
-    description.set_item("max_weight", spec.max_weight)?;
-    description.set_item("max_events_per_user", spec.max_events_per_user)?;
-    description.set_item("max_changes", spec.max_changes)?;
     Ok(description)
 }

@@ -244,13 +244,17 @@ const NO_GROWTH: Growth = Growth {
 fn read_part(reader: &mut ByteReader<'_>, shape: &Shape) -> Result<Part> {
     let bits = reader.byte()?;
     let not_private = NotPrivate::from_bits(bits)
-        .ok_or_else(|| Error::Format(format!("expected known marks, got {bits}")))?;
+        .ok_or_else(|| Error::Format(format!("expected known NOT PRIVATE flags, got {bits}")))?;
     let sketch_id = SketchId(reader.take()?);
     let step = u64::from_le_bytes(reader.take()?);
     let noise = match reader.byte()? {
         0 => None,
         1 => Some(read_noise(reader, shape)?),
-        other => return malformed(format!("expected a noise law of type 0 or 1, got {other}")),
+        other => {
+            return malformed(format!(
+                "expected a noise specification of type 0 or 1, got {other}"
+            ));
+        }
     };
     match &noise {
         None if !not_private.contains(NotPrivate::EXACT) => {
@@ -258,7 +262,7 @@ fn read_part(reader: &mut ByteReader<'_>, shape: &Shape) -> Result<Part> {
         }
         Some(noise) => {
             if !not_private.contains(NotPrivate::of_spec(shape, noise)) {
-                return malformed("expected the marks that follow from the noise law");
+                return malformed("expected the NOT PRIVATE flags that follow from the noise");
             }
             if noise
                 .schedule
