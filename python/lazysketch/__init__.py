@@ -1,6 +1,6 @@
 """Differentially private Count-Min and Count sketches under continual observation.
 
-The public table may be read after every event, for ever; everything ever read together satisfies
+The public table may be read after every event, without limit: all reads together satisfy
 (epsilon, delta)-differential privacy.
 
     >>> import lazysketch as ls

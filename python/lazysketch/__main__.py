@@ -1,4 +1,4 @@
-"""Run the command ``lazysketch`` as ``python -m lazysketch``."""
+"""Run the command ``lazysketch`` by ``python -m lazysketch``."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ _SHOWN_BITS: Final = 128
 
 
 class Options(Protocol):
-    """A TypedDict class, as the functions of this module see one."""
+    """The part of a TypedDict class that this module reads."""
 
     __annotations__: dict[str, object]
     __required_keys__: frozenset[str]
@@ -45,14 +45,14 @@ def check_keywords(
     *,
     example: str,
 ) -> None:
-    """Raise unless a constructor got known keywords only, all required ones included.
+    """Raise unless a constructor got only known keywords, and every required one.
 
     Args:
         owner: the public class, which the message names.
-        positional: what came without a name.
-        given: names of the options that came.
+        positional: positional arguments of the call.
+        given: names of the keyword arguments of the call.
         options: the TypedDict of the options.
-        example: a call that works, for the message.
+        example: a valid call, for the message.
 
     Raises:
         ArgumentTypeError: positional arguments, an unknown name, or a missing one.
@@ -93,8 +93,6 @@ def with_options(
 
     Example:
         >>> import inspect
-    import math
-    import operator
         >>> from lazysketch import LazyCountMin
         >>> inspect.signature(LazyCountMin).parameters["relation"].default
         'substitution'
@@ -144,12 +142,11 @@ def _documented(text: str, described: str) -> str:
 def checked_integer(name: str, value: object, *, least: int = 1, most: int = 2**63 - 1) -> int:
     """Return an integer argument as a Python int, or raise.
 
-    Guarantee: nothing is rounded; floats and booleans are refused even when they
-    are whole, numpy integers are accepted.
+    Guarantee: nothing is rounded. All floats and booleans are refused; NumPy integers are accepted.
 
     Args:
-        name: the argument's name, for the message.
-        value: what the caller gave.
+        name: name of the argument, for the message.
+        value: value of the argument.
         least: smallest value accepted.
         most: largest value accepted.
 
@@ -168,13 +165,13 @@ def checked_integer(name: str, value: object, *, least: int = 1, most: int = 2**
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (int, np.integer)):
         raise ArgumentTypeError(f"{name}: expected {wanted}, got {type(value).__name__}")
     try:
-        # A plain int: a subclass could answer later questions differently.
+        # Convert to a plain int: a subclass could override comparisons.
         number = int.__index__(operator.index(value))
-    except TypeError:  # a timedelta is a numpy integer by class
+    except TypeError:  # timedelta64 is a subclass of np.integer
         found = type(value).__name__
         raise ArgumentTypeError(f"{name}: expected {wanted}, got {found}") from None
     if not least <= number <= most:
-        # Python refuses to print integers beyond some thousand digits.
+        # Python refuses to print integers of more than some thousand digits.
         bits = number.bit_length()
         shown = str(number) if bits <= _SHOWN_BITS else f"an integer of {bits} bits"
         raise ArgumentValueError(f"{name}: expected {wanted}, got {shown}")
@@ -189,8 +186,8 @@ def checked_integers(
     Guarantee: nothing is rounded or wrapped.
 
     Args:
-        name: the argument's name, for the message.
-        values: what the caller gave: a sequence or an array of one dimension.
+        name: name of the argument, for the message.
+        values: a sequence or an array of one dimension.
         least: smallest value accepted.
         most: largest value accepted.
 
@@ -199,7 +196,7 @@ def checked_integers(
 
     Raises:
         ArgumentTypeError: not integers.
-        ArgumentValueError: one outside the range.
+        ArgumentValueError: an integer outside the range.
 
     Example:
         >>> checked_integers("cells", [0, 2])
@@ -231,9 +228,9 @@ def checked_real(name: str, value: object, *, wanted: str = "a finite number abo
     Guarantee: booleans, strings, complex numbers, NaN and infinities are refused.
 
     Args:
-        name: the argument's name, for the message.
-        value: what the caller gave: int, float or a numpy real scalar.
-        wanted: what is expected, for the message.
+        name: name of the argument, for the message.
+        value: int, float or a real scalar of NumPy.
+        wanted: description of the valid values, for the message.
 
     Returns:
         The value as a float, finite and positive.

@@ -1,12 +1,12 @@
 """The errors of lazysketch, one tree under :class:`LazySketchError`.
 
-A message names the argument, says what was expected and what came, and never
-contains a count, a key or an item of the stream::
+A message has the form "NAME: expected X, got Y" and never contains a count, a key or an item of
+the stream::
 
     LazySketchError
     ├── ArgumentTypeError    (TypeError)   an argument of the wrong type, or a forbidden mix
     ├── ArgumentValueError   (ValueError)  right type, value outside its range
-    ├── ItemError            (TypeError)   something that cannot be an item of a stream
+    ├── ItemError            (TypeError)   a value that cannot be an item of a stream
     ├── HorizonError         (ValueError)  more steps than the sketch was made for
     ├── ClosedError          (ValueError)  a sketch after ``close()``
     ├── LiveStateError       (TypeError)   copying, pickling or forking a live private sketch
@@ -62,8 +62,8 @@ class ClosedError(LazySketchError, ValueError):
 class LiveStateError(LazySketchError, TypeError):
     """Raised when a live private sketch would be duplicated.
 
-    Two copies that see different events would publish the same noise on
-    different counts; the difference of their releases would be exact.
+    Two copies that count different events would publish the same noise on different counts; the
+    difference of their releases would be exact.
     """
 
 
@@ -72,7 +72,7 @@ class ReleaseFormatError(LazySketchError, ValueError):
 
 
 class MergeError(LazySketchError, ValueError):
-    """Raised when releases differ in what merging needs to be equal."""
+    """Raised when releases differ in properties that must be equal for merging."""
 
 
 class OverwriteError(LazySketchError, FileExistsError):
@@ -80,7 +80,7 @@ class OverwriteError(LazySketchError, FileExistsError):
 
 
 class SourceError(LazySketchError, OSError):
-    """Raised when an input is missing, unreadable, truncated or of an unknown form."""
+    """Raised when an input is missing, unreadable, truncated or of an unknown format."""
 
 
 class MissingPackageError(LazySketchError, ImportError):

@@ -3,10 +3,11 @@
 Two mechanisms read every event. *Discovery* publishes names: items whose count in a discovery epoch
 (a block of steps), plus noise, reaches a threshold that an item of one event rarely reaches. The
 *sketch* publishes counts of the whole stream, including events before an item was discovered. Their
-guarantees add up.
+privacy parameters add up.
 
-Releasing an item because the sketch alone estimates it as heavy would be unsound: an item of one
-event is heavy in the sketch wherever it collides, and its name would reveal that it occurred.
+Releasing an item because the sketch alone estimates it as heavy would not be private: an item of
+one event is heavy in the sketch if it collides with a heavy item, and its name would reveal that it
+occurred.
 """
 
 from __future__ import annotations

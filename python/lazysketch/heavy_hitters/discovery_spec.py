@@ -1,8 +1,8 @@
-"""The description of discovery: its epoch, its table, its threshold.
+"""The description of discovery: its epoch, table and threshold.
 
-:class:`DiscoverySpec` describes one setting; :func:`discovery_for` chooses the one that finds items
-of a share soonest. It takes the shortest epoch in which an item of the share is found with 95 %
-probability: counted exactly if memory has a slot for every event of the epoch, else by Misra-Gries.
+:class:`DiscoverySpec` describes one setting. :func:`discovery_for` chooses the setting that finds
+items of a share soonest: the shortest epoch in which such an item is found with 95 % probability.
+Items are counted exactly if memory has a slot for every event of the epoch, else by Misra-Gries.
 The native core computes noise and thresholds.
 
 Source: C. Lebeda and J. Tetek, PODS 2023; docs/theory.md, Theorems 9 to 11.
@@ -24,16 +24,16 @@ __all__ = ["LARGEST_EPOCH", "DiscoverySpec", "discovery_for"]
 LARGEST_EPOCH: Final = 2**40
 _RECALL: Final = 0.95
 _DEVIATIONS: Final = 1.6449  # quantile _RECALL of a standard normal variable
-_SLOTS_PER_ITEM: Final = 4  # of Misra-Gries: its error stays below a quarter of the share
+_SLOTS_PER_ITEM: Final = 4  # keeps the error of Misra-Gries below a quarter of the share
 _LARGEST_CAPACITY: Final = 2**24
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DiscoverySpec:
-    """What discovery is, as the core judges it.
+    """Complete description of discovery.
 
-    Guarantee: all names ever published satisfy (``epsilon``, ``delta``) for ``relation``; the core
-    computes the noise and the threshold that this needs.
+    Guarantee: all names ever published satisfy (``epsilon``, ``delta``)-DP for ``relation``; the
+    core computes the noise and the threshold that this requires.
 
     Args:
         epsilon: privacy parameter of discovery alone.
@@ -42,13 +42,13 @@ class DiscoverySpec:
         max_events_per_user: events of one person that are protected together.
         epoch: steps after which names are published.
         capacity: items that the table holds.
-        max_item_bytes: bytes kept of an item; longer ones are published truncated.
+        max_item_bytes: bytes kept of an item; longer items are published truncated.
         max_weight: largest weight of one event; must be that of the sketch.
-        weighted: False: each event counts 1, whatever its weight.
+        weighted: True to count weights; False to count each event as 1.
         batches: True if a step may hold many events.
 
     Raises:
-        ArgumentValueError: a value outside its range, or a guarantee that no threshold can keep.
+        ArgumentValueError: a value outside its range, or privacy that no threshold can provide.
 
     Source: docs/theory.md, Theorems 9 to 11.
     """
@@ -66,7 +66,7 @@ class DiscoverySpec:
     facts: _native.DiscoveryFacts = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Let the core check every field and compute the threshold."""
+        """Check every field and compute the threshold, both in the core."""
         object.__setattr__(self, "facts", _native.discovery_facts(self))
 
     @property
@@ -76,7 +76,7 @@ class DiscoverySpec:
 
     @property
     def threshold(self) -> int:
-        """A name is published if its count in an epoch plus noise reaches this."""
+        """A name is published if its count in an epoch plus noise reaches this number."""
         return self.facts["threshold"]
 
     @property
@@ -86,10 +86,10 @@ class DiscoverySpec:
 
     @property
     def smallest_share(self) -> float:
-        """Share of the stream at which an item is found in one epoch with 95 % probability.
+        """Share of the stream that an item needs to be found in one epoch with 95 % probability.
 
         Returns:
-            A share; above 1 if the epoch is too short for any item; NaN for batches, whose number
+            A share; above 1 if the epoch is too short for every item; NaN for batches, whose number
             of events is not known in advance.
         """
         if self.batches:
@@ -106,17 +106,17 @@ def discovery_for(
     Guarantee: depends on public parameters only.
 
     Args:
-        share: of the stream, above 0 and at most 1.
-        smallest: the guarantee, with an epoch and a capacity of 1.
+        share: share of the stream, above 0 and at most 1.
+        smallest: description with the wanted privacy, and an epoch and a capacity of 1.
         memory: bytes for the table.
-        schedule: of the sketch.
-        epoch: steps of an epoch if the caller chooses, or None.
+        schedule: schedule of the sketch.
+        epoch: steps of an epoch, or None to choose them here.
 
     Returns:
         Exact counting if its epoch fits into memory, else Misra-Gries.
 
     Raises:
-        ArgumentValueError: memory for less than one item, or a guarantee that cannot be kept.
+        ArgumentValueError: memory for less than one item, or privacy that no threshold can provide.
     """
     slots = min(max(memory // smallest.memory, 1), _LARGEST_CAPACITY)
     exact = _epoch(share, smallest, schedule) if epoch is None else epoch
@@ -134,7 +134,7 @@ def discovery_for(
 
 
 def _epoch(share: float, spec: DiscoverySpec, schedule: Schedule) -> int:
-    """Return the steps in which an item of a share is found, rounded up to two digits."""
+    """Return the steps after which an item of a share is found, rounded up to two digits."""
     steps = _events_needed(spec) / share
     unit: int = 10 ** max(math.floor(math.log10(steps)) - 1, 0)
     rounded: int = math.ceil(steps / unit) * unit
@@ -145,8 +145,8 @@ def _epoch(share: float, spec: DiscoverySpec, schedule: Schedule) -> int:
 def _events_needed(spec: DiscoverySpec) -> float:
     """Return the mean count whose noisy value reaches the threshold with 95 % probability.
 
-    The noise is below -ln(1 / (2 * 5 %)) / epsilon with probability 5 %, the sum of two below about
-    1.4 times that. Counts of events that arrive at random vary by their square root.
+    The noise is below -ln(1 / (2 * 5 %)) / epsilon with probability 5 %; the sum of two draws is
+    below about 1.4 times that. Counts of events that arrive at random vary by their square root.
     """
     tail = math.log(1.0 / (2.0 * (1.0 - _RECALL))) / spec.facts["noise_epsilon"]
     least = spec.threshold + tail * (1.0 if spec.variant == "dictionary" else 1.4)

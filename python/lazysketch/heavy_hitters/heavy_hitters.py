@@ -29,30 +29,28 @@ _EXAMPLE: Final = "HeavyHitters(share=0.01, epsilon=1.0, delta=1e-8)"
 class HeavyHitters(ClosedByBlock, PublishedHitters):
     """The items that make up much of a stream, without a list of items.
 
-    Guarantee: everything ever published, names and counts, at all steps together, satisfies
-    (``epsilon``, ``delta``)-DP for one event (or ``max_events_per_user`` of them). An item is
-    published once its count within a discovery epoch of :attr:`discovery_epoch` steps, plus noise,
-    reaches a threshold; an item of one event is published with probability at most
-    ``discovery_delta``.
+    Guarantee: all published names and counts, at all steps together, satisfy (``epsilon``,
+    ``delta``)-DP for one event (or ``max_events_per_user`` of them). An item is published when its
+    count within a discovery epoch of :attr:`discovery_epoch` steps, plus noise, reaches a
+    threshold; an item of one event is published with probability at most ``discovery_delta``.
 
     Args:
-        domain: a public list of items, instead of ``share``; nothing is discovered then, and the
-            whole privacy budget goes to the counts. A list taken from the stream voids the
-            guarantee.
+        domain: a public list of items, instead of ``share``. Nothing is discovered then, and the
+            counts use the whole privacy budget. A list taken from the stream voids the guarantee.
         discovery_epoch: steps after which names are published; by default the fewest in which an
             item of the share is found with 95 % probability. With the batch schedule a number of
             batches, and required.
-        horizon: number of steps, or None for streams without end.
+        horizon: number of steps, or None for endless streams.
         schedule: when counts are published; by default geometric, or round robin with a horizon. A
             schedule, or the name of one, with ``horizon``.
-        kind: ``"count-min"`` or, where steps tell the size of the stream (weights 1, no batches,
-            substitution), ``"count-sketch"``.
-        key: master key; fresh when None.
+        kind: ``"count-min"``; or ``"count-sketch"``, where the number of steps is the size of the
+            stream (weights 1, no batches, substitution).
+        key: master key; a fresh one when None.
 
     Raises:
-        ArgumentTypeError: a wrong type, a wrong name of an argument, or neither share nor domain.
+        ArgumentTypeError: a wrong type, an unknown argument, or neither share nor domain.
         ArgumentValueError: a value outside its range.
-        ItemError: a domain with something that cannot be an item.
+        ItemError: a domain with a value that cannot be an item.
 
     Source: docs/heavy-hitters.md; docs/theory.md, Theorems 9 to 11.
 
@@ -74,7 +72,7 @@ class HeavyHitters(ClosedByBlock, PublishedHitters):
         key: Key | None = None,
         **options: Unpack[HittersOptions],
     ) -> None:
-        """Describe the tables and make them."""
+        """Make the description of the tables, and the tables."""
         check_keywords(type(self), positional, options, HittersOptions, example=_EXAMPLE)
         spec = HeavyHittersSpec.of(
             schedule=schedule_for(schedule, horizon),
@@ -92,11 +90,11 @@ class HeavyHitters(ClosedByBlock, PublishedHitters):
         Guarantee: as for the class.
 
         Args:
-            spec: what they are.
-            key: master key; fresh when None.
+            spec: complete description.
+            key: master key; a fresh one when None.
 
         Returns:
-            Empty tables.
+            Heavy hitters with empty tables.
 
         Raises:
             ArgumentTypeError: not a description, or not a key.
@@ -117,7 +115,7 @@ class HeavyHitters(ClosedByBlock, PublishedHitters):
             weight: 0 to ``max_weight``.
 
         Raises:
-            ItemError: something that cannot be an item.
+            ItemError: a value that cannot be an item.
             ArgumentTypeError: a weight that is not an integer.
             ArgumentValueError: a weight outside its range.
             HorizonError: past the horizon.
@@ -134,14 +132,15 @@ class HeavyHitters(ClosedByBlock, PublishedHitters):
         Guarantee: the whole batch is checked before the first event is applied.
 
         Args:
-            items: Arrow data, a numpy array or an iterable of items.
-            weights: as many integers, or None for 1 each.
-            column: the column of a table with several.
+            items: Arrow data, a NumPy array or an iterable of items.
+            weights: one integer per item, or None for 1 each.
+            column: the column to count, for a table with several.
 
         Raises:
-            ItemError: something that cannot be an item, or a null, with its position.
-            ArgumentTypeError: a single str, bytes or dict; floats; an unnamed column.
-            ArgumentValueError: weights outside their range or of another length.
+            ItemError: a value that cannot be an item, or a null, with its position.
+            ArgumentTypeError: a single str, bytes or dict; floats; several columns without
+                ``column``.
+            ArgumentValueError: weights outside their range, or a wrong number of weights.
             HorizonError: past the horizon.
             ClosedError: after ``close()``.
             LiveStateError: in a forked child.
@@ -156,22 +155,24 @@ class HeavyHitters(ClosedByBlock, PublishedHitters):
         empty_rows: object,
         column: str | None = None,
     ) -> None:
-        """Count rows, one step each, of which some have no event, as those that cannot be read.
+        """Count rows, one step each, some of which have no event, such as unreadable rows.
 
-        Guarantee: the same as ``update_many`` and ``tick`` in turn, faster; all is checked before
-        the first step is taken.
+        Guarantee: the same result as ``update_many`` and ``tick`` in turn, but faster; everything
+        is checked before the first step is taken.
 
         Args:
-            items: Arrow data, a numpy array or an iterable: the items of the rows that have one.
-            weights: as many integers, or None for 1 each.
-            empty_rows: the positions, rising and counted from 0 over all rows, of the others.
-            column: the column of a table with several.
+            items: Arrow data, a NumPy array or an iterable: the items of the rows with an event.
+            weights: one integer per item, or None for 1 each.
+            empty_rows: positions of the rows without an event, ascending, counted from 0 over all
+                rows.
+            column: the column to count, for a table with several.
 
         Raises:
-            ItemError: something that cannot be an item, or a null, with its position.
-            ArgumentTypeError: a single str, bytes or dict; floats; an unnamed column.
-            ArgumentValueError: weights outside their range or of another length; positions that
-                do not rise, or lie behind the rows.
+            ItemError: a value that cannot be an item, or a null, with its position.
+            ArgumentTypeError: a single str, bytes or dict; floats; several columns without
+                ``column``.
+            ArgumentValueError: weights outside their range, or a wrong number of weights; positions
+                that do not ascend, or lie after the last row.
             HorizonError: past the horizon.
             ClosedError: after ``close()``.
             LiveStateError: in a forked child.
@@ -186,13 +187,14 @@ class HeavyHitters(ClosedByBlock, PublishedHitters):
         Guarantee: the number of events is not published; nothing is applied when the call raises.
 
         Args:
-            items: Arrow data, a numpy array or an iterable of items; may be empty.
-            weights: as many integers, or None for 1 each.
-            column: the column of a table with several.
+            items: Arrow data, a NumPy array or an iterable of items; may be empty.
+            weights: one integer per item, or None for 1 each.
+            column: the column to count, for a table with several.
 
         Raises:
-            ItemError: something that cannot be an item, or a null, with its position.
-            ArgumentTypeError: a single str, bytes or dict; floats; an unnamed column.
+            ItemError: a value that cannot be an item, or a null, with its position.
+            ArgumentTypeError: a single str, bytes or dict; floats; several columns without
+                ``column``.
             ArgumentValueError: another schedule, or weights outside their range.
             HorizonError: past the last batch.
             ClosedError: after ``close()``.
@@ -206,7 +208,7 @@ class HeavyHitters(ClosedByBlock, PublishedHitters):
         Guarantee: an empty step is a neighbour of a step with any event.
 
         Args:
-            steps: how many, 0 or more.
+            steps: number of steps, 0 or more.
 
         Raises:
             ArgumentTypeError: not an integer.
@@ -220,8 +222,8 @@ class HeavyHitters(ClosedByBlock, PublishedHitters):
     def end_discovery_epoch(self) -> None:
         """Publish the names of the open discovery epoch now, as at the end of a file.
 
-        Guarantee: the epoch is consumed, so that no event is in two; when to call this must not
-        depend on the events. Does nothing with a public domain.
+        Guarantee: the epoch ends, so that no event is in two epochs. The time of this call must not
+        depend on the events. With a public domain the call does nothing.
 
         Raises:
             ClosedError: after ``close()``.
@@ -231,13 +233,13 @@ class HeavyHitters(ClosedByBlock, PublishedHitters):
             self._table.end_discovery_epoch()
 
     def close(self) -> None:
-        """Destroy key, counts and the open discovery epoch; nothing can be read any more."""
+        """Destroy the key, the counts and the open discovery epoch; reads raise ClosedError."""
         self._table.close()
 
     def __repr__(self) -> str:
         inner = repr(self._table).split(" ", 1)[1]
         epoch = self.discovery_epoch
         names = "public domain" if epoch is None else f"discovery_epoch={epoch}"
-        whole = self.privacy
-        total = f"epsilon={whole.epsilon:g}, delta={whole.delta:g} in total"
+        privacy = self.privacy
+        total = f"epsilon={privacy.epsilon:g}, delta={privacy.delta:g} in total"
         return f"<HeavyHitters share={self.spec.share:g}, {names}, {total}; counts: {inner}"

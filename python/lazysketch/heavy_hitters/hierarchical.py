@@ -1,9 +1,9 @@
-"""Heavy hitters at all levels of a hierarchy: a heavy network though no address in it is heavy.
+"""Heavy hitters at all levels of a hierarchy, such as heavy networks without a heavy address.
 
-Each event is counted at every level, in a sketch and a discovery per level, whose guarantees
-compose (:mod:`.levels_privacy`). An update costs as many updates as there are levels. The noise is
-sqrt(levels) times that of one sketch, and the discovery epochs are ``levels`` times as long. Use
-few levels, and give the finest the most weight if it matters most.
+Each event is counted at every level, which has its own sketch and discovery; their guarantees
+compose (:mod:`.levels_privacy`). An update costs one update per level. The noise is sqrt(levels)
+times that of one sketch, and the discovery epochs are ``levels`` times as long. Use few levels, and
+give the most weight to the level that matters most.
 """
 
 from __future__ import annotations
@@ -53,26 +53,28 @@ _EXAMPLE: Final = "HierarchicalHeavyHitters(ipv4_prefixes(), share=0.01, epsilon
 class HierarchicalHeavyHitters(ClosedByBlock, PublishedLevels):
     """The names that make up much of a stream, at every level of a hierarchy.
 
-    Guarantee: everything ever published, at all levels and steps together, satisfies (``epsilon``,
-    ``delta``)-DP for one event (or ``max_events_per_user`` of them). The sketches of all levels
-    compose as one Gaussian mechanism; the privacy parameters of their discoveries add up.
+    Guarantee: all published names and counts, at all levels and steps together, satisfy
+    (``epsilon``, ``delta``)-DP for one event (or ``max_events_per_user`` of them). The sketches of
+    all levels compose as one Gaussian mechanism; the privacy parameters of their discoveries add
+    up.
 
     Args:
-        levels: the hierarchy, such as :func:`ipv4_prefixes` makes.
+        levels: the hierarchy, for example the result of :func:`ipv4_prefixes`.
         level_weights: one number above 0 per level; equal when None. A level of weight w gets
             noise proportional to 1/sqrt(w), and a threshold of about 1/w.
         discovery_epoch: steps after which names are published, at all levels; by default each
             level has its own, the fewest in which a name of the share is found with 95 %
             probability. With the batch schedule a number of batches, and required.
-        horizon: number of steps, or None for streams without end.
+        horizon: number of steps, or None for endless streams.
         schedule: when counts are published; by default geometric, or round robin with a horizon. A
             schedule, or the name of one, with ``horizon``.
-        kind: ``"count-min"`` or, where steps tell the size of the stream, ``"count-sketch"``.
-        key: master key of all levels; fresh when None. Level 0 has the ``hash_seed``, level i the
-            i-th after it.
+        kind: ``"count-min"``; or ``"count-sketch"``, where the number of steps is the size of the
+            stream.
+        key: master key of all levels; a fresh one when None. The hash seed of level i is
+            ``hash_seed + i`` modulo 2^64.
 
     Raises:
-        ArgumentTypeError: a wrong type, a wrong name of an argument, or no share.
+        ArgumentTypeError: a wrong type, an unknown argument, or no share.
         ArgumentValueError: a value outside its range.
 
     Source: docs/heavy-hitters.md; docs/theory.md, Theorems 9 to 11; Dong, Roth and Su 2022.
@@ -99,7 +101,7 @@ class HierarchicalHeavyHitters(ClosedByBlock, PublishedLevels):
         key: Key | None = None,
         **options: Unpack[HittersOptions],
     ) -> None:
-        """Split privacy and memory over the levels, and make their tables."""
+        """Split privacy and memory among the levels, and make their tables."""
         check_keywords(type(self), positional, options, HittersOptions, example=_EXAMPLE)
         if not isinstance(levels, Levels):
             got = type(levels).__name__
@@ -142,42 +144,43 @@ class HierarchicalHeavyHitters(ClosedByBlock, PublishedLevels):
 
         Args:
             items: a list, an array, or a column of Arrow, polars or pandas.
-            weights: as many integers, or None for 1 each.
+            weights: one integer per item, or None for 1 each.
 
         Raises:
             ItemError: an item that does not fit the levels, with its position.
             ArgumentTypeError: a single str, bytes or dict; floats.
-            ArgumentValueError: weights outside their range or of another length.
+            ArgumentValueError: weights outside their range, or a wrong number of weights.
             HorizonError: past the horizon.
             ClosedError: after ``close()``.
             LiveStateError: in a forked child.
         """
-        columns, fixed = self.levels.columns(items), _fixed(weights)
+        columns, fixed = self.levels.columns(items), _reusable(weights)
         self._apply(lambda at, table: table.update_many(columns[at], fixed))
 
     def update_rows(self, items: object, weights: object = None, *, empty_rows: object) -> None:
-        """Count rows at every level, one step each, of which some have no event.
+        """Count rows at every level, one step each, some of which have no event.
 
-        Guarantee: the same as ``update_many`` and ``tick`` in turn, faster; everything is
-        checked before the first step is taken.
+        Guarantee: the same result as ``update_many`` and ``tick`` in turn, but faster; everything
+        is checked before the first step is taken.
 
         Args:
             items: a list, an array, or a column of Arrow, polars or pandas: the items of the rows
-                that have one.
-            weights: as many integers, or None for 1 each.
-            empty_rows: the positions, rising and counted from 0 over all rows, of the others.
+                with an event.
+            weights: one integer per item, or None for 1 each.
+            empty_rows: positions of the rows without an event, ascending, counted from 0 over all
+                rows.
 
         Raises:
             ItemError: an item that does not fit the levels, with its position.
             ArgumentTypeError: a single str, bytes or dict; floats.
-            ArgumentValueError: weights outside their range or of another length; positions that
-                do not rise, or lie behind the rows.
+            ArgumentValueError: weights outside their range, or a wrong number of weights; positions
+                that do not ascend, or lie after the last row.
             HorizonError: past the horizon.
             ClosedError: after ``close()``.
             LiveStateError: in a forked child.
         """
-        columns, fixed = self.levels.columns(items), _fixed(weights)
-        positions = _fixed(empty_rows)
+        columns, fixed = self.levels.columns(items), _reusable(weights)
+        positions = _reusable(empty_rows)
         self._apply(lambda at, table: table.update_rows(columns[at], fixed, empty_rows=positions))
 
     def update_batch(self, items: object, weights: object = None) -> None:
@@ -187,7 +190,7 @@ class HierarchicalHeavyHitters(ClosedByBlock, PublishedLevels):
 
         Args:
             items: a list, an array, or a column of Arrow, polars or pandas; may be empty.
-            weights: as many integers, or None for 1 each.
+            weights: one integer per item, or None for 1 each.
 
         Raises:
             ItemError: an item that does not fit the levels, with its position.
@@ -197,16 +200,16 @@ class HierarchicalHeavyHitters(ClosedByBlock, PublishedLevels):
             ClosedError: after ``close()``.
             LiveStateError: in a forked child.
         """
-        columns, fixed = self.levels.columns(items), _fixed(weights)
+        columns, fixed = self.levels.columns(items), _reusable(weights)
         self._apply(lambda at, table: table.update_batch(columns[at], fixed))
 
     def tick(self, steps: int = 1) -> None:
-        """Take steps without an event, as for a row that does not fit the levels.
+        """Take steps without an event, for example for rows that do not fit the levels.
 
         Guarantee: an empty step is a neighbour of a step with any event.
 
         Args:
-            steps: how many, 0 or more.
+            steps: number of steps, 0 or more.
 
         Raises:
             ArgumentTypeError: not an integer.
@@ -220,7 +223,7 @@ class HierarchicalHeavyHitters(ClosedByBlock, PublishedLevels):
     def end_discovery_epoch(self) -> None:
         """Publish the names of the open discovery epochs now, as at the end of a file.
 
-        Guarantee: the epochs are consumed, so that no event is in two; when to call this must not
+        Guarantee: the epochs end, so that no event is in two epochs. The time of this call must not
         depend on the events.
 
         Raises:
@@ -230,17 +233,17 @@ class HierarchicalHeavyHitters(ClosedByBlock, PublishedLevels):
         self._apply(lambda _, table: table.end_discovery_epoch())
 
     def close(self) -> None:
-        """Destroy keys, counts and open epochs of all levels; nothing can be read any more."""
+        """Destroy keys, counts and open epochs of all levels; reads raise ClosedError."""
         with self._lock:
             for table in self._tables:
                 table.close()
 
     def _apply(self, call: Callable[[int, DiscoveringTable], None]) -> None:
-        """Do the same at every level; the first level refuses what any level would refuse.
+        """Make a call at every level; if it is invalid, the first level raises.
 
         Names were checked before, and steps, weights and horizon are the same at all levels. A
-        later failure (an interrupt, no memory) leaves levels that saw different streams. Each
-        level still keeps its guarantee, but their tree would be wrong, so all are closed.
+        later failure (an interrupt, no memory) leaves levels that counted different streams. Each
+        level would still keep its guarantee, but their tree would be wrong, so all are closed.
         """
         with self._lock:
             call(0, self._tables[0])
@@ -253,16 +256,16 @@ class HierarchicalHeavyHitters(ClosedByBlock, PublishedLevels):
 
     def __repr__(self) -> str:
         inner = repr(self._tables[0]).split(" ", 1)[1]
-        names, whole = ", ".join(self.levels.names), self.privacy
-        total = f"epsilon={whole.epsilon:g}, delta={whole.delta:g} in total"
+        names, privacy = ", ".join(self.levels.names), self.privacy
+        total = f"epsilon={privacy.epsilon:g}, delta={privacy.delta:g} in total"
         return (
             f"<HierarchicalHeavyHitters share={self._specs[0].share:g}, levels={names}, {total}; "
             f"counts of level 0: {inner}"
         )
 
 
-def _fixed(weights: object) -> object:
-    """Return weights that every level can read; an iterator would be empty for the second."""
+def _reusable(weights: object) -> object:
+    """Return weights that every level can read; the first level would exhaust an iterator."""
     if weights is None:
         return None
     if isinstance(weights, np.ndarray):
@@ -291,7 +294,7 @@ def _specs_of_levels(
     hash_seed: int | None = None,
     **table: Unpack[TableOptions],
 ) -> tuple[Split, list[HeavyHittersSpec]]:
-    """Return the split of the privacy of all levels, and the description of each level."""
+    """Return the privacy of all levels together, and the description of each level."""
     if share is None:
         raise ArgumentTypeError("share: expected a share of the stream such as 0.01, got none")
     wanted = checked_share("share", share)
@@ -327,7 +330,7 @@ def _specs_of_levels(
 
 
 def _tables_of_levels(specs: Sequence[HeavyHittersSpec], *, key: Key) -> list[DiscoveringTable]:
-    """Return the live tables; their hash seeds are consecutive."""
+    """Return the live tables, with consecutive hash seeds."""
     tables: list[DiscoveringTable] = []
     for at, spec in enumerate(specs):
         if tables:

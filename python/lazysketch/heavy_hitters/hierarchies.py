@@ -1,11 +1,11 @@
-"""Hierarchies of items: from an item to its name at every level, and from a name to its parent.
+"""Hierarchies of items: the names of an item at every level, and the parent of a name.
 
 Each event gets one name per level, the coarsest first. An item that is shorter than a level is its
 own name there (``example.org`` at a level of three labels), so every event counts once at every
-level. This costs about five microseconds per *distinct* item of a batch, and a tenth of one for
-each repetition.
+level. This costs about 5 microseconds per *distinct* item of a batch, and 0.1 microseconds per
+repetition.
 
-A name determines the names above it, so a tree can be drawn from published names alone.
+A name determines the names above it, so published names alone determine a tree.
 """
 
 from __future__ import annotations
@@ -28,20 +28,20 @@ _LONGEST_NAME: Final = 253  # characters of a DNS name
 
 @dataclass(frozen=True)
 class Levels:
-    """A hierarchy: how an item is named at each level, the coarsest first.
+    """A hierarchy: the name of an item at each level, the coarsest first.
 
-    Guarantee: none by itself. ``split`` and ``parent`` are public functions that must not depend
-    on a stream; then every name above a published one is post-processing of it.
+    Guarantee: ``split`` and ``parent`` are public functions that must not depend on a stream; then
+    every name above a published name is post-processing of it.
 
     Args:
-        names: of the levels, such as ``("/8", "/32")``; one or more, all different.
-        split: takes an item and returns one name per level, str, bytes or int.
-        parent: takes a name and its level's number (from 1) and returns the name one level up;
-            when None, ``split(name)[level - 1]``, so that ``split`` has to take names too.
+        names: names of the levels, such as ``("/8", "/32")``; one or more, all different.
+        split: takes an item and returns one name per level: str, bytes or int.
+        parent: takes a name and the number of its level (from 1) and returns the name one level up;
+            when None, ``split(name)[level - 1]``, so that ``split`` must accept names too.
 
     Raises:
         ArgumentTypeError: a wrong type.
-        ArgumentValueError: no level, or two of one name.
+        ArgumentValueError: no level, or two levels with the same name.
 
     Source: docs/heavy-hitters.md.
 
@@ -58,7 +58,7 @@ class Levels:
     parent: Callable[[Item, int], Item] | None = None
 
     def __post_init__(self) -> None:
-        """Check everything but what the functions return."""
+        """Check the types of all fields and the number of names."""
         names = self.names
         if not isinstance(names, tuple) or not all(isinstance(name, str) for name in names):
             got = type(names).__name__
@@ -80,7 +80,7 @@ class Levels:
             item: str, bytes or int.
 
         Returns:
-            The names, the coarsest first.
+            The names, the coarsest level first.
 
         Raises:
             ItemError: the item does not fit the levels.
@@ -97,7 +97,7 @@ class Levels:
             A list per level, each as long as the items.
 
         Raises:
-            ArgumentTypeError: a single value, a dictionary, or nothing that can be iterated.
+            ArgumentTypeError: a single value, a dictionary, or a value that is not iterable.
             ItemError: an item that does not fit the levels, with its position.
         """
         given = plain_values("items", items)
@@ -119,14 +119,14 @@ class Levels:
         Guarantee: a function of the name alone.
 
         Args:
-            name: of that level.
-            level: its number, 1 or more; level 0 has nothing above.
+            name: name at ``level``.
+            level: number of the level, 1 or more; there is nothing above level 0.
 
         Returns:
             The name at ``level - 1``.
 
         Raises:
-            ArgumentValueError: the functions of these levels do not take this name.
+            ArgumentValueError: the functions of these levels do not accept this name.
         """
         number = checked_integer("level", level, most=len(self.names) - 1)
         try:
@@ -135,16 +135,16 @@ class Levels:
             return self._split(name, "")[number - 1]
         except Exception as error:
             raise ArgumentValueError(
-                "levels: expected functions that take the names they make, got "
-                f"{type(error).__name__} from one; give parent"
+                "levels: expected functions that accept the names they return (or parent=), got "
+                f"{type(error).__name__}"
             ) from None
 
     def _split(self, item: Item, where: str) -> tuple[Item, ...]:
         try:
             names = tuple(self.split(item))
-        except Exception as error:  # its text may show the item
+        except Exception as error:  # its text may contain the item
             raise ItemError(
-                f"items: expected what the levels can split, got {type(error).__name__}{where}; "
+                f"items: expected items that fit the levels, got {type(error).__name__}{where}; "
                 "nothing was applied"
             ) from None
         if len(names) != len(self.names):
@@ -158,18 +158,18 @@ class Levels:
 def ipv4_prefixes(lengths: Sequence[int] = (8, 16, 24, 32)) -> Levels:
     """Return the levels of IPv4 addresses: networks by prefix length.
 
-    Names are such as ``"10.1.0.0/16"``, and plain addresses at 32. Items are addresses as text or
-    as integers below 2^32; anything else does not fit.
+    A name is a network such as ``"10.1.0.0/16"``, and at length 32 an address. Items are addresses
+    as text or as integers below 2^32; all other items are refused.
 
     Args:
-        lengths: bits of the prefixes, growing, 1 to 32.
+        lengths: bits of the prefixes, increasing, 1 to 32.
 
     Returns:
         The levels.
 
     Raises:
         ArgumentTypeError: not integers.
-        ArgumentValueError: outside their range, or not growing.
+        ArgumentValueError: outside their range, or not increasing.
 
     Example:
         >>> ipv4_prefixes((8, 32)).of("192.0.2.7")
@@ -181,18 +181,18 @@ def ipv4_prefixes(lengths: Sequence[int] = (8, 16, 24, 32)) -> Levels:
 def ipv6_prefixes(lengths: Sequence[int] = (32, 48, 64, 128)) -> Levels:
     """Return the levels of IPv6 addresses: networks by prefix length.
 
-    Names are such as ``"2001:db8::/32"``, and plain addresses at 128, in their short form; a zone
-    (``%eth0``) is left out. Items are addresses as text or as integers below 2^128.
+    A name is a network such as ``"2001:db8::/32"``, and at length 128 an address, in short form; a
+    zone (``%eth0``) is dropped. Items are addresses as text or as integers below 2^128.
 
     Args:
-        lengths: bits of the prefixes, growing, 1 to 128.
+        lengths: bits of the prefixes, increasing, 1 to 128.
 
     Returns:
         The levels.
 
     Raises:
         ArgumentTypeError: not integers.
-        ArgumentValueError: outside their range, or not growing.
+        ArgumentValueError: outside their range, or not increasing.
 
     Example:
         >>> ipv6_prefixes((32, 128)).of("2001:DB8:0::1")
@@ -204,12 +204,12 @@ def ipv6_prefixes(lengths: Sequence[int] = (32, 48, 64, 128)) -> Levels:
 def url_paths(depth: int = 3) -> Levels:
     """Return the levels of URL paths: directories of 1 to ``depth`` segments, and the whole path.
 
-    A directory's name ends in a slash: ``"/shop/"`` stands for all below, ``"/shop"`` for itself.
-    A path with fewer segments stands for itself at the deeper levels. Query and fragment are left
-    out, and of a whole URL scheme and host too. What has no path does not fit.
+    The name of a directory ends in a slash: ``"/shop/"`` means all paths below, ``"/shop"`` only
+    this path. A path with fewer segments is its own name at the deeper levels. Query, fragment,
+    scheme and host are dropped. Text without a path is refused.
 
     Args:
-        depth: most segments of a directory, 1 to 32.
+        depth: largest number of segments of a directory, 1 to 32.
 
     Returns:
         ``depth + 1`` levels.
@@ -243,11 +243,12 @@ def url_paths(depth: int = 3) -> Levels:
 def dns_names(depth: int = 3) -> Levels:
     """Return the levels of DNS names: the last 1 to ``depth`` labels, and the whole name.
 
-    Names are lower case without the dot at the end; the root is ``"."``. A name with fewer labels
-    stands for itself at the deeper levels. Empty labels and more than 253 characters do not fit.
+    Names are in lower case without the final dot; the root is ``"."``. A name with fewer labels is
+    its own name at the deeper levels. Names with empty labels or more than 253 characters are
+    refused.
 
     Args:
-        depth: most labels of a domain, 1 to 32.
+        depth: largest number of labels of a domain, 1 to 32.
 
     Returns:
         ``depth + 1`` levels.
@@ -287,7 +288,7 @@ def _prefixes(
         raise ArgumentTypeError(f"lengths: expected integers, got {type(lengths).__name__}")
     sizes = tuple(checked_integer("lengths", size, most=bits) for size in lengths)
     if not sizes or any(first >= second for first, second in pairwise(sizes)):
-        raise ArgumentValueError("lengths: expected one or more that grow, got others")
+        raise ArgumentValueError("lengths: expected one or more in increasing order, got others")
 
     shown = _dotted if bits == 32 else ipaddress.IPv6Address
 
@@ -297,7 +298,7 @@ def _prefixes(
         return f"{name}/{size}" if rest else name
 
     def split(item: Item) -> tuple[Item, ...]:
-        if isinstance(item, bytes):  # which ipaddress would take for a packed address
+        if isinstance(item, bytes):  # ipaddress would read bytes as a packed address
             raise TypeError
         number = int(address(item))
         return tuple(name_of(number, size) for size in sizes)
@@ -309,7 +310,7 @@ def _prefixes(
 
 
 def _dotted(number: int) -> str:
-    """Return an IPv4 address as text, faster than by way of an object."""
+    """Return an IPv4 address as text, faster than ipaddress does."""
     return f"{number >> 24}.{number >> 16 & 255}.{number >> 8 & 255}.{number & 255}"
 
 

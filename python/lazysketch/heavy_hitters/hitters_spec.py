@@ -1,6 +1,6 @@
-"""The description of heavy hitters: a table, discovery or a public list, and the share wanted.
+"""The description of heavy hitters: a table, discovery or a public list, and the wanted share.
 
-Every default follows from public arguments; nothing here reads a stream.
+Every default depends on public arguments only; nothing here reads a stream.
 """
 
 from __future__ import annotations
@@ -52,11 +52,11 @@ class HittersOptions(TableOptions, total=False):
     """Keyword arguments of every class that finds heavy items.
 
     Args:
-        share: share of the stream above which items are wanted, above 0 and at most 1; the
+        share: find items with at least about this share of the stream, above 0 and at most 1; the
             literature calls it phi, the paper 1/k.
-        memory: most bytes for all tables together; what is needed of them is allocated at
+        memory: largest number of bytes for all tables together; the tables are allocated at
             construction.
-        max_item_bytes: bytes kept of an item, 16 to 65536; longer ones are published truncated.
+        max_item_bytes: bytes kept of an item, 16 to 65536; longer items are published truncated.
         discovery_epsilon: part of ``epsilon`` for the names; a quarter when None.
         discovery_delta: part of ``delta`` for the names; half when None.
         depth: rows of each sketch, 1 to 64.
@@ -77,14 +77,14 @@ class HittersOptions(TableOptions, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeavyHittersSpec:
-    """What a :class:`HeavyHitters` is.
+    """Complete description of a :class:`HeavyHitters`.
 
-    Guarantee: the guarantees of ``table`` and ``discovery`` add up.
+    Guarantee: the privacy parameters of ``table`` and ``discovery`` add up.
 
     Attributes:
-        table: the sketch that counts.
-        share: of the stream, above which items are wanted.
-        discovery: how names are found; None for a public list.
+        table: description of the sketch that counts.
+        share: wanted share of the stream.
+        discovery: description of discovery; None for a public list.
         domain: the public list; empty with discovery.
     """
 
@@ -120,7 +120,7 @@ class HeavyHittersSpec:
         Raises:
             ArgumentTypeError: a wrong type; no share and no domain.
             ArgumentValueError: a value outside its range.
-            ItemError: a domain with something that cannot be an item.
+            ItemError: a domain with a value that cannot be an item.
         """
         wanted = _share(share, listed=domain is not None)
         room = checked_integer("memory", memory, least=LEAST_MEMORY, most=LARGEST_MEMORY)
@@ -171,11 +171,11 @@ class HeavyHittersSpec:
         """Return the description of a sketch together with discovery.
 
         Args:
-            table: the sketch, calibrated for its part of the split.
+            table: description of the sketch, calibrated for its part of the split.
             split: privacy of the sketch and of discovery.
-            share: of the stream, above which items are wanted.
+            share: wanted share of the stream.
             memory: bytes for both tables together.
-            epoch: steps after which names are published, or None.
+            epoch: steps after which names are published, or None to choose them.
             max_item_bytes: bytes kept of an item.
 
         Returns:
@@ -215,10 +215,10 @@ class HeavyHittersSpec:
         """Return the guarantee of everything published.
 
         Args:
-            counts: the guarantee of the sketch.
+            counts: guarantee of the sketch.
 
         Returns:
-            The sum of both guarantees.
+            The guarantee of the sketch and of discovery together.
         """
         names = self.discovery
         if names is None:
@@ -234,13 +234,13 @@ class HeavyHittersSpec:
 
 @dataclass(frozen=True, slots=True)
 class TableShape:
-    """The table that heavy hitters need, before its privacy is known.
+    """Description of the table of heavy hitters, except its privacy.
 
     Attributes:
-        kind: of the sketch.
-        depth: rows.
-        width: columns.
-        schedule: when they are pushed.
+        kind: kind of the sketch.
+        depth: number of rows.
+        width: number of columns.
+        schedule: when columns are pushed.
         seed: public hash seed, or None.
     """
 
@@ -262,7 +262,7 @@ class TableShape:
         width: int | None,
         seed: int | None,
     ) -> TableShape:
-        """Return the table for a share, within bytes of memory.
+        """Return the shape for a share, within ``memory`` bytes.
 
         Raises:
             ArgumentTypeError: a wrong type.
@@ -284,7 +284,7 @@ class TableShape:
         return replace(self, schedule=schedule)
 
     def described(self, **options: Unpack[TableOptions]) -> TableSpec:
-        """Return the whole description of the table.
+        """Return the description of the table with these privacy options.
 
         Raises:
             ArgumentTypeError: a wrong type.
@@ -302,8 +302,8 @@ class TableShape:
         counted = spec.relation == "substitution" and spec.max_weight == 1
         if spec.kind == "count-sketch" and (not counted or isinstance(self.schedule, Batch)):
             raise ArgumentValueError(
-                "kind: expected 'count-min', whose table shows the total, where the number of "
-                "steps does not (weights, batches, zero-out), got 'count-sketch'"
+                "kind: expected 'count-min', whose table gives the total weight, where the number "
+                "of steps does not (weights, batches, zero-out), got 'count-sketch'"
             )
         return spec
 
@@ -322,7 +322,7 @@ def checked_share(name: str, share: object) -> float:
     """Return a share of a stream.
 
     Args:
-        name: of the argument.
+        name: name of the argument.
         share: above 0 and at most 1.
 
     Returns:
@@ -343,7 +343,7 @@ def _checked_epoch(epoch: int | None, schedule: Schedule) -> int | None:
     if epoch is None:
         if isinstance(schedule, Batch):
             raise ArgumentTypeError(
-                "discovery_epoch: expected a number of batches, as how many events these hold is "
+                "discovery_epoch: expected a number of batches, since their number of events is "
                 "not known in advance, got none"
             )
         return None
@@ -361,12 +361,12 @@ def _checked_kind(kind: object) -> SketchKind:
 
 
 def _width_for(share: float, *, depth: int, memory: int, schedule: Schedule) -> int:
-    """Return the columns: enough for the share, few enough for the memory and for a short lag."""
+    """Return a width that is large enough for the share, and small enough for memory and lag."""
     wanted = 1 << max(math.ceil(math.log2(_COLUMNS_PER_ITEM / share)), 0)
     columns = min(max(wanted, _NARROWEST), _WIDEST)
     while columns > 1 and CELL_BYTES * depth * columns > memory:
         columns //= 2
-    if isinstance(schedule, RoundRobin):  # the others push all columns together or have no end
+    if isinstance(schedule, RoundRobin):  # the others push all columns together or are endless
         while columns > 1 and columns * schedule.period * _ROUNDS > schedule.horizon:
             columns //= 2
     return columns

@@ -1,6 +1,6 @@
-"""What discovery and sketch promise together.
+"""Joint privacy of the sketch and of discovery, by basic composition.
 
-Discovery is not a Gaussian mechanism, so the two add up:
+Discovery is not a Gaussian mechanism, so the privacy parameters add up:
 (epsilon_1 + epsilon_2, delta_1 + delta_2).
 
 Source: C. Dwork and A. Roth, "The Algorithmic Foundations of Differential Privacy", 2014,
@@ -21,8 +21,8 @@ from lazysketch.privacy.wording import promise
 
 __all__ = ["JointPrivacy", "Split", "split_of"]
 
-# A quarter finds names in a window twice as long as half would, and leaves the counts, which are
-# read at every step, a third less noise.
+# Compared with half, a quarter makes discovery epochs twice as long, but gives the counts, which
+# are read at every step, a third less noise.
 _EPSILON_SHARE: Final = 0.25
 _DELTA_SHARE: Final = 0.5
 
@@ -32,10 +32,10 @@ class Split:
     """Privacy of the sketch and of discovery.
 
     Attributes:
-        sketch_epsilon: of the counts.
-        sketch_delta: of the counts.
-        discovery_epsilon: of the names.
-        discovery_delta: of the names.
+        sketch_epsilon: epsilon of the counts.
+        sketch_delta: delta of the counts.
+        discovery_epsilon: epsilon of the names.
+        discovery_delta: delta of the names.
     """
 
     sketch_epsilon: float
@@ -46,16 +46,16 @@ class Split:
 
 @dataclass(frozen=True)
 class JointPrivacy:
-    """The guarantee of everything that heavy hitters ever publish: names and counts.
+    """The guarantee of all names and counts that heavy hitters publish.
 
-    Guarantee: (``epsilon``, ``delta``) for the relation of the sketch, by basic composition.
+    Guarantee: (``epsilon``, ``delta``)-DP for the relation of the sketch, by basic composition.
 
     Attributes:
-        epsilon: of everything.
-        delta: of everything.
-        sketch: the promise of the counts.
-        discovery_epsilon: part of ``epsilon`` that the names cost; 0 for a public domain.
-        discovery_delta: part of ``delta`` that the names cost.
+        epsilon: epsilon of names and counts together.
+        delta: delta of names and counts together.
+        sketch: guarantee of the counts.
+        discovery_epsilon: part of ``epsilon`` used by the names; 0 for a public domain.
+        discovery_delta: part of ``delta`` used by the names.
     """
 
     epsilon: float
@@ -66,7 +66,7 @@ class JointPrivacy:
 
     @property
     def private(self) -> bool:
-        """Whether the promise holds."""
+        """True if the guarantee holds."""
         return self.sketch.private
 
     @property
@@ -76,7 +76,7 @@ class JointPrivacy:
 
     @property
     def sentence(self) -> str:
-        """What is promised and what is not, in words.
+        """The guarantee and its limits in words.
 
         Returns:
             English text in one line.
@@ -109,18 +109,18 @@ def split_of(
     discovery_epsilon: float | None,
     discovery_delta: float | None,
 ) -> Split:
-    """Return what the sketch and discovery get of the whole.
+    """Return the privacy parameters of the sketch and of discovery.
 
-    Guarantee: the parts add up to at most the whole.
+    Guarantee: they add up to at most ``epsilon`` and ``delta``.
 
     Args:
-        epsilon: of everything, above 0 and at most 100.
-        delta: of everything, above 0 and below 1.
+        epsilon: epsilon of both together, above 0 and at most 100.
+        delta: delta of both together, above 0 and below 1.
         discovery_epsilon: below ``epsilon``; a quarter of it when None.
         discovery_delta: below ``delta``; half of it when None.
 
     Returns:
-        Both promises.
+        The split.
 
     Raises:
         ArgumentTypeError: not a number.
@@ -130,25 +130,25 @@ def split_of(
         >>> split_of(1.0, 1e-6, discovery_epsilon=None, discovery_delta=None).discovery_epsilon
         0.25
     """
-    whole, slack = checked_epsilon(epsilon), checked_delta(delta)
-    names = _part("discovery_epsilon", discovery_epsilon, whole, _EPSILON_SHARE)
-    failure = _part("discovery_delta", discovery_delta, slack, _DELTA_SHARE)
-    # Downwards, so that the rounded parts never add up to more than the whole.
+    epsilon, delta = checked_epsilon(epsilon), checked_delta(delta)
+    names_epsilon = _part("discovery_epsilon", discovery_epsilon, epsilon, _EPSILON_SHARE)
+    names_delta = _part("discovery_delta", discovery_delta, delta, _DELTA_SHARE)
+    # Rounded down, so that the parts never add up to more than the total.
     return Split(
-        sketch_epsilon=math.nextafter(whole - names, 0.0),
-        sketch_delta=math.nextafter(slack - failure, 0.0),
-        discovery_epsilon=names,
-        discovery_delta=failure,
+        sketch_epsilon=math.nextafter(epsilon - names_epsilon, 0.0),
+        sketch_delta=math.nextafter(delta - names_delta, 0.0),
+        discovery_epsilon=names_epsilon,
+        discovery_delta=names_delta,
     )
 
 
-def _part(name: str, value: object, whole: float, share: float) -> float:
+def _part(name: str, value: object, total: float, share: float) -> float:
     if value is None:
-        return whole * share
+        return total * share
     if isinstance(value, bool):
         raise ArgumentTypeError(f"{name}: expected a number, got bool")
     part = checked_real(name, value)
-    if part >= whole:
+    if part >= total:
         of = name.removeprefix("discovery_")
-        raise ArgumentValueError(f"{name}: expected a part of {of} = {whole:g}, got {part:g}")
+        raise ArgumentValueError(f"{name}: expected a part of {of} = {total:g}, got {part:g}")
     return part

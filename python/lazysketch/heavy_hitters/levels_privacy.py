@@ -1,8 +1,8 @@
-"""What all levels of a hierarchy promise together, and what each of them gets of it.
+"""Privacy of all levels of a hierarchy together, and its split among the levels.
 
-One event is counted at every level, so the levels compose. Their sketches are Gaussian mechanisms:
-mu = sqrt(sum of mu_i^2), which L equal levels pay with sqrt(L) times the noise, not L times.
-Discovery is not: there the epsilons and the deltas add up.
+One event is counted at every level, so the levels compose. Their sketches are Gaussian mechanisms
+with mu = sqrt(sum of mu_i^2): L equal levels need sqrt(L) times the noise, not L times. Discovery
+is not Gaussian: its epsilons and deltas add up.
 
 Sources: J. Dong, A. Roth and W. Su, "Gaussian Differential Privacy", 2022, Corollary 3.3;
 C. Dwork and A. Roth, 2014, Theorem 3.16.
@@ -33,19 +33,19 @@ _STEPS: Final = 100
 
 @dataclass(frozen=True)
 class LevelsPrivacy:
-    """The guarantee of everything that all levels of a hierarchy ever publish.
+    """The guarantee of all names and counts that the levels of a hierarchy publish.
 
-    Guarantee: (``epsilon``, ``delta``) for the relation of the levels: the sketches composed as
-    one Gaussian mechanism, and discovery by basic composition.
+    Guarantee: (``epsilon``, ``delta``)-DP for the relation of the levels: the sketches compose as
+    one Gaussian mechanism, discovery by basic composition.
 
     Attributes:
-        epsilon: of everything.
-        delta: of everything.
-        counts_epsilon: part of ``epsilon`` that the counts of all levels cost.
-        counts_delta: part of ``delta`` that the counts of all levels cost.
-        discovery_epsilon: part of ``epsilon`` that the names of all levels cost.
-        discovery_delta: part of ``delta`` that the names of all levels cost.
-        levels: what each level promises by itself.
+        epsilon: epsilon of all levels together.
+        delta: delta of all levels together.
+        counts_epsilon: part of ``epsilon`` used by the counts of all levels.
+        counts_delta: part of ``delta`` used by the counts of all levels.
+        discovery_epsilon: part of ``epsilon`` used by the names of all levels.
+        discovery_delta: part of ``delta`` used by the names of all levels.
+        levels: guarantee of each level alone.
     """
 
     epsilon: float
@@ -58,7 +58,7 @@ class LevelsPrivacy:
 
     @property
     def private(self) -> bool:
-        """Whether the promise holds."""
+        """True if the guarantee holds."""
         return all(level.private for level in self.levels)
 
     @property
@@ -68,7 +68,7 @@ class LevelsPrivacy:
 
     @property
     def sentence(self) -> str:
-        """What is promised and what is not, in words.
+        """The guarantee and its limits in words.
 
         Returns:
             English text in one line.
@@ -96,20 +96,20 @@ class LevelsPrivacy:
 
 
 def checked_level_weights(weights: Sequence[float] | None, *, levels: int) -> tuple[float, ...]:
-    """Return the part of the privacy that each level gets.
+    """Return the part of the privacy budget of each level.
 
-    Guarantee: the parts add up to at most 1, in real numbers.
+    Guarantee: the parts add up to at most 1, in exact arithmetic.
 
     Args:
         weights: one number above 0 per level, or None for equal parts.
-        levels: how many.
+        levels: number of levels.
 
     Returns:
         One part per level.
 
     Raises:
         ArgumentTypeError: not numbers.
-        ArgumentValueError: another number of them, or one outside its range.
+        ArgumentValueError: a wrong number of weights, or one outside its range.
     """
     if weights is None:
         weights = (1.0,) * levels
@@ -128,22 +128,23 @@ def checked_level_weights(weights: Sequence[float] | None, *, levels: int) -> tu
 def splits_of_levels(
     whole: Split, parts: Sequence[float], *, privacy_of: Callable[[float, float], Privacy]
 ) -> tuple[Split, ...]:
-    """Return what the sketch and the discovery of each level get.
+    """Return the privacy parameters of the sketch and of the discovery of each level.
 
     Guarantee: the sketches that ``privacy_of`` describes compose to at most
-    (``whole.sketch_epsilon``, ``whole.sketch_delta``), floating point included, and the parts of
-    discovery add up to at most theirs. What is returned was itself tested.
+    (``whole.sketch_epsilon``, ``whole.sketch_delta``), including floating-point error, and the
+    parameters of discovery add up to at most theirs. The result is checked before it is returned.
 
     Args:
-        whole: of all levels.
-        parts: of each level, adding up to at most 1; mu_i^2 and epsilon_i are proportional.
-        privacy_of: takes (epsilon, delta) and describes the sketch calibrated for them.
+        whole: privacy of all levels together.
+        parts: part of each level, adding up to at most 1; mu_i^2 and epsilon_i are proportional.
+        privacy_of: takes (epsilon, delta) and returns the guarantee of a sketch calibrated for
+            them.
 
     Returns:
         One split per level.
 
     Raises:
-        ArgumentValueError: privacy that no noise serves.
+        ArgumentValueError: privacy that no noise provides.
 
     Source: Dong, Roth and Su 2022, Corollary 3.3.
     """
@@ -168,13 +169,13 @@ def splits_of_levels(
             )
         slack *= 4.0
     raise ArgumentValueError(
-        "epsilon: expected one whose noise floating point resolves to 1 % of the budget at all "
-        f"levels together, got {epsilon:g} for the counts"
+        "epsilon: expected one that the levels can share with floating-point errors below 1 % of "
+        f"the budget, got {epsilon:g} for the counts"
     )
 
 
 def _epsilon_of(multiplier: float, delta: float) -> float:
-    """Return the largest epsilon that still asks for this noise multiplier, from below."""
+    """Return the largest epsilon that requires this noise multiplier, rounded down."""
     enough, too_large = 0.0, LARGEST_EPSILON
     if gaussian_delta(too_large, multiplier) > delta:
         return too_large

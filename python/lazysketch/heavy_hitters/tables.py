@@ -26,9 +26,9 @@ class ListedTable(PrivateTable):
 
 
 class DiscoveringTable(_native.HeavySketch, PrivateTable):
-    """A sketch and discovery, fed together.
+    """A sketch and discovery that count the same events.
 
-    Guarantee: that of the sketch plus that of discovery.
+    Guarantee: the privacy parameters of the sketch and of discovery add up.
 
     Source: docs/guarantees.md.
     """
@@ -38,7 +38,7 @@ class DiscoveringTable(_native.HeavySketch, PrivateTable):
         """Return an empty table with a given description.
 
         Args:
-            spec: with discovery.
+            spec: a description with discovery.
             key: master key; a fresh one when None.
 
         Returns:
@@ -67,11 +67,11 @@ def table_for(spec: HeavyHittersSpec, *, key: Key | None) -> HittersTable:
     """Return the empty live table of a description.
 
     Args:
-        spec: of heavy hitters.
+        spec: description of heavy hitters.
         key: master key; a fresh one when None.
 
     Returns:
-        With discovery, or with a public list.
+        A table with discovery, or with a public list.
 
     Raises:
         ArgumentTypeError: not a key.

@@ -1,12 +1,12 @@
-"""The tree of what is heavy in a hierarchy, drawn from published names alone.
+"""The tree of heavy names of a hierarchy, derived from published names alone.
 
 A node is a name published at its own level, or the name above a published one. The latter may be
-shown although no window published it: it is a function of a name that is public already, and its
-count is read from a table that is public already, so it is post-processing twice over.
+shown although discovery did not publish it: it is a function of a public name, and its count is
+read from a public table, so both are post-processing.
 
 Source: C. Dwork and A. Roth, 2014, Proposition 2.1 (post-processing); G. Cormode, F. Korn,
 S. Muthukrishnan and D. Srivastava, "Finding Hierarchical Heavy Hitters in Data Streams", VLDB 2003
-(what a node has beside its heavy children).
+(counts of a node without those of its heavy children).
 """
 
 from __future__ import annotations
@@ -33,17 +33,17 @@ class HierarchyNode:
 
     Attributes:
         item: the name.
-        level: number of its level, from 0, the coarsest.
+        level: number of its level; 0 is the coarsest.
         label: name of its level.
         estimate: count at this step, within the interval.
         low: lower end of its interval.
         high: upper end.
-        share: estimate over the size of the stream.
-        own: the part of the estimate that the children do not explain; noise may make it negative.
-        own_share: the same over the size of the stream.
-        children: heavy names one level down, by falling estimate.
+        share: estimate divided by the size of the stream.
+        own: estimate minus those of the children; noise may make it negative.
+        own_share: ``own`` divided by the size of the stream.
+        children: heavy names one level down, in descending order of their estimates.
         published: False if only a name below it was published.
-        complete: False if the name is longer than ``max_item_bytes``; it has no parent then.
+        complete: False if the name is longer than ``max_item_bytes``; then it has no parent.
     """
 
     item: Item
@@ -95,18 +95,18 @@ def tree_of(
 ) -> tuple[HierarchyNode, ...]:
     """Return the tree of heavy names.
 
-    Guarantee: post-processing, as the head of this module argues.
+    Guarantee: post-processing, as explained at the top of this module.
 
     Args:
         heavy: published names to show, level by level.
         levels: the hierarchy.
-        read: takes a level and names, and returns their estimates from the level's table.
+        read: takes a level and names, and returns their estimates from the table of the level.
 
     Returns:
-        The roots, level by level, by falling estimate.
+        The roots, level by level, in descending order of their estimates.
 
     Raises:
-        ArgumentValueError: levels that do not take the names they make.
+        ArgumentValueError: levels whose functions do not accept the names they return.
     """
     shown = [{_key(hitter): (hitter, True) for hitter in level} for level in heavy]
     parents: list[dict[Key, Key]] = [{} for _ in shown]

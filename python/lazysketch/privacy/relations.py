@@ -1,9 +1,8 @@
-"""Neighbouring relations, and how far one event moves the table of counts.
+"""Neighbouring relations, and the sensitivity of the table of counts to one event.
 
-What it computes: the squared L2 sensitivity of the count table per unit of
-weight, and the number of cells that can change. What it costs: nothing, both
-are closed forms. The forms are not taken on trust: the tests enumerate every
-small hash function and every short stream and find them attained.
+Computes the squared L2 sensitivity of the count table per unit of weight, and the number of cells
+that can change. Both are closed forms. The tests enumerate every small hash function and every
+short stream and find both attained.
 
 =============  =========  ============  ========================================
 relation       Count-Min  Count Sketch  one stream becomes its neighbour when
@@ -12,9 +11,9 @@ zero-out       d          d             one event becomes an empty step
 substitution   2 d        4 d           one event becomes another, same step
 =============  =========  ============  ========================================
 
-Source: R. Holland, arXiv 2507.03361, states 2 d for both sketches under
-substitution. For Count Sketch that is too small: two items in one bucket with
-opposite signs move the cell by 2, which is 4 per row.
+Source: R. Holland, arXiv 2507.03361, states 2 d for both sketches under substitution. For Count
+Sketch that is too small: two items in one bucket with opposite signs move the cell by 2, which is 4
+per row.
 """
 
 from __future__ import annotations
@@ -47,7 +46,7 @@ CountKind: TypeAlias = Literal["count-min", "count-sketch", "counters"]
 
 LARGEST_EPSILON: Final = 100.0
 SMALLEST_DELTA: Final = 1e-280
-"""No delta below this is returned or solved for: doubles end not far below."""
+"""No smaller delta is returned or solved for: the smallest doubles are not far below."""
 LARGEST_DEPTH: Final = 64
 LARGEST_CHANGES: Final = 2**28
 
@@ -62,20 +61,19 @@ def table_sensitivity2(
 ) -> int:
     """Return the squared L2 sensitivity of the count table, per unit of weight.
 
-    Guarantee: for every pair of neighbouring streams, every hash function and
-    every step, the two tables of exact counts differ by at most the square root
-    of this number, times ``max_weight``. The bound is attained, except under
-    ``calibration="classical"`` for a Count Sketch, where it is the paper's 2 d
-    and real streams exceed it.
+    Guarantee: for every pair of neighbouring streams, every hash function and every step, the two
+    tables of exact counts differ by at most the square root of this number, times ``max_weight``.
+    The bound is attained, except under ``calibration="classical"`` for a Count Sketch, where it is
+    the paper's 2 d and real streams exceed it.
 
     Args:
         kind: ``"count-min"``, ``"count-sketch"`` or ``"counters"``.
-        depth: rows of the table, 1 to 64; each event falls in one cell per row.
-            Plain counters have one row: ``depth=1``.
+        depth: rows of the table, 1 to 64; each event falls in one cell per row. Plain counters have
+            one row: ``depth=1``.
         relation: ``"substitution"`` or ``"zero-out"``.
-        calibration: ``"classical"`` returns what the paper uses, for reproduction.
-        max_changes: for counters fed with vectors, how many of them may differ
-            between neighbours at the one step where they differ. Sketches: 1.
+        calibration: ``"classical"`` returns the value of the paper, for reproduction.
+        max_changes: for counters updated by vectors, the number of counters that may differ between
+            neighbours, all at one step. Sketches: 1.
 
     Returns:
         A positive integer.
@@ -98,7 +96,7 @@ def table_sensitivity2(
     substitution = checked_relation(relation) == "substitution"
     classical = checked_calibration(calibration) == "classical"
     if kind == "counters":
-        # The same counters take single events and whole vectors: cover both.
+        # The same counters take single events and vectors: cover both.
         return max(2 if substitution else 1, changes)
     if not substitution:
         return rows
@@ -108,7 +106,7 @@ def table_sensitivity2(
 
 
 def changed_cells(kind: CountKind, *, depth: int, relation: Relation, max_changes: int = 1) -> int:
-    """Return how many cells of the count table can differ between neighbours.
+    """Return the number of cells of the count table that can differ between neighbours.
 
     Guarantee: an upper bound for every hash function; the numeric account of
     :func:`lazysketch.privacy.calibration.calibrate` counts noise draws with it.
@@ -153,7 +151,7 @@ def checked_relation(value: object) -> Relation:
     """Return the relation, or raise.
 
     Args:
-        value: what a caller gave as ``relation``.
+        value: value of the argument ``relation``.
 
     Returns:
         The same string.
@@ -173,7 +171,7 @@ def checked_calibration(value: object) -> Calibration:
     """Return the calibration, or raise.
 
     Args:
-        value: what a caller gave as ``calibration``.
+        value: value of the argument ``calibration``.
 
     Returns:
         The same string.
@@ -202,7 +200,7 @@ def checked_epsilon(value: object) -> float:
     """Return epsilon as a float, or raise.
 
     Args:
-        value: what a caller gave as ``epsilon``.
+        value: value of the argument ``epsilon``.
 
     Returns:
         The value, ``0 < epsilon <= 100``.
@@ -225,7 +223,7 @@ def checked_delta(value: object) -> float:
     """Return delta as a float, or raise.
 
     Args:
-        value: what a caller gave as ``delta``.
+        value: value of the argument ``delta``.
 
     Returns:
         The value, ``1e-280 <= delta < 1``.
@@ -258,7 +256,7 @@ def square_root_up(square: int | Fraction) -> float:
         The root, rounded up.
 
     Raises:
-        ArgumentValueError: the root of a number that large is no float.
+        ArgumentValueError: the root is too large for a float.
 
     Example:
         >>> square_root_up(49)

@@ -24,9 +24,9 @@ def checked_domain(domain: object) -> list[Item]:
         Plain values in their first order.
 
     Raises:
-        ArgumentTypeError: a single value, a dictionary, or nothing that can be iterated.
+        ArgumentTypeError: a single value, a dictionary, or a value that is not iterable.
         ArgumentValueError: no item.
-        ItemError: something that cannot be an item, with its position.
+        ItemError: a value that cannot be an item, with its position.
     """
     items = distinct_items("domain", domain)
     if not items:
@@ -59,14 +59,14 @@ def plain_values(name: str, values: object) -> list[object]:
     """Return the values of a list, an array or a column as Python values.
 
     Args:
-        name: of the argument.
-        values: anything that can be iterated, but a single value or a dictionary.
+        name: name of the argument.
+        values: any iterable except a single str or bytes and a dictionary.
 
     Returns:
         A list.
 
     Raises:
-        ArgumentTypeError: a single value, a dictionary, or nothing that can be iterated.
+        ArgumentTypeError: a single value, a dictionary, or a value that is not iterable.
     """
     if not isinstance(values, str | bytes | bytearray | dict):
         for method in ("to_pylist", "tolist", "to_list"):  # Arrow; numpy and pandas; polars
@@ -80,18 +80,18 @@ def plain_values(name: str, values: object) -> list[object]:
 
 
 def plain_item(value: object, *, name: str, where: str) -> Item:
-    """Return an item as a plain value, so that True and 1.0 are not taken for a 1 in the list.
+    """Return an item as a plain value, so that True and 1.0 do not equal an item 1.
 
     Args:
-        value: what was given.
-        name: of the argument.
-        where: in the argument, and what else the message ends with.
+        value: value of the caller.
+        name: name of the argument.
+        where: position within the argument and end of the message.
 
     Returns:
         The value as a str, bytes or int of Python.
 
     Raises:
-        ItemError: something that cannot be an item.
+        ItemError: a value that cannot be an item.
     """
     got = type(value).__name__
     if isinstance(value, str):

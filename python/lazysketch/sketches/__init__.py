@@ -1,4 +1,4 @@
-"""Live tables: the private sketches and counters, the exact sketches, and the keys.
+"""Live tables: private sketches and counters, exact sketches, and keys.
 
-What belongs here holds counts inside the native core.
+Everything here, except the keys, holds counts inside the native core.
 """

@@ -1,8 +1,8 @@
 """Many counters under continual observation: the paper's n-counters problem, without hashing.
 
-What it computes: a private running total per index. What it costs: one addition and one push per
-event, log n draws per read, 8 bytes per counter. Prefer it to a sketch when the items are few and
-known in advance: there are no collisions and the sensitivity does not grow with a depth.
+An event costs one addition and one push, a read log n draws, a counter 8 bytes. Prefer counters to
+a sketch when the items are few and known in advance: there are no collisions, and the sensitivity
+does not grow with a depth.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _EXAMPLE = "ContinualCounters(counters=3, epsilon=1.0, delta=1e-8)"
 class ContinualCounters(PrivateTable):
     """Private running totals of a known set of counters.
 
-    Guarantee: all releases together are (epsilon, delta)-differentially private for one event at
-    one step replaced by another or removed (:meth:`update`), and for one step at which up to
-    ``max_changes`` counters differ by up to ``max_weight`` each (:meth:`step`).
+    Guarantee: all releases together are (epsilon, delta)-differentially private, both for the
+    replacement or removal of one event (:meth:`update`), and for a change of up to ``max_changes``
+    counters by up to ``max_weight`` each at one step (:meth:`step`).
 
     Args:
-        counters: how many, 1 to 2^24.
-        max_changes: counters that neighbouring vectors of :meth:`step` may differ in.
-        horizon: number of steps, or None for a stream without end (geometric).
+        counters: number of counters, 1 to 2^24.
+        max_changes: number of counters in which neighbouring vectors of :meth:`step` may differ.
+        horizon: number of steps, or None for an endless stream (geometric).
         schedule: ``"round robin"`` (default with a horizon), ``"punctual"`` (every counter at
             every step, the paper's n-counters), ``"batch"``, ``"single"`` or ``"geometric"``.
         calibration: ``"analytic"``, or ``"classical"`` to reproduce the paper (epsilon < 1).
@@ -51,10 +51,10 @@ class ContinualCounters(PrivateTable):
     (substitution) or max_changes, whichever is larger.
 
     Example:
-        >>> doors = ContinualCounters(counters=3, epsilon=1.0, delta=1e-6, horizon=1000)
-        >>> doors.update(2)
-        >>> doors.step([1, 0, 1])
-        >>> doors.steps
+        >>> entrances = ContinualCounters(counters=3, epsilon=1.0, delta=1e-6, horizon=1000)
+        >>> entrances.update(2)
+        >>> entrances.step([1, 0, 1])
+        >>> entrances.steps
         2
     """
 
@@ -69,7 +69,7 @@ class ContinualCounters(PrivateTable):
         key: Key | None = None,
         **options: Unpack[TableOptions],
     ) -> Self:
-        """Describe the table and make it."""
+        """Make the description of the table, and the table."""
         check_keywords(cls, positional, options, TableOptions, example=_EXAMPLE)
         if counters is None:
             raise ArgumentTypeError(f"counters: expected a number, as in {_EXAMPLE}, got none")
@@ -108,7 +108,7 @@ class ContinualCounters(PrivateTable):
 
     @property
     def counters(self) -> int:
-        """How many counters."""
+        """Number of counters."""
         return self.width
 
     @property

@@ -1,7 +1,8 @@
 """The exact sketches, NOT PRIVATE: the baselines of the paper.
 
-An update costs depth additions, an estimate depth look-ups, a cell 4 bytes (8 once 32 bits could
-overflow). They can be read, copied, pickled and merged freely; their releases say NOT PRIVATE.
+An update costs depth additions, an estimate depth look-ups, a cell 4 bytes (8 where 32 bits could
+overflow). Exact sketches can be read, copied, pickled and merged freely; their releases are marked
+NOT PRIVATE.
 
 Sources: Cormode and Muthukrishnan 2005 (Count-Min); Charikar, Chen and Farach-Colton 2002 (Count
 Sketch).
@@ -40,7 +41,7 @@ class _Exact(_native.ExactSketch, ReadsByRelease):
         failure_probability: float | None = None,
         hash_seed: int | None = None,
     ) -> Self:
-        """Size the table and make the core's sketch."""
+        """Choose the size and make the native sketch."""
         rows, columns = size_of(
             cls._kind,
             depth=depth,
@@ -53,7 +54,7 @@ class _Exact(_native.ExactSketch, ReadsByRelease):
         return super().__new__(cls, kind=cls._kind, depth=rows, width=columns, hash_seed=hash_seed)
 
     def release(self) -> Release:
-        """Return the exact table as a release that says NOT PRIVATE.
+        """Return the exact table as a release that is marked NOT PRIVATE.
 
         Returns:
             A release with the exact counts.
@@ -110,15 +111,16 @@ class _Exact(_native.ExactSketch, ReadsByRelease):
 class CountMin(_Exact):
     """An exact Count-Min sketch, NOT PRIVATE.
 
-    Guarantee: never below the true count; above it by more than relative_error times the total
-    weight with probability at most failure_probability, per item fixed in advance.
+    Guarantee: an estimate is never below the true count. For an item fixed in advance it exceeds
+    the count by more than relative_error times the total weight with probability at most
+    failure_probability.
 
     Args:
         depth: rows, 1 to 64; with ``width``.
         width: buckets per row, 1 to 2^24.
         relative_error: instead of sizes; with ``failure_probability``.
-        failure_probability: as above.
-        hash_seed: public seed, 0 to 2^64 - 1; random when None. Equal seeds can be merged.
+        failure_probability: instead of sizes; with ``relative_error``.
+        hash_seed: public seed, 0 to 2^64 - 1; random when None. Merging requires equal seeds.
 
     Raises:
         ArgumentTypeError: sizes and errors mixed, or a wrong type.
@@ -139,15 +141,16 @@ class CountMin(_Exact):
 class CountSketch(_Exact):
     """An exact Count Sketch, NOT PRIVATE.
 
-    Guarantee: off by more than relative_error times the Euclidean norm of the counts with
-    probability at most failure_probability, per item fixed in advance; unbiased.
+    Guarantee: an estimate is unbiased. For an item fixed in advance its error exceeds
+    relative_error times the Euclidean norm of the counts with probability at most
+    failure_probability.
 
     Args:
         depth: rows, 1 to 64; with ``width``. Odd depths have a true median.
         width: buckets per row, 1 to 2^24.
         relative_error: instead of sizes; with ``failure_probability``.
-        failure_probability: as above.
-        hash_seed: public seed, 0 to 2^64 - 1; random when None. Equal seeds can be merged.
+        failure_probability: instead of sizes; with ``relative_error``.
+        hash_seed: public seed, 0 to 2^64 - 1; random when None. Merging requires equal seeds.
 
     Raises:
         ArgumentTypeError: sizes and errors mixed, or a wrong type.

@@ -1,7 +1,7 @@
 """Master keys: the secret from which all noise of a sketch is recomputed.
 
-Most users need none: a sketch without ``key=`` draws a fresh one. Keep a key only to restore a
-state later; anyone who has it can remove the noise.
+Most users need no key: a sketch without ``key=`` draws a fresh one. Keep a key only to restore a
+state later; anyone who has the key can remove the noise.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Key(_native.Key):
         """Return a fresh key from the operating system's random source.
 
         Returns:
-            A key that nobody has seen.
+            A fresh key.
 
         Example:
             >>> len(Key.generate().to_bytes())
@@ -46,7 +46,7 @@ class Key(_native.Key):
 
     @classmethod
     def from_bytes(cls, secret: bytes) -> Key:
-        """Return the key that :meth:`to_bytes` gave.
+        """Return the key with the bytes that :meth:`to_bytes` returned.
 
         Guarantee: as private as ``secret`` is; it must come from a cryptographic random source.
 
@@ -70,13 +70,13 @@ class Key(_native.Key):
         return super().__new__(cls, secret)
 
     def to_bytes(self) -> bytes:
-        """Return the 32 secret bytes, to be kept where secrets are kept.
+        """Return the 32 secret bytes; store them where secrets are stored.
 
         Returns:
             The secret.
 
         Raises:
-            ArgumentValueError: a key of ``lazysketch.testing``, whose bytes are no secret.
+            ArgumentValueError: a key of ``lazysketch.testing``, whose bytes are not secret.
 
         Example:
             >>> type(Key.generate().to_bytes())
@@ -95,13 +95,13 @@ class Key(_native.Key):
 
 
 def key_or_fresh(key: Key | None) -> Key:
-    """Return the key that a table gets.
+    """Return the key, or a fresh one if there is none.
 
     Args:
-        key: the user's, or None.
+        key: key of the user, or None.
 
     Returns:
-        The same, or a fresh one.
+        A key.
 
     Raises:
         ArgumentTypeError: not a key.

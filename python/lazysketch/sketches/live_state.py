@@ -1,7 +1,7 @@
 """Live state: non-copyable, non-picklable, closed by ``with``.
 
-Two tables with one working key and different events would publish the same noise on different
-counts, and the difference of their releases would be exact.
+Two tables with the same working key and different events would publish the same noise on different
+counts; the difference of their releases would be exact.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Live = TypeVar("Live", bound=_Closable)
 
 
 class ClosedByBlock:
-    """Base of objects that a ``with`` block closes, also when it ends by an exception."""
+    """Base of objects that a ``with`` block closes, also after an exception."""
 
     def __enter__(self: Live) -> Live:
         return self
@@ -37,7 +37,7 @@ class ClosedByBlock:
 
 
 class LiveState:
-    """Base of live private tables and of objects that hold some.
+    """Base of live private tables and of objects that hold them.
 
     Guarantee: copying, deep-copying and pickling raise LiveStateError.
     """

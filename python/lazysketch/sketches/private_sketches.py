@@ -7,9 +7,9 @@ LazyCountMin, -Sketch     depth additions and one push    depth * log n draws   
 PunctualCountMin, ...     depth additions                 depth * log n draws         4 per cell
 ========================  ==============================  ==========================  ==========
 
-Bytes double where 32-bit counters could overflow. Prefer Lazy, which has the least noise. Punctual
-publishes without lag but pays for as many pushes as steps. The exact sketches are in exact.py.
-Count-Min overestimates (by collisions). Count Sketch errs to both sides, and less on flat streams.
+Cells have twice the bytes where 32-bit counters could overflow. Prefer Lazy, which has the least
+noise. Punctual publishes without lag, but its noise covers as many pushes as steps. Collisions make
+Count-Min overestimate. Count Sketch errs in both directions, and less on flat streams.
 
 Source: R. Holland, "Faster Differentially Private Sketches under Continual Observation", arXiv
 2507.03361; Cormode and Muthukrishnan 2005; Charikar, Chen and Farach-Colton 2002.
@@ -42,13 +42,13 @@ _EXAMPLE: Final = "depth=3, width=1024, epsilon=1.0, delta=1e-8"
 
 
 class SketchOptions(TableOptions, total=False):
-    """Keyword arguments of every private sketch, next to those of every private table.
+    """Keyword arguments of every private sketch, in addition to those of every private table.
 
     Args:
-        depth: rows, 1 to 64; with ``width``. More rows, more noise.
+        depth: rows, 1 to 64; with ``width``. More rows need more noise.
         width: buckets per row, 1 to 2^24.
         relative_error: instead of sizes; with ``failure_probability``.
-        failure_probability: as above.
+        failure_probability: instead of sizes; with ``relative_error``.
         calibration: ``"analytic"``, or ``"classical"`` to reproduce the paper (epsilon < 1; NOT
             PRIVATE for a Count Sketch under substitution).
         hash_seed: public seed, 0 to 2^64 - 1; derived from key and sketch id when None.
@@ -83,7 +83,7 @@ class _Private(PrivateTable):
         key: Key | None = None,
         **options: Unpack[TableOptions],
     ) -> Self:
-        """Size the table, describe it and make it."""
+        """Choose the size, make the description of the table, and the table."""
         rows, columns = size_of(
             cls._kind,
             depth=depth,
@@ -163,17 +163,17 @@ _complete = with_options(TableOptions, SketchOptions, defaults=(TableSpec, _Priv
 class LazyCountMin(_Lazy):
     """A private Count-Min sketch that publishes one column per step.
 
-    Guarantee: all releases together are (epsilon, delta)-differentially private for one event
-    replaced by another (``relation="substitution"``) or removed ("zero-out"), with the pair of
-    streams fixed in advance. The error of an estimate has three parts: collisions (as in
+    Guarantee: all releases together are (epsilon, delta)-differentially private for the replacement
+    (``relation="substitution"``) or removal (``"zero-out"``) of one event, for any pair of streams
+    that is fixed in advance. The error of an estimate has three parts: collisions (as in
     :class:`CountMin`), Gaussian noise of known variance, and events since the column's last push.
 
     Args:
-        horizon: number of steps (round robin), or None for a stream without end (geometric).
+        horizon: number of steps (round robin), or None for an endless stream (geometric).
         schedule: another schedule, instead of ``horizon``; or the name of one, with ``horizon``.
 
     Raises:
-        ArgumentTypeError: sizes and errors mixed, a wrong type, or a wrong name of an argument.
+        ArgumentTypeError: sizes and errors mixed, a wrong type, or an unknown argument.
         ArgumentValueError: a value outside its range.
 
     Source: arXiv 2507.03361, the Lazy sketch; docs/guarantees.md.
@@ -196,15 +196,15 @@ class LazyCountSketch(_Lazy):
     """A private Count Sketch that publishes one column per step.
 
     Guarantee: as :class:`LazyCountMin`, calibrated for the squared sensitivity 4 depth under
-    substitution (the paper's 2 depth is too small). Unbiased: collisions and noise err to both
-    sides.
+    substitution (the paper's 2 depth is too small). Estimates are unbiased: collisions and noise
+    err in both directions.
 
     Args:
-        horizon: number of steps (round robin), or None for a stream without end (geometric).
+        horizon: number of steps (round robin), or None for an endless stream (geometric).
         schedule: another schedule, instead of ``horizon``; or the name of one, with ``horizon``.
 
     Raises:
-        ArgumentTypeError: sizes and errors mixed, a wrong type, or a wrong name of an argument.
+        ArgumentTypeError: sizes and errors mixed, a wrong type, or an unknown argument.
         ArgumentValueError: a value outside its range.
 
     Source: arXiv 2507.03361, the Lazy sketch; docs/guarantees.md for the sensitivity.
@@ -223,13 +223,13 @@ class LazyCountSketch(_Lazy):
 class PunctualCountMin(_Punctual):
     """A private Count-Min sketch that publishes every cell at every step.
 
-    Guarantee: as :class:`LazyCountMin`, without lag, but with noise for as many pushes as steps.
+    Guarantee: as :class:`LazyCountMin`, without lag; the noise covers as many pushes as steps.
 
     Args:
         horizon: number of steps; required.
 
     Raises:
-        ArgumentTypeError: sizes and errors mixed, a wrong type, or a wrong name of an argument.
+        ArgumentTypeError: sizes and errors mixed, a wrong type, or an unknown argument.
         ArgumentValueError: no horizon, or a value outside its range.
 
     Source: Epasto et al. 2023; the Punctual sketch of arXiv 2507.03361.
@@ -248,14 +248,13 @@ class PunctualCountMin(_Punctual):
 class PunctualCountSketch(_Punctual):
     """A private Count Sketch that publishes every cell at every step.
 
-    Guarantee: as :class:`LazyCountSketch`, without lag, but with noise for as many pushes as
-    steps.
+    Guarantee: as :class:`LazyCountSketch`, without lag; the noise covers as many pushes as steps.
 
     Args:
         horizon: number of steps; required.
 
     Raises:
-        ArgumentTypeError: sizes and errors mixed, a wrong type, or a wrong name of an argument.
+        ArgumentTypeError: sizes and errors mixed, a wrong type, or an unknown argument.
         ArgumentValueError: no horizon, or a value outside its range.
 
     Source: Epasto et al. 2023; the Punctual sketch of arXiv 2507.03361.

@@ -1,8 +1,8 @@
 """Base of the live private tables: construction from a description, releases, properties.
 
 A live private table holds exact counts inside the native core. It can be updated, queried and
-closed. It cannot be copied, pickled or used in a forked child: two tables with one working key and
-different events would publish the same noise on different counts.
+closed. It cannot be copied, pickled or used in a forked child: two tables with the same working key
+and different events would publish the same noise on different counts.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ if hasattr(os, "register_at_fork"):  # not on Windows, which does not fork
 
 
 class PrivateTable(ClosedByBlock, LiveState, _native.PrivateSketch, ReadsByRelease):
-    """Base of the private sketches and counters; not made directly.
+    """Base of the private sketches and counters; not constructed directly.
 
-    Guarantee: everything ever released, at any number of steps, together satisfies the
-    (epsilon, delta) in :attr:`privacy` for the relation named there, for neighbouring streams
-    that are fixed in advance.
+    Guarantee: all releases, at any number of steps, together satisfy the (epsilon, delta) in
+    :attr:`privacy` for the relation named there, for neighbouring streams that are fixed in
+    advance.
 
     Source: docs/guarantees.md.
     """
@@ -49,7 +49,7 @@ class PrivateTable(ClosedByBlock, LiveState, _native.PrivateSketch, ReadsByRelea
         Guarantee: as for the class; the description holds the calibrated noise.
 
         Args:
-            spec: of a kind that this class serves.
+            spec: description of a kind that this class supports.
             key: master key; a fresh one when None.
 
         Returns:
@@ -57,7 +57,7 @@ class PrivateTable(ClosedByBlock, LiveState, _native.PrivateSketch, ReadsByRelea
 
         Raises:
             ArgumentTypeError: not a description, or not a key.
-            ArgumentValueError: a description that another class serves.
+            ArgumentValueError: a description that this class does not support.
 
         Example:
             >>> from lazysketch import Geometric, LazyCountMin, TableSpec
@@ -77,12 +77,12 @@ class PrivateTable(ClosedByBlock, LiveState, _native.PrivateSketch, ReadsByRelea
 
     @classmethod
     def _check_spec(cls, spec: TableSpec) -> None:
-        """Raise ArgumentValueError unless this class serves the description."""
+        """Raise ArgumentValueError unless this class supports the description."""
 
     def release(self) -> Release:
         """Return the public table at this step.
 
-        Guarantee: reading it, any number of times and at any steps, costs nothing beyond
+        Guarantee: reading releases, any number of times and at any steps, stays within
         :attr:`privacy`.
 
         Returns:
@@ -102,13 +102,14 @@ class PrivateTable(ClosedByBlock, LiveState, _native.PrivateSketch, ReadsByRelea
         Guarantee: the number of events is not published; nothing is applied when the call raises.
 
         Args:
-            items: Arrow data, a numpy array or an iterable of items; may be empty.
-            weights: as many integers, or None for 1 each.
-            column: the column of a table with several.
+            items: Arrow data, a NumPy array or an iterable of items; may be empty.
+            weights: one integer per item, or None for 1 each.
+            column: the column to count, for a table with several.
 
         Raises:
-            ItemError: something that cannot be an item, or a null, with its position.
-            ArgumentTypeError: a single str, bytes or dict; floats; an unnamed column.
+            ItemError: a value that cannot be an item, or a null, with its position.
+            ArgumentTypeError: a single str, bytes or dict; floats; several columns without
+                ``column``.
             ArgumentValueError: another schedule, or weights outside their range.
             HorizonError: past the last batch.
             ClosedError: after ``close()``.
@@ -118,22 +119,22 @@ class PrivateTable(ClosedByBlock, LiveState, _native.PrivateSketch, ReadsByRelea
 
     @property
     def spec(self) -> TableSpec:
-        """The description of the table, with the hash seed that it has."""
+        """The description of the table, with its hash seed."""
         return self._spec.with_hash_seed(self.hash_seed)
 
     @property
     def privacy(self) -> Privacy:
-        """The guarantee, a frozen description."""
+        """A frozen description of the guarantee."""
         return self._spec.privacy_unless(self.not_private_because)
 
     @property
     def private(self) -> bool:
-        """True unless the sketch was made NOT PRIVATE; see :attr:`not_private_because`."""
+        """False if the sketch is NOT PRIVATE; see :attr:`not_private_because`."""
         return not self.not_private_because
 
     @property
     def horizon(self) -> int | None:
-        """Largest number of steps, None for streams without end."""
+        """Largest number of steps; None for endless streams."""
         return self._spec.schedule.horizon
 
     @property
@@ -148,7 +149,7 @@ class PrivateTable(ClosedByBlock, LiveState, _native.PrivateSketch, ReadsByRelea
 
     @property
     def sigma(self) -> float:
-        """Standard deviation of one node's noise, in counts."""
+        """Standard deviation of the noise of one node, in counts."""
         return self._spec.sigma
 
     def _shape(self) -> str:

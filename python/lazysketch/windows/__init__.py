@@ -1,8 +1,9 @@
-"""Tumbling windows of a stream: one sketch each, with tops, counts and changes between them.
+"""Tumbling windows of a stream: one sketch per window, with tops, counts and changes.
 
 A window is cut by the machine's clock, by the number of steps or, for files, by the time of each
 event within a public range; never by the largest time seen so far, which one event from the future
-would move. Each event lies in exactly one window, so all windows together promise what one does.
+would move. Each event lies in exactly one window, so the guarantee of one window holds for all
+windows together.
 """
 
 from __future__ import annotations

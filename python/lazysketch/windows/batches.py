@@ -1,4 +1,4 @@
-"""Batches that are split over several tables: checked whole before the first table counts."""
+"""Batches that are split over several tables, and their check before the first table counts."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ class _ArrowColumn(Protocol):
 
 
 def as_sequence(name: str, values: object) -> Sequence[object]:
-    """Return values that can be sliced; whether they are items is checked where they are counted.
+    """Return values as a sequence; their counting checks that they are items.
 
     Args:
-        name: of the argument.
+        name: name of the argument.
         values: an array, a column, a list or any iterable.
 
     Returns:
-        The same, or a list of it.
+        The same values, or a list of them.
 
     Raises:
         ArgumentTypeError: a single value or a dictionary.
     """
     if isinstance(values, str | bytes | bytearray | dict):
         raise ArgumentTypeError(f"{name}: expected many, got one {type(values).__name__}")
-    # NumPy, plain values and Arrow; polars; pandas
+    # Plain values, NumPy and Arrow serve as they are; polars has to_arrow, pandas to_numpy.
     if isinstance(values, np.ndarray | list | tuple) or hasattr(values, "to_pylist"):
         return cast("Sequence[object]", values)
     for method in ("to_arrow", "to_numpy"):
@@ -54,7 +54,7 @@ def taken(values: Sequence[object], positions: Positions) -> Sequence[object]:
     """Return the values at some positions.
 
     Args:
-        values: of :func:`as_sequence`.
+        values: result of :func:`as_sequence`.
         positions: int64 array.
 
     Returns:
@@ -65,23 +65,23 @@ def taken(values: Sequence[object], positions: Positions) -> Sequence[object]:
     if isinstance(values, _ArrowColumn):
         try:
             return values.take(positions)
-        except NotImplementedError:  # Arrow has types that it cannot take from: string views
+        except NotImplementedError:  # Arrow has no take for some types, such as string views
             values = values.to_pylist()
     return [values[position] for position in positions]
 
 
 def check_batch(items: object, weights: Sequence[object] | None, *, max_weight: int) -> None:
-    """Raise what any of several tables would raise, before the first of them counts.
+    """Raise every error that any of the tables would raise, before the first of them counts.
 
     Args:
-        items: of :func:`as_sequence`.
-        weights: likewise, or None.
+        items: result of :func:`as_sequence`.
+        weights: result of :func:`as_sequence`, or None.
         max_weight: largest weight of one event.
 
     Raises:
-        ItemError: something that cannot be an item, with its position.
-        ArgumentTypeError: weights that are no integers.
-        ArgumentValueError: weights outside their range or of another number.
+        ItemError: a value that cannot be an item, with its position.
+        ArgumentTypeError: weights that are not integers.
+        ArgumentValueError: weights outside their range, or a wrong number of weights.
     """
     CountMin(depth=1, width=1, hash_seed=0).update_many(items, weights)
     if weights is not None and len(weights) and int(np.asarray(weights).max()) > max_weight:

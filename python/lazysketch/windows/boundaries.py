@@ -1,7 +1,7 @@
-"""Where windows begin and end, and which one an instant lies in.
+"""Boundaries of windows, and the window of an instant.
 
-Everything here follows from public arguments and, for windows by the clock, from the clock. No
-boundary depends on an event: not on how many there are, and not on what time they claim.
+Everything here depends on public arguments and, for windows by the clock, on the clock. No boundary
+depends on events, neither on their number nor on their times.
 """
 
 from __future__ import annotations
@@ -28,24 +28,24 @@ Times = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class ClockBoundaries:
-    """Windows of the clock: whole multiples of a length since 1970 UTC, cut into slices.
+    """Windows by the clock, from multiples of a length since 1970 UTC, and their slices.
 
     Args:
         every: length of a window in nanoseconds.
-        slices: parts of a window.
+        slices: number of slices of a window.
     """
 
     every: int
     slices: int
 
     def place(self, now: int) -> tuple[int, int]:
-        """Return the window that is open at an instant, and how many of its slices are over.
+        """Return the window that is open at an instant, and the number of its ended slices.
 
         Args:
             now: nanoseconds since 1970 UTC.
 
         Returns:
-            Number of the window and slices, 0 to ``slices`` - 1.
+            The number of the window, and the number of slices, 0 to ``slices`` - 1.
 
         Example:
             >>> ClockBoundaries(every=3600, slices=60).place(7200 + 125)
@@ -55,13 +55,13 @@ class ClockBoundaries:
         return number, since * self.slices // self.every
 
     def begin(self, number: int) -> int:
-        """Return when a window begins.
+        """Return the instant at which a window begins, which is the end of the one before.
 
         Args:
-            number: of the window.
+            number: number of the window.
 
         Returns:
-            Nanoseconds since 1970 UTC; it ends where the next begins.
+            Nanoseconds since 1970 UTC.
         """
         return number * self.every
 
@@ -86,7 +86,9 @@ class TimeRange:
     def __post_init__(self) -> None:
         """Check the range."""
         if self.end <= self.first:
-            raise ArgumentValueError("end: expected an instant after begin, got none")
+            raise ArgumentValueError(
+                "end: expected an instant after begin, got an earlier or equal one"
+            )
         if self.windows > _MOST_WINDOWS:
             raise ArgumentValueError(
                 f"every: expected at most {_MOST_WINDOWS:,} windows from begin to end, "
@@ -99,10 +101,10 @@ class TimeRange:
         return -((self.first - self.end) // self.every)
 
     def begin(self, number: int) -> int:
-        """Return when a window begins.
+        """Return the instant at which a window begins.
 
         Args:
-            number: of the window, from 0 to ``windows``.
+            number: number of the window, from 0 to ``windows``.
 
         Returns:
             Nanoseconds since 1970 UTC; for ``windows`` the end of the range.
@@ -116,31 +118,31 @@ class TimeRange:
             times: nanoseconds since 1970 UTC, int64 of shape (events,).
 
         Returns:
-            Numbers of windows, -1 outside of the range and where a time is unknown.
+            Numbers of windows; -1 outside the range and where a time is unknown.
 
         Example:
             >>> TimeRange(first=0, end=25, every=10).places(np.array([-1, 0, 9, 10, 24, 25]))
             array([-1,  0,  0,  1,  2, -1])
         """
         inside = (times >= self.first) & (times < self.end)
-        # Outside the difference might not fit into 64 bits.
+        # Outside the range the difference might exceed 64 bits.
         since = np.where(inside, times, self.first) - self.first
         found: Times = np.where(inside, since // self.every, -1)
         return found
 
 
 def checked_clock(seconds: object) -> int:
-    """Return what a clock says in nanoseconds since 1970 UTC.
+    """Return the reading of a clock in nanoseconds since 1970 UTC.
 
     Args:
-        seconds: since 1970 UTC, a number.
+        seconds: number of seconds since 1970 UTC.
 
     Returns:
-        Nanoseconds, to the microsecond.
+        Nanoseconds, with a resolution of one microsecond.
 
     Raises:
         ArgumentTypeError: not a number.
-        ArgumentValueError: not a time of the years 1823 to 2116.
+        ArgumentValueError: not a time in the years 1823 to 2116.
     """
     if isinstance(seconds, bool) or not isinstance(seconds, Real):
         got = type(seconds).__name__
@@ -155,16 +157,16 @@ def checked_times(times: object, *, events: int) -> Times:
     """Return the times of events in nanoseconds since 1970 UTC.
 
     Args:
-        times: datetime64 of NumPy, timestamps of Arrow, pandas or polars, datetimes (without an
-            offset UTC), or integers in nanoseconds, the least int64 being unknown.
-        events: how many.
+        times: datetime64 of NumPy, timestamps of Arrow, pandas or polars, datetimes (UTC if they
+            have no offset), or integers in nanoseconds, of which the smallest int64 means unknown.
+        events: number of events.
 
     Returns:
         int64 array of shape (events,).
 
     Raises:
-        ArgumentTypeError: something else.
-        ArgumentValueError: another number of them.
+        ArgumentTypeError: values of any other type.
+        ArgumentValueError: a wrong number of times.
     """
     found: npt.NDArray[Any]
     try:
@@ -184,17 +186,17 @@ def checked_times(times: object, *, events: int) -> Times:
         )
     if found.shape != (events,):
         raise ArgumentValueError(f"times: expected one per item, {events}, got {found.shape}")
-    whole: Times = found.astype(np.int64)
-    return whole
+    checked: Times = found.astype(np.int64)
+    return checked
 
 
 def _nanoseconds(times: npt.NDArray[Any]) -> Times:
-    """Return datetime64 of any unit in nanoseconds; what does not fit is unknown."""
+    """Return datetime64 of any unit in nanoseconds; times that do not fit are unknown."""
     unit = np.datetime_data(times.dtype)[0]
     least, most = (
         np.datetime64(end, "ns").astype(f"datetime64[{unit}]") for end in (-(2**62), 2**62)
     )
-    fits = (times >= least) & (times <= most)  # not a time compares with nothing
+    fits = (times >= least) & (times <= most)  # comparisons with NaT are False
     cast = np.where(fits, times, np.datetime64(0, "ns")).astype("datetime64[ns]")
     found: Times = np.where(fits, cast.astype(np.int64), UNKNOWN_TIME)
     return found

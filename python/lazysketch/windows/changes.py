@@ -1,9 +1,9 @@
-"""Items whose share of the stream rose or fell from some windows to others.
+"""Items whose share of the stream differs between two sets of windows.
 
 A share is a count divided by a total. The counts of all candidates and both totals get simultaneous
-intervals, so items that are selected because they changed most are covered too. The difference of
-two shares lies between the differences of their opposite ends. These intervals are wider than a
-test of one item, but they hold for the largest change among thousands.
+intervals, so the intervals also cover items that are selected because they changed most. The
+difference of two shares lies between the differences of their opposite ends. These intervals are
+wider than those of a test of one item, but hold for the largest change among thousands.
 """
 
 from __future__ import annotations
@@ -26,15 +26,15 @@ Against: TypeAlias = Literal["previous", "earlier"]
 
 @dataclass(frozen=True)
 class Change:
-    """An item whose share changed for certain.
+    """An item whose change of share is distinguishable from 0.
 
     Guarantee: post-processing of published names and public tables; see :meth:`Windows.changes`.
 
     Attributes:
         item: the item.
-        before: estimated share before, within 0 and 1.
-        after: estimated share after.
-        low: lower end of the interval of the difference, after less before.
+        before: estimated share in the earlier windows, from 0 to 1.
+        after: estimated share in the later windows, from 0 to 1.
+        low: lower end of the interval of the difference, ``after - before``.
         high: upper end.
     """
 
@@ -46,7 +46,7 @@ class Change:
 
     @property
     def difference(self) -> float:
-        """How much of the stream the item gained, or lost if negative."""
+        """Estimated change of the share; negative if it fell."""
         return self.after - self.before
 
 
@@ -60,13 +60,13 @@ def changes_between(
     """Return the items whose share changed.
 
     Args:
-        before: the windows before, one or more.
-        after: those after.
-        items: candidates, known without looking at the tables.
-        confidence: that all intervals cover, above 0 and below 1.
+        before: the earlier windows, one or more.
+        after: the later windows, one or more.
+        items: candidates, chosen without reading the tables.
+        confidence: probability that all intervals hold together, above 0 and below 1.
 
     Returns:
-        Those whose interval leaves out 0, the largest difference first.
+        The items whose interval excludes 0, the largest difference first.
 
     Source: docs/windows.md.
     """
@@ -76,10 +76,10 @@ def changes_between(
     past, past_low, past_high = _shares(before, items, confidence=confidence, asked=asked)
     now, now_low, now_high = _shares(after, items, confidence=confidence, asked=asked)
     low, high = now_low - past_high, now_high - past_low
-    certain = np.flatnonzero((low > 0.0) | (high < 0.0))
+    changed = np.flatnonzero((low > 0.0) | (high < 0.0))
     found = [
         Change(items[at], float(past[at]), float(now[at]), low=float(low[at]), high=float(high[at]))
-        for at in certain.tolist()
+        for at in changed.tolist()
     ]
     return sorted(found, key=lambda change: -abs(change.difference))
 
@@ -91,7 +91,7 @@ def _shares(
     confidence: float,
     asked: int,
 ) -> tuple[Array, Array, Array]:
-    """Return estimates of the items' shares and their ends, within 0 and 1."""
+    """Return the estimated shares of the items and the ends of their intervals, from 0 to 1."""
     release = merged(windows)
     counts = release.interval_many(list(items), confidence=confidence, among=asked)
     total = total_of(windows, release, failure=(1.0 - confidence) / 2.0 / asked)

@@ -1,4 +1,4 @@
-"""Durations and instants as users write them, in whole nanoseconds.
+"""Durations and instants in the forms that users write, converted to integer nanoseconds.
 
 Nothing here reads a clock or a stream.
 """
@@ -32,15 +32,15 @@ def duration_of(name: str, value: object) -> int:
     """Return a duration in nanoseconds.
 
     Args:
-        name: of the argument.
-        value: a number with ms, s, min, h or d, such as ``"15min"``, or a timedelta.
+        name: name of the argument.
+        value: a number with the unit ms, s, min, h or d, such as ``"15min"``, or a timedelta.
 
     Returns:
         Nanoseconds, from one millisecond to a year.
 
     Raises:
-        ArgumentTypeError: something else.
-        ArgumentValueError: text that is no duration, or one outside the range.
+        ArgumentTypeError: any other type.
+        ArgumentValueError: text that is not a duration, or a duration outside the range.
 
     Example:
         >>> duration_of("every", "15min") == duration_of("every", timedelta(minutes=15))
@@ -69,15 +69,15 @@ def instant_of(name: str, value: object) -> int:
     """Return an instant in nanoseconds since 1970 UTC.
 
     Args:
-        name: of the argument.
-        value: ISO 8601 text, or a datetime; without an offset it is UTC.
+        name: name of the argument.
+        value: ISO 8601 text or a datetime; UTC if it has no offset.
 
     Returns:
         Nanoseconds, within the years 1823 to 2116.
 
     Raises:
-        ArgumentTypeError: something else.
-        ArgumentValueError: text that is no instant, or one outside the range.
+        ArgumentTypeError: any other type.
+        ArgumentValueError: text that is not an instant, or an instant outside the range.
 
     Example:
         >>> instant_of("begin", "1970-01-01T01:00+01:00")
@@ -86,7 +86,7 @@ def instant_of(name: str, value: object) -> int:
     if isinstance(value, str):
         written = value
         try:
-            # Python 3.10 does not know the Z of UTC.
+            # Python 3.10 does not accept the Z of UTC.
             value = datetime.fromisoformat(re.sub("[zZ]$", "+00:00", written))
         except ValueError:
             raise ArgumentValueError(

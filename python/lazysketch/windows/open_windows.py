@@ -1,7 +1,7 @@
-"""The open windows of each way to cut a stream, with live tables that end in public windows.
+"""Open windows, one class per way to cut a stream; each window has a live table.
 
-A live table is a :class:`~lazysketch.HeavyHitters`. When its window ends, its release and names are
-kept, both public, and the table is closed: key and exact counts are destroyed.
+A live table is a :class:`~lazysketch.HeavyHitters`. When its window ends, its release and names,
+which are public, are kept, and the table is closed: its key and exact counts are destroyed.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ Keep: TypeAlias = Callable[[Window], None]
 
 
 class WindowTables:
-    """Makes the live table of each window. All have one hash seed, so that their releases merge."""
+    """Maker of the live tables; all have the same hash seed, so that releases can be merged."""
 
     def __init__(self, spec: HeavyHittersSpec, *, key: Key) -> None:
-        """Make tables of this description under one master key."""
+        """Take the description and the master key of all tables."""
         self._spec, self._key = spec, key
         self._reasons: tuple[str, ...] = ()
 
@@ -58,7 +58,7 @@ class WindowTables:
 
     @property
     def privacy(self) -> JointPrivacy:
-        """The guarantee of one window, and so of all."""
+        """The guarantee of one window, which is that of all windows together."""
         return self._spec.privacy_of(self._spec.table.privacy_unless(self._reasons))
 
     @property
@@ -68,10 +68,10 @@ class WindowTables:
 
 
 class OpenWindows(ABC):
-    """The windows that have not ended. Callers serialise calls from several threads."""
+    """The windows that have not ended. Not thread-safe: callers hold a lock."""
 
     def __init__(self, tables: WindowTables, *, keep: Keep) -> None:
-        """Take the maker of tables, and the function that gets each window that ends."""
+        """Take the maker of tables, and the function that receives each window that ends."""
         self._tables, self._keep = tables, keep
 
     @abstractmethod
@@ -79,9 +79,9 @@ class OpenWindows(ABC):
         """Count events.
 
         Args:
-            items: of the events.
-            weights: as many integers, or None.
-            times: as many instants, or None if the cut needs none.
+            items: items of the events.
+            weights: one integer per item, or None.
+            times: one instant per item, or None if the cut needs no times.
         """
 
     @abstractmethod
@@ -90,7 +90,7 @@ class OpenWindows(ABC):
 
     @abstractmethod
     def open_window(self) -> Window | None:
-        """Return the published part of the open window; None if it has none."""
+        """Return the published part of the open window, or None."""
 
     @abstractmethod
     def finish(self) -> None:
@@ -104,7 +104,7 @@ class OpenWindows(ABC):
         """Take steps without an event; windows of time only advance.
 
         Args:
-            steps: how many.
+            steps: number of steps.
         """
         self.advance()
 
@@ -115,7 +115,7 @@ Moment: TypeAlias = datetime | int
 def _window(
     table: HeavyHitters, *, ended: bool, number: int, begin: Moment, end: Moment, whole: bool
 ) -> Window:
-    """Return the published part of a window; truncated names, which cannot be queried, left out."""
+    """Return the published part of a window, without truncated names, which cannot be queried."""
     names = tuple(item for item, complete, _ in table._candidates() if complete)
     return Window(
         number=number,
@@ -129,7 +129,7 @@ def _window(
 
 
 class ByClock(OpenWindows):
-    """One open window, by a public clock; a step is a slice of it."""
+    """One open window, cut by a public clock; a step is a slice of the window."""
 
     def __init__(
         self,
@@ -140,7 +140,7 @@ class ByClock(OpenWindows):
         clock: Callable[[], float],
         most: int,
     ) -> None:
-        """Open the window of this moment; ``most`` windows are kept."""
+        """Open the current window; ``most`` windows are kept."""
         super().__init__(tables, keep=keep)
         self._boundaries, self._clock, self._most = boundaries, clock, most
         self._number, passed = boundaries.place(self._now())
@@ -149,28 +149,27 @@ class ByClock(OpenWindows):
         self._table.tick(passed)
 
     def add(self, items: object, weights: object, times: object) -> None:
-        """Count events of this moment's slice, whatever time they claim."""
+        """Count events in the current slice, whatever their own times."""
         if times is not None:
             raise ArgumentTypeError(
-                "times: expected none for windows by the clock, which begin and end give, got some"
+                "times: expected none for windows by the clock (give begin and end), got some"
             )
         self.advance()
         self._table._table._add_to_batch(items, weights)
 
     def advance(self) -> None:
-        """End the windows that are over by the clock; a clock that goes back changes nothing."""
+        """End the windows that are over; do nothing if the clock goes backwards."""
         number, passed = self._boundaries.place(self._now())
         while self._number < number:
             self._end(whole=self._whole)
-            # Windows without an event are published too, but of many empty ones only those that
-            # would be kept are made.
+            # Empty windows are published too; of a long run of them, make only those that are kept.
             self._number = max(self._number + 1, number - self._most)
             self._table, self._whole = self._tables.make(), True
         if self._number == number and passed > self._table.step:
             self._table.tick(passed - self._table.step)
 
     def open_window(self) -> Window | None:
-        """Return the slices of the open window that are over."""
+        """Return the ended slices of the open window."""
         return self._published(ended=False, whole=False)
 
     def finish(self) -> None:
@@ -202,10 +201,10 @@ class ByClock(OpenWindows):
 
 
 class BySteps(OpenWindows):
-    """One open window of a number of steps; an event is a step.
+    """One open window of a fixed number of steps; an event is a step.
 
-    After its last step a window takes as many empty steps as there are columns, so that every
-    column is pushed after the last event and an ended window has nothing pending.
+    After its last step a window takes one empty step per column, so that every column is pushed
+    after the last event and an ended window has no pending counts.
     """
 
     def __init__(self, tables: WindowTables, *, keep: Keep, every: int, most: int) -> None:
@@ -219,18 +218,18 @@ class BySteps(OpenWindows):
         """Count events, one step each."""
         if times is not None:
             raise ArgumentTypeError("times: expected none for windows of steps, got some")
-        whole = as_sequence("items", items)
-        if len(whole) < self._room:
-            self._table.update_many(whole, weights)
+        events = as_sequence("items", items)
+        if len(events) < self._room:
+            self._table.update_many(events, weights)
             return
         given = None if weights is None else as_sequence("weights", weights)
         # Several windows: check everything before the first of them counts.
-        check_batch(whole, given, max_weight=self._tables.max_weight)
+        check_batch(events, given, max_weight=self._tables.max_weight)
         start = 0
-        while start < len(whole):
-            stop = min(start + self._room, len(whole))
+        while start < len(events):
+            stop = min(start + self._room, len(events))
             part = None if given is None else given[start:stop]
-            self._table.update_many(whole[start:stop], part)
+            self._table.update_many(events[start:stop], part)
             self.advance()
             start = stop
 
@@ -241,13 +240,13 @@ class BySteps(OpenWindows):
             self._table.tick(part)
             steps -= part
             self.advance()
-            # Of many empty windows only those that are kept are made.
+            # Of a long run of empty windows, make only those that are kept.
             skipped = max(steps // self._every - self._most, 0)
             self._number += skipped
             steps -= skipped * self._every
 
     def advance(self) -> None:
-        """End the window once its steps are taken."""
+        """End the window after its last step."""
         if not self._room:
             self._end(whole=True)
             self._number += 1
@@ -301,22 +300,22 @@ class ByTime(OpenWindows):
         self._live = [tables.make() for _ in range(time_range.windows)]
 
     def add(self, items: object, weights: object, times: object) -> None:
-        """Count events in the windows of their times, and none outside of the range."""
+        """Count events in the windows of their times; events outside the range are not counted."""
         if times is None:
             raise ArgumentTypeError("times: expected the time of each item, got none")
-        whole = as_sequence("items", items)
+        events = as_sequence("items", items)
         given = None if weights is None else as_sequence("weights", weights)
-        places = self._range.places(checked_times(times, events=len(whole)))
-        check_batch(whole, given, max_weight=self._tables.max_weight)
+        places = self._range.places(checked_times(times, events=len(events)))
+        check_batch(events, given, max_weight=self._tables.max_weight)
         order = np.argsort(places, kind="stable")
         numbers, starts = np.unique(places[order], return_index=True)
         for number, positions in zip(numbers, np.split(order, starts[1:]), strict=False):
             if number >= 0:
                 part = None if given is None else taken(given, positions)
-                self._live[number]._table._add_to_batch(taken(whole, positions), part)
+                self._live[number]._table._add_to_batch(taken(events, positions), part)
 
     def advance(self) -> None:
-        """Do nothing: an earlier event may still follow any event."""
+        """Do nothing: events may come in any order of their times."""
 
     def open_window(self) -> Window | None:
         """Return None: all windows are published together."""

@@ -1,4 +1,4 @@
-"""A public window: its times, its table, its published names, and its total."""
+"""A public window: its times, its table, its published names and its total."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ __all__ = ["Total", "Window", "instant", "merged", "total_of"]
 class Window:
     """One window of a stream.
 
-    Guarantee: holds what is published, no secret; it outlives the object it came from.
+    Guarantee: holds published values only, no secret; it stays valid after :class:`Windows` closes.
 
     Attributes:
-        number: of the window; windows by the clock are numbered from 1970, the others from 0.
-        begin: when it begins, in UTC; for windows of steps the number of steps before it.
-        end: when it ends, likewise; of an open window of steps how far it is.
-        ended: False for the open window, of which the slices that are over are published.
-        whole: False if it was opened late or ended early.
-        release: its public table.
-        names: the items that are published, or the public domain.
+        number: number of the window; windows by the clock count from 1970, the others from 0.
+        begin: begin of the window in UTC; for windows of steps the number of steps before it.
+        end: end of the window, likewise; for an open window of steps, the steps taken so far.
+        ended: False for the open window, whose ended slices are published.
+        whole: False if the window was opened late or ended early.
+        release: public table of the window.
+        names: the published items, or the public domain.
     """
 
     number: int
@@ -41,10 +41,10 @@ class Window:
 
 
 def instant(nanoseconds: int) -> datetime:
-    """Return an instant as a datetime in UTC, to the microsecond.
+    """Return an instant as a datetime in UTC, with a resolution of one microsecond.
 
     Args:
-        nanoseconds: since 1970 UTC.
+        nanoseconds: number of nanoseconds since 1970 UTC.
 
     Returns:
         An aware datetime.
@@ -57,13 +57,13 @@ def instant(nanoseconds: int) -> datetime:
 
 
 def merged(windows: Sequence[Window]) -> Release:
-    """Return the public table of some windows as one.
+    """Return the merged public table of some windows.
 
     Args:
-        windows: one or more.
+        windows: one window or more.
 
     Returns:
-        A release with a part per window.
+        A release with one part per window.
     """
     first, *others = [window.release for window in windows]
     return first.merge(*others) if others else first
@@ -71,11 +71,11 @@ def merged(windows: Sequence[Window]) -> Release:
 
 @dataclass(frozen=True)
 class Total:
-    """The weight of all events of a public table.
+    """The total weight of the events of a public table.
 
     Attributes:
-        estimate: at least 1, to divide by.
-        low: lower end of its interval, at least 0.
+        estimate: at least 1, so that shares can be computed.
+        low: lower end of the interval, at least 0.
         high: upper end.
     """
 
@@ -87,17 +87,17 @@ class Total:
 def total_of(windows: Sequence[Window], release: Release, *, failure: float) -> Total:
     """Return the total of some windows.
 
-    Every event is in one cell of each row of a Count-Min, so the sum of a row is the total plus the
-    noise of all its cells, whose variance is known. If each step is an event of weight 1 or none,
-    and the number of steps is public, the steps are the total.
+    Each event falls in one cell per row of a Count-Min, so the sum of a row is the total plus the
+    noise of all its cells, whose variance is known. Under substitution with weights of 1, the
+    public number of steps is the total.
 
     Args:
-        windows: whose total is returned.
+        windows: windows whose total is returned.
         release: their merged public table.
-        failure: probability of each end to fail, above 0 and below 1/2.
+        failure: failure probability of each end, above 0 and below 1/2.
 
     Returns:
-        The total of what is published, with an interval.
+        The total of the published events, with an interval.
 
     Source: docs/windows.md.
     """
@@ -105,8 +105,8 @@ def total_of(windows: Sequence[Window], release: Release, *, failure: float) -> 
     if privacy.relation == "substitution" and privacy.max_weight == 1:
         steps = [_steps_of(window) for window in windows]
         if all(step is not None for step in steps):
-            whole = float(sum(step or 0 for step in steps))
-            return Total(max(whole, 1.0), whole, whole)
+            exact = float(sum(step or 0 for step in steps))
+            return Total(max(exact, 1.0), exact, exact)
     found = float(release.table.sum(axis=1).mean())
     deviation = math.sqrt(float(release._noise_variance.sum()) / release.depth)
     reach = NormalDist().inv_cdf(1.0 - failure) * deviation
