@@ -108,7 +108,7 @@ def with_options(
         for group in options:
             for name in group.__annotations__:
                 shown.setdefault(name, values[name])
-        ordered = sorted(shown.values(), key=lambda parameter: parameter.kind)
+        ordered = sorted(shown.values(), key=_position)
         owner.__signature__ = inspect.Signature(ordered)  # type: ignore[attr-defined]
         text = inspect.getdoc(owner) or ""
         for group in options:
@@ -117,6 +117,11 @@ def with_options(
         return owner
 
     return complete
+
+
+def _position(parameter: inspect.Parameter) -> tuple[int, bool]:
+    """Return the place in a signature: positional arguments first, then required keywords."""
+    return parameter.kind, parameter.default is not inspect.Parameter.empty
 
 
 def _explicit(owner: type) -> Iterator[inspect.Parameter]:

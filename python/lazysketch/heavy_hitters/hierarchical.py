@@ -14,18 +14,16 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from lazysketch.arguments import check_keywords, checked_integer, with_options
+from lazysketch.arguments import check_keywords, with_options
 from lazysketch.errors import ArgumentTypeError
 from lazysketch.heavy_hitters.hierarchies import Levels
 from lazysketch.heavy_hitters.hitters_spec import (
     DEPTH,
     ITEM_BYTES,
-    LARGEST_MEMORY,
-    LEAST_MEMORY,
-    MEMORY,
     HeavyHittersSpec,
     HittersOptions,
     TableShape,
+    checked_memory,
     checked_share,
 )
 from lazysketch.heavy_hitters.joint_privacy import Split, split_of
@@ -285,7 +283,7 @@ def _specs_of_levels(
     level_weights: Sequence[float] | None,
     discovery_epoch: int | None,
     share: float | None = None,
-    memory: int = MEMORY,
+    memory: int | None = None,
     max_item_bytes: int = ITEM_BYTES,
     discovery_epsilon: float | None = None,
     discovery_delta: float | None = None,
@@ -298,7 +296,7 @@ def _specs_of_levels(
     if share is None:
         raise ArgumentTypeError("share: expected a share of the stream such as 0.01, got none")
     wanted = checked_share("share", share)
-    room = checked_integer("memory", memory, least=LEAST_MEMORY * levels, most=LARGEST_MEMORY)
+    room = checked_memory(memory, tables=levels)
     room //= levels
     whole = split_of(
         table["epsilon"],

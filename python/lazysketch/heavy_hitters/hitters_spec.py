@@ -33,6 +33,7 @@ __all__ = [
     "HeavyHittersSpec",
     "HittersOptions",
     "TableShape",
+    "checked_memory",
     "checked_share",
 ]
 
@@ -54,8 +55,8 @@ class HittersOptions(TableOptions, total=False):
     Args:
         share: find items with at least about this share of the stream, above 0 and at most 1; the
             literature calls it phi, the paper 1/k.
-        memory: largest number of bytes for all tables together; the tables are allocated at
-            construction.
+        memory: largest number of bytes for all tables together, allocated at construction; when
+            None 64 MiB, and 256 MiB for all open windows of :class:`Windows`.
         max_item_bytes: bytes kept of an item, 16 to 65536; longer items are published truncated.
         discovery_epsilon: part of ``epsilon`` for the names; a quarter when None.
         discovery_delta: part of ``delta`` for the names; half when None.
@@ -66,7 +67,7 @@ class HittersOptions(TableOptions, total=False):
     """
 
     share: float | None
-    memory: int
+    memory: int | None
     max_item_bytes: int
     discovery_epsilon: float | None
     discovery_delta: float | None
@@ -103,7 +104,7 @@ class HeavyHittersSpec:
         domain: Iterable[Item] | None = None,
         discovery_epoch: int | None = None,
         share: float | None = None,
-        memory: int = MEMORY,
+        memory: int | None = None,
         max_item_bytes: int = ITEM_BYTES,
         discovery_epsilon: float | None = None,
         discovery_delta: float | None = None,
@@ -123,7 +124,7 @@ class HeavyHittersSpec:
             ItemError: a domain with a value that cannot be an item.
         """
         wanted = _share(share, listed=domain is not None)
-        room = checked_integer("memory", memory, least=LEAST_MEMORY, most=LARGEST_MEMORY)
+        room = checked_memory(memory)
         shape = TableShape.of(
             wanted, schedule, kind=kind, memory=room // 2, depth=depth, width=width, seed=hash_seed
         )
@@ -358,6 +359,26 @@ def _checked_kind(kind: object) -> SketchKind:
     if kind == "count-sketch":
         return "count-sketch"
     raise ArgumentValueError(f"kind: expected 'count-min' or 'count-sketch', got {repr(kind)[:40]}")
+
+
+def checked_memory(memory: object, *, default: int = MEMORY, tables: int = 1) -> int:
+    """Return a number of bytes, or raise.
+
+    Args:
+        memory: value of the argument.
+        default: bytes if it is None.
+        tables: number of tables that share the memory.
+
+    Returns:
+        At least 64 KiB for each table.
+
+    Raises:
+        ArgumentTypeError: not an integer.
+        ArgumentValueError: outside its range.
+    """
+    if memory is None:
+        return default
+    return checked_integer("memory", memory, least=LEAST_MEMORY * tables, most=LARGEST_MEMORY)
 
 
 def _width_for(share: float, *, depth: int, memory: int, schedule: Schedule) -> int:

@@ -191,6 +191,10 @@ class Release(PublicTable):
 
         Source: docs/intervals.md.
         """
+        if isinstance(items, int):
+            raise ArgumentTypeError(
+                "items: expected a list of items or None, got int; give the number of rows as n="
+            )
         most, moment = checked_integer("n", n), checked_at(at)
         level = checked_confidence(confidence)
         listed = list(self._names) if items is None else distinct_items("items", items)

@@ -53,7 +53,7 @@ class TableOptions(_Required, total=False):
 
     Args:
         epsilon: privacy parameter, above 0 and at most 100; no default.
-        delta: privacy parameter, above 0 and below 1, for example 1 / number of people^1.1; no
+        delta: privacy parameter, above 0 and below 1; choose it below 1 / number of people; no
             default.
         relation: whether a neighbouring stream has another event at one step
             (``"substitution"``) or an empty step (``"zero-out"``).

@@ -12,10 +12,9 @@ from lazysketch.arguments import check_keywords, checked_integer, with_options
 from lazysketch.errors import ArgumentTypeError, ClosedError
 from lazysketch.heavy_hitters.hitters_spec import (
     DEPTH,
-    LARGEST_MEMORY,
-    LEAST_MEMORY,
     HeavyHittersSpec,
     HittersOptions,
+    checked_memory,
 )
 from lazysketch.releases.items import Item
 from lazysketch.sketches.keys import Key, key_or_fresh
@@ -60,7 +59,6 @@ class Windows(ClosedByBlock, PublishedWindows):
         clock: returns seconds since 1970, by default those of the machine's clock; it must not
             depend on events.
         domain: a public list of items, instead of ``share``; nothing is discovered then.
-        memory: most bytes for all open windows together, 256 MiB by default.
         key: master key; fresh when None. All windows have the same hash seed.
 
     Raises:
@@ -99,9 +97,7 @@ class Windows(ClosedByBlock, PublishedWindows):
         if every is None:
             raise ArgumentTypeError(f"every: expected a length, as in {_EXAMPLE}, got none")
         kept = checked_integer("keep", keep, most=_MOST_KEPT)
-        room = checked_integer(
-            "memory", options.get("memory", _MEMORY), least=LEAST_MEMORY, most=LARGEST_MEMORY
-        )
+        room = checked_memory(options.get("memory"), default=_MEMORY)
         cut = cut_of(every, begin=begin, end=end, slices=slices, clock=clock)
         options["memory"] = cut.memory_of_window(
             room, depth=options.get("depth", DEPTH), width=options.get("width")
