@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import math
 import operator
+import re
 from collections.abc import Callable, Collection, Iterator
 from difflib import get_close_matches
 from typing import Final, Protocol, TypeVar
@@ -23,6 +24,7 @@ __all__ = ["check_keywords", "checked_integer", "checked_integers", "checked_rea
 
 # Names from the literature and from other libraries.
 _SYNONYMS: Final = {"k": "share", "phi": "share", "num_hashes": "depth", "num_buckets": "width"}
+_ARGUMENT: Final = re.compile(r"^    (\w+):", re.MULTILINE)
 _SHOWN_BITS: Final = 128
 
 
@@ -72,9 +74,10 @@ def check_keywords(
 
 def _suggestion(owner: type, unknown: str) -> str:
     names = [known for known in inspect.signature(owner).parameters if known != unknown]
-    alike = [_SYNONYMS[unknown]] if unknown in _SYNONYMS else []
-    alike = [known for known in alike if known in names]
-    alike = alike or get_close_matches(unknown.lower(), names, n=1, cutoff=0.5)
+    if unknown in _SYNONYMS:
+        alike = [known for known in names if known == _SYNONYMS[unknown]]
+    else:
+        alike = get_close_matches(unknown.lower(), names, n=1, cutoff=0.5)
     meant = f" ({alike[0]}?)" if alike else ""
     return f"expected an argument of {owner.__name__}{meant}, got an unknown name"
 
@@ -86,7 +89,8 @@ def with_options(
 
     Args:
         options: the TypedDicts of the options; the ``Args:`` of their docstrings describe them.
-        defaults: callables whose parameters of the same names have the default values.
+        defaults: callables whose parameters of the same names have the default values; of several,
+            the last counts.
 
     Returns:
         A decorator for classes whose constructor takes ``**options``.
@@ -135,13 +139,19 @@ def _explicit(owner: type) -> Iterator[inspect.Parameter]:
 
 
 def _documented(text: str, described: str) -> str:
-    """Return a docstring whose ``Args:`` section ends with that of another docstring."""
+    """Return a docstring with the ``Args:`` of another one added, except those that it has."""
     head, mark, rest = text.partition("\nArgs:\n")
     shared = described.partition("\nArgs:\n")[2].partition("\n\n")[0]
     if not mark or not shared:
         return text
     own, gap, tail = rest.partition("\n\n")
-    return f"{head}{mark}{own}\n{shared}{gap}{tail}"
+    known = set(_ARGUMENT.findall(own))
+    added = [
+        described
+        for described in re.split(r"\n(?=    \w)", shared)
+        if not known.intersection(_ARGUMENT.findall(described))
+    ]
+    return f"{head}{mark}" + "\n".join([own, *added]) + f"{gap}{tail}"
 
 
 def checked_integer(name: str, value: object, *, least: int = 1, most: int = 2**63 - 1) -> int:

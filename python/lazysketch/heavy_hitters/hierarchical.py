@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -309,13 +310,17 @@ def _specs_of_levels(
     )
     first = shape.described(**table)
 
+    @cache  # levels of the same weight have the same calibration
+    def described(epsilon: float, delta: float) -> TableSpec:
+        return first.with_privacy(epsilon, delta)
+
     def privacy_of(epsilon: float, delta: float) -> Privacy:
-        return first.with_privacy(epsilon, delta).privacy
+        return described(epsilon, delta).privacy
 
     parts = checked_level_weights(level_weights, levels=levels)
     specs = [
         HeavyHittersSpec.discovering(
-            first.with_privacy(split.sketch_epsilon, split.sketch_delta),
+            described(split.sketch_epsilon, split.sketch_delta),
             split,
             share=wanted,
             memory=room,
