@@ -10,7 +10,6 @@ from __future__ import annotations
 import inspect
 import math
 import operator
-import re
 from collections.abc import Callable, Collection, Iterator
 from difflib import get_close_matches
 from typing import Final, Protocol, TypeVar
@@ -24,7 +23,6 @@ __all__ = ["check_keywords", "checked_integer", "checked_integers", "checked_rea
 
 # Names from the literature and from other libraries.
 _SYNONYMS: Final = {"k": "share", "phi": "share", "num_hashes": "depth", "num_buckets": "width"}
-_ARGUMENT: Final = re.compile(r"^    (\w+):", re.MULTILINE)
 _SHOWN_BITS: Final = 128
 
 
@@ -89,8 +87,7 @@ def with_options(
 
     Args:
         options: the TypedDicts of the options; the ``Args:`` of their docstrings describe them.
-        defaults: callables whose parameters of the same names have the default values; of several,
-            the last counts.
+        defaults: callables whose parameters of the same names have the default values.
 
     Returns:
         A decorator for classes whose constructor takes ``**options``.
@@ -139,19 +136,13 @@ def _explicit(owner: type) -> Iterator[inspect.Parameter]:
 
 
 def _documented(text: str, described: str) -> str:
-    """Return a docstring with the ``Args:`` of another one added, except those that it has."""
+    """Return a docstring whose ``Args:`` section ends with that of another docstring."""
     head, mark, rest = text.partition("\nArgs:\n")
     shared = described.partition("\nArgs:\n")[2].partition("\n\n")[0]
     if not mark or not shared:
         return text
     own, gap, tail = rest.partition("\n\n")
-    known = set(_ARGUMENT.findall(own))
-    added = [
-        described
-        for described in re.split(r"\n(?=    \w)", shared)
-        if not known.intersection(_ARGUMENT.findall(described))
-    ]
-    return f"{head}{mark}" + "\n".join([own, *added]) + f"{gap}{tail}"
+    return f"{head}{mark}{own}\n{shared}{gap}{tail}"
 
 
 def checked_integer(name: str, value: object, *, least: int = 1, most: int = 2**63 - 1) -> int:
