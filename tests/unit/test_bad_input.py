@@ -41,7 +41,7 @@ HUGE: list[Any] = [2**64, 10**30, -(10**30), 10**400, -(10**400)]
 
 
 def integers(least: int, most: int) -> list[Any]:
-    """All that is no integer from ``least`` to ``most``, None and timedelta64 among it."""
+    """Values that are not integers from ``least`` to ``most``, including None and timedelta64."""
     limits = [least - 1, most + 1, np.int64(least - 1), np.timedelta64(3), None]
     return [*NO_NUMBERS, *BOOLEANS, *FLOATS, *limits, *HUGE]
 
@@ -51,7 +51,7 @@ def optional(values: list[Any]) -> list[Any]:
 
 
 def reals(above: Any) -> list[Any]:
-    """All that is no real number above 0 and below ``above``."""
+    """Values that are not real numbers above 0 and below ``above``."""
     limits = [0, 0.0, -0.0, -1, -1e-9, NAN, np.float32("nan"), math.inf, -math.inf, above, None]
     return [*NO_NUMBERS, *BOOLEANS, *limits, *HUGE]
 
@@ -155,10 +155,10 @@ def sketch_methods() -> Iterator[Row]:
         batch = {"items": one, "weights": [1, 1]}
         yield f"{name}.update_many", sketch.update_many, batch, many
         for reader in (sketch, sketch.release()):
-            told = f"{name} {type(reader).__name__}"
-            yield f"{told}.estimate", reader.estimate, {"item": "a"}, {"item": NO_ITEMS}
+            label = f"{name} {type(reader).__name__}"
+            yield f"{label}.estimate", reader.estimate, {"item": "a"}, {"item": NO_ITEMS}
             ask = {"items": NO_BATCHES, "column": NO_COLUMNS}
-            yield f"{told}.estimate_many", reader.estimate_many, {"items": one}, ask
+            yield f"{label}.estimate_many", reader.estimate_many, {"items": one}, ask
     other = [None, 5, "a", Thing(), ls.CountSketch(**SIZE), ls.CountMin(**SIZE).release()]
     exact = ls.CountMin(**SIZE)
     yield "CountMin.merge", exact.merge, {"other": exact}, {"other": other}
@@ -249,7 +249,7 @@ def table_of_bad_input() -> Iterator[Any]:
 
 
 def complaint(call: Callable[..., Any], arguments: dict[str, Any], name: str) -> str | None:
-    """What is wrong with the way in which a call refuses its arguments."""
+    """Return what is wrong with the error that a call raises, or None."""
     started = time.perf_counter()
     try:
         call(**arguments)
@@ -275,16 +275,16 @@ def test_bad_input_is_refused_by_name(
 ) -> None:
     keyword = argument.split("|")[0]
     complaints = {
-        f"{argument} = {value!r:.40}" if not isinstance(value, int) else f"{value:#x}"[:40]: told
+        f"{argument} = {value!r:.40}" if not isinstance(value, int) else f"{value:#x}"[:40]: found
         for value in values
-        if (told := complaint(call, {**good, keyword: value}, argument))
+        if (found := complaint(call, {**good, keyword: value}, argument))
     }
     assert not complaints
 
 
 @pytest.mark.parametrize("make", PRIVATE_CLASSES)
 def test_good_input_is_accepted(make: Any) -> None:
-    """The table would be worth nothing if the good arguments were refused too."""
+    """Control: the good arguments of the table are accepted."""
     assert make(**SIZE, **PRIVATE).depth == 2
     assert make(**ERRORS, **PRIVATE).depth > 1
     limits = {"hash_seed": 2**64 - 1, "epsilon": np.float32(0.5), "delta": 0.999}
@@ -339,8 +339,8 @@ def refuse_the_huge_in_little_memory() -> None:
         for argument in ("depth", "width", "counters", "relative_error"):
             for value in (2**31, 2**32 + 1, 2**40, 2**64 + 1, 10**30, 10**400, 1e-9, 1e-300):
                 if argument in bad:
-                    told = complaint(call, {**good, argument: value}, argument)
-                    assert not told, f"{label} {argument}: {told}"
+                    found = complaint(call, {**good, argument: value}, argument)
+                    assert not found, f"{label} {argument}: {found}"
     for make in (ls.CountMin, ls.CountSketch):
         assert not complaint(make, {"depth": 64, "width": 2**24}, "width")
     assert time.perf_counter() - started < 10 * PATIENCE

@@ -1,4 +1,4 @@
-"""What newcomers get wrong first, and the names and words that they are answered with."""
+"""Messages about the most common mistakes."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def sketch(**settings: Any) -> ls.LazyCountMin:
 
 
 @pytest.mark.parametrize("delta", [0, 1, 0.0, 1.0, -1, 2])
-def test_every_delta_outside_is_told_alike(delta: float) -> None:
+def test_every_delta_out_of_range_has_the_same_message(delta: float) -> None:
     with pytest.raises(ArgumentValueError, match=r"^delta: expected a number above 0 and below 1,"):
         sketch(delta=delta)
 
@@ -36,7 +36,7 @@ def test_a_frame_of_two_columns_lists_them() -> None:
         sketch().update_many(table)
 
 
-def test_a_lazy_frame_is_to_be_collected() -> None:
+def test_a_lazy_frame_must_be_collected() -> None:
     polars = pytest.importorskip("polars")
     frame = polars.DataFrame({"host": ["a"]}).lazy()
     with pytest.raises(ArgumentTypeError, match=r"got LazyFrame; call .collect\(\) first"):

@@ -1,4 +1,4 @@
-"""The native discovery against the oracle, from Python, and what its users may rely on."""
+"""The native discovery compared with the oracle, and its documented properties."""
 
 from __future__ import annotations
 

@@ -1,9 +1,8 @@
-"""Discovery is private: every pair of neighbouring streams over tiny universes, exactly.
+"""Exact privacy of discovery, for every pair of neighbouring streams over tiny universes.
 
-For each pair the laws of the published set are computed from the exact law of the core's draws
-(rational numbers, then 60 digits) and the core's own threshold, and compared over all sets
-and both directions. test_discovery.py holds the core's tables to those
-of the oracle.
+For each pair the distributions of the published set are computed from the exact distribution of the
+draws (rational numbers, then 60 digits) and the threshold of the core, and compared over all sets
+and both directions. test_discovery.py compares the tables of the core with those of the oracle.
 """
 
 from __future__ import annotations
@@ -45,15 +44,15 @@ def order(key: Any) -> tuple:
 
 
 def worst(found: dict[str, Any], *, bug: str | None = None, lower: int = 0) -> Any:
-    """The true delta at the promised epsilon, over all pairs of neighbouring streams."""
-    law = oracle.drawn(found["digits"], bug=bug)
+    """Return the true delta at the guaranteed epsilon, over all pairs of neighbouring streams."""
+    noise = oracle.drawn(found["digits"], bug=bug)
     summary = found["variant"] == "misra-gries"
 
     @cache
     def sets(table: tuple) -> oracle.Published:
         return oracle.published(
             table,
-            law,
+            noise,
             threshold=found["threshold"] - lower,
             shared=summary and bug != "no shared noise",
         )
@@ -117,7 +116,7 @@ def test_events_of_one_person_and_their_weights(variant: str, capacity: int) -> 
     weighted = facts(epsilon=2.0, max_weight=2, weighted=True, capacity=capacity)
     assert found["variant"] == variant
     assert found["threshold"] == weighted["threshold"]
-    law = oracle.drawn(found["digits"])
+    noise = oracle.drawn(found["digits"])
 
     def sets(events: str) -> oracle.Published:
         rows = (
@@ -126,7 +125,7 @@ def test_events_of_one_person_and_their_weights(variant: str, capacity: int) -> 
             else oracle.misra_gries(events, counters=capacity, order=order)
         )
         shared = variant == "misra-gries"
-        return oracle.published(rows, law, threshold=found["threshold"], shared=shared)
+        return oracle.published(rows, noise, threshold=found["threshold"], shared=shared)
 
     for rest in ("", "a", "ab", "abc", "aab", "aabb"):
         for two in ("aa", "ab", "bb", "cc", "cd", "dd"):
@@ -138,12 +137,12 @@ def test_events_of_one_person_and_their_weights(variant: str, capacity: int) -> 
 
 def between(one: str, other: str, found: dict[str, Any], *, bug: str | None = None) -> Any:
     """The true delta of Misra-Gries for one pair of streams."""
-    law = oracle.drawn(found["digits"])
+    noise = oracle.drawn(found["digits"])
     shared = bug != "no shared noise"
     p, q = (
         oracle.published(
             oracle.misra_gries(stream, counters=found["slots"], order=order, bug=bug),
-            law,
+            noise,
             threshold=found["threshold"],
             shared=shared,
         )
@@ -177,11 +176,11 @@ def test_a_sign_bit_on_the_magnitude_breaks_the_promise() -> None:
 def test_a_fingerprint_swaps_names() -> None:
     """Two items that share a public fingerprint: the first gives its name to both counts."""
     found = facts(delta=1e-6, epoch=60, capacity=60)
-    law = oracle.drawn(found["digits"])
+    noise = oracle.drawn(found["digits"])
 
     def sets(events: list[str], **how: Any) -> oracle.Published:
         rows = oracle.dictionary(events, **how)
-        return oracle.published(rows, law, threshold=found["threshold"], shared=False)
+        return oracle.published(rows, noise, threshold=found["threshold"], shared=False)
 
     heavy = ["a"] * 59
     one, other = [*heavy], ["b", *heavy]
@@ -193,13 +192,13 @@ def test_a_fingerprint_swaps_names() -> None:
 def test_a_name_tested_against_the_sketch_tells_that_it_occurred() -> None:
     """Publishing every item seen whose cell is heavy: `b` shares the cell of a heavy `a`."""
     found = facts(delta=1e-6, epoch=60, capacity=60)
-    law = oracle.drawn(found["digits"])
+    noise = oracle.drawn(found["digits"])
 
     def sets(events: list[str], *, ask_the_sketch: bool) -> oracle.Published:
         rows = oracle.dictionary(events)
         if ask_the_sketch:
             rows = [(key, len(events)) for key, _ in rows]  # one cell counts them all
-        return oracle.published(rows, law, threshold=found["threshold"], shared=False)
+        return oracle.published(rows, noise, threshold=found["threshold"], shared=False)
 
     one, other = ["a"] * 59, ["b"] + ["a"] * 59
     for ask, broken in ((False, False), (True, True)):
@@ -228,19 +227,19 @@ def test_a_draw_loses_epsilon_exactly(epsilon: float) -> None:
 @pytest.mark.parametrize("epsilon", [0.4, 1.0, 4.0])
 @pytest.mark.parametrize("delta", [1e-3, 1e-6, 1e-9, 1e-12])
 def test_thresholds_are_the_smallest(relation: str, epsilon: float, delta: float) -> None:
-    """By the exact law: served, and one lower not, up to 2^-20 of delta."""
+    """By the exact noise: served, and one lower not, up to 2^-20 of delta."""
     exact = facts(relation=relation, epsilon=epsilon, delta=delta)
-    law = oracle.drawn(exact["digits"])
-    tail = law.tail(exact["threshold"] - 1)
+    noise = oracle.drawn(exact["digits"])
+    tail = noise.tail(exact["threshold"] - 1)
     assert tail <= exact["threshold_delta"] <= delta
-    assert law.tail(exact["threshold"] - 2) > exact["threshold_delta"] * (1 - 2.0**-19)
+    assert noise.tail(exact["threshold"] - 2) > exact["threshold_delta"] * (1 - 2.0**-19)
     summary = facts(relation=relation, epsilon=epsilon, delta=delta, capacity=4)
-    law = oracle.drawn(summary["digits"])
+    noise = oracle.drawn(summary["digits"])
 
     def two(excess: int) -> Any:
         """P(shared + max(own, own') >= excess)."""
-        levels = range(-law.reach, law.reach + 1)
-        return sum(law.at(s) * (1 - (1 - law.tail(excess - s)) ** 2) for s in levels)
+        levels = range(-noise.reach, noise.reach + 1)
+        return sum(noise.at(s) * (1 - (1 - noise.tail(excess - s)) ** 2) for s in levels)
 
     assert two(summary["threshold"] - 1) <= summary["threshold_delta"] <= delta
     assert two(summary["threshold"] - 2) > summary["threshold_delta"] * (1 - 2.0**-19)

@@ -1,4 +1,4 @@
-"""Heavy hitters of hierarchies: updates at all levels, and the tree of what is heavy."""
+"""Heavy hitters of hierarchies: updates at all levels, and the tree of heavy names."""
 
 from __future__ import annotations
 
@@ -172,7 +172,7 @@ def test_levels_that_saw_different_streams_are_closed() -> None:
 
 
 def test_the_tree_of_what_is_heavy() -> None:
-    """A network is heavy though none of its addresses is, and an address under its networks."""
+    """A network may be heavy without a heavy address; a heavy address is below its networks."""
     items = addresses()
     heavy = made(width=1024)
     heavy.update_many(items)
@@ -267,7 +267,7 @@ def test_no_such_level() -> None:
     assert not hasattr(heavy.level(0), "update")
 
 
-def test_memory_is_kept_and_said() -> None:
+def test_memory_stays_below_its_limit_and_is_reported() -> None:
     heavy = made(memory=1 << 23, share=0.01)
     assert heavy.memory <= 1 << 23
     assert heavy.memory == sum(heavy.level(level).memory for level in range(4))
@@ -280,10 +280,10 @@ def test_life_and_marks() -> None:
     assert "NOT PRIVATE" in repr(heavy)
     assert "NOT PRIVATE" in str(heavy.privacy)
     assert "NOT PRIVATE" in heavy.privacy.sentence
-    for deed in (copy.copy, copy.deepcopy, pickle.dumps):
+    for attempt in (copy.copy, copy.deepcopy, pickle.dumps):
         for part in (heavy, heavy.level(0)):
             with pytest.raises(LiveStateError):
-                deed(part)
+                attempt(part)
     with made() as heavy:
         heavy.update("10.0.0.1")
         assert "can hardly tell" in heavy.privacy.sentence

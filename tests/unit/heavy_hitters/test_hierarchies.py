@@ -52,7 +52,7 @@ ITEMS = {
 @pytest.mark.parametrize("kind", HIERARCHIES)
 @given(data=st.data())
 def test_a_name_determines_all_above_it(kind: str, data: Any) -> None:
-    """What the tree rests on: from a level's name alone, the same ancestors as from the item."""
+    """A name of a level has the same ancestors as the item, which the tree relies on."""
     levels = HIERARCHIES[kind]
     names = levels.of(data.draw(ITEMS[kind]))
     assert len(names) == len(levels.names)

@@ -1,4 +1,4 @@
-"""Keys, and what lazysketch.testing marks: NOT PRIVATE sticks to all it touches."""
+"""Keys, and the NOT PRIVATE mark of everything made with lazysketch.testing."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ def test_no_key_is_made_without_a_source() -> None:
     ids=["secret", "seeded", "fixed id"],
 )
 def test_nothing_shows_the_secret(key: ls.Key) -> None:
-    told = f"{key} {key!r} {key!s} {vars(key) if hasattr(key, '__dict__') else ''}"
+    text = f"{key} {key!r} {key!s} {vars(key) if hasattr(key, '__dict__') else ''}"
     for form in (SECRET.hex(), SECRET.decode("latin-1"), str(list(SECRET))[1:-1], "77"):
-        assert form not in told
+        assert form not in text
     with pytest.raises((ArgumentTypeError, ArgumentValueError)) as raised:
         ls.Key.from_bytes(SECRET + b"!")
     assert SECRET.decode("latin-1") not in str(raised.value)
@@ -65,7 +65,7 @@ def test_nothing_shows_the_secret(key: ls.Key) -> None:
 
 @pytest.mark.parametrize("key", [ls.Key.from_bytes(SECRET), seeded_key(7)])
 def test_a_copy_of_a_key_is_never_another_key(key: ls.Key) -> None:
-    """A copy may be refused; what must not come is a different, fresh key."""
+    """Copying may raise, but must not return a different, fresh key."""
 
     def pickled(protocol: int) -> Callable[[ls.Key], Any]:
         return lambda key: pickle.loads(pickle.dumps(key, protocol))

@@ -66,19 +66,19 @@ def uses(sketch: Any) -> dict[str, Callable[[], Any]]:
 
 
 @private
-@pytest.mark.parametrize("deed", COPIES)
-def test_a_live_private_sketch_is_not_copied(make: Any, deed: str) -> None:
+@pytest.mark.parametrize("attempt", COPIES)
+def test_a_live_private_sketch_is_not_copied(make: Any, attempt: str) -> None:
     sketch = make()
     sketch.update(1)
     with pytest.raises(LiveStateError, match=r"release\(\)") as raised:
-        COPIES[deed](sketch)
+        COPIES[attempt](sketch)
     assert isinstance(raised.value, TypeError)
     assert "merge" in str(raised.value)
     sketch.update(1)
     assert sketch.release().step == 2
     sketch.close()
     with pytest.raises(LiveStateError):
-        COPIES[deed](sketch)
+        COPIES[attempt](sketch)
 
 
 @private
@@ -103,8 +103,8 @@ def test_a_forked_child_cannot_use_the_sketch(make: Any) -> None:
         os.write(writer, "\n".join(complaints_in_a_child(sketch)).encode())
         os._exit(0)
     os.close(writer)
-    with os.fdopen(reader) as told:
-        complaints = told.read()
+    with os.fdopen(reader) as pipe:
+        complaints = pipe.read()
     assert os.waitpid(child, 0)[1] == 0
     assert complaints == ""
     sketch.update(1)  # the parent goes on
@@ -115,12 +115,12 @@ def complaints_in_a_child(sketch: Any) -> list[str]:
     complaints = []
     calls = uses(sketch)
     calls["close"] = sketch.close
-    calls |= {name: partial(deed, sketch) for name, deed in COPIES.items()}
+    calls |= {name: partial(attempt, sketch) for name, attempt in COPIES.items()}
     for name, call in calls.items():
         try:
             call()
         except LiveStateError as error:
-            # What to do instead stands in the message.
+            # The message says what to do instead.
             if "release" not in str(error):
                 complaints.append(f"{name}: no advice")
         except BaseException as error:
@@ -157,11 +157,11 @@ def test_exact_sketches_and_releases_may_cross_a_fork() -> None:
 
 
 @exact
-@pytest.mark.parametrize("deed", COPIES)
-def test_exact_sketches_are_copied_and_independent_afterwards(make: Any, deed: str) -> None:
+@pytest.mark.parametrize("attempt", COPIES)
+def test_exact_sketches_are_copied_and_independent_afterwards(make: Any, attempt: str) -> None:
     sketch = make(**SIZE, hash_seed=3)
     sketch.update_many(["a", b"a", 1, 1], [5, 1, 2**40, 1])
-    second = COPIES[deed](sketch)
+    second = COPIES[attempt](sketch)
     if isinstance(second, bytes):
         second = pickle.loads(second)
     if isinstance(second, dict):
@@ -253,23 +253,23 @@ def test_past_the_horizon_nothing_changes(make: Any, horizon: int) -> None:
 
 
 @private
-def test_repr_tells_the_guarantee_and_no_count(make: Any) -> None:
+def test_repr_shows_the_guarantee_and_no_count(make: Any) -> None:
     first, second, ticked = make(), make(), make()
     first.update_many([1] * 137)
     second.update_many(list(range(8)) * 17 + [0])
     ticked.tick(137)
     assert repr(first) == repr(second) == repr(ticked)
-    told = repr(first)
+    text = repr(first)
     for part in ("epsilon=1", "delta=1e-06", "substitution", "1000", "137", type(first).__name__):
-        assert part in told
-    assert "NOT PRIVATE" not in told
+        assert part in text
+    assert "NOT PRIVATE" not in text
     unbounded = make(horizon=None) if "Lazy" in type(first).__name__ else None
     assert unbounded is None or "horizon=None" in repr(unbounded)
     assert repr(first.release()) == repr(second.release()) == repr(ticked.release())
 
 
 def in_threads(*works: Callable[[], None]) -> None:
-    """Run the works side by side, switching often, and raise what they raised."""
+    """Run functions in parallel threads that switch often; raise the errors that they raise."""
     raised: list[BaseException] = []
 
     def guarded(work: Callable[[], None]) -> None:
@@ -353,7 +353,7 @@ def test_threads_may_merge_crosswise() -> None:
     in_threads(lambda: merge(left, right), lambda: merge(right, left))
 
 
-def test_closing_beside_other_threads_raises_closed_only() -> None:
+def test_closing_during_other_threads_raises_only_closed_errors() -> None:
     sketch = PRIVATE["LazyCountMin"](horizon=None)
 
     def work() -> None:

@@ -52,7 +52,7 @@ def test_strategy_and_decoder_are_inverse(name: str, k: int) -> None:
 @exact
 @pytest.mark.parametrize("k", SMALL)
 def test_column_norms_of_the_query(name: str, k: int) -> None:
-    """U A, column by column: what one unit in one cell changes, from push l on."""
+    """U A, by columns: the change that one unit in one cell makes from push l on."""
     strategy, decoder = matrices(name, k)
     n = 2**k
     prefix = [[Fraction(int(t <= p)) for t in range(n)] for p in range(n)]

@@ -1,4 +1,4 @@
-"""Windows: what is asked of several."""
+"""Queries over several windows."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def test_tops_over_the_last_windows(visits: ls.Windows) -> None:
     for hitter in last:
         assert hitter.low <= 5_000 <= hitter.high
         assert hitter.share == pytest.approx(0.25, abs=0.02)
-    whole = visits.top(1, last=4)
-    assert whole[0].item == "a"
-    assert whole[0].low <= 35_000 <= whole[0].high
+    together = visits.top(1, last=4)
+    assert together[0].item == "a"
+    assert together[0].low <= 35_000 <= together[0].high
     assert visits.top(3, last=1000) == visits.top(3, last=4)
     for item, count in (("a", 35_000), ("b", 5_000), ("c", 20_000)):
         found = visits.interval(item, last=4, confidence=0.999)
@@ -46,7 +46,7 @@ def test_tops_over_the_last_windows(visits: ls.Windows) -> None:
         assert visits.estimate(item, last=4) == visits.interval(item, last=4).estimate
 
 
-def test_changes_are_found_and_what_did_not_change_is_not(visits: ls.Windows) -> None:
+def test_only_changed_items_are_found(visits: ls.Windows) -> None:
     changes = visits.changes()
     assert {change.item for change in changes} == {"a", "b"}
     by_item = {change.item: change for change in changes}
@@ -58,7 +58,7 @@ def test_changes_are_found_and_what_did_not_change_is_not(visits: ls.Windows) ->
     assert visits.changes_at(-1) == changes
 
 
-def test_nothing_ended_says_so() -> None:
+def test_queries_before_the_first_window_ends() -> None:
     windows = ls.Windows(every=100, **PROMISE, domain=["a"])
     assert windows.top(3) == []
     assert windows.changes() == []
@@ -115,8 +115,8 @@ def test_all_producers_are_counted_alike(column: Callable[[list[str]], Any]) -> 
     assert all(np.array_equal(*pair) for pair in zip(*found, strict=True))
 
 
-def test_what_came_late_in_one_window_and_early_in_the_next_did_not_change() -> None:
-    """Shares are of whole windows: nothing is extrapolated from rates within them."""
+def test_times_within_a_window_do_not_matter() -> None:
+    """Shares refer to complete windows: nothing is extrapolated from rates within them."""
     windows = ls.Windows(every=20_000, domain=["late", "rest"], epsilon=1.0, delta=1e-6)
     windows.update_many(["rest"] * 19_400 + ["late"] * 600)
     windows.update_many(["late"] * 600 + ["rest"] * 19_400)

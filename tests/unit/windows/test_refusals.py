@@ -1,4 +1,4 @@
-"""Windows: what is refused, and that nothing is lost or half counted by it."""
+"""Invalid calls of Windows raise, and neither lose events nor count a part of them."""
 
 from __future__ import annotations
 
@@ -137,9 +137,9 @@ def test_times_belong_to_ranges_and_ticks_to_steps() -> None:
 
 def test_windows_have_one_life() -> None:
     windows = made(every=5)
-    for deed in (copy.copy, copy.deepcopy, pickle.dumps):
+    for attempt in (copy.copy, copy.deepcopy, pickle.dumps):
         with pytest.raises(LiveStateError):
-            deed(windows)
+            attempt(windows)
     with made(every=5) as short:
         short.update_many([1] * 5)
     assert len(short.windows) == 1

@@ -1,4 +1,4 @@
-"""What an event that moves in time is worth: docs/theory.md, Theorem 12, in exact integers."""
+"""Sensitivity to an event that moves in time: docs/theory.md, Theorem 12, in integers."""
 
 from __future__ import annotations
 

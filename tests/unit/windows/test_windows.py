@@ -1,4 +1,4 @@
-"""Windows: where they are cut, and what lies in each."""
+"""Boundaries of windows, and the events in each."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def test_an_instant_lies_in_one_slice_of_one_window(every: int, slices: int, now
     st.lists(st.one_of(st.integers(-2000, 2000), st.sampled_from([UNKNOWN_TIME, 2**63 - 1]))),
 )
 def test_a_range_is_cut_like_a_ruler(first: int, length: int, every: int, times: list[int]) -> None:
-    whole = TimeRange(first=first, end=first + length, every=every)
+    time_range = TimeRange(first=first, end=first + length, every=every)
     starts = list(range(first, first + length, every))
-    assert whole.windows == len(starts)
-    assert [whole.begin(number) for number in range(len(starts))] == starts
-    assert whole.begin(len(starts)) == first + length
-    for time, place in zip(times, whole.places(np.array(times, dtype=np.int64)), strict=True):
+    assert time_range.windows == len(starts)
+    assert [time_range.begin(number) for number in range(len(starts))] == starts
+    assert time_range.begin(len(starts)) == first + length
+    for time, place in zip(times, time_range.places(np.array(times, dtype=np.int64)), strict=True):
         inside = first <= time < first + length
         assert place == (max(n for n, s in enumerate(starts) if s <= time) if inside else -1)
 
