@@ -6,8 +6,8 @@
 
 Everything is computed: variances by the library, lower bounds here and in
 ``experiments.measures.variance``. tests/unit/tools/test_mechanism_table.py compares the document
-with it. Cost: some seconds, for the bound on the largest variance at n = 2^8. One version of
-matplotlib draws the same bytes every time.
+with it. Cost: some seconds, for the bound on the largest variance at n = 2^8. The plot is
+reproducible byte for byte with one version of matplotlib.
 
 Source of the bound on the largest variance: J. Matousek, A. Nikolov and K. Talwar, "Factorization
 Norms and Hereditary Discrepancy", 2020.
@@ -68,7 +68,7 @@ def largest_bound(n: int) -> float:
 
 
 def _cost(name: str, n: int) -> tuple[str, str]:
-    """Return the draws of one read (largest / mean), and the bytes stored besides the counts."""
+    """Return the draws of one read (largest / mean), and the bytes stored without the counts."""
     k = n.bit_length() - 1
     if name == "square-root":
         return f"{n} / {(n + 1) / 2:.0f}", "0"

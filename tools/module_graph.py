@@ -1,12 +1,11 @@
-"""The graph of modules of each Rust crate of the workspace; an error if it has a circle.
+"""The graph of modules of each Rust crate of the workspace; an error if it has a cycle.
 
     python tools/module_graph.py
 
 A module uses another if a path in its code (``use crate::key::MasterKey``, ``super::path::Path``,
-``kernels::push``) leads into it. ``mod x;`` by itself is no use, a re-export is one. Comments,
-strings and what is compiled for tests only do not count. A circle among files is looked for first,
-then one among the folders and files at the top of a crate. Standard library only; takes a tenth of
-a second.
+``kernels::push``) leads into it. A ``mod x;`` alone is not a use; a re-export is. Comments, strings
+and code that is compiled for tests only are ignored. Cycles are searched among files first, then
+among the folders and files at the top of a crate. Standard library only; takes a tenth of a second.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 MEMBERS = re.compile(r"^members = \[(.*?)\]", re.MULTILINE | re.DOTALL)
-NOT_CODE = re.compile(  # nor a path that says who may see an item
+NOT_CODE = re.compile(  # including the path in pub(in ...), which is not a use
     r"""pub\(in [^)]*\)|//[^\n]*|/\*.*?\*/|r(#*)".*?"\1|"(?:\\.|[^"\\])*"|'(?:\\.[^']*|[^'\\])'""",
     re.DOTALL,
 )
@@ -93,7 +92,7 @@ def targets(name: Module, code: str, modules: dict[Module, str]) -> set[Module]:
 
 
 def graph_of(crate: Path) -> Graph:
-    """Return which modules each module of a crate uses."""
+    """Return the modules that each module of a crate uses."""
     modules = modules_of(crate)
     return {name: targets(name, code, modules) for name, code in sorted(modules.items())}
 
@@ -112,7 +111,7 @@ def shown(name: Module) -> str:
 
 
 def circle(graph: Graph) -> list[Module]:
-    """Return modules that use each other in a circle, the first one again at the end, or none."""
+    """Return the modules of a cycle, with the first repeated at the end, or an empty list."""
     try:
         TopologicalSorter(graph).prepare()
     except CycleError as error:
@@ -121,7 +120,7 @@ def circle(graph: Graph) -> list[Module]:
 
 
 def main() -> int:
-    """Print all graphs; return 1 if there is a circle."""
+    """Print all graphs; return 1 if there is a cycle."""
     circles = []
     members = MEMBERS.search((ROOT / "Cargo.toml").read_text(encoding="utf-8"))
     for crate in re.findall(r'"(.+?)"', members[1] if members else ""):

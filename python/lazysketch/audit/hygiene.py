@@ -265,7 +265,7 @@ def counts_do_not_overflow(system: SystemUnderTest) -> Outcome:
 
     def failures() -> Iterator[str]:
         full, empty = (system.open(case, hash_seed=1, seed=1, sketch_id=_ONE) for _ in range(2))
-        # One item only, so that the count passes 2^31 and 2^32 in one direction, whatever its sign.
+        # One item only, so that the count passes 2^31 and 2^32 in one direction, with either sign.
         for step in range(1, 13):
             full.feed(np.array([1]), weight=weight)
             empty.feed(np.array([NO_EVENT]))

@@ -358,7 +358,7 @@ def _of_distinguishers() -> Iterator[Check]:
 
 
 def _library(run: Callable[[], Outcome]) -> Callable[[SystemUnderTest], Outcome]:
-    """A check of the library and its processes, whatever the system under test."""
+    """A check of the library and its processes, independent of the system under test."""
     return lambda _: run()
 
 

@@ -41,7 +41,7 @@ class PrivacySettings:
 
 @dataclass(frozen=True, slots=True)
 class DiscoverySettings:
-    """How items are discovered without a public list.
+    """Settings of discovery, without a public list.
 
     Args:
         share: The smallest share of the stream at which an item shall be discovered.
@@ -136,7 +136,7 @@ class SketchSettings(PrivacySettings):
 
 @dataclass(frozen=True, slots=True)
 class InputSettings:
-    """How the inputs are read."""
+    """Settings of reading the inputs."""
 
     format: str
     field: str | None
@@ -172,7 +172,7 @@ class InputSettings:
 
 @dataclass(frozen=True, slots=True)
 class ResultSettings:
-    """Where the result of a run goes.
+    """Destinations of the result of a run.
 
     Args:
         output: The format of the result on standard output.

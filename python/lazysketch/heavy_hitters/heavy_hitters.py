@@ -133,8 +133,8 @@ class HeavyHitters(ClosedByBlock, PublishedHitters):
 
         Args:
             items: Arrow data, a NumPy array or an iterable of items.
-            weights: one integer per item, or None for 1 each.
-            column: the column to count, for a table with several.
+            weights: one integer per item, or None for weight 1.
+            column: the name of the column, for a table with several columns.
 
         Raises:
             ItemError: a value that cannot be an item, or a null, with its position.
@@ -162,10 +162,10 @@ class HeavyHitters(ClosedByBlock, PublishedHitters):
 
         Args:
             items: Arrow data, a NumPy array or an iterable: the items of the rows with an event.
-            weights: one integer per item, or None for 1 each.
+            weights: one integer per item, or None for weight 1.
             empty_rows: positions of the rows without an event, ascending, counted from 0 over all
                 rows.
-            column: the column to count, for a table with several.
+            column: the name of the column, for a table with several columns.
 
         Raises:
             ItemError: a value that cannot be an item, or a null, with its position.
@@ -188,8 +188,8 @@ class HeavyHitters(ClosedByBlock, PublishedHitters):
 
         Args:
             items: Arrow data, a NumPy array or an iterable of items; may be empty.
-            weights: one integer per item, or None for 1 each.
-            column: the column to count, for a table with several.
+            weights: one integer per item, or None for weight 1.
+            column: the name of the column, for a table with several columns.
 
         Raises:
             ItemError: a value that cannot be an item, or a null, with its position.

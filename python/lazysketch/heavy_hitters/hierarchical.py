@@ -143,7 +143,7 @@ class HierarchicalHeavyHitters(ClosedByBlock, PublishedLevels):
 
         Args:
             items: a list, an array, or a column of Arrow, polars or pandas.
-            weights: one integer per item, or None for 1 each.
+            weights: one integer per item, or None for weight 1.
 
         Raises:
             ItemError: an item that does not fit the levels, with its position.
@@ -165,7 +165,7 @@ class HierarchicalHeavyHitters(ClosedByBlock, PublishedLevels):
         Args:
             items: a list, an array, or a column of Arrow, polars or pandas: the items of the rows
                 with an event.
-            weights: one integer per item, or None for 1 each.
+            weights: one integer per item, or None for weight 1.
             empty_rows: positions of the rows without an event, ascending, counted from 0 over all
                 rows.
 
@@ -189,7 +189,7 @@ class HierarchicalHeavyHitters(ClosedByBlock, PublishedLevels):
 
         Args:
             items: a list, an array, or a column of Arrow, polars or pandas; may be empty.
-            weights: one integer per item, or None for 1 each.
+            weights: one integer per item, or None for weight 1.
 
         Raises:
             ItemError: an item that does not fit the levels, with its position.

@@ -172,7 +172,7 @@ class PublishedHitters(LiveState):
 
     @property
     def schedule(self) -> Schedule:
-        """When counts are published."""
+        """The schedule by which counts are published."""
         return self._table.schedule
 
     @property
@@ -203,7 +203,7 @@ class PublishedHitters(LiveState):
         release = self._table.release()
         size = release._size("now")
         known = _read(release, whole, size=size, confidence=confidence, among=len(whole))
-        # Of a name that was cut only the core knows the cells; it answers with an estimate.
+        # Only the core has the cells of a truncated name; it returns an estimate.
         known += [
             HeavyHitter(item, estimate, 0.0, math.inf, estimate / size, complete=False)
             for item, complete, estimate in candidates

@@ -23,7 +23,7 @@ _MOST_LISTS: Final = 64  # kept; the oldest are forgotten
 
 
 class ShownLists:
-    """What was shown last, list by list."""
+    """Items shown last, by list."""
 
     def __init__(self) -> None:
         """Begin with nothing shown."""

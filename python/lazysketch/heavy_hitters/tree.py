@@ -75,8 +75,8 @@ class HierarchyNodes(Rows[HierarchyNode]):
 
     Guarantee: post-processing of published names and of public tables.
 
-    It compares equal to a list of the same nodes. As a table, in a notebook or a data frame, it
-    has every field but the children.
+    It compares equal to a list of the same nodes. In notebooks and data frames it is a table with
+    every field except the children.
 
     Args:
         rows: the nodes, in order.

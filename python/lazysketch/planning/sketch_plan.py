@@ -75,7 +75,7 @@ class Plan:
 
     @property
     def schedule(self) -> RoundRobin | Geometric:
-        """When columns are pushed."""
+        """The schedule by which columns are pushed."""
         return self._design.schedule
 
     @property

@@ -104,7 +104,7 @@ class GaussianCurve:
             middle = 0.5 * (too_small + enough)
             if not too_small < middle < enough:
                 break
-            if self._bound(middle) <= asked:  # so the returned epsilon was itself tested
+            if self._bound(middle) <= asked:  # the returned epsilon itself has passed this test
                 enough = middle
             else:
                 too_small = middle

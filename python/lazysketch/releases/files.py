@@ -1,7 +1,7 @@
-"""Releases as files: strict to read, whole or not at all to write.
+"""Release files: strict reading and atomic writing.
 
-Reading costs the file's size, or eight bytes where it is not a release; writing leaves
-either the old file or the new one, also when the disk is full or a key stops it.
+A file that is not a release is rejected after its first eight bytes. Writing leaves either the old
+file or the complete new one, also if the disk is full or Ctrl-C interrupts it.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ def read_release(path: object) -> bytes:
         path: the file.
 
     Returns:
-        All of it, unchecked but for the first bytes.
+        The whole content; only its first bytes are checked.
 
     Raises:
         ArgumentTypeError: not a path.
         OSError: the file cannot be read.
-        ReleaseFormatError: it does not begin like a release; then the rest is not read.
+        ReleaseFormatError: it does not begin with the magic bytes; the rest is not read.
     """
     with _checked_path(path).open("rb") as file:
         data = file.read(len(MAGIC))
@@ -42,20 +42,21 @@ def read_release(path: object) -> bytes:
 
 
 def write_whole(path: object, data: bytes, *, replaces: bytes | None = None) -> None:
-    """Write a file, replacing it whole or not at all.
+    """Write a file atomically.
 
     Args:
         path: the file.
-        data: what it shall hold.
-        replaces: first bytes of a file that may be replaced; None to replace any.
+        data: its new content.
+        replaces: an existing file is replaced only if it begins with these bytes; None replaces
+            any file.
 
     Raises:
         ArgumentTypeError: not a path.
-        OverwriteError: a file that begins otherwise exists; it is unchanged.
+        OverwriteError: a file with another beginning exists; it is unchanged.
         OSError: the file cannot be written.
     """
     target = _checked_path(path)
-    # A name of its own, so that two writers of one file do not mix their bytes.
+    # A random name, so that two writers of one file do not mix their bytes.
     unfinished = target.with_name(f".{target.name}.{secrets.token_hex(4)}.partial")
     try:
         with unfinished.open("xb") as file:
@@ -71,7 +72,7 @@ def write_whole(path: object, data: bytes, *, replaces: bytes | None = None) -> 
 
 
 def _check_replaced(target: Path, *, begins: bytes) -> None:
-    """Raise OverwriteError if another kind of file exists; a pipe is not opened: it may block."""
+    """Raise OverwriteError if another file exists. A pipe is not opened, because that may block."""
     try:
         regular = stat.S_ISREG(target.stat().st_mode)
     except FileNotFoundError:

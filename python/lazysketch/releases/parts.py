@@ -24,13 +24,13 @@ __all__ = ["ReleasePart", "bounds_of", "parts_of"]
 
 
 def bounds_of(privacy: Privacy) -> str:
-    """Return, for a repr, the bounds of weights and events that are not 1, each with a comma.
+    """Return the bounds of weights and events that are not 1, for a repr, each with a comma.
 
     Args:
         privacy: a guarantee.
 
     Returns:
-        For example ``"max_weight=9, "``; empty where both are 1.
+        For example ``"max_weight=9, "``; empty if both are 1.
     """
     bounds = {
         "max_weight": privacy.max_weight,
@@ -48,7 +48,7 @@ class ReleasePart:
     Attributes:
         sketch_id: 16 bytes that name the sketch.
         step: the step at which its release was made.
-        privacy: what the sketch promises.
+        privacy: the guarantee of the sketch.
         schedule: when its columns are pushed; None for exact counts.
         mechanism: how its cells are counted; None for exact counts.
     """
@@ -60,7 +60,7 @@ class ReleasePart:
     mechanism: Mechanism | None
 
     def pushes(self, width: int) -> npt.NDArray[np.int64]:
-        """Return the number of pushes of every column; all equal to the steps when exact.
+        """Return the number of pushes of every column; for exact counts, the number of steps.
 
         Args:
             width: columns of the table.
@@ -80,7 +80,8 @@ class ReleasePart:
             width: columns of the table.
 
         Returns:
-            int64 array of shape (width,); 0 where nothing is, the release's step when exact.
+            int64 array of shape (width,); 0 where nothing is published. For exact counts, the
+            step of the release.
         """
         columns = checked_integer("width", width, most=LARGEST_WIDTH)
         if self.schedule is None:
@@ -96,7 +97,7 @@ class ReleasePart:
             width: columns of the table.
 
         Returns:
-            float64 array of shape (width,); 0 where nothing has been pushed, and when exact.
+            float64 array of shape (width,); 0 where nothing has been pushed, and for exact counts.
         """
         pushes = self.pushes(width)
         if self.mechanism is None:
@@ -112,7 +113,7 @@ def parts_of(
     Args:
         kind: kind of the table.
         depth: its rows.
-        parts: the public parameters of each, as the core read them.
+        parts: the public parameters of each part, as decoded by the core.
 
     Returns:
         The frozen descriptions, in order.
@@ -128,11 +129,11 @@ def _part_of(
     known: dict[tuple[object, ...], ReleasePart],
 ) -> ReleasePart:
     noise, reasons = part["noise"], part["not_private_because"]
-    # Thousands of merged parts share their parameters: describe them once.
+    # A merge may have thousands of parts with equal parameters: describe them once.
     signature = (reasons, *(() if noise is None else noise.values()))
-    twin = known.get(signature)
-    if twin is not None:
-        return replace(twin, sketch_id=part["sketch_id"], step=part["step"])
+    same = known.get(signature)
+    if same is not None:
+        return replace(same, sketch_id=part["sketch_id"], step=part["step"])
     mechanism = noise and Mechanism(noise["mechanism"], leaves=noise["leaves"])
     known[signature] = ReleasePart(
         sketch_id=part["sketch_id"],
@@ -151,7 +152,7 @@ def _privacy_of(
     mechanism: Mechanism | None,
     reasons: tuple[str, ...],
 ) -> Privacy:
-    """Return the guarantee that the noise of a release stands for; none for exact counts."""
+    """Return the guarantee that the noise of a release gives; NOT PRIVATE for exact counts."""
     if noise is None or mechanism is None:
         return Privacy.without_noise(because=reasons)
     table2 = table_sensitivity2(

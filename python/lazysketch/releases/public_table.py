@@ -1,7 +1,7 @@
-"""What can be asked of a public table: counts with intervals, moments, and the law of its noise.
+"""Queries of a public table: counts with intervals, moments, and the distribution of its noise.
 
-A point query costs depth look-ups. Intervals and the better estimators first learn the errors of
-the cells from the whole table: one sort, kept for the next question.
+A point query costs depth look-ups. Intervals and the better estimators first estimate the errors of
+the cells from the whole table: one sort, cached for later queries.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ LARGEST_CHOICE: Final = 2**40
 
 
 class PublicTable:
-    """The questions that a release answers; base of :class:`lazysketch.Release`."""
+    """Queries of a release; base class of :class:`lazysketch.Release`."""
 
     def __init__(self, native: _native.Release) -> None:
         """Wrap a release of the core; users get releases from sketches, files and merges."""
@@ -65,18 +65,18 @@ class PublicTable:
             item: str, bytes or int; an index for counters.
             estimator: ``"minimum"`` (Count-Min), ``"median"`` (Count Sketch),
                 ``"bias-corrected"``, ``"corrected"`` or ``"joint"``; None for the paper's, the
-                minimum over rows or the median of signed values. Those that learn from the whole
-                table have a fraction of the error: docs/estimators.md.
+                minimum over rows or the median of signed values. Those that use the whole table
+                have a fraction of the error: docs/estimators.md.
             at: ``"published"`` for the count at the last pushes of the item's columns, ``"now"``
-                to add what the item should have brought since, at its published rate.
+                to add the expected number of its events since then, at its published rate.
 
         Returns:
             The count.
 
         Raises:
-            ItemError: something that cannot be an item.
-            ArgumentTypeError: an estimator or a time that is not a name.
-            ArgumentValueError: an unknown one.
+            ItemError: not a valid item.
+            ArgumentTypeError: ``estimator`` or ``at`` is not a string.
+            ArgumentValueError: an unknown estimator or time.
 
         Source: arXiv 2507.03361, Algorithm "CO Sketch Query"; docs/estimators.md.
         """
@@ -96,7 +96,7 @@ class PublicTable:
 
         Args:
             items: Arrow data, a numpy array or an iterable of items.
-            column: the column of a table with several.
+            column: the name of the column, for a table with several columns.
             estimator: as in :meth:`estimate`.
             at: as in :meth:`estimate`.
 
@@ -104,10 +104,10 @@ class PublicTable:
             float64 array.
 
         Raises:
-            ArgumentTypeError: a single str, bytes or dict, an unnamed column, or an estimator
-                or a time that is not a name.
+            ArgumentTypeError: a single str, bytes or dict; several columns without ``column``;
+                ``estimator`` or ``at`` is not a string.
             ArgumentValueError: an unknown estimator or time.
-            ItemError: something that cannot be an item; the message gives its position.
+            ItemError: an invalid item; the message gives its position.
         """
         if checked_estimator(estimator, self.kind) in PAPER and checked_at(at) == "published":
             return self._native.estimate_many(items, column)
@@ -117,10 +117,10 @@ class PublicTable:
         """Return an estimate of one item's count with an interval that covers it.
 
         Guarantee: for an item chosen before the hash seed was drawn, and for the count at the
-        last pushes of the item's columns, the interval covers with at least ``confidence``,
-        whatever the stream: ``low`` is at most the count at the latest of these pushes, ``high``
-        at least the count at the earliest. With ``at="now"`` it covers the count at this step,
-        if the item came since then at about its published rate: at 95 %, at most twice as often.
+        last pushes of the item's columns, the interval covers with at least ``confidence``, for
+        every stream: ``low`` is at most the count at the latest of these pushes, ``high`` at least
+        the count at the earliest. With ``at="now"`` it covers the count at this step, if the item
+        has since arrived at about its published rate (at 95 %: at most twice that rate).
 
         Args:
             item: str, bytes or int; an index for counters.
@@ -128,10 +128,10 @@ class PublicTable:
             at: ``"published"`` or ``"now"``.
 
         Returns:
-            Estimate (``"joint"``, within the interval), ends and what they mean.
+            The estimate (``"joint"``, within the interval), both ends, and what they refer to.
 
         Raises:
-            ItemError: something that cannot be an item.
+            ItemError: not a valid item.
             ArgumentTypeError: a wrong type.
             ArgumentValueError: a value outside its range.
 
@@ -151,24 +151,24 @@ class PublicTable:
     ) -> Intervals:
         """Return estimates and intervals of many items, in order.
 
-        Guarantee: as :meth:`interval`, for each item; with ``simultaneous`` all intervals cover
-        together with at least ``confidence``, and with ``among`` also those of the items that
-        these were chosen from, so that the choice may depend on the release.
+        Guarantee: as :meth:`interval`, for each item. With ``simultaneous`` the confidence holds
+        for all intervals together; with ``among`` it holds for all items from which these were
+        selected, so the selection may depend on the release.
 
         Args:
             items: Arrow data, a numpy array or an iterable of items.
             confidence: above 0 and below 1.
             at: ``"published"`` or ``"now"``.
             simultaneous: True to cover all counts together.
-            among: how many items these were chosen from, such as the length of a list whose
-                heaviest they are; at least as many as ``items``.
-            column: the column of a table with several.
+            among: number of items from which these were selected, such as the length of the list
+                whose heaviest they are; at least the number of ``items``.
+            column: the name of the column, for a table with several columns.
 
         Returns:
-            Arrays of estimates and ends.
+            Arrays of estimates, lower ends and upper ends.
 
         Raises:
-            ItemError: something that cannot be an item; the message gives its position.
+            ItemError: an invalid item; the message gives its position.
             ArgumentTypeError: a wrong type.
             ArgumentValueError: a value outside its range.
 
@@ -192,11 +192,11 @@ class PublicTable:
             confidence: above 0 and below 1.
 
         Returns:
-            Estimate without bias, and an interval.
+            An unbiased estimate, and an interval.
 
         Raises:
             ArgumentTypeError: not a number.
-            ArgumentValueError: outside its range, or another kind of table.
+            ArgumentValueError: a value outside its range, or another kind of table.
 
         Source: Alon, Matias and Szegedy 1999; docs/intervals.md.
         """
@@ -212,7 +212,7 @@ class PublicTable:
             confidence: above 0 and below 1.
 
         Returns:
-            Estimate without bias, and an interval.
+            An unbiased estimate, and an interval.
 
         Raises:
             ArgumentTypeError: not a release, or not a number.
@@ -225,7 +225,7 @@ class PublicTable:
         level = checked_confidence(confidence)
         if not isinstance(other, PublicTable):
             raise ArgumentTypeError(f"other: expected a release, got {type(other).__name__}")
-        # What can be merged can be multiplied: same shape and seed, and no noise in common.
+        # The conditions are those of merging: same shape and seed, and no noise in common.
         try:
             _native.Release.merge([self._native, other._native])
         except MergeError as error:
@@ -236,8 +236,9 @@ class PublicTable:
     @property
     def table(self) -> npt.NDArray[np.int64]:
         """The table, int64 of shape (depth, width), read-only."""
-        whole: npt.NDArray[np.int64] = self._table.view()  # which nobody can make writable
-        return whole
+        # A view of a read-only array: callers cannot make it writable.
+        table: npt.NDArray[np.int64] = self._table.view()
+        return table
 
     @property
     def kind(self) -> str:
@@ -289,17 +290,17 @@ class PublicTable:
 
     @cached_property
     def _published_steps(self) -> npt.NDArray[np.float64]:
-        """Steps that are published in every column, of all parts together."""
+        """Number of published steps of every column, summed over all parts."""
         steps = np.zeros(self.width)
         for part in self._parts:
             steps += part.published_steps(self.width)
         return steps
 
     def _size(self, at: At) -> float:
-        """Return what shares are parts of, at least 1: steps, or else the noisy total.
+        """Return the denominator of shares, at least 1: the steps, or else the noisy total.
 
-        The total of a table counts what is published; for the count at this step it grows at its
-        rate per step, as the estimates do. Of a Count Sketch with weights or batches neither is
+        The total of a table covers published events; with ``at="now"`` it is extrapolated at its
+        rate per step, like the estimates. For a Count Sketch with weights or batches neither is
         known: NaN.
         """
         unit = all(

@@ -1,8 +1,8 @@
 """Releases: public tables that can be queried, saved, loaded and merged anywhere.
 
-A release of a private sketch holds integers with noise and the law of that noise, no secret and
-no exact count. Everything done with it is post-processing and costs no privacy: what can be asked
-is in :mod:`.public_table`. Bytes on disk are 8 per cell plus some 200.
+A release of a private sketch holds noisy integers and the distribution of their noise, but no
+secret and no exact count. Using it is post-processing and costs no privacy; the queries are in
+:mod:`.public_table`. A file has 8 bytes per cell and some 200 more.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ __all__ = ["ReadsByRelease", "Release", "ReleasePart"]
 
 
 class Release(PublicTable):
-    """A public table with the law of its noise.
+    """A public table with the distribution of its noise.
 
-    Guarantee: holds no secret; whatever is computed from a private sketch's release keeps the
+    Guarantee: it holds no secret; everything computed from the release of a private sketch has the
     sketch's (epsilon, delta). Releases of exact or seeded sketches say NOT PRIVATE.
 
     Source: docs/release-format.md for the bytes.
@@ -88,12 +88,12 @@ class Release(PublicTable):
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Release:
-        """Return the release in some bytes.
+        """Return the release that is encoded in bytes.
 
-        Guarantee: sizes are checked before anything is allocated; hostile bytes raise.
+        Guarantee: sizes are checked before any allocation; hostile bytes raise an error.
 
         Args:
-            data: what :meth:`to_bytes` gave.
+            data: the result of :meth:`to_bytes`.
 
         Returns:
             The release.
@@ -108,19 +108,19 @@ class Release(PublicTable):
         try:
             return cls(native, names)
         except LazySketchError as disagreement:
-            # Well-formed, but its noise does not serve its promise.
+            # Well-formed, but its noise is too small for the stated guarantee.
             raise ReleaseFormatError(f"release: {disagreement}") from None
 
     def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
-        """Write the release to a file, replacing a release that is there whole or not at all.
+        """Write the release to a file atomically; an existing release is replaced.
 
         Args:
             path: the file.
-            overwrite: True to replace a file that is not a release too.
+            overwrite: True to replace also a file that is not a release.
 
         Raises:
             ArgumentTypeError: not a path, or not a bool.
-            OverwriteError: a file that is not a release exists there; it is unchanged.
+            OverwriteError: the file exists and is not a release; it is unchanged.
             OSError: the file cannot be written.
         """
         if not isinstance(overwrite, bool):
@@ -139,9 +139,9 @@ class Release(PublicTable):
     def merge(self, *others: Release) -> Release:
         """Return the sum of releases of different sketches.
 
-        Guarantee: the noise laws and steps of all parts are kept in ``parts``; NOT PRIVATE is
-        inherited. Where streams share a person, the parts compose as sqrt(sum of mu^2). The names
-        are those of all releases in order, each once.
+        Guarantee: ``parts`` keeps the noise distribution and the steps of every part; NOT PRIVATE
+        is inherited. For a person who occurs in several streams the parts compose as
+        sqrt(sum of mu^2). The names are those of all releases in order, each once.
 
         Args:
             others: releases with the same kind, depth, width and hash seed.
@@ -151,7 +151,7 @@ class Release(PublicTable):
 
         Raises:
             ArgumentTypeError: something that is not a release.
-            MergeError: different shapes or seeds, or one sketch twice.
+            MergeError: different shapes or seeds, or a sketch that occurs twice.
         """
         for other in others:
             if not isinstance(other, Release):
@@ -168,24 +168,25 @@ class Release(PublicTable):
         confidence: float = 0.95,
         at: At = "now",
     ) -> HeavyItems:
-        """Return the n items of a public list with the largest estimates, by falling estimate.
+        """Return the n heaviest items of a public list, in descending order of their estimates.
 
-        Guarantee: post-processing, if the list does not depend on the stream in a way that is not
-        private itself. The intervals of the whole list cover together, so those of the largest do,
-        although chosen by estimate; as :meth:`interval` for what ``at`` means.
+        Guarantee: post-processing, if the list is public: it must not depend on the stream, except
+        through private results. The intervals of the whole list cover simultaneously, hence also
+        those of the heaviest items, although these are selected by their estimates. ``at`` is as
+        in :meth:`interval`.
 
         Args:
             items: Arrow data, a numpy array or an iterable of items; by default :attr:`names`.
-            n: how many, 1 or more.
-            confidence: that all intervals cover, above 0 and below 1.
+            n: number of items, 1 or more.
+            confidence: for all intervals together, above 0 and below 1.
             at: ``"now"`` for the counts at this step, ``"published"`` for those at the last pushes.
 
         Returns:
-            At most n items with estimate, ends and share of the stream; fewer if the list has
-            fewer, none for a release without names and without a list.
+            The items with estimate, interval and share of the stream; fewer than n if the list is
+            shorter, empty for a release without names if no list is given.
 
         Raises:
-            ItemError: something that cannot be an item, with its position.
+            ItemError: an invalid item; the message gives its position.
             ArgumentTypeError: a wrong type.
             ArgumentValueError: a value outside its range.
 
@@ -210,7 +211,7 @@ class Release(PublicTable):
 
     @property
     def names(self) -> tuple[Item, ...]:
-        """The public names in it, in order: published heavy hitters, or a public domain."""
+        """Its public names, in order: published heavy hitters, or a public domain."""
         return self._names
 
     @property
@@ -220,7 +221,7 @@ class Release(PublicTable):
 
     @property
     def privacy(self) -> Privacy:
-        """What the sketch promises; a merged release has one promise per part."""
+        """The guarantee of the sketch; a merged release has one per part."""
         return self._only_part("privacy").privacy
 
     @property
@@ -235,7 +236,7 @@ class Release(PublicTable):
 
     @property
     def not_private_because(self) -> tuple[str, ...]:
-        """The reasons, empty for a private release."""
+        """The reasons why it is not private; empty for a private release."""
         reasons = [why for part in self._parts for why in part.privacy.not_private_because]
         return tuple(dict.fromkeys(reasons))
 
@@ -276,16 +277,16 @@ class Release(PublicTable):
         if self.private:
             privacy = self._parts[0].privacy
             bounds = bounds_of(privacy).rstrip(", ")
-            promise = f"epsilon={privacy.epsilon:g}, delta={privacy.delta:g}"
-            promise += f", {bounds}" if bounds else ""
+            guarantee = f"epsilon={privacy.epsilon:g}, delta={privacy.delta:g}"
+            guarantee += f", {bounds}" if bounds else ""
             if len(self._parts) > 1:
-                promise = "each with its own guarantee"
-            return f"<Release of {shape}, {made}, {promise}>"
+                guarantee = "each with its own guarantee"
+            return f"<Release of {shape}, {made}, {guarantee}>"
         return f"<Release of {shape}, {made}, NOT PRIVATE: {'; '.join(self.not_private_because)}>"
 
 
 class ReadsByRelease:
-    """What sketches answer by asking their release."""
+    """Queries that a sketch answers from its release."""
 
     @abstractmethod
     def release(self) -> Release:
@@ -294,8 +295,8 @@ class ReadsByRelease:
     def interval(self, item: object, *, confidence: float = 0.95, at: At = "published") -> Interval:
         """Return an estimate of one item's count with an interval that covers it.
 
-        Guarantee: as :meth:`Release.interval`, which is asked; costs a release. To ask often,
-        keep one.
+        Guarantee: as :meth:`Release.interval`. Each call makes a release; for several queries, make
+        one release and query it.
 
         Args:
             item: str, bytes or int; an index for counters.
@@ -303,10 +304,10 @@ class ReadsByRelease:
             at: ``"published"`` or ``"now"``.
 
         Returns:
-            Estimate (``"joint"``, within the interval), ends and what they mean.
+            The estimate (``"joint"``, within the interval), both ends, and what they refer to.
 
         Raises:
-            ItemError: something that cannot be an item.
+            ItemError: not a valid item.
             ArgumentTypeError: a wrong type.
             ArgumentValueError: a value outside its range.
             ClosedError: after ``close()``.
@@ -328,21 +329,21 @@ class ReadsByRelease:
     ) -> Intervals:
         """Return estimates and intervals of many items, in order.
 
-        Guarantee: as :meth:`Release.interval_many`, which is asked.
+        Guarantee: as :meth:`Release.interval_many`. Each call makes a release.
 
         Args:
             items: Arrow data, a numpy array or an iterable of items.
             confidence: above 0 and below 1.
             at: ``"published"`` or ``"now"``.
             simultaneous: True to cover all counts together.
-            among: how many items these were chosen from, all of which are covered together.
-            column: the column of a table with several.
+            among: number of items from which these were selected; the confidence holds for all.
+            column: the name of the column, for a table with several columns.
 
         Returns:
-            Arrays of estimates and ends.
+            Arrays of estimates, lower ends and upper ends.
 
         Raises:
-            ItemError: something that cannot be an item; the message gives its position.
+            ItemError: an invalid item; the message gives its position.
             ArgumentTypeError: a wrong type.
             ArgumentValueError: a value outside its range.
             ClosedError: after ``close()``.

@@ -103,8 +103,8 @@ class PrivateTable(ClosedByBlock, LiveState, _native.PrivateSketch, ReadsByRelea
 
         Args:
             items: Arrow data, a NumPy array or an iterable of items; may be empty.
-            weights: one integer per item, or None for 1 each.
-            column: the column to count, for a table with several.
+            weights: one integer per item, or None for weight 1.
+            column: the name of the column, for a table with several columns.
 
         Raises:
             ItemError: a value that cannot be an item, or a null, with its position.
@@ -139,7 +139,7 @@ class PrivateTable(ClosedByBlock, LiveState, _native.PrivateSketch, ReadsByRelea
 
     @property
     def schedule(self) -> Schedule:
-        """When columns are pushed; ``.name`` is the short name."""
+        """The schedule by which columns are pushed; ``.name`` is the short name."""
         return self._spec.schedule
 
     @property

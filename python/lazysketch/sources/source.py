@@ -117,7 +117,7 @@ class Source:
 
     @property
     def weighted(self) -> bool:
-        """Whether rows have weights."""
+        """True if rows have weights."""
         return self._request.weight is not None
 
     @property

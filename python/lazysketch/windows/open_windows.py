@@ -149,7 +149,7 @@ class ByClock(OpenWindows):
         self._table.tick(passed)
 
     def add(self, items: object, weights: object, times: object) -> None:
-        """Count events in the current slice, whatever their own times."""
+        """Count events in the current slice, regardless of their own times."""
         if times is not None:
             raise ArgumentTypeError(
                 "times: expected none for windows by the clock (give begin and end), got some"

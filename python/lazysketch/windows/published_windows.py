@@ -23,9 +23,9 @@ __all__ = ["PublishedWindows"]
 
 
 class PublishedWindows(LiveState):
-    """Queries of windows; not made directly.
+    """Queries of windows; base class of :class:`lazysketch.Windows`.
 
-    Guarantee: see :attr:`privacy`; reading, any number of times, costs nothing beyond it.
+    Guarantee: see :attr:`privacy`; any number of queries costs no further privacy.
     """
 
     def __init__(
@@ -48,7 +48,7 @@ class PublishedWindows(LiveState):
 
     @property
     def open(self) -> Window | None:
-        """What is published of the open window so far; None if none is, or all at the end."""
+        """Published part of the open window; None if there is none, or if all end together."""
         self._catch_up()
         return self._open_window()
 
@@ -60,7 +60,7 @@ class PublishedWindows(LiveState):
 
     @property
     def privacy(self) -> JointPrivacy:
-        """The guarantee of all windows together; as of one, since an event is in one window."""
+        """The guarantee of all windows together: that of one, as an event lies in one window."""
         return self._privacy
 
     @property
@@ -70,59 +70,59 @@ class PublishedWindows(LiveState):
 
     @property
     def not_private_because(self) -> tuple[str, ...]:
-        """The reasons, empty for private windows."""
+        """The reasons why they are not private; empty for private windows."""
         return self._reasons
 
     def release(self, last: int = 1) -> Release:
-        """Return the public table of the last windows that ended, as one.
+        """Return one public table of the last windows that ended.
 
         Args:
-            last: how many; fewer while fewer are kept.
+            last: number of windows; fewer if fewer are kept.
 
         Returns:
             A release with a part per window.
 
         Raises:
             ArgumentTypeError: not an integer.
-            ArgumentValueError: outside its range, or no window has ended.
+            ArgumentValueError: a value outside its range, or no window has ended.
         """
         return merged(self._last(last))
 
     def estimate(self, item: object, last: int = 1) -> float:
         """Return the estimated count of one item in the last windows.
 
-        Guarantee: post-processing; within its interval.
+        Guarantee: post-processing; the estimate lies within its interval.
 
         Args:
             item: str, bytes or int.
-            last: how many windows.
+            last: number of windows.
 
         Returns:
             The count.
 
         Raises:
-            ItemError: something that cannot be an item.
+            ItemError: not a valid item.
             ArgumentTypeError: not an integer.
-            ArgumentValueError: outside its range, or no window has ended.
+            ArgumentValueError: a value outside its range, or no window has ended.
         """
         return self.interval(item, last).estimate
 
     def interval(self, item: object, last: int = 1, *, confidence: float = 0.95) -> Interval:
         """Return an estimate of one item's count in the last windows with its interval.
 
-        Guarantee: as :meth:`lazysketch.Release.interval`; all of an ended window is published, so
-        it covers the count in these windows.
+        Guarantee: as :meth:`lazysketch.Release.interval`. An ended window is published completely,
+        so the interval covers the count in these windows.
 
         Args:
             item: str, bytes or int.
-            last: how many windows.
+            last: number of windows.
             confidence: above 0 and below 1.
 
         Returns:
-            Estimate and ends.
+            The estimate and both ends of its interval.
 
         Raises:
-            ItemError: something that cannot be an item.
+            ItemError: not a valid item.
             ArgumentTypeError: a wrong type.
             ArgumentValueError: a value outside its range, or no window has ended.
         """
@@ -131,19 +131,19 @@ class PublishedWindows(LiveState):
     def top(
         self, n: int, last: int = 1, *, confidence: float = 0.95, include_open: bool = False
     ) -> HeavyItems:
-        """Return the heaviest known items of the last windows, by falling estimate.
+        """Return the heaviest candidates of the last windows, in descending order of estimates.
 
-        Guarantee: post-processing; the intervals of all candidates cover together.
+        Guarantee: post-processing; the intervals of all candidates cover simultaneously.
 
         Args:
-            n: how many, 1 or more.
-            last: how many windows; fewer while fewer are kept.
-            confidence: that all intervals cover, above 0 and below 1.
-            include_open: whether to add what is published of the open window.
+            n: number of items, 1 or more.
+            last: number of windows; fewer if fewer are kept.
+            confidence: for all intervals together, above 0 and below 1.
+            include_open: True to include the published part of the open window.
 
         Returns:
-            At most n; empty while no window has ended or no name is published. A name that was cut
-            (longer than ``max_item_bytes``) is not among them.
+            At most n items; empty while no window has ended or no name is published. Truncated
+            names (of items longer than ``max_item_bytes``) are left out.
 
         Raises:
             ArgumentTypeError: a wrong type.
@@ -164,18 +164,19 @@ class PublishedWindows(LiveState):
         return HeavyItems(sorted(known, key=lambda hitter: -hitter.estimate)[:most])
 
     def changes(self, *, confidence: float = 0.95, against: Against = "previous") -> list[Change]:
-        """Return the items whose share of the stream changed with the last window.
+        """Return the items whose share of the stream changed in the last window.
 
-        Guarantee: post-processing. With ``confidence`` all differences of all candidates lie in
-        their intervals, so an item whose share did not change is returned with at most the rest.
+        Guarantee: post-processing. The differences of all candidates lie in their intervals with
+        at least ``confidence``, so an item whose share did not change is returned with probability
+        at most 1 - ``confidence``.
 
         Args:
             confidence: above 0 and below 1.
-            against: ``"previous"``, the window before the last, or ``"earlier"``, all kept ones
-                before the last together.
+            against: ``"previous"`` for the window before the last, ``"earlier"`` for all kept
+                windows before the last together.
 
         Returns:
-            The largest difference first; empty while fewer than two windows have ended.
+            The changes, largest difference first; empty while fewer than two windows have ended.
 
         Raises:
             ArgumentTypeError: a wrong type.
@@ -188,17 +189,17 @@ class PublishedWindows(LiveState):
     def changes_at(
         self, position: int, *, confidence: float = 0.95, against: Against = "previous"
     ) -> list[Change]:
-        """Return the items whose share changed with one of the kept windows.
+        """Return the items whose share changed in one of the kept windows.
 
-        Guarantee: as :meth:`changes`, for this window by itself.
+        Guarantee: as :meth:`changes`, for this window separately.
 
         Args:
-            position: of the window in :attr:`windows`, from 0, or from -1 backwards.
+            position: index of the window in :attr:`windows`; negative indices count from the end.
             confidence: above 0 and below 1.
             against: as in :meth:`changes`.
 
         Returns:
-            The largest difference first; empty for the first of the kept windows.
+            The changes, largest difference first; empty for the first of the kept windows.
 
         Raises:
             ArgumentTypeError: a wrong type.
@@ -230,13 +231,13 @@ class PublishedWindows(LiveState):
         return kept[-asked:]
 
     def _catch_up(self) -> None:
-        """End what is over; where windows end by the clock, reading them is enough."""
+        """End the windows that are over by the clock; a query suffices to end them."""
 
     def _open_window(self) -> Window | None:
-        """Return what is published of the open window, if there is one."""
+        """Return the published part of the open window, if there is one."""
         return None
 
 
 def _names(windows: Iterable[Window]) -> list[Item]:
-    """Return every name once. 1 and True would be one key, but no name is True."""
+    """Return every name once. Equal keys are equal names, because no name is a bool."""
     return list(dict.fromkeys(name for window in windows for name in window.names))

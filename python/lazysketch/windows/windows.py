@@ -151,7 +151,7 @@ class Windows(ClosedByBlock, PublishedWindows):
 
         Args:
             items: a column of Arrow or of a data frame, a numpy array or an iterable of items.
-            weights: as many integers, or None for 1 each.
+            weights: one integer per item, or None for weight 1.
             times: for windows of a range, as many timestamps, or integers in nanoseconds since
                 1970 UTC. Events whose time is null, NaT or the smallest int64 are in no window.
 

@@ -108,8 +108,8 @@ impl ExactSketch {
     ///
     /// Args:
     ///     items: Arrow data, a numpy array or an iterable of items.
-    ///     weights: one integer per item, or None for 1 each.
-    ///     column: name of the column, if a table has several.
+    ///     weights: one integer per item, or None for weight 1.
+    ///     column: the name of the column, for a table with several columns.
     ///     threads: largest number of threads; speeds up large batches and does not change the
     ///         result.
     ///
@@ -173,7 +173,7 @@ impl ExactSketch {
     ///
     /// Args:
     ///     items: Arrow data, a numpy array or an iterable of items.
-    ///     column: name of the column, if a table has several.
+    ///     column: the name of the column, for a table with several columns.
     ///
     /// Returns:
     ///     float64 array.

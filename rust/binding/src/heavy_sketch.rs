@@ -119,8 +119,8 @@ impl HeavySketch {
     ///
     /// Args:
     ///     items: Arrow data, a numpy array or an iterable of items.
-    ///     weights: one integer per item, or None for 1 each.
-    ///     column: name of the column, if a table has several.
+    ///     weights: one integer per item, or None for weight 1.
+    ///     column: the name of the column, for a table with several columns.
     ///     threads: largest number of threads; speeds up large batches and does not change the
     ///         result.
     ///
@@ -154,9 +154,9 @@ impl HeavySketch {
     ///
     /// Args:
     ///     items: Arrow data, a numpy array or an iterable: the items of the rows that have one.
-    ///     weights: one integer per item, or None for 1 each.
+    ///     weights: one integer per item, or None for weight 1.
     ///     empty_rows: the increasing positions, counted from 0 over all rows, of the other rows.
-    ///     column: name of the column, if a table has several.
+    ///     column: the name of the column, for a table with several columns.
     ///
     /// Raises:
     ///     ItemError: something that cannot be an item, or a null; the message gives its position.

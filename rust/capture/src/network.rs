@@ -161,7 +161,7 @@ impl Payload<'_> {
 /// Follow the chain of extension headers to its end; `None` if it is broken or truncated.
 fn after_extensions(mut protocol: IpNumber, mut bytes: &[u8]) -> Option<Payload<'_>> {
     let mut is_later_fragment = false;
-    // After the header of a later fragment comes data, whatever the next-header field says.
+    // The header of a later fragment is followed by data, regardless of its next-header field.
     while !is_later_fragment {
         let length;
         (protocol, length) = match protocol {

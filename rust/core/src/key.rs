@@ -1,7 +1,6 @@
 //! Master keys, sketch ids and the derivation of working keys.
 //!
-//! The only file through which randomness enters the library: the two calls of the operating
-//! system's CSPRNG below. Everything else is a deterministic function of a [`MasterKey`], a
+//! Randomness enters the library only here, from the operating system's CSPRNG. Everything else is a deterministic function of a [`MasterKey`], a
 //! [`SketchId`] and public parameters (SECURITY.md).
 //!
 //! Derivation is BLAKE3 in keyed mode over an injective encoding:
@@ -171,7 +170,7 @@ pub struct Identity {
 }
 
 impl Identity {
-    /// A fresh id, as every private sketch has.
+    /// A fresh id, required for a private sketch.
     pub fn fresh() -> Result<Self> {
         Ok(Self {
             id: SketchId::fresh()?,

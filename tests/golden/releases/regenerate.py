@@ -1,9 +1,9 @@
 """The golden releases: one per kind of table and schedule, a merged one and one with names.
 
 `python -m tests.golden.releases.regenerate` writes them again, after a deliberate change of
-format, hashes or noise (each a new version, told in the changelog). Everything is
-deterministic but the ids of exact sketches. Sigma is a round number here, because the last
-bit of a calibrated one may differ between machines, and the noise with it.
+format, hashes or noise (each has a new version and an entry in the changelog). Everything is
+deterministic except the ids of exact sketches. Sigma is a round number here, because the last
+bit of a calibrated sigma, and so the noise, may differ between machines.
 """
 
 from __future__ import annotations
@@ -96,9 +96,9 @@ GOLDEN: dict[str, Callable[[], ls.Release]] = {
 
 
 def expected(release: ls.Release) -> dict[str, Any]:
-    """What a release says, in words that JSON has."""
+    """Return the public content of a release, in types that JSON supports."""
     queries = range(8) if release.kind == "counters" else ITEMS
-    # Named by type and text: JSON has no bytes.
+    # Type and text of each name, because JSON has no bytes.
     names = [f"{type(name).__name__} {plain_text(name)}" for name in release.names]
     return {
         **({"names": names} if names else {}),
@@ -133,12 +133,12 @@ def expected(release: ls.Release) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Write every golden release and what it says."""
+    """Write every golden release and its expected content."""
     for name, make in GOLDEN.items():
         release = make()
         (FOLDER / f"{name}.lzs").write_bytes(release.to_bytes())
-        told = json.dumps(expected(release), indent=1)
-        (FOLDER / f"{name}.json").write_text(told + "\n")
+        content = json.dumps(expected(release), indent=1)
+        (FOLDER / f"{name}.json").write_text(content + "\n")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Files of releases: whole or not at all, and nothing read in vain."""
+"""Release files: atomic writing, and early rejection of other files."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from lazysketch.errors import (
 from lazysketch.releases.files import MAGIC, read_release, write_whole
 
 
-def test_what_is_written_is_read(tmp_path: Path) -> None:
+def test_written_bytes_are_read_back(tmp_path: Path) -> None:
     path = tmp_path / "r.lzs"
     for data in (MAGIC + b"one", MAGIC + b"two" * 1_000):
         write_whole(path, data)
@@ -45,7 +45,7 @@ def test_a_failure_leaves_the_old_file_and_no_other(
 
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no /dev/zero here")
-def test_an_endless_file_that_is_no_release_ends() -> None:
+def test_an_endless_file_is_refused_after_its_first_bytes() -> None:
     with pytest.raises(ReleaseFormatError, match="got other data"):
         read_release("/dev/zero")
 
@@ -92,11 +92,11 @@ def test_a_file_that_appears_before_the_replacement_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = tmp_path / "a.lzs"
-    monkeypatch.setattr(os, "fsync", lambda _: path.write_text("somebody's file"))
+    monkeypatch.setattr(os, "fsync", lambda _: path.write_text("another program's file"))
     with pytest.raises(OverwriteError):
         release().save(path)
-    assert path.read_text() == "somebody's file"
-    # The command line checks first, so only such a file gets there; it is one line too.
+    assert path.read_text() == "another program's file"
+    # The command line checks the target before; skip that check to reach the error of save().
     monkeypatch.setattr(saving, "check_release_target", lambda path, *, option: None)
     with pytest.raises(SourceError) as raised:
         saving.save(release(), str(path), option="--save-release")

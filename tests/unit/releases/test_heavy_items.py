@@ -97,7 +97,7 @@ def test_shares_by_weights() -> None:
     assert second.share == pytest.approx(0.1, rel=0.5)
 
 
-def test_shares_that_no_table_tells_are_unknown() -> None:
+def test_shares_without_a_known_total_are_nan() -> None:
     sketch = ls.LazyCountSketch(depth=3, width=64, **NOISE, max_weight=10)
     sketch.update_many(["a"] * 100, [9] * 100)
     assert math.isnan(sketch.release().top(["a"])[0].share)

@@ -1,4 +1,4 @@
-"""Names in releases: where they come from, their bytes, and merging."""
+"""Names in releases: origin, encoding and merging."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def named(names: list[Item]) -> ls.Release:
 
 
 def section(*names: tuple[int, bytes], number: int | None = None) -> bytes:
-    """The names as docs/release-format.md describes them."""
+    """Return names encoded as docs/release-format.md describes."""
     count = len(names) if number is None else number
     content = b"".join(struct.pack("<BI", tag, len(data)) + data for tag, data in names)
     return struct.pack("<I", count) + content
@@ -81,7 +81,7 @@ def test_damage_of_any_kind_is_refused(names: list[Item], data: st.DataObject) -
 
 
 @given(NAMES.filter(bool), st.data())
-def test_damage_under_a_right_checksum_is_refused_or_read_as_itself(
+def test_damage_with_a_valid_checksum_is_refused_or_read_as_itself(
     names: list[Item], data: st.DataObject
 ) -> None:
     changed = bytearray(section(*map(encoded, names)))[:400]

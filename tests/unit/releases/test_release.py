@@ -67,7 +67,7 @@ def test_a_release_answers_as_the_sketch_did(name: str, tmp_path: Path) -> None:
     release = sketch.release()
     items = list(range(16))
     wanted = sketch.estimate_many(items).tolist()
-    sketch.update_many([3, 3])  # a release does not move
+    sketch.update_many([3, 3])  # a release does not change
     path = tmp_path / "a.lzs"
     release.save(path)
     release.save(str(path))
@@ -169,7 +169,7 @@ def test_no_count_in_the_repr(name: str) -> None:
     assert repr(first.release()) == repr(second.release())
 
 
-def test_what_is_no_item_of_counters() -> None:
+def test_invalid_items_of_counters() -> None:
     release = fed("ContinualCounters").release()
     for item in ("1", b"1", -1, 16, True, 1.0, None):
         with pytest.raises(ItemError):
@@ -238,7 +238,7 @@ def test_one_sketch_is_not_merged_twice(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "told"),
+    ("changed", "message"),
     [
         ({"depth": 4}, r"3 x 16\b.*\b4 x 16"),
         ({"width": 17}, r"3 x 16\b.*\b3 x 17"),
@@ -247,11 +247,11 @@ def test_one_sketch_is_not_merged_twice(name: str) -> None:
     ],
     ids=["depth", "width", "seed", "kind"],
 )
-def test_what_differs_is_not_merged(changed: dict[str, Any], told: str) -> None:
+def test_different_tables_are_not_merged(changed: dict[str, Any], message: str) -> None:
     release = fed("LazyCountMin", hash_seed=5).release()
     other = fed(changed.pop("kind", "LazyCountMin"), **{"hash_seed": 5, **changed}).release()
     before = release.to_bytes()
-    with pytest.raises(MergeError, match=rf"^merge: expected .*{told}"):
+    with pytest.raises(MergeError, match=rf"^merge: expected .*{message}"):
         release.merge(other)
     assert release.to_bytes() == before
 
@@ -295,7 +295,7 @@ def test_merging_exact_sketches() -> None:
         one.merge(fed("CountSketch", hash_seed=5))
 
 
-def test_files_that_are_missing_or_others(tmp_path: Path) -> None:
+def test_missing_files_and_other_files(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         ls.Release.load(tmp_path / "absent.lzs")
     (tmp_path / "text").write_text("not a release, but long enough to hold a header of one")

@@ -1,7 +1,7 @@
-"""The bytes of releases: golden files, damage of every kind, and headers that lie.
+"""The encoding of releases: golden files, damage of every kind, and inconsistent headers.
 
-Every single damaged byte is caught by the checksum; to get behind it, the hostile headers
-here carry a right one, from a BLAKE3 in plain Python (one chunk, at most 1024 bytes).
+The checksum detects every damaged byte. To test the checks after it, the hostile headers here have
+a valid checksum, computed by BLAKE3 in plain Python (one chunk, at most 1024 bytes).
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def test_the_checksum_is_blake3() -> None:
 
 
 @pytest.mark.parametrize("name", GOLDEN)
-def test_golden_releases_say_what_they_said(name: str) -> None:
+def test_golden_releases_have_the_recorded_content(name: str) -> None:
     data = (FOLDER / f"{name}.lzs").read_bytes()
     release = ls.Release.from_bytes(data)
     assert expected(release) == json.loads((FOLDER / f"{name}.json").read_text())
@@ -131,7 +131,7 @@ def test_every_truncation_is_refused(make: Any) -> None:
 
 
 @samples
-def test_every_truncation_with_a_right_checksum_is_refused(make: Any) -> None:
+def test_every_truncation_with_a_valid_checksum_is_refused(make: Any) -> None:
     body = make()[:-32]
     for length in range(len(body)):
         assert_refused(sealed(body[:length]))
@@ -156,7 +156,7 @@ def test_trailing_bytes_are_refused(make: Any) -> None:
 
 
 @samples
-def test_every_flipped_byte_with_a_right_checksum_is_refused_or_read_as_itself(
+def test_every_flipped_byte_with_a_valid_checksum_is_refused_or_read_as_itself(
     make: Any,
 ) -> None:
     """Some fields may hold anything (ids, seeds, values); no reader may crash on them."""
@@ -187,7 +187,7 @@ FIELDS: dict[str, tuple[int, str]] = {
     "count": (28, "<I"),
     "marks": (32, "<B"),
     "step": (49, "<Q"),
-    "law": (57, "<B"),
+    "exact or noisy": (57, "<B"),
     "schedule": (58, "<B"),
     "horizon": (59, "<Q"),
     "period": (67, "<Q"),
@@ -206,7 +206,7 @@ FIELDS: dict[str, tuple[int, str]] = {
     "max_changes": (158, "<I"),
 }
 REALS = [0.0, -0.0, -1.0, math.nan, math.inf, -math.inf, 5e-324, 1e308]
-LIES: dict[str, list[Any]] = {
+INVALID: dict[str, list[Any]] = {
     "version": [0, 2, 0xFFFF],
     "kind": [0, 3, 4, 255],
     "hash version": [0, 2, 255],
@@ -215,7 +215,7 @@ LIES: dict[str, list[Any]] = {
     "count": [0, 2, 2**16, 2**16 + 1, 2**32 - 1],
     "marks": [1 << bit for bit in range(6, 8)] + [255],
     "step": [65, 2**62, 2**63, 2**64 - 1],
-    "law": [0, 2, 255],
+    "exact or noisy": [0, 2, 255],
     "schedule": [0, 2, 3, 4, 255],
     "horizon": [0, 8, 2**48 + 1, 2**63, 2**64 - 1],
     "period": [0, 2**63, 2**64 - 1],
@@ -224,10 +224,10 @@ LIES: dict[str, list[Any]] = {
     "mechanism": [0, 1, 2, 4, 5, 6, 255],
     "parameter": [1, 2**63],
     "digest": [1, 2**63],
-    "sigma": [*REALS, 2.0**49, 1.0],  # 1 is far too little noise for the promise
+    "sigma": [*REALS, 2.0**49, 1.0],  # 1 is far too little noise for the guarantee
     "relation": [0, 3, 255],
     "calibration": [0, 3, 255],
-    "epsilon": [*REALS, 1e-3, 100.5, 500.0],  # 1e-3: more than the noise can promise
+    "epsilon": [*REALS, 1e-3, 100.5, 500.0],  # 1e-3: more privacy than the noise gives
     "delta": [*REALS, 1.0, 1.5, 1e-290, 1e-12],
     "max_weight": [0, 2**32 + 1, 2**63, 2**64 - 1, 100],
     "max_events_per_user": [0, 2**32 + 1, 2**63, 2**64 - 1, 100],
@@ -245,17 +245,17 @@ def with_field(body: bytes, field: str, value: Any) -> bytes:
 def test_the_offsets_are_right() -> None:
     body = small()[:-32]
     values = {name: struct.unpack_from(form, body, at)[0] for name, (at, form) in FIELDS.items()}
-    told = (values["depth"], values["width"], values["step"], values["horizon"], values["epsilon"])
-    assert told == (2, 4, 9, 64, 1.0)
+    found = (values["depth"], values["width"], values["step"], values["horizon"], values["epsilon"])
+    assert found == (2, 4, 9, 64, 1.0)
     assert len(body) == 162 + 8 * 8
     ls.Release.from_bytes(sealed(body))
 
 
-@pytest.mark.parametrize("field", LIES)
-def test_headers_that_lie_under_a_right_checksum(field: str) -> None:
+@pytest.mark.parametrize("field", INVALID)
+def test_inconsistent_headers_with_a_valid_checksum(field: str) -> None:
     body = small()[:-32]
     accepted = {}
-    for value in LIES[field]:
+    for value in INVALID[field]:
         try:
             accepted[value] = repr(ls.Release.from_bytes(sealed(with_field(body, field, value))))
         except ReleaseFormatError as error:
@@ -291,7 +291,7 @@ def test_an_exact_part_must_say_not_private() -> None:
     assert_refused(sealed(bytes(body)))
 
 
-def test_parts_stand_in_order_and_once() -> None:
+def test_parts_are_in_order_and_distinct() -> None:
     body = small_merged()[:-32]
     start, size = 32, 162 - 32
     first, second = body[start : start + size], body[start + size : start + 2 * size]

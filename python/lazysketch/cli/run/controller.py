@@ -89,7 +89,7 @@ def count(
 
 @dataclass(frozen=True, slots=True)
 class _Reading:
-    """How the reading of a stream ended.
+    """Outcome of reading a stream.
 
     Args:
         seconds: The duration.

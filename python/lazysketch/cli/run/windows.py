@@ -60,7 +60,7 @@ class ChangeRow(TypedDict):
 
 @dataclass(frozen=True, slots=True)
 class WindowSettings:
-    """How a stream is cut into windows.
+    """Division of a stream into windows.
 
     Args:
         length: The length of a window in time or steps; None for no windows.
@@ -78,7 +78,7 @@ class WindowSettings:
 
     @property
     def by_time(self) -> bool:
-        """Whether the time of a row determines its window."""
+        """True if the time of a row determines its window."""
         in_range = self.begin is not None or self.end is not None
         return in_range and isinstance(self.length, timedelta)
 

@@ -18,8 +18,8 @@ def expand_paths(paths: str | Path | Iterable[str | Path]) -> tuple[str | Path, 
 
     Args:
         paths: One path or several. A ``str`` with ``*``, ``?`` or ``[`` that is not the
-            name of a file is a pattern, for shells that have not expanded it. It stands
-            for the matching files, sorted; ``**`` crosses folders.
+            name of a file is a pattern, for shells that have not expanded it. It is
+            replaced by the matching files, sorted; ``**`` crosses folders.
 
     Raises:
         ArgumentTypeError: No path.

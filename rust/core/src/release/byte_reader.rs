@@ -1,4 +1,4 @@
-//! Bytes of a release as they are read: whatever is not there is an error.
+//! Reader of the bytes of a release: reading beyond the end is an error.
 
 use crate::{Error, Result};
 

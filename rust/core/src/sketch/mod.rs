@@ -3,7 +3,7 @@
 //! | module | what |
 //! |---|---|
 //! | [`heavy_hitters`] | a private sketch and discovery over one stream |
-//! | `updates`, `point_query`, `oracle` | what a private sketch counts, what it answers, its draws for tests |
+//! | `updates`, `point_query`, `oracle` | updates, queries, and draws (for tests) of a private sketch |
 //! | `private` | the private sketch: parameters, state, checks, release |
 //! | `open_step`, `cell_noise` | events of a step that is not over; the noise of every (cell, push) |
 //! | [`exact`] | sketches without noise, NOT PRIVATE |

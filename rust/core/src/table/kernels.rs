@@ -225,7 +225,7 @@ impl<W: EventWeights> Events<'_, W> {
     }
 }
 
-/// Calls a loop with the depth as a constant; 0 stands for all depths above 8.
+/// Calls a loop with the depth as a constant; 0 means any depth above 8.
 macro_rules! with_depth {
     ($depth:expr, $loop:ident::<$($type:ty),*>($($argument:expr),*)) => {
         match $depth {

@@ -175,7 +175,7 @@ def test_strict_mode_ends_before_its_pipe_does() -> None:
 SCRIPT = """
 import atexit, sys, threading
 # Called last: a thread still running now would run during interpreter shutdown.
-atexit.register(lambda: sys.stdout.write("left behind" if left() else ""))
+atexit.register(lambda: sys.stdout.write("left over" if left() else ""))
 from lazysketch import CountMin, LazyCountMin
 from lazysketch.sources import feed, open_source
 
