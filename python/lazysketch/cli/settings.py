@@ -31,7 +31,7 @@ KINDS: Final[dict[SketchKind, type[LazyCountMin] | type[LazyCountSketch]]] = {
 
 @dataclass(frozen=True, slots=True)
 class PrivacySettings:
-    """The guarantee that was asked for."""
+    """The requested guarantee."""
 
     epsilon: float
     delta: float
@@ -151,7 +151,7 @@ class InputSettings:
     follow: bool = False
 
     def open(self, paths: tuple[str, ...], *, times: bool = False) -> Source:
-        """Return the inputs as one source, with the times of rows if asked for."""
+        """Return the inputs as one source, with the times of rows if requested."""
         return open_source(
             paths,
             format=self.format,

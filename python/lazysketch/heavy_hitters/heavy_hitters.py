@@ -50,7 +50,7 @@ class HeavyHitters(ClosedByBlock, PublishedHitters):
     Raises:
         ArgumentTypeError: a wrong type, an unknown argument, or neither share nor domain.
         ArgumentValueError: a value outside its range.
-        ItemError: a domain with a value that cannot be an item.
+        ItemError: an invalid item in the domain.
 
     Source: docs/heavy-hitters.md; docs/theory.md, Theorems 9 to 11.
 
@@ -115,12 +115,12 @@ class HeavyHitters(ClosedByBlock, PublishedHitters):
             weight: 0 to ``max_weight``.
 
         Raises:
-            ItemError: a value that cannot be an item.
+            ItemError: not a valid item.
             ArgumentTypeError: a weight that is not an integer.
             ArgumentValueError: a weight outside its range.
             HorizonError: past the horizon.
             ClosedError: after ``close()``.
-            LiveStateError: in a forked child.
+            LiveStateError: called in a forked child process.
         """
         self._table.update(item, weight)
 
@@ -137,13 +137,13 @@ class HeavyHitters(ClosedByBlock, PublishedHitters):
             column: the name of the column, for a table with several columns.
 
         Raises:
-            ItemError: a value that cannot be an item, or a null, with its position.
+            ItemError: an invalid item or a null; the message gives its position.
             ArgumentTypeError: a single str, bytes or dict; floats; several columns without
                 ``column``.
             ArgumentValueError: weights outside their range, or a wrong number of weights.
             HorizonError: past the horizon.
             ClosedError: after ``close()``.
-            LiveStateError: in a forked child.
+            LiveStateError: called in a forked child process.
         """
         self._table.update_many(items, weights, column=column)
 
@@ -168,14 +168,14 @@ class HeavyHitters(ClosedByBlock, PublishedHitters):
             column: the name of the column, for a table with several columns.
 
         Raises:
-            ItemError: a value that cannot be an item, or a null, with its position.
+            ItemError: an invalid item or a null; the message gives its position.
             ArgumentTypeError: a single str, bytes or dict; floats; several columns without
                 ``column``.
             ArgumentValueError: weights outside their range, or a wrong number of weights; positions
                 that do not ascend, or lie after the last row.
             HorizonError: past the horizon.
             ClosedError: after ``close()``.
-            LiveStateError: in a forked child.
+            LiveStateError: called in a forked child process.
         """
         self._table.update_rows(items, weights, empty_rows=empty_rows, column=column)
 
@@ -192,13 +192,13 @@ class HeavyHitters(ClosedByBlock, PublishedHitters):
             column: the name of the column, for a table with several columns.
 
         Raises:
-            ItemError: a value that cannot be an item, or a null, with its position.
+            ItemError: an invalid item or a null; the message gives its position.
             ArgumentTypeError: a single str, bytes or dict; floats; several columns without
                 ``column``.
             ArgumentValueError: another schedule, or weights outside their range.
             HorizonError: past the last batch.
             ClosedError: after ``close()``.
-            LiveStateError: in a forked child.
+            LiveStateError: called in a forked child process.
         """
         self._table.update_batch(items, weights, column=column)
 
@@ -215,7 +215,7 @@ class HeavyHitters(ClosedByBlock, PublishedHitters):
             ArgumentValueError: negative.
             HorizonError: past the horizon.
             ClosedError: after ``close()``.
-            LiveStateError: in a forked child.
+            LiveStateError: called in a forked child process.
         """
         self._table.tick(steps)
 
@@ -227,7 +227,7 @@ class HeavyHitters(ClosedByBlock, PublishedHitters):
 
         Raises:
             ClosedError: after ``close()``.
-            LiveStateError: in a forked child.
+            LiveStateError: called in a forked child process.
         """
         if isinstance(self._table, DiscoveringTable):
             self._table.end_discovery_epoch()

@@ -131,7 +131,7 @@ class HierarchicalHeavyHitters(ClosedByBlock, PublishedLevels):
             ArgumentValueError: a weight outside its range.
             HorizonError: past the horizon.
             ClosedError: after ``close()``.
-            LiveStateError: in a forked child.
+            LiveStateError: called in a forked child process.
         """
         names = self.levels.of(item)
         self._apply(lambda at, table: table.update(names[at], weight))
@@ -146,12 +146,12 @@ class HierarchicalHeavyHitters(ClosedByBlock, PublishedLevels):
             weights: one integer per item, or None for weight 1.
 
         Raises:
-            ItemError: an item that does not fit the levels, with its position.
+            ItemError: an item that does not fit the levels; the message gives its position.
             ArgumentTypeError: a single str, bytes or dict; floats.
             ArgumentValueError: weights outside their range, or a wrong number of weights.
             HorizonError: past the horizon.
             ClosedError: after ``close()``.
-            LiveStateError: in a forked child.
+            LiveStateError: called in a forked child process.
         """
         columns, fixed = self.levels.columns(items), _reusable(weights)
         self._apply(lambda at, table: table.update_many(columns[at], fixed))
@@ -170,13 +170,13 @@ class HierarchicalHeavyHitters(ClosedByBlock, PublishedLevels):
                 rows.
 
         Raises:
-            ItemError: an item that does not fit the levels, with its position.
+            ItemError: an item that does not fit the levels; the message gives its position.
             ArgumentTypeError: a single str, bytes or dict; floats.
             ArgumentValueError: weights outside their range, or a wrong number of weights; positions
                 that do not ascend, or lie after the last row.
             HorizonError: past the horizon.
             ClosedError: after ``close()``.
-            LiveStateError: in a forked child.
+            LiveStateError: called in a forked child process.
         """
         columns, fixed = self.levels.columns(items), _reusable(weights)
         positions = _reusable(empty_rows)
@@ -192,12 +192,12 @@ class HierarchicalHeavyHitters(ClosedByBlock, PublishedLevels):
             weights: one integer per item, or None for weight 1.
 
         Raises:
-            ItemError: an item that does not fit the levels, with its position.
+            ItemError: an item that does not fit the levels; the message gives its position.
             ArgumentTypeError: a single str, bytes or dict; floats.
             ArgumentValueError: another schedule, or weights outside their range.
             HorizonError: past the last batch.
             ClosedError: after ``close()``.
-            LiveStateError: in a forked child.
+            LiveStateError: called in a forked child process.
         """
         columns, fixed = self.levels.columns(items), _reusable(weights)
         self._apply(lambda at, table: table.update_batch(columns[at], fixed))
@@ -215,7 +215,7 @@ class HierarchicalHeavyHitters(ClosedByBlock, PublishedLevels):
             ArgumentValueError: negative.
             HorizonError: past the horizon.
             ClosedError: after ``close()``.
-            LiveStateError: in a forked child.
+            LiveStateError: called in a forked child process.
         """
         self._apply(lambda _, table: table.tick(steps))
 
@@ -227,7 +227,7 @@ class HierarchicalHeavyHitters(ClosedByBlock, PublishedLevels):
 
         Raises:
             ClosedError: after ``close()``.
-            LiveStateError: in a forked child.
+            LiveStateError: called in a forked child process.
         """
         self._apply(lambda _, table: table.end_discovery_epoch())
 

@@ -98,7 +98,7 @@ class Levels:
 
         Raises:
             ArgumentTypeError: a single value, a dictionary, or a value that is not iterable.
-            ItemError: an item that does not fit the levels, with its position.
+            ItemError: an item that does not fit the levels; the message gives its position.
         """
         given = plain_values("items", items)
         if set(map(type, given)) <= {str, bytes, int}:

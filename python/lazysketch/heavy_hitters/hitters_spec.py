@@ -113,7 +113,7 @@ class HeavyHittersSpec:
         hash_seed: int | None = None,
         **table: Unpack[TableOptions],
     ) -> HeavyHittersSpec:
-        """Return the description that the arguments of :class:`HeavyHitters` ask for.
+        """Return the description given by the arguments of :class:`HeavyHitters`.
 
         ``flushed`` extends a round-robin schedule by one push of every column, so that these empty
         steps publish everything that is pending.
@@ -121,7 +121,7 @@ class HeavyHittersSpec:
         Raises:
             ArgumentTypeError: a wrong type; no share and no domain.
             ArgumentValueError: a value outside its range.
-            ItemError: a domain with a value that cannot be an item.
+            ItemError: an invalid item in the domain.
         """
         wanted = _share(share, listed=domain is not None)
         room = checked_memory(memory)

@@ -51,8 +51,8 @@ class PublishedHitters(LiveState):
         all known items cover together, so those of the heaviest do, although chosen by estimate.
 
         Args:
-            n: how many, 1 or more.
-            confidence: that all intervals cover, above 0 and below 1.
+            n: number of items, 1 or more.
+            confidence: for all intervals together, above 0 and below 1.
 
         Returns:
             At most n; fewer while fewer names are published.
@@ -61,7 +61,7 @@ class PublishedHitters(LiveState):
             ArgumentTypeError: a wrong type.
             ArgumentValueError: a value outside its range.
             ClosedError: after ``close()``.
-            LiveStateError: in a forked child.
+            LiveStateError: called in a forked child process.
         """
         most = checked_integer("n", n)
         level = checked_confidence(confidence)
@@ -80,7 +80,7 @@ class PublishedHitters(LiveState):
 
         Args:
             share: above 0 and at most 1; by default that of the construction.
-            confidence: that all intervals cover, above 0 and below 1.
+            confidence: for all intervals together, above 0 and below 1.
 
         Returns:
             The items.
@@ -89,7 +89,7 @@ class PublishedHitters(LiveState):
             ArgumentTypeError: a wrong type.
             ArgumentValueError: a value outside its range.
             ClosedError: after ``close()``.
-            LiveStateError: in a forked child.
+            LiveStateError: called in a forked child process.
         """
         least = self._spec.share if share is None else checked_share("share", share)
         level = checked_confidence(confidence)
@@ -116,7 +116,7 @@ class PublishedHitters(LiveState):
 
         Raises:
             ClosedError: after ``close()``.
-            LiveStateError: in a forked child.
+            LiveStateError: called in a forked child process.
         """
         if isinstance(self._table, DiscoveringTable):
             # Names before counts, so that no name is newer than the table.

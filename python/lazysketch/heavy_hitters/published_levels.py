@@ -69,7 +69,7 @@ class PublishedLevels(LiveState):
 
         Args:
             share: above 0 and at most 1; by default that of the construction.
-            confidence: that all intervals of a level cover, above 0 and below 1.
+            confidence: for all intervals of a level together, above 0 and below 1.
 
         Returns:
             The roots, by falling estimate; truncated names have no parent and come last.
@@ -79,7 +79,7 @@ class PublishedLevels(LiveState):
             ArgumentValueError: a value outside its range, or levels that do not take the names
                 they make.
             ClosedError: after ``close()``.
-            LiveStateError: in a forked child.
+            LiveStateError: called in a forked child process.
         """
         with self._lock:
             heavy = [level.above(share, confidence=confidence) for level in self._levels]
@@ -96,7 +96,7 @@ class PublishedLevels(LiveState):
 
         Args:
             share: above 0 and at most 1; by default that of the construction.
-            confidence: that all intervals of a level cover, above 0 and below 1.
+            confidence: for all intervals of a level together, above 0 and below 1.
 
         Returns:
             Nodes of the tree whose ``own`` part reaches the share, by falling ``own``.
@@ -105,7 +105,7 @@ class PublishedLevels(LiveState):
             ArgumentTypeError: a wrong type.
             ArgumentValueError: as :meth:`hierarchy`.
             ClosedError: after ``close()``.
-            LiveStateError: in a forked child.
+            LiveStateError: called in a forked child process.
         """
         least = self._specs[0].share if share is None else checked_share("share", share)
         nodes = [
@@ -120,9 +120,9 @@ class PublishedLevels(LiveState):
         Guarantee: as :meth:`HeavyHitters.top`.
 
         Args:
-            n: how many, 1 or more.
+            n: number of items, 1 or more.
             level: its number; the finest by default.
-            confidence: that all intervals of a level cover, above 0 and below 1.
+            confidence: for all intervals of a level together, above 0 and below 1.
 
         Returns:
             At most n, by falling estimate.
@@ -131,7 +131,7 @@ class PublishedLevels(LiveState):
             ArgumentTypeError: a wrong type.
             ArgumentValueError: a value outside its range.
             ClosedError: after ``close()``.
-            LiveStateError: in a forked child.
+            LiveStateError: called in a forked child process.
         """
         return self.level(level).top(n, confidence=confidence)
 
@@ -166,7 +166,7 @@ class PublishedLevels(LiveState):
             ArgumentTypeError: not an integer.
             ArgumentValueError: no such level.
             ClosedError: after ``close()``.
-            LiveStateError: in a forked child.
+            LiveStateError: called in a forked child process.
         """
         return self.level(level).release()
 

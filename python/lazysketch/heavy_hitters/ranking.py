@@ -37,7 +37,7 @@ class ShownLists:
 
         Args:
             name: of the list.
-            keys: what identifies the candidates.
+            keys: identities of the candidates.
             estimates: float64 of shape (candidates,).
             errors: standard errors of the estimates, same shape.
             n: how many.
@@ -62,7 +62,7 @@ class ShownLists:
 
         Args:
             name: of the list.
-            keys: what identifies the candidates.
+            keys: identities of the candidates.
             estimates: float64 of shape (candidates,).
             errors: standard errors of the estimates, same shape.
             least: the count.

@@ -47,8 +47,8 @@ class Privacy:
 
     Guarantee: when ``private`` is true, ``noise_multiplier`` suffices for
     (``epsilon``, ``delta``) and ``sigma`` is ``noise_multiplier * l2_sensitivity``;
-    both were checked at construction. When it is false, the numbers are those that
-    were asked for, and no guarantee holds.
+    both were checked at construction. When it is false, the numbers are the
+    requested ones, and no guarantee holds.
 
     Args:
         epsilon: how much one person's events may shift the odds of any outcome:

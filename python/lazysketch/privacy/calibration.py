@@ -165,7 +165,7 @@ def noise_multiplier(epsilon: float, delta: float) -> float:
 def _smallest_sufficient(
     too_small: float, enough: float, sufficient: Callable[[float], bool]
 ) -> float:
-    """Return a bisected multiplier that was itself tested and found sufficient."""
+    """Return a multiplier found by bisection that itself passes the test."""
     while enough - too_small > 4e-15 * enough:
         middle = 0.5 * (too_small + enough)
         if sufficient(middle):

@@ -26,7 +26,7 @@ def checked_domain(domain: object) -> list[Item]:
     Raises:
         ArgumentTypeError: a single value, a dictionary, or a value that is not iterable.
         ArgumentValueError: no item.
-        ItemError: a value that cannot be an item, with its position.
+        ItemError: an invalid item; the message gives its position.
     """
     items = distinct_items("domain", domain)
     if not items:
@@ -46,7 +46,7 @@ def distinct_items(name: str, values: object) -> list[Item]:
 
     Raises:
         ArgumentTypeError: a single value, a dictionary, or nothing that can be iterated.
-        ItemError: something that cannot be an item, with its position.
+        ItemError: an invalid item; the message gives its position.
     """
     items = (
         plain_item(value, name=name, where=f" at position {at}")
@@ -91,7 +91,7 @@ def plain_item(value: object, *, name: str, where: str) -> Item:
         The value as a str, bytes or int of Python.
 
     Raises:
-        ItemError: a value that cannot be an item.
+        ItemError: not a valid item.
     """
     got = type(value).__name__
     if isinstance(value, str):

@@ -311,7 +311,7 @@ class ReadsByRelease:
             ArgumentTypeError: a wrong type.
             ArgumentValueError: a value outside its range.
             ClosedError: after ``close()``.
-            LiveStateError: in a forked child.
+            LiveStateError: called in a forked child process.
 
         Source: docs/intervals.md.
         """
@@ -347,7 +347,7 @@ class ReadsByRelease:
             ArgumentTypeError: a wrong type.
             ArgumentValueError: a value outside its range.
             ClosedError: after ``close()``.
-            LiveStateError: in a forked child.
+            LiveStateError: called in a forked child process.
 
         Source: docs/intervals.md.
         """

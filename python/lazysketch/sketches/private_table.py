@@ -90,7 +90,7 @@ class PrivateTable(ClosedByBlock, LiveState, _native.PrivateSketch, ReadsByRelea
 
         Raises:
             ClosedError: after ``close()``.
-            LiveStateError: in a forked child.
+            LiveStateError: called in a forked child process.
         """
         return Release(self._release())
 
@@ -107,13 +107,13 @@ class PrivateTable(ClosedByBlock, LiveState, _native.PrivateSketch, ReadsByRelea
             column: the name of the column, for a table with several columns.
 
         Raises:
-            ItemError: a value that cannot be an item, or a null, with its position.
+            ItemError: an invalid item or a null; the message gives its position.
             ArgumentTypeError: a single str, bytes or dict; floats; several columns without
                 ``column``.
             ArgumentValueError: another schedule, or weights outside their range.
             HorizonError: past the last batch.
             ClosedError: after ``close()``.
-            LiveStateError: in a forked child.
+            LiveStateError: called in a forked child process.
         """
         self._update_batch(items, weights, column=column)
 

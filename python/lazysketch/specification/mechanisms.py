@@ -168,7 +168,7 @@ class Mechanism:
 def mechanisms_for(
     mechanism: MechanismName | Mechanism, *, leaves: int, growing: bool
 ) -> tuple[Mechanism, ...]:
-    """Return the mechanisms that implement the one asked for, best first.
+    """Return the mechanisms that implement the requested one, best first.
 
     Guarantee: the choice depends on public parameters only.
 

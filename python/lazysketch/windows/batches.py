@@ -79,7 +79,7 @@ def check_batch(items: object, weights: Sequence[object] | None, *, max_weight: 
         max_weight: largest weight of one event.
 
     Raises:
-        ItemError: a value that cannot be an item, with its position.
+        ItemError: an invalid item; the message gives its position.
         ArgumentTypeError: weights that are not integers.
         ArgumentValueError: weights outside their range, or a wrong number of weights.
     """

@@ -145,7 +145,7 @@ def cut_of(
     slices: int | None,
     clock: Callable[[], float] | None,
 ) -> Cut:
-    """Return the cut that the arguments of :class:`Windows` ask for.
+    """Return the cut given by the arguments of :class:`Windows`.
 
     Args:
         every: a duration, or a number of steps.

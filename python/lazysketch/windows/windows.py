@@ -65,7 +65,7 @@ class Windows(ClosedByBlock, PublishedWindows):
         ArgumentTypeError: a wrong type, a wrong name of an argument, or arguments that exclude each
             other.
         ArgumentValueError: a value outside its range.
-        ItemError: a domain with something that cannot be an item.
+        ItemError: an invalid item in the domain.
 
     Source: docs/windows.md; docs/theory.md, Theorem 12.
 
@@ -134,12 +134,12 @@ class Windows(ClosedByBlock, PublishedWindows):
             time: time of the event, for windows of a range; UTC if it has no offset.
 
         Raises:
-            ItemError: something that cannot be an item.
+            ItemError: not a valid item.
             ArgumentTypeError: a wrong type, a missing time, or a time that these windows do not
                 take.
             ArgumentValueError: a weight outside its range.
             ClosedError: after ``finish()`` or ``close()``.
-            LiveStateError: in a forked child.
+            LiveStateError: called in a forked child process.
         """
         times = None if time is None else [instant_of("time", time)]
         self.update_many([item], [weight] if weight != 1 else None, times=times)
@@ -156,12 +156,12 @@ class Windows(ClosedByBlock, PublishedWindows):
                 1970 UTC. Events whose time is null, NaT or the smallest int64 are in no window.
 
         Raises:
-            ItemError: something that cannot be an item, or a null, with its position.
+            ItemError: an invalid item or a null; the message gives its position.
             ArgumentTypeError: a wrong type, missing times, or times that these windows do not
                 take.
             ArgumentValueError: weights outside their range, or a wrong number of weights or times.
             ClosedError: after ``finish()`` or ``close()``.
-            LiveStateError: in a forked child.
+            LiveStateError: called in a forked child process.
         """
         with self._lock:
             self._opened().add(items, weights, times)
@@ -179,7 +179,7 @@ class Windows(ClosedByBlock, PublishedWindows):
             ArgumentTypeError: not an integer.
             ArgumentValueError: negative.
             ClosedError: after ``finish()`` or ``close()``.
-            LiveStateError: in a forked child.
+            LiveStateError: called in a forked child process.
         """
         with self._lock:
             count = checked_integer("steps", steps, least=0, most=LARGEST_WINDOW)
@@ -195,7 +195,7 @@ class Windows(ClosedByBlock, PublishedWindows):
 
         Raises:
             ClosedError: after ``finish()`` or ``close()``.
-            LiveStateError: in a forked child.
+            LiveStateError: called in a forked child process.
         """
         with self._lock:
             self._opened().advance()
@@ -207,7 +207,7 @@ class Windows(ClosedByBlock, PublishedWindows):
 
         Raises:
             ClosedError: after ``finish()`` or ``close()``.
-            LiveStateError: in a forked child.
+            LiveStateError: called in a forked child process.
         """
         with self._lock:
             self._opened().finish()

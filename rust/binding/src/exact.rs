@@ -87,12 +87,12 @@ impl ExactSketch {
     ///     weight: an integer from 0 to the largest allowed weight.
     ///
     /// Raises:
-    ///     ItemError: something that cannot be an item.
+    ///     ItemError: not a valid item.
     ///     ArgumentTypeError: a weight that is not an integer.
     ///     ArgumentValueError: a weight outside its range.
     ///     HorizonError: past the horizon of a private sketch.
     ///     ClosedError: after ``close()``.
-    ///     LiveStateError: in a forked child.
+    ///     LiveStateError: called in a forked child process.
     #[pyo3(signature = (item, weight=Weight(1)), text_signature = "($self, item, weight=1)")]
     fn update(&self, item: &Bound<'_, PyAny>, weight: Weight) -> PyResult<()> {
         let converted = self.convert(item)?;
@@ -114,12 +114,13 @@ impl ExactSketch {
     ///         result.
     ///
     /// Raises:
-    ///     ItemError: something that cannot be an item, or a null; the message gives its position.
-    ///     ArgumentTypeError: a single str, bytes or dict; floats; ``column`` missing where needed.
+    ///     ItemError: an invalid item or a null; the message gives its position.
+    ///     ArgumentTypeError: a single str, bytes or dict; floats; several columns without
+    ///         ``column``.
     ///     ArgumentValueError: weights outside their range or of another length than the items.
     ///     HorizonError: past the horizon of a private sketch.
     ///     ClosedError: after ``close()``.
-    ///     LiveStateError: in a forked child.
+    ///     LiveStateError: called in a forked child process.
     #[pyo3(
         signature = (items, weights=None, *, column=None, threads=Threads(1)),
         text_signature = "($self, items, weights=None, *, column=None, threads=1)"
@@ -161,9 +162,9 @@ impl ExactSketch {
     ///     Minimum over rows (Count-Min) or median of signed values (Count Sketch).
     ///
     /// Raises:
-    ///     ItemError: something that cannot be an item.
+    ///     ItemError: not a valid item.
     ///     ClosedError: after ``close()``.
-    ///     LiveStateError: in a forked child.
+    ///     LiveStateError: called in a forked child process.
     fn estimate(&self, item: &Bound<'_, PyAny>) -> PyResult<f64> {
         let converted = self.convert(item)?;
         Ok(self.lock(item.py()).estimate(converted))
@@ -179,10 +180,10 @@ impl ExactSketch {
     ///     float64 array.
     ///
     /// Raises:
-    ///     ItemError: something that cannot be an item; the message gives its position.
-    ///     ArgumentTypeError: a single str, bytes or dict; ``column`` missing where needed.
+    ///     ItemError: an invalid item; the message gives its position.
+    ///     ArgumentTypeError: a single str, bytes or dict; several columns without ``column``.
     ///     ClosedError: after ``close()``.
-    ///     LiveStateError: in a forked child.
+    ///     LiveStateError: called in a forked child process.
     #[pyo3(signature = (items, *, column=None))]
     fn estimate_many<'py>(
         &self,

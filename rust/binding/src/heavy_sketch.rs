@@ -92,12 +92,12 @@ impl HeavySketch {
     ///     weight: an integer from 0 to the largest allowed weight.
     ///
     /// Raises:
-    ///     ItemError: something that cannot be an item.
+    ///     ItemError: not a valid item.
     ///     ArgumentTypeError: a weight that is not an integer.
     ///     ArgumentValueError: a weight outside its range.
     ///     HorizonError: past the horizon.
     ///     ClosedError: after ``close()``.
-    ///     LiveStateError: in a forked child.
+    ///     LiveStateError: called in a forked child process.
     #[pyo3(signature = (item, weight=Weight(1)), text_signature = "($self, item, weight=1)")]
     fn update(slf: &Bound<'_, Self>, item: &Bound<'_, PyAny>, weight: Weight) -> PyResult<()> {
         let updated = with_item(item, &no_item, |item| {
@@ -125,12 +125,13 @@ impl HeavySketch {
     ///         result.
     ///
     /// Raises:
-    ///     ItemError: something that cannot be an item, or a null; the message gives its position.
-    ///     ArgumentTypeError: a single str, bytes or dict; floats; ``column`` missing where needed.
+    ///     ItemError: an invalid item or a null; the message gives its position.
+    ///     ArgumentTypeError: a single str, bytes or dict; floats; several columns without
+    ///         ``column``.
     ///     ArgumentValueError: weights outside their range or of another length than the items.
     ///     HorizonError: past the horizon.
     ///     ClosedError: after ``close()``.
-    ///     LiveStateError: in a forked child.
+    ///     LiveStateError: called in a forked child process.
     #[pyo3(
         signature = (items, weights=None, *, column=None, threads=Threads(1)),
         text_signature = "($self, items, weights=None, *, column=None, threads=1)"
@@ -159,13 +160,14 @@ impl HeavySketch {
     ///     column: the name of the column, for a table with several columns.
     ///
     /// Raises:
-    ///     ItemError: something that cannot be an item, or a null; the message gives its position.
-    ///     ArgumentTypeError: a single str, bytes or dict; floats; ``column`` missing where needed.
+    ///     ItemError: an invalid item or a null; the message gives its position.
+    ///     ArgumentTypeError: a single str, bytes or dict; floats; several columns without
+    ///         ``column``.
     ///     ArgumentValueError: weights outside their range or of another length than the items;
     ///         positions that do not increase, or are past the last row.
     ///     HorizonError: past the horizon.
     ///     ClosedError: after ``close()``.
-    ///     LiveStateError: in a forked child.
+    ///     LiveStateError: called in a forked child process.
     #[pyo3(signature = (items, weights=None, *, empty_rows, column=None))]
     fn update_rows<'py>(
         slf: &Bound<'py, Self>,
@@ -217,7 +219,7 @@ impl HeavySketch {
     ///     ArgumentValueError: negative.
     ///     HorizonError: past the horizon.
     ///     ClosedError: after ``close()``.
-    ///     LiveStateError: in a forked child.
+    ///     LiveStateError: called in a forked child process.
     #[pyo3(signature = (steps=Steps(1)), text_signature = "($self, steps=1)")]
     fn tick(slf: &Bound<'_, Self>, steps: Steps) -> PyResult<()> {
         guarded(slf).detached(slf.py(), |core| core.heavy()?.tick(steps.0))
@@ -230,7 +232,7 @@ impl HeavySketch {
     ///
     /// Raises:
     ///     ClosedError: after ``close()``.
-    ///     LiveStateError: in a forked child.
+    ///     LiveStateError: called in a forked child process.
     fn end_discovery_epoch(slf: &Bound<'_, Self>) -> PyResult<()> {
         guarded(slf).detached(slf.py(), |core| core.heavy()?.end_epoch())
     }

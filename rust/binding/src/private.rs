@@ -94,12 +94,12 @@ impl PrivateSketch {
     ///     weight: an integer from 0 to the largest allowed weight.
     ///
     /// Raises:
-    ///     ItemError: something that cannot be an item.
+    ///     ItemError: not a valid item.
     ///     ArgumentTypeError: a weight that is not an integer.
     ///     ArgumentValueError: a weight outside its range.
     ///     HorizonError: past the horizon of a private sketch.
     ///     ClosedError: after ``close()``.
-    ///     LiveStateError: in a forked child.
+    ///     LiveStateError: called in a forked child process.
     #[pyo3(signature = (item, weight=Weight(1)), text_signature = "($self, item, weight=1)")]
     fn update(&self, item: &Bound<'_, PyAny>, weight: Weight) -> PyResult<()> {
         let converted = self.convert(item)?;
@@ -122,12 +122,13 @@ impl PrivateSketch {
     ///         result.
     ///
     /// Raises:
-    ///     ItemError: something that cannot be an item, or a null; the message gives its position.
-    ///     ArgumentTypeError: a single str, bytes or dict; floats; ``column`` missing where needed.
+    ///     ItemError: an invalid item or a null; the message gives its position.
+    ///     ArgumentTypeError: a single str, bytes or dict; floats; several columns without
+    ///         ``column``.
     ///     ArgumentValueError: weights outside their range or of another length than the items.
     ///     HorizonError: past the horizon of a private sketch.
     ///     ClosedError: after ``close()``.
-    ///     LiveStateError: in a forked child.
+    ///     LiveStateError: called in a forked child process.
     #[pyo3(
         signature = (items, weights=None, *, column=None, threads=Threads(1)),
         text_signature = "($self, items, weights=None, *, column=None, threads=1)"
@@ -161,13 +162,14 @@ impl PrivateSketch {
     ///     column: the name of the column, for a table with several columns.
     ///
     /// Raises:
-    ///     ItemError: something that cannot be an item, or a null; the message gives its position.
-    ///     ArgumentTypeError: a single str, bytes or dict; floats; ``column`` missing where needed.
+    ///     ItemError: an invalid item or a null; the message gives its position.
+    ///     ArgumentTypeError: a single str, bytes or dict; floats; several columns without
+    ///         ``column``.
     ///     ArgumentValueError: weights outside their range or of another length than the items;
     ///         positions that do not increase, or are past the last row.
     ///     HorizonError: past the horizon.
     ///     ClosedError: after ``close()``.
-    ///     LiveStateError: in a forked child.
+    ///     LiveStateError: called in a forked child process.
     #[pyo3(signature = (items, weights=None, *, empty_rows, column=None))]
     fn update_rows<'py>(
         &self,
@@ -225,7 +227,7 @@ impl PrivateSketch {
     ///     ArgumentValueError: negative.
     ///     HorizonError: past the horizon.
     ///     ClosedError: after ``close()``.
-    ///     LiveStateError: in a forked child.
+    ///     LiveStateError: called in a forked child process.
     #[pyo3(signature = (steps=Steps(1)), text_signature = "($self, steps=1)")]
     fn tick(&self, py: Python<'_>, steps: Steps) -> PyResult<()> {
         self.guarded
@@ -244,9 +246,9 @@ impl PrivateSketch {
     ///     Minimum over rows (Count-Min) or median of signed values (Count Sketch).
     ///
     /// Raises:
-    ///     ItemError: something that cannot be an item.
+    ///     ItemError: not a valid item.
     ///     ClosedError: after ``close()``.
-    ///     LiveStateError: in a forked child.
+    ///     LiveStateError: called in a forked child process.
     fn estimate(&self, item: &Bound<'_, PyAny>) -> PyResult<f64> {
         let converted = self.convert(item)?;
         self.guarded.check_process()?;
@@ -264,10 +266,10 @@ impl PrivateSketch {
     ///     float64 array.
     ///
     /// Raises:
-    ///     ItemError: something that cannot be an item; the message gives its position.
-    ///     ArgumentTypeError: a single str, bytes or dict; ``column`` missing where needed.
+    ///     ItemError: an invalid item; the message gives its position.
+    ///     ArgumentTypeError: a single str, bytes or dict; several columns without ``column``.
     ///     ClosedError: after ``close()``.
-    ///     LiveStateError: in a forked child.
+    ///     LiveStateError: called in a forked child process.
     #[pyo3(signature = (items, *, column=None))]
     fn estimate_many<'py>(
         &self,
@@ -308,7 +310,7 @@ impl PrivateSketch {
     /// Destroy the key and the exact counts; existing releases stay valid.
     ///
     /// Raises:
-    ///     LiveStateError: in a forked child.
+    ///     LiveStateError: called in a forked child process.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         self.guarded.detached(py, |core| {
             core.close();

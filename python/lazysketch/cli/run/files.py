@@ -151,7 +151,7 @@ def _check_target(path: str, *, option: str, replaces: bytes | None, kind: str) 
 
     Args:
         path: Where to save.
-        option: The option that asked for it.
+        option: The option that requested it.
         replaces: The first bytes of a file that may be replaced; None for empty files only.
         kind: The kind of such a file.
     """

@@ -112,7 +112,7 @@ class DiscoveredItems:
     Args:
         heavy: Discovers and counts the items.
         most: The maximum number of rows.
-        asked: The guarantee asked for, an upper bound on the sum over discovery and counts.
+        asked: The requested guarantee, an upper bound on the sum over discovery and counts.
     """
 
     def __init__(self, heavy: HeavyHitters, *, most: int, asked: PrivacySettings) -> None:

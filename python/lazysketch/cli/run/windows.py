@@ -152,7 +152,7 @@ class WindowedItems:
         shows_changes: Whether the result is the changes instead of the items.
         listed: Whether the items are those of a public list.
         most: The maximum number of rows.
-        asked: The guarantee asked for, an upper bound on the sum over discovery and counts.
+        asked: The requested guarantee, an upper bound on the sum over discovery and counts.
     """
 
     def __init__(

@@ -47,7 +47,7 @@ def final_outcome(heavy: HeavyHitters, *, most: int) -> str:
 
 
 def discovered(number: int, *, most: int) -> str:
-    """Return how many items were discovered, and the number of rows asked for if it is larger.
+    """Return the number of discovered items, and of requested rows if it is larger.
 
     Example:
         >>> discovered(11, most=20), discovered(20, most=20)

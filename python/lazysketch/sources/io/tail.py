@@ -113,7 +113,7 @@ class _Files:
                 self._waits.pause(PAUSE)
 
     def _is_replaced(self) -> bool:
-        """Open the file that now has the name, and tell whether the old file has ended."""
+        """Open the file that now has the name, and return whether the old file has ended."""
         try:
             status = self._path.stat()
             # An older file may get its name back; it is not read again.
