@@ -117,7 +117,7 @@ def test_a_signal_while_a_fifo_has_no_writer(number: int, status: int) -> None:
     assert process.returncode == status
     assert took < PROMPT
     assert out == b""
-    assert err == "lazysketch: interrupted: no row read\n"
+    assert err == "lazysketch: interrupted before the first row\n"
 
 
 def _waits_in_open(process: int) -> bool | None:
@@ -158,7 +158,7 @@ def test_a_stream_longer_than_its_horizon_ends_before_its_pipe_does() -> None:
         assert process.stdin is not None
         assert not process.stdin.closed
     assert json.loads(out.splitlines()[-1])["steps"] == 100
-    assert err.startswith(b"lazysketch: --horizon: expected the most steps")
+    assert err.startswith(b"lazysketch: --horizon: expected an upper bound on the steps")
 
 
 def test_strict_mode_ends_before_its_pipe_does() -> None:
