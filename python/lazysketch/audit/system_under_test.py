@@ -8,7 +8,6 @@ depends on public parameters only.
 from __future__ import annotations
 
 import secrets
-from copy import copy
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -146,8 +145,7 @@ def sketch_of(case: Case, hash_seed: int, key: Key, *, sigma: float | None = Non
     Returns:
         The sketch of ``case.make``, without the millisecond of another calibration.
     """
-    spec = copy(case.spec)  # dataclasses.replace would calibrate again
-    object.__setattr__(spec, "hash_seed", 0 if spec.kind == "counters" else hash_seed)
-    if sigma is not None:
+    spec = case.spec.with_hash_seed(0 if case.spec.kind == "counters" else hash_seed)
+    if sigma is not None:  # a value that TableSpec itself would not compute
         object.__setattr__(spec, "noise", replace(spec.noise, sigma=sigma))
     return case.owner.from_spec(spec, key=key)
