@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 
@@ -110,4 +111,4 @@ def _discovered(events: Items, parameters: Settings, generator: np.random.Genera
     )
     heavy.update_many(events)
     heavy.end_discovery_epoch()
-    return {int(hitter.item): hitter.estimate for hitter in heavy.above()}
+    return {cast("int", hitter.item): hitter.estimate for hitter in heavy.above()}

@@ -9,6 +9,7 @@ import math
 import sys
 from collections.abc import Collection, Iterable, Mapping, Reversible, Sequence
 from dataclasses import fields
+from datetime import date, datetime
 from html import escape
 from typing import TYPE_CHECKING, ClassVar, Final, TypeAlias, TypeVar, overload
 
@@ -242,7 +243,9 @@ def arrow_stream(
             arrays[name] = pa.array(column, known)
             continue
         kind = _type_of_items(column)
-        if kind:
+        if kind == "timestamp":
+            arrays[name] = pa.array(column, pa.timestamp("us", tz="UTC"))
+        elif kind:
             arrays[name] = pa.array(column, getattr(pa, kind)())
         else:
             arrays[name] = pa.array([plain_text(item) for item in column], pa.string())
@@ -251,13 +254,21 @@ def arrow_stream(
     return capsule
 
 
+_ARROW_TYPES: Final[Mapping[type, str]] = {
+    str: "string",
+    bytes: "binary",
+    datetime: "timestamp",
+    date: "date32",
+}
+
+
 def _type_of_items(items: Sequence[object]) -> str:
     """Return the name of the Arrow type that holds all items as they are; empty if none does."""
     kinds = {type(item) for item in items}
-    if kinds <= {str}:
+    if not kinds:
         return "string"
-    if kinds == {bytes}:
-        return "binary"
+    if len(kinds) == 1 and (found := _ARROW_TYPES.get(next(iter(kinds)))):
+        return found
     integers = [item for item in items if type(item) is int]
     if len(integers) < len(items):
         return ""

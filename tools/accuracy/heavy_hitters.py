@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import cast
 
 import numpy as np
 import numpy.typing as npt
@@ -77,7 +78,7 @@ def measure(name: str, *, data: Path, seeds: int) -> Iterator[Found]:
                 heavy.update_many(events[batch], None if weighing is None else each[batch])
                 if cell.part == 1.0:
                     heavy.end_discovery_epoch()
-                shown = {int(hitter.item): hitter.estimate for hitter in heavy.above()}
+                shown = {cast("int", hitter.item): hitter.estimate for hitter in heavy.above()}
                 cell.add(shown, counts, items)
         yield from cells
 

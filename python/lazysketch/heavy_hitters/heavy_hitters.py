@@ -111,7 +111,8 @@ class HeavyHitters(ClosedByBlock, PublishedHitters):
         Guarantee: nothing is applied when the call raises.
 
         Args:
-            item: str, bytes or int; ``"1"``, ``b"1"`` and ``1`` are different items.
+            item: str, bytes, int, datetime with a time zone, date or UUID; ``"1"``, ``b"1"`` and
+                ``1`` are different items.
             weight: 0 to ``max_weight``.
 
         Raises:

@@ -35,7 +35,7 @@ class Levels:
 
     Args:
         names: names of the levels, such as ``("/8", "/32")``; one or more, all different.
-        split: takes an item and returns one name per level: str, bytes or int.
+        split: takes an item and returns one name per level, any item.
         parent: takes a name and the number of its level (from 1) and returns the name one level up;
             when None, ``split(name)[level - 1]``, so that ``split`` must accept names too.
 
@@ -77,7 +77,7 @@ class Levels:
         """Return the names of an item, one per level.
 
         Args:
-            item: str, bytes or int.
+            item: the item.
 
         Returns:
             The names, the coarsest level first.

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from datetime import date, datetime
 from typing import TypeAlias
+from uuid import UUID
 
-import numpy as np
-
-from lazysketch.errors import ArgumentTypeError, ArgumentValueError, ItemError
+from lazysketch import _native
+from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 
 __all__ = ["Item", "checked_domain", "distinct_items", "plain_item", "plain_values"]
 
-Item: TypeAlias = str | bytes | int
+Item: TypeAlias = str | bytes | int | datetime | date | UUID
+"""The types of items; values of different types are different items.
+
+A datetime must have a time zone and counts as its instant, whatever the zone. A time without a zone
+is not an item, because it does not say which instant it is.
+"""
 
 
 def checked_domain(domain: object) -> list[Item]:
@@ -88,21 +94,9 @@ def plain_item(value: object, *, name: str, where: str) -> Item:
         where: position within the argument and end of the message.
 
     Returns:
-        The value as a str, bytes or int of Python.
+        A value of one of the six types, of no subclass; a datetime in UTC.
 
     Raises:
         ItemError: not a valid item.
     """
-    got = type(value).__name__
-    if isinstance(value, str):
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            got = "text with a lone surrogate"
-        else:
-            return str(value)
-    elif isinstance(value, bytes):
-        return bytes(value)
-    elif isinstance(value, int | np.integer) and not isinstance(value, bool):
-        return int(value)
-    raise ItemError(f"{name}: expected str, bytes or int, got {got}{where}")
+    return _native.plain_item(value, name=name, place=where)

@@ -62,7 +62,7 @@ class PublicTable:
         Guarantee: post-processing; neither clipped nor rounded, so it may be negative.
 
         Args:
-            item: str, bytes or int; an index for counters.
+            item: any item; an index for counters.
             estimator: ``"minimum"`` (Count-Min), ``"median"`` (Count Sketch),
                 ``"bias-corrected"``, ``"corrected"`` or ``"joint"``; None for the paper's, the
                 minimum over rows or the median of signed values. Those that use the whole table
@@ -123,7 +123,7 @@ class PublicTable:
         has since arrived at about its published rate (at 95 %: at most twice that rate).
 
         Args:
-            item: str, bytes or int; an index for counters.
+            item: any item; an index for counters.
             confidence: above 0 and below 1.
             at: ``"published"`` or ``"now"``.
 

@@ -299,7 +299,7 @@ class ReadsByRelease:
         one release and query it.
 
         Args:
-            item: str, bytes or int; an index for counters.
+            item: any item; an index for counters.
             confidence: above 0 and below 1.
             at: ``"published"`` or ``"now"``.
 

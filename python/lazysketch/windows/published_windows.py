@@ -94,7 +94,7 @@ class PublishedWindows(LiveState):
         Guarantee: post-processing; the estimate lies within its interval.
 
         Args:
-            item: str, bytes or int.
+            item: any item.
             last: number of windows.
 
         Returns:
@@ -114,7 +114,7 @@ class PublishedWindows(LiveState):
         so the interval covers the count in these windows.
 
         Args:
-            item: str, bytes or int.
+            item: any item.
             last: number of windows.
             confidence: above 0 and below 1.
 

@@ -129,7 +129,7 @@ class Windows(ClosedByBlock, PublishedWindows):
         Guarantee: nothing is applied when the call raises.
 
         Args:
-            item: str, bytes or int.
+            item: any item.
             weight: 0 to ``max_weight``.
             time: time of the event, for windows of a range; UTC if it has no offset.
 

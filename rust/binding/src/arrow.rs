@@ -1,33 +1,52 @@
 //! Arrow data through the PyCapsule interface: pyarrow, polars, pandas, duckdb and others.
 //!
-//! The entire stream is drained, validated and hashed before anything is applied. Supported are
-//! strings and binaries in all layouts, integers of all widths, dictionaries of these (each entry
-//! is hashed once), and tables with one such column. Exported memory is immutable by contract; a
-//! producer that changes it during the call violates that, and this code cannot detect it.
+//! The entire stream is drained and validated before anything is applied; [`crate::arrow_items`]
+//! converts the values. Exported memory is immutable by contract; a producer that changes it during
+//! the call violates that, and this code cannot detect it.
 #![allow(unsafe_code)]
 
 use crate::errors::{ArgumentTypeError, ArgumentValueError, type_name};
-use crate::items::{Fault, Target};
 use arrow_array::cast::AsArray;
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi};
 use arrow_array::ffi_stream::{ArrayStreamReader, FFI_ArrowArrayStream};
 use arrow_array::types::{
-    ArrowPrimitiveType, Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type,
-    UInt32Type, UInt64Type,
+    Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{
-    Array, ArrayRef, GenericStringArray, OffsetSizeTrait, StringViewArray,
-    downcast_dictionary_array, make_array,
+    Array, ArrayReader, ArrayRef, GenericStringArray, OffsetSizeTrait, StringViewArray, make_array,
 };
+use arrow_schema::extension::EXTENSION_TYPE_NAME_KEY;
 use arrow_schema::{ArrowError, DataType};
-use lazysketch_core::item::Item;
+use lazysketch_core::item::UUID_BYTES;
 use pyo3::exceptions::{PyException, PyMemoryError};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyCapsule, PyTuple};
 
+/// One array of a column.
+#[derive(Clone)]
+pub(crate) struct Chunk {
+    pub(crate) array: ArrayRef,
+    /// True for the extension type `arrow.uuid`, whose storage is binary of 16 bytes.
+    pub(crate) is_uuid: bool,
+}
+
+impl Chunk {
+    /// The array of a field with this extension type.
+    fn new(array: ArrayRef, extension: Option<&str>) -> Self {
+        let is_uuid = extension == Some("arrow.uuid")
+            && *array.data_type() == DataType::FixedSizeBinary(UUID_BYTES as i32);
+        Self { array, is_uuid }
+    }
+
+    /// Number of values.
+    pub(crate) fn len(&self) -> usize {
+        self.array.len()
+    }
+}
+
 /// Return the chunks of an object with the PyCapsule interface, `None` for other objects.
-pub(crate) fn chunks_of(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Option<Vec<ArrayRef>>> {
+pub(crate) fn chunks_of(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Option<Vec<Chunk>>> {
     let py = object.py();
     // Short batches are arrays: a failed lookup of `__arrow_c_stream__` costs more than counting.
     if let Some(export) = object.getattr_opt(intern!(py, "__arrow_c_array__"))? {
@@ -63,27 +82,33 @@ fn exported<'py>(
     })
 }
 
-fn drain(capsule: &Bound<'_, PyCapsule>) -> PyResult<Vec<ArrayRef>> {
+fn drain(capsule: &Bound<'_, PyCapsule>) -> PyResult<Vec<Chunk>> {
     let pointer = capsule.pointer_checked(Some(c"arrow_array_stream"))?;
     // SAFETY: by its name the capsule holds an ArrowArrayStream; `from_raw` moves the stream out
     // and leaves a released one in its place, which the capsule's destructor ignores.
     let stream = unsafe { FFI_ArrowArrayStream::from_raw(pointer.cast().as_ptr()) };
     let reader = ArrayStreamReader::try_new(stream).map_err(malformed)?;
+    let field = reader.field().clone();
+    let chunk = |array| Ok(Chunk::new(laid_out(array)?, field.extension_type_name()));
     reader
-        .map(|array| array.map_err(malformed).and_then(laid_out))
+        .map(|array| array.map_err(malformed).and_then(chunk))
         .collect()
 }
 
-fn single(schema: &Bound<'_, PyCapsule>, array: &Bound<'_, PyCapsule>) -> PyResult<ArrayRef> {
+fn single(schema: &Bound<'_, PyCapsule>, array: &Bound<'_, PyCapsule>) -> PyResult<Chunk> {
     let schema = schema.pointer_checked(Some(c"arrow_schema"))?;
     let array = array.pointer_checked(Some(c"arrow_array"))?;
     // SAFETY: by their names the capsules hold a schema and an array. The array is moved out as
     // above; the schema is only read and stays in its capsule, which outlives this call.
-    let data = unsafe {
+    let (data, metadata) = unsafe {
         let array = FFI_ArrowArray::from_raw(array.cast().as_ptr());
-        from_ffi(array, schema.cast::<FFI_ArrowSchema>().as_ref())
+        let schema = schema.cast::<FFI_ArrowSchema>().as_ref();
+        (from_ffi(array, schema), schema.metadata())
     };
-    data.map_err(malformed).map(make_array).and_then(laid_out)
+    let array = laid_out(make_array(data.map_err(malformed)?))?;
+    let metadata = metadata.map_err(malformed)?;
+    let extension = metadata.get(EXTENSION_TYPE_NAME_KEY);
+    Ok(Chunk::new(array, extension.map(String::as_str)))
 }
 
 /// Validate the layout before anything is read through it; [`columns`] validates the values of the
@@ -95,7 +120,8 @@ fn laid_out(array: ArrayRef) -> PyResult<ArrayRef> {
 }
 
 /// Validate offsets, views, dictionary indices and UTF-8 before anything is read through them.
-fn validated(array: ArrayRef) -> PyResult<ArrayRef> {
+fn validated(chunk: Chunk) -> PyResult<Chunk> {
+    let array = &chunk.array;
     let valid = match array.data_type() {
         DataType::Utf8 => is_plain_text(array.as_string::<i32>()),
         DataType::LargeUtf8 => is_plain_text(array.as_string::<i64>()),
@@ -105,7 +131,7 @@ fn validated(array: ArrayRef) -> PyResult<ArrayRef> {
     if !valid {
         array.to_data().validate_full().map_err(malformed)?;
     }
-    Ok(array)
+    Ok(chunk)
 }
 
 /// Return true for increasing offsets into ASCII, where every offset is a character boundary. This
@@ -160,60 +186,21 @@ fn malformed(error: ArrowError) -> PyErr {
     ArgumentValueError::new_err(format!("items: expected valid Arrow data, got {kind}"))
 }
 
-/// Convert the items of all chunks.
-pub(crate) fn convert(
-    chunks: &[ArrayRef],
-    column: Option<&str>,
-    target: Target<'_>,
-) -> PyResult<Vec<u64>> {
-    map_items(&columns(chunks, column)?, &|item| target.item(item))
-}
-
 /// Return the column of each chunk; raise if it has nulls.
-pub(crate) fn columns(chunks: &[ArrayRef], column: Option<&str>) -> PyResult<Vec<ArrayRef>> {
+pub(crate) fn columns(chunks: &[Chunk], column: Option<&str>) -> PyResult<Vec<Chunk>> {
     let mut start = 0;
-    let of_chunk = |chunk: &ArrayRef| {
+    let of_chunk = |chunk: &Chunk| {
         let found = validated(column_of(chunk, column, "items", start)?)?;
-        refuse_nulls(&found, start, "items")?;
+        refuse_nulls(&found.array, start, "items")?;
         start += chunk.len();
         Ok(found)
     };
     chunks.iter().map(of_chunk).collect()
 }
 
-/// Return the fingerprints of a column that follows `start` items.
-pub(crate) fn fingerprints(
-    column: &ArrayRef,
-    start: usize,
-    target: Target<'_>,
-) -> PyResult<Vec<u64>> {
-    let mut items = Vec::with_capacity(column.len());
-    append(column, &|item| target.item(item), &mut items)
-        .map_err(|(offset, fault)| fault.at(start + offset))?;
-    Ok(items)
-}
-
-/// Map the items of all columns; the results may borrow from the columns.
-pub(crate) fn map_items<'a, T: Clone>(
-    columns: &'a [ArrayRef],
-    with: &impl Fn(Item<'a>) -> Result<T, Fault>,
-) -> PyResult<Vec<T>> {
-    let mut items = Vec::with_capacity(columns.iter().map(|column| column.len()).sum());
-    for column in columns {
-        let start = items.len();
-        append(column, with, &mut items).map_err(|(offset, fault)| fault.at(start + offset))?;
-    }
-    Ok(items)
-}
-
 /// Return the requested column of a table, or the chunk itself.
-fn column_of(
-    chunk: &ArrayRef,
-    column: Option<&str>,
-    name: &str,
-    start: usize,
-) -> PyResult<ArrayRef> {
-    let DataType::Struct(fields) = chunk.data_type() else {
+fn column_of(chunk: &Chunk, column: Option<&str>, name: &str, start: usize) -> PyResult<Chunk> {
+    let DataType::Struct(fields) = chunk.array.data_type() else {
         return match column {
             None => Ok(chunk.clone()),
             Some(column) => Err(ArgumentTypeError::new_err(format!(
@@ -221,18 +208,29 @@ fn column_of(
             ))),
         };
     };
-    let table = chunk.as_struct();
-    refuse_nulls(chunk, start, name)?;
+    let table = chunk.array.as_struct();
+    refuse_nulls(&chunk.array, start, name)?;
     let names = || {
         let names: Vec<_> = fields.iter().map(|field| field.name().as_str()).collect();
         names.join(", ")
     };
+    let at = |position: usize| {
+        Chunk::new(
+            table.column(position).clone(),
+            fields[position].extension_type_name(),
+        )
+    };
     match column {
-        Some(column) => table.column_by_name(column).cloned().ok_or_else(|| {
-            let names = names();
-            ArgumentValueError::new_err(format!("column: expected one of {names}, got {column:?}"))
-        }),
-        None if table.num_columns() == 1 => Ok(table.column(0).clone()),
+        Some(column) => fields
+            .find(column)
+            .map(|(at_field, _)| at(at_field))
+            .ok_or_else(|| {
+                let names = names();
+                ArgumentValueError::new_err(format!(
+                    "column: expected one of {names}, got {column:?}"
+                ))
+            }),
+        None if table.num_columns() == 1 => Ok(at(0)),
         None if name == "items" => Err(ArgumentTypeError::new_err(format!(
             "column: expected one of {}, got none",
             names()
@@ -256,110 +254,13 @@ fn refuse_nulls(chunk: &ArrayRef, start: usize, name: &str) -> PyResult<()> {
     })
 }
 
-type Outcome = Result<(), (usize, Fault)>;
-
-fn append<'a, T: Clone>(
-    chunk: &'a ArrayRef,
-    with: &impl Fn(Item<'a>) -> Result<T, Fault>,
-    items: &mut Vec<T>,
-) -> Outcome {
-    let text = |item: Option<&'a str>| with(Item::Text(item.unwrap_or_default()));
-    let bytes = |item: Option<&'a [u8]>| with(Item::Bytes(item.unwrap_or_default()));
-    match chunk.data_type() {
-        DataType::Utf8 => extend(items, chunk.as_string::<i32>().iter().map(text)),
-        DataType::LargeUtf8 => extend(items, chunk.as_string::<i64>().iter().map(text)),
-        DataType::Utf8View => extend(items, chunk.as_string_view().iter().map(text)),
-        DataType::Binary => extend(items, chunk.as_binary::<i32>().iter().map(bytes)),
-        DataType::LargeBinary => extend(items, chunk.as_binary::<i64>().iter().map(bytes)),
-        DataType::BinaryView => extend(items, chunk.as_binary_view().iter().map(bytes)),
-        DataType::FixedSizeBinary(_) => {
-            extend(items, chunk.as_fixed_size_binary().iter().map(bytes))
-        }
-        DataType::Int8 => signed::<Int8Type, T>(chunk, with, items),
-        DataType::Int16 => signed::<Int16Type, T>(chunk, with, items),
-        DataType::Int32 => signed::<Int32Type, T>(chunk, with, items),
-        DataType::Int64 => signed::<Int64Type, T>(chunk, with, items),
-        DataType::UInt8 => unsigned::<UInt8Type, T>(chunk, with, items),
-        DataType::UInt16 => unsigned::<UInt16Type, T>(chunk, with, items),
-        DataType::UInt32 => unsigned::<UInt32Type, T>(chunk, with, items),
-        DataType::UInt64 => unsigned::<UInt64Type, T>(chunk, with, items),
-        DataType::Dictionary(_, _) => dictionary(chunk, with, items),
-        // A column of nulls is empty here: refuse_nulls has rejected all others.
-        DataType::Null => Ok(()),
-        other => {
-            let got = format!("expected text, binary or integers, got Arrow type {other}");
-            Err((0, Fault::new(got)))
-        }
-    }
-}
-
-fn extend<T>(items: &mut Vec<T>, values: impl Iterator<Item = Result<T, Fault>>) -> Outcome {
-    for (offset, value) in values.enumerate() {
-        items.push(value.map_err(|fault| (offset, fault))?);
-    }
-    Ok(())
-}
-
-fn signed<'a, A, T>(
-    chunk: &ArrayRef,
-    with: &impl Fn(Item<'a>) -> Result<T, Fault>,
-    items: &mut Vec<T>,
-) -> Outcome
-where
-    A: ArrowPrimitiveType<Native: Into<i64>>,
-{
-    let values = chunk.as_primitive::<A>().values();
-    let converted = values.iter().map(|&item| with(Item::Signed(item.into())));
-    extend(items, converted)
-}
-
-fn unsigned<'a, A, T>(
-    chunk: &ArrayRef,
-    with: &impl Fn(Item<'a>) -> Result<T, Fault>,
-    items: &mut Vec<T>,
-) -> Outcome
-where
-    A: ArrowPrimitiveType<Native: Into<u64>>,
-{
-    let values = chunk.as_primitive::<A>().values();
-    let converted = values.iter().map(|&item| with(Item::Unsigned(item.into())));
-    extend(items, converted)
-}
-
-/// Convert every entry of the dictionary once. An entry that cannot be an item is an error only if
-/// it occurs; a null entry is reported like a null.
-fn dictionary<'a, T: Clone>(
-    chunk: &'a ArrayRef,
-    with: &impl Fn(Item<'a>) -> Result<T, Fault>,
-    items: &mut Vec<T>,
-) -> Outcome {
-    downcast_dictionary_array!(
-        chunk => {
-            let mut unconverted = Vec::with_capacity(chunk.values().len());
-            let unchanged: fn(Item<'a>) -> Result<Item<'a>, Fault> = Ok;
-            let values = append(chunk.values(), &unchanged, &mut unconverted);
-            let entries: Vec<_> = unconverted.into_iter().map(with).collect();
-            for (position, key) in chunk.keys_iter().flatten().enumerate() {
-                let entry = match &values {
-                    Ok(()) => entries[key].clone(),
-                    // Values of this type cannot be items.
-                    Err((_, fault)) => Err(fault.clone()),
-                };
-                items.push(entry.map_err(|fault| (position, fault))?);
-            }
-            Ok(())
-        },
-        other => Err((0, Fault::new(format!("expected a dictionary, got {other}")))),
-    )
-}
-
 /// Return the non-negative integers of all chunks.
-pub(crate) fn convert_counts(chunks: &[ArrayRef], name: &str) -> PyResult<Vec<u64>> {
+pub(crate) fn convert_counts(chunks: &[Chunk], name: &str) -> PyResult<Vec<u64>> {
     let mut counts = Vec::new();
     for chunk in chunks {
         let chunk = validated(column_of(chunk, None, name, counts.len())?)?;
-        refuse_nulls(&chunk, counts.len(), name)?;
-        append_counts(&chunk, name, &mut counts)?;
+        refuse_nulls(&chunk.array, counts.len(), name)?;
+        append_counts(&chunk.array, name, &mut counts)?;
     }
     Ok(counts)
 }

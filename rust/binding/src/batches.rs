@@ -6,6 +6,7 @@
 
 use crate::arrays::{Integers, Values, integers_of};
 use crate::arrow;
+use crate::arrow_items;
 use crate::columns::HashedColumns;
 use crate::errors::{ArgumentTypeError, ArgumentValueError, type_name};
 use crate::items::{Column, Target, small_count, small_integer};
@@ -66,7 +67,9 @@ pub(crate) fn batch_of<'py>(
             Target::Fingerprint(fingerprinter) => {
                 HashedColumns::new(&chunks, column, fingerprinter).map(PreparedBatch::Columns)
             }
-            Target::Index(_) => arrow::convert(&chunks, column, target).map(PreparedBatch::Ready),
+            Target::Index(_) => {
+                arrow_items::convert(&chunks, column, target).map(PreparedBatch::Ready)
+            }
         };
     }
     if let Some(column) = column {
@@ -235,7 +238,7 @@ fn from_numpy<'py>(
             from_sequence(values.len(), objects_of(&values), target)
         }
         _ => Err(ArgumentTypeError::new_err(format!(
-            "items: expected an array of integers, text or bytes, got dtype {}",
+            "items: expected an array of integers, text, bytes or objects, got dtype {}",
             array.dtype()
         ))),
     }

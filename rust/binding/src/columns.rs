@@ -4,7 +4,8 @@
 //! All errors of a column (its type, nulls, a dictionary entry that cannot be an item) are found
 //! here, before the first event is counted.
 
-use crate::arrow;
+use crate::arrow::{self, Chunk};
+use crate::arrow_items;
 use crate::items::Target;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -38,7 +39,7 @@ enum Hashed {
 impl HashedColumns {
     /// Return the column of each chunk, validated.
     pub(crate) fn new(
-        chunks: &[ArrayRef],
+        chunks: &[Chunk],
         column: Option<&str>,
         fingerprinter: &Fingerprinter,
     ) -> PyResult<Self> {
@@ -47,7 +48,7 @@ impl HashedColumns {
         let target = Target::Fingerprint(fingerprinter);
         let hashed = columns.iter().zip(&starts).map(|(column, &start)| {
             Hashed::in_place(column).map_or_else(
-                || arrow::fingerprints(column, start, target).map(Hashed::Ready),
+                || arrow_items::fingerprints(column, start, target).map(Hashed::Ready),
                 Ok,
             )
         });
@@ -58,7 +59,7 @@ impl HashedColumns {
     }
 
     /// Wrap validated columns, if all their values are items that can be read in place.
-    pub(crate) fn in_place(columns: &[ArrayRef]) -> Option<Self> {
+    pub(crate) fn in_place(columns: &[Chunk]) -> Option<Self> {
         Some(Self {
             columns: columns
                 .iter()
@@ -84,7 +85,7 @@ impl HashedColumns {
 }
 
 /// Return the number of items before each column, and in total.
-fn starts_of(columns: &[ArrayRef]) -> Vec<usize> {
+fn starts_of(columns: &[Chunk]) -> Vec<usize> {
     let lengths = columns.iter().map(|column| column.len());
     let mut starts = vec![0];
     starts.extend(lengths.scan(0, |end, length| {
@@ -151,7 +152,8 @@ impl Columns for HashedColumns {
 
 impl Hashed {
     /// Wrap a validated column, if all its values are items.
-    fn in_place(column: &ArrayRef) -> Option<Self> {
+    fn in_place(chunk: &Chunk) -> Option<Self> {
+        let column = &chunk.array;
         if is_items(column.data_type()) {
             return Some(Self::Column(column.clone()));
         }

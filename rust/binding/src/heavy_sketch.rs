@@ -6,18 +6,18 @@ use crate::descriptions::HeavyHittersSpec;
 use crate::errors::raise;
 use crate::guarded_sketch::{Core, GuardedSketch};
 use crate::introspection::facts_of;
-use crate::items::{Column, Steps, Threads, Weight, no_item, with_item};
+use crate::items::{Column, Steps, Threads, Weight, no_item, object_of, with_item};
 use crate::key::Key;
 use crate::owned_items::{OwnedItems, owned_items_of};
 use crate::private::PrivateSketch;
 use crate::weights::{counts_of, weights_of};
 use lazysketch_core::Error;
-use lazysketch_core::discovery::name::{Kept, NameKind};
+use lazysketch_core::discovery::name::{Kept, NameKind, item_of};
 use lazysketch_core::sketch::heavy_hitters::HeavySketch as CoreHeavy;
 use lazysketch_core::table::items::{Items, StepRows};
 use numpy::PyArray1;
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyDict, PyInt, PyString};
+use pyo3::types::{PyBytes, PyDict};
 
 /// A sketch under continual observation that publishes the names of heavy items.
 #[pyclass(frozen, subclass, extends = PrivateSketch, module = "lazysketch._native")]
@@ -88,7 +88,8 @@ impl HeavySketch {
     /// Guarantee: a call that raises changes nothing.
     ///
     /// Args:
-    ///     item: str, bytes or int; ``"1"``, ``b"1"`` and ``1`` are different items.
+    ///     item: str, bytes, int, datetime with a time zone, date or UUID; ``"1"``, ``b"1"`` and ``1``
+    ///         are different items.
     ///     weight: an integer from 0 to the largest allowed weight.
     ///
     /// Raises:
@@ -243,7 +244,7 @@ impl HeavySketch {
         let found = guarded(slf).detached(py, |core| core.heavy()?.candidates())?;
         let candidate = |(kept, epoch, estimate): (Kept, u64, f64)| {
             let complete = !kept.truncated;
-            Ok((item_of(py, &kept)?, complete, epoch, estimate))
+            Ok((name_of(py, &kept)?, complete, epoch, estimate))
         };
         found.into_iter().map(candidate).collect()
     }
@@ -283,23 +284,9 @@ impl HeavySketch {
 type Candidate<'py> = (Bound<'py, PyAny>, bool, u64, f64);
 
 /// Return a published name as a Python value; a truncated integer stays bytes.
-fn item_of<'py>(py: Python<'py>, kept: &Kept) -> PyResult<Bound<'py, PyAny>> {
-    let signed = match kept.kind {
-        NameKind::Text => {
-            let text = String::from_utf8(kept.bytes.clone())?;
-            return Ok(PyString::new(py, &text).into_any());
-        }
-        NameKind::Wide if !kept.truncated => true,
-        NameKind::Negative => true,
-        NameKind::NonNegative => false,
-        NameKind::Bytes | NameKind::Wide => {
-            return Ok(PyBytes::new(py, &kept.bytes).into_any());
-        }
-    };
-    let options = PyDict::new(py);
-    options.set_item("signed", signed)?;
-    let bytes = PyBytes::new(py, &kept.bytes);
-    let arguments = (bytes, "little");
-    py.get_type::<PyInt>()
-        .call_method("from_bytes", arguments, Some(&options))
+fn name_of<'py>(py: Python<'py>, kept: &Kept) -> PyResult<Bound<'py, PyAny>> {
+    match item_of(kept.kind, &kept.bytes) {
+        Some(item) if !(kept.truncated && kept.kind == NameKind::Wide) => object_of(py, item),
+        _ => Ok(PyBytes::new(py, &kept.bytes).into_any()),
+    }
 }

@@ -1,12 +1,16 @@
 //! Conversion of single Python objects to fingerprints or indices.
 
 use crate::errors::{ArgumentTypeError, ArgumentValueError, ItemError, type_name};
+use crate::standard_types::{Standard, object_of_date, object_of_instant, object_of_uuid};
 use lazysketch_core::item::Item;
 use lazysketch_core::table::hash::Fingerprinter;
 use pyo3::exceptions::PyOverflowError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyBytes, PyInt, PyString, PyType};
+
+/// The types of items, as error messages name them.
+const EXPECTED: &str = "expected str, bytes, int, datetime, date or UUID";
 
 /// The result of converting an item.
 #[derive(Clone, Copy)]
@@ -45,7 +49,7 @@ type Converted = Result<u64, Fault>;
 impl Target<'_> {
     fn refuse(&self, got: &str) -> Fault {
         let expected = match self {
-            Self::Fingerprint(_) => "expected str, bytes or int".to_owned(),
+            Self::Fingerprint(_) => EXPECTED.to_owned(),
             Self::Index(width) => format!("expected an integer from 0 to {}", width - 1),
         };
         Fault::new(format!("{expected}, got {got}"))
@@ -64,6 +68,9 @@ impl Target<'_> {
             (Self::Index(_), Item::Unsigned(_) | Item::Wide(_)) => Err(self.refuse("a larger one")),
             (Self::Index(_), Item::Text(_)) => Err(self.refuse("str")),
             (Self::Index(_), Item::Bytes(_)) => Err(self.refuse("bytes")),
+            (Self::Index(_), Item::Instant(_)) => Err(self.refuse("datetime")),
+            (Self::Index(_), Item::Date(_)) => Err(self.refuse("date")),
+            (Self::Index(_), Item::Uuid(_)) => Err(self.refuse("UUID")),
         }
     }
 
@@ -76,7 +83,7 @@ impl Target<'_> {
 
 /// Return the fault of an object that cannot be an item.
 pub(crate) fn no_item(got: &str) -> Fault {
-    Fault::new(format!("expected str, bytes or int, got {got}"))
+    Fault::new(format!("{EXPECTED}, got {got}"))
 }
 
 /// Call `with` on the item that a Python object is, or return the fault that `refuse` makes.
@@ -147,10 +154,26 @@ pub(crate) fn object_of<'py>(py: Python<'py>, item: Item<'_>) -> PyResult<Bound<
             let int = py.get_type::<PyInt>();
             int.call_method("from_bytes", arguments, Some(&options))?
         }
+        Item::Instant(microseconds) => object_of_instant(py, microseconds)?,
+        Item::Date(days) => object_of_date(py, days)?,
+        Item::Uuid(bytes) => object_of_uuid(py, bytes)?,
     })
 }
 
-/// Convert subclasses, numpy scalars and Arrow scalars; refuse everything else.
+/// Return an item as a plain Python value: no subclass, no scalar of numpy or Arrow, instants in
+/// UTC. Raise an `ItemError` for anything else; `name` and `place` begin and end its message.
+#[pyfunction]
+#[pyo3(signature = (value, *, name, place))]
+pub(crate) fn plain_item<'py>(
+    value: &Bound<'py, PyAny>,
+    name: &str,
+    place: &str,
+) -> PyResult<Bound<'py, PyAny>> {
+    let plain = with_item(value, &no_item, |item| Ok(object_of(value.py(), item)));
+    plain.map_err(|fault| ItemError::new_err(format!("{name}: {}{place}", fault.0)))?
+}
+
+/// Convert subclasses, numpy scalars, standard types and Arrow scalars; refuse everything else.
 fn with_uncommon<T>(
     item: &Bound<'_, PyAny>,
     refuse: &dyn Fn(&str) -> Fault,
@@ -173,8 +196,17 @@ fn with_uncommon<T>(
     {
         return with(Item::Signed(value));
     }
+    match Standard::of(item).map_err(|got| refuse(&got))? {
+        Some(Standard::Instant(microseconds)) => return with(Item::Instant(microseconds)),
+        Some(Standard::Date(days)) => return with(Item::Date(days)),
+        Some(Standard::Uuid(bytes)) => return with(Item::Uuid(&bytes)),
+        None => {}
+    }
     let kind = type_name(item);
-    let refused = || refuse(&kind);
+    let refused = || match kind.as_str() {
+        "datetime64" => refuse("numpy datetime64, which has no time zone (use datetime or date)"),
+        kind => refuse(kind),
+    };
     let module = item.get_type().module().map_err(|_| refused())?;
     let module = module.to_string();
     if module == "numpy" && is_numpy_integer(item).unwrap_or(false) {

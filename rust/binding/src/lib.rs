@@ -7,6 +7,7 @@
 
 mod arrays;
 mod arrow;
+mod arrow_items;
 mod batches;
 mod capture;
 mod columns;
@@ -21,6 +22,7 @@ mod key;
 mod owned_items;
 mod private;
 mod release;
+mod standard_types;
 mod text;
 mod weights;
 
@@ -44,6 +46,8 @@ mod _native {
         mechanism_facts, mechanism_fits, mechanism_largest_leaves, mechanism_rows,
         mechanism_variances, schedule_leaves, schedule_published_steps, schedule_pushes,
     };
+    #[pymodule_export]
+    use super::items::plain_item;
     #[pymodule_export]
     use super::key::Key;
     #[pymodule_export]

@@ -3,12 +3,12 @@
 //! Text and bytes are borrowed from Arrow memory, and numpy integers are read in place. Items of
 //! other Python objects are copied, because the objects may be freed before the batch is counted.
 
-use crate::arrow;
+use crate::arrow::{self, Chunk};
+use crate::arrow_items;
 use crate::batches::{as_contiguous, objects_of, refuse_single_values, require_plain};
 use crate::columns::HashedColumns;
 use crate::errors::{ArgumentTypeError, ArgumentValueError, type_name};
 use crate::items::{Column, Fault, no_item, with_item};
-use arrow_array::ArrayRef;
 use lazysketch_core::item::Item;
 use lazysketch_core::table::items::Items;
 use numpy::{PyArrayDescrMethods, PyReadonlyArray1, PyUntypedArray, PyUntypedArrayMethods};
@@ -20,7 +20,7 @@ pub(crate) enum OwnedItems<'py> {
     /// Columns of text, bytes or integers, read in place.
     Columns(HashedColumns),
     /// Columns of other types, whose values are collected first.
-    Odd(Vec<ArrayRef>),
+    Odd(Vec<Chunk>),
     /// A numpy array of signed integers.
     Signed(PyReadonlyArray1<'py, i64>),
     /// A numpy array of unsigned integers.
@@ -37,13 +37,16 @@ pub(crate) struct Copies {
     entries: Vec<Entry>,
 }
 
-/// An integer, or the end of a text or of bytes among the others.
+/// A number, or the end of a text or of bytes among the others.
 enum Entry {
     Text(usize),
     Bytes(usize),
     Wide(usize),
+    Uuid(usize),
     Signed(i64),
     Unsigned(u64),
+    Instant(i64),
+    Date(i32),
 }
 
 impl Copies {
@@ -68,6 +71,12 @@ impl Copies {
             }
             Item::Signed(integer) => Entry::Signed(integer),
             Item::Unsigned(integer) => Entry::Unsigned(integer),
+            Item::Instant(microseconds) => Entry::Instant(microseconds),
+            Item::Date(days) => Entry::Date(days),
+            Item::Uuid(bytes) => {
+                self.bytes.extend(bytes);
+                Entry::Uuid(self.bytes.len())
+            }
         };
         self.entries.push(entry);
     }
@@ -83,6 +92,9 @@ impl Copies {
             Entry::Wide(end) => Item::Wide(bytes(end)),
             Entry::Signed(integer) => Item::Signed(integer),
             Entry::Unsigned(integer) => Item::Unsigned(integer),
+            Entry::Instant(microseconds) => Item::Instant(microseconds),
+            Entry::Date(days) => Item::Date(days),
+            Entry::Uuid(end) => Item::Uuid(bytes(end).try_into().expect("16 bytes were pushed")),
         };
         self.entries.iter().map(item).collect()
     }
@@ -94,7 +106,7 @@ impl OwnedItems<'_> {
         let not_contiguous = |_| ArgumentValueError::new_err("items: expected contiguous memory");
         match self {
             Self::Columns(columns) => with(Items::columns(columns)),
-            Self::Odd(columns) => with(Items::Mixed(&arrow::map_items(
+            Self::Odd(columns) => with(Items::Mixed(&arrow_items::map_items(
                 columns,
                 &Ok::<Item<'_>, Fault>,
             )?)),
@@ -146,7 +158,7 @@ fn from_numpy<'py>(array: &Bound<'py, PyUntypedArray>) -> PyResult<OwnedItems<'p
         b'u' => as_contiguous(array, "uint64").map(OwnedItems::Unsigned),
         b'U' | b'S' | b'O' | b'T' => copied_of_any(&array.call_method0("tolist")?),
         _ => Err(ArgumentTypeError::new_err(format!(
-            "items: expected an array of integers, text or bytes, got dtype {}",
+            "items: expected an array of integers, text, bytes or objects, got dtype {}",
             array.dtype()
         ))),
     }

@@ -90,7 +90,8 @@ impl PrivateSketch {
     /// Guarantee: a call that raises changes nothing.
     ///
     /// Args:
-    ///     item: str, bytes or int; ``"1"``, ``b"1"`` and ``1`` are different items.
+    ///     item: str, bytes, int, datetime with a time zone, date or UUID; ``"1"``, ``b"1"`` and ``1``
+    ///         are different items.
     ///     weight: an integer from 0 to the largest allowed weight.
     ///
     /// Raises:
@@ -240,7 +241,7 @@ impl PrivateSketch {
     /// rounded, so it may be negative.
     ///
     /// Args:
-    ///     item: str, bytes or int; an index for counters.
+    ///     item: any item; an index for counters.
     ///
     /// Returns:
     ///     Minimum over rows (Count-Min) or median of signed values (Count Sketch).

@@ -3,6 +3,9 @@
 //! A sketch's table needs only a 64-bit fingerprint. Discovery, which publishes names, needs the
 //! item itself; it is borrowed from the caller and copied when it enters a table.
 
+/// Bytes of a UUID.
+pub const UUID_BYTES: usize = 16;
+
 /// One item, borrowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Item<'a> {
@@ -16,4 +19,27 @@ pub enum Item<'a> {
     Unsigned(u64),
     /// An integer outside -2^63 .. 2^64, as its shortest little-endian two's complement.
     Wide(&'a [u8]),
+    /// An instant: microseconds since 1970-01-01 00:00 UTC; see [`Item::instant`].
+    Instant(i64),
+    /// A calendar date: days since 1970-01-01; see [`Item::date`].
+    Date(i32),
+    /// A UUID, in the byte order of its text.
+    Uuid(&'a [u8; UUID_BYTES]),
+}
+
+/// The days of the years 1 to 9999, which calendars of other languages can represent.
+const DAYS: std::ops::RangeInclusive<i32> = -719_162..=2_932_896;
+const MICROSECONDS_PER_DAY: i64 = 86_400_000_000;
+
+impl Item<'_> {
+    /// The instant, if it is within the years 1 to 9999 of UTC.
+    pub fn instant(microseconds: i64) -> Option<Self> {
+        let day = i32::try_from(microseconds.div_euclid(MICROSECONDS_PER_DAY)).ok()?;
+        DAYS.contains(&day).then_some(Self::Instant(microseconds))
+    }
+
+    /// The calendar date, if it is within the years 1 to 9999.
+    pub fn date(days: i32) -> Option<Self> {
+        DAYS.contains(&days).then_some(Self::Date(days))
+    }
 }

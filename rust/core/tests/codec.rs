@@ -123,6 +123,9 @@ fn wide(value: i128) -> Vec<u8> {
     value.to_le_bytes()[..bits / 8 + 1].to_vec()
 }
 
+/// The first and the last microsecond of the years 1 to 9999, and some between.
+const INSTANTS: [i64; 4] = [-62_135_596_800_000_000, -1, 0, 253_402_300_799_999_999];
+
 fn named(names: &[Item<'_>]) -> Vec<u8> {
     codec::encode_with_names(&release(1), names).unwrap()
 }
@@ -148,6 +151,9 @@ fn names_come_back_in_order_and_a_release_without_any_has_the_first_version() {
     names.extend([0, 1, -1, 127, 128, -128, -129, -256, i64::MAX, i64::MIN].map(Item::Signed));
     names.extend([1 << 63, u64::MAX].map(Item::Unsigned));
     names.extend(wides.iter().map(|bytes| Item::Wide(bytes)));
+    names.extend(INSTANTS.iter().filter_map(|&at| Item::instant(at)));
+    names.extend([-719_162, -1, 0, 2_932_896].map(Item::Date));
+    names.extend([Item::Uuid(&[0; 16]), Item::Uuid(&[0xAB; 16])]);
     let bytes = named(&names);
     let (decoded, found) = codec::decode_with_names(&bytes).unwrap();
     assert_eq!((decoded, found), (release(1), names));
@@ -156,6 +162,19 @@ fn names_come_back_in_order_and_a_release_without_any_has_the_first_version() {
     assert_eq!(named(&[]), codec::encode(&release(1)));
     assert_eq!((named(&[])[8], bytes[8]), (1, 2));
     assert_eq!(codec::decode(&bytes).unwrap(), release(1));
+}
+
+#[test]
+fn times_of_other_years_are_no_items() {
+    let [first, .., last] = INSTANTS;
+    assert_eq!(Item::instant(first), Some(Item::Instant(first)));
+    assert_eq!(Item::instant(last), Some(Item::Instant(last)));
+    for outside in [first - 1, last + 1, i64::MIN, i64::MAX] {
+        assert_eq!(Item::instant(outside), None);
+    }
+    for outside in [-719_163, 2_932_897, i32::MIN, i32::MAX] {
+        assert_eq!(Item::date(outside), None);
+    }
 }
 
 #[test]
@@ -182,7 +201,20 @@ fn every_damage_of_names_is_refused() {
             &[1, 0, 0, 0, 1, 255, 255, 255, 255],
         ),
         ("type 0", &[1, 0, 0, 0, 0, 1, 0, 0, 0, 65]),
-        ("type 4", &[1, 0, 0, 0, 4, 1, 0, 0, 0, 65]),
+        ("type 7", &[1, 0, 0, 0, 7, 1, 0, 0, 0, 65]),
+        ("an instant in one byte", &[1, 0, 0, 0, 4, 1, 0, 0, 0, 65]),
+        (
+            "an instant in ten thousand years",
+            &[
+                1, 0, 0, 0, 4, 8, 0, 0, 0, 255, 255, 255, 255, 255, 255, 255, 127,
+            ],
+        ),
+        ("a date in one byte", &[1, 0, 0, 0, 5, 1, 0, 0, 0, 65]),
+        (
+            "a date of the year 0",
+            &[1, 0, 0, 0, 5, 4, 0, 0, 0, 0, 0, 0, 128],
+        ),
+        ("a UUID in one byte", &[1, 0, 0, 0, 6, 1, 0, 0, 0, 65]),
         ("text that is not UTF-8", &[1, 0, 0, 0, 1, 1, 0, 0, 0, 255]),
         ("an integer without bytes", &[1, 0, 0, 0, 3, 0, 0, 0, 0]),
         ("a longer integer", &[1, 0, 0, 0, 3, 2, 0, 0, 0, 5, 0]),

@@ -109,7 +109,10 @@ TOP = "top rows.txt --domain items.txt --format lines"
         ("query r.lzs --items blank.txt", "--items: expected at least one item, got an empty"),
         ("query r.lzs --items none.txt", "none.txt: expected an existing file, got none"),
         ("query r.lzs a --items-type int", "ITEM: expected whole numbers, got 'a' at place 1"),
-        ("query r.lzs a\udcff", "items: expected str, bytes or int, got text with a lone"),
+        (
+            "query r.lzs a\udcff",
+            "UUID, got text with a lone",
+        ),
         ("inspect rows.txt", "rows.txt: expected a lazysketch release, got other data"),
         ("inspect r.lzs r.lzs", "Got unexpected extra argument (r.lzs)"),
         ("merge r.lzs -o m.lzs", "expected at least two releases, got one"),

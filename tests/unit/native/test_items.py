@@ -229,7 +229,6 @@ NOT_ITEMS: list[tuple[object, str, str]] = [
     (decimal.Decimal("8.125"), "Decimal", "8.125"),
     (fractions.Fraction(8125, 7), "Fraction", "8125"),
     (datetime.datetime(1999, 12, 31), "datetime", "1999"),
-    (datetime.date(1999, 12, 31), "date", "1999"),
     (np.datetime64("1999-12-31"), "datetime64", "1999"),
     (np.timedelta64(8125), "timedelta64", "8125"),
     (np.array([8125]), "ndarray", "8125"),

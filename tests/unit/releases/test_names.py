@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pickle
 import struct
+from datetime import date, datetime, timedelta, timezone
 from pathlib import Path
+from uuid import UUID
 
 import pytest
 from hypothesis import given
@@ -15,11 +17,16 @@ import lazysketch as ls
 from lazysketch.errors import ReleaseFormatError
 from lazysketch.releases.items import Item
 
+UTC = timezone.utc
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 ITEMS = st.one_of(
     st.text(max_size=20),
     st.binary(max_size=20),
     st.integers(),
     st.integers(-(2**300), 2**300),
+    st.datetimes(timezones=st.just(UTC)),
+    st.dates(),
+    st.uuids(),
     st.sampled_from([sign * 2**bits for bits in range(130) for sign in (1, -1)]),
 )
 NAMES = st.lists(ITEMS, max_size=20, unique_by=lambda item: (type(item), item))
@@ -48,6 +55,12 @@ def encoded(item: Item) -> tuple[int, bytes]:
         return 1, item.encode()
     if isinstance(item, bytes):
         return 2, item
+    if isinstance(item, datetime):
+        return 4, struct.pack("<q", (item - EPOCH) // timedelta(microseconds=1))
+    if isinstance(item, date):
+        return 5, struct.pack("<i", (item - EPOCH.date()).days)
+    if isinstance(item, UUID):
+        return 6, item.bytes
     return 3, item.to_bytes(item.bit_length() // 8 + 1, "little", signed=True)
 
 

@@ -45,7 +45,7 @@ from lazysketch.errors import (
         ({"every": 10, "keep": 0}, "keep: expected an integer"),
         ({"every": 10, "domain": ...}, "share: expected a share"),
         ({"every": 10, "epsilon": -1.0}, "epsilon: expected"),
-        ({"every": 10, "domain": [1.5]}, "domain: expected str, bytes or int"),
+        ({"every": 10, "domain": [1.5]}, "domain: expected str, bytes, int, datetime"),
         ({"every": 10, "key": b"secret"}, "key: expected a Key, got bytes"),
     ],
 )

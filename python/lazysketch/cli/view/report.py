@@ -7,6 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import date
 from typing import TYPE_CHECKING, Final, TypeAlias, TypedDict
 
 import numpy as np
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from typing_extensions import NotRequired
 
     from lazysketch import Intervals, Release
+    from lazysketch.releases.items import Item
 
 CONFIDENCE: Final = 0.95
 _SPARE: Final = 16
@@ -93,9 +95,7 @@ def counts(release: Release, items: Sequence[str] | Sequence[int]) -> list[ItemR
     return _rows(release, items, found, np.arange(len(items)), ranked=False)
 
 
-def row_of(
-    item: str | bytes | int, estimate: float, low: float, high: float, *, share: float | None
-) -> ItemRow:
+def row_of(item: Item, estimate: float, low: float, high: float, *, share: float | None) -> ItemRow:
     """Return the row of one item."""
     return {
         "item": printable_item(item),
@@ -107,9 +107,16 @@ def row_of(
     }
 
 
-def printable_item(item: str | bytes | int) -> str | int:
-    """Return the item with bytes as text, of which undecodable ones are escaped."""
-    return item.decode("utf-8", errors="backslashreplace") if isinstance(item, bytes) else item
+def printable_item(item: Item) -> str | int:
+    """Return an integer as it is, and any other item as text.
+
+    Undecodable bytes are escaped; instants and dates are in the form of ISO 8601.
+    """
+    if isinstance(item, str | int):
+        return item
+    if isinstance(item, bytes):
+        return item.decode("utf-8", errors="backslashreplace")
+    return item.isoformat() if isinstance(item, date) else str(item)
 
 
 def report(

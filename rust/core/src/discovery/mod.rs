@@ -25,6 +25,7 @@ mod dictionary;
 mod laplace;
 mod misra_gries;
 pub mod name;
+mod name_store;
 mod slots;
 pub mod spec;
 mod threshold;

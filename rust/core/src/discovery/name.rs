@@ -1,11 +1,12 @@
 //! Names: the identity of an item, and the part of it that is kept and published.
 //!
-//! Two items are the same if their *identities* are: 128 bits under a secret key. Integers, and
-//! text or bytes of up to 15 bytes, fit one AES block together with their type and length; AES is a
-//! permutation, so their identities are always distinct. Longer items are first hashed with keyed
-//! BLAKE3; two of them collide with probability 2^-128, which [`super::spec`] accounts for in
-//! delta. The public 64-bit fingerprint is for the sketch only: anyone with the hash seed can find
-//! items that share a fingerprint, and would be able to swap one name for another.
+//! Two items are the same if their *identities* are: 128 bits under a secret key. Integers,
+//! instants, dates, and text or bytes of up to 15 bytes, fit one AES block together with their type
+//! and length; AES is a permutation, so their identities are always distinct. Longer items, and
+//! UUIDs, are first hashed with keyed BLAKE3; two of them collide with probability 2^-128, which
+//! [`super::spec`] accounts for in delta. The public 64-bit fingerprint is for the sketch only:
+//! anyone with the hash seed can find items that share a fingerprint, and would be able to swap one
+//! name for another.
 //!
 //! An item is kept in full, or truncated to `max_item_bytes` bytes and marked as truncated. Its
 //! frequency is read from the sketch by the fingerprint of the full item.
@@ -13,13 +14,18 @@
 use crate::item::Item;
 use crate::key::{MasterKey, Purpose, SketchId, WideKey};
 use crate::noise::prf::NoiseFunction;
-use crate::table::hash::Fingerprinter;
-use zeroize::Zeroize;
 
 /// Most bytes of an item that fit one block together with type and length.
 const INLINE: usize = 15;
-/// Text, bytes, wide integers: the types that may exceed a block.
-const LONG_KINDS: u8 = 3;
+/// The part of the secret that is the key of the block cipher; each type whose content may exceed a
+/// block has a part of its own.
+const CIPHER_PART: u8 = 3;
+const TEXT_PART: u8 = 0;
+const BYTES_PART: u8 = 1;
+const WIDE_PART: u8 = 2;
+const UUID_PART: u8 = 4;
+/// The first byte of a dummy's block, which no item has: no item of kind 7 has an empty content.
+const DUMMY: u8 = 0x70;
 
 /// The type of a published name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,15 +41,24 @@ pub enum NameKind {
     NonNegative,
     /// An integer from -2^63 to -1, 8 bytes, little-endian two's complement.
     Negative,
+    /// Microseconds since 1970-01-01 00:00 UTC, 8 bytes, little-endian two's complement.
+    Instant,
+    /// Days since 1970-01-01, 4 bytes, little-endian two's complement.
+    Date,
+    /// A UUID, 16 bytes in the order of its text.
+    Uuid,
 }
 
 impl NameKind {
-    const ALL: [Self; 5] = [
+    pub(super) const ALL: [Self; 8] = [
         Self::Text,
         Self::Bytes,
         Self::Wide,
         Self::NonNegative,
         Self::Negative,
+        Self::Instant,
+        Self::Date,
+        Self::Uuid,
     ];
 }
 
@@ -60,9 +75,9 @@ pub struct Kept {
     pub fingerprint: u64,
 }
 
-/// Type and content of an item; integers are written to `buffer` as 8 bytes.
+/// Type and content of an item; numbers are written to `buffer`.
 #[inline]
-fn parts_of<'a>(item: Item<'a>, buffer: &'a mut [u8; 8]) -> (NameKind, &'a [u8]) {
+pub(super) fn parts_of<'a>(item: Item<'a>, buffer: &'a mut [u8; 8]) -> (NameKind, &'a [u8]) {
     match item {
         Item::Text(text) => (NameKind::Text, text.as_bytes()),
         Item::Bytes(bytes) => (NameKind::Bytes, bytes),
@@ -80,17 +95,29 @@ fn parts_of<'a>(item: Item<'a>, buffer: &'a mut [u8; 8]) -> (NameKind, &'a [u8])
             };
             (kind, buffer)
         }
+        Item::Instant(microseconds) => {
+            *buffer = microseconds.to_le_bytes();
+            (NameKind::Instant, buffer)
+        }
+        Item::Date(days) => {
+            buffer[..4].copy_from_slice(&days.to_le_bytes());
+            (NameKind::Date, &buffer[..4])
+        }
+        Item::Uuid(bytes) => (NameKind::Uuid, bytes),
     }
 }
 
 /// The item of this type and content, both as [`parts_of`] returns them.
-fn item_of(kind: NameKind, content: &[u8]) -> Option<Item<'_>> {
+pub fn item_of(kind: NameKind, content: &[u8]) -> Option<Item<'_>> {
     Some(match kind {
         NameKind::Text => Item::Text(str::from_utf8(content).ok()?),
         NameKind::Bytes => Item::Bytes(content),
         NameKind::Wide => Item::Wide(content),
         NameKind::NonNegative => Item::Unsigned(u64::from_le_bytes(content.try_into().ok()?)),
         NameKind::Negative => Item::Signed(i64::from_le_bytes(content.try_into().ok()?)),
+        NameKind::Instant => Item::Instant(i64::from_le_bytes(content.try_into().ok()?)),
+        NameKind::Date => Item::Date(i32::from_le_bytes(content.try_into().ok()?)),
+        NameKind::Uuid => Item::Uuid(content.try_into().ok()?),
     })
 }
 
@@ -100,7 +127,10 @@ pub(crate) const CHUNK: usize = u64::BITS as usize;
 /// Computes the identities of items under secret keys.
 pub(crate) struct Identities {
     cipher: NoiseFunction,
-    long: [WideKey; LONG_KINDS as usize],
+    text: WideKey,
+    bytes: WideKey,
+    wide: WideKey,
+    uuid: WideKey,
 }
 
 impl Identities {
@@ -111,8 +141,11 @@ impl Identities {
             key.derive_wide(Purpose::ItemIdentity, id, &parameters)
         };
         Self {
-            cipher: NoiseFunction::new(&derived(LONG_KINDS).first_half()),
-            long: std::array::from_fn(|kind| derived(kind as u8)),
+            cipher: NoiseFunction::new(&derived(CIPHER_PART).first_half()),
+            text: derived(TEXT_PART),
+            bytes: derived(BYTES_PART),
+            wide: derived(WIDE_PART),
+            uuid: derived(UUID_PART),
         }
     }
 
@@ -147,7 +180,7 @@ impl Identities {
 
     /// `number` dummy identities that no item can have.
     pub(crate) fn dummies(&self, number: usize) -> Vec<u128> {
-        let tag = 0x70_u128 << 120;
+        let tag = u128::from(DUMMY) << 120;
         let mut identities: Vec<u128> = (0..number as u128).map(|i| tag | i).collect();
         self.cipher.encrypt(&mut identities);
         identities
@@ -157,7 +190,14 @@ impl Identities {
     fn hashed_block(&self, item: Item<'_>) -> u128 {
         let mut buffer = [0; 8];
         let (kind, content) = parts_of(item, &mut buffer);
-        let hash = blake3::keyed_hash(&self.long[kind as usize].bytes, content);
+        let key = match kind {
+            NameKind::Text => &self.text,
+            NameKind::Bytes => &self.bytes,
+            NameKind::Uuid => &self.uuid,
+            // All other numbers fit a block.
+            _ => &self.wide,
+        };
+        let hash = blake3::keyed_hash(&key.bytes, content);
         u128::from_le_bytes(std::array::from_fn(|i| hash.as_bytes()[i]))
     }
 }
@@ -193,121 +233,6 @@ fn load(content: &[u8]) -> u128 {
     }
 }
 
-/// A fixed number of names, each of at most `max_item_bytes` bytes, in contiguous memory.
-pub(crate) struct NameStore {
-    heads: Vec<Head>,
-    bytes: Vec<u8>,
-    max_item_bytes: usize,
-}
-
-#[derive(Clone, Copy)]
-struct Head {
-    fingerprint: u64,
-    length: u32,
-    /// A [`NameKind`], or [`NO_ITEM`].
-    kind: u8,
-    truncated: bool,
-}
-
-const NO_ITEM: u8 = u8::MAX;
-const EMPTY: Head = Head {
-    fingerprint: 0,
-    length: 0,
-    kind: NO_ITEM,
-    truncated: false,
-};
-
-impl NameStore {
-    /// Room for `number` names; touches all memory immediately.
-    pub(crate) fn new(number: usize, max_item_bytes: usize) -> Self {
-        Self {
-            heads: vec![EMPTY; number],
-            bytes: vec![u8::MAX; number * max_item_bytes],
-            max_item_bytes,
-        }
-    }
-
-    /// Bytes that [`Self::new`] takes.
-    pub(crate) fn bytes(number: u64, max_item_bytes: u64) -> u64 {
-        number * (size_of::<Head>() as u64 + max_item_bytes)
-    }
-
-    /// Keeps an item, possibly truncated. The fingerprint of a truncated item is stored; that of
-    /// any other item is computed when it is published.
-    pub(crate) fn keep(&mut self, slot: usize, item: Item<'_>, fingerprinter: &Fingerprinter) {
-        let mut buffer = [0; 8];
-        let (kind, content) = parts_of(item, &mut buffer);
-        let length = match item {
-            // A cut inside a character would not leave valid UTF-8.
-            Item::Text(text) => (0..=self.max_item_bytes.min(text.len()))
-                .rev()
-                .find(|&end| text.is_char_boundary(end))
-                .unwrap_or(0),
-            _ => content.len().min(self.max_item_bytes),
-        };
-        let start = slot * self.max_item_bytes;
-        self.bytes[start..start + length].copy_from_slice(&content[..length]);
-        let truncated = length < content.len();
-        self.heads[slot] = Head {
-            fingerprint: if truncated {
-                fingerprinter.item(item)
-            } else {
-                0
-            },
-            length: length as u32,
-            kind: kind as u8,
-            truncated,
-        };
-    }
-
-    /// Removes all names.
-    pub(crate) fn clear(&mut self) {
-        self.heads.fill(EMPTY);
-    }
-
-    /// True if the slot holds a name.
-    pub(crate) fn has_item(&self, slot: usize) -> bool {
-        self.heads[slot].kind != NO_ITEM
-    }
-
-    /// True if the slot holds exactly this item, not truncated.
-    #[inline]
-    pub(crate) fn is(&self, slot: usize, item: Item<'_>) -> bool {
-        let mut buffer = [0; 8];
-        let (kind, content) = parts_of(item, &mut buffer);
-        let (head, start) = (self.heads[slot], slot * self.max_item_bytes);
-        head.kind == kind as u8
-            && !head.truncated
-            && self.bytes[start..start + head.length as usize] == *content
-    }
-
-    /// The name in a slot.
-    pub(crate) fn name(&self, slot: usize, fingerprinter: &Fingerprinter) -> Option<Kept> {
-        let head = self.heads[slot];
-        let kind = *NameKind::ALL.get(usize::from(head.kind))?;
-        let start = slot * self.max_item_bytes;
-        let bytes = &self.bytes[start..start + head.length as usize];
-        let fingerprint = if head.truncated {
-            head.fingerprint
-        } else {
-            fingerprinter.item(item_of(kind, bytes)?)
-        };
-        Some(Kept {
-            kind,
-            bytes: bytes.to_vec(),
-            truncated: head.truncated,
-            fingerprint,
-        })
-    }
-}
-
-impl Drop for NameStore {
-    fn drop(&mut self) {
-        self.heads.fill(EMPTY);
-        self.bytes.zeroize();
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -332,6 +257,12 @@ mod tests {
             identity(Item::Signed(1)),
             identity(Item::Wide(&[0; 9])),
             identity(Item::Wide(&[0; 20])),
+            identity(Item::Instant(1)),
+            identity(Item::Instant(-1)),
+            identity(Item::Date(1)),
+            identity(Item::Date(-1)),
+            identity(Item::Uuid(&[0; 16])),
+            identity(Item::Uuid(&[b'a'; 16])),
         ];
         for length in 0..=40 {
             all.push(identity(Item::Text(&long[..length])));
@@ -353,45 +284,5 @@ mod tests {
             let expected = expected.fold(0, |value, &byte| value << 8 | u128::from(byte));
             assert_eq!(load(&content[..length]), expected);
         }
-    }
-
-    #[test]
-    fn items_are_kept_in_full_or_truncated() {
-        let mut store = NameStore::new(2, 16);
-        let fingerprinter = Fingerprinter::new(9);
-        let mut kept = |item| {
-            store.keep(1, item, &fingerprinter);
-            let kept = store.name(1, &fingerprinter)?;
-            // The fingerprint of the full item, truncated or not.
-            assert_eq!(kept.fingerprint, fingerprinter.item(item));
-            Some((kept.kind, kept.bytes, kept.truncated))
-        };
-        let text = "fifteen bytes..é tail";
-        assert_eq!(
-            kept(Item::Text(text)),
-            Some((NameKind::Text, b"fifteen bytes..".to_vec(), true))
-        );
-        assert_eq!(
-            kept(Item::Bytes(&[7; 16])),
-            Some((NameKind::Bytes, vec![7; 16], false))
-        );
-        assert_eq!(
-            kept(Item::Bytes(&[7; 17])),
-            Some((NameKind::Bytes, vec![7; 16], true))
-        );
-        assert_eq!(
-            kept(Item::Signed(-2)),
-            Some((NameKind::Negative, (-2_i64).to_le_bytes().to_vec(), false))
-        );
-        for item in [
-            Item::Unsigned(u64::MAX),
-            Item::Wide(&[1; 9]),
-            Item::Text(""),
-        ] {
-            assert!(kept(item).is_some());
-        }
-        assert_eq!(store.name(0, &fingerprinter), None);
-        store.clear();
-        assert_eq!(store.name(1, &fingerprinter), None);
     }
 }

@@ -5,7 +5,8 @@
 //! and some of its bits are the place in the index. An adversary with the public hash seed cannot
 //! aim at a place, so a lookup is O(1) on every stream.
 
-use super::name::{Kept, NameStore};
+use super::name::Kept;
+use super::name_store::NameStore;
 use crate::item::Item;
 use crate::table::hash::Fingerprinter;
 use std::hint::black_box;

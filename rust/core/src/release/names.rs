@@ -18,12 +18,15 @@ const LONGEST_SMALL: usize = 9;
 const TEXT: u8 = 1;
 const BYTES: u8 = 2;
 const INTEGER: u8 = 3;
+const INSTANT: u8 = 4;
+const DATE: u8 = 5;
+const UUID: u8 = 6;
 
 /// Writes the section; `names` are distinct.
 pub(super) fn write(out: &mut Vec<u8>, names: &[Item<'_>]) -> Result<()> {
     out.extend(length_of(names.len())?.to_le_bytes());
     for &name in names {
-        let small;
+        let (small, instant, date);
         let (tag, content) = match name {
             Item::Text(text) => (TEXT, text.as_bytes()),
             Item::Bytes(bytes) => (BYTES, bytes),
@@ -36,6 +39,15 @@ pub(super) fn write(out: &mut Vec<u8>, names: &[Item<'_>]) -> Result<()> {
                 small = i128::from(integer).to_le_bytes();
                 (INTEGER, &small[..integer_length(&small)])
             }
+            Item::Instant(microseconds) => {
+                instant = microseconds.to_le_bytes();
+                (INSTANT, &instant[..])
+            }
+            Item::Date(days) => {
+                date = days.to_le_bytes();
+                (DATE, &date[..])
+            }
+            Item::Uuid(bytes) => (UUID, &bytes[..]),
         };
         out.push(tag);
         out.extend(length_of(content.len())?.to_le_bytes());
@@ -79,8 +91,26 @@ fn item_of(tag: u8, content: &[u8]) -> Result<Item<'_>> {
             malformed("expected integers in their shortest form, got a longer one")
         }
         INTEGER => Ok(integer_of(content)),
-        other => malformed(format!("expected names of type 1 to 3, got {other}")),
+        INSTANT => in_range(Item::instant(i64::from_le_bytes(*fixed(content)?))),
+        DATE => in_range(Item::date(i32::from_le_bytes(*fixed(content)?))),
+        UUID => fixed(content).map(Item::Uuid),
+        other => malformed(format!("expected names of type 1 to 6, got {other}")),
     }
+}
+
+/// The content of a type whose names all have N bytes.
+fn fixed<const N: usize>(content: &[u8]) -> Result<&[u8; N]> {
+    match content.try_into() {
+        Ok(bytes) => Ok(bytes),
+        Err(_) => malformed("expected names of the length of their type, got another"),
+    }
+}
+
+fn in_range(item: Option<Item<'_>>) -> Result<Item<'_>> {
+    item.map_or_else(
+        || malformed("expected times in the years 1 to 9999, got another"),
+        Ok,
+    )
 }
 
 /// The integer as the binding makes it: in 64 bits where they suffice.

@@ -1,8 +1,8 @@
 //! Fingerprints of items and the row functions of a sketch.
 //!
-//! An item becomes a 64-bit fingerprint: XXH3-64 for text and bytes, one strong mix (moremur, a
-//! bijection) for integers. The seed depends on the item's type, so `"1"`, `b"1"` and `1` differ. A
-//! row maps the fingerprint x = (x_high, x_low) to `h = (a + x_high) (b + x_low) + c mod 2^64`:
+//! An item becomes a 64-bit fingerprint: XXH3-64 for text, bytes and UUIDs, one strong mix (moremur,
+//! a bijection) for integers, instants and dates. The seed depends on the item's type, so `"1"`,
+//! `b"1"` and `1` differ. A row maps the fingerprint x = (x_high, x_low) to `h = (a + x_high) (b + x_low) + c mod 2^64`:
 //! Thorup's pair-multiply-shift, strongly universal on the top 33 bits ("High speed hashing for
 //! integers and strings", 2015, section 3.5). The top 32 bits choose the bucket; the sign is the
 //! top bit of a second, independent function. Two items collide in a row with probability at most
@@ -10,7 +10,7 @@
 //!
 //! All seeds here are public.
 
-use crate::item::Item;
+use crate::item::{Item, UUID_BYTES};
 use xxhash_rust::xxh3::xxh3_64_with_seed;
 
 /// Version of fingerprints and row functions; releases of different versions do not merge.
@@ -24,6 +24,9 @@ pub struct Fingerprinter {
     non_negative: u64,
     negative: u64,
     wide: u64,
+    instant: u64,
+    date: u64,
+    uuid: u64,
 }
 
 impl Fingerprinter {
@@ -36,6 +39,9 @@ impl Fingerprinter {
             non_negative: tagged(3),
             negative: tagged(4),
             wide: tagged(5),
+            instant: tagged(6),
+            date: tagged(7),
+            uuid: tagged(8),
         }
     }
 
@@ -48,6 +54,9 @@ impl Fingerprinter {
             Item::Signed(integer) => self.signed(integer),
             Item::Unsigned(integer) => self.unsigned(integer),
             Item::Wide(two_complement) => self.wide_integer(two_complement),
+            Item::Instant(microseconds) => self.instant(microseconds),
+            Item::Date(days) => self.date(days),
+            Item::Uuid(bytes) => self.uuid(bytes),
         }
     }
 
@@ -80,6 +89,24 @@ impl Fingerprinter {
     /// An integer outside -2^63 .. 2^64, as its shortest little-endian two's complement.
     pub fn wide_integer(&self, two_complement: &[u8]) -> u64 {
         xxh3_64_with_seed(two_complement, self.wide)
+    }
+
+    /// An instant: microseconds since 1970-01-01 00:00 UTC.
+    #[inline]
+    pub fn instant(&self, microseconds: i64) -> u64 {
+        mix(microseconds.cast_unsigned() ^ self.instant)
+    }
+
+    /// A calendar date: days since 1970-01-01.
+    #[inline]
+    pub fn date(&self, days: i32) -> u64 {
+        mix(i64::from(days).cast_unsigned() ^ self.date)
+    }
+
+    /// A UUID, in the byte order of its text.
+    #[inline]
+    pub fn uuid(&self, bytes: &[u8; UUID_BYTES]) -> u64 {
+        xxh3_64_with_seed(bytes, self.uuid)
     }
 }
 
@@ -198,6 +225,10 @@ mod tests {
             f.signed(1),
             f.signed(-1),
             f.unsigned(u64::MAX),
+            f.wide_integer(&[0, 0, 0, 0, 0, 0, 0, 0, 1]),
+            f.instant(-1),
+            f.date(-1),
+            f.uuid(&[7; UUID_BYTES]),
         ];
         assert_eq!(actual, GOLDEN_FINGERPRINTS);
         let hashes = RowHashes::new(42, 4, 1000);
@@ -207,12 +238,16 @@ mod tests {
         assert_eq!(places, GOLDEN_PLACES);
     }
 
-    const GOLDEN_FINGERPRINTS: [u64; 5] = [
+    const GOLDEN_FINGERPRINTS: [u64; 9] = [
         10200936598322227747,
         3353812679618333738,
         7614722290231054818,
         13335345716381651630,
         8282894516953516736,
+        2316857086023062676,
+        2875769779161116854,
+        7329886154725201744,
+        7175536357541036438,
     ];
     const GOLDEN_PLACES: [(usize, i64); 4] = [(404, 0), (627, 0), (148, 0), (24, 0)];
 
@@ -230,6 +265,12 @@ mod tests {
             f.signed(1),
             f.signed(i64::from(b'1')),
             f.wide_integer(b"1"),
+            f.instant(1),
+            f.instant(-1),
+            f.date(1),
+            f.date(-1),
+            f.uuid(&[0; UUID_BYTES]),
+            f.bytes(&[0; UUID_BYTES]),
         ];
         let distinct: std::collections::HashSet<_> = all.into_iter().collect();
         assert_eq!(distinct.len(), all.len());

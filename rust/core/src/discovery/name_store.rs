@@ -1,0 +1,170 @@
+//! The names of a table: a fixed number, in contiguous memory that is erased at the end.
+
+use super::name::{Kept, NameKind, item_of, parts_of};
+use crate::item::Item;
+use crate::table::hash::Fingerprinter;
+use zeroize::Zeroize;
+
+/// A fixed number of names, each of at most `max_item_bytes` bytes, in contiguous memory.
+pub(crate) struct NameStore {
+    heads: Vec<Head>,
+    bytes: Vec<u8>,
+    max_item_bytes: usize,
+}
+
+#[derive(Clone, Copy)]
+struct Head {
+    fingerprint: u64,
+    length: u32,
+    /// A [`NameKind`], or [`NO_ITEM`].
+    kind: u8,
+    truncated: bool,
+}
+
+const NO_ITEM: u8 = u8::MAX;
+const EMPTY: Head = Head {
+    fingerprint: 0,
+    length: 0,
+    kind: NO_ITEM,
+    truncated: false,
+};
+
+impl NameStore {
+    /// Room for `number` names; touches all memory immediately.
+    pub(crate) fn new(number: usize, max_item_bytes: usize) -> Self {
+        Self {
+            heads: vec![EMPTY; number],
+            bytes: vec![u8::MAX; number * max_item_bytes],
+            max_item_bytes,
+        }
+    }
+
+    /// Bytes that [`Self::new`] takes.
+    pub(crate) fn bytes(number: u64, max_item_bytes: u64) -> u64 {
+        number * (size_of::<Head>() as u64 + max_item_bytes)
+    }
+
+    /// Keeps an item, possibly truncated. The fingerprint of a truncated item is stored; that of
+    /// any other item is computed when it is published.
+    pub(crate) fn keep(&mut self, slot: usize, item: Item<'_>, fingerprinter: &Fingerprinter) {
+        let mut buffer = [0; 8];
+        let (kind, content) = parts_of(item, &mut buffer);
+        let length = match item {
+            // A cut inside a character would not leave valid UTF-8.
+            Item::Text(text) => (0..=self.max_item_bytes.min(text.len()))
+                .rev()
+                .find(|&end| text.is_char_boundary(end))
+                .unwrap_or(0),
+            _ => content.len().min(self.max_item_bytes),
+        };
+        let start = slot * self.max_item_bytes;
+        self.bytes[start..start + length].copy_from_slice(&content[..length]);
+        let truncated = length < content.len();
+        self.heads[slot] = Head {
+            fingerprint: if truncated {
+                fingerprinter.item(item)
+            } else {
+                0
+            },
+            length: length as u32,
+            kind: kind as u8,
+            truncated,
+        };
+    }
+
+    /// Removes all names.
+    pub(crate) fn clear(&mut self) {
+        self.heads.fill(EMPTY);
+    }
+
+    /// True if the slot holds a name.
+    pub(crate) fn has_item(&self, slot: usize) -> bool {
+        self.heads[slot].kind != NO_ITEM
+    }
+
+    /// True if the slot holds exactly this item, not truncated.
+    #[inline]
+    pub(crate) fn is(&self, slot: usize, item: Item<'_>) -> bool {
+        let mut buffer = [0; 8];
+        let (kind, content) = parts_of(item, &mut buffer);
+        let (head, start) = (self.heads[slot], slot * self.max_item_bytes);
+        head.kind == kind as u8
+            && !head.truncated
+            && self.bytes[start..start + head.length as usize] == *content
+    }
+
+    /// The name in a slot.
+    pub(crate) fn name(&self, slot: usize, fingerprinter: &Fingerprinter) -> Option<Kept> {
+        let head = self.heads[slot];
+        let kind = *NameKind::ALL.get(usize::from(head.kind))?;
+        let start = slot * self.max_item_bytes;
+        let bytes = &self.bytes[start..start + head.length as usize];
+        let fingerprint = if head.truncated {
+            head.fingerprint
+        } else {
+            fingerprinter.item(item_of(kind, bytes)?)
+        };
+        Some(Kept {
+            kind,
+            bytes: bytes.to_vec(),
+            truncated: head.truncated,
+            fingerprint,
+        })
+    }
+}
+
+impl Drop for NameStore {
+    fn drop(&mut self) {
+        self.heads.fill(EMPTY);
+        self.bytes.zeroize();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn items_are_kept_in_full_or_truncated() {
+        let mut store = NameStore::new(2, 16);
+        let fingerprinter = Fingerprinter::new(9);
+        let mut kept = |item| {
+            store.keep(1, item, &fingerprinter);
+            let kept = store.name(1, &fingerprinter)?;
+            // The fingerprint of the full item, truncated or not.
+            assert_eq!(kept.fingerprint, fingerprinter.item(item));
+            Some((kept.kind, kept.bytes, kept.truncated))
+        };
+        let text = "fifteen bytes..é tail";
+        assert_eq!(
+            kept(Item::Text(text)),
+            Some((NameKind::Text, b"fifteen bytes..".to_vec(), true))
+        );
+        assert_eq!(
+            kept(Item::Bytes(&[7; 16])),
+            Some((NameKind::Bytes, vec![7; 16], false))
+        );
+        assert_eq!(
+            kept(Item::Bytes(&[7; 17])),
+            Some((NameKind::Bytes, vec![7; 16], true))
+        );
+        assert_eq!(
+            kept(Item::Signed(-2)),
+            Some((NameKind::Negative, (-2_i64).to_le_bytes().to_vec(), false))
+        );
+        for item in [
+            Item::Unsigned(u64::MAX),
+            Item::Wide(&[1; 9]),
+            Item::Text(""),
+            Item::Instant(i64::MIN),
+            Item::Date(-719_162),
+            Item::Uuid(&[0xAB; 16]),
+        ] {
+            let (kind, bytes, truncated) = kept(item).expect("an item");
+            assert_eq!((item_of(kind, &bytes), truncated), (Some(item), false));
+        }
+        assert_eq!(store.name(0, &fingerprinter), None);
+        store.clear();
+        assert_eq!(store.name(1, &fingerprinter), None);
+    }
+}
