@@ -15,7 +15,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test lint format bench bench-quick bench-instructions experiments lock clean \
+.PHONY: help demo test planted lint format bench bench-quick bench-instructions experiments lock clean \
 	check-demo-tools check-test-tools
 
 help:  ## this list
@@ -28,6 +28,9 @@ test: check-test-tools lint $(VENV)/installed $(VENV)/develop  ## the whole suit
 	cargo test --locked
 	$(BIN)/python -m mypy.stubtest lazysketch._native
 	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
+
+planted: check-test-tools $(VENV)/installed $(VENV)/develop  ## plant every known bug, one at a time: a test must fail for each (ten minutes)
+	$(BIN)/python -m tests.planted
 
 lint: check-test-tools $(VENV)/develop $(CARGO_DENY)-$(CARGO_DENY_VERSION)  ## format, lint, types, import direction, licences
 	$(BIN)/ruff format --check .

@@ -51,11 +51,12 @@ from lazysketch.sketches.private_sketches import (
 from lazysketch.specification.mechanisms import Mechanism
 from lazysketch.specification.schedules import Batch, Geometric, Punctual, RoundRobin, Single
 from lazysketch.specification.table_spec import TableSpec
-from lazysketch.windows import Change, Window, Windows
+from lazysketch.windows import Change, Changes, Window, Windows
 
 __all__ = [
     "Batch",
     "Change",
+    "Changes",
     "Composition",
     "ContinualCounters",
     "CountMin",

@@ -24,6 +24,7 @@ SKETCHES = {
 EXPORTED = SKETCHES | {
     "Batch",
     "Change",
+    "Changes",
     "Composition",
     "ContinualCounters",
     "DiscoverySpec",

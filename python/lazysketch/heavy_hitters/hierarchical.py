@@ -90,7 +90,7 @@ class HierarchicalHeavyHitters(ClosedByBlock, PublishedLevels):
 
     def __init__(
         self,
-        levels: Levels,
+        levels: Levels | None = None,
         *positional: Never,
         level_weights: Sequence[float] | None = None,
         discovery_epoch: int | None = None,
@@ -103,8 +103,8 @@ class HierarchicalHeavyHitters(ClosedByBlock, PublishedLevels):
         """Split privacy and memory among the levels, and make their tables."""
         check_keywords(type(self), positional, options, HittersOptions, example=_EXAMPLE)
         if not isinstance(levels, Levels):
-            got = type(levels).__name__
-            raise ArgumentTypeError(f"levels: expected Levels such as ipv4_prefixes(), got {got}")
+            got = "none" if levels is None else type(levels).__name__
+            raise ArgumentTypeError(f"levels: expected Levels, as in {_EXAMPLE}, got {got}")
         whole, specs = _specs_of_levels(
             len(levels.names),
             schedule_for(schedule, horizon),

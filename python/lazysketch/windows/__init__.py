@@ -9,8 +9,8 @@ windows together.
 from __future__ import annotations
 
 from lazysketch.windows.boundaries import UNKNOWN_TIME
-from lazysketch.windows.changes import Change
+from lazysketch.windows.changes import Change, Changes
 from lazysketch.windows.window import Window
 from lazysketch.windows.windows import Windows
 
-__all__ = ["UNKNOWN_TIME", "Change", "Window", "Windows"]
+__all__ = ["UNKNOWN_TIME", "Change", "Changes", "Window", "Windows"]

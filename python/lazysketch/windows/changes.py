@@ -16,9 +16,10 @@ import numpy as np
 import numpy.typing as npt
 
 from lazysketch.releases.items import Item
+from lazysketch.result_tables import Rows
 from lazysketch.windows.window import Window, merged, total_of
 
-__all__ = ["Against", "Change", "changes_between"]
+__all__ = ["Against", "Change", "Changes", "changes_between"]
 
 Array = npt.NDArray[np.float64]
 Against: TypeAlias = Literal["previous", "earlier"]
@@ -50,13 +51,35 @@ class Change:
         return self.after - self.before
 
 
+class Changes(Rows[Change]):
+    """Changes of shares, the largest difference first: a frozen sequence of :class:`Change`.
+
+    Guarantee: post-processing of published names and public tables.
+
+    It compares equal to a list of the same changes, is a table in notebooks, and
+    ``polars.DataFrame`` and ``pyarrow.table`` take it as it is.
+
+    Args:
+        rows: the changes, in order.
+
+    Example:
+        >>> changes = Changes([Change("a", before=0.1, after=0.4, low=0.2, high=0.5)])
+        >>> changes[0].item, changes.to_dict()["after"]
+        ('a', [0.4])
+    """
+
+    __slots__ = ()
+
+    _row = Change
+
+
 def changes_between(
     before: Sequence[Window],
     after: Sequence[Window],
     items: Sequence[Item],
     *,
     confidence: float,
-) -> list[Change]:
+) -> Changes:
     """Return the items whose share changed.
 
     Args:
@@ -71,7 +94,7 @@ def changes_between(
     Source: docs/windows.md.
     """
     if not items:
-        return []
+        return Changes()
     asked = 2 * len(items) + 2  # two counts of each item, two totals
     past, past_low, past_high = _shares(before, items, confidence=confidence, asked=asked)
     now, now_low, now_high = _shares(after, items, confidence=confidence, asked=asked)
@@ -81,7 +104,7 @@ def changes_between(
         Change(items[at], float(past[at]), float(now[at]), low=float(low[at]), high=float(high[at]))
         for at in changed.tolist()
     ]
-    return sorted(found, key=lambda change: -abs(change.difference))
+    return Changes(sorted(found, key=lambda change: -abs(change.difference)))
 
 
 def _shares(

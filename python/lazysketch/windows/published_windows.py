@@ -16,7 +16,7 @@ from lazysketch.releases.heavy_items import HeavyItems, hitters_of
 from lazysketch.releases.items import Item
 from lazysketch.releases.release import Release
 from lazysketch.sketches.live_state import LiveState
-from lazysketch.windows.changes import Against, Change, changes_between
+from lazysketch.windows.changes import Against, Changes, changes_between
 from lazysketch.windows.window import Window, merged, total_of
 
 __all__ = ["PublishedWindows"]
@@ -163,7 +163,7 @@ class PublishedWindows(LiveState):
         known = hitters_of(items, found, size=size)
         return HeavyItems(sorted(known, key=lambda hitter: -hitter.estimate)[:most])
 
-    def changes(self, *, confidence: float = 0.95, against: Against = "previous") -> list[Change]:
+    def changes(self, *, confidence: float = 0.95, against: Against = "previous") -> Changes:
         """Return the items whose share of the stream changed in the last window.
 
         Guarantee: post-processing. The differences of all candidates lie in their intervals with
@@ -188,7 +188,7 @@ class PublishedWindows(LiveState):
 
     def changes_at(
         self, position: int, *, confidence: float = 0.95, against: Against = "previous"
-    ) -> list[Change]:
+    ) -> Changes:
         """Return the items whose share changed in one of the kept windows.
 
         Guarantee: as :meth:`changes`, for this window separately.
@@ -218,7 +218,7 @@ class PublishedWindows(LiveState):
         place = checked_integer("position", position, least=-most, most=most - 1)
         earlier = kept[: place % most]
         if not earlier:
-            return []
+            return Changes()
         before = earlier[-1:] if against == "previous" else earlier
         after = kept[place % most]
         return changes_between(before, [after], _names(kept), confidence=level)

@@ -108,7 +108,7 @@ fn is_served(shape: &Shape, spec: &NoiseSpec, mechanism: &Mechanism) -> bool {
     let half_mu = 0.5 / multiplier;
     let near = upper_tail(centre - half_mu);
     let delta = near - spec.epsilon.exp() * upper_tail(centre + half_mu);
-    delta <= 1.01 * spec.delta + 1e-12 * near
+    delta <= 1.01 * spec.delta + 1e-12 * near || planted!("too-little-noise-not-marked")
 }
 
 /// Squared L2 sensitivity of the count table per unit weight (docs/theory.md).

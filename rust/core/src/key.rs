@@ -56,6 +56,9 @@ pub struct MasterKey {
 
 impl std::fmt::Debug for MasterKey {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        if planted!("key-shown-in-debug-output") {
+            return write!(f, "MasterKey({:?})", self.bytes);
+        }
         write!(f, "MasterKey({:?})", self.origin)
     }
 }
@@ -114,7 +117,10 @@ impl MasterKey {
     ) -> WideKey {
         let mut hasher = blake3::Hasher::new_keyed(&self.bytes);
         let version = NOISE_VERSION.to_le_bytes();
-        for part in [purpose.label(), &version[..], &id.0[..], parameters] {
+        let label = planted!("key-without-its-purpose", &b""[..], purpose.label());
+        let id = planted!("key-without-the-sketch-id", [0; 16], id.0);
+        let parameters = planted!("key-without-the-parameters", &b""[..], parameters);
+        for part in [label, &version[..], &id[..], parameters] {
             hasher.update(&(part.len() as u64).to_le_bytes());
             hasher.update(part);
         }
@@ -134,6 +140,7 @@ impl WideKey {
     /// The AES-128 key of one epoch. Each epoch has its own key, so the number of blocks under one
     /// key is that of a single epoch, however many epochs there are.
     pub(crate) fn of_epoch(&self, epoch: u64) -> WorkingKey {
+        let epoch = planted!("epoch-keys-repeat-after-8", epoch % 8, epoch);
         let bytes = *blake3::keyed_hash(&self.bytes, &epoch.to_le_bytes()).as_bytes();
         Self { bytes }.first_half()
     }

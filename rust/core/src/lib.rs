@@ -29,6 +29,9 @@
 //! point query costs depth * O(log n) draws of some tens of nanoseconds. Source: R. Holland,
 //! "Faster Differentially Private Sketches under Continual Observation", arXiv 2507.03361, with the
 //! corrections recorded in docs/guarantees.md.
+#[macro_use]
+mod planted;
+
 pub mod discovery;
 pub mod error;
 pub mod guarantee;

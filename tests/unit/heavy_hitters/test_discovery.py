@@ -70,7 +70,9 @@ def names(sketch: Any) -> dict[Any, int]:
     return {item: window for item, _, window, _ in sketch._candidates()}
 
 
-def expected(sketch: Any, stream: Sequence[Hashable]) -> dict[Any, int]:
+def expected(
+    sketch: Any, stream: Sequence[Hashable], *, epoch: int = DISCOVERY["epoch"]
+) -> dict[Any, int]:
     """The oracle on the core's own draws and order."""
     facts = sketch._discovery_facts
     items = list(dict.fromkeys(stream))
@@ -82,9 +84,9 @@ def expected(sketch: Any, stream: Sequence[Hashable]) -> dict[Any, int]:
         return int(dummies[key.number] if isinstance(key, oracle.Dummy) else identities[key])
 
     published: dict[Any, int] = {}
-    for window, start in enumerate(range(0, len(stream), DISCOVERY["epoch"])):
-        events = stream[start : start + DISCOVERY["epoch"]]
-        if len(events) < DISCOVERY["epoch"]:
+    for window, start in enumerate(range(0, len(stream), epoch)):
+        events = stream[start : start + epoch]
+        if len(events) < epoch:
             break
         summary = facts["variant"] == "misra-gries"
         rows = (
@@ -222,6 +224,21 @@ def test_weights_count_only_if_asked() -> None:
         sketch.update_many([1] * 10 + list(range(2, 12)), [4] * 10 + [0] * 10)
         sketch.end_discovery_epoch()
         assert 1 in names(sketch)
+
+
+@pytest.mark.parametrize("single", [False, True])
+def test_without_a_declaration_weights_change_no_name(single: bool) -> None:
+    """Items that occur once or twice in an epoch: weight 4 would publish all of them."""
+    items = np.random.default_rng(5).integers(0, 30, 1_000).tolist()
+    plain, weights = make(epsilon=2.0, capacity=50), make(epsilon=2.0, capacity=50)
+    plain.update_many(items)
+    if single:
+        for item in items:
+            weights.update(item, 4)
+    else:
+        weights.update_many(items, [4] * len(items))
+    assert names(weights) == names(plain) == expected(plain, items)
+    assert len(set(names(plain).values())) > 1
 
 
 def test_what_is_refused() -> None:

@@ -52,6 +52,7 @@ impl DiscreteLaplace {
     pub(crate) fn new(epsilon: f64) -> Self {
         debug_assert!((SMALLEST_EPSILON..=LARGEST_EPSILON).contains(&epsilon));
         let epsilon = epsilon - SLACK;
+        let epsilon = planted!("laplace-scale-5-percent-low", 1.05 * epsilon, epsilon);
         let reached = |digits: &usize| ((1_u64 << digits) - 1) as f64 * epsilon >= REACH;
         let digits = (1..=MOST_DIGITS).find(reached).unwrap_or(MOST_DIGITS);
         let threshold = |digit: usize| {

@@ -140,8 +140,13 @@ impl MisraGries {
         let slots = &self.slots;
         let counts = slots.counts().iter().zip(0_u32..);
         let at_zero = counts.filter(|(count, _)| **count == level);
-        self.zeros
-            .extend(at_zero.map(|(_, slot)| (upper(slots.identity(slot as usize)), slot)));
+        self.zeros.extend(at_zero.map(|(_, slot)| {
+            let identity = upper(slots.identity(slot as usize));
+            (
+                planted!("eviction-in-the-order-of-slots", u64::from(slot), identity),
+                slot,
+            )
+        }));
         // Upper halves are almost always distinct; if not, the full identity decides.
         self.zeros.sort_unstable_by(|one, other| {
             let whole = |slot: u32| slots.identity(slot as usize);

@@ -145,7 +145,8 @@ impl Discovery {
     /// As [`Self::feed`] for one event, without a buffer.
     #[inline]
     pub(crate) fn feed_one(&mut self, item: Item<'_>, weight: u64) {
-        let weight = if self.spec.weighted { weight } else { 1 };
+        let is_weighted = self.spec.weighted || planted!("weights-counted-where-not-declared");
+        let weight = if is_weighted { weight } else { 1 };
         if let Some(state) = &mut self.state {
             state.count(&[item], Some(&[weight]), &mut [0]);
         }
@@ -176,9 +177,15 @@ impl Discovery {
         if let Some(state) = &mut self.state {
             let epoch = self.epoch;
             for published in state.publish(&self.design, epoch) {
-                self.candidates.entry(published).or_insert(epoch);
+                let (mut kept, mut identity) = published;
+                if planted!("truncated-names-are-one-name") && kept.truncated {
+                    (kept.fingerprint, identity) = (0, 0);
+                }
+                self.candidates.entry((kept, identity)).or_insert(epoch);
             }
-            state.counts.clear();
+            if !planted!("counts-of-an-epoch-stay") {
+                state.counts.clear();
+            }
         }
         self.epoch += 1;
         self.taken = 0;
@@ -211,7 +218,8 @@ impl Discovery {
 
     /// Counts events of a step that has not ended.
     pub(crate) fn count(&mut self, items: Items<'_>, weights: Option<&[u64]>) {
-        let weights = weights.filter(|_| self.spec.weighted);
+        let is_weighted = self.spec.weighted || planted!("weights-counted-where-not-declared");
+        let weights = weights.filter(|_| is_weighted);
         let Some(state) = &mut self.state else {
             return;
         };
@@ -229,6 +237,12 @@ impl State {
         let (slots, fingerprinter) = (self.counts.slots(), &self.fingerprinter);
         let recall = |item: Item<'_>| slots.recall(item, fingerprinter.item(item));
         let hashed = self.identities.fill(items, identities, recall);
+        if planted!("identity-by-fingerprint") {
+            for (identity, &item) in identities.iter_mut().zip(items) {
+                let fingerprint = u128::from(fingerprinter.item(item));
+                *identity = fingerprint << 64 | fingerprint;
+            }
+        }
         slots.read_ahead(identities);
         for (position, (&item, &identity)) in items.iter().zip(identities.iter()).enumerate() {
             let weight = weights.map_or(1, |weights| weights[position]);
@@ -256,15 +270,26 @@ impl State {
         let prf = NoiseFunction::new(&self.key.of_epoch(epoch));
         let (used, shared) = match &self.counts {
             Counts::Dictionary(counts) => (counts.used(), 0),
-            Counts::MisraGries(_) => (design.slots as usize, design.laplace.draw(&prf, SHARED)),
+            Counts::MisraGries(_) => {
+                let shared = design.laplace.draw(&prf, SHARED);
+                let shared = planted!("misra-gries-without-shared-noise", 0, shared);
+                (design.slots as usize, shared)
+            }
         };
         let slots = self.counts.slots();
         let (mut published, mut noises) = (Vec::new(), [0; CHUNK]);
         for start in (0..used).step_by(CHUNK) {
             let noises = &mut noises[..CHUNK.min(used - start)];
-            design.laplace.draws(&prf, start as u64 + 1, noises);
+            let first = start as u64 + 1;
+            let first = planted!("discovery-noise-repeats-after-64-slots", 1, first);
+            let first = planted!("first-slot-takes-the-shared-noise", first - 1, first);
+            design.laplace.draws(&prf, first, noises);
+            if planted!("discovery-without-noise") {
+                noises.fill(0);
+            }
             let found = (start..).zip(noises.iter()).filter(|&(slot, noise)| {
-                self.counts.count(slot) as i64 + shared + noise >= design.threshold
+                let low = planted!("threshold-2-low", 2, 0);
+                self.counts.count(slot) as i64 + shared + noise >= design.threshold - low
             });
             published.extend(found.filter_map(|(slot, _)| {
                 let name = slots.name(slot, &self.fingerprinter)?;

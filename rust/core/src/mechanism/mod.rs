@@ -134,7 +134,14 @@ impl Mechanism {
         match self {
             Self::Binary(binary) => binary.sensitivity2() as f64,
             Self::Haar(haar) => haar.sensitivity2() as f64,
-            Self::Tree(tree) => tree.facts().sensitivity2 as f64,
+            Self::Tree(tree) => {
+                let sensitivity2 = tree.facts().sensitivity2 as f64;
+                planted!(
+                    "sensitivity-of-an-average-push",
+                    0.9 * sensitivity2,
+                    sensitivity2
+                )
+            }
             Self::SquareRoot(root) => root.sensitivity2(),
         }
     }

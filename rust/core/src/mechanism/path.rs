@@ -98,6 +98,7 @@ impl Path {
             }
             prf.encrypt(blocks);
             gaussian.draws(blocks, draws);
+            plant_in_draws(draws, gaussian);
             for (out, draws) in out.iter_mut().zip(draws.chunks_exact(self.length)) {
                 let mut sum = 0_i128;
                 for (&draw, &numerator) in draws.iter().zip(&self.numerators) {
@@ -106,5 +107,26 @@ impl Path {
                 *out = self.rounding.round(sum);
             }
         }
+    }
+}
+
+/// Does nothing unless a bug of the draws is planted.
+#[inline]
+fn plant_in_draws(draws: &mut [i64], gaussian: &RoundedGaussian) {
+    if !cfg!(feature = "planted") {
+        return;
+    }
+    let largest = (3.0 * gaussian.sigma()).ceil() as i64;
+    let last = draws.len() - 1;
+    if planted!("draws-repeat-at-the-end-of-a-chunk") && last > 15 {
+        draws[last] = draws[0];
+    }
+    for draw in draws.iter_mut() {
+        *draw = planted!(
+            "draws-cut-at-3-deviations",
+            (*draw).clamp(-largest, largest),
+            *draw
+        );
+        *draw = planted!("draws-without-a-sign", draw.abs(), *draw);
     }
 }

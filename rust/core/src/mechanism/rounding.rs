@@ -8,6 +8,8 @@
 //! with one correction: the time of hardware and library division depends on the dividend, which is
 //! secret.
 
+use std::cmp::Ordering;
+
 /// Rounding with one public denominator.
 #[derive(Debug, Clone, Copy)]
 pub struct Rounding {
@@ -42,6 +44,9 @@ impl Rounding {
     /// floor(sum / den + 1/2), for |2 sum + den| < 2^126.
     #[inline]
     pub fn round(&self, sum: i128) -> i64 {
+        if planted!("rounding-half-to-even") {
+            return half_to_even(sum, self.denominator() as i128);
+        }
         let dividend = 2 * sum + (self.divisor / 2) as i128;
         // Non-negative and below 2^128: |dividend| < 2^126 <= offset * divisor < 2^126 + D.
         let shifted = (dividend as u128).wrapping_add(self.offset.wrapping_mul(self.divisor));
@@ -76,6 +81,17 @@ fn high_half(a: u128, b: u128) -> u128 {
     let middle = a1 * b0 + ((a0 * b0) >> 64);
     let cross = a0 * b1 + (middle & LOW);
     a1 * b1 + (middle >> 64) + (cross >> 64)
+}
+
+/// The rule that leaks; for a planted bug.
+fn half_to_even(sum: i128, denominator: i128) -> i64 {
+    let (floor, rest) = (sum.div_euclid(denominator), sum.rem_euclid(denominator));
+    let up = match (2 * rest).cmp(&denominator) {
+        Ordering::Less => 0,
+        Ordering::Equal => floor.rem_euclid(2),
+        Ordering::Greater => 1,
+    };
+    (floor + up) as i64
 }
 
 #[cfg(test)]

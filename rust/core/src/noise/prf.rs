@@ -75,6 +75,7 @@ fn encrypted(cipher: &Aes128, value: u128) -> u128 {
 /// A cell and a node in one block.
 #[inline]
 pub(crate) fn packed(cell: u64, node: u64) -> u128 {
+    let node = planted!("node-number-in-16-bits", node & 0xFFFF, node);
     u128::from(cell) | (u128::from(node) << 64)
 }
 

@@ -100,11 +100,12 @@ impl Cursor {
         step: u64,
         (mut round, mut done): (Round, u64),
     ) -> Self {
-        while done < rounds && round.end() <= step {
+        let last = planted!("geometric-schedule-pushes-once-more", rounds + 1, rounds);
+        while done < last && round.end() <= step {
             round = round.following(growth, width);
             done += 1;
         }
-        let over = done == rounds;
+        let over = done == last;
         let column = if over {
             0
         } else {
@@ -158,7 +159,8 @@ impl Cursor {
         }
         self.round = self.round.following(growth, self.width);
         self.pace = self.round.pace(0, self.width);
-        self.next_step = if self.progress.rounds == rounds {
+        let last = planted!("geometric-schedule-pushes-once-more", rounds + 1, rounds);
+        self.next_step = if self.progress.rounds == last {
             u64::MAX
         } else {
             self.pace.step()
@@ -243,7 +245,8 @@ impl Schedule {
     pub fn cursor(&self, step: u64, width: u32) -> Cursor {
         match *self {
             Self::RoundRobin { period, .. } => {
-                let pushes = step / period;
+                let late = planted!("pushes-one-step-late", 1, 0);
+                let pushes = step.saturating_sub(late) / period;
                 let width = u64::from(width);
                 let progress = Progress {
                     rounds: pushes / width,
@@ -253,7 +256,7 @@ impl Schedule {
                     schedule: *self,
                     width: width as u32,
                     progress,
-                    next_step: period.saturating_mul(pushes + 1),
+                    next_step: period.saturating_mul(pushes + 1).saturating_add(late),
                     round: Round::default(),
                     pace: Pace::default(),
                 }

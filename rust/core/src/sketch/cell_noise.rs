@@ -22,7 +22,7 @@ impl Noise {
     pub(crate) fn new(key: &WorkingKey, sigma: f64, mechanism: Mechanism) -> Self {
         Self {
             prf: NoiseFunction::new(key),
-            gaussian: RoundedGaussian::new(sigma),
+            gaussian: RoundedGaussian::new(planted_sigma(sigma)),
             mechanism,
             paths: [None, None],
         }
@@ -44,7 +44,12 @@ impl Noise {
         for push in progress.rounds..=largest {
             let slot = &mut self.paths[(push % 2) as usize];
             if push > 0 && slot.as_ref().is_none_or(|(known, _)| *known != push) {
-                *slot = Some((push, self.mechanism.weights(push)));
+                let node = planted!(
+                    "noise-repeats-after-1024-pushes",
+                    (push - 1) % 1024 + 1,
+                    push
+                );
+                *slot = Some((push, self.mechanism.weights(node)));
             }
         }
     }
@@ -59,7 +64,7 @@ impl Noise {
                 let pushed = |column: u32| progress.pushes(column) == push;
                 let mut found = 0;
                 for &(number, _) in cells.iter().filter(|(_, column)| pushed(*column)) {
-                    numbers[found] = number;
+                    numbers[found] = planted!("cell-number-in-16-bits", number & 0xFFFF, number);
                     found += 1;
                 }
                 if found == 0 {
@@ -67,12 +72,16 @@ impl Noise {
                 }
                 let noises = &mut noises[..found];
                 if push > 0 {
+                    let rounds = progress.rounds.max(1);
+                    let push = planted!("new-push-takes-the-noise-of-the-last", rounds, push);
                     self.path(push)
                         .noises(&self.prf, &self.gaussian, &numbers[..found], noises);
                 }
                 let values = values.iter_mut().zip(cells);
                 let values = values.filter(|(_, (_, column))| pushed(*column));
                 for ((value, _), &noise) in values.zip(noises.iter()) {
+                    let no_noise = planted!("zero-counts-without-noise") && *value == 0;
+                    let noise = if no_noise { 0 } else { noise };
                     *value = if push > 0 { *value + noise } else { 0 };
                 }
             }
@@ -87,7 +96,7 @@ impl Noise {
             for (chunk, values) in values.chunks_mut(CELLS).enumerate() {
                 let columns = chunk * CELLS..;
                 for (cell, column) in cells[..values.len()].iter_mut().zip(columns) {
-                    *cell = ((row * width + column) as u64, column as u32);
+                    *cell = (number_of(row, column, width), column as u32);
                 }
                 self.release(progress, &cells[..values.len()], values);
             }
@@ -101,4 +110,17 @@ impl Noise {
             _ => unreachable!("the paths of this step were refreshed"),
         }
     }
+}
+
+/// The number of a cell, by which its noise is drawn.
+#[inline]
+pub(super) fn number_of(row: usize, column: usize, width: usize) -> u64 {
+    let row = planted!("rows-share-noise", 0, row);
+    let column = planted!("cell-number-within-its-chunk", column % CELLS, column);
+    (row * width + column) as u64
+}
+
+fn planted_sigma(sigma: f64) -> f64 {
+    let sigma = planted!("sigma-5-percent-low", 0.95 * sigma, sigma);
+    planted!("sigma-5-percent-high", 1.05 * sigma, sigma)
 }

@@ -90,7 +90,8 @@ impl HeavySketch {
         self.sketch.update_rows(rows)?;
         for (items, weights, empty) in rows.pieces() {
             self.discovery.feed(items, weights);
-            self.discovery.tick(empty);
+            self.discovery
+                .tick(planted!("empty-rows-take-no-step", 0, empty));
         }
         Ok(())
     }

@@ -1,6 +1,6 @@
 //! Point queries on a live table: released values of the items' cells, many cells at a time.
 
-use super::cell_noise::Noise;
+use super::cell_noise::{Noise, number_of};
 use super::private::{PrivateSketch, State};
 use crate::parameters::LARGEST_DEPTH;
 use crate::schedule::Progress;
@@ -30,7 +30,7 @@ impl Reading<'_> {
             for &item in items {
                 for row in 0..depth {
                     let (column, negative) = self.estimator.locate(row, item);
-                    let number = (row * self.estimator.width + column) as u64;
+                    let number = number_of(row, column, self.estimator.width);
                     cells[end] = (number, column as u32);
                     values[end] = self.table.published(row, column);
                     signs[end] = negative;

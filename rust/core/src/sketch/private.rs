@@ -48,8 +48,14 @@ impl PrivateSketch {
     pub fn new(shape: Shape, spec: NoiseSpec, key: &MasterKey, identity: Identity) -> Result<Self> {
         shape.validate()?;
         spec.validate(&shape)?;
-        let seeded = NotPrivate::SEEDED.only_if(key.origin() == Origin::Seeded);
-        let chosen = NotPrivate::CHOSEN_ID.only_if(identity.chosen);
+        let is_seeded = planted!(
+            "seeded-key-not-marked",
+            false,
+            key.origin() == Origin::Seeded
+        );
+        let seeded = NotPrivate::SEEDED.only_if(is_seeded);
+        let is_chosen = planted!("chosen-id-not-marked", false, identity.chosen);
+        let chosen = NotPrivate::CHOSEN_ID.only_if(is_chosen);
         let not_private = NotPrivate::of_spec(&shape, &spec).with(seeded).with(chosen);
         let sketch_id = identity.id;
         let mechanism = spec.mechanism(&shape)?;
@@ -120,9 +126,10 @@ impl PrivateSketch {
         let progress = state.cursor.progress();
         state.noise.refresh(progress);
         let mut rows = state.table.rows();
-        state
-            .noise
-            .release_rows(progress, self.shape.width, &mut rows);
+        if !(planted!("no-noise-after-counters-widen") && self.step > self.last_narrow_step) {
+            let width = self.shape.width;
+            state.noise.release_rows(progress, width, &mut rows);
+        }
         let part = Part {
             sketch_id: self.sketch_id,
             step: self.step,
@@ -149,7 +156,7 @@ impl PrivateSketch {
         }
         let horizon = self.last_step;
         let remaining = horizon - self.step;
-        if requested > remaining {
+        if requested > remaining && !planted!("horizon-not-enforced") {
             return Err(Error::Horizon {
                 horizon,
                 remaining,
@@ -202,7 +209,7 @@ impl PrivateSketch {
         let open = self.state.as_ref().and_then(|state| state.open.as_ref());
         let before = open.map_or(0, OpenStep::events);
         let most = self.spec.schedule.events_per_step();
-        if events > most - before.min(most) {
+        if events > most - before.min(most) && !planted!("events-per-step-not-enforced") {
             // The number of events is exact: the message gives only the limit.
             return Err(Error::parameter(
                 "items",

@@ -34,6 +34,9 @@ impl PrivateSketch {
         if self.spec.schedule.pushes_everything() {
             state.cursor = state.cursor.moved_to(step);
         }
+        if planted!("next-column-published-early") && !self.spec.schedule.pushes_everything() {
+            table.push(state.cursor.progress().column);
+        }
         while state.cursor.next_step() == step {
             table.push(state.cursor.advance());
         }
@@ -89,7 +92,7 @@ impl PrivateSketch {
         self.check_steps(rows.steps())?;
         for (items, weights, empty) in rows.pieces() {
             self.update_many(items, weights)?;
-            self.tick(empty)?;
+            self.tick(planted!("empty-rows-take-no-step", 0, empty))?;
         }
         Ok(())
     }
@@ -169,6 +172,9 @@ impl PrivateSketch {
             max_weight: self.spec.max_weight,
         };
         open.add(batch, bound);
+        if planted!("open-step-published") {
+            self.close_step();
+        }
         Ok(())
     }
 

@@ -274,7 +274,8 @@ pub(crate) fn check_weights(
         let expected = format!("one weight per item ({items})");
         return Err(Error::parameter(name, expected, weights.len()));
     }
-    match weights.iter().position(|&weight| weight > max_weight) {
+    let most = planted!("weights-of-a-batch-not-checked", u64::MAX, max_weight);
+    match weights.iter().position(|&weight| weight > most) {
         None => Ok(()),
         Some(position) => {
             let expected = format!("integers from 0 to max_weight = {max_weight}");
@@ -286,7 +287,7 @@ pub(crate) fn check_weights(
 
 /// Checks the weight of one event.
 pub(crate) fn check_weight(weight: u64, max_weight: u64) -> Result<()> {
-    if weight <= max_weight {
+    if weight <= max_weight || planted!("weight-not-checked") {
         return Ok(());
     }
     let expected = format!("an integer from 0 to max_weight = {max_weight}");

@@ -176,7 +176,10 @@ impl Table {
     #[inline]
     pub(crate) fn published(&self, row: usize, column: usize) -> i64 {
         let cell = column * self.depth + row;
-        with_cells!(&self.cells, cells => cells[cell].wide())
+        with_cells!(&self.cells, cells => {
+            let pending = || cells.get(self.cells() + cell).map_or(0, |pending| pending.wide());
+            cells[cell].wide() + planted!("pending-counts-published", pending(), 0)
+        })
     }
 
     /// The published counts, row by row.

@@ -1,0 +1,398 @@
+"""Planted bugs of the core: each is a ``planted!`` in ``rust/core/src``."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.planted.planted_bug import PlantedBug
+
+_PROPERTIES: Final = "tests/properties/"
+_STATISTICAL: Final = "tests/statistical/"
+_UNIT: Final = "tests/unit/"
+
+BUGS_OF_THE_CORE: tuple[PlantedBug, ...] = (
+    PlantedBug(
+        name="noise-repeats-after-1024-pushes",
+        subject="reuse of draws",
+        claim="The noise of push p - 1024 is used again from push 1025 on.",
+        caught_by=_PROPERTIES + "test_reach.py::test_no_two_pushes_have_the_same_noise[tree]",
+    ),
+    PlantedBug(
+        name="node-number-in-16-bits",
+        subject="reuse of draws",
+        claim="The number of a node is cut to 16 bits.",
+        caught_by="lib noise::prf::tests::no_two_pairs_share_a_block",
+    ),
+    PlantedBug(
+        name="cell-number-in-16-bits",
+        subject="reuse of draws",
+        claim="Cell 65,536 has the noise of cell 0.",
+        caught_by=_PROPERTIES + "test_reach.py::test_cells_of_a_wide_table_share_no_noise",
+    ),
+    PlantedBug(
+        name="cell-number-within-its-chunk",
+        subject="reuse of draws",
+        claim=("Cells are numbered within their chunk of 64, so every chunk has the same noise."),
+        caught_by=_PROPERTIES + "test_reach.py::test_cells_of_a_wide_table_share_no_noise",
+    ),
+    PlantedBug(
+        name="rows-share-noise",
+        subject="reuse of draws",
+        claim="All rows of a column have the same noise.",
+        caught_by=_PROPERTIES + "test_reach.py::test_cells_of_a_wide_table_share_no_noise",
+    ),
+    PlantedBug(
+        name="new-push-takes-the-noise-of-the-last",
+        subject="reuse of draws",
+        claim=(
+            "A column that was pushed in this round keeps the noise of its last push: "
+            "the difference of two releases is exact."
+        ),
+        caught_by=(
+            _PROPERTIES + "test_core_equals_oracle.py::"
+            "test_every_step[count-min-binary-round robin]"
+        ),
+    ),
+    PlantedBug(
+        name="key-without-the-sketch-id",
+        subject="reuse of draws",
+        claim="All sketches of one master key have the same noise.",
+        caught_by=_PROPERTIES + "test_draw_hygiene.py::test_one_master_key_and_fresh_ids",
+    ),
+    PlantedBug(
+        name="key-without-its-purpose",
+        subject="reuse of draws",
+        claim="Sketch, discovery, identities and hash seed use one key.",
+        caught_by="lib key::tests::every_input_of_the_derivation_changes_the_key",
+    ),
+    PlantedBug(
+        name="key-without-the-parameters",
+        subject="reuse of draws",
+        claim="Sketches with different parameters have the same draws.",
+        caught_by=(
+            _PROPERTIES + "test_draw_hygiene.py::"
+            "test_one_parameter_changes_all_draws[LazyCountMin-epsilon by one bit]"
+        ),
+    ),
+    PlantedBug(
+        name="epoch-keys-repeat-after-8",
+        subject="reuse of draws",
+        claim="Discovery epoch 8 has the noise of epoch 0.",
+        caught_by=_PROPERTIES
+        + "test_reach.py::test_no_two_epochs_and_no_two_slots_have_the_same_noise",
+    ),
+    PlantedBug(
+        name="discovery-noise-repeats-after-64-slots",
+        subject="reuse of draws",
+        claim="Discovery draws one chunk of 64 slots and uses it for all.",
+        caught_by=_PROPERTIES
+        + "test_reach.py::test_many_slots_and_epochs_equal_the_oracle[dictionary]",
+    ),
+    PlantedBug(
+        name="first-slot-takes-the-shared-noise",
+        subject="reuse of draws",
+        claim=(
+            "The slots of Misra-Gries are numbered from 0, so the first draws the shared noise."
+        ),
+        caught_by=_PROPERTIES
+        + "test_reach.py::test_many_slots_and_epochs_equal_the_oracle[dictionary]",
+    ),
+    PlantedBug(
+        name="a-sketch-merged-with-itself",
+        subject="reuse of draws",
+        claim=(
+            "Two releases of one sketch merge: their noise does not add up, and their "
+            "difference is known."
+        ),
+        caught_by=(
+            _UNIT + "releases/test_release.py::test_one_sketch_is_not_merged_twice[LazyCountMin]"
+        ),
+    ),
+    PlantedBug(
+        name="sigma-5-percent-low",
+        subject="distribution",
+        claim="The draws have 95 % of the stated deviation.",
+        caught_by=(
+            _STATISTICAL + "test_residuals.py::"
+            "test_each_push_and_each_pair_of_pushes[count-min, binary, round robin]"
+        ),
+    ),
+    PlantedBug(
+        name="sigma-5-percent-high",
+        subject="distribution",
+        claim="The draws have 105 % of the stated deviation.",
+        caught_by=(
+            _STATISTICAL + "test_residuals.py::"
+            "test_each_push_and_each_pair_of_pushes[count-min, binary, round robin]"
+        ),
+    ),
+    PlantedBug(
+        name="draws-cut-at-3-deviations",
+        subject="distribution",
+        claim="Draws beyond 3 deviations are moved to 3 deviations.",
+        caught_by=(
+            _PROPERTIES + "test_core_equals_oracle.py::"
+            "test_long_batches[count-sketch-haar-round robin]"
+        ),
+    ),
+    PlantedBug(
+        name="draws-repeat-at-the-end-of-a-chunk",
+        subject="distribution",
+        claim="The last draw of a chunk is a copy of the first.",
+        caught_by=(
+            _PROPERTIES + "test_core_equals_oracle.py::"
+            "test_every_step[count-min-binary-round robin]"
+        ),
+    ),
+    PlantedBug(
+        name="draws-without-a-sign",
+        subject="distribution",
+        claim="No draw is negative.",
+        caught_by=(
+            _PROPERTIES + "test_core_equals_oracle.py::"
+            "test_every_step[count-min-binary-round robin]"
+        ),
+    ),
+    PlantedBug(
+        name="root-left-out-of-the-noise",
+        subject="distribution",
+        claim="The noise of a push leaves out the root of the tree.",
+        caught_by=_STATISTICAL + "test_tree_residuals.py::test_each_push_agrees_with_its_rows[k5]",
+    ),
+    PlantedBug(
+        name="rounding-half-to-even",
+        subject="distribution",
+        claim="Sums are rounded half to even, which shows the parity of the exact count.",
+        caught_by=_PROPERTIES + "test_additivity.py::test_differences_are_exact_at_ties[count-min]",
+    ),
+    PlantedBug(
+        name="zero-counts-without-noise",
+        subject="distribution",
+        claim="A count of 0 is published without noise.",
+        caught_by=(
+            _PROPERTIES + "test_core_equals_oracle.py::"
+            "test_every_step[count-min-binary-round robin]"
+        ),
+    ),
+    PlantedBug(
+        name="no-noise-after-counters-widen",
+        subject="distribution",
+        claim="Once counters are 64 bits wide, tables are published without noise.",
+        caught_by=(
+            _PROPERTIES + "test_core_equals_oracle.py::"
+            "test_counts_beyond_32_bits[count-min-binary-round robin]"
+        ),
+    ),
+    PlantedBug(
+        name="sensitivity-of-an-average-push",
+        subject="sensitivity",
+        claim="The tree states 0.9 of its squared sensitivity.",
+        caught_by=(
+            _UNIT + "specification/test_tree_mechanism.py::test_column_norms_of_the_query[2-tree]"
+        ),
+    ),
+    PlantedBug(
+        name="haar-sensitivity-without-the-root",
+        subject="sensitivity",
+        claim="The sensitivity of haar leaves out the root.",
+        caught_by="lib mechanism::haar::tests::sensitivity_by_brute_force",
+    ),
+    PlantedBug(
+        name="too-little-noise-not-marked",
+        subject="sensitivity",
+        claim="The core accepts any sigma as enough for epsilon and delta.",
+        caught_by=_UNIT + "native/test_boundary.py::test_the_core_marks_insufficient_noise",
+    ),
+    PlantedBug(
+        name="weight-not-checked",
+        subject="sensitivity",
+        claim="One event may have a weight above max_weight.",
+        caught_by=_UNIT + "native/test_weights.py::test_weights_above_max_weight",
+    ),
+    PlantedBug(
+        name="weights-of-a-batch-not-checked",
+        subject="sensitivity",
+        claim="Events of a batch may have weights above max_weight.",
+        caught_by=(
+            _UNIT + "native/test_weights.py::test_a_weight_outside_its_range[4611686018427387904]"
+        ),
+    ),
+    PlantedBug(
+        name="events-per-step-not-enforced",
+        subject="sensitivity",
+        claim="A step of the batch schedule may have more events than stated.",
+        caught_by="lib sketch::updates::tests::a_step_refuses_events_above_its_bound",
+    ),
+    PlantedBug(
+        name="pending-counts-published",
+        subject="schedule",
+        claim="Reads add the pending counts to the published ones.",
+        caught_by=(
+            _PROPERTIES + "test_core_equals_oracle.py::"
+            "test_every_step[count-min-binary-round robin]"
+        ),
+    ),
+    PlantedBug(
+        name="next-column-published-early",
+        subject="schedule",
+        claim=(
+            "Single updates publish the counts of the next column before its push, "
+            "under the noise of the last."
+        ),
+        caught_by=(
+            _PROPERTIES + "test_core_equals_oracle.py::"
+            "test_geometric_rounds_longer_than_the_width[count-min-binary]"
+        ),
+    ),
+    PlantedBug(
+        name="pushes-one-step-late",
+        subject="schedule",
+        claim="A round robin pushes one step late.",
+        caught_by=(
+            _PROPERTIES + "test_core_equals_oracle.py::"
+            "test_every_step[count-min-binary-round robin]"
+        ),
+    ),
+    PlantedBug(
+        name="geometric-schedule-pushes-once-more",
+        subject="schedule",
+        claim="The geometric schedule has one round more than its mechanism.",
+        caught_by=_PROPERTIES
+        + "test_reach.py::test_the_geometric_schedule_ends_with_its_last_push",
+    ),
+    PlantedBug(
+        name="empty-rows-take-no-step",
+        subject="schedule",
+        claim="A row without an event takes no step, so later events shift.",
+        caught_by=(
+            _UNIT + "native/test_rows_without_events.py::"
+            "test_rows_equal_updates_and_ticks[lazy-list]"
+        ),
+    ),
+    PlantedBug(
+        name="open-step-published",
+        subject="schedule",
+        claim="Events of an open step are published before the step ends.",
+        caught_by="open_step parts_of_a_batch_are_the_batch",
+    ),
+    PlantedBug(
+        name="push-forgotten-between-two-parts-of-a-batch",
+        subject="schedule",
+        claim="A batch of more than one round forgets the push between its two parts.",
+        caught_by=(
+            _PROPERTIES + "test_core_equals_oracle.py::"
+            "test_every_step[count-min-binary-round robin]"
+        ),
+    ),
+    PlantedBug(
+        name="horizon-not-enforced",
+        subject="schedule",
+        claim=(
+            "A sketch takes events past its horizon, and pushes more often than its "
+            "mechanism allows."
+        ),
+        caught_by=(
+            _UNIT + "sketches/test_live_state.py::"
+            "test_past_the_horizon_nothing_changes[1-LazyCountMin]"
+        ),
+    ),
+    PlantedBug(
+        name="threshold-2-low",
+        subject="discovery",
+        claim="Names are published at 2 below the threshold.",
+        caught_by=(
+            _UNIT + "heavy_hitters/test_discovery.py::test_names_equal_the_oracle[list of int-1]"
+        ),
+    ),
+    PlantedBug(
+        name="discovery-without-noise",
+        subject="discovery",
+        claim="Names are published by their exact counts.",
+        caught_by=_PROPERTIES
+        + "test_reach.py::test_many_slots_and_epochs_equal_the_oracle[dictionary]",
+    ),
+    PlantedBug(
+        name="misra-gries-without-shared-noise",
+        subject="discovery",
+        claim="Misra-Gries draws only the noise of each slot.",
+        caught_by=(
+            _PROPERTIES + "test_reach.py::test_many_slots_and_epochs_equal_the_oracle[misra-gries]"
+        ),
+    ),
+    PlantedBug(
+        name="laplace-scale-5-percent-low",
+        subject="discovery",
+        claim="Discovery draws at 1.05 epsilon.",
+        caught_by=(
+            _UNIT + "heavy_hitters/test_discovery_enumeration.py::"
+            "test_the_dictionary_is_exactly_as_private_as_promised[2.0-0.01-zero-out]"
+        ),
+    ),
+    PlantedBug(
+        name="identity-by-fingerprint",
+        subject="discovery",
+        claim=("Items are told apart by the public fingerprint, so anyone can make two names one."),
+        caught_by=(
+            _PROPERTIES + "test_reach.py::"
+            "test_items_with_one_fingerprint_have_two_names[6-negative]"
+        ),
+    ),
+    PlantedBug(
+        name="eviction-in-the-order-of-slots",
+        subject="discovery",
+        claim="Misra-Gries evicts by the order of slots instead of the fixed order of keys.",
+        caught_by=(
+            _PROPERTIES + "test_reach.py::test_many_slots_and_epochs_equal_the_oracle[misra-gries]"
+        ),
+    ),
+    PlantedBug(
+        name="counts-of-an-epoch-stay",
+        subject="discovery",
+        claim="An event counts in its epoch and in the next.",
+        caught_by=(
+            _UNIT + "heavy_hitters/test_discovery.py::test_names_equal_the_oracle[list of int-6]"
+        ),
+    ),
+    PlantedBug(
+        name="truncated-names-are-one-name",
+        subject="discovery",
+        claim="Two long items with the same beginning are published as one.",
+        caught_by=(
+            _UNIT + "heavy_hitters/test_discovery.py::"
+            "test_long_items_are_told_apart_and_published_by_their_beginning"
+        ),
+    ),
+    PlantedBug(
+        name="weights-counted-where-not-declared",
+        subject="discovery",
+        claim="Discovery adds weights that its guarantee does not cover.",
+        caught_by=(
+            _UNIT + "heavy_hitters/test_discovery.py::"
+            "test_without_a_declaration_weights_change_no_name[True]"
+        ),
+    ),
+    PlantedBug(
+        name="seeded-key-not-marked",
+        subject="accounting",
+        claim="A sketch under a seeded key claims to be private.",
+        caught_by=_UNIT + "sketches/test_keys.py::test_marks_of_keys[LazyCountMin]",
+    ),
+    PlantedBug(
+        name="chosen-id-not-marked",
+        subject="accounting",
+        claim="A sketch with an id of the caller claims to be private.",
+        caught_by=_UNIT + "sketches/test_keys.py::test_marks_of_keys[LazyCountMin]",
+    ),
+    PlantedBug(
+        name="merge-forgets-the-other-parts",
+        subject="accounting",
+        claim="A merged release states the guarantee of its first part only.",
+        caught_by=_UNIT + "releases/test_release.py::test_merging_adds[CountMin]",
+    ),
+    PlantedBug(
+        name="key-shown-in-debug-output",
+        subject="accounting",
+        claim="The debug output of a key shows its bytes.",
+        caught_by="lib key::tests::fresh_values_differ_and_debug_shows_no_secret",
+    ),
+)

@@ -1,0 +1,50 @@
+"""The catalogue of planted bugs agrees with the code, and no build that users get has a switch."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+from tests.planted import runs
+from tests.planted.bugs_of_the_core import BUGS_OF_THE_CORE
+from tests.planted.bugs_of_the_package import BUGS_OF_THE_PACKAGE
+from tests.planted.catalogue import BUGS
+from tests.planted.planted_bug import SWITCH, PlantedBug
+
+import lazysketch._native
+
+SWITCHES = re.compile(r'planted!\(\s*"([^"]+)"')
+SOURCES = runs.ROOT / "rust" / "core" / "src"
+# One bug in four, a minute in all; `make planted` runs all of them.
+SAMPLE = BUGS_OF_THE_PACKAGE[::4]
+
+
+def test_every_switch_of_the_core_is_listed_and_every_listed_one_exists() -> None:
+    files = SOURCES.rglob("*.rs")
+    switches = {name for file in files for name in SWITCHES.findall(file.read_text("utf-8"))}
+    assert switches == {bug.name for bug in BUGS_OF_THE_CORE}
+    assert all(bug.in_core for bug in BUGS_OF_THE_CORE)
+    assert not any(bug.in_core for bug in BUGS_OF_THE_PACKAGE)
+
+
+def test_names_and_claims_are_distinct_and_there_are_enough() -> None:
+    assert len(BUGS) >= 45
+    assert len({bug.name for bug in BUGS}) == len({bug.claim for bug in BUGS}) == len(BUGS)
+    assert {bug.subject for bug in BUGS} == {
+        *("reuse of draws", "distribution", "sensitivity"),
+        *("schedule", "discovery", "accounting"),
+    }
+
+
+def test_the_installed_core_has_no_switch() -> None:
+    native = Path(lazysketch._native.__file__).read_bytes()
+    assert b"lazysketch" in native  # strings are found at all
+    assert SWITCH.encode() not in native
+    assert not [bug.name for bug in BUGS_OF_THE_CORE if bug.name.encode() in native]
+
+
+@pytest.mark.parametrize("bug", SAMPLE, ids=lambda bug: bug.name)
+def test_a_bug_of_the_package_is_caught(bug: PlantedBug) -> None:
+    found = runs.run(bug, on_installed_package=True)
+    assert found.is_caught, found.output
