@@ -15,6 +15,8 @@ from lazysketch.errors import (
     ArgumentValueError,
 )
 
+CERTAIN = 1 - 1e-8  # confidence; a false alarm in 10^8 runs
+
 
 @pytest.fixture
 def visits() -> ls.Windows:
@@ -31,17 +33,17 @@ def visits() -> ls.Windows:
 
 def test_tops_over_the_last_windows(visits: ls.Windows) -> None:
     assert visits.candidates == ["a", "c", "b"]
-    last = visits.top(3)
+    last = visits.top(3, confidence=CERTAIN)
     assert {hitter.item for hitter in last} == {"a", "b", "c"}
     for hitter in last:
         assert hitter.low <= 5_000 <= hitter.high
         assert hitter.share == pytest.approx(0.25, abs=0.02)
-    together = visits.top(1, last=4)
+    together = visits.top(1, last=4, confidence=CERTAIN)
     assert together[0].item == "a"
     assert together[0].low <= 35_000 <= together[0].high
     assert visits.top(3, last=1000) == visits.top(3, last=4)
     for item, count in (("a", 35_000), ("b", 5_000), ("c", 20_000)):
-        found = visits.interval(item, last=4, confidence=0.999)
+        found = visits.interval(item, last=4, confidence=CERTAIN)
         assert found.low <= count <= found.high
         assert visits.estimate(item, last=4) == visits.interval(item, last=4).estimate
 
