@@ -75,7 +75,7 @@ def _long_residuals(case: Case, seconds: float) -> Check:
     """A test of the residuals of as many tables as the time allows."""
     return Check(
         "residuals",
-        "law",
+        "distribution",
         f"at length: {case}",
         lambda system: residuals.check_releases(system, case, seconds=seconds),
     )

@@ -9,14 +9,14 @@ false alarm in at most one run of 100,000 (union bound).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import Final
+from dataclasses import replace
 
 from lazysketch.audit import behaviour, canary, hygiene, low_bits, residuals
 from lazysketch.audit.case import Case
+from lazysketch.audit.check import AREAS, Check, of_library
 from lazysketch.audit.claimed_noise import multiplier
 from lazysketch.audit.distinguisher import distinguish, distinguish_everywhere
-from lazysketch.audit.finding import MOST, Finding, Outcome, timed
+from lazysketch.audit.finding import MOST, Finding, Outcome
 from lazysketch.audit.sensitivity import sensitivity_by_enumeration
 from lazysketch.audit.system_under_test import Library, SystemUnderTest
 from lazysketch.privacy.relations import CountKind, Relation
@@ -42,50 +42,9 @@ __all__ = [
     "widened",
 ]
 
-AREAS: Final = (
-    "law",
-    "sensitivity",
-    "distinguisher",
-    "low-bits",
-    "hygiene",
-    "behaviour",
-)
 _CELLS = 8192  # of a table for tests of residuals: 10 % more noise gives p below 1e-25
 _ENOUGH = 4096  # the same, for a table that the user described
 _LIBRARY = Library()
-
-
-@dataclass(frozen=True)
-class Check:
-    """One check that can be run.
-
-    Args:
-        name: name of the check.
-        area: one of :data:`AREAS`.
-        case: the tables that it checks, in words.
-        run: the check, of a system under test.
-    """
-
-    name: str
-    area: str
-    case: str
-    run: Callable[[SystemUnderTest], Outcome]
-
-    def of(self, system: SystemUnderTest) -> Finding:
-        """Run the check.
-
-        Args:
-            system: the system under test.
-
-        Returns:
-            The finding.
-        """
-        return timed(
-            self.name,
-            system=system.name,
-            case=self.case,
-            run=lambda: self.run(system),
-        )
 
 
 def epsilon_at(mu: float, delta: float) -> float:
@@ -190,7 +149,7 @@ def checks_of(case: Case, *, trials: int = 6000) -> Iterator[Check]:
     small, wide = companion(case), widened(case)
     yield Check(
         "residuals",
-        "law",
+        "distribution",
         str(wide),
         lambda system: residuals.check_releases(system, wide),
     )
@@ -224,8 +183,8 @@ def standard_checks() -> Iterator[Check]:
 
 def _of_hygiene() -> Iterator[Check]:
     base = str(hygiene.BASE)
-    yield Check("model", "hygiene", "27 cases", _library(hygiene.model_equals_library))
-    yield Check("ids", "hygiene", base, _library(hygiene.ids_cannot_be_chosen))
+    yield Check("model", "hygiene", "27 cases", of_library(hygiene.model_equals_library))
+    yield Check("ids", "hygiene", base, of_library(hygiene.ids_cannot_be_chosen))
     yield Check("draws", "hygiene", base, hygiene.draws_are_distinct)
     yield Check("keys", "hygiene", base, hygiene.parameters_change_all_draws)
     yield Check("replay", "hygiene", "count-sketch 2 x 4", hygiene.replay_is_equal)
@@ -293,7 +252,7 @@ def _of_residuals() -> Iterator[Check]:
     for case in wide_cases():
         yield Check(
             "residuals",
-            "law",
+            "distribution",
             str(case),
             lambda system, of=case: residuals.check_releases(system, of),  # type: ignore[misc]
         )
@@ -306,30 +265,30 @@ def _of_residuals() -> Iterator[Check]:
     ):
         yield Check(
             "transcripts",
-            "law",
+            "distribution",
             str(case),
             lambda system, of=case: residuals.check_transcripts(system, of),  # type: ignore[misc]
         )
     yield Check(
         "release on disk",
-        "law",
+        "distribution",
         str(wide),
-        _library(lambda: residuals.check_saved_release(wide)),
+        of_library(lambda: residuals.check_saved_release(wide)),
     )
     sketch = wide.changed(kind="count-sketch")
     yield Check(
         "command line",
-        "law",
+        "distribution",
         str(sketch),
-        _library(lambda: residuals.check_command_line(sketch)),
+        of_library(lambda: residuals.check_command_line(sketch)),
     )
 
 
 def _of_behaviour() -> Iterator[Check]:
-    yield Check("states", "behaviour", "2 x 4096", _library(behaviour.states_are_alike))
-    yield Check("canary", "behaviour", "library and cli", _library(canary.canary_in_outputs))
+    yield Check("states", "behaviour", "2 x 4096", of_library(behaviour.states_are_alike))
+    yield Check("canary", "behaviour", "library and cli", of_library(canary.canary_in_outputs))
     if canary.MEMORY_CAN_BE_READ:
-        yield Check("memory", "behaviour", "2 x 8", _library(canary.canary_in_memory))
+        yield Check("memory", "behaviour", "2 x 8", of_library(canary.canary_in_memory))
 
 
 def _of_distinguishers() -> Iterator[Check]:
@@ -355,11 +314,6 @@ def _of_distinguishers() -> Iterator[Check]:
             str(close),
             lambda system, of=close: distinguish_everywhere(system, of, trials=60),  # type: ignore[misc]
         )
-
-
-def _library(run: Callable[[], Outcome]) -> Callable[[SystemUnderTest], Outcome]:
-    """A check of the library and its processes, independent of the system under test."""
-    return lambda _: run()
 
 
 def audit(

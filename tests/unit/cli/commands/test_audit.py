@@ -32,7 +32,7 @@ def test_a_table_of_findings(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_the_options_describe_a_table(capsys: pytest.CaptureFixture[str]) -> None:
     options = ["--kind", "count-sketch", "--depth", "3", "--width", "2048", "--horizon", "90000"]
-    assert main(["audit", "--check", "law", "--output", "json", *options]) == 0
+    assert main(["audit", "--check", "distribution", "--output", "json", *options]) == 0
     found = json.loads(capsys.readouterr().out)
     assert found["alarms"] == 0
     assert found["findings"][-1]["case"].startswith("count-sketch 3 x 2048, round robin")
