@@ -18,6 +18,8 @@ AREAS: Final = (
     "low-bits",
     "hygiene",
     "behaviour",
+    "discovery",
+    "windows",
 )
 
 

@@ -15,6 +15,7 @@ from lazysketch.audit.case import Case
 from lazysketch.audit.child_process import LEAKY, SOUND
 from lazysketch.audit.distinguisher import distinguish
 from lazysketch.audit.finding import Finding, Outcome, timed
+from lazysketch.audit.heavy_controls import heavy_detections
 from lazysketch.audit.model import Bug, Model
 from lazysketch.audit.sensitivity import sensitivity_by_enumeration
 from lazysketch.audit.suite import epsilon_at, standard_checks
@@ -58,7 +59,8 @@ def controls() -> Iterator[Control]:
     """Yield the controls; some bugs must be detected by two checks.
 
     Yields:
-        At least one control per bug, in the order of :class:`lazysketch.audit.model.Bug`.
+        At least one control per bug: of tables in the order of :class:`lazysketch.audit.model.Bug`,
+        of leaks, and those of :mod:`lazysketch.audit.heavy_controls`.
     """
     for bug, check, run in _detections():
         yield Control(
@@ -69,6 +71,8 @@ def controls() -> Iterator[Control]:
             planted=lambda run=run, bug=bug: run(Model(bug)),  # type: ignore[misc]
         )
     yield from _leak_controls()
+    for planted_bug, check, sound, planted in heavy_detections():
+        yield Control(planted_bug, check, _AREAS[check], sound=sound, planted=planted)
 
 
 def _detections() -> tuple[tuple[Bug, str, Callable[[SystemUnderTest], Outcome]], ...]:

@@ -17,6 +17,7 @@ from lazysketch.audit.check import AREAS, Check, of_library
 from lazysketch.audit.claimed_noise import multiplier
 from lazysketch.audit.distinguisher import distinguish, distinguish_everywhere
 from lazysketch.audit.finding import MOST, Finding, Outcome
+from lazysketch.audit.heavy_suite import heavy_checks
 from lazysketch.audit.sensitivity import sensitivity_by_enumeration
 from lazysketch.audit.system_under_test import Library, SystemUnderTest
 from lazysketch.privacy.relations import CountKind, Relation
@@ -178,6 +179,7 @@ def standard_checks() -> Iterator[Check]:
     yield from _of_sensitivity()
     yield from _of_residuals()
     yield from _of_behaviour()
+    yield from heavy_checks()
     yield from _of_distinguishers()
 
 

@@ -6,6 +6,8 @@ at most 100 findings). A control fails to detect its bug with a probability belo
 
 from __future__ import annotations
 
+from enum import Enum
+
 import numpy as np
 import pytest
 
@@ -21,8 +23,10 @@ from lazysketch.audit import (
     standard_checks,
 )
 from lazysketch.audit.controls import Control
+from lazysketch.audit.discovery_system import DiscoveryBug
 from lazysketch.audit.finding import ALARM, MOST, Outcome, statistical_outcome
 from lazysketch.audit.suite import Check, checks_of, companion, wide_cases, widened
+from lazysketch.audit.window_system import WindowBug
 
 CHECKS = list(standard_checks())
 CONTROLS = list(controls())
@@ -44,7 +48,9 @@ def test_every_planted_bug_raises_an_alarm(control: Control) -> None:
 
 
 def test_every_bug_has_a_control() -> None:
-    assert {bug.value for bug in Bug} <= {control.bug for control in CONTROLS}
+    planted: list[type[Enum]] = [Bug, DiscoveryBug, WindowBug]
+    for bugs in planted:
+        assert {bug.value for bug in bugs} <= {control.bug for control in CONTROLS}
     # Every check has a control, or repeats a check that has one by another path.
     without = {"command line", "release on disk", "sweep", "ids"}
     assert {check.name for check in CHECKS} - {control.check for control in CONTROLS} <= without

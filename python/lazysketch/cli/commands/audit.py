@@ -22,7 +22,16 @@ if TYPE_CHECKING:
 
 ALARMED: Final = 1
 # Equal to lazysketch.audit.AREAS, whose import is deferred until an audit runs; a test compares.
-AREAS: Final = ("distribution", "sensitivity", "distinguisher", "low-bits", "hygiene", "behaviour")
+AREAS: Final = (
+    "distribution",
+    "sensitivity",
+    "distinguisher",
+    "low-bits",
+    "hygiene",
+    "behaviour",
+    "discovery",
+    "windows",
+)
 
 
 @click.command(short_help="Test the guarantee of this installation.")

@@ -1,0 +1,97 @@
+"""Planted bugs of discovery, windows, hierarchies and statements, with the checks that see them.
+
+The rates are tested with fewer epochs than in a run, because the models are slow; a bug is missed
+with a probability below 1e-9.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from lazysketch.audit import discovery_checks, discovery_draws, window_checks
+from lazysketch.audit.discovery_system import DiscoveryBug, DiscoveryModel, DiscoverySystem
+from lazysketch.audit.finding import Outcome
+from lazysketch.audit.heavy_suite import WIDE_CLOCK
+from lazysketch.audit.window_checks import SMALL
+from lazysketch.audit.window_system import WindowBug, WindowCase, WindowModel, WindowSystem
+
+__all__ = ["heavy_detections"]
+
+Detection = tuple[str, str, Callable[[], Outcome], Callable[[], Outcome]]
+
+
+def heavy_detections() -> Iterator[Detection]:
+    """Yield each bug, the check that must detect it, the check without the bug and with it.
+
+    Yields:
+        At least one row per planted bug.
+    """
+    yield from _of_discovery()
+    yield from _of_windows()
+
+
+def _of_discovery() -> Iterator[Detection]:
+    def exact_rates(system: DiscoverySystem) -> Outcome:
+        return discovery_checks.rates_of_publication(system, exact=True, epochs=12_000)
+
+    def rates(system: DiscoverySystem) -> Outcome:
+        return discovery_checks.rates_of_publication(system, exact=False, epochs=3000)
+
+    def strangers(system: DiscoverySystem) -> Outcome:
+        return discovery_checks.names_of_strangers(
+            system, exact=False, relation="zero-out", epochs=1000
+        )
+
+    bugs = DiscoveryBug
+    detected: tuple[tuple[DiscoveryBug, str, discovery_checks.Run], ...] = (
+        (bugs.LOW_THRESHOLD, "thresholds", discovery_checks.thresholds_as_defined),
+        (bugs.LOW_THRESHOLD, "published names", rates),
+        (bugs.SMALL_NOISE, "published names", exact_rates),
+        (bugs.LARGE_NOISE, "published names", exact_rates),
+        (bugs.NO_NOISE, "published names", rates),
+        (bugs.NO_SHARED, "published names", rates),
+        (bugs.FORGOTTEN_ZEROS, "names of the model", discovery_checks.discovery_equals_model),
+        (bugs.REPEATED, "draws of names", discovery_draws.draws_of_epochs),
+        (bugs.SHARED_EPOCHS, "draws of names", discovery_draws.draws_of_epochs),
+        (bugs.NO_ID, "keys of names", discovery_draws.parameters_change_names),
+        (bugs.FINGERPRINT, "identity", discovery_checks.names_of_their_own),
+        (bugs.ASKED_SKETCH, "strangers", strangers),
+    )
+    for bug, check, run in detected:
+        yield (
+            bug.value,
+            check,
+            lambda run=run: run(DiscoveryModel()),  # type: ignore[misc]
+            lambda run=run, bug=bug: run(DiscoveryModel(bug)),  # type: ignore[misc]
+        )
+
+
+def _of_windows() -> Iterator[Detection]:
+    steps, clock, zero_out, of_range = SMALL
+
+    def in_one(case: WindowCase) -> window_checks.Run:
+        return lambda system: window_checks.events_are_in_one_window(system, case)
+
+    def noise(system: WindowSystem) -> Outcome:
+        return window_checks.noise_of_windows(system, WIDE_CLOCK)
+
+    def moves(system: WindowSystem) -> Outcome:
+        return window_checks.moves_cost_what_is_stated(system, zero_out)
+
+    bugs = WindowBug
+    detected: tuple[tuple[WindowBug, str, window_checks.Run], ...] = (
+        (bugs.TWICE, "one window", in_one(steps)),
+        (bugs.TWICE, "one window", in_one(of_range)),
+        (bugs.LATE, "one window", in_one(clock)),
+        (bugs.LATE, "windows of the model", window_checks.windows_equal_model),
+        (bugs.NEXT_SLICE, "moves", moves),
+        (bugs.SHARED_KEY, "noise of windows", noise),
+        (bugs.FULL_TABLE, "slices", window_checks.slices_leave_room),
+    )
+    for bug, check, run in detected:
+        yield (
+            bug.value,
+            check,
+            lambda run=run: run(WindowModel()),  # type: ignore[misc]
+            lambda run=run, bug=bug: run(WindowModel(bug)),  # type: ignore[misc]
+        )

@@ -1,0 +1,92 @@
+"""The checks of discovery, windows, hierarchies and statements, and the cases that they are run on.
+
+Together they take about ten seconds on one core; each has a false-alarm rate of at most 1e-7, as
+those of :mod:`lazysketch.audit.suite`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lazysketch.audit import discovery_checks, discovery_draws, window_checks
+from lazysketch.audit.check import Check, of_library
+from lazysketch.audit.discovery_system import DiscoveryLibrary
+from lazysketch.audit.window_checks import SECOND, SMALL
+from lazysketch.audit.window_system import WindowCase, WindowLibrary
+from lazysketch.privacy.relations import Relation
+
+__all__ = ["WIDE_CLOCK", "heavy_checks"]
+
+_EPOCHS = 24_000  # 10 % more or less noise gives p below 1e-20
+_RELATIONS: tuple[Relation, ...] = ("substitution", "zero-out")
+WIDE_CLOCK = WindowCase("clock", 8 * SECOND, 5, slices=8, depth=4, width=1024)
+_WIDE_STEPS = WindowCase("steps", 4096, 5, depth=4, width=1024)
+
+
+def heavy_checks() -> Iterator[Check]:
+    """Yield the checks.
+
+    Yields:
+        Checks of the four areas.
+    """
+    yield from _of_discovery()
+    yield from _of_windows()
+
+
+def _of_discovery() -> Iterator[Check]:
+    library = DiscoveryLibrary()
+
+    def named(name: str, case: str, run: discovery_checks.Run) -> Check:
+        return Check(name, "discovery", case, of_library(lambda: run(library)))
+
+    yield named(
+        "names of the model", "32 streams", lambda _: discovery_checks.discovery_equals_model()
+    )
+    yield named("thresholds", "24 descriptions", discovery_checks.thresholds_as_defined)
+    yield named("identity", "16 items with two fingerprints", discovery_checks.names_of_their_own)
+    yield named("draws of names", "14 epochs, 1101 slots", discovery_draws.draws_of_epochs)
+    yield named("keys of names", "14 descriptions", discovery_draws.parameters_change_names)
+    for exact, method in ((True, "exact counting"), (False, "Misra-Gries")):
+        yield named(
+            "published names",
+            f"{method}, {_EPOCHS} epochs",
+            lambda system, exact=exact: discovery_checks.rates_of_publication(  # type: ignore[misc]
+                system, exact=exact, epochs=_EPOCHS
+            ),
+        )
+        for relation in _RELATIONS:
+            yield named(
+                "strangers",
+                f"{method}, {relation}",
+                lambda system, exact=exact, relation=relation: discovery_checks.names_of_strangers(  # type: ignore[misc]
+                    system, exact=exact, relation=relation, epochs=10_000
+                ),
+            )
+
+
+def _of_windows() -> Iterator[Check]:
+    library = WindowLibrary()
+
+    def named(name: str, case: object, run: window_checks.Run) -> Check:
+        return Check(name, "windows", str(case), of_library(lambda: run(library)))
+
+    yield named("windows of the model", "4 cases", lambda _: window_checks.windows_equal_model())
+    for case in SMALL:
+        yield named(
+            "one window",
+            case,
+            lambda system, of=case: window_checks.events_are_in_one_window(system, of),  # type: ignore[misc]
+        )
+    for case in (WIDE_CLOCK, _WIDE_STEPS):
+        yield named(
+            "noise of windows",
+            case,
+            lambda system, of=case: window_checks.noise_of_windows(system, of),  # type: ignore[misc]
+        )
+    for case in SMALL[1:3]:
+        yield named(
+            "moves",
+            case,
+            lambda system, of=case: window_checks.moves_cost_what_is_stated(system, of),  # type: ignore[misc]
+        )
+    yield named("slices", "1 to 960 slices", window_checks.slices_leave_room)
