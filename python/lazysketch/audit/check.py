@@ -20,6 +20,8 @@ AREAS: Final = (
     "behaviour",
     "discovery",
     "windows",
+    "hierarchies",
+    "releases",
 )
 
 

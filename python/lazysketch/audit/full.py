@@ -1,8 +1,8 @@
 """The long audit: the same checks with as many samples as time allows, and a report with plots.
 
 Half of the time goes to attacks (each kind, at mu = 3 and as configured), a third to tests of
-residuals, the rest to the checks of a CI run. The report is a folder: report.md, findings.json and,
-with matplotlib (the extra ``plot``), two plots.
+residuals, the rest to rates of published names and to the checks of a CI run. The report is a
+folder: report.md, findings.json and, with matplotlib (the extra ``plot``), two plots.
 """
 
 from __future__ import annotations
@@ -16,8 +16,10 @@ import numpy as np
 
 from lazysketch.audit import plots, residuals
 from lazysketch.audit.case import Case
+from lazysketch.audit.discovery_checks import rates_of_publication
+from lazysketch.audit.discovery_system import DiscoveryLibrary
 from lazysketch.audit.distinguisher import distinguish
-from lazysketch.audit.finding import Finding
+from lazysketch.audit.finding import MOST, Finding
 from lazysketch.audit.suite import AREAS, Check, companion, epsilon_at, standard_checks
 from lazysketch.audit.system_under_test import Library
 from lazysketch.privacy.relations import CountKind
@@ -27,6 +29,7 @@ __all__ = ["Attack", "full_audit", "write_report"]
 
 _FEWEST = 1000  # trials per stream, even if the time is over
 _WIDTH = 2048
+_EPOCHS_PER_MINUTE = 100_000  # some seconds
 _RATE = "Correct code raises an alarm in at most one report of 100,000."
 _BOUNDS = (
     "Lower bounds at 95 %. The bound by mu assumes a Gaussian mechanism, which the tests of "
@@ -81,6 +84,17 @@ def _long_residuals(case: Case, seconds: float) -> Check:
     )
 
 
+def _long_rates(minutes: float, *, exact: bool) -> Check:
+    """Test the rates of published names, with epochs in proportion to the time."""
+    epochs = max(1000, round(_EPOCHS_PER_MINUTE * minutes))
+    return Check(
+        "published names",
+        "discovery",
+        f"at length: {'exact counting' if exact else 'Misra-Gries'}, {epochs} epochs",
+        lambda _: rates_of_publication(DiscoveryLibrary(), exact=exact, epochs=epochs),
+    )
+
+
 def full_audit(
     case: Case,
     *,
@@ -127,8 +141,11 @@ def full_audit(
     checks = [
         *standard_checks(),
         *(_long_residuals(table, minutes * 60 / 3 / len(wide)) for table in wide),
+        *(_long_rates(minutes, exact=exact) for exact in (True, False)),
         *(attack.check for attack in attacks),
     ]
+    if len(checks) > MOST:
+        raise AssertionError(f"checks: expected at most {MOST}, got {len(checks)}")
     found = []
     for check in checks:
         if check.area in areas:
@@ -190,9 +207,10 @@ def _page(found: Sequence[Finding], drawn: Sequence[str]) -> str:
     ]
     for finding in found:
         figures = finding.figures
-        if finding.check == "distinguisher":
+        if finding.check in ("distinguisher", "adaptive"):
+            chosen = ", an event chosen from releases" * (finding.check == "adaptive")
             lines.append(
-                f"| {finding.case} | {figures['mu_claimed']:.4f} "
+                f"| {finding.case}{chosen} | {figures['mu_claimed']:.4f} "
                 f"| {figures['mu_audited']:.4f} | {figures['epsilon_claimed']:.4g} "
                 f"| {figures['epsilon_by_mu']:.4g} | {figures['epsilon_audited']:.4g} "
                 f"| {finding.samples:,} |"

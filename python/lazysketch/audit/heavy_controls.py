@@ -8,10 +8,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from lazysketch.audit import discovery_checks, discovery_draws, window_checks
+from lazysketch.audit import (
+    discovery_checks,
+    discovery_draws,
+    level_checks,
+    statement_checks,
+    window_checks,
+)
 from lazysketch.audit.discovery_system import DiscoveryBug, DiscoveryModel, DiscoverySystem
 from lazysketch.audit.finding import Outcome
 from lazysketch.audit.heavy_suite import WIDE_CLOCK
+from lazysketch.audit.level_system import LevelBug, LevelModel
+from lazysketch.audit.statement_checks import StatementBug, Statements
 from lazysketch.audit.window_checks import SMALL
 from lazysketch.audit.window_system import WindowBug, WindowCase, WindowModel, WindowSystem
 
@@ -28,6 +36,8 @@ def heavy_detections() -> Iterator[Detection]:
     """
     yield from _of_discovery()
     yield from _of_windows()
+    yield from _of_hierarchies()
+    yield from _of_releases()
 
 
 def _of_discovery() -> Iterator[Detection]:
@@ -94,4 +104,41 @@ def _of_windows() -> Iterator[Detection]:
             check,
             lambda run=run: run(WindowModel()),  # type: ignore[misc]
             lambda run=run, bug=bug: run(WindowModel(bug)),  # type: ignore[misc]
+        )
+
+
+def _of_hierarchies() -> Iterator[Detection]:
+    bugs = LevelBug
+    detected: tuple[tuple[LevelBug, str, level_checks.Run], ...] = (
+        (bugs.LEFT_OUT, "budget of levels", level_checks.levels_cost_what_is_stated),
+        (bugs.SHARED_KEY, "noise of levels", level_checks.noise_of_levels),
+        (bugs.SHARED_KEY, "draws of levels", level_checks.draws_of_levels),
+        (bugs.TWICE, "one event per level", level_checks.events_count_once_per_level),
+    )
+    for bug, check, run in detected:
+        yield (
+            bug.value,
+            check,
+            lambda run=run: run(LevelModel()),  # type: ignore[misc]
+            lambda run=run, bug=bug: run(LevelModel(bug)),  # type: ignore[misc]
+        )
+
+
+def _of_releases() -> Iterator[Detection]:
+    bugs = StatementBug
+    statements = statement_checks.statements_cover_what_was_spent
+    merges = statement_checks.merges_state_all_parts
+    detected: tuple[tuple[StatementBug, str, statement_checks.Run], ...] = (
+        (bugs.WITHOUT_NAMES, "statements", statements),
+        (bugs.OTHER_RELATION, "statements", statements),
+        (bugs.FORGOTTEN_PART, "merges", merges),
+        (bugs.FORGOTTEN_COUNTS, "merges", merges),
+        (bugs.UNMARKED, "merges", merges),
+    )
+    for bug, check, run in detected:
+        yield (
+            bug.value,
+            check,
+            lambda run=run: run(Statements()),  # type: ignore[misc]
+            lambda run=run, bug=bug: run(Statements(bug)),  # type: ignore[misc]
         )

@@ -8,9 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lazysketch.audit import discovery_checks, discovery_draws, window_checks
+from lazysketch.audit import (
+    discovery_checks,
+    discovery_draws,
+    level_checks,
+    statement_checks,
+    window_checks,
+)
 from lazysketch.audit.check import Check, of_library
 from lazysketch.audit.discovery_system import DiscoveryLibrary
+from lazysketch.audit.level_system import LevelLibrary
+from lazysketch.audit.statement_checks import Statements
 from lazysketch.audit.window_checks import SECOND, SMALL
 from lazysketch.audit.window_system import WindowCase, WindowLibrary
 from lazysketch.privacy.relations import Relation
@@ -31,6 +39,8 @@ def heavy_checks() -> Iterator[Check]:
     """
     yield from _of_discovery()
     yield from _of_windows()
+    yield from _of_hierarchies()
+    yield from _of_releases()
 
 
 def _of_discovery() -> Iterator[Check]:
@@ -90,3 +100,28 @@ def _of_windows() -> Iterator[Check]:
             lambda system, of=case: window_checks.moves_cost_what_is_stated(system, of),  # type: ignore[misc]
         )
     yield named("slices", "1 to 960 slices", window_checks.slices_leave_room)
+
+
+def _of_hierarchies() -> Iterator[Check]:
+    library = LevelLibrary()
+
+    def named(name: str, case: str, run: level_checks.Run) -> Check:
+        return Check(name, "hierarchies", case, of_library(lambda: run(library)))
+
+    budgets = f"{len(level_checks.BUDGETS)} hierarchies"
+    yield named("budget of levels", budgets, level_checks.levels_cost_what_is_stated)
+    yield named("noise of levels", "3 levels, 4 x 1024", level_checks.noise_of_levels)
+    yield named("draws of levels", "3 levels, one id", level_checks.draws_of_levels)
+    yield named("one event per level", "3 levels", level_checks.events_count_once_per_level)
+
+
+def _of_releases() -> Iterator[Check]:
+    def named(name: str, case: str, run: statement_checks.Run) -> Check:
+        return Check(name, "releases", case, of_library(lambda: run(Statements())))
+
+    yield named(
+        "statements",
+        "sketches, hitters, levels, windows",
+        statement_checks.statements_cover_what_was_spent,
+    )
+    yield named("merges", "3 sketches, 4 x 1024", statement_checks.merges_state_all_parts)

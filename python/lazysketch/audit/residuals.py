@@ -40,6 +40,7 @@ __all__ = [
     "check_releases",
     "check_saved_release",
     "check_transcripts",
+    "of_residuals",
     "stream",
 ]
 
@@ -128,7 +129,7 @@ def _of_one_table(
         unpublished = table[:, pushes == 0]
         yield f"zero before the first push, step {step}", float(not unpublished.any())
         residuals = np.asarray(table - truth, np.float64)
-        yield from _of_residuals(noise, pushes, residuals, truth)
+        yield from of_residuals(noise, pushes, residuals, truth)
         known.append((pushes, residuals))
     for (p, one), (q, other) in itertools.combinations(known, 2):
         for push, later in sorted(set(zip(p.tolist(), q.tolist(), strict=True))):
@@ -137,9 +138,20 @@ def _of_one_table(
                 yield from _of_two_reads(noise, (push, one[:, at]), (later, other[:, at]))
 
 
-def _of_residuals(
+def of_residuals(
     noise: ClaimedNoise, pushes: Integers, residuals: Sample, truth: Integers
 ) -> Iterator[tuple[str, float]]:
+    """Yield the tests of the residuals of one read.
+
+    Args:
+        noise: the claimed noise.
+        pushes: number of pushes of every column.
+        residuals: public minus exact counts, shape (depth, width).
+        truth: the exact counts.
+
+    Yields:
+        Name and p-value of each test.
+    """
     standardised = np.zeros(residuals.shape)
     for push in np.unique(pushes[pushes > 0]).tolist():
         at = pushes == push
@@ -221,7 +233,7 @@ def _residuals_of_release(
     residuals = np.asarray(release.table - truth, np.float64)
     stated = release.parts[0].mechanism
     noise = case.claimed_noise(stated.name if stated else "")
-    tested = _of_residuals(noise, pushes, residuals, truth)
+    tested = of_residuals(noise, pushes, residuals, truth)
     return statistical_outcome(f"the same distribution {way}", tested, samples=case.cells)
 
 

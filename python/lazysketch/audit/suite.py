@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from lazysketch.audit import behaviour, canary, hygiene, low_bits, residuals
+from lazysketch.audit.adaptive import distinguish_adaptively
 from lazysketch.audit.case import Case
 from lazysketch.audit.check import AREAS, Check, of_library
 from lazysketch.audit.claimed_noise import multiplier
@@ -310,6 +311,12 @@ def _of_distinguishers() -> Iterator[Check]:
                 str(case),
                 lambda system, of=case, n=trials: distinguish(system, of, trials=n),  # type: ignore[misc]
             )
+        yield Check(
+            "adaptive",
+            "distinguisher",
+            str(close),
+            lambda system, of=close: distinguish_adaptively(system, of, trials=1500),  # type: ignore[misc]
+        )
         yield Check(
             "sweep",
             "distinguisher",

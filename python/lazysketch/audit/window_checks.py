@@ -17,12 +17,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from lazysketch.audit import p_values, residuals
-from lazysketch.audit.case import Case
 from lazysketch.audit.claimed_noise import multiplier
 from lazysketch.audit.finding import Outcome, exact_outcome, statistical_outcome
+from lazysketch.audit.joint_noise import ReadTable, tested_jointly
 from lazysketch.audit.schedule_model import Integers
 from lazysketch.audit.strategy import strategy
 from lazysketch.audit.window_system import (
@@ -47,7 +45,6 @@ __all__ = [
     "windows_equal_model",
 ]
 
-Sample = NDArray[np.float64]
 Run = Callable[[WindowSystem], Outcome]
 SECOND = 64 * TICK
 SMALL = (
@@ -142,31 +139,16 @@ def noise_of_windows(system: WindowSystem, case: WindowCase) -> Outcome:
         events.append((number % ITEMS, at))
         live.add(*events[-1])
     releases = live.finish()
-    truths = _counts(case, events)
+    truths, spec = _counts(case, events), case.spec().table
+    tables: list[ReadTable] = []
 
     def tested() -> Iterator[tuple[str, float]]:
         yield "number of windows", float(len(releases) == case.windows)
-        known: list[Sample] = []
         for number, (release, truth) in enumerate(zip(releases, truths, strict=True)):
             part = release.parts[0]
-            described = Case(
-                replace(case.spec().table, schedule=part.schedule or case.spec().table.schedule)
-            )
-            noise = described.claimed_noise(part.mechanism.name if part.mechanism else "")
-            pushes, _ = described.progress(part.step)
-            found = np.asarray(release.table - truth, np.float64)
-            for name, p_value in residuals._of_residuals(noise, pushes, found, truth):
-                yield f"window {number}: {name}", p_value
-            known.append(
-                np.concatenate(
-                    [
-                        noise.standardised(found[:, pushes == p], int(p)).ravel()
-                        for p in np.unique(pushes)
-                    ]
-                )
-            )
-        for (i, one), (j, other) in itertools.combinations(enumerate(known), 2):
-            yield f"windows {i} and {j}", p_values.covariance(one, other, 0.0)
+            described = replace(spec, schedule=part.schedule or spec.schedule)
+            tables.append(ReadTable(f"window {number}", described, release, truth))
+        yield from tested_jointly(tables)
 
     claim = "the noise of every window is as claimed and its own"
     return statistical_outcome(claim, tested(), samples=truths.size)

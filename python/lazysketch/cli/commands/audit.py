@@ -31,6 +31,8 @@ AREAS: Final = (
     "behaviour",
     "discovery",
     "windows",
+    "hierarchies",
+    "releases",
 )
 
 
