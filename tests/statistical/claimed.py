@@ -14,12 +14,15 @@ from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
+from tests.locations import ROOT
 from tests.oracle.gaussian_binary_mechanism import GaussianBinaryMechanism
 from tests.oracle.haar import noise_at, padded
+from tests.oracle.tree import Tree
 
 from lazysketch.audit.p_values import normal_distribution_function
 
 Weights = dict[int, Fraction]
+TABLES = ROOT / "rust" / "core" / "src" / "mechanism" / "tree" / "tables"
 
 
 def multiplier(epsilon: float, delta: float) -> float:
@@ -50,6 +53,21 @@ def table_sensitivity2(kind: str, *, depth: int, relation: str) -> int:
     return depth * ({"count-min": 2, "count-sketch": 4}[kind] if substitution else 1)
 
 
+@cache
+def tree(mechanism: str, leaves: int) -> Tree:
+    """The smallest table of rows for so many leaves, from the bytes of its file."""
+    smallest = max(2, (leaves - 1).bit_length())
+    name = (
+        f"tree_k{smallest}" if mechanism == "tree" else f"tree_k{10 if smallest <= 10 else 12}_log"
+    )
+    return Tree.from_bytes((TABLES / f"{name}.i16").read_bytes())
+
+
+def square_root_coefficients(count: int) -> list[Fraction]:
+    """C(2j, j) / 4^j, the coefficients of (1 - x)^(-1/2)."""
+    return [Fraction(math.comb(2 * j, j), 4**j) for j in range(count)]
+
+
 def blocks(n: int) -> list[tuple[int, int, int]]:
     """(left, mid, right) of every dyadic block of 0..n of at least two steps; n = 2^k."""
     sizes = [n >> level for level in range(n.bit_length() - 1)]
@@ -76,8 +94,13 @@ def node_shift(mechanism: str, leaves: int, first: int) -> NDArray[np.int64]:
 
 
 @cache
-def mechanism_sensitivity2(mechanism: str, leaves: int) -> int:
+def mechanism_sensitivity2(mechanism: str, leaves: int) -> int | float:
     """The largest squared norm of `node_shift`, by trying every leaf."""
+    if mechanism == "square-root":
+        j = np.arange(1, leaves)
+        return 1.0 + float(np.square(np.cumprod((2 * j - 1) / (2 * j))).sum())
+    if mechanism in ("tree", "tree-log"):
+        return max(tree(mechanism, leaves).changes()[0])
     if leaves > 256:  # closed forms; tests compare them with this loop up to 256
         return leaves.bit_length() if mechanism == "binary" else 4 * padded(leaves).bit_length() + 5
     shifts = (node_shift(mechanism, leaves, first) for first in range(1, leaves + 1))
@@ -110,6 +133,10 @@ def weights(mechanism: str, leaves: int, push: int) -> Weights:
         for _ in range(push):
             total = oracle.feed(0)
         return {v: Fraction(1) for v in range(1, push + 1) if total >> v & 1}
+    if mechanism == "square-root":
+        return dict(zip(range(push, 0, -1), square_root_coefficients(push), strict=True))
+    if mechanism in ("tree", "tree-log"):
+        return tree(mechanism, leaves).weights(push)
     n, touched = padded(leaves), set[int]()
 
     def note(node: int) -> int:

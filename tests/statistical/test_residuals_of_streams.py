@@ -4,9 +4,8 @@ The true published counts are computed without the sketch: the public hash funct
 an exact sketch of the same seed, and the oracle's schedule gives the events up to the last push of
 each column. One stream, many sketches: every sketch adds one sample per cell.
 
-Each case runs twice: under fresh secret keys, with a false-alarm rate of at most 1e-6 for the
-file (`BUDGET`, enforced; below 1e-7 per test), and under many fixed seeded ids, so that this result
-is reproducible.
+Each case runs twice: under fresh secret keys, and under many fixed seeded ids, so that this result
+is reproducible. False-alarm rates: `declared`.
 """
 
 from __future__ import annotations
@@ -18,7 +17,8 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests.oracle.schedules import Schedule
-from tests.statistical.noise import Case, every_case
+from tests.statistical import declared
+from tests.statistical.noise import MECHANISMS, Case, every_case
 
 import lazysketch
 import lazysketch.testing
@@ -26,7 +26,7 @@ from lazysketch.audit import p_values
 from lazysketch.sketches.keys import Key
 from lazysketch.sketches.private_table import PrivateTable
 
-BUDGET = p_values.Budget(total=1e-6, checks=1000)
+BUDGET = declared.budget("streams")
 
 SKETCHES = 32
 CELLS = 256
@@ -103,7 +103,7 @@ def keys(source: str, count: int) -> Iterator[Key | None]:
 
 
 @pytest.mark.parametrize("source", ["fresh keys", "seeded ids"])
-@pytest.mark.parametrize("case", every_case(cells=CELLS, depth=8), ids=str)
+@pytest.mark.parametrize("case", every_case(cells=CELLS, depth=8, mechanisms=MECHANISMS), ids=str)
 def test_residuals_of_a_stream(case: Case, source: str) -> None:
     """32 sketches x 256 cells: mean, variance and shape per push number.
 

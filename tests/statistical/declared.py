@@ -1,0 +1,54 @@
+"""The false-alarm rate of every statistical test, in one place.
+
+A test file takes its :class:`~lazysketch.audit.p_values.Budget` from here by name. The rate of a
+file is that of one full run. Where keys, ids and data are seeded, a pass stays a pass: the rate is
+then that of one change of the noise (a new version of a draw, another seed), and a run of unchanged
+code adds nothing. The Rust tests declare their rates in ``rust/core/src/pearson.rs`` and are listed
+here too, so that the sum is that of the whole suite; ``test_inventory`` compares both.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lazysketch.audit.p_values import Budget
+
+MOST_IN_TOTAL = 1e-3
+
+
+@dataclass(frozen=True)
+class Rate:
+    """The false-alarm rate of one file: of at most `checks` checks together."""
+
+    file: str
+    total: float
+    checks: int
+    fresh: bool = True
+
+    @property
+    def alpha(self) -> float:
+        """The rate of one check."""
+        return self.total / self.checks
+
+
+RATES = {
+    "residuals": Rate("tests/statistical/test_residuals.py", 1.5e-6, 1500),
+    "streams": Rate("tests/statistical/test_residuals_of_streams.py", 1e-6, 1000),
+    "composed noise": Rate("tests/statistical/test_composed_noise.py", 1e-7, 100),
+    "discovery noise": Rate("tests/statistical/test_discovery_noise.py", 3e-8, 30),
+    "tree": Rate("tests/statistical/test_tree_residuals.py", 1e-6, 300),
+    "coverage": Rate("tests/statistical/test_interval_coverage.py", 1.5e-5, 15, fresh=False),
+    "ranked lists": Rate("tests/statistical/test_ranked_lists.py", 5e-6, 5, fresh=False),
+    "recall": Rate("tests/statistical/test_recall_of_discovery.py", 1.2e-6, 12),
+    "changes": Rate("tests/statistical/test_changes_of_windows.py", 1e-5, 5),
+}
+
+
+def budget(name: str) -> Budget:
+    """The budget of a test file."""
+    return Budget(total=RATES[name].total, checks=RATES[name].checks)
+
+
+def total(*, fresh: bool) -> float:
+    """The sum of the rates of all files, with fresh keys or with fixed seeds."""
+    return sum(rate.total for rate in RATES.values() if rate.fresh == fresh)
