@@ -1,7 +1,8 @@
-"""The distribution of the noise of discovery, and the rate at which rare names are published.
+"""The distribution of the noise of discovery, and the rates at which names are published.
 
-Keys are random, so a false alarm is possible: at most at the declared rates. Fresh keys do not
-expose draws, so the distribution is tested through seeded keys with random seeds.
+Keys are random, so a false alarm is possible: at most at the declared rate. Fresh keys do not
+expose draws, so the distribution is tested through seeded keys with random seeds. Every test is
+two-sided: too little noise and too much, names too rarely and too often.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests.native_specs import hitters_spec
+from tests.statistical import declared
 from tests.unit.heavy_hitters.test_discovery import DISCOVERY, SKETCH
 
 import lazysketch as ls
@@ -21,11 +23,13 @@ from lazysketch.audit import p_values
 from lazysketch.testing import seeded_key
 
 Integers = NDArray[np.int64]
-ALPHA = 1e-9
+Sample = NDArray[np.float64]
+BUDGET = declared.budget("discovery noise")
 DRAWS = 200_000
+EPSILONS = (0.02, 0.1, 0.5, 1.0, 3.0)
 
 
-def probabilities(epsilon: float, reach: int) -> np.ndarray:
+def probabilities(epsilon: float, reach: int) -> Sample:
     """Discrete Laplace on -reach .. reach, in closed form; the ends include their tails."""
     ratio = math.exp(-epsilon)
     inside = np.arange(-reach, reach + 1)
@@ -34,13 +38,25 @@ def probabilities(epsilon: float, reach: int) -> np.ndarray:
     return found
 
 
+def far(epsilon: float, claimed: float) -> Sample:
+    """The probabilities of |z| below 1 / claimed, and of the others: the best test of the scale."""
+    ratio = math.exp(-epsilon)
+    beyond = 2 * ratio ** math.ceil(1 / claimed) / (1 + ratio)
+    return np.array([1 - beyond, beyond])
+
+
 def histogram(values: Integers, reach: int) -> Integers:
     return np.bincount(np.clip(values, -reach, reach) + reach, minlength=2 * reach + 1)
 
 
-def p_value(values: Integers, epsilon: float) -> float:
+def p_value_of_values(values: Integers, epsilon: float) -> float:
     reach = math.ceil(6 / epsilon)
     return p_values.counts(histogram(values, reach), probabilities(epsilon, reach))
+
+
+def p_value_of_scale(values: Integers, epsilon: float) -> float:
+    beyond = int(np.count_nonzero(np.abs(values) >= math.ceil(1 / epsilon)))
+    return p_values.counts([values.size - beyond, beyond], far(epsilon, epsilon))
 
 
 def draws(epsilon: float, *, capacity: int = 4) -> tuple[float, Integers]:
@@ -56,69 +72,101 @@ def draws(epsilon: float, *, capacity: int = 4) -> tuple[float, Integers]:
     return sketch._discovery_facts["noise_epsilon"], np.concatenate(values)
 
 
-@pytest.mark.parametrize("epsilon", [0.02, 0.1, 0.5, 1.0, 3.0])
+@pytest.mark.parametrize("epsilon", EPSILONS)
 def test_draws_are_discrete_laplace(epsilon: float) -> None:
-    """False-alarm rate 1e-9 per epsilon; planted distributions are rejected."""
+    """Every probability, and the share beyond 1 / epsilon."""
     epsilon, values = draws(epsilon)
-    assert p_value(values, epsilon) > ALPHA
+    BUDGET.check(p_value_of_values(values, epsilon), f"probabilities, epsilon {epsilon}")
+    BUDGET.check(p_value_of_scale(values, epsilon), f"scale, epsilon {epsilon}")
+
+
+@pytest.mark.parametrize("epsilon", EPSILONS)
+def test_a_sign_bit_on_a_magnitude_is_rejected(epsilon: float) -> None:
+    """P(0) = 1 - e^-epsilon is about twice the right value; data are seeded."""
     generator = np.random.default_rng(1)
 
-    def planted(scale: float) -> Integers:
-        geometric = np.ceil(generator.exponential(1.0, (2, DRAWS)) * scale / epsilon)
-        return np.asarray(geometric[0] - geometric[1], dtype=np.int64)
+    def magnitudes() -> Integers:
+        drawn = np.ceil(generator.exponential(1.0, DRAWS) / epsilon) - 1
+        return np.asarray(drawn, dtype=np.int64)
 
-    assert p_value(planted(1.0), epsilon) > ALPHA  # the plant is correct without its scale
-    for wrong in (0.9, 1.1):
-        assert p_value(planted(wrong), epsilon) <= ALPHA
-    # A sign bit added to the magnitude: P(0) = 1 - e^-epsilon, about twice the right value.
-    # Detected if a hundred draws or more are zero.
-    magnitude = np.ceil(generator.exponential(1.0, DRAWS) / epsilon).astype(np.int64) - 1
-    assert p_value(magnitude * generator.choice([-1, 1], DRAWS), epsilon) <= ALPHA
+    assert p_value_of_values(magnitudes() - magnitudes(), epsilon) > BUDGET.alpha
+    planted = magnitudes() * generator.choice([-1, 1], DRAWS)
+    assert p_value_of_values(planted, epsilon) <= BUDGET.alpha
 
 
 def test_slots_and_epochs_are_independent() -> None:
-    """Correlation of the same slots in two epochs, and of neighbouring slots: 5e-10 each."""
+    """The signs of neighbouring slots agree as often as claimed; epochs have different draws."""
     _, values = draws(0.5)
     for pairs in values.reshape(4, -1)[:, : DRAWS // 8 * 2].reshape(4, -1, 2):
         x = np.sign(pairs[:, 0] + 0.5) * np.sign(pairs[:, 1] + 0.5)
         # q = P(z >= 0) = 1 / (1 + e^-1/2); the product is 1 with probability q^2 + (1 - q)^2.
         q = 1 / (1 + math.exp(-0.5))
         agree = q * q + (1 - q) * (1 - q)
-        assert p_values.counts([np.sum(x < 0), np.sum(x > 0)], [1 - agree, agree]) > ALPHA / 4
+        p_value = p_values.counts([np.sum(x < 0), np.sum(x > 0)], [1 - agree, agree])
+        BUDGET.check(p_value, "neighbouring slots")
     one, other = values.reshape(4, -1)[:2]
-    assert np.mean(one == other) < 0.2  # P(equal) = 0.13; under a key without the epoch it is 1
+    ratio = math.exp(-0.5)
+    equal = (1 - ratio) / (1 + ratio) * (1 + ratio**2) / (1 - ratio**2) * (1 - ratio) / (1 + ratio)
+    same = int(np.count_nonzero(one == other))
+    BUDGET.check(
+        p_values.counts([same, one.size - same], [equal, 1 - equal]), "equal draws of two epochs"
+    )
 
 
-@pytest.mark.parametrize("capacity", [8, 32])
-def test_rare_names_are_published_with_probability_below_delta(capacity: int) -> None:
-    """10^4 epochs of 32 distinct items, each once: the rate of publication against delta.
+EPOCHS = 20_000
+VARIANTS = {"dictionary": {"capacity": 64}, "misra-gries": {"capacity": 8}}
 
-    Misra-Gries (8) and dictionary (32). By Chernoff, at rate delta more than `most` of the n
-    events are published with probability at most 1e-9. For the dictionary, whose rate is exactly
-    P(own >= tau - 1), the test is two-sided. A threshold that is one too low is detected.
+
+def none_one_both(epsilon: float, *, needed: int, shared: bool) -> Sample:
+    """P(0, 1, 2 names of an epoch are published), each if its noise is `needed` or more."""
+    reach, ratio = math.ceil(40 / epsilon), math.exp(-epsilon)
+
+    def tail(x: Integers) -> Sample:
+        above = ratio ** np.maximum(x, 0) / (1 + ratio)
+        below = 1 - ratio ** np.maximum(1 - x, 0) / (1 + ratio)
+        return np.where(x > 0, above, below)
+
+    drawn = np.arange(-reach, reach + 1) if shared else np.array([0])
+    weight = probabilities(epsilon, reach) if shared else np.array([1.0])
+    own = tail(needed - drawn)
+    found = np.array([(1 - own) ** 2, 2 * own * (1 - own), own**2]) @ weight
+    return np.asarray(found / found.sum())
+
+
+@pytest.mark.parametrize("rare", [False, True], ids=["near the threshold", "one event"])
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_names_are_published_as_often_as_claimed(variant: str, rare: bool) -> None:
+    """Epochs of two names each, both with one event or both 2 / epsilon below the threshold.
+
+    None, one or both are published. Under Misra-Gries an epoch has one shared draw, so both are
+    published more often than independent noise would have it. A name with one event is published
+    with at most delta.
     """
-    epochs, length, delta = 10_000, 32, 0.002
-    found = {**DISCOVERY, "epoch": length, "capacity": capacity, "epsilon": 1.0, "delta": delta}
-    sketch = _native.HeavySketch(hitters_spec(SKETCH, found), key=ls.Key.generate())
-    events = epochs * length
-    sketch.update_many(np.arange(events))
-    assert sketch._epoch == epochs
-    published = len(sketch._candidates())
+    length, delta = 50, 0.02
+    asked = {**DISCOVERY, "epoch": length, "epsilon": 1.0, "delta": delta, **VARIANTS[variant]}
+    sketch = _native.HeavySketch(hitters_spec(SKETCH, asked), key=ls.Key.generate())
     facts = sketch._discovery_facts
-    ratio = math.exp(-facts["noise_epsilon"])
-    if facts["variant"] == "misra-gries":
-        most = delta * events
-        while events * entropy(most / events, delta) < math.log(1e9):
-            most += 1
-        assert published <= most
-        return
-    rate = ratio ** (facts["threshold"] - 1) / (1 + ratio)
-    assert rate <= delta
-    assert p_values.counts([published, events - published], [rate, 1 - rate]) > ALPHA
-    lower = rate / ratio
-    assert p_values.counts([published, events - published], [lower, 1 - lower]) <= ALPHA
-
-
-def entropy(f: float, p: float) -> float:
-    """Relative entropy of two coins."""
-    return f * math.log(f / p) + (1 - f) * math.log((1 - f) / (1 - p))
+    assert facts["variant"] == variant
+    epsilon, threshold = facts["noise_epsilon"], facts["threshold"]
+    count = 1 if rare else threshold - round(2 / epsilon)
+    assert 1 <= count <= length // 2
+    sketch.update_rows(
+        np.arange(2 * EPOCHS).repeat(count),
+        empty_rows=np.flatnonzero(np.arange(length * EPOCHS) % length >= 2 * count),
+    )
+    assert sketch._epoch == EPOCHS
+    published = np.zeros(EPOCHS, dtype=np.int64)
+    for item, _, epoch, _ in sketch._candidates():
+        assert isinstance(item, int)
+        assert item // 2 == epoch
+        published[epoch] += 1
+    seen, shared = np.bincount(published, minlength=3), variant == "misra-gries"
+    needed = threshold - count
+    expected = none_one_both(epsilon, needed=needed, shared=shared)
+    assert not rare or 1 - expected[0] <= 2 * delta
+    BUDGET.check(p_values.counts(seen, expected), f"{variant}, count {count}")
+    # Planted: the other variant's noise, and the thresholds next to the right one.
+    planted = [none_one_both(epsilon, needed=needed, shared=not shared)]
+    planted += [none_one_both(epsilon, needed=needed + by, shared=shared) for by in (-1, 1)]
+    for wrong in planted:
+        assert p_values.counts(np.rint(wrong * EPOCHS), expected) <= BUDGET.alpha
