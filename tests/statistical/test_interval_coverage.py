@@ -1,58 +1,111 @@
-"""Intervals cover the true count, over hash seeds and noise; nearby wrong ones do not.
+"""Intervals cover the true count, over hash seeds and noise, and are not far too wide.
 
-One item per sketch, so that the results are independent. Each of n sketches, with a fresh key and
-hash seed, covers with at least the confidence, so the number of misses is at most binomial and
-Chernoff's bound gives the p-value. Total false-alarm rate of this file: 1e-6.
+Each of n sketches has its own key, id and hash seed, so for one item the number of misses is
+binomial and Chernoff's bound gives the p-values. Two-sided: intervals miss with at most 1 -
+confidence, and intervals of half the width miss with at least 25 %. Keys are seeded, so results are
+reproducible; `declared` has the rate over seeds.
 """
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
-from tests.statistical.misses import too_many
+from tests.statistical import declared
+from tests.statistical.misses import narrowed, too_few, too_many
 
 import lazysketch as ls
-from lazysketch.audit.p_values import Budget
 from lazysketch.estimation.error_distribution import Strata
+from lazysketch.sketches.private_table import PrivateTable
+from lazysketch.testing import seeded_key
 
-SKETCHES, CONFIDENCE = 500, 0.9
-KINDS = (ls.LazyCountMin, ls.LazyCountSketch)
+SKETCHES, PLANTED, CONFIDENCE = 400, 250, 0.9
+HALF, LEAST = 0.5, 0.25
+STEPS = {3: 20_000, 4: 156 * 128}  # by depth: in the middle of a round, and at the end of one
 EVENTS = np.minimum(np.random.default_rng(11).zipf(1.2, 20_000), 5_000)
-COUNTS = np.bincount(EVENTS, minlength=6_000)
-BUDGET = Budget(total=1e-6, checks=12)
+ITEMS = np.array([1, 40, 5_500])  # heavy, light, absent
+BUDGET = declared.budget("coverage")
+TABLES = [("count-min", 3), ("count-sketch", 3), ("count-sketch", 4)]
 
 
-def misses(make: type, *, depth: int, item: int, confidence: float, plant: str = "") -> int:
-    missed = 0
-    for _ in range(SKETCHES):
-        with make(depth=depth, width=128, epsilon=1.0, delta=1e-6, horizon=20_000) as sketch:
-            sketch.update_many(EVENTS)
-            release = sketch.release()
-        if plant == "no collisions":
-            release.__dict__["_strata"] = Strata.of(
-                release.table,
-                published_steps=release._published_steps,
-                noise_variance=release._noise_variance,
-                signed=release.kind == "count-sketch",
-                collisions=False,
-            )
-        found = release.interval(item, confidence=confidence, at="now")
-        missed += not found.low <= COUNTS[item] <= found.high
-    return missed
+def released(kind: str, depth: int, number: int) -> ls.Release:
+    spec = spec_of(kind, depth)
+    made: type[PrivateTable] = ls.LazyCountMin if kind == "count-min" else ls.LazyCountSketch
+    # The hash seed follows from key and id: it differs from sketch to sketch.
+    key = seeded_key(11, sketch_id=number.to_bytes(16, "big"))
+    with made.from_spec(spec, key=key) as sketch:
+        sketch.update_many(EVENTS[: STEPS[depth]])
+        return sketch.release()
 
 
-@pytest.mark.parametrize("make", KINDS)
-@pytest.mark.parametrize(("depth", "item"), [(3, 1), (4, 40), (3, 5_500)])
-def test_intervals_cover(make: type, depth: int, item: int) -> None:
-    missed = misses(make, depth=depth, item=item, confidence=CONFIDENCE)
-    BUDGET.check(
-        too_many(missed, of=SKETCHES, confidence=CONFIDENCE),
-        f"{make.__name__} {depth} of item {item}",
+@cache
+def spec_of(kind: str, depth: int) -> ls.TableSpec:
+    return ls.TableSpec(
+        kind=kind,
+        depth=depth,
+        width=128,
+        schedule=ls.RoundRobin(horizon=STEPS[depth]),
+        epsilon=1.0,
+        delta=1e-6,
     )
 
 
-@pytest.mark.parametrize("make", KINDS)
-@pytest.mark.parametrize(("confidence", "plant"), [(0.65, ""), (CONFIDENCE, "no collisions")])
-def test_nearby_wrong_intervals_are_rejected(make: type, confidence: float, plant: str) -> None:
-    missed = misses(make, depth=3, item=40, confidence=confidence, plant=plant)
-    assert too_many(missed, of=SKETCHES, confidence=CONFIDENCE) < BUDGET.alpha
+def without_collisions(release: ls.Release) -> None:
+    """Planted: intervals of the noise alone."""
+    release.__dict__["_strata"] = Strata.of(
+        release.table,
+        published_steps=release._published_steps,
+        noise_variance=release._noise_variance,
+        signed=release.kind == "count-sketch",
+        collisions=False,
+    )
+
+
+def true_counts(depth: int) -> np.ndarray:
+    return np.bincount(EVENTS[: STEPS[depth]], minlength=6_000)[ITEMS]
+
+
+@cache
+def misses(kind: str, depth: int) -> tuple[np.ndarray, np.ndarray]:
+    """The misses of each item, of the intervals and of those of half the width."""
+    true, hash_seeds = true_counts(depth), set()
+    whole, half = np.zeros(len(ITEMS), int), np.zeros(len(ITEMS), int)
+    for number in range(SKETCHES):
+        release = released(kind, depth, number)
+        hash_seeds.add(release.hash_seed)
+        of = release.interval_many(ITEMS, confidence=CONFIDENCE, at="now")
+        whole += (true < of.low) | (true > of.high)
+        for at, (estimate, low, high) in enumerate(zip(of.estimate, of.low, of.high, strict=True)):
+            least, most = narrowed(estimate, low, high, by=HALF)
+            half[at] += not least <= true[at] <= most
+    assert len(hash_seeds) == SKETCHES
+    return whole, half
+
+
+@pytest.mark.parametrize(("kind", "depth"), TABLES)
+def test_intervals_cover_and_are_not_far_too_wide(kind: str, depth: int) -> None:
+    for item, true, *missed in zip(ITEMS, true_counts(depth), *misses(kind, depth), strict=True):
+        whole, half = map(int, missed)
+        what = f"{kind} {depth}, item {item}"
+        p_value = too_many(whole, of=SKETCHES, confidence=CONFIDENCE)
+        BUDGET.check(p_value, f"too narrow: {what}")
+        if true:  # that of an absent item begins at 0, however narrow it is
+            BUDGET.check(too_few(half, of=SKETCHES, least=LEAST), f"too wide: {what}")
+            # Planted: intervals of twice the width, narrowed by half, are those as they are.
+            assert too_few(whole, of=SKETCHES, least=LEAST) <= BUDGET.alpha
+
+
+@pytest.mark.parametrize(("confidence", "collisions"), [(0.65, True), (CONFIDENCE, False)])
+@pytest.mark.parametrize("kind", ["count-min", "count-sketch"])
+def test_intervals_that_are_too_narrow_are_rejected(
+    kind: str, confidence: float, collisions: bool
+) -> None:
+    missed, depth = 0, 3
+    for number in range(PLANTED):
+        release = released(kind, depth, number)
+        if not collisions:
+            without_collisions(release)
+        wrong = release.interval(ITEMS[1], confidence=confidence, at="now")
+        missed += not wrong.low <= true_counts(depth)[1] <= wrong.high
+    assert too_many(missed, of=PLANTED, confidence=CONFIDENCE) <= BUDGET.alpha
