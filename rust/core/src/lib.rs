@@ -40,6 +40,8 @@ pub mod key;
 pub mod mechanism;
 pub mod noise;
 pub mod parameters;
+#[cfg(test)]
+mod pearson;
 pub mod release;
 pub mod schedule;
 mod simd;

@@ -149,6 +149,7 @@ const TWO_POW_128: f64 = f64::from_bits((1023 + 128) << 52);
 mod tests {
     use super::*;
     use crate::key::{MasterKey, Purpose, SketchId};
+    use crate::pearson::{Classes, DRAWS, Verdict};
 
     fn source(epoch: u64) -> NoiseFunction {
         let key = MasterKey::seeded(2026).derive_wide(
@@ -199,23 +200,37 @@ mod tests {
         }
     }
 
-    /// Frequencies of 200 000 draws against the distribution: five standard errors on each of 21
-    /// values, false-alarm rate below 2e-5 over keys; the key is fixed, so a pass stays a pass. A
-    /// sign bit on a magnitude would move zero by 60 standard errors.
+    fn verdict(drawn: f64, claimed: f64) -> Verdict {
+        let (laplace, claim, prf) = (
+            DiscreteLaplace::new(drawn),
+            DiscreteLaplace::new(claimed),
+            source(9),
+        );
+        let mut out = vec![0; DRAWS as usize];
+        laplace.draws(&prf, 0, &mut out);
+        Classes::new(|z| 1.0 - claim.tail(z + 1), claim.reach()).verdict(out.into_iter())
+    }
+
+    /// Two-sided (`crate::pearson`); an epsilon that is wrong by 2 % is rejected, and so is a sign
+    /// bit on a magnitude, which doubles the probability of zero.
     #[test]
     fn draws_follow_the_distribution() {
-        let (laplace, prf, draws) = (DiscreteLaplace::new(0.4), source(9), 200_000);
-        let mut seen = [0_u32; 21];
-        for slot in 0..draws {
-            let z = laplace.draw(&prf, slot);
-            if z.abs() <= 10 {
-                seen[(z + 10) as usize] += 1;
+        for epsilon in [2.0 * SMALLEST_EPSILON, 0.02, 0.4, 1.0, 3.0] {
+            let right = verdict(epsilon, epsilon);
+            assert!(right.fits(), "{epsilon}: {right:?}");
+            for wrong in [0.98, 1.02] {
+                let planted = verdict(wrong * epsilon, epsilon);
+                assert!(!planted.fits(), "{wrong} {epsilon}: {planted:?}");
             }
         }
-        for (seen, x) in seen.iter().zip(-10..) {
-            let p = laplace.probability(x);
-            let error = (p * (1.0 - p) / draws as f64).sqrt();
-            assert!((f64::from(*seen) / draws as f64 - p).abs() < 5.0 * error);
-        }
+        let (laplace, prf) = (DiscreteLaplace::new(0.4), source(9));
+        let planted = (0..DRAWS).map(|slot| {
+            let blocks: Vec<u128> = (0..laplace.digits as u64)
+                .map(|digit| prf.block(slot, digit))
+                .collect();
+            laplace.geometric(&blocks) * (1 - 2 * (prf.block(slot, 1 << 8) & 1) as i64)
+        });
+        let classes = Classes::new(|z| 1.0 - laplace.tail(z + 1), laplace.reach());
+        assert!(!classes.verdict(planted).fits());
     }
 }

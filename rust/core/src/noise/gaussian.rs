@@ -199,95 +199,12 @@ mod tests {
         assert!(RoundedGaussian::new(1.0).draw(0) == 13);
     }
 
-    fn distribution_function(x: f64) -> f64 {
-        libm::erfc(-x / std::f64::consts::SQRT_2) / 2.0
-    }
-
     fn source(label: &[u8]) -> NoiseFunction {
         NoiseFunction::new(&MasterKey::seeded(2026).derive(
             Purpose::Noise,
             &SketchId([0; 16]),
             label,
         ))
-    }
-
-    /// Pearson's statistic of draws with sigma `drawn` against the distribution with sigma
-    /// `claimed`, and its degrees of freedom; bins with expectation below 20 are joined to the
-    /// tails.
-    fn chi_square(drawn: f64, claimed: f64, draws: u64) -> (f64, f64) {
-        let (prf, gaussian) = (source(b"chi square"), RoundedGaussian::new(drawn));
-        let probability = |low: f64, high: f64| {
-            distribution_function(high / claimed) - distribution_function(low / claimed)
-        };
-        let mut reach = 0_i64;
-        while draws as f64 * probability(reach as f64 + 0.5, reach as f64 + 1.5) > 20.0 {
-            reach += 1;
-        }
-        let mut observed = vec![0_u64; 2 * reach as usize + 3];
-        for index in 0..draws {
-            let z = gaussian
-                .draw(prf.block(index, 1))
-                .clamp(-reach - 1, reach + 1);
-            observed[(z + reach + 1) as usize] += 1;
-        }
-        let statistic = observed.iter().zip(-reach - 1..).map(|(&count, z)| {
-            let low = if z < -reach {
-                f64::NEG_INFINITY
-            } else {
-                z as f64 - 0.5
-            };
-            let high = if z > reach {
-                f64::INFINITY
-            } else {
-                z as f64 + 0.5
-            };
-            let expected = draws as f64 * probability(low, high);
-            (count as f64 - expected).powi(2) / expected
-        });
-        (statistic.sum(), observed.len() as f64 - 1.0)
-    }
-
-    /// Upper critical value at false-alarm rate 10^-6 (Wilson and Hilferty; normal quantile
-    /// 4.7534).
-    fn critical(freedom: f64) -> f64 {
-        let spread = 2.0 / (9.0 * freedom);
-        freedom * (1.0 - spread + 4.7534 * spread.sqrt()).powi(3)
-    }
-
-    /// False-alarm rate 10^-6 per sigma over keys; the key is fixed, so a pass stays a pass.
-    /// Distributions with a sigma 3 % away are rejected.
-    #[test]
-    fn draws_follow_the_rounded_gaussian() {
-        for sigma in [0.4, 1.0, 7.3, 52.9] {
-            let (statistic, freedom) = chi_square(sigma, sigma, 400_000);
-            assert!(
-                statistic < critical(freedom),
-                "{sigma}: {statistic} on {freedom}"
-            );
-            for wrong in [0.97, 1.03] {
-                let (statistic, freedom) = chi_square(wrong * sigma, sigma, 400_000);
-                assert!(
-                    statistic > critical(freedom),
-                    "{wrong} {sigma} passed: {statistic}"
-                );
-            }
-        }
-    }
-
-    /// Zero has its full probability. A redrawn "-0" would halve it; a sign bit on the rounded
-    /// magnitude would not change it, so the expectation is computed from the continuous
-    /// distribution.
-    #[test]
-    fn zero_keeps_its_probability() {
-        let (sigma, draws) = (0.4, 400_000);
-        let (prf, gaussian) = (source(b"zero"), RoundedGaussian::new(sigma));
-        let zeros = (0..draws)
-            .filter(|&index| gaussian.draw(prf.block(0, index)) == 0)
-            .count();
-        let p = 2.0 * distribution_function(0.5 / sigma) - 1.0;
-        // Five standard errors: false-alarm rate below 10^-6.
-        let error = (p * (1.0 - p) / draws as f64).sqrt();
-        assert!((zeros as f64 / draws as f64 - p).abs() < 5.0 * error);
     }
 
     /// Pins draw, packing and key derivation together.

@@ -215,6 +215,9 @@ impl RowHashes {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pearson::share_fits;
+
+    const SEEDS: u64 = 40_000;
 
     #[test]
     fn golden_fingerprints() {
@@ -276,9 +279,9 @@ mod tests {
         assert_eq!(distinct.len(), all.len());
     }
 
-    /// Pairwise collisions over 40 000 seeds at width 16: at most 1 / width. Standard error 0.0012;
-    /// false-alarm rate < 1e-6 (4.8 standard errors); a function that ignores half of the key fails
-    /// by far.
+    /// Over [`SEEDS`] seeds at width 16, for pairs of items whose bits are related: one bucket with
+    /// probability 1 / 16, one sign with 1 / 2; both with the product, and the same for two rows.
+    /// Two-sided (`crate::pearson`); a function that ignores half of the key is rejected.
     #[test]
     fn rows_are_two_universal_on_structured_pairs() {
         let pairs = [
@@ -289,18 +292,38 @@ mod tests {
             (1, u64::MAX),
         ];
         for (x, y) in pairs {
-            let (mut meet, mut equal_signs) = (0, 0);
-            let seeds = 40_000;
-            for seed in 0..seeds {
-                let hashes = RowHashes::new(seed, 1, 16);
-                meet += u32::from(hashes.column(0, x) == hashes.column(0, y));
-                equal_signs += u32::from(hashes.negative(0, x) == hashes.negative(0, y));
+            let (mut meet, mut agree, mut both, mut rows, mut signs) = (0, 0, 0, 0, 0);
+            for seed in 0..SEEDS {
+                let hashes = RowHashes::new(seed, 2, 16);
+                let column = |row| hashes.column(row, x) == hashes.column(row, y);
+                let sign = |row| hashes.negative(row, x) == hashes.negative(row, y);
+                meet += u64::from(column(0));
+                agree += u64::from(sign(0));
+                both += u64::from(column(0) && sign(0));
+                rows += u64::from(column(0) && column(1));
+                signs += u64::from(sign(0) && sign(1));
             }
-            let rate = f64::from(meet) / seeds as f64;
-            assert!((rate - 1.0 / 16.0).abs() < 0.006, "{x} {y}: {rate}");
-            let signs = f64::from(equal_signs) / seeds as f64;
-            assert!((signs - 0.5).abs() < 0.0125, "{x} {y}: {signs}");
+            for (count, share) in [
+                (meet, 1.0 / 16.0),
+                (agree, 0.5),
+                (both, 1.0 / 32.0),
+                (rows, 1.0 / 256.0),
+                (signs, 0.25),
+            ] {
+                assert!(share_fits(count, SEEDS, share), "{x} {y}: {count}, {share}");
+            }
         }
+    }
+
+    /// Planted: without the high half of an item, two items that differ there always meet.
+    #[test]
+    fn half_of_an_item_is_not_enough() {
+        let meet = (0..SEEDS).filter(|&seed| {
+            let hashes = RowHashes::new(seed, 1, 16);
+            let half = |item: u64| hashes.column(0, item & 0xFFFF_FFFF);
+            half(0) == half(1 << 32)
+        });
+        assert!(!share_fits(meet.count() as u64, SEEDS, 1.0 / 16.0));
     }
 
     #[test]
