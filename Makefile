@@ -7,6 +7,8 @@ BIN := $(VENV)/bin
 WHEELS := build/wheels
 CARGO_DENY_VERSION := 0.20.2
 CARGO_DENY := .tools/bin/cargo-deny
+CARGO_MUTANTS_VERSION := 27.1.0
+CARGO_MUTANTS := .tools/bin/cargo-mutants
 SOURCES := $(wildcard Cargo.toml Cargo.lock pyproject.toml README.md LICENSE) \
 	$(shell find rust python -type f ! -name '*.pyc' ! -name '*.so' 2>/dev/null)
 # One interpreter for pyo3's build script, so that cargo and maturin agree.
@@ -15,8 +17,8 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test planted lint format bench bench-quick bench-instructions experiments lock clean \
-	check-demo-tools check-test-tools
+.PHONY: help demo test planted mutants lint format bench bench-quick bench-instructions experiments \
+	lock clean check-demo-tools check-test-tools
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile
@@ -63,8 +65,12 @@ experiments: check-demo-tools $(VENV)/installed $(VENV)/plots  ## the paper's ev
 	status=0; $(BIN)/python -m experiments run all || status=$$?; \
 		$(BIN)/python -m experiments report && exit $$status
 
+# CHANGED=1: the lines of the current change. MINUTES=N: stop after N minutes.
+mutants: check-test-tools $(VENV)/installed $(VENV)/mutants $(CARGO_MUTANTS)-$(CARGO_MUTANTS_VERSION)  ## does a test fail for every small change of the privacy code? (hours); goes on where it stopped
+	$(BIN)/python -m tools.mutants $(if $(CHANGED),--changed) $(if $(MINUTES),--minutes $(MINUTES))
+
 lock: check-demo-tools $(VENV)/develop  ## newest allowed versions into every lock file
-	cd requirements && for set in demo develop tools bench; do \
+	cd requirements && for set in demo develop tools bench mutants; do \
 		../$(BIN)/uv pip compile --quiet --universal --python-version 3.10 --upgrade \
 			--generate-hashes --no-emit-index-url --no-annotate \
 			--custom-compile-command "make lock" $$set.in --output-file $$set.txt || exit 1; done
@@ -101,6 +107,10 @@ $(VENV)/bench: requirements/bench.txt $(VENV)/demo
 	$(BIN)/python -m pip install --quiet --require-hashes -r $<
 	@touch $@
 
+$(VENV)/mutants: requirements/mutants.txt $(VENV)/develop
+	$(BIN)/python -m pip install --quiet --require-hashes -r $<
+	@touch $@
+
 # The built wheel, never the source tree, is what the demo runs and the tests import.
 # Installed without an index: the lock must already hold all that [cli] asks for.
 $(VENV)/installed: $(SOURCES) $(VENV)/demo
@@ -110,8 +120,13 @@ $(VENV)/installed: $(SOURCES) $(VENV)/demo
 	$(BIN)/python -m pip install --quiet --no-index "$$(echo $(WHEELS)/*.whl)[cli]"
 	@touch $@
 
-# Compiled from its crate, unoptimised (about a minute), because no package ships a current binary.
+# Compiled from their crates, unoptimised (a minute each): no package ships a current binary.
 $(CARGO_DENY)-$(CARGO_DENY_VERSION): | check-demo-tools
 	CARGO_PROFILE_RELEASE_OPT_LEVEL=0 CARGO_PROFILE_RELEASE_DEBUG=0 \
 		cargo install --quiet --locked --root .tools --version $(CARGO_DENY_VERSION) --force cargo-deny
+	@touch $@
+
+$(CARGO_MUTANTS)-$(CARGO_MUTANTS_VERSION): | check-demo-tools
+	CARGO_PROFILE_RELEASE_OPT_LEVEL=0 CARGO_PROFILE_RELEASE_DEBUG=0 \
+		cargo install --quiet --locked --root .tools --version $(CARGO_MUTANTS_VERSION) --force cargo-mutants
 	@touch $@

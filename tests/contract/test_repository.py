@@ -60,7 +60,7 @@ def name_of(path: Path) -> str:
 FILES = files()
 TEXTS = {name_of(path): text_of(path) for path in FILES}
 LOCKS = {"Cargo.lock"} | {
-    f"requirements/{name}.txt" for name in ("bench", "demo", "develop", "tools")
+    f"requirements/{name}.txt" for name in ("bench", "demo", "develop", "mutants", "tools")
 }
 
 

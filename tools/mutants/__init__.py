@@ -1,0 +1,17 @@
+"""Mutation testing of the code that makes the library private (docs/testing.md).
+
+    python -m tools.mutants [--minutes N] [--changed] [--only rust|python]
+
+A mutant is the library with one small change: another operator, a constant returned. cargo-mutants
+makes those of the Rust core, mutmut those of the Python modules that compute noise and guarantees.
+A mutant that all tests pass is an error, unless ``tests/mutants_listed.toml`` states why the change
+is harmless. State is kept in build/mutants, so a run goes on where the last one stopped.
+
+| module | what |
+| --- | --- |
+| ``mutant`` | one mutant, and what became of each |
+| ``scope`` | which files, in which order; the sample; lines of the current change |
+| ``rust``, ``python`` | run the two tools on a copy of the sources |
+| ``listed`` | the accepted survivors |
+| ``report`` | the table per module, and the errors |
+"""

@@ -1,0 +1,103 @@
+"""Which code is mutated: files in their order, a sample of the rest, lines of a change."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import subprocess
+from pathlib import Path
+from typing import Final
+
+from tools.mutants.mutant import Mutant
+
+__all__ = [
+    "PYTHON",
+    "ROOT",
+    "RUST",
+    "SAMPLED",
+    "SAMPLE_RATE",
+    "changed_lines",
+    "diff_of_change",
+    "in_sample",
+    "module_of",
+]
+
+ROOT: Final = Path(__file__).resolve().parents[2]
+CORE: Final = "rust/core/src"
+
+# Every mutant of these files, in this order; the files of one line are tested together.
+RUST: Final = (
+    ("noise/prf.rs", "noise/mod.rs"),
+    ("noise/gaussian.rs",),
+    ("key.rs", "item.rs"),
+    ("discovery/mod.rs", "discovery/misra_gries.rs"),
+    ("discovery/name.rs", "discovery/name_store.rs"),
+    ("discovery/laplace.rs", "discovery/threshold.rs"),
+    ("discovery/slots.rs", "discovery/dictionary.rs"),
+    ("discovery/spec.rs",),
+    ("mechanism/path.rs", "mechanism/rounding.rs"),
+    ("mechanism/binary.rs", "mechanism/haar.rs", "mechanism/square_root.rs"),
+    ("mechanism/mod.rs", "mechanism/tree/*.rs"),
+    ("schedule/*.rs",),
+    ("noise/gaussian_batch.rs",),
+)
+# One mutant in eight of these files: by a hash, so the choice is the same in every run.
+SAMPLED: Final = (
+    ("sketch/*.rs",),
+    ("table/*.rs", "simd.rs"),
+    ("release/*.rs", "guarantee.rs", "parameters.rs"),
+)
+SAMPLE_RATE: Final = 8
+_SEED: Final = b"sample of mutants, 1"
+
+PYTHON: Final = (
+    "python/lazysketch/privacy",
+    "python/lazysketch/specification",
+    "python/lazysketch/releases/parts.py",
+    "python/lazysketch/heavy_hitters",
+    "python/lazysketch/windows",
+)
+
+
+def in_sample(mutant: Mutant) -> bool:
+    """Return whether the sample contains this mutant: one in ``SAMPLE_RATE`` does."""
+    drawn = hashlib.blake2b(mutant.identity.encode("utf-8"), digest_size=8, key=_SEED).digest()
+    return int.from_bytes(drawn, "little") % SAMPLE_RATE == 0
+
+
+def module_of(file: str) -> str:
+    """Return the name under which a file is reported: its folder, or itself at the top."""
+    path = Path(file)
+    inner = path.relative_to(CORE) if file.startswith(CORE) else path.relative_to("python")
+    return str(inner.parent if len(inner.parts) > 1 else inner)
+
+
+def diff_of_change() -> str:
+    """Return the current change as a diff: from the branch point, or the last commit, to now."""
+    base = _git("merge-base", "main", "HEAD") or _git("rev-parse", "HEAD~1")
+    if base == _git("rev-parse", "HEAD"):
+        base = _git("rev-parse", "HEAD~1")
+    return _git("diff", base, "--", CORE, *PYTHON) + "\n"
+
+
+def changed_lines(diff: str) -> dict[str, set[int]]:
+    """Return the numbers of the lines that a diff adds or changes, by file."""
+    found: dict[str, set[int]] = {}
+    file, number = "", 0
+    for line in diff.splitlines():
+        if line.startswith("+++ "):
+            file = line[4:].removeprefix("b/")
+        elif hunk := re.match(r"@@ -\S+ \+(\d+)", line):
+            number = int(hunk[1])
+        elif line.startswith("+"):
+            found.setdefault(file, set()).add(number)
+            number += 1
+        elif line.startswith(" "):
+            number += 1
+    return found
+
+
+def _git(*arguments: str) -> str:
+    command = ["git", *arguments]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    return done.stdout.strip() if done.returncode == 0 else ""
