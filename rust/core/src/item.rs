@@ -43,3 +43,32 @@ impl Item<'_> {
         DAYS.contains(&days).then_some(Self::Date(days))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 0001-01-01 is 719,162 days before 1970-01-01, and 9999-12-31 is 2,932,896 days after it.
+    #[test]
+    fn dates_and_instants_are_those_of_the_years_1_to_9999() {
+        let (first, last) = (-719_162, 2_932_896);
+        for days in [first, -1, 0, last] {
+            assert_eq!(Item::date(days), Some(Item::Date(days)));
+            for microsecond in [0, 86_399_999_999] {
+                let instant = i64::from(days) * 86_400_000_000 + microsecond;
+                assert_eq!(Item::instant(instant), Some(Item::Instant(instant)));
+            }
+        }
+        for days in [i32::MIN, first - 1, last + 1, i32::MAX] {
+            assert_eq!(Item::date(days), None);
+        }
+        for instant in [
+            i64::MIN,
+            i64::from(first) * 86_400_000_000 - 1,
+            i64::from(last + 1) * 86_400_000_000,
+            i64::MAX,
+        ] {
+            assert_eq!(Item::instant(instant), None);
+        }
+    }
+}

@@ -247,6 +247,56 @@ mod tests {
         assert_eq!(format!("{key:?}"), "MasterKey(Secret)");
     }
 
+    /// Two 64-bit values are equal with probability 2^-64, and below 2^8 with 2^-55.
+    #[test]
+    fn fresh_seeds_and_ids_are_random_and_say_that_they_are() {
+        let seeds = [fresh_hash_seed().unwrap(), fresh_hash_seed().unwrap()];
+        assert!(seeds[0] != seeds[1] && seeds.iter().all(|seed| *seed > 1 << 8));
+        let (one, two) = (Identity::fresh().unwrap(), Identity::fresh().unwrap());
+        assert!(one.id != two.id && !one.chosen && !two.chosen);
+        let chosen = Identity::chosen(SketchId([7; 16]));
+        assert!(chosen.chosen && chosen.id == SketchId([7; 16]));
+        assert_eq!(MasterKey::generate().unwrap().origin(), Origin::Secret);
+        assert_eq!(MasterKey::from_bytes([1; 32]).origin(), Origin::Secret);
+        assert_eq!(MasterKey::seeded(1).origin(), Origin::Seeded);
+    }
+
+    /// Keyed BLAKE3 of label, version, id and parameters, each after its length in 8 bytes.
+    #[test]
+    fn every_key_follows_its_definition() {
+        let (key, id) = (MasterKey::from_bytes([7; 32]), SketchId([9; 16]));
+        for (purpose, label) in [
+            (Purpose::Noise, "lazysketch noise"),
+            (Purpose::HashSeed, "lazysketch hash seed"),
+            (Purpose::Discovery, "lazysketch discovery noise"),
+            (Purpose::ItemIdentity, "lazysketch item identity"),
+        ] {
+            for parameters in [&b""[..], b"parameters"] {
+                let mut message = Vec::new();
+                for part in [label.as_bytes(), &[1, 0], &[9; 16], parameters] {
+                    message.extend((part.len() as u64).to_le_bytes());
+                    message.extend(part);
+                }
+                let expected = blake3::keyed_hash(&[7; 32], &message);
+                let wide = key.derive_wide(purpose, &id, parameters);
+                assert_eq!(&wide.bytes, expected.as_bytes());
+                let half = key.derive(purpose, &id, parameters);
+                assert_eq!(half.bytes, expected.as_bytes()[..16]);
+                for epoch in [0_u64, 1, 255, 256, 1 << 40, u64::MAX] {
+                    let of_epoch = blake3::keyed_hash(expected.as_bytes(), &epoch.to_le_bytes());
+                    let found = wide.of_epoch(epoch).bytes;
+                    assert_eq!(found, of_epoch.as_bytes()[..16], "{epoch}");
+                }
+                if purpose == Purpose::HashSeed && parameters.is_empty() {
+                    let seed = Identity::chosen(id).hash_seed(&key);
+                    assert_eq!(seed.to_le_bytes(), expected.as_bytes()[..8]);
+                }
+            }
+        }
+        let seeded = blake3::derive_key("lazysketch seeded key, NOT PRIVATE", &5_u64.to_le_bytes());
+        assert_eq!(MasterKey::seeded(5).expose(), &seeded);
+    }
+
     /// Pins the derivation: a change here changes the noise under every stored key.
     #[test]
     fn golden_working_key() {

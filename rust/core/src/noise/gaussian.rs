@@ -197,6 +197,9 @@ mod tests {
             }
         }
         assert!(RoundedGaussian::new(1.0).draw(0) == 13);
+        // 13.1 sigma rounds up to 1, above 13.2 sigma.
+        let narrow = RoundedGaussian::new(0.039);
+        assert!(narrow.draw(0) == 1 && narrow.bound() >= 1.0);
     }
 
     fn source(label: &[u8]) -> NoiseFunction {
