@@ -45,6 +45,46 @@ def test_weights_are_clipped_and_scale_the_noise(
     assert "total weight 24,000, 2,000 weights clipped" in err
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        "estimate flows.csv --items items.txt",
+        "top flows.csv --domain items.txt",
+        "top flows.csv",
+        "top flows.csv --window 1000",
+    ],
+)
+def test_bounds_of_events_reach_the_noise(capsys: pytest.CaptureFixture[str], command: str) -> None:
+    """Three events of weight 2 need six times the noise of one of weight 1."""
+    asked = [*command.split(), "--field", "src", "--relation", "zero-out", *CLEAR]
+    privacy = []
+    for bounds in ([], ["--max-events-per-user", "3", "--weight", "n", "--max-weight", "2"]):
+        assert main([*asked, *bounds]) == 0
+        privacy.append(json.loads(capsys.readouterr().out)["privacy"])
+    one, many = privacy
+    assert (one["relation"], many["relation"]) == ("zero-out", "zero-out")
+    assert (one["max_events_per_user"], many["max_events_per_user"]) == (1, 3)
+    assert (one["max_weight"], many["max_weight"]) == (1, 2)
+    # Floating point takes up to 1 % of the budget, and more of it where noise is larger.
+    assert 6 * one["sigma"] * (1 - 1e-12) <= many["sigma"] <= 6.06 * one["sigma"]
+
+
+@pytest.mark.parametrize("verb", ["estimate", "top"])
+def test_only_estimates_depend_on_the_events(capsys: pytest.CaptureFixture[str], verb: str) -> None:
+    """Two inputs of equal length: their results agree but for estimates and notes about them."""
+    of = {"estimate": "--items", "top": "--domain"}[verb]
+    asked = [verb, "flows.csv", "--field", "src", of, "items.txt", "--hash-seed", "5", *CLEAR]
+    found = []
+    for rows in ("a;2\nb;100\n" * 2_000, "c;7\nbad\n;1\nc;0\n" * 1_000):
+        Path("flows.csv").write_text(f"src;n\n{rows}")
+        assert main([*asked, "--weight", "n", "--max-weight", "10"]) == 0
+        result = json.loads(capsys.readouterr().out)
+        del result["items"], result["notes"]
+        found.append(result)
+    assert found[0] == found[1]
+    assert found[0]["steps"] == 4_000
+
+
 def test_a_delimiter_and_a_pattern(capsys: pytest.CaptureFixture[str]) -> None:
     asked = ["flow?.csv", "--field", "src", "--delimiter", ";", "--items", "items.txt"]
     counts, found, err = result_of(capsys, *asked)

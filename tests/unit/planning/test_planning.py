@@ -87,6 +87,27 @@ def test_every_plan_can_be_made_and_satisfies_its_request(
     assert str(round(plan.predicted.count)) in plan.explain().replace(",", "")
 
 
+@pytest.mark.parametrize("relation", ["substitution", "zero-out"])
+def test_a_plan_keeps_the_privacy_that_was_asked_for(relation: Any) -> None:
+    """The sketch that it makes, and the options of the command that it prints."""
+    asked: dict[str, Any] = {
+        "epsilon": 0.7,
+        "delta": 1e-7,
+        "relation": relation,
+        "max_weight": 3,
+        "max_events_per_user": 2,
+    }
+    plan = ls.plan(steps=10**5, memory=1 << 12, kind="count-min", mean_weight=2.0, **asked)
+    words = plan.command().split()
+    options = {name: value for name, value in pairwise(words) if name.startswith("--")}
+    options.setdefault("--relation", "substitution")
+    with plan.sketch() as sketch:
+        for name, value in asked.items():
+            assert getattr(plan, name) == value
+            assert getattr(sketch.privacy, name) == value
+            assert options[f"--{name.replace('_', '-')}"] == str(value)
+
+
 def test_a_memory_below_the_coarse_grid_is_refused() -> None:
     with pytest.raises(ArgumentValueError, match="^share: expected an item whose count exceeds"):
         ls.plan(steps=8_117, memory=324, share=0.01, kind="count-sketch", **PROMISE)

@@ -14,7 +14,7 @@ from tests.unit.privacy.test_curve import NOTHING, described
 import lazysketch
 import lazysketch.testing
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
-from lazysketch.privacy import Composition, compose, noise_multiplier
+from lazysketch.privacy import Composition, compose, gaussian_delta, noise_multiplier
 
 pairs = st.tuples(
     st.floats(-1, 0.7).map(lambda power: 10.0**power),
@@ -66,6 +66,7 @@ def test_k_equal_sketches_cost_the_square_root_of_k() -> None:
     single = noise_multiplier(1.0, 1e-6)
     quarter = described(1.0, 1e-6, noise_multiplier=2 * single, sigma=2 * single)
     together = compose(*[quarter] * 4)
+    assert compose(compose(*[quarter] * 3), quarter) == together
     assert together.noise_multiplier == pytest.approx(single, rel=1e-12)
     # The parts have more noise than their own pair needs: numerics are bounded by 1 % each.
     assert 1.0 <= together.epsilon_at(1e-6) <= 1.06
@@ -119,6 +120,39 @@ def test_a_composition_is_a_value() -> None:
     assert "-DP per event (substitution), 2 parts together (mu = " in str(together)
     assert together.sentence.startswith("For everything that these 2 sketches ever publish")
     assert "NOT promised" in together.sentence
+
+
+def test_numerics_of_all_parts_are_covered() -> None:
+    """Ratios of densities multiply, so the numeric parts of epsilon add up (Theorem 8)."""
+    specs = [
+        lazysketch.TableSpec(
+            kind="count-min",
+            depth=3,
+            width=64,
+            schedule=lazysketch.Punctual(horizon=1_000),
+            epsilon=epsilon,
+            delta=1e-6,
+            max_weight=10**5,
+        )
+        for epsilon in (0.5, 1.0)
+    ]
+    together = compose(*(spec.privacy for spec in specs))
+    numeric = sum(spec.noise.epsilon_numeric for spec in specs)
+    assert numeric > 1e-5
+    multiplier = 1 / math.hypot(*(1 / spec.noise.noise_multiplier for spec in specs))
+    for epsilon in (0.1, 0.3, 0.7, 1.0, 1.05, 1.3):
+        assert together.delta_at(epsilon) >= gaussian_delta(epsilon - numeric, multiplier)
+
+
+def test_a_composition_promises_what_every_part_promises() -> None:
+    """Larger events and larger groups are protected by a part of the sketches only."""
+    weak = described(1.0, 1e-6, max_weight=2, max_events_per_user=3)
+    strong = described(1.0, 1e-6, max_weight=7, max_events_per_user=5)
+    for together in (compose(weak, strong), compose(strong, weak)):
+        assert together.max_events_per_user == 3
+        assert "any 3 events of one person (of weight up to 2)" in together.sentence
+        assert "5 events" not in together.sentence
+        assert "weight up to 7" not in together.sentence
 
 
 def test_the_parts_of_a_merged_release_compose() -> None:

@@ -8,7 +8,7 @@ import math
 from typing import Any
 
 import pytest
-from hypothesis import given, reject, settings
+from hypothesis import example, given, reject, settings
 from hypothesis import strategies as st
 
 import lazysketch
@@ -64,6 +64,7 @@ def test_delta_falls_and_is_never_below_the_ideal(
 
 @PROFILE
 @given(epsilons, deltas, deltas)
+@example(1.0, 1e-6, 1e-4)
 def test_round_trip_errs_towards_privacy(epsilon: float, delta: float, asked: float) -> None:
     privacy = described(epsilon, delta)
     found = privacy.epsilon_at(asked)

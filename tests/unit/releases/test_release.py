@@ -152,6 +152,23 @@ def test_pushes_and_noise_follow_the_formulas(name: str, steps: int) -> None:
     assert release.noise_deviation[np.array(wanted) == 0].tolist() == [0.0] * wanted.count(0)
 
 
+@pytest.mark.parametrize("name", PRIVATE)
+@pytest.mark.parametrize("relation", ["substitution", "zero-out"])
+def test_the_bounds_of_events_are_those_of_the_sketch(name: str, relation: str) -> None:
+    """Four events of weight 3 move a table twelve times as far as one of weight 1."""
+    plain = MAKERS[name](relation=relation)
+    sketch = MAKERS[name](relation=relation, max_weight=3, max_events_per_user=4)
+    release = sketch.release()
+    for one in (release, ls.Release.from_bytes(release.to_bytes())):
+        privacy = one.privacy
+        assert privacy == sketch.privacy
+        assert (privacy.relation, privacy.max_weight) == (relation, 3)
+        assert privacy.max_events_per_user == 4
+        assert privacy.l2_sensitivity == pytest.approx(12 * plain.privacy.l2_sensitivity)
+        # Floating point takes up to 1 % of the budget, and more of it where noise is larger.
+        assert 12 * plain.sigma * (1 - 1e-12) <= privacy.sigma <= 12.12 * plain.sigma
+
+
 @pytest.mark.parametrize("name", ["CountMin", "CountSketch"])
 def test_exact_releases_have_no_noise(name: str) -> None:
     release = fed(name).release()

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import lazysketch as ls
-from lazysketch.errors import ArgumentTypeError, ArgumentValueError
+from lazysketch.errors import ArgumentTypeError, ArgumentValueError, LiveStateError
+from lazysketch.sketches.keys import key_or_fresh
 from lazysketch.testing import draws, fixed_id, seeded_key
 
 SECRET = bytes(range(90, 122))
@@ -78,6 +79,13 @@ def test_a_copy_of_a_key_is_never_another_key(key: ls.Key) -> None:
         except TypeError:
             continue
         assert second.to_bytes() == key.to_bytes()
+
+
+@pytest.mark.parametrize("protocol", range(pickle.HIGHEST_PROTOCOL + 1))
+def test_a_secret_is_not_pickled(protocol: int) -> None:
+    """A pickle is written to files and sent to other processes."""
+    with pytest.raises(LiveStateError, match="^key: expected to stay in this process"):
+        pickle.dumps({"key": ls.Key.from_bytes(SECRET)}, protocol)
 
 
 @pytest.mark.parametrize(
@@ -209,6 +217,16 @@ def test_one_master_key_serves_many_sketches() -> None:
     tables = {fed(make(key=key)) for make in PRIVATE.values() for _ in range(5)}
     assert len(tables) == 5 * len(PRIVATE)
     assert key.to_bytes() == SECRET
+
+
+def test_without_a_key_there_is_a_fresh_one() -> None:
+    """Fresh ids would hide a key that all sketches share, so the keys themselves are compared."""
+    secrets = {key_or_fresh(None).to_bytes() for _ in range(50)}
+    assert len(secrets) == 50
+    bits = np.unpackbits(np.array([list(secret) for secret in secrets], dtype=np.uint8), axis=1)
+    assert np.all(bits.any(axis=0) & ~bits.all(axis=0))  # false alarm: 256 * 2^-49
+    given = ls.Key.from_bytes(SECRET)
+    assert key_or_fresh(given) is given
 
 
 def test_hash_seeds_do_not_come_from_the_key_alone() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError, fields, replace
 from typing import Any
@@ -102,6 +103,30 @@ def test_replace_calibrates_anew() -> None:
     assert longer.chosen_mechanism.leaves > spec.chosen_mechanism.leaves
     with pytest.raises(ArgumentValueError, match="^epsilon: "):
         replace(spec, epsilon=0.0)
+
+
+@pytest.mark.parametrize("relation", ["substitution", "zero-out"])
+@pytest.mark.parametrize("events", [1, 3])
+def test_the_numeric_account_has_every_draw_of_the_table(relation: str, events: int) -> None:
+    """Counted by hand: 16 rows of 2^24 cells, each with the 8 nodes of a binary tree of 8 leaves.
+
+    An event changes one cell per row, two under substitution; leaf 1 is in nodes 1, 2, 4 and 8.
+    """
+    spec = described(
+        depth=16,
+        width=2**24,
+        schedule=ls.Punctual(horizon=8),
+        mechanism="binary",
+        relation=relation,
+        max_events_per_user=events,
+    )
+    draws = 16 * 2**24 * 8
+    changed = 16 * (2 if relation == "substitution" else 1) * 4 * events
+    error = changed * 2.0**-47 * max(spec.sigma, 8.0)
+    assert math.isclose(spec.noise.epsilon_numeric, 2 * error, rel_tol=1e-12)
+    tails = (1 + math.e) * (changed * 2.1e-21 + draws**2 * 2.0**-129)
+    expected = math.expm1(error) * spec.delta + tails
+    assert math.isclose(spec.noise.delta_numeric, expected, rel_tol=1e-9)
 
 
 def test_another_hash_seed_keeps_the_noise() -> None:

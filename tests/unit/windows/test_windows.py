@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from tests.oracle.windows import DAY, SECOND, Clock, at, exact, made, tables, wholes
 
@@ -38,6 +38,7 @@ def test_an_instant_lies_in_one_slice_of_one_window(every: int, slices: int, now
     st.integers(1, 100),
     st.lists(st.one_of(st.integers(-2000, 2000), st.sampled_from([UNKNOWN_TIME, 2**63 - 1]))),
 )
+@example(0, 10, 3, [-1, 0, 3, 9, 10])
 def test_a_range_is_cut_like_a_ruler(first: int, length: int, every: int, times: list[int]) -> None:
     time_range = TimeRange(first=first, end=first + length, every=every)
     starts = list(range(first, first + length, every))
@@ -146,6 +147,7 @@ def test_by_steps(calls: list[int | list[int]], every: int) -> None:
     ),
     st.integers(0, 40),
 )
+@example([], 0)
 def test_by_the_time_of_events(events: list[tuple[int, int, int]], split: int) -> None:
     windows, silent = (made(every="5h", max_weight=5, **DAY) for _ in range(2))
     for part in (events[:split], events[split:]):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -64,6 +65,23 @@ def test_the_saved_release_is_the_one_shown(
     asked_again = result_of(capsys, "query", "kept.lzs", *shown)
     assert {row["item"]: row["estimate"] for row in asked_again["items"]} == shown
     assert [path.name for path in Path().iterdir() if "partial" in path.name] == []
+
+
+def test_intervals_of_the_rows_cover_the_list_that_they_were_chosen_from(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    listed = ["most", "some", *(f"absent {n}" for n in range(300))]
+    Path("items.txt").write_text("".join(f"{item}\n" for item in listed))
+    asked = ["top", "rows.txt", "--domain", "items.txt", "-k", "2", "--save-release", "kept.lzs"]
+    shown = result_of(capsys, *asked, "--width", "64")["items"]
+    release = ls.Release.load("kept.lzs")
+    together = release.interval_many(listed, at="now", simultaneous=True)
+    assert [row["item"] for row in shown] == ["most", "some"]
+    for place, row in enumerate(shown):
+        assert (row["low"], row["high"]) == (
+            np.floor(together[place].low),
+            np.ceil(together[place].high),
+        )
 
 
 def test_a_release_may_be_replaced_and_nothing_else(capsys: pytest.CaptureFixture[str]) -> None:
@@ -200,6 +218,18 @@ def test_merge_keeps_the_parts_and_shows_their_composition(
     rows = result_of(capsys, "query", "all.lzs", "a")
     assert rows["privacy"] is None
     assert rows["composition"] == found["composition"]
+
+
+def test_a_printed_epsilon_is_never_too_small() -> None:
+    """Three digits, rounded up: with rounding to nearest half of these would be too small."""
+    releases = [saved(f"{n}.lzs", epsilon=0.3 + 0.07 * n) for n in range(10)]
+    for number in range(2, 11):
+        printed = re.search(
+            r"that is \(([0-9.]+), ", guarantees(releases[0].merge(*releases[1:number]))[-1]
+        )
+        assert printed is not None
+        true = ls.compose(*(one.privacy for one in releases[:number])).epsilon_at(1e-8)
+        assert true <= float(printed[1]) <= 1.01 * true
 
 
 def test_different_guarantees_of_parts_are_all_listed() -> None:
