@@ -1,7 +1,24 @@
-"""Planted bugs of the package: each is patched in the process of the tests."""
+"""All planted bugs of the Python package, by subject in the modules next to this one."""
 
 from __future__ import annotations
 
+from typing import Final
+
+from tests.planted.bugs_of_accounting import BUGS_OF_ACCOUNTING
+from tests.planted.bugs_of_discovery import BUGS_OF_DISCOVERY
+from tests.planted.bugs_of_sensitivity import BUGS_OF_CALIBRATION, BUGS_OF_SENSITIVITY
+from tests.planted.bugs_of_the_command import BUGS_OF_THE_COMMAND
+from tests.planted.bugs_of_windows import BUGS_OF_KEYS, BUGS_OF_WINDOWS
 from tests.planted.planted_bug import PlantedBug
 
-BUGS_OF_THE_PACKAGE: tuple[PlantedBug, ...] = ()
+__all__ = ["BUGS_OF_THE_PACKAGE"]
+
+BUGS_OF_THE_PACKAGE: Final[tuple[PlantedBug, ...]] = (
+    *BUGS_OF_SENSITIVITY,
+    *BUGS_OF_CALIBRATION,
+    *BUGS_OF_ACCOUNTING,
+    *BUGS_OF_WINDOWS,
+    *BUGS_OF_KEYS,
+    *BUGS_OF_DISCOVERY,
+    *BUGS_OF_THE_COMMAND,
+)

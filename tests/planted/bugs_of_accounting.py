@@ -1,0 +1,260 @@
+"""Guarantees that state less than was spent, and NOT PRIVATE where it is forgotten."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.planted.edits import edited
+from tests.planted.planted_bug import PlantedBug
+
+__all__ = ["BUGS_OF_ACCOUNTING"]
+
+_ACCOUNTING: Final = "lazysketch.privacy.accounting"
+_COMPOSITION: Final = "lazysketch.privacy.composition"
+_CURVE: Final = "lazysketch.privacy.curve"
+_PARTS: Final = "lazysketch.releases.parts"
+_RELEASE: Final = "lazysketch.releases.release"
+
+BUGS_OF_ACCOUNTING: Final = (
+    PlantedBug(
+        name="composition-takes-the-maximum",
+        subject="accounting",
+        claim="Several sketches together have the guarantee of the worst of them.",
+        caught_by="tests/unit/privacy/test_composition.py::"
+        "test_k_equal_sketches_cost_the_square_root_of_k",
+        patch=edited(
+            f"{_COMPOSITION}:Composition.mu",
+            (
+                "math.hypot(*(part.mu for part in self.parts))",
+                "max(part.mu for part in self.parts)",
+            ),
+        ),
+    ),
+    PlantedBug(
+        name="composed-pairs-take-the-maximum",
+        subject="accounting",
+        claim="The pair that always holds has the largest epsilon and delta, not their sums.",
+        caught_by="tests/unit/privacy/test_composition.py::test_numerics_of_all_parts_are_covered",
+        patch=edited(
+            f"{_COMPOSITION}:Composition._curve",
+            ("math.fsum(part.epsilon for", "max(part.epsilon for"),
+            ("math.fsum(part.delta for", "max(part.delta for"),
+        ),
+    ),
+    PlantedBug(
+        name="composed-numerics-left-out",
+        subject="accounting",
+        claim="A composition has ideal noise: numeric parts of its members are left out.",
+        caught_by="tests/unit/privacy/test_composition.py::test_numerics_of_all_parts_are_covered",
+        patch=edited(
+            f"{_COMPOSITION}:Composition._curve",
+            ("slack * math.fsum(curve.epsilon_numeric for curve in curves)", "0.0"),
+            ("slack * math.fsum(curve.tail for curve in curves)", "0.0"),
+        ),
+    ),
+    PlantedBug(
+        name="nested-compositions-count-once",
+        subject="accounting",
+        claim="A composition within a composition counts as its first part.",
+        caught_by="tests/unit/privacy/test_composition.py::"
+        "test_k_equal_sketches_cost_the_square_root_of_k",
+        patch=edited(
+            f"{_COMPOSITION}:compose",
+            (
+                "part.parts if isinstance(part, Composition)",
+                "part.parts[:1] if isinstance(part, Composition)",
+            ),
+        ),
+    ),
+    PlantedBug(
+        name="composition-protects-the-largest-group",
+        subject="accounting",
+        claim="A composition states the largest number of protected events of its parts.",
+        caught_by="tests/unit/privacy/test_composition.py::"
+        "test_a_composition_promises_what_every_part_promises",
+        patch=edited(
+            f"{_COMPOSITION}:Composition.max_events_per_user",
+            ("min(part.max_events_per_user", "max(part.max_events_per_user"),
+        ),
+    ),
+    PlantedBug(
+        name="composition-protects-the-largest-weight",
+        subject="accounting",
+        claim="The text of a composition promises the largest weight of its parts.",
+        caught_by="tests/unit/privacy/test_composition.py::"
+        "test_a_composition_promises_what_every_part_promises",
+        patch=edited(
+            f"{_COMPOSITION}:Composition.sentence",
+            ("min(part.max_weight", "max(part.max_weight"),
+        ),
+    ),
+    PlantedBug(
+        name="not-private-parts-compose",
+        subject="accounting",
+        claim="A part without a guarantee is composed as if it had one.",
+        caught_by="tests/unit/privacy/test_composition.py::"
+        "test_parts_that_do_not_compose_are_refused",
+        patch=edited(
+            f"{_COMPOSITION}:Composition.__post_init__", ("if not part.private:", "if False:")
+        ),
+    ),
+    PlantedBug(
+        name="relations-compose",
+        subject="accounting",
+        claim="Guarantees for different neighbouring streams are composed.",
+        caught_by="tests/unit/privacy/test_composition.py::"
+        "test_parts_that_do_not_compose_are_refused",
+        patch=edited(
+            f"{_COMPOSITION}:Composition.__post_init__",
+            ("len(relations) > 1", "len(relations) > 2"),
+        ),
+    ),
+    PlantedBug(
+        name="claim-without-its-noise",
+        subject="accounting",
+        claim="A description may claim more than its noise gives.",
+        caught_by="tests/unit/privacy/test_accounting.py::test_a_claim_beyond_the_noise_is_refused",
+        patch=edited(
+            f"{_ACCOUNTING}:Privacy._check_guarantee", ("if reached >", "if 0.0 * reached >")
+        ),
+    ),
+    PlantedBug(
+        name="curve-without-tails",
+        subject="accounting",
+        claim="delta at another epsilon leaves out the draws' tails.",
+        caught_by="tests/unit/privacy/test_curve.py::"
+        "test_a_planted_curve_without_its_tail_is_caught",
+        patch=edited(
+            f"{_CURVE}:GaussianCurve._bound", ("(1.0 + math.exp(epsilon)) * self.tail", "0.0")
+        ),
+    ),
+    PlantedBug(
+        name="curve-without-numerics",
+        subject="accounting",
+        claim="delta at another epsilon leaves out the errors of the draws' probabilities.",
+        caught_by="tests/unit/privacy/test_composition.py::test_numerics_of_all_parts_are_covered",
+        patch=edited(
+            f"{_CURVE}:GaussianCurve._bound", ("epsilon - self.epsilon_numeric", "epsilon")
+        ),
+    ),
+    PlantedBug(
+        name="curve-returns-the-wrong-end",
+        subject="accounting",
+        claim="epsilon at another delta is the largest value that is too small.",
+        caught_by="tests/unit/privacy/test_curve.py::test_round_trip_errs_towards_privacy",
+        patch=edited(
+            f"{_CURVE}:GaussianCurve.epsilon_at",
+            ("return min(enough, known)", "return min(too_small, known)"),
+        ),
+    ),
+    PlantedBug(
+        name="total-without-discovery",
+        subject="accounting",
+        claim="The guarantee of a run that found names is that of its counts.",
+        caught_by="tests/unit/heavy_hitters/test_heavy_hitters.py::"
+        "test_the_guarantee_is_the_one_asked_for[1-substitution]",
+        patch=edited(
+            "lazysketch.heavy_hitters.hitters_spec:HeavyHittersSpec.privacy_of",
+            ("counts.epsilon + names.epsilon", "counts.epsilon"),
+            ("counts.delta + names.delta", "counts.delta"),
+        ),
+    ),
+    PlantedBug(
+        name="total-of-levels-without-discovery",
+        subject="accounting",
+        claim="The guarantee of a hierarchy is that of its counts.",
+        caught_by="tests/unit/heavy_hitters/test_levels_privacy.py::"
+        "test_all_levels_together_keep_the_promise[substitution-None-8.0]",
+        patch=edited(
+            "lazysketch.heavy_hitters.published_levels:PublishedLevels.privacy",
+            ("whole.sketch_epsilon + whole.discovery_epsilon", "whole.sketch_epsilon"),
+            ("whole.sketch_delta + whole.discovery_delta", "whole.sketch_delta"),
+        ),
+    ),
+    PlantedBug(
+        name="merged-release-states-one-part",
+        subject="accounting",
+        claim="A merged release states the guarantee of one of its parts.",
+        caught_by="tests/unit/releases/test_release.py::test_merging_adds[CountMin]",
+        patch=edited(f"{_RELEASE}:Release._only_part", ("len(self._parts) == 1", "self._parts")),
+    ),
+    PlantedBug(
+        name="merge-forgets-a-part",
+        subject="accounting",
+        claim="A merged release lists the first of its parts only.",
+        caught_by="tests/unit/releases/test_release.py::test_merging_adds[CountMin]",
+        patch=edited(
+            "lazysketch.releases.public_table:PublicTable.__init__",
+            ("native.depth, native.parts)", "native.depth, native.parts)[:1]"),
+        ),
+    ),
+    PlantedBug(
+        name="not-private-lost-among-equal-parts",
+        subject="accounting",
+        claim="Parts with equal noise share a description, with the reasons of the first of them.",
+        caught_by="tests/unit/releases/test_release.py::test_not_private_is_inherited",
+        patch=edited(
+            f"{_PARTS}:_part_of",
+            ("signature = (reasons, *(", "signature = ((), *("),
+        ),
+    ),
+    PlantedBug(
+        name="not-private-lost-in-a-file",
+        subject="accounting",
+        claim="A release that is read drops the reasons why it is not private.",
+        caught_by="tests/unit/releases/test_release.py::test_not_private_is_inherited",
+        patch=edited(
+            f"{_PARTS}:_privacy_of",
+            ("private=not reasons", "private=True"),
+            ("not_private_because=reasons,\n    )", "not_private_because=(),\n    )"),
+        ),
+    ),
+    PlantedBug(
+        name="not-private-lost-in-a-merge",
+        subject="accounting",
+        claim="A merged release gives the reasons of its first part only.",
+        caught_by="tests/unit/releases/test_release.py::test_not_private_is_inherited",
+        patch=edited(
+            f"{_RELEASE}:Release.not_private_because",
+            ("for part in self._parts for", "for part in self._parts[:1] for"),
+        ),
+    ),
+    PlantedBug(
+        name="one-private-part-suffices",
+        subject="accounting",
+        claim="A merged release is private if one of its parts is.",
+        caught_by="tests/unit/releases/test_release.py::test_not_private_is_inherited",
+        patch=edited(f"{_RELEASE}:Release.private", ("return all(", "return any(")),
+    ),
+    PlantedBug(
+        name="file-protects-one-event",
+        subject="accounting",
+        claim="A release that is read divides its noise by the sensitivity of a single event.",
+        caught_by="tests/unit/releases/test_release.py::"
+        "test_the_bounds_of_events_are_those_of_the_sketch[substitution-LazyCountMin]",
+        patch=edited(
+            f"{_PARTS}:_privacy_of",
+            ('noise["max_weight"] * noise["max_events_per_user"]', 'noise["max_weight"]'),
+        ),
+    ),
+    PlantedBug(
+        name="windows-forget-the-seed",
+        subject="accounting",
+        claim="Windows under a seeded key call themselves private.",
+        caught_by="tests/unit/windows/test_refusals.py::test_windows_have_one_life",
+        patch=edited(
+            "lazysketch.windows.open_windows:WindowTables.make",
+            ("self._reasons = table.not_private_because", "pass"),
+        ),
+    ),
+    PlantedBug(
+        name="levels-forget-the-seed",
+        subject="accounting",
+        claim="A hierarchy under a seeded key calls itself private.",
+        caught_by="tests/unit/heavy_hitters/test_hierarchical.py::test_life_and_marks",
+        patch=edited(
+            "lazysketch.heavy_hitters.published_levels:PublishedLevels.not_private_because",
+            ("for one in self._tables for", "for one in self._tables[:0] for"),
+        ),
+    ),
+)

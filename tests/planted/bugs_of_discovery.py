@@ -1,0 +1,109 @@
+"""Names that are published too early or read too narrowly."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.planted.edits import edited
+from tests.planted.planted_bug import PlantedBug
+
+__all__ = ["BUGS_OF_DISCOVERY"]
+
+_PUBLISHED: Final = "lazysketch.heavy_hitters.published_hitters"
+
+BUGS_OF_DISCOVERY: Final = (
+    PlantedBug(
+        name="names-of-the-open-epoch",
+        subject="discovery",
+        claim="A query ends the open discovery epoch, to show its names.",
+        caught_by="tests/unit/heavy_hitters/test_heavy_hitters.py::"
+        "test_names_are_published_only_when_an_epoch_ends",
+        patch=edited(
+            f"{_PUBLISHED}:PublishedHitters._candidates",
+            (
+                "found = self._table._candidates()",
+                "self._table.end_discovery_epoch()\n        found = self._table._candidates()",
+            ),
+        ),
+    ),
+    PlantedBug(
+        name="epoch-by-its-content",
+        subject="discovery",
+        claim="A discovery epoch ends when it has seen many different items.",
+        caught_by="tests/unit/heavy_hitters/test_heavy_hitters.py::"
+        "test_names_are_published_only_when_an_epoch_ends",
+        patch=edited(
+            "lazysketch.heavy_hitters.heavy_hitters:HeavyHitters.update_many",
+            (
+                "self._table.update_many(items, weights, column=column)",
+                (
+                    "self._table.update_many(items, weights, column=column)\n"
+                    "    if len(set(items)) > 100:\n"
+                    "        self.end_discovery_epoch()"
+                ),
+            ),
+        ),
+    ),
+    PlantedBug(
+        name="names-chosen-without-correction",
+        subject="discovery",
+        claim="The intervals of the heaviest of many candidates are those of single items.",
+        caught_by="tests/unit/heavy_hitters/test_heavy_hitters.py::"
+        "test_a_known_domain_is_the_sketch_alone",
+        patch=edited(f"{_PUBLISHED}:PublishedHitters._known", ("among=len(whole)", "among=None")),
+    ),
+    PlantedBug(
+        name="parents-chosen-without-correction",
+        subject="discovery",
+        claim="The intervals of implied parents leave out the candidates that implied them.",
+        caught_by="tests/unit/heavy_hitters/test_hierarchical.py::"
+        "test_a_parent_that_was_not_published_is_implied_by_its_child",
+        patch=edited(
+            f"{_PUBLISHED}:PublishedHitters._named",
+            ("len(items) + len(self._candidates())", "len(items)"),
+        ),
+    ),
+    PlantedBug(
+        name="top-of-a-release-without-correction",
+        subject="discovery",
+        claim="The intervals of the top items of a release are those of single items.",
+        caught_by="tests/unit/releases/test_heavy_items.py::"
+        "test_top_is_the_head_of_all_simultaneous_intervals[count-min]",
+        patch=edited(
+            "lazysketch.releases.release:Release.top", ("simultaneous=True", "simultaneous=False")
+        ),
+    ),
+    PlantedBug(
+        name="top-of-windows-without-correction",
+        subject="discovery",
+        claim="The intervals of the top items of windows are those of single items.",
+        caught_by="tests/unit/windows/test_questions.py::"
+        "test_intervals_of_the_top_cover_the_list_that_it_was_chosen_from",
+        patch=edited(
+            "lazysketch.windows.published_windows:PublishedWindows.top",
+            ("simultaneous=True", "simultaneous=False"),
+        ),
+    ),
+    PlantedBug(
+        name="changes-without-correction",
+        subject="discovery",
+        claim="The largest of many changes has the interval of a single one.",
+        caught_by="tests/unit/windows/test_questions.py::"
+        "test_changes_cover_the_list_that_they_were_chosen_from",
+        patch=edited(
+            "lazysketch.windows.changes:_shares",
+            ("among=asked", "among=None"),
+            ("/ 2.0 / asked", "/ 2.0"),
+        ),
+    ),
+    PlantedBug(
+        name="rows-chosen-without-correction",
+        subject="discovery",
+        claim="The command's intervals cover the rows that it shows, not the list it chose from.",
+        caught_by="tests/unit/cli/commands/test_releases.py::"
+        "test_intervals_of_the_rows_cover_the_list_that_they_were_chosen_from",
+        patch=edited(
+            "lazysketch.cli.view.report:heaviest", ("among=len(items)", "among=len(chosen)")
+        ),
+    ),
+)
