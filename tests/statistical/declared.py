@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from lazysketch.audit.finding import ALARM, MOST
 from lazysketch.audit.p_values import Budget
 
 MOST_IN_TOTAL = 1e-3
@@ -34,13 +35,27 @@ class Rate:
 RATES = {
     "residuals": Rate("tests/statistical/test_residuals.py", 1.5e-6, 1500),
     "streams": Rate("tests/statistical/test_residuals_of_streams.py", 1e-6, 1000),
-    "composed noise": Rate("tests/statistical/test_composed_noise.py", 1e-7, 100),
-    "discovery noise": Rate("tests/statistical/test_discovery_noise.py", 3e-8, 30),
     "tree": Rate("tests/statistical/test_tree_residuals.py", 1e-6, 300),
-    "coverage": Rate("tests/statistical/test_interval_coverage.py", 1.5e-5, 15, fresh=False),
-    "ranked lists": Rate("tests/statistical/test_ranked_lists.py", 5e-6, 5, fresh=False),
+    "composed noise": Rate("tests/statistical/test_composed_noise.py", 1e-7, 100),
+    "utility": Rate("tests/statistical/test_utility.py", 1.6e-7, 2),
+    "discovery noise": Rate("tests/statistical/test_discovery_noise.py", 3e-8, 30),
+    "keys": Rate("tests/statistical/test_keys.py", 1e-8, 4),
     "recall": Rate("tests/statistical/test_recall_of_discovery.py", 1.2e-6, 12),
     "changes": Rate("tests/statistical/test_changes_of_windows.py", 1e-5, 5),
+    "hygiene": Rate("tests/properties/test_draw_hygiene.py", 1e-5, 1000),
+    # Every check of the audit, and every control without its bug.
+    "audit": Rate("tests/unit/audit/test_audit.py", 1.5 * MOST * ALARM, 150),
+    "real streams": Rate("tests/real_streams/test_exact_and_private.py", 1e-6, 480),
+    "words of books": Rate("tests/unit/heavy_hitters/test_discovery.py", 4e-6, 2),
+    "timing": Rate("rust/core/src/mechanism/timing.rs", 1e-39, 10),
+    "coverage": Rate("tests/statistical/test_interval_coverage.py", 1.5e-5, 15, fresh=False),
+    "ranked lists": Rate("tests/statistical/test_ranked_lists.py", 5e-6, 5, fresh=False),
+    "core draws": Rate("rust/core/src/noise/distribution.rs", 1.8e-5, 18, fresh=False),
+    "core Laplace": Rate("rust/core/src/discovery/laplace.rs", 5e-6, 5, fresh=False),
+    "core hashes": Rate("rust/core/src/table/hash.rs", 2.5e-5, 25, fresh=False),
+    "oracle": Rate("tests/oracle/test_oracle.py", 3.2e-8, 16, fresh=False),
+    "zipf": Rate("tests/unit/experiments/test_definition.py", 1e-7, 50, fresh=False),
+    "experiments": Rate("tests/unit/experiments/test_experiments.py", 1e-4, 1, fresh=False),
 }
 
 

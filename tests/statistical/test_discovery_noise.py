@@ -114,7 +114,13 @@ def test_slots_and_epochs_are_independent() -> None:
 
 
 EPOCHS = 20_000
+LENGTH, DELTA = 50, 0.02
 VARIANTS = {"dictionary": {"capacity": 64}, "misra-gries": {"capacity": 8}}
+
+
+def asked_of(variant: str) -> dict[str, object]:
+    asked = {"epoch": LENGTH, "epsilon": 1.0, "delta": DELTA, **VARIANTS[variant]}
+    return {**DISCOVERY, **asked}
 
 
 def none_one_both(epsilon: float, *, needed: int, shared: bool) -> Sample:
@@ -142,17 +148,15 @@ def test_names_are_published_as_often_as_claimed(variant: str, rare: bool) -> No
     published more often than independent noise would have it. A name with one event is published
     with at most delta.
     """
-    length, delta = 50, 0.02
-    asked = {**DISCOVERY, "epoch": length, "epsilon": 1.0, "delta": delta, **VARIANTS[variant]}
-    sketch = _native.HeavySketch(hitters_spec(SKETCH, asked), key=ls.Key.generate())
+    sketch = _native.HeavySketch(hitters_spec(SKETCH, asked_of(variant)), key=ls.Key.generate())
     facts = sketch._discovery_facts
     assert facts["variant"] == variant
     epsilon, threshold = facts["noise_epsilon"], facts["threshold"]
     count = 1 if rare else threshold - round(2 / epsilon)
-    assert 1 <= count <= length // 2
+    assert 1 <= count <= LENGTH // 2
     sketch.update_rows(
         np.arange(2 * EPOCHS).repeat(count),
-        empty_rows=np.flatnonzero(np.arange(length * EPOCHS) % length >= 2 * count),
+        empty_rows=np.flatnonzero(np.arange(LENGTH * EPOCHS) % LENGTH >= 2 * count),
     )
     assert sketch._epoch == EPOCHS
     published = np.zeros(EPOCHS, dtype=np.int64)
@@ -163,7 +167,7 @@ def test_names_are_published_as_often_as_claimed(variant: str, rare: bool) -> No
     seen, shared = np.bincount(published, minlength=3), variant == "misra-gries"
     needed = threshold - count
     expected = none_one_both(epsilon, needed=needed, shared=shared)
-    assert not rare or 1 - expected[0] <= 2 * delta
+    assert not rare or 1 - expected[0] <= 2 * DELTA
     BUDGET.check(p_values.counts(seen, expected), f"{variant}, count {count}")
     # Planted: the other variant's noise, and the thresholds next to the right one.
     planted = [none_one_both(epsilon, needed=needed, shared=not shared)]

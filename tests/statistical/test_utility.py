@@ -7,11 +7,12 @@ One cell, T = 2^20 steps, depth 3, width 1024, hence 1024 pushes; Count-Min, sub
 from __future__ import annotations
 
 import math
+from functools import cache
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.statistical import claimed
+from tests.statistical import claimed, declared
 
 import lazysketch
 import lazysketch.testing
@@ -19,6 +20,7 @@ from lazysketch import LazyCountMin
 from lazysketch.audit import p_values
 from lazysketch.privacy.relations import Calibration
 
+ALPHA = declared.RATES["utility"].alpha
 HORIZON, DEPTH, WIDTH, LEAVES = 2**20, 3, 1024, 1024
 CELLS = DEPTH * WIDTH
 
@@ -85,13 +87,13 @@ def test_measured_noise(
 ) -> None:
     """A real sketch under a fresh key: releases over time, within 3 % of the expectation.
 
-    False-alarm rate: below 1e-7, computed here. The sum of squares of a cell over time is a
+    False-alarm rate: that of `declared`, computed here. The sum of squares of a cell over time is a
     weighted chi-square whose weights are the eigenvalues of the claimed covariance. The tolerance
     is 2.4 % for the noise and 0.6 % for the digits of the expectation and the numeric account.
     """
     weights = eigenvalues(mechanism)
     for ratio in (1.024**2, 1 / 1.024**2):
-        assert p_values.weighted(ratio * CELLS * weights.sum(), weights, copies=CELLS) < 4e-8
+        assert p_values.weighted(ratio * CELLS * weights.sum(), weights, copies=CELLS) <= ALPHA
     total = 0.0
     with make(mechanism, calibration, epsilon, delta) as sketch:
         for push in READ:
@@ -105,27 +107,29 @@ def test_measured_noise(
     assert rms != pytest.approx(expected / 1.1, rel=0.03)
 
 
-def zipf(
-    generator: np.random.Generator, *, skew: float, items: int, events: int
-) -> NDArray[np.int64]:
-    """Item numbers from 0, number r with a probability proportional to (r + 1)^-skew."""
-    cumulated = np.cumsum(np.arange(1, items + 1, dtype=np.float64) ** -skew)
-    drawn = generator.random(events) * cumulated[-1]
-    return np.asarray(np.minimum(np.searchsorted(cumulated, drawn, side="right"), items - 1))
+SEEDS = 8
+
+
+@cache
+def zipf(seed: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Item numbers from 0, number r with a probability proportional to (r + 1)^-1.3; counts."""
+    cumulated = np.cumsum(np.arange(1, HORIZON + 1, dtype=np.float64) ** -1.3)
+    drawn = np.random.default_rng(seed).random(HORIZON) * cumulated[-1]
+    events = np.minimum(np.searchsorted(cumulated, drawn, side="right"), HORIZON - 1)
+    return np.asarray(events), np.bincount(events)
 
 
 @pytest.mark.parametrize("horizon", [HORIZON, None], ids=["round robin", "geometric"])
 def test_relative_error_of_the_heaviest(horizon: int | None) -> None:
-    """Average relative error of the top 15, mean of 20 seeds: at most 0.008.
+    """Average relative error of the top 15, mean of 8 seeds: at most 0.008.
 
     Data, hash functions and keys are seeded: the result is reproducible. In the same memory, by
     its accounting, the paper's LazyCMS has about 0.29; an exact Count-Min of this width has about
     0.006.
     """
     errors = []
-    for seed in range(20):
-        events = zipf(np.random.default_rng(seed), skew=1.3, items=2**20, events=HORIZON)
-        counts = np.bincount(events)
+    for seed in range(SEEDS):
+        events, counts = zipf(seed)
         top = np.argsort(counts, kind="stable")[::-1][:15]
         sketch = lazysketch.LazyCountMin(
             depth=DEPTH,

@@ -209,7 +209,10 @@ def test_bounds_cover_the_truth_and_come_close(mu: float) -> None:
 
 
 def test_the_bound_exceeds_a_wrong_claim() -> None:
-    """2 d instead of 4 d at mu = 3 is mu = 4.24: detected with 1500 trials at a risk of 1e-8."""
+    """2 d instead of 4 d at mu = 3 is mu = 4.24: detected with 1500 trials at a risk of 1e-8.
+
+    Here at the expected number of mistakes; with its chance in tests/statistical/test_power.py.
+    """
     rate = float(p_values.normal_distribution_function(-3 * math.sqrt(2) / 2))
     mistakes = Mistakes(round(1500 * rate), 1500, round(1500 * rate), 1500)
     assert mistakes.mu(1e-8) > 3
