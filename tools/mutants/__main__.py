@@ -48,7 +48,7 @@ def _rust(
             rust.test(mutants, deadline, quick=quick)
         found += mutants
     for mutant in rust.left(found):
-        print(f"{mutant.file}:{mutant.number}: left by the unit tests: {mutant.mutation}")
+        print(f"{mutant.file}:{mutant.number}: not killed so far: {mutant.mutation}")
     return rust, found
 
 

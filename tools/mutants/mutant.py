@@ -110,5 +110,5 @@ class State:
         return None
 
     def record(self, mutant: Mutant, outcome: Outcome, *, code: str, tests: str) -> None:
-        """Keep an outcome; ``tests`` is empty while only a part of the tests has run."""
+        """Keep an outcome; ``tests`` is not the digest while only a part of the tests has run."""
         self.outcomes[mutant.identity] = {"outcome": outcome, "code": code, "tests": tests}

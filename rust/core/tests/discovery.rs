@@ -348,6 +348,9 @@ fn nothing_of_a_rejected_batch_is_counted_and_close_discards_the_epoch() {
     assert_eq!(sketch.update(items[0], 1), Err(Error::Closed));
     assert_eq!(sketch.tick(1), Err(Error::Closed));
     assert_eq!(sketch.candidates(), Err(Error::Closed));
+    // The keys are gone as well.
+    assert_eq!(sketch.discovery_draws(0, &[0]), Err(Error::Closed));
+    assert_eq!(sketch.identities(Items::Mixed(&[])), Err(Error::Closed));
 }
 
 #[test]

@@ -190,6 +190,51 @@ mod tests {
         }
     }
 
+    /// 1 / (1 + e^((epsilon - 2^-42) 2^i)) by 300-bit arithmetic (mpmath). Without the slack the
+    /// first three would differ by 1e-13 and more.
+    #[test]
+    fn thresholds_equal_high_precision_arithmetic() {
+        for (epsilon, digit, expected) in [
+            (0.125, 0, 0.468_790_626_626_300_364_706_1),
+            (0.125, 3, 0.268_941_421_370_352_755_772),
+            (0.125, 6, 3.353_501_304_713_571e-4),
+            (1.0, 0, 0.268_941_421_370_039_825_126_7),
+            (1.0, 3, 3.353_501_304_670_879e-4),
+            (1.0, 5, 1.266_416_554_918_615_9e-14),
+        ] {
+            let laplace = DiscreteLaplace::new(epsilon);
+            let found = laplace.thresholds()[digit] as f64 / TWO_POW_128;
+            assert!(
+                (found / expected - 1.0).abs() < 4e-15,
+                "{epsilon} {digit}: {found:e}"
+            );
+        }
+    }
+
+    /// The smallest number of digits that reaches e^-60, two blocks for each, and an upper bound on
+    /// the probability of the last value that is at most 1 % too large.
+    #[test]
+    fn digits_reach_the_last_value() {
+        for epsilon in [SMALLEST_EPSILON, 0.01, 0.3, 1.0, LARGEST_EPSILON] {
+            let laplace = DiscreteLaplace::new(epsilon);
+            let digits = laplace.thresholds().len();
+            let largest = |digits: usize| ((1_u64 << digits) - 1) as f64 * epsilon;
+            assert!(
+                largest(digits) >= 60.0 && largest(digits - 1) < 60.0,
+                "{epsilon}"
+            );
+            assert_eq!(laplace.blocks_per_draw(), 2 * digits as u64);
+            let logarithms = laplace
+                .thresholds()
+                .iter()
+                .map(|&t| libm::log(t as f64 / TWO_POW_128));
+            let exact = libm::exp(logarithms.sum::<f64>());
+            assert!((1.0..1.01).contains(&(laplace.last() / exact)), "{epsilon}");
+            let reach = laplace.reach() as f64 * epsilon;
+            assert!((60.0..60.0 + 2.0 * epsilon).contains(&reach), "{reach}");
+        }
+    }
+
     #[test]
     fn tails_and_probabilities_agree() {
         let laplace = DiscreteLaplace::new(0.4);

@@ -316,6 +316,59 @@ mod tests {
         assert!(design(|spec| spec.epsilon = 90.0).noise_epsilon <= LARGEST_EPSILON);
     }
 
+    /// The unit's delta is rounded down: all steps of a person together stay within delta.
+    #[test]
+    fn units_together_stay_within_delta() {
+        for (events, weight) in [(1, 1), (2, 1), (3, 2), (7, 5)] {
+            let design = design(|spec| {
+                spec.max_events_per_user = events;
+                spec.max_weight = weight;
+                spec.weighted = true;
+            });
+            let steps = 2 * events * weight;
+            assert!(design.noise_epsilon * steps as f64 <= 1.0);
+            let terms = (0..steps).map(|i| (i as f64 / steps as f64).exp());
+            let whole = design.threshold_delta * terms.sum::<f64>();
+            assert!(
+                whole <= 1e-6 && whole > 1e-6 * (1.0 - 1e-9),
+                "{steps} steps: {whole:e}"
+            );
+        }
+    }
+
+    /// (1 + e^epsilon) (2 last + blocks^2 / 2^129 + 4 events / 2^128), each part on its own.
+    #[test]
+    fn the_numeric_part_of_delta_has_its_three_parts() {
+        for epsilon in [0.5, 1.0, 3.0] {
+            let laplace = DiscreteLaplace::new(epsilon);
+            let blocks = 2.0 * laplace.thresholds().len() as f64;
+            for slots in [1, 1 << 10, 1 << 24] {
+                for events in [1, 1 << 40, 1 << 62] {
+                    let drawn = blocks * (f64::from(slots) + 1.0);
+                    let parts = 2.0 * laplace.last()
+                        + drawn.powi(2) / 2_f64.powi(129)
+                        + events as f64 / 2_f64.powi(126);
+                    let exact = (1.0 + epsilon.exp()) * parts;
+                    let found = numeric_delta(&laplace, epsilon, slots, events);
+                    assert!((1.0..1.01).contains(&(found / exact)), "{slots} {events}");
+                }
+            }
+        }
+    }
+
+    /// Index, hints, identities and counts, heads and bytes of names; zeros and dummies.
+    #[test]
+    fn bytes_are_those_of_the_parts() {
+        let dictionary = |n: u64, item: u64| {
+            let index = 4 * (4 * n).next_power_of_two() + 4 * n.next_power_of_two();
+            index + n * (16 + 8) + n * (16 + item)
+        };
+        let exact = design(|spec| spec.capacity = 10_000);
+        assert_eq!(exact.bytes, dictionary(10_000, 64));
+        let summary = design(|_| ());
+        assert_eq!(summary.bytes, dictionary(256, 64) + 256 * (16 + 16));
+    }
+
     #[test]
     fn specs_that_cannot_be_served_are_refused_by_name() {
         let refused = |change: fn(&mut DiscoverySpec)| {

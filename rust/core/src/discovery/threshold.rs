@@ -81,6 +81,17 @@ mod tests {
         }
     }
 
+    /// A probability below delta by less than the margin is not accepted; by more, it is.
+    #[test]
+    fn thresholds_keep_the_margin() {
+        let halves = |excess: i64| 2_f64.powi(-excess as i32);
+        for excess in [0, 1, 2, 10, 40] {
+            let delta = |slack: i32| halves(excess) * (1.0 + 2_f64.powi(slack));
+            assert_eq!(smallest(halves, delta(-21)), excess + 1);
+            assert_eq!(smallest(halves, delta(-19)), excess);
+        }
+    }
+
     /// P(shared + max(own, own') >= excess), summed directly over the shared draw.
     fn brute_force(laplace: &DiscreteLaplace, excess: i64) -> f64 {
         let reach = excess + 3 * laplace.reach();

@@ -130,3 +130,42 @@ fn plant_in_draws(draws: &mut [i64], gaussian: &RoundedGaussian) {
         *draw = planted!("draws-without-a-sign", draw.abs(), *draw);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::key::{MasterKey, Purpose, SketchId};
+
+    /// The sum by its definition, one draw at a time, for numbers of cells around the sizes of the
+    /// buffers, and for paths from one node to the longest.
+    #[test]
+    fn many_cells_equal_single_ones_and_the_definition() {
+        let key = MasterKey::seeded(1).derive(Purpose::Noise, &SketchId([0; 16]), b"paths");
+        let (prf, gaussian) = (NoiseFunction::new(&key), RoundedGaussian::new(1e6));
+        for length in [1, 2, 13, 63, LARGEST_PATH] {
+            let mut path = Path::new(7);
+            let terms: Vec<(u64, i128)> = (0..length as u64)
+                .map(|i| (1 + i * i, 3 * i128::from(i) - 11))
+                .collect();
+            for &(node, numerator) in &terms {
+                path.add(node, numerator);
+            }
+            assert_eq!(path.terms().collect::<Vec<_>>(), terms);
+            assert_eq!(path.denominator(), 7);
+            for number in [1, 4, 5, 6, 64, 65, 256, 257, 300] {
+                let cells: Vec<u64> = (0..number).map(|i| i * 0x1_0001).collect();
+                let mut out = vec![0; cells.len()];
+                path.noises(&prf, &gaussian, &cells, &mut out);
+                for (&cell, &noise) in cells.iter().zip(&out) {
+                    let sum: i128 = terms
+                        .iter()
+                        .map(|&(node, n)| n * i128::from(gaussian.draw(prf.block(cell, node))))
+                        .sum();
+                    let expected = (2 * sum + 7).div_euclid(14) as i64;
+                    assert_eq!(noise, expected, "{length} nodes, cell {cell}");
+                    assert_eq!(path.noise(&prf, &gaussian, cell), expected);
+                }
+            }
+        }
+    }
+}

@@ -92,6 +92,45 @@ fn no_column_is_pushed_more_often_than_there_are_leaves() {
     assert!((2_600..4_096).contains(&end.rounds), "{end:?}");
 }
 
+/// What calibration and counters rely on, kind by kind.
+#[test]
+fn kinds_state_their_leaves_events_and_ends() {
+    let (horizon, width) = (1_000, 7);
+    let growth = DEFAULT_GROWTH;
+    for (schedule, leaves, end, events, all) in [
+        (Schedule::round_robin(horizon), 143, Some(horizon), 1, false),
+        (
+            Schedule::RoundRobin { horizon, period: 3 },
+            48,
+            Some(horizon),
+            1,
+            false,
+        ),
+        (Schedule::Geometric { growth, rounds: 9 }, 9, None, 1, false),
+        (Schedule::geometric(), 4096, None, 1, false),
+        (
+            Schedule::Punctual { horizon },
+            horizon,
+            Some(horizon),
+            1,
+            true,
+        ),
+        (
+            Schedule::Batch { horizon },
+            horizon,
+            Some(horizon),
+            1 << 32,
+            true,
+        ),
+        (Schedule::Single { horizon }, 1, Some(horizon), 1, false),
+    ] {
+        assert_eq!(schedule.leaves(width), leaves, "{schedule:?}");
+        assert_eq!(schedule.horizon(), end, "{schedule:?}");
+        assert_eq!(schedule.events_per_step(), events, "{schedule:?}");
+        assert_eq!(schedule.pushes_everything(), all, "{schedule:?}");
+    }
+}
+
 /// Lag is at most max(width, 1 %) steps, plus rounding.
 #[test]
 fn geometric_lag_is_bounded() {
