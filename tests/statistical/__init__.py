@@ -20,6 +20,7 @@
 ``test_calibration_end_to_end``        no pair of neighbours is further apart than claimed
 ``test_interval_coverage``             intervals cover the true counts, and are not far too wide
 ``test_ranked_lists``                  the same for ranked lists, simultaneously
+``test_hierarchies``                   the same for the levels of a hierarchy
 ``test_changes_of_windows``            the same for changes between windows
 ``test_recall_of_discovery``           items at the detection threshold are discovered as claimed
 ``test_utility``                       the noise has the planned size

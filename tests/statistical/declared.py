@@ -39,6 +39,7 @@ RATES = {
     "composed noise": Rate("tests/statistical/test_composed_noise.py", 1e-7, 100),
     "utility": Rate("tests/statistical/test_utility.py", 1.6e-7, 2),
     "discovery noise": Rate("tests/statistical/test_discovery_noise.py", 3e-8, 30),
+    "hierarchies": Rate("tests/statistical/test_hierarchies.py", 8e-6, 4),
     "keys": Rate("tests/statistical/test_keys.py", 1e-8, 4),
     "recall": Rate("tests/statistical/test_recall_of_discovery.py", 1.2e-6, 12),
     "changes": Rate("tests/statistical/test_changes_of_windows.py", 1e-5, 5),
