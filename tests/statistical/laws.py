@@ -103,7 +103,7 @@ def core() -> Iterable[Row]:
               lambda: pearson(map(gaussian_tail, (8, 21, 40, 75))))
     yield Row("discrete Laplace draws, epsilon 0.002 to 3", "draws_follow_the_distribution",
               "core Laplace", CORE_DRAWS, "scale",
-              lambda: pearson(map(discrete_laplace, (0.02, 0.4, 1.0, 3.0))))
+              lambda: pearson(map(discrete_laplace, (1 / 512, 0.02, 0.4, 1.0, 3.0))))
     yield share("hash functions, one bucket of 16", UNIVERSAL, "core hashes", SEEDS, 1 / 16)
     yield share("hash functions, one sign", UNIVERSAL, "core hashes", SEEDS, 1 / 2)
     yield share("hash functions, one bucket in two rows", UNIVERSAL, "core hashes", SEEDS, 1 / 256)
