@@ -18,6 +18,8 @@ mod path;
 pub mod rounding;
 pub mod square_root;
 #[cfg(test)]
+mod tests;
+#[cfg(test)]
 mod timing;
 pub mod tree;
 
@@ -316,111 +318,6 @@ impl Weights {
         match self {
             Self::Exact(path) => Some(path),
             Self::Real(_) => None,
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::key::{MasterKey, Purpose, SketchId};
-
-    /// The largest sigma that a mechanism accepts lies at 2 sum (13.2 sigma + 1) + denominator =
-    /// 2^125, or at weight (13.2 sigma + 1) = 2 10^18, with the numbers of its own paths.
-    #[test]
-    fn sizes_are_checked_on_both_sides_of_their_limits() {
-        let tree = Mechanism::new(MechanismKind::TreeLog, 4096).unwrap();
-        let (mut sum, mut denominator) = (0_u128, 0_u128);
-        for p in 1..=4096 {
-            let weights = tree.weights(p);
-            let path = weights.exact().unwrap();
-            sum = sum.max(path.terms().map(|(_, n)| n.unsigned_abs()).sum());
-            denominator = denominator.max(path.denominator());
-        }
-        let of_tree = ((2_f64.powi(125) - denominator as f64) / (2.0 * sum as f64) - 1.0) / 13.2;
-        assert!(of_tree < 2_f64.powi(48));
-        let root = Mechanism::new(MechanismKind::SquareRoot, 1 << 16).unwrap();
-        let of_root = (2e18 / f64::from(1 << 16) - 1.0) / 13.2;
-        for (mechanism, limit) in [(tree, of_tree), (root, of_root)] {
-            let check = |sigma| mechanism.check_size(&RoundedGaussian::new(sigma));
-            assert!(check(0.999 * limit).is_ok());
-            let error = check(1.001 * limit).unwrap_err().to_string();
-            assert!(error.starts_with("max_weight: expected parameters whose noise"));
-        }
-        for kind in [MechanismKind::Binary, MechanismKind::Haar] {
-            let mechanism = Mechanism::new(kind, LARGEST_LEAVES).unwrap();
-            let largest = RoundedGaussian::new(2_f64.powi(48));
-            let fits = mechanism.check_size(&largest).is_ok();
-            // Haar with 2^48 leaves: 2 (2 + 1.5 48) 2^48 13.2 2^48 = 2^107.
-            assert!(fits, "{kind:?}");
-        }
-    }
-
-    /// Popcounts; 1 / 9 at the root of Haar and 1 / 36 + 1 / 16 in the middle; sums of c_j^2.
-    #[test]
-    fn variances_follow_from_the_weights() {
-        let close = |kind, leaves, p, expected: f64| {
-            let found = Mechanism::new(kind, leaves).unwrap().variance(p);
-            assert!(
-                (found / expected - 1.0).abs() < 1e-12,
-                "{kind:?} {p}: {found}"
-            );
-        };
-        for p in 1..=100_u64 {
-            close(MechanismKind::Binary, 100, p, f64::from(p.count_ones()));
-        }
-        close(MechanismKind::Haar, 1024, 1024, 1.0 / 9.0);
-        close(MechanismKind::Haar, 1024, 512, 1.0 / 36.0 + 1.0 / 16.0);
-        let squares = [1.0, 0.25, 0.140625, 0.09765625];
-        for p in 1..=4 {
-            let expected = squares[..p].iter().sum();
-            close(MechanismKind::SquareRoot, 100, p as u64, expected);
-        }
-    }
-
-    /// floor(sum + 1/2) of c_0 z_p + ... + c_(p-1) z_1, and the same for many cells.
-    #[test]
-    fn square_root_noise_follows_its_definition() {
-        let key = MasterKey::seeded(1).derive(Purpose::Noise, &SketchId([0; 16]), b"root");
-        let (prf, gaussian) = (NoiseFunction::new(&key), RoundedGaussian::new(100.0));
-        let mechanism = Mechanism::new(MechanismKind::SquareRoot, 4).unwrap();
-        assert_eq!((mechanism.nodes(), mechanism.nodes_per_leaf()), (4, 4));
-        // 1 + 1/4 + 9/64 + 25/256, rounded up.
-        let excess = mechanism.sensitivity2() / 1.48828125 - 1.0;
-        assert!((0.0..2e-12).contains(&excess), "{excess}");
-        let c = [1.0, 0.5, 0.375, 0.3125];
-        for p in 1..=4 {
-            let weights = mechanism.weights(p as u64);
-            assert!(weights.exact().is_none());
-            let cells: Vec<u64> = (0..200).collect();
-            let mut out = vec![0; cells.len()];
-            weights.noises(&prf, &gaussian, &cells, &mut out);
-            for (&cell, &noise) in cells.iter().zip(&out) {
-                let z = |node: usize| gaussian.draw(prf.block(cell, node as u64)) as f64;
-                let sum: f64 = (0..p).map(|j| c[j] * z(p - j)).sum();
-                assert_eq!(noise, (sum + 0.5).floor() as i64);
-                assert_eq!(weights.noise(&prf, &gaussian, cell), noise);
-            }
-        }
-    }
-
-    /// Names and limits as documented; a number of leaves outside the limits is refused.
-    #[test]
-    fn kinds_have_their_limits() {
-        for (kind, name, most) in [
-            (MechanismKind::Binary, "binary", 1 << 48),
-            (MechanismKind::Haar, "haar", 1 << 48),
-            (MechanismKind::Tree, "tree", 1 << 14),
-            (MechanismKind::TreeLog, "tree-log", 1 << 12),
-            (MechanismKind::SquareRoot, "square-root", 1 << 16),
-        ] {
-            assert_eq!((kind.name(), kind.largest_leaves()), (name, most));
-            assert!(Mechanism::new(kind, 0).is_err() && Mechanism::new(kind, most + 1).is_err());
-            let mechanism = Mechanism::new(kind, 1).unwrap();
-            let tabled = matches!(kind, MechanismKind::Tree | MechanismKind::TreeLog);
-            assert_eq!(mechanism.table().0 > 0, tabled);
-            assert_eq!(mechanism.table().1 != [0; 16], tabled);
-            assert_eq!(mechanism.rows().is_empty(), !tabled);
         }
     }
 }

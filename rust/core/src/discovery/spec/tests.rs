@@ -1,0 +1,189 @@
+//! Units, thresholds and sizes of discovery, computed by hand.
+
+use super::*;
+
+fn spec() -> DiscoverySpec {
+    DiscoverySpec {
+        epsilon: 1.0,
+        delta: 1e-6,
+        relation: Relation::Substitution,
+        max_events_per_user: 1,
+        max_weight: 1,
+        weighted: false,
+        steps_per_epoch: 10_000,
+        events_per_step: 1,
+        capacity: 256,
+        max_item_bytes: 64,
+    }
+}
+
+fn design(change: impl Fn(&mut DiscoverySpec)) -> Design {
+    let mut spec = spec();
+    change(&mut spec);
+    spec.design().unwrap()
+}
+
+#[test]
+fn the_variant_follows_from_the_largest_epoch() {
+    let exact = design(|spec| spec.capacity = 10_000);
+    assert_eq!((exact.variant, exact.slots), (Variant::Dictionary, 10_000));
+    assert_eq!(design(|spec| spec.capacity = 20_000).slots, 10_000);
+    let summary = design(|spec| spec.capacity = 9_999);
+    assert_eq!(
+        (summary.variant, summary.slots),
+        (Variant::MisraGries, 9_999)
+    );
+    let batches = design(|spec| {
+        spec.events_per_step = 1 << 40;
+        spec.steps_per_epoch = 1;
+        spec.capacity = 1 << 20;
+    });
+    assert_eq!(batches.variant, Variant::MisraGries);
+    assert!(exact.threshold < summary.threshold);
+}
+
+/// Computed by hand: epsilon / 2; Misra-Gries delta / (1 + e^(epsilon / 2)); g events of weight
+/// c.
+#[test]
+fn units_follow_from_the_relation_and_the_user() {
+    let close = |a: f64, b: f64| (a / b - 1.0).abs() < 1e-9;
+    let summary = design(|_| ());
+    assert!(close(summary.noise_epsilon, 0.5));
+    assert!(close(summary.threshold_delta, 1e-6 / (1.0 + 0.5_f64.exp())));
+    let exact = design(|spec| spec.capacity = 10_000);
+    assert!(close(exact.noise_epsilon, 0.5));
+    assert!(close(exact.threshold_delta, 1e-6));
+    let zero_out = design(|spec| spec.relation = Relation::ZeroOut);
+    assert!(close(zero_out.noise_epsilon, 1.0));
+    assert!(close(zero_out.threshold_delta, 1e-6));
+    let person = |spec: &mut DiscoverySpec| {
+        spec.max_events_per_user = 3;
+        spec.max_weight = 2;
+        spec.weighted = true;
+    };
+    let summary = design(person);
+    assert!(close(summary.noise_epsilon, 1.0 / 12.0));
+    let twelve: f64 = (0..12).map(|i| (f64::from(i) / 12.0).exp()).sum();
+    assert!(close(summary.threshold_delta, 1e-6 / twelve));
+    let exact = design(|spec| {
+        person(spec);
+        spec.capacity = 10_000;
+    });
+    assert!(close(exact.noise_epsilon, 1.0 / 12.0));
+    let six: f64 = (0..6).map(|i| (f64::from(i) / 6.0).exp()).sum();
+    assert!(close(exact.threshold_delta, 1e-6 / six));
+    assert!(design(|spec| spec.epsilon = 90.0).noise_epsilon <= LARGEST_EPSILON);
+}
+
+/// The unit's delta is rounded down: all steps of a person together stay within delta.
+#[test]
+fn units_together_stay_within_delta() {
+    for (events, weight) in [(1, 1), (2, 1), (3, 2), (7, 5)] {
+        let design = design(|spec| {
+            spec.max_events_per_user = events;
+            spec.max_weight = weight;
+            spec.weighted = true;
+        });
+        let steps = 2 * events * weight;
+        assert!(design.noise_epsilon * steps as f64 <= 1.0);
+        let terms = (0..steps).map(|i| (i as f64 / steps as f64).exp());
+        let whole = design.threshold_delta * terms.sum::<f64>();
+        assert!(
+            whole <= 1e-6 && whole > 1e-6 * (1.0 - 1e-9),
+            "{steps} steps: {whole:e}"
+        );
+    }
+}
+
+/// (1 + e^epsilon) (2 last + blocks^2 / 2^129 + 4 events / 2^128), each part on its own.
+#[test]
+fn the_numeric_part_of_delta_has_its_three_parts() {
+    for epsilon in [0.5, 1.0, 3.0] {
+        let laplace = DiscreteLaplace::new(epsilon);
+        let blocks = 2.0 * laplace.thresholds().len() as f64;
+        for slots in [1, 1 << 10, 1 << 24] {
+            for events in [1, 1 << 40, 1 << 62] {
+                let drawn = blocks * (f64::from(slots) + 1.0);
+                let parts = 2.0 * laplace.last()
+                    + drawn.powi(2) / 2_f64.powi(129)
+                    + events as f64 / 2_f64.powi(126);
+                let exact = (1.0 + epsilon.exp()) * parts;
+                let found = numeric_delta(&laplace, epsilon, slots, events);
+                assert!((1.0..1.01).contains(&(found / exact)), "{slots} {events}");
+            }
+        }
+    }
+}
+
+/// Index, hints, identities and counts, heads and bytes of names; zeros and dummies.
+#[test]
+fn bytes_are_those_of_the_parts() {
+    let dictionary = |n: u64, item: u64| {
+        let index = 4 * (4 * n).next_power_of_two() + 4 * n.next_power_of_two();
+        index + n * (16 + 8) + n * (16 + item)
+    };
+    let exact = design(|spec| spec.capacity = 10_000);
+    assert_eq!(exact.bytes, dictionary(10_000, 64));
+    let summary = design(|_| ());
+    assert_eq!(summary.bytes, dictionary(256, 64) + 256 * (16 + 16));
+}
+
+#[test]
+fn specs_that_cannot_be_served_are_refused_by_name() {
+    let refused = |change: fn(&mut DiscoverySpec)| {
+        let mut spec = spec();
+        change(&mut spec);
+        spec.design().unwrap_err().to_string()
+    };
+    for (message, name) in [
+        (refused(|spec| spec.epsilon = f64::NAN), "epsilon:"),
+        (refused(|spec| spec.epsilon = 0.001), "epsilon:"),
+        (refused(|spec| spec.max_events_per_user = 1000), "epsilon:"),
+        (refused(|spec| spec.delta = 0.0), "delta:"),
+        (refused(|spec| spec.delta = 1e-26), "delta:"),
+        (
+            refused(|spec| {
+                spec.capacity = 10_000;
+                spec.delta = 0.4;
+            }),
+            "delta:",
+        ),
+        (refused(|spec| spec.steps_per_epoch = 0), "discovery_epoch:"),
+        (refused(|spec| spec.capacity = 0), "capacity:"),
+        (refused(|spec| spec.max_item_bytes = 15), "max_item_bytes:"),
+        (
+            refused(|spec| {
+                spec.capacity = 1 << 24;
+                spec.steps_per_epoch = 1 << 30;
+                spec.max_item_bytes = 1 << 16;
+            }),
+            "capacity:",
+        ),
+    ] {
+        assert!(message.starts_with(name), "{message}");
+    }
+}
+
+#[test]
+fn every_field_enters_the_encoding() {
+    let base = spec().encode();
+    let changes: [fn(&mut DiscoverySpec); 10] = [
+        |spec| spec.epsilon = 2.0,
+        |spec| spec.delta = 1e-7,
+        |spec| spec.relation = Relation::ZeroOut,
+        |spec| spec.max_events_per_user = 2,
+        |spec| spec.max_weight = 2,
+        |spec| spec.weighted = true,
+        |spec| spec.steps_per_epoch = 2,
+        |spec| spec.events_per_step = 2,
+        |spec| spec.capacity = 2,
+        |spec| spec.max_item_bytes = 20,
+    ];
+    for change in changes {
+        let mut spec = spec();
+        change(&mut spec);
+        let encoded = spec.encode();
+        assert_ne!(encoded, base);
+        assert_eq!(encoded.len(), base.len());
+    }
+}
