@@ -17,7 +17,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test planted mutants lint format bench bench-quick bench-instructions experiments \
+.PHONY: help demo test test-long planted mutants lint format bench bench-quick bench-instructions experiments \
 	lock clean check-demo-tools check-test-tools
 
 help:  ## this list
@@ -29,7 +29,10 @@ demo: check-demo-tools $(VENV)/installed  ## build, install and run the main job
 test: check-test-tools lint $(VENV)/installed $(VENV)/develop  ## the whole suite: lint, Rust tests, stub check, Python tests
 	cargo test --locked
 	$(BIN)/python -m mypy.stubtest lazysketch._native
-	$(BIN)/python -m pytest --numprocesses auto --dist loadfile
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile -m 'not long'
+
+test-long: check-test-tools $(VENV)/installed $(VENV)/develop  ## all Python tests, with the campaigns and eight times the random cases (an hour)
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile --hypothesis-profile long
 
 planted: check-test-tools $(VENV)/installed $(VENV)/develop  ## plant every known bug, one at a time: a test must fail for each (ten minutes)
 	$(BIN)/python -m tests.planted

@@ -13,7 +13,7 @@ Subject: TypeAlias = Literal[
 ]
 Patch: TypeAlias = Callable[[pytest.MonkeyPatch], None]
 
-SWITCH = "LAZYSKETCH_PLANTED"
+SWITCH = "PLANTED_BUG"
 """The environment variable that names the planted bug."""
 
 

@@ -1,7 +1,7 @@
 //! Bugs as people make them, for the tests that must find them.
 //!
 //! With the cargo feature `planted`, which no released build has, the environment variable
-//! `LAZYSKETCH_PLANTED` names one bug, and [`planted!`] takes its wrong branch. Without the feature
+//! `PLANTED_BUG` names one bug, and [`planted!`] takes its wrong branch. Without the feature
 //! the compiler removes the wrong branches, but still checks their types. `tests/planted` lists the
 //! bugs, says what each breaks, and names a test that fails for it.
 
@@ -24,6 +24,6 @@ macro_rules! planted {
 /// True if the environment names this bug; it is read once.
 pub(crate) fn is_planted(bug: &str) -> bool {
     static PLANTED: OnceLock<Option<String>> = OnceLock::new();
-    let named = PLANTED.get_or_init(|| std::env::var("LAZYSKETCH_PLANTED").ok());
+    let named = PLANTED.get_or_init(|| std::env::var("PLANTED_BUG").ok());
     named.as_deref() == Some(bug)
 }

@@ -128,8 +128,18 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
+def is_slow(command: str) -> bool:
+    """True for the variants of the demo, which each rank 2^20 generated items."""
+    return " demo " in command
+
+
 @pytest.mark.parametrize(
-    ("page", "command"), [(page, command) for page in RUN for command in RUN[page]]
+    ("page", "command"),
+    [
+        pytest.param(page, command, marks=[pytest.mark.long] if is_slow(command) else [])
+        for page in RUN
+        for command in RUN[page]
+    ],
 )
 def test_documented_commands_run(
     capfd: pytest.CaptureFixture[str],

@@ -147,6 +147,7 @@ def test_plots_can_be_drawn(tmp_path: Path) -> None:
 # --- quick run of all experiments ---
 
 
+@pytest.mark.long
 def test_quick_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["run", "all", "--quick", "--jobs", "2", "--out", str(tmp_path)]) == 0
     printed = capsys.readouterr().out

@@ -20,6 +20,7 @@ def computed() -> dict[str, str]:
     return tables()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["variances", "deviations"])
 def test_the_document_shows_what_is_computed(name: str, computed: dict[str, str]) -> None:
     shown = re.search(rf"<!-- begin {name} -->\n(.*?)\n<!-- end {name} -->", TEXT, re.DOTALL)

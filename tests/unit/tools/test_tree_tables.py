@@ -209,7 +209,7 @@ def regenerated(k: int, target: str) -> Facts:
     return check(quantise(optimise(k, target=target)))  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("k", [4, 5, 6, 7, 8])
+@pytest.mark.parametrize("k", [4, 5, 6, *(pytest.param(k, marks=pytest.mark.long) for k in (7, 8))])
 def test_regenerated_tables_are_as_good_as_those_shipped(k: int) -> None:
     pytest.importorskip("scipy")
     shipped, again = check(table(f"tree_k{k}")), regenerated(k, "even")
@@ -217,6 +217,7 @@ def test_regenerated_tables_are_as_good_as_those_shipped(k: int) -> None:
     assert again.mean_variance == pytest.approx(shipped.mean_variance, rel=0.01)
 
 
+@pytest.mark.long
 def test_the_log_target_is_quieter_early() -> None:
     pytest.importorskip("scipy")
     even, log = regenerated(7, "even"), regenerated(7, "log")

@@ -108,6 +108,7 @@ def test_a_plot_without_matplotlib(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
         plots.draw_progress(tmp_path / "plot.svg", {})
 
 
+@pytest.mark.long
 def test_a_report(tmp_path: Path) -> None:
     """Seconds instead of an hour; the plots are drawn where matplotlib is installed."""
     begun: list[str] = []

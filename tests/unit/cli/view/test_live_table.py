@@ -125,6 +125,7 @@ def test_changed_rates_have_a_trend() -> None:
     assert down == pytest.approx(0.5, abs=0.15)
 
 
+@pytest.mark.long
 def test_a_steady_stream_has_no_trend() -> None:
     # Measured: 0 of 600. If each had probability 1 in 1,000, three of 400 would have probability
     # below 1 %. Intervals of half the width give 20 of 400.

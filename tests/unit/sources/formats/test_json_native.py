@@ -348,7 +348,7 @@ def zeek() -> list[dict[str, object]]:
 
 
 @pytest.mark.skipif(not DATA.is_dir(), reason="no real streams: ../shared/data does not exist")
-@pytest.mark.parametrize("stream", [netflow, zeek])
+@pytest.mark.parametrize("stream", [pytest.param(netflow, marks=pytest.mark.long), zeek])
 @pytest.mark.parametrize("selection", [SELECTIONS[0], SELECTIONS[3], SELECTIONS[4], SELECTIONS[6]])
 def test_real_streams_written_as_json(
     stream: Callable[[], list[dict[str, object]]], selection: Selection
