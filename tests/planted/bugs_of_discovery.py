@@ -57,7 +57,7 @@ BUGS_OF_DISCOVERY: Final = (
         subject="discovery",
         claim="The intervals of implied parents leave out the candidates that implied them.",
         caught_by="tests/unit/heavy_hitters/test_hierarchical.py::"
-        "test_a_parent_that_was_not_published_is_implied_by_its_child",
+        "test_intervals_of_implied_parents_cover_the_published_names_too",
         patch=edited(
             f"{_PUBLISHED}:PublishedHitters._named",
             ("len(items) + len(self._candidates())", "len(items)"),

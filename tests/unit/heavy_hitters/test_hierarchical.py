@@ -220,6 +220,22 @@ def test_a_parent_that_was_not_published_is_implied_by_its_child() -> None:
     assert root.estimate == heavy.release(0).interval("org", at="now").estimate
 
 
+def test_intervals_of_implied_parents_cover_the_published_names_too() -> None:
+    """Which parents are implied depends on the names, so those are counted with them."""
+    heavy = made(width=1024)
+    heavy.update_many(addresses())
+    heavy.end_discovery_epoch()
+    level = heavy.level(0)
+    published = level.candidates
+    assert len(published) >= 2
+    (implied,) = level._named(["11.0.0.0/8"], 0.95)
+    release = level.release()
+    among = 1 + len(published)
+    wanted = release.interval_many(["11.0.0.0/8"], at="now", among=among)[0]
+    assert (implied.low, implied.high) == (wanted.low, wanted.high)
+    assert implied.high > release.interval("11.0.0.0/8", at="now").high
+
+
 def test_names_that_were_cut_have_no_parent() -> None:
     heavy = made(PATHS, discovery_epoch=2_000, max_item_bytes=16, epsilon=8.0)
     heavy.update_many(["/shop/" + "x" * 40] * 2_000)
