@@ -125,8 +125,7 @@ BUGS_OF_SENSITIVITY: Final = (
         name="part-of-the-budget-keeps-its-noise",
         subject="sensitivity",
         claim="A description with other privacy keeps the noise of the old one.",
-        caught_by="tests/unit/heavy_hitters/test_levels_privacy.py::"
-        "test_all_levels_together_keep_the_promise[substitution-None-0.1]",
+        caught_by="tests/unit/specification/test_table_spec.py::test_replace_calibrates_anew",
         patch=edited(
             f"{_SPEC}:TableSpec.with_privacy",
             (

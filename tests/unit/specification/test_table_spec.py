@@ -99,6 +99,7 @@ def test_replace_calibrates_anew() -> None:
         assert changed == described(**change)
         assert changed.noise == described(**change).noise
     assert spec.with_privacy(0.5, 1e-9) == replace(spec, epsilon=0.5, delta=1e-9)
+    assert spec.with_privacy(0.5, 1e-9).noise == described(epsilon=0.5, delta=1e-9).noise
     longer = replace(spec, schedule=ls.RoundRobin(horizon=10**6))
     assert longer.chosen_mechanism.leaves > spec.chosen_mechanism.leaves
     with pytest.raises(ArgumentValueError, match="^epsilon: "):
