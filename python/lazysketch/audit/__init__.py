@@ -1,9 +1,10 @@
 """Empirical audit of the privacy guarantee, with planted bugs as negative controls.
 
 The audit collects evidence against the claims of docs/guarantees.md. It makes, feeds and reads
-tables through the public interface and compares the results with its own slow implementation of
-schedules, matrices and distributions. Cost: a CI run takes about 25 seconds on one core, ``--full``
-as long as requested. Correct code raises a false alarm in at most one run of 100,000.
+tables, heavy hitters, windows and hierarchies through the public interface and compares the results
+with its own slow implementation of schedules, matrices, distributions, discovery and accounts.
+Cost: a CI run takes about 40 seconds on one core, ``--full`` as long as requested. Correct code
+raises a false alarm in at most one run of 100,000.
 
 ==================  ========================================================================
 module              what it tests
@@ -11,10 +12,15 @@ module              what it tests
 ``residuals``       the distribution of the noise, from Python, saved releases and the command line
 ``sensitivity``     the distance of neighbours, by enumeration on small tables
 ``distinguisher``   both, by attacks on whole trajectories of releases
+``adaptive``        an attack that chooses the event from releases: reported, not tested
 ``low_bits``        rounding and floating point
 ``hygiene``         keys, ids, draws, replay, counters
 ``behaviour``       errors, sizes, allocations
 ``canary``          items in outputs, releases or memory
+``discovery_...``   published names: thresholds, noise, identity
+``window_...``      windows: the window of an event, their noise, the cost of a move
+``level_...``       hierarchies: the budget of levels, their noise
+``statement_...``   what releases, merges, hitters, levels and windows state
 ``controls``        the checks themselves: a planted bug for each
 ==================  ========================================================================
 

@@ -66,12 +66,17 @@ def _choices(case: Case, mechanism: str) -> dict[int, list[_Choice]]:
         pairs = list(itertools.permutations(items, 2))
     else:
         pairs = [(NO_EVENT, item) for item in items]
-    found: dict[int, list[_Choice]] = {}
     reads = Pair(case, 1, pairs[0], 1).reads
-    for read, step in enumerate(reads[:-1]):
-        if read + 1 >= _FIRST:
-            tried = [_Choice(Pair(case, 1, pair, step + 1), mechanism) for pair in pairs]
-            found[read] = [choice for choice in tried if choice.pair.shift()[-1].any()]
+
+    def tried(read: int, pairs: list[tuple[int, int]]) -> list[_Choice]:
+        made = (_Choice(Pair(case, 1, pair, reads[read] + 1), mechanism) for pair in pairs)
+        return [choice for choice in made if choice.pair.shift()[-1].any()]
+
+    first = tried(_FIRST - 1, pairs)
+    largest = max(choice.rule[2] for choice in first)
+    # Which pairs are far apart hardly depends on the step.
+    pairs = [choice.pair.items for choice in first if choice.rule[2] > 0.98 * largest]
+    found = {read: tried(read, pairs) for read in range(_FIRST - 1, len(reads) - 1)}
     largest = max(choice.rule[2] for choices in found.values() for choice in choices)
     near = {
         read: [choice for choice in choices if choice.rule[2] > 0.98 * largest]

@@ -107,14 +107,16 @@ def thresholds_as_defined(system: DiscoverySystem) -> Outcome:
             )
             live = system.open(spec)
             unit = unit_of(epsilon, delta, relation=relation, exact=exact, group=group)
+            method = "exact counting" if exact else "Misra-Gries"
+            named = f"({epsilon:g}, {delta:g}), {relation}, {group} events, {method}"
             if exact != live.exact:
-                yield f"{spec}: exact counting is {live.exact}"
+                yield f"another counting method for {named}"
             if not math.isclose(live.noise_epsilon, unit.epsilon, rel_tol=1e-12):
-                yield f"{spec}: noise at {live.noise_epsilon}, expected {unit.epsilon}"
+                yield f"noise at {live.noise_epsilon}, expected {unit.epsilon} for {named}"
             most = threshold_of(unit.epsilon, unit.delta * 0.99, exact=exact)
             least = threshold_of(unit.epsilon, unit.delta * (1 + 1e-9), exact=exact)
             if not least <= live.threshold <= most:
-                yield f"threshold {live.threshold}, expected {least} to {most} for {spec}"
+                yield f"threshold {live.threshold}, expected {least} for {named}"
 
     return exact_outcome(
         "noise and thresholds are those of the theorems", failures(), cases=len(asked)

@@ -42,7 +42,7 @@ def heavy_detections() -> Iterator[Detection]:
 
 def _of_discovery() -> Iterator[Detection]:
     def exact_rates(system: DiscoverySystem) -> Outcome:
-        return discovery_checks.rates_of_publication(system, exact=True, epochs=12_000)
+        return discovery_checks.rates_of_publication(system, exact=True, epochs=20_000)
 
     def rates(system: DiscoverySystem) -> Outcome:
         return discovery_checks.rates_of_publication(system, exact=False, epochs=3000)
@@ -58,7 +58,7 @@ def _of_discovery() -> Iterator[Detection]:
         (bugs.LOW_THRESHOLD, "published names", rates),
         (bugs.SMALL_NOISE, "published names", exact_rates),
         (bugs.LARGE_NOISE, "published names", exact_rates),
-        (bugs.NO_NOISE, "published names", rates),
+        (bugs.NO_NOISE, "published names", exact_rates),
         (bugs.NO_SHARED, "published names", rates),
         (bugs.FORGOTTEN_ZEROS, "names of the model", discovery_checks.discovery_equals_model),
         (bugs.REPEATED, "draws of names", discovery_draws.draws_of_epochs),

@@ -61,7 +61,7 @@ AREAS: Final = (
     "--full",
     is_flag=True,
     help="Take as many samples as --minutes allow, and write a report.  "
-    "[default: about half a minute, no report]",
+    "[default: less than a minute, no report]",
 )
 @click.option(
     "--minutes",
@@ -91,7 +91,7 @@ def audit(
     output: str,
     sketch: SketchSettings,
 ) -> int:
-    """Test the guarantee: noise distribution, sensitivity, attacks, rounding, keys, behaviour.
+    """Test the guarantee: noise, sensitivity, attacks, rounding, keys, behaviour, published names.
 
     The audit tests the standard tables and the one that the options describe. Status 1
     means an alarm; correct code raises one in at most one run of 100,000. docs/audit.md
