@@ -246,7 +246,8 @@ def attack(trials: int) -> Found:
 def audited() -> Iterable[Row]:
     """Checks of `lazysketch audit`, each at the alarm rate over all of its tests."""
     yield scale("audit, `distribution`, released cell", AUDIT, "audit", tests=33)
-    yield relation("audit, `distribution`, any two of 16 pushes, whitened", AUDIT, "audit", tests=152)
+    pairs = "audit, `distribution`, any two of 16 pushes, whitened"
+    yield relation(pairs, AUDIT, "audit", tests=152)
     yield share("audit, `low-bits`, odd releases", AUDIT, "audit", 32_768, 1 / 2, tests=3)
     yield Row("audit, `distinguisher` at mu = 3", AUDIT, "audit", 3000, "scale",
               lambda: attack(3000))
