@@ -228,7 +228,7 @@ def intervals() -> Iterable[Row]:
     yield at_most("intervals that miss", COVER, "coverage", 400, 0.1)
     yield at_least("intervals of half the width that miss", COVER, "coverage", 400, 0.25)
     yield at_most("ranked lists with a miss", LISTS, "ranked lists", 120, 0.05)
-    yield at_least("ranked lists of 0.3 of the width with a miss", LISTS, "ranked lists", 120, 0.2)
+    yield at_least("ranked lists of 0.3 of the width with a miss", LISTS, "ranked lists", 120, 0.3)
     yield at_most("levels of a hierarchy with a miss", LEVELS, "hierarchies", 50, 0.2)
     yield at_least("levels of 0.2 of the width with a miss", LEVELS, "hierarchies", 50, 0.6)
     yield at_most("windows with a false change", "test_intervals_hold_and_a_change_is_detected",
