@@ -49,6 +49,19 @@ def test_tops_over_the_last_windows(visits: ls.Windows) -> None:
         assert visits.estimate(item, last=4) == visits.interval(item, last=4).estimate
 
 
+def test_intervals_of_the_top_cover_the_list_that_it_was_chosen_from() -> None:
+    windows = made(every=1_000, key=...)
+    windows.update_many(np.arange(3_000) % 50)
+    for last in (1, 3):
+        together = windows.release(last).interval_many(range(50), simultaneous=True)
+        top = windows.top(3, last=last)
+        assert len(top) == 3
+        for hitter in top:
+            assert isinstance(hitter.item, int)
+            joint = together[hitter.item]
+            assert (hitter.low, hitter.high) == (joint.low, joint.high)
+
+
 def test_only_changed_items_are_found(visits: ls.Windows) -> None:
     changes = visits.changes(confidence=SURE)
     assert {change.item for change in changes} == {"a", "b"}
@@ -60,6 +73,22 @@ def test_only_changed_items_are_found(visits: ls.Windows) -> None:
     assert {change.item for change in earlier} == {"a", "b"}
     assert visits.changes_at(1) == visits.changes_at(0) == []
     assert visits.changes_at(-1, confidence=SURE) == changes
+
+
+def test_changes_cover_the_list_that_they_were_chosen_from() -> None:
+    """By hand: simultaneous for two counts of each of 50 items and for two totals."""
+    windows = made(every=5_000, key=...)
+    windows.update_many([7] * 3_500 + [8] * 1_500 + [7] * 1_500 + [8] * 3_500)
+    before, after = (
+        window.release.interval_many(range(50), among=2 * 50 + 2) for window in windows.windows
+    )
+    changes = windows.changes()
+    assert {change.item for change in changes} == {7, 8}
+    for change in changes:
+        assert isinstance(change.item, int)
+        past, now = before[change.item], after[change.item]
+        assert change.low == pytest.approx((now.low - past.high) / 5_000)
+        assert change.high == pytest.approx((now.high - past.low) / 5_000)
 
 
 def test_queries_before_the_first_window_ends() -> None:
