@@ -132,7 +132,7 @@ BUGS_OF_THE_CORE: tuple[PlantedBug, ...] = (
         claim="Draws beyond 3 deviations are moved to 3 deviations.",
         caught_by=(
             _PROPERTIES + "test_core_equals_oracle.py::"
-            "test_long_batches[count-sketch-haar-round robin]"
+            "test_long_batches[count-min-haar-round robin]"
         ),
     ),
     PlantedBug(

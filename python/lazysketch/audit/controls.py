@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 
 from lazysketch.audit import behaviour, canary, hygiene, low_bits, residuals
 from lazysketch.audit.case import Case
@@ -70,8 +71,8 @@ def controls() -> Iterator[Control]:
             bug.value,
             check,
             _AREAS[check],
-            sound=lambda run=run: run(Model()),  # type: ignore[misc]
-            planted=lambda run=run, bug=bug: run(Model(bug)),  # type: ignore[misc]
+            sound=partial(run, Model()),
+            planted=partial(run, Model(bug)),
         )
     yield from _leak_controls()
     for planted_bug, check, sound, planted in heavy_detections():
@@ -142,8 +143,8 @@ def _leak_controls() -> Iterator[Control]:
             leak,
             check,
             _AREAS[check],
-            sound=lambda look=look: look(SOUND),  # type: ignore[misc]
-            planted=lambda look=look: look(LEAKY),  # type: ignore[misc]
+            sound=partial(look, SOUND),
+            planted=partial(look, LEAKY),
         )
 
 

@@ -7,6 +7,7 @@ with a probability below 1e-9.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from lazysketch.audit import (
     discovery_checks,
@@ -71,8 +72,8 @@ def _of_discovery() -> Iterator[Detection]:
         yield (
             bug.value,
             check,
-            lambda run=run: run(DiscoveryModel()),  # type: ignore[misc]
-            lambda run=run, bug=bug: run(DiscoveryModel(bug)),  # type: ignore[misc]
+            partial(run, DiscoveryModel()),
+            partial(run, DiscoveryModel(bug)),
         )
 
 
@@ -102,8 +103,8 @@ def _of_windows() -> Iterator[Detection]:
         yield (
             bug.value,
             check,
-            lambda run=run: run(WindowModel()),  # type: ignore[misc]
-            lambda run=run, bug=bug: run(WindowModel(bug)),  # type: ignore[misc]
+            partial(run, WindowModel()),
+            partial(run, WindowModel(bug)),
         )
 
 
@@ -119,8 +120,8 @@ def _of_hierarchies() -> Iterator[Detection]:
         yield (
             bug.value,
             check,
-            lambda run=run: run(LevelModel()),  # type: ignore[misc]
-            lambda run=run, bug=bug: run(LevelModel(bug)),  # type: ignore[misc]
+            partial(run, LevelModel()),
+            partial(run, LevelModel(bug)),
         )
 
 
@@ -139,6 +140,6 @@ def _of_releases() -> Iterator[Detection]:
         yield (
             bug.value,
             check,
-            lambda run=run: run(Statements()),  # type: ignore[misc]
-            lambda run=run, bug=bug: run(Statements(bug)),  # type: ignore[misc]
+            partial(run, Statements()),
+            partial(run, Statements(bug)),
         )

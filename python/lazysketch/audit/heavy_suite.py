@@ -7,6 +7,7 @@ those of :mod:`lazysketch.audit.suite`.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from lazysketch.audit import (
     discovery_checks,
@@ -60,16 +61,17 @@ def _of_discovery() -> Iterator[Check]:
         yield named(
             "published names",
             f"{method}, {_EPOCHS} epochs",
-            lambda system, exact=exact: discovery_checks.rates_of_publication(  # type: ignore[misc]
-                system, exact=exact, epochs=_EPOCHS
-            ),
+            partial(discovery_checks.rates_of_publication, exact=exact, epochs=_EPOCHS),
         )
         for relation in _RELATIONS:
             yield named(
                 "strangers",
                 f"{method}, {relation}",
-                lambda system, exact=exact, relation=relation: discovery_checks.names_of_strangers(  # type: ignore[misc]
-                    system, exact=exact, relation=relation, epochs=10_000
+                partial(
+                    discovery_checks.names_of_strangers,
+                    exact=exact,
+                    relation=relation,
+                    epochs=10_000,
                 ),
             )
 
@@ -85,19 +87,19 @@ def _of_windows() -> Iterator[Check]:
         yield named(
             "one window",
             case,
-            lambda system, of=case: window_checks.events_are_in_one_window(system, of),  # type: ignore[misc]
+            partial(window_checks.events_are_in_one_window, case=case),
         )
     for case in (WIDE_CLOCK, _WIDE_STEPS):
         yield named(
             "noise of windows",
             case,
-            lambda system, of=case: window_checks.noise_of_windows(system, of),  # type: ignore[misc]
+            partial(window_checks.noise_of_windows, case=case),
         )
     for case in SMALL[1:3]:
         yield named(
             "moves",
             case,
-            lambda system, of=case: window_checks.moves_cost_what_is_stated(system, of),  # type: ignore[misc]
+            partial(window_checks.moves_cost_what_is_stated, case=case),
         )
     yield named("slices", "1 to 960 slices", window_checks.slices_leave_room)
 

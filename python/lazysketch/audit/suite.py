@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 
 from lazysketch.audit import behaviour, canary, hygiene, low_bits, residuals
 from lazysketch.audit.adaptive import distinguish_adaptively
@@ -227,9 +228,7 @@ def _of_sensitivity() -> Iterator[Check]:
                 "sensitivity",
                 "sensitivity",
                 f"{kind} {small.spec.depth} x 2, {schedule.name}, 2 relations x 3 mechanisms",
-                lambda system, cases=cases: _worst_of(  # type: ignore[misc]
-                    [sensitivity_by_enumeration(system, case) for case in cases]
-                ),
+                partial(_worst_sensitivity, cases=cases),
             )
     heavy = Case.of(
         "count-sketch", 1, 2, RoundRobin(horizon=14), max_weight=3, max_events_per_user=2
@@ -240,6 +239,10 @@ def _of_sensitivity() -> Iterator[Check]:
         f"{heavy}, weight 3, two events",
         lambda system: sensitivity_by_enumeration(system, heavy),
     )
+
+
+def _worst_sensitivity(system: SystemUnderTest, cases: Sequence[Case]) -> Outcome:
+    return _worst_of([sensitivity_by_enumeration(system, case) for case in cases])
 
 
 def _worst_of(outcomes: Sequence[Outcome]) -> Outcome:
@@ -257,7 +260,7 @@ def _of_residuals() -> Iterator[Check]:
             "residuals",
             "distribution",
             str(case),
-            lambda system, of=case: residuals.check_releases(system, of),  # type: ignore[misc]
+            partial(residuals.check_releases, case=case),
         )
     wide = Case.of("count-min", 4, _CELLS // 4, RoundRobin(horizon=16 * _CELLS // 4))
     for case in (
@@ -270,7 +273,7 @@ def _of_residuals() -> Iterator[Check]:
             "transcripts",
             "distribution",
             str(case),
-            lambda system, of=case: residuals.check_transcripts(system, of),  # type: ignore[misc]
+            partial(residuals.check_transcripts, case=case),
         )
     yield Check(
         "release on disk",
@@ -309,19 +312,19 @@ def _of_distinguishers() -> Iterator[Check]:
                 "distinguisher",
                 "distinguisher",
                 str(case),
-                lambda system, of=case, n=trials: distinguish(system, of, trials=n),  # type: ignore[misc]
+                partial(distinguish, case=case, trials=trials),
             )
         yield Check(
             "adaptive",
             "distinguisher",
             str(close),
-            lambda system, of=close: distinguish_adaptively(system, of, trials=1500),  # type: ignore[misc]
+            partial(distinguish_adaptively, case=close, trials=1500),
         )
         yield Check(
             "sweep",
             "distinguisher",
             str(close),
-            lambda system, of=close: distinguish_everywhere(system, of, trials=60),  # type: ignore[misc]
+            partial(distinguish_everywhere, case=close, trials=60),
         )
 
 
