@@ -249,6 +249,12 @@ def audited() -> Iterable[Row]:
     pairs = "audit, `distribution`, any two of 16 pushes, whitened"
     yield relation(pairs, AUDIT, "audit", tests=152)
     yield share("audit, `low-bits`, odd releases", AUDIT, "audit", 32_768, 1 / 2, tests=3)
+    yield share("audit, `discovery`, names 4 below the threshold", AUDIT, "audit", 96_000,
+                0.0842, tests=18)
+    yield share("audit, `discovery`, names of one event", AUDIT, "audit", 320_000, 0.0365, tests=33)
+    yield scale("audit, `windows`, cell of a window", AUDIT, "audit", tests=36)
+    yield relation("audit, `windows`, two windows", AUDIT, "audit", tests=36)
+    yield relation("audit, `hierarchies`, two levels", AUDIT, "audit", tests=20)
     yield Row("audit, `distinguisher` at mu = 3", AUDIT, "audit", 3000, "scale",
               lambda: attack(3000))
     yield Row("audit, control of 2 d for 4 d (-29 %)", "test_every_planted_bug_raises_an_alarm",

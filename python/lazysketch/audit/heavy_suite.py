@@ -1,7 +1,7 @@
 """The checks of discovery, windows, hierarchies and statements, and the cases that they are run on.
 
-Together they take about ten seconds on one core; each has a false-alarm rate of at most 1e-7, as
-those of :mod:`lazysketch.audit.suite`.
+Together they take about ten seconds on one busy core; each has a false-alarm rate of at most 1e-7,
+as those of :mod:`lazysketch.audit.suite`.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ __all__ = ["WIDE_CLOCK", "heavy_checks"]
 
 _EPOCHS = 24_000  # 10 % more or less noise gives p below 1e-20
 _RELATIONS: tuple[Relation, ...] = ("substitution", "zero-out")
-WIDE_CLOCK = WindowCase("clock", 8 * SECOND, 5, slices=8, depth=4, width=1024)
-_WIDE_STEPS = WindowCase("steps", 4096, 5, depth=4, width=1024)
+WIDE_CLOCK = WindowCase("clock", 8 * SECOND, 5, slices=8, depth=4, width=2048)
+_WIDE_STEPS = WindowCase("steps", 8192, 5, depth=4, width=2048)
 
 
 def heavy_checks() -> Iterator[Check]:
@@ -112,7 +112,7 @@ def _of_hierarchies() -> Iterator[Check]:
 
     budgets = f"{len(level_checks.BUDGETS)} hierarchies"
     yield named("budget of levels", budgets, level_checks.levels_cost_what_is_stated)
-    yield named("noise of levels", "3 levels, 4 x 1024", level_checks.noise_of_levels)
+    yield named("noise of levels", "3 levels, 4 x 2048", level_checks.noise_of_levels)
     yield named("draws of levels", "3 levels, one id", level_checks.draws_of_levels)
     yield named("one event per level", "3 levels", level_checks.events_count_once_per_level)
 

@@ -71,9 +71,11 @@ def _overspent(system: LevelSystem, case: LevelCase) -> Iterator[str]:
         counts += spent_on_counts(release)
         if spec.discovery is not None:
             names += spent_on_names(spec.discovery)
-    seeds = {release.hash_seed for release in live.releases()}
-    if len(seeds) < case.levels:
-        yield f"{len(seeds)} hash seeds"
+    releases = live.releases()
+    seeds = {release.hash_seed for release in releases}
+    ids = {release.sketch_id for release in releases}
+    if len(seeds) < case.levels or len(ids) < case.levels:
+        yield f"{len(seeds)} hash seeds and {len(ids)} ids"
     if len(counts.mus) != case.levels or len(names.names) != case.levels:
         yield f"{len(counts.mus)} tables and {len(names.names)} discoveries"
     spent = counts.delta_at(stated.counts_epsilon)
@@ -101,7 +103,7 @@ def noise_of_levels(system: LevelSystem) -> Outcome:
     Returns:
         Tests of the residuals of every level and of the covariance of every two.
     """
-    case = LevelCase(depth=4, width=1024, horizon=4096)
+    case = LevelCase(depth=4, width=2048, horizon=8192)
     items = (np.arange(case.horizon - case.width) ** 2 % 97).tolist()
     live = system.open(case)
     live.feed(items)
@@ -115,7 +117,9 @@ def noise_of_levels(system: LevelSystem) -> Outcome:
     ]
 
     claim = "the noise of every level is as claimed and its own"
-    return statistical_outcome(claim, tested_jointly(tables), samples=4096 * case.levels)
+    return statistical_outcome(
+        claim, tested_jointly(tables), samples=case.depth * case.width * case.levels
+    )
 
 
 def _exact(case: LevelCase, items: list[int], level: int, hash_seed: int) -> Integers:

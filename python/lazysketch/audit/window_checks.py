@@ -132,7 +132,8 @@ def noise_of_windows(system: WindowSystem, case: WindowCase) -> Outcome:
         case: wide windows; every cell is a sample.
 
     Returns:
-        Tests of the residuals of every window and of the covariance of every two.
+        Tests of the residuals of every window and of the covariance of every two; failed also if
+        two windows have one id.
     """
     live, events = system.open(case), []
     for number, at in enumerate(range(case.first, case.end, case.every // 40)):
@@ -143,7 +144,8 @@ def noise_of_windows(system: WindowSystem, case: WindowCase) -> Outcome:
     tables: list[ReadTable] = []
 
     def tested() -> Iterator[tuple[str, float]]:
-        yield "number of windows", float(len(releases) == case.windows)
+        ids = {release.sketch_id for release in releases}
+        yield "windows with equal ids", float(len(ids) == len(releases) == case.windows)
         for number, (release, truth) in enumerate(zip(releases, truths, strict=True)):
             part = release.parts[0]
             described = replace(spec, schedule=part.schedule or spec.schedule)
