@@ -2,7 +2,8 @@
 
 mutmut puts all mutants of a function into one module and forks a process for each, which runs the
 tests that reach the function: a second or less. It knows two layouts of packages, so the copy has
-the package under src/. What changes the message of an error only is not counted.
+the package under src/. What changes the message of an error only is not counted. Hypothesis runs
+with its profile "ci", without deadlines: a busy machine must not seem to kill a mutant.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ use_setproctitle = false
 
 [tool.pytest.ini_options]
 pythonpath = ["."]
-addopts = ["--import-mode=importlib", "--hypothesis-seed=1", "-p", "no:cacheprovider"]
+addopts = ["--import-mode=importlib", "--hypothesis-profile=ci", "-p", "no:cacheprovider"]
 """
 
 
