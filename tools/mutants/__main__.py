@@ -38,10 +38,11 @@ def _parser() -> argparse.ArgumentParser:
 
 def _rust(
     state: State, deadline: float, diff: Path | None, *, quick: bool
-) -> tuple[Rust, list[Mutant]]:
-    rust, found = Rust(state), []
+) -> tuple[Rust, list[Mutant], list[Mutant]]:
+    rust, found, existing = Rust(state), [], []
     for patterns in (*RUST, *SAMPLED):
         mutants = rust.listed(patterns, diff)
+        existing += mutants
         if patterns in SAMPLED and diff is None:
             mutants = [mutant for mutant in mutants if in_sample(mutant)]
         if time.monotonic() < deadline:
@@ -49,12 +50,12 @@ def _rust(
         found += mutants
     for mutant in rust.left(found):
         print(f"{mutant.file}:{mutant.number}: not killed so far: {mutant.mutation}")
-    return rust, found
+    return rust, found, existing
 
 
 def _python(
     state: State, deadline: float, lines: dict[str, set[int]] | None
-) -> tuple[Python, list[Mutant]]:
+) -> tuple[Python, list[Mutant], list[Mutant]]:
     python = Python(state)
     files = python.files() if lines is None else [name for name in python.files() if name in lines]
     if files and time.monotonic() < deadline:
@@ -62,7 +63,7 @@ def _python(
     mutants = python.listed()
     if lines is not None:
         mutants = [it for it in mutants if it.number in lines.get(it.file, set())]
-    return python, mutants
+    return python, mutants, mutants
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -80,14 +81,14 @@ def main(arguments: list[str] | None = None) -> int:
     for name in ("rust", "python"):
         if given.only in (None, name):
             state = State.load(BUILD / f"{name}.json")
-            tool, mutants = (
+            tool, mutants, existing = (
                 _rust(state, deadline, diff, quick=given.quick)
                 if name == "rust"
                 else _python(state, deadline, lines)
             )
-            complete = not given.changed
             print(f"\n{name}\n\n{table(mutants, tool.outcome, entries)}\n")
-            wrong += errors(mutants, tool.outcome, entries, complete=complete)
+            whole = None if given.changed else existing
+            wrong += errors(mutants, tool.outcome, entries, existing=whole)
     print(*wrong, sep="\n", file=sys.stderr, end="\n" if wrong else "")
     return int(bool(wrong))
 

@@ -39,7 +39,11 @@ def table(mutants: Iterable[Mutant], known: Known, entries: Sequence[Listed]) ->
 
 
 def errors(
-    mutants: Sequence[Mutant], known: Known, entries: Sequence[Listed], *, complete: bool
+    mutants: Sequence[Mutant],
+    known: Known,
+    entries: Sequence[Listed],
+    *,
+    existing: Sequence[Mutant] | None,
 ) -> list[str]:
     """Return what has to be repaired.
 
@@ -47,7 +51,8 @@ def errors(
         mutants: those looked at.
         known: outcome of each.
         entries: the accepted survivors.
-        complete: whether ``mutants`` has every mutant of its files, so that a stale entry shows.
+        existing: all mutants of the files, also those outside the sample, against which entries are
+            checked; ``None`` if only a part of them is known.
 
     Returns:
         One line per unlisted survivor, per entry without a mutant, and per entry whose mutants
@@ -58,12 +63,12 @@ def errors(
         if _column(mutant, known(mutant), entries) == "survived":
             place = f"{mutant.file}:{mutant.number}"
             found.append(f"{place}: no test fails with: {mutant.mutation}\n    {mutant.line}")
-    if not complete:
+    if existing is None:
         return found
-    files = {mutant.file for mutant in mutants}
+    files = {mutant.file for mutant in existing}
     for entry in entries:
         what = f"{entry.file}: {entry.mutation}\n    {entry.line}"
-        covered = [mutant for mutant in mutants if entry.covers(mutant)]
+        covered = [mutant for mutant in existing if entry.covers(mutant)]
         if entry.file in files and not covered:
             found.append(f"listed, but there is no such mutant: {what}")
         elif covered and all(known(mutant) == "killed" for mutant in covered):

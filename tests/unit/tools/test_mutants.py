@@ -121,12 +121,16 @@ def outcomes(**known: Outcome) -> dict[str, Outcome]:
 def test_survivors_and_entries_must_match(
     outcome: Outcome | None, entries: list[Listed], message: str
 ) -> None:
-    found = errors([mutant()], lambda _: outcome, entries, complete=True)
+    ones = [mutant()]
+    found = errors(ones, lambda _: outcome, entries, existing=ones)
     assert len(found) == bool(message)
     assert all(message in one for one in found)
     # Among the mutants of some lines an entry may lack its mutant.
-    part = errors([mutant()], lambda _: outcome, entries, complete=False)
+    part = errors(ones, lambda _: outcome, entries, existing=None)
     assert part == [one for one in found if "no test fails" in one]
+    # An entry may be about a mutant outside the sample.
+    outside = [Listed(FILE, ENTRY.mutation, "b + c", "why")]
+    assert not errors([], lambda _: None, outside, existing=[mutant("b + c")])
 
 
 def test_the_table_counts_every_mutant_once() -> None:
