@@ -204,13 +204,21 @@ class Rust:
             f"--baseline={'run' if first else 'skip'}",
         ]
         environment = {**os.environ, "CARGO_TARGET_DIR": str(BUILD / "target")}
-        with subprocess.Popen(command, env=environment) as running:
+        stopped, log = False, output / "errors.log"
+        with (
+            log.open("w", encoding="utf-8") as errors,
+            subprocess.Popen(command, env=environment, stderr=errors) as running,
+        ):
             try:
                 running.wait(max(1.0, deadline - time.monotonic()))
             except subprocess.TimeoutExpired:
+                stopped = True
                 running.send_signal(signal.SIGINT)  # it restores the file that it had changed
-        if running.returncode in (1, 4):
-            raise RuntimeError("cargo-mutants: expected tests that pass without a mutant")
+        if running.returncode not in (0, 2, 3) and not stopped:
+            raise RuntimeError(
+                f"cargo-mutants: expected tests that pass without a mutant, got status "
+                f"{running.returncode}; see {log.relative_to(ROOT)}"
+            )
         return outcomes_of(output / "mutants.out", mutants)
 
 
