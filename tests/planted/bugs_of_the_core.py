@@ -98,6 +98,12 @@ BUGS_OF_THE_CORE: tuple[PlantedBug, ...] = (
         + "test_reach.py::test_many_slots_and_epochs_equal_the_oracle[dictionary]",
     ),
     PlantedBug(
+        name="master-key-cut-to-8-bytes",
+        subject="reuse of draws",
+        claim="Keys are derived from the first 8 bytes of the master key.",
+        caught_by="lib key::tests::golden_working_key",
+    ),
+    PlantedBug(
         name="a-sketch-merged-with-itself",
         subject="reuse of draws",
         claim=(
@@ -173,6 +179,12 @@ BUGS_OF_THE_CORE: tuple[PlantedBug, ...] = (
             _PROPERTIES + "test_core_equals_oracle.py::"
             "test_every_step[count-min-binary-round robin]"
         ),
+    ),
+    PlantedBug(
+        name="last-push-without-noise",
+        subject="distribution",
+        claim="The last push of a mechanism is published without noise.",
+        caught_by=_PROPERTIES + "test_core_equals_oracle.py::test_a_horizon_of_one_step[binary]",
     ),
     PlantedBug(
         name="no-noise-after-counters-widen",
@@ -327,6 +339,12 @@ BUGS_OF_THE_CORE: tuple[PlantedBug, ...] = (
             _UNIT + "heavy_hitters/test_discovery_enumeration.py::"
             "test_the_dictionary_is_exactly_as_private_as_promised[2.0-0.01-zero-out]"
         ),
+    ),
+    PlantedBug(
+        name="both-geometric-draws-share-a-digit",
+        subject="discovery",
+        claim="The two geometric variables of a Laplace draw have their first digit in common.",
+        caught_by=_STATISTICAL + "test_discovery_noise.py::test_draws_are_discrete_laplace[3.0]",
     ),
     PlantedBug(
         name="identity-by-fingerprint",

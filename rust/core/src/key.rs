@@ -115,7 +115,13 @@ impl MasterKey {
         id: &SketchId,
         parameters: &[u8],
     ) -> WideKey {
-        let mut hasher = blake3::Hasher::new_keyed(&self.bytes);
+        let mut hasher = if planted!("master-key-cut-to-8-bytes") {
+            let mut cut = self.bytes;
+            cut[8..].fill(0);
+            blake3::Hasher::new_keyed(&cut)
+        } else {
+            blake3::Hasher::new_keyed(&self.bytes)
+        };
         let version = NOISE_VERSION.to_le_bytes();
         let label = planted!("key-without-its-purpose", &b""[..], purpose.label());
         let id = planted!("key-without-the-sketch-id", [0; 16], id.0);

@@ -80,7 +80,8 @@ impl Noise {
                 let values = values.iter_mut().zip(cells);
                 let values = values.filter(|(_, (_, column))| pushed(*column));
                 for ((value, _), &noise) in values.zip(noises.iter()) {
-                    let no_noise = planted!("zero-counts-without-noise") && *value == 0;
+                    let no_noise = planted!("zero-counts-without-noise") && *value == 0
+                        || planted!("last-push-without-noise") && push == self.mechanism.nodes();
                     let noise = if no_noise { 0 } else { noise };
                     *value = if push > 0 { *value + noise } else { 0 };
                 }
