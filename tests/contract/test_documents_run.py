@@ -155,11 +155,12 @@ def commands(program: str) -> list[tuple[str, str]]:
 
 
 def test_make_targets_named_in_documents_exist() -> None:
-    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     uses = commands("make")
     assert uses
     for where, command in uses:
-        assert set(command.split()[1:]) <= targets, f"{where}: {command}"
+        goals = {word for word in command.split()[1:] if "=" not in word}
+        assert goals <= targets, f"{where}: {command}"
 
 
 @pytest.mark.parametrize(("where", "command"), commands("lazysketch"))

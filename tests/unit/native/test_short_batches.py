@@ -286,7 +286,6 @@ EDGES = [
 integers = st.one_of(st.sampled_from(EDGES), st.integers(-(2**65), 2**65))
 
 
-@settings(deadline=None, max_examples=150)
 @given(items=st.lists(st.one_of(integers, st.sampled_from(["a", "1", b"1", "é"])), max_size=30))
 def test_lists_of_any_items(items: list[str | bytes | int]) -> None:
     for make in (private, heavy):

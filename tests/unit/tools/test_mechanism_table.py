@@ -74,6 +74,7 @@ def test_no_mechanism_is_below_the_bounds(k: int) -> None:
         assert found.mean() >= mean
 
 
+@pytest.mark.long
 def test_bounds_as_published() -> None:
     assert largest_bound(64) == pytest.approx(4.458, rel=2e-3)
     assert largest_bound(256) == pytest.approx(6.415, rel=2e-3)

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -130,7 +131,16 @@ def test_a_slow_reader_does_not_stop_the_counting(tmp_path: Path) -> None:
     assert json.loads(out.splitlines()[-1])["steps"] == 600_000
 
 
-def test_a_failure_in_the_thread_ends_the_run(capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """SIGINT raises KeyboardInterrupt, also in a process that was started with SIGINT ignored."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
+def test_a_failure_in_the_thread_ends_the_run() -> None:
     def state() -> dict[str, Any]:
         raise MemoryError("no room")
 
