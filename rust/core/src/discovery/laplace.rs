@@ -83,8 +83,8 @@ impl DiscreteLaplace {
                 let (one, other) = blocks.split_at_mut(self.digits);
                 for (digit, (one, other)) in (0..).zip(one.iter_mut().zip(other)) {
                     *one = packed(slot, digit);
-                    let cell = planted!("both-geometric-draws-share-a-digit") && digit == 0;
-                    *other = packed(slot, if cell { 0 } else { 1 << 8 | digit });
+                    let is_shared = planted!("both-geometric-draws-share-a-digit") && digit == 0;
+                    *other = packed(slot, if is_shared { 0 } else { 1 << 8 | digit });
                 }
             }
             prf.encrypt(blocks);
