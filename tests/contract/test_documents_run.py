@@ -9,6 +9,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
@@ -163,14 +164,20 @@ def test_make_targets_named_in_documents_exist() -> None:
         assert goals <= targets, f"{where}: {command}"
 
 
+@cache
+def help_of(verb: str) -> str:
+    """The help of the installed command; one process for each verb."""
+    program = Path(sys.executable).with_name("lazysketch")
+    return subprocess.run(
+        [program, verb, "--help"], capture_output=True, text=True, check=True, timeout=60
+    ).stdout
+
+
 @pytest.mark.parametrize(("where", "command"), commands("lazysketch"))
 def test_commands_named_in_documents_exist(where: str, command: str) -> None:
     """A documented command exists, and its help lists every documented option."""
     verb, *rest = command.split()[1:]
-    program = Path(sys.executable).with_name("lazysketch")
-    shown = subprocess.run(
-        [program, verb, "--help"], capture_output=True, text=True, check=True, timeout=60
-    ).stdout
+    shown = help_of(verb)
     for word in rest:
         if re.fullmatch(r"--?[a-z][a-z-]*", word):
             assert re.search(rf"(?<![\w-]){word}(?![\w-])", shown), f"{where}: {word}"
