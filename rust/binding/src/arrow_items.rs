@@ -29,7 +29,7 @@ pub(crate) fn convert(
 /// Return the fingerprints of a column that follows `start` items.
 pub(crate) fn fingerprints(column: &Chunk, start: usize, target: Target<'_>) -> PyResult<Vec<u64>> {
     let mut items = Vec::with_capacity(column.len());
-    append_chunk(column, &|item| target.item(item), &mut items)
+    append_chunk(column, &|item| target.item(item?), &mut items)
         .map_err(|(offset, fault)| fault.at(start + offset))?;
     Ok(items)
 }
@@ -42,17 +42,19 @@ pub(crate) fn map_items<'a, T: Clone>(
     let mut items = Vec::with_capacity(columns.iter().map(|column| column.len()).sum());
     for column in columns {
         let start = items.len();
-        append_chunk(column, with, &mut items)
+        append_chunk(column, &|item| with(item?), &mut items)
             .map_err(|(offset, fault)| fault.at(start + offset))?;
     }
     Ok(items)
 }
 
+/// An item, or why a value of the column is none.
+type Converted<'a> = Result<Item<'a>, Fault>;
 type Outcome = Result<(), (usize, Fault)>;
 
 fn append_chunk<'a, T: Clone>(
     chunk: &'a Chunk,
-    with: &impl Fn(Item<'a>) -> Result<T, Fault>,
+    with: &impl Fn(Converted<'a>) -> Result<T, Fault>,
     items: &mut Vec<T>,
 ) -> Outcome {
     if !chunk.is_uuid {
@@ -61,18 +63,18 @@ fn append_chunk<'a, T: Clone>(
     let uuids = chunk.array.as_fixed_size_binary().iter();
     let uuid = |bytes: Option<&'a [u8]>| {
         let bytes = bytes.and_then(|bytes| bytes.try_into().ok());
-        with(Item::Uuid(bytes.expect("16 bytes and no nulls")))
+        with(Ok(Item::Uuid(bytes.expect("16 bytes and no nulls"))))
     };
     extend(items, uuids.map(uuid))
 }
 
 fn append<'a, T: Clone>(
     chunk: &'a ArrayRef,
-    with: &impl Fn(Item<'a>) -> Result<T, Fault>,
+    with: &impl Fn(Converted<'a>) -> Result<T, Fault>,
     items: &mut Vec<T>,
 ) -> Outcome {
-    let text = |item: Option<&'a str>| with(Item::Text(item.unwrap_or_default()));
-    let bytes = |item: Option<&'a [u8]>| with(Item::Bytes(item.unwrap_or_default()));
+    let text = |item: Option<&'a str>| with(Ok(Item::Text(item.unwrap_or_default())));
+    let bytes = |item: Option<&'a [u8]>| with(Ok(Item::Bytes(item.unwrap_or_default())));
     match chunk.data_type() {
         DataType::Utf8 => extend(items, chunk.as_string::<i32>().iter().map(text)),
         DataType::LargeUtf8 => extend(items, chunk.as_string::<i64>().iter().map(text)),
@@ -152,15 +154,12 @@ fn scaled(units: i64, microseconds: i64) -> Result<Item<'static>, Fault> {
 
 fn times<'a, A: ArrowPrimitiveType, T>(
     chunk: &ArrayRef,
-    with: &impl Fn(Item<'a>) -> Result<T, Fault>,
+    with: &impl Fn(Converted<'a>) -> Result<T, Fault>,
     items: &mut Vec<T>,
     item: impl Fn(A::Native) -> Result<Item<'static>, Fault>,
 ) -> Outcome {
     let values = chunk.as_primitive::<A>().values();
-    extend(
-        items,
-        values.iter().map(|&value| item(value).and_then(with)),
-    )
+    extend(items, values.iter().map(|&value| with(item(value))))
 }
 
 fn extend<T>(items: &mut Vec<T>, values: impl Iterator<Item = Result<T, Fault>>) -> Outcome {
@@ -172,27 +171,31 @@ fn extend<T>(items: &mut Vec<T>, values: impl Iterator<Item = Result<T, Fault>>)
 
 fn signed<'a, A, T>(
     chunk: &ArrayRef,
-    with: &impl Fn(Item<'a>) -> Result<T, Fault>,
+    with: &impl Fn(Converted<'a>) -> Result<T, Fault>,
     items: &mut Vec<T>,
 ) -> Outcome
 where
     A: ArrowPrimitiveType<Native: Into<i64>>,
 {
     let values = chunk.as_primitive::<A>().values();
-    let converted = values.iter().map(|&item| with(Item::Signed(item.into())));
+    let converted = values
+        .iter()
+        .map(|&item| with(Ok(Item::Signed(item.into()))));
     extend(items, converted)
 }
 
 fn unsigned<'a, A, T>(
     chunk: &ArrayRef,
-    with: &impl Fn(Item<'a>) -> Result<T, Fault>,
+    with: &impl Fn(Converted<'a>) -> Result<T, Fault>,
     items: &mut Vec<T>,
 ) -> Outcome
 where
     A: ArrowPrimitiveType<Native: Into<u64>>,
 {
     let values = chunk.as_primitive::<A>().values();
-    let converted = values.iter().map(|&item| with(Item::Unsigned(item.into())));
+    let converted = values
+        .iter()
+        .map(|&item| with(Ok(Item::Unsigned(item.into()))));
     extend(items, converted)
 }
 
@@ -200,13 +203,13 @@ where
 /// it occurs; a null entry is reported like a null.
 fn dictionary<'a, T: Clone>(
     chunk: &'a ArrayRef,
-    with: &impl Fn(Item<'a>) -> Result<T, Fault>,
+    with: &impl Fn(Converted<'a>) -> Result<T, Fault>,
     items: &mut Vec<T>,
 ) -> Outcome {
     downcast_dictionary_array!(
         chunk => {
             let mut unconverted = Vec::with_capacity(chunk.values().len());
-            let unchanged: fn(Item<'a>) -> Result<Item<'a>, Fault> = Ok;
+            let unchanged: fn(Converted<'a>) -> Result<Converted<'a>, Fault> = Ok;
             let values = append(chunk.values(), &unchanged, &mut unconverted);
             let entries: Vec<_> = unconverted.into_iter().map(with).collect();
             for (position, key) in chunk.keys_iter().flatten().enumerate() {

@@ -197,6 +197,16 @@ def test_fractions_of_a_day_in_date64_are_refused() -> None:
         sketch().update_many(column)
 
 
+def test_an_entry_of_a_dictionary_is_refused_only_if_it_occurs() -> None:
+    nanoseconds = (microseconds(NOON) * 1_000, 1)
+    entries = pa.array(nanoseconds, pa.timestamp("ns", tz="UTC"))
+    unused = pa.DictionaryArray.from_arrays(pa.array([0], pa.int8()), entries)
+    assert batch_cells(unused) == cells(NOON)
+    used = pa.DictionaryArray.from_arrays(pa.array([0, 1], pa.int8()), entries)
+    with pytest.raises(ItemError, match="a fraction of a microsecond at position 1"):
+        sketch().update_many(used)
+
+
 @pytest.mark.parametrize("item", [NOON, DAY, IDENTIFIER], ids=lambda item: type(item).__name__)
 def test_counters_have_only_indices(item: object) -> None:
     counters = ls.ContinualCounters(counters=4, epsilon=1.0, delta=1e-6, horizon=100)
