@@ -55,7 +55,7 @@ def table_sensitivity2(kind: str, *, depth: int, relation: str) -> int:
 
 @cache
 def tree(mechanism: str, leaves: int) -> Tree:
-    """The smallest table of rows for so many leaves, from the bytes of its file."""
+    """The smallest table of rows for this number of leaves, from the bytes of its file."""
     smallest = max(2, (leaves - 1).bit_length())
     name = (
         f"tree_k{smallest}" if mechanism == "tree" else f"tree_k{10 if smallest <= 10 else 12}_log"

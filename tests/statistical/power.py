@@ -266,7 +266,7 @@ def detection_by_mistakes(trials: int, mu: float, *, claimed: float, risk: float
 
 
 def of_distinguisher(trials: int, *, claimed: float, risk: float) -> Found:
-    """The distance that an attack of so many trials finds; none is too small for it."""
+    """The distance that an attack with this number of trials finds; none is too small for it."""
 
     def finds(mu: float) -> bool:
         return detection_by_mistakes(trials, mu, claimed=claimed, risk=risk) >= FOUND

@@ -127,7 +127,7 @@ class Noise:
         Args:
             count: its count in the table at the end of the epoch, above 0.
             threshold: what the noisy count has to reach.
-            exact: False if all counts share a draw besides their own.
+            exact: False if all counts share a draw in addition to their own.
 
         Returns:
             The probability.
@@ -144,7 +144,7 @@ class Noise:
         Args:
             counts: the counts of all items in the table.
             threshold: what a noisy count has to reach.
-            exact: False if all counts share a draw besides their own.
+            exact: False if all counts share a draw in addition to their own.
 
         Returns:
             Probabilities of 0, 1, ... names.
