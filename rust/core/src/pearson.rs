@@ -95,8 +95,8 @@ impl Verdict {
     }
 }
 
-/// True if this many of `total` outcomes are consistent with the probability: the relative entropy of
-/// the two coins, times `total`, is below its limit by Chernoff's bound for two outcomes.
+/// True if this many of `total` outcomes are consistent with the probability: the relative entropy
+/// of the two coins, times `total`, is below its limit by Chernoff's bound for two outcomes.
 pub(crate) fn share_fits(count: u64, total: u64, probability: f64) -> bool {
     let part = |f: f64, p: f64| if f > 0.0 { f * (f / p).ln() } else { 0.0 };
     let f = count as f64 / total as f64;
