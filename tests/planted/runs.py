@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 import time
@@ -17,11 +16,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from subprocess import CompletedProcess
 
+from tests import native_build
 from tests.planted.planted_bug import SWITCH, PlantedBug
 
 ROOT = Path(__file__).parents[2]
-_PACKAGE = ROOT / "build" / "planted"
-_TARGET = ROOT / "target" / "planted"
+_PACKAGE = native_build.package_with("planted")
 _FAILED = re.compile(r"\d+ failed\b")
 
 
@@ -48,18 +47,7 @@ def build() -> None:
     Raises:
         CalledProcessError: the build failed.
     """
-    subprocess.run(
-        [
-            *("cargo", "build", "--release", "--locked", "--quiet", "--features", "planted"),
-            *("--package", "lazysketch-binding", "--target-dir", str(_TARGET)),
-        ],
-        cwd=ROOT,
-        check=True,
-        env=os.environ | {"PYO3_PYTHON": sys.executable},
-    )
-    shutil.rmtree(_PACKAGE, ignore_errors=True)
-    package = shutil.copytree(ROOT / "python" / "lazysketch", _PACKAGE / "lazysketch")
-    shutil.copy(_TARGET / "release" / "lib_native.so", package / "_native.abi3.so")
+    native_build.build("planted")
 
 
 def run(bug: PlantedBug, *, on_installed_package: bool = False) -> Run:

@@ -14,6 +14,8 @@ mod columns;
 mod descriptions;
 mod errors;
 mod exact;
+#[cfg(feature = "faults")]
+mod failing_allocator;
 mod guarded_sketch;
 mod heavy_sketch;
 mod introspection;
@@ -37,6 +39,9 @@ mod _native {
     use super::descriptions::{discovery_facts, table_not_private_because};
     #[pymodule_export]
     use super::exact::ExactSketch;
+    #[cfg(feature = "faults")]
+    #[pymodule_export]
+    use super::failing_allocator::{fail_allocation, stop_failing_allocations};
     #[pymodule_export]
     use super::guarded_sketch::after_fork_in_child;
     #[pymodule_export]
