@@ -36,7 +36,8 @@ Example:
 from __future__ import annotations
 
 from lazysketch.audit.case import Case
-from lazysketch.audit.controls import Control, controls, run_controls
+from lazysketch.audit.control import Control
+from lazysketch.audit.controls import controls, run_controls
 from lazysketch.audit.finding import Finding
 from lazysketch.audit.model import Bug, Model
 from lazysketch.audit.suite import AREAS, Check, audit, checks_of, standard_checks

@@ -10,18 +10,18 @@ probability below 1e-7: the mistakes of its one decision that needs no training 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import partial
 
 from lazysketch.audit import behaviour, canary, hygiene, low_bits, residuals
 from lazysketch.audit.case import Case
 from lazysketch.audit.child_process import LEAKY, SOUND
+from lazysketch.audit.control import AREA_OF_CHECK, Control, controls_of_model
 from lazysketch.audit.distinguisher import distinguish
-from lazysketch.audit.finding import Finding, Outcome, timed
-from lazysketch.audit.heavy_controls import heavy_detections
+from lazysketch.audit.finding import Finding, Outcome
+from lazysketch.audit.heavy_controls import heavy_controls
 from lazysketch.audit.model import Bug, Model
 from lazysketch.audit.sensitivity import sensitivity_by_enumeration
-from lazysketch.audit.suite import epsilon_at, standard_checks
+from lazysketch.audit.suite import epsilon_at
 from lazysketch.audit.system_under_test import SystemUnderTest
 from lazysketch.specification.schedules import RoundRobin
 
@@ -30,33 +30,6 @@ __all__ = ["Control", "controls", "run_controls"]
 _WIDE = Case.of("count-min", 4, 2048, RoundRobin(horizon=16 * 2048), mechanism="haar")
 _SMALL = Case.of("count-sketch", 2, 2, RoundRobin(horizon=16), mechanism="haar")
 ATTACK_TRIALS = 1500  # tables per stream, for a test; a third as many to learn from
-_AREAS = {check.name: check.area for check in standard_checks()} | {"memory": "behaviour"}
-
-
-@dataclass(frozen=True)
-class Control:
-    """A planted bug and the check that must detect it.
-
-    Args:
-        bug: description of the bug.
-        check: name of the check, as in a run.
-        area: the part of the audit that the check belongs to.
-        sound: the check of a system without the bug.
-        planted: the same check of the system with the bug.
-    """
-
-    bug: str
-    check: str
-    area: str
-    sound: Callable[[], Outcome]
-    planted: Callable[[], Outcome]
-
-    def run(self) -> tuple[Finding, Finding]:
-        """Return the findings of the check without the bug and with it."""
-        return (
-            timed(self.check, system="model without a bug", case="", run=self.sound),
-            timed(self.check, system=f"planted: {self.bug}", case="", run=self.planted),
-        )
 
 
 def controls() -> Iterator[Control]:
@@ -66,17 +39,9 @@ def controls() -> Iterator[Control]:
         At least one control per bug: of tables in the order of :class:`lazysketch.audit.model.Bug`,
         of leaks, and those of :mod:`lazysketch.audit.heavy_controls`.
     """
-    for bug, check, run in _detections():
-        yield Control(
-            bug.value,
-            check,
-            _AREAS[check],
-            sound=partial(run, Model()),
-            planted=partial(run, Model(bug)),
-        )
+    yield from controls_of_model(_detections(), Model)
     yield from _leak_controls()
-    for planted_bug, check, sound, planted in heavy_detections():
-        yield Control(planted_bug, check, _AREAS[check], sound=sound, planted=planted)
+    yield from heavy_controls()
 
 
 def _detections() -> tuple[tuple[Bug, str, Callable[[SystemUnderTest], Outcome]], ...]:
@@ -142,7 +107,7 @@ def _leak_controls() -> Iterator[Control]:
         yield Control(
             leak,
             check,
-            _AREAS[check],
+            AREA_OF_CHECK[check],
             sound=partial(look, SOUND),
             planted=partial(look, LEAKY),
         )

@@ -6,8 +6,7 @@ with a probability below 1e-9.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Iterator
 
 from lazysketch.audit import (
     discovery_checks,
@@ -16,6 +15,7 @@ from lazysketch.audit import (
     statement_checks,
     window_checks,
 )
+from lazysketch.audit.control import Control, controls_of_model
 from lazysketch.audit.discovery_system import DiscoveryBug, DiscoveryModel, DiscoverySystem
 from lazysketch.audit.finding import Outcome
 from lazysketch.audit.heavy_suite import WIDE_CLOCK
@@ -24,16 +24,14 @@ from lazysketch.audit.statement_checks import StatementBug, Statements
 from lazysketch.audit.window_checks import SMALL
 from lazysketch.audit.window_system import WindowBug, WindowCase, WindowModel, WindowSystem
 
-__all__ = ["heavy_detections"]
-
-Detection = tuple[str, str, Callable[[], Outcome], Callable[[], Outcome]]
+__all__ = ["heavy_controls"]
 
 
-def heavy_detections() -> Iterator[Detection]:
-    """Yield each bug, the check that must detect it, the check without the bug and with it.
+def heavy_controls() -> Iterator[Control]:
+    """Yield the controls of discovery, windows, hierarchies and statements.
 
     Yields:
-        At least one row per planted bug.
+        At least one per planted bug.
     """
     yield from _of_discovery()
     yield from _of_windows()
@@ -41,7 +39,7 @@ def heavy_detections() -> Iterator[Detection]:
     yield from _of_releases()
 
 
-def _of_discovery() -> Iterator[Detection]:
+def _of_discovery() -> Iterator[Control]:
     def exact_rates(system: DiscoverySystem) -> Outcome:
         return discovery_checks.rates_of_publication(system, exact=True, epochs=20_000)
 
@@ -68,16 +66,10 @@ def _of_discovery() -> Iterator[Detection]:
         (bugs.FINGERPRINT, "identity", discovery_checks.names_of_their_own),
         (bugs.ASKED_SKETCH, "strangers", strangers),
     )
-    for bug, check, run in detected:
-        yield (
-            bug.value,
-            check,
-            partial(run, DiscoveryModel()),
-            partial(run, DiscoveryModel(bug)),
-        )
+    return controls_of_model(detected, DiscoveryModel)
 
 
-def _of_windows() -> Iterator[Detection]:
+def _of_windows() -> Iterator[Control]:
     steps, clock, zero_out, of_range = SMALL
 
     def in_one(case: WindowCase) -> window_checks.Run:
@@ -99,16 +91,10 @@ def _of_windows() -> Iterator[Detection]:
         (bugs.SHARED_KEY, "noise of windows", noise),
         (bugs.FULL_TABLE, "slices", window_checks.slices_leave_room),
     )
-    for bug, check, run in detected:
-        yield (
-            bug.value,
-            check,
-            partial(run, WindowModel()),
-            partial(run, WindowModel(bug)),
-        )
+    return controls_of_model(detected, WindowModel)
 
 
-def _of_hierarchies() -> Iterator[Detection]:
+def _of_hierarchies() -> Iterator[Control]:
     bugs = LevelBug
     detected: tuple[tuple[LevelBug, str, level_checks.Run], ...] = (
         (bugs.LEFT_OUT, "budget of levels", level_checks.levels_cost_what_is_stated),
@@ -116,16 +102,10 @@ def _of_hierarchies() -> Iterator[Detection]:
         (bugs.SHARED_KEY, "draws of levels", level_checks.draws_of_levels),
         (bugs.TWICE, "one event per level", level_checks.events_count_once_per_level),
     )
-    for bug, check, run in detected:
-        yield (
-            bug.value,
-            check,
-            partial(run, LevelModel()),
-            partial(run, LevelModel(bug)),
-        )
+    return controls_of_model(detected, LevelModel)
 
 
-def _of_releases() -> Iterator[Detection]:
+def _of_releases() -> Iterator[Control]:
     bugs = StatementBug
     statements = statement_checks.statements_cover_what_was_spent
     merges = statement_checks.merges_state_all_parts
@@ -136,10 +116,4 @@ def _of_releases() -> Iterator[Detection]:
         (bugs.FORGOTTEN_COUNTS, "merges", merges),
         (bugs.UNMARKED, "merges", merges),
     )
-    for bug, check, run in detected:
-        yield (
-            bug.value,
-            check,
-            partial(run, Statements()),
-            partial(run, Statements(bug)),
-        )
+    return controls_of_model(detected, Statements)

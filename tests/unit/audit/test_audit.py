@@ -22,7 +22,7 @@ from lazysketch.audit import (
     residuals,
     standard_checks,
 )
-from lazysketch.audit.controls import Control
+from lazysketch.audit.control import Control
 from lazysketch.audit.discovery_system import DiscoveryBug
 from lazysketch.audit.finding import ALARM, MOST, Outcome, statistical_outcome
 from lazysketch.audit.level_system import LevelBug
