@@ -8,7 +8,7 @@ the stream::
     ├── ArgumentValueError   (ValueError)  right type, value outside its range
     ├── ItemError            (TypeError)   a value that cannot be an item of a stream
     ├── HorizonError         (ValueError)  more steps than the sketch was made for
-    ├── ClosedError          (ValueError)  a sketch after ``close()``
+    ├── ClosedError          (ValueError)  a sketch after ``close()``, or an update after ``finish()``
     ├── LiveStateError       (TypeError)   copying, pickling or forking a live private sketch
     ├── ReleaseFormatError   (ValueError)  bytes that are not a release
     ├── MergeError           (ValueError)  releases that cannot be added
@@ -56,7 +56,7 @@ class HorizonError(LazySketchError, ValueError):
 
 
 class ClosedError(LazySketchError, ValueError):
-    """Raised when a sketch is used after ``close()``."""
+    """Raised when a sketch is used after ``close()``, or updated after ``finish()``."""
 
 
 class LiveStateError(LazySketchError, TypeError):

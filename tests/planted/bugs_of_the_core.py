@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from tests.planted.bugs_of_the_final_push import BUGS_OF_THE_FINAL_PUSH
 from tests.planted.planted_bug import PlantedBug
 
 _PROPERTIES: Final = "tests/properties/"
@@ -11,6 +12,7 @@ _STATISTICAL: Final = "tests/statistical/"
 _UNIT: Final = "tests/unit/"
 
 BUGS_OF_THE_CORE: tuple[PlantedBug, ...] = (
+    *BUGS_OF_THE_FINAL_PUSH,
     PlantedBug(
         name="noise-repeats-after-1024-pushes",
         subject="reuse of draws",

@@ -8,6 +8,7 @@ from tests.planted.bugs_of_accounting import BUGS_OF_ACCOUNTING
 from tests.planted.bugs_of_discovery import BUGS_OF_DISCOVERY
 from tests.planted.bugs_of_sensitivity import BUGS_OF_CALIBRATION, BUGS_OF_SENSITIVITY
 from tests.planted.bugs_of_the_command import BUGS_OF_THE_COMMAND
+from tests.planted.bugs_of_the_final_push import BUGS_OF_THE_END
 from tests.planted.bugs_of_windows import BUGS_OF_KEYS, BUGS_OF_WINDOWS
 from tests.planted.planted_bug import PlantedBug
 
@@ -18,6 +19,7 @@ BUGS_OF_THE_PACKAGE: Final[tuple[PlantedBug, ...]] = (
     *BUGS_OF_CALIBRATION,
     *BUGS_OF_ACCOUNTING,
     *BUGS_OF_WINDOWS,
+    *BUGS_OF_THE_END,
     *BUGS_OF_KEYS,
     *BUGS_OF_DISCOVERY,
     *BUGS_OF_THE_COMMAND,

@@ -149,7 +149,7 @@ BUGS_OF_WINDOWS: Final = (
         subject="schedule",
         claim="A window of steps ends without its last push, so it reads as fewer events.",
         caught_by="tests/unit/windows/test_questions.py::test_times_within_a_window_do_not_matter",
-        patch=edited(f"{_OPEN}:BySteps._end", ("self._table.tick(self._tables.width)", "pass")),
+        patch=edited(f"{_OPEN}:BySteps._end", ("self._table.finish()", "pass")),
     ),
     PlantedBug(
         name="windows-share-one-id",

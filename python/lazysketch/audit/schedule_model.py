@@ -66,8 +66,9 @@ def progress(schedule: Schedule, width: int, step: int) -> tuple[Integers, Integ
         return _growing(schedule, width, step)
     if isinstance(schedule, Punctual | Batch):
         return np.full(width, step), np.full(width, step)
-    done = int(step >= schedule.horizon)
-    return np.full(width, done), np.full(width, done * schedule.horizon)
+    horizon = schedule.horizon
+    pushed_at = horizon if horizon is not None and step >= horizon else 0
+    return np.full(width, int(pushed_at > 0)), np.full(width, pushed_at)
 
 
 def _growing(schedule: Geometric, width: int, step: int) -> tuple[Integers, Integers]:
@@ -112,4 +113,6 @@ def end_of_round(schedule: Schedule, width: int, push: int) -> int:
         for _ in range(push):
             start += max(width, -(-start * numerator // denominator))
         return start
+    if schedule.horizon is None:
+        raise ValueError("schedule: expected one that pushes before the end, got Single()")
     return schedule.horizon

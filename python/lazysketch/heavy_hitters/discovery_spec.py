@@ -17,7 +17,7 @@ from typing import Final
 from lazysketch import _native
 from lazysketch.errors import ArgumentValueError
 from lazysketch.privacy.relations import Relation
-from lazysketch.specification.schedules import Schedule
+from lazysketch.specification.schedules import Schedule, Single
 
 __all__ = ["LARGEST_EPOCH", "DiscoverySpec", "discovery_for"]
 
@@ -110,7 +110,7 @@ def discovery_for(
         smallest: description with the wanted privacy, and an epoch and a capacity of 1.
         memory: bytes for the table.
         schedule: schedule of the sketch.
-        epoch: steps of an epoch, or None to choose them here.
+        epoch: steps of an epoch, or None to choose them here: with ``Single()``, all that come.
 
     Returns:
         Exact counting if its epoch fits into memory, else Misra-Gries.
@@ -118,6 +118,8 @@ def discovery_for(
     Raises:
         ArgumentValueError: memory for less than one item, or privacy that no threshold can provide.
     """
+    if epoch is None and schedule == Single():
+        epoch = LARGEST_EPOCH  # nothing is published before the end, so neither are names
     slots = min(max(memory // smallest.memory, 1), _LARGEST_CAPACITY)
     exact = _epoch(share, smallest, schedule) if epoch is None else epoch
     if exact <= slots and not smallest.batches:

@@ -233,6 +233,29 @@ class HeavyHitters(ClosedByBlock, PublishedHitters):
         if isinstance(self._table, DiscoveringTable):
             self._table.end_discovery_epoch()
 
+    def finish(self) -> None:
+        """Publish everything pending, and the names of the open discovery epoch, as the last step.
+
+        Every column gets its final push, so that reads have no lag; no event can be counted
+        afterwards. An open batch step is closed first. A second call does nothing.
+
+        Guarantee: part of :attr:`privacy`. The decision to call this method must not depend on the
+        events, except through what was published: the end of an input or a time does not depend on
+        them, a failure caused by the content of the input does.
+
+        Raises:
+            ClosedError: after ``close()``.
+            LiveStateError: called in a forked child process.
+
+        Source: docs/theory.md, "The final push".
+        """
+        self._table.finish()
+
+    @property
+    def finished(self) -> bool:
+        """True after :meth:`finish`."""
+        return self._table.finished
+
     def close(self) -> None:
         """Destroy the key, the counts and the open discovery epoch; reads raise ClosedError."""
         self._table.close()

@@ -231,6 +231,30 @@ class HierarchicalHeavyHitters(ClosedByBlock, PublishedLevels):
         """
         self._apply(lambda _, table: table.end_discovery_epoch())
 
+    def finish(self) -> None:
+        """Publish everything pending, and the names of the open discovery epochs, as the last step.
+
+        Every column of every level gets its final push, so that reads have no lag; no event can be
+        counted afterwards. A second call does nothing, and completes a call that was interrupted.
+
+        Guarantee: as :meth:`HeavyHitters.finish`.
+
+        Raises:
+            ClosedError: after ``close()``.
+            LiveStateError: called in a forked child process.
+
+        Source: docs/theory.md, "The final push".
+        """
+        with self._lock:
+            # In the order of the levels: the first one refuses updates for all.
+            for table in self._tables:
+                table.finish()
+
+    @property
+    def finished(self) -> bool:
+        """True after :meth:`finish`, at all levels."""
+        return all(table.finished for table in self._tables)
+
     def close(self) -> None:
         """Destroy keys, counts and open epochs of all levels; reads raise ClosedError."""
         with self._lock:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from lazysketch.arguments import checked_integer, checked_real
@@ -99,7 +99,6 @@ class HeavyHittersSpec:
         cls,
         *,
         schedule: Schedule,
-        flushed: bool = False,
         kind: SketchKind = "count-min",
         domain: Iterable[Item] | None = None,
         discovery_epoch: int | None = None,
@@ -115,9 +114,6 @@ class HeavyHittersSpec:
     ) -> HeavyHittersSpec:
         """Return the description given by the arguments of :class:`HeavyHitters`.
 
-        ``flushed`` extends a round-robin schedule by one push of every column, so that these empty
-        steps publish everything that is pending.
-
         Raises:
             ArgumentTypeError: a wrong type; no share and no domain.
             ArgumentValueError: a value outside its range.
@@ -128,8 +124,6 @@ class HeavyHittersSpec:
         shape = TableShape.of(
             wanted, schedule, kind=kind, memory=room // 2, depth=depth, width=width, seed=hash_seed
         )
-        if flushed:
-            shape = shape.flushed()
         if domain is not None:
             if (discovery_epoch, discovery_epsilon, discovery_delta) != (None, None, None):
                 raise ArgumentTypeError(
@@ -275,14 +269,6 @@ class TableShape:
         else:
             columns = checked_integer("width", width, most=LARGEST_WIDTH)
         return cls(kind, rows, columns, schedule, seed)
-
-    def flushed(self) -> TableShape:
-        """Return the shape with a round-robin horizon extended by one push of every column."""
-        schedule = self.schedule
-        if isinstance(schedule, RoundRobin):
-            horizon = schedule.horizon + self.width * schedule.period
-            schedule = replace(schedule, horizon=horizon)
-        return replace(self, schedule=schedule)
 
     def described(self, **options: Unpack[TableOptions]) -> TableSpec:
         """Return the description of the table with these privacy options.

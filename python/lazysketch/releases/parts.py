@@ -51,6 +51,9 @@ class ReleasePart:
         privacy: the guarantee of the sketch.
         schedule: when its columns are pushed; None for exact counts.
         mechanism: how its cells are counted; None for exact counts.
+        final_pushes: after ``finish()``, the numbers of the final pushes: of the columns that the
+            schedule had pushed least, and of those that it had pushed once more (0 if there are
+            none); None for a sketch that was not finished.
     """
 
     sketch_id: bytes
@@ -58,9 +61,15 @@ class ReleasePart:
     privacy: Privacy
     schedule: Schedule | None
     mechanism: Mechanism | None
+    final_pushes: tuple[int, int] | None = None
+
+    @property
+    def finished(self) -> bool:
+        """True if the sketch was finished: everything is published, and no event can follow."""
+        return self.final_pushes is not None
 
     def pushes(self, width: int) -> npt.NDArray[np.int64]:
-        """Return the number of pushes of every column; for exact counts, the number of steps.
+        """Return the number of the last push of every column; for exact counts, the step.
 
         Args:
             width: columns of the table.
@@ -71,7 +80,11 @@ class ReleasePart:
         columns = checked_integer("width", width, most=LARGEST_WIDTH)
         if self.schedule is None:
             return np.full(columns, self.step, dtype=np.int64)
-        return self.schedule.pushes(width, self.step)
+        pushes = self.schedule.pushes(width, self.step)
+        if self.final_pushes is None:
+            return pushes
+        least, more = self.final_pushes
+        return np.where(pushes == pushes.min(), least, more)
 
     def published_steps(self, width: int) -> npt.NDArray[np.int64]:
         """Return the step up to which the cells of every column are published.
@@ -80,11 +93,11 @@ class ReleasePart:
             width: columns of the table.
 
         Returns:
-            int64 array of shape (width,); 0 where nothing is published. For exact counts, the
-            step of the release.
+            int64 array of shape (width,); 0 where nothing is published. For exact counts and
+            finished sketches, the step of the release.
         """
         columns = checked_integer("width", width, most=LARGEST_WIDTH)
-        if self.schedule is None:
+        if self.schedule is None or self.finished:
             return np.full(columns, self.step, dtype=np.int64)
         return self.schedule.published_steps(width, self.step)
 
@@ -133,7 +146,12 @@ def _part_of(
     signature = (reasons, *(() if noise is None else noise.values()))
     same = known.get(signature)
     if same is not None:
-        return replace(same, sketch_id=part["sketch_id"], step=part["step"])
+        return replace(
+            same,
+            sketch_id=part["sketch_id"],
+            step=part["step"],
+            final_pushes=part["finished"],
+        )
     mechanism = noise and Mechanism(noise["mechanism"], leaves=noise["leaves"])
     known[signature] = ReleasePart(
         sketch_id=part["sketch_id"],
@@ -141,6 +159,7 @@ def _part_of(
         privacy=_privacy_of(kind, depth, noise, mechanism, reasons),
         schedule=noise and schedule_specified(noise["schedule"]),
         mechanism=mechanism,
+        final_pushes=part["finished"],
     )
     return known[signature]
 

@@ -225,8 +225,13 @@ class Release(PublicTable):
         return self._only_part("privacy").privacy
 
     @property
+    def finished(self) -> bool:
+        """True if every sketch in it was finished: nothing is pending, so reads have no lag."""
+        return all(part.finished for part in self._parts)
+
+    @property
     def pushes(self) -> npt.NDArray[np.int64]:
-        """Pushes of every column, int64 of shape (width,); per part in a merged release."""
+        """Number of the last push of every column, int64 of (width,); per part in a merged one."""
         return self._only_part("pushes").pushes(self.width)
 
     @property
@@ -273,6 +278,7 @@ class Release(PublicTable):
     def __repr__(self) -> str:
         shape = f"{self.kind} {self.depth} x {self.width}"
         made = f"step {self.step}" if len(self._parts) == 1 else f"{len(self._parts)} parts merged"
+        made += ", finished" if self.finished else ""
         made += f", {len(self._names)} names" if self._names else ""
         if self.private:
             privacy = self._parts[0].privacy

@@ -159,6 +159,7 @@ class PrivateTable(ClosedByBlock, LiveState, _native.PrivateSketch, ReadsByRelea
         spec = self._spec
         try:
             used = "closed" if self.closed else f"steps used={self._step}"
+            used += ", finished" if self.finished else ""
         except LiveStateError:
             used = "unusable in a forked child"
         text = (

@@ -144,25 +144,60 @@ class Mechanism:
         """Return the variance of the noise after some numbers of pushes, in units of sigma^2.
 
         Args:
-            pushes: integers from 0 to ``leaves``.
+            pushes: integers from 0 to ``nodes + 1``, the leaf that only a final push can use.
 
         Returns:
             float64 array; 0 for push 0, before anything is released.
 
         Raises:
             ArgumentTypeError: not integers.
-            ArgumentValueError: negative, or above ``leaves``.
+            ArgumentValueError: negative, or above ``nodes + 1``.
 
         Example:
             >>> Mechanism("binary", leaves=8).variances([0, 7, 8])
             array([0., 3., 1.])
         """
-        values = checked_integers("pushes", pushes, most=self.leaves)
+        values = checked_integers("pushes", pushes, most=self.nodes + 1)
         distinct, back = np.unique(values, return_inverse=True)
         found = _native.mechanism_variances(
             mechanism=self.name, leaves=self.leaves, pushes=distinct.tolist()
         )
         return found[back]
+
+    def final_pushes(
+        self, pushes: npt.ArrayLike, *, nothing_pending: bool
+    ) -> npt.NDArray[np.int64]:
+        """Return the leaves of the final pushes of cells, which ``finish()`` makes.
+
+        Guarantee: a leaf of a final push is later than the last push of the cell, unless nothing is
+        pending and that push has less noise.
+
+        Args:
+            pushes: pushes of each cell so far, integers from 0 to ``nodes``.
+            nothing_pending: True if every cell was pushed at the last step.
+
+        Returns:
+            int64 array: the later leaf with the least variance, ``nodes + 1`` if there is no other.
+
+        Raises:
+            ArgumentTypeError: not integers.
+            ArgumentValueError: negative, or above ``nodes``.
+
+        Source: docs/theory.md, "The final push".
+
+        Example:
+            >>> Mechanism("haar", leaves=1024).final_pushes([0, 5, 1024], nothing_pending=False)
+            array([   1,    8, 1025])
+        """
+        values = checked_integers("pushes", pushes, most=self.nodes)
+        distinct, back = np.unique(values, return_inverse=True)
+        found = _native.mechanism_final_pushes(
+            mechanism=self.name,
+            leaves=self.leaves,
+            pushes=distinct.tolist(),
+            nothing_pending=nothing_pending,
+        )
+        return np.array(found, dtype=np.int64)[back]
 
 
 def mechanisms_for(

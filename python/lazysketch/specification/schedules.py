@@ -10,7 +10,7 @@ round robin     column (t - 1) mod width at step t          ceil(horizon / width
 geometric       rounds of max(width, 1 % of the stream)     4096                   one round
 punctual        every column at every step                  horizon                none
 batch           the same; a step holds many events          horizon (batches)      one batch
-single          every column once, at the horizon           1                      everything
+single          every column once, at the end               1                      everything
 ==============  ==========================================  =====================  ===============
 
 Source: round robin is the Lazy sketch of R. Holland, arXiv 2507.03361; punctual is Epasto et al.
@@ -283,13 +283,14 @@ class Batch(_WithHorizon):
 
 
 @dataclass(frozen=True)
-class Single(_WithHorizon):
-    """Pushes every column once, at the horizon: the single-release model.
+class Single(_Base):
+    """Pushes every column once, at the end: the single-release model.
 
-    Guarantee: nothing is published before the horizon. No schedule has less noise.
+    Guarantee: nothing is published before the horizon, or before ``finish()``. No schedule has less
+    noise, and the noise does not depend on the length of the stream.
 
     Args:
-        horizon: the step of the release, 1 to 2^48.
+        horizon: the step of the release, 1 to 2^48; None to publish at ``finish()`` only.
 
     Raises:
         ArgumentTypeError: not an integer.
@@ -298,11 +299,21 @@ class Single(_WithHorizon):
     Source: Pagh and Thorup 2022; Zhao et al. 2022.
 
     Example:
-        >>> Single(horizon=1000).leaves(64)
-        1
+        >>> Single().leaves(64), Single(horizon=1000).leaves(64)
+        (1, 1)
     """
 
-    _name = "single"
+    horizon: int | None = None
+
+    def __post_init__(self) -> None:
+        """Check the horizon, if there is one."""
+        if self.horizon is not None:
+            self._store("horizon", checked_integer("horizon", self.horizon, most=LARGEST_HORIZON))
+
+    @property
+    def specification(self) -> tuple[str, int] | tuple[str]:
+        """Name, and the horizon if there is one."""
+        return ("single",) if self.horizon is None else ("single", self.horizon)
 
 
 Schedule: TypeAlias = RoundRobin | Geometric | Punctual | Batch | Single
@@ -354,8 +365,8 @@ def schedule_for(schedule: Schedule | ScheduleName | None, horizon: int | None) 
     """Return the schedule that the arguments of a constructor describe.
 
     Args:
-        schedule: a schedule; or its name, with ``horizon`` unless ``"geometric"``; or None for
-            round robin with a horizon and geometric without one.
+        schedule: a schedule; or its name, with ``horizon`` unless ``"geometric"`` or ``"single"``;
+            or None for round robin with a horizon and geometric without one.
         horizon: number of steps (batches for ``"batch"``), or None.
 
     Returns:
@@ -392,6 +403,8 @@ def _schedule_named(name: str, horizon: int | None) -> Schedule:
     if name not in _TIMED:
         known = ", ".join(repr(known) for known in ("geometric", *_TIMED))
         raise ArgumentValueError(f"schedule: expected one of {known}, got {name[:40]!r}")
+    if name == "single":
+        return Single(horizon=horizon)
     if horizon is None:
         raise ArgumentValueError(
             f"horizon: expected a number of steps for the {name} schedule, got None"

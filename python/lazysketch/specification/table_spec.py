@@ -187,7 +187,7 @@ class TableSpec:
             changed_cells=changed_cells(
                 self.kind, depth=self.depth, relation=self.relation, max_changes=self.max_changes
             ),
-            draws=self.depth * self.width * mechanism.nodes,
+            draws=self.depth * self.width * (mechanism.nodes + 1),  # one for the final push
             max_weight=self.max_weight,
             max_events_per_user=self.max_events_per_user,
         )

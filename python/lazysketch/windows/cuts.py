@@ -41,8 +41,6 @@ class Cut(ABC):
 
     Attributes:
         schedule: schedule of the tables of each window.
-        flushed: True if a window ends with a push of every column, for which its schedule needs
-            room.
         steps: number of steps of a window; names are published after the last.
         width: default number of columns, None if it follows from the steps.
         open_windows: how many windows are open at the same time.
@@ -50,7 +48,6 @@ class Cut(ABC):
     """
 
     schedule: Schedule
-    flushed: bool = False
     steps: int
     width: int | None = _WIDTH
     open_windows: int = 1
@@ -95,7 +92,6 @@ class Cut(ABC):
 class StepCut(Cut):
     """Windows of a number of steps."""
 
-    flushed = True
     width = None
 
     def __init__(self, steps: int) -> None:

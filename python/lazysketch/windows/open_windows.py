@@ -47,11 +47,6 @@ class WindowTables:
         return table
 
     @property
-    def width(self) -> int:
-        """Columns of each table."""
-        return self._spec.table.width
-
-    @property
     def max_weight(self) -> int:
         """Largest weight of one event."""
         return self._spec.table.max_weight
@@ -94,7 +89,7 @@ class OpenWindows(ABC):
 
     @abstractmethod
     def finish(self) -> None:
-        """Publish the open windows and close them."""
+        """Publish the open windows and close them; completes a call that was interrupted."""
 
     @abstractmethod
     def close(self) -> None:
@@ -174,15 +169,19 @@ class ByClock(OpenWindows):
 
     def finish(self) -> None:
         """End the open window now."""
-        self.advance()
-        self._end(whole=False)
+        if not self._table._table.closed:
+            self.advance()
+            self._end(whole=False)
 
     def close(self) -> None:
         """Destroy the open window."""
         self._table.close()
 
     def _end(self, *, whole: bool) -> None:
+        # Take the slices that are left, so that the step does not show whether the open slice had
+        # events.
         self._table.tick(self._boundaries.slices - self._table.step)
+        self._table.finish()
         self._keep(self._published(ended=True, whole=whole))
         self._table.close()
 
@@ -203,8 +202,7 @@ class ByClock(OpenWindows):
 class BySteps(OpenWindows):
     """One open window of a fixed number of steps; an event is a step.
 
-    After its last step a window takes one empty step per column, so that every column is pushed
-    after the last event and an ended window has no pending counts.
+    A window is finished after its last step, so that an ended window has no pending counts.
     """
 
     def __init__(self, tables: WindowTables, *, keep: Keep, every: int, most: int) -> None:
@@ -260,9 +258,8 @@ class BySteps(OpenWindows):
         """End the open window now, unless it has no step."""
         if not self._table.step:
             self._table.close()
-            return
-        self._table.end_discovery_epoch()
-        self._end(whole=False)
+        elif not self._table._table.closed:
+            self._end(whole=False)
 
     def close(self) -> None:
         """Destroy the open window."""
@@ -273,9 +270,8 @@ class BySteps(OpenWindows):
         return self._every - self._table.step
 
     def _end(self, *, whole: bool) -> None:
-        steps = self._table.step
-        self._table.tick(self._tables.width)
-        self._keep(self._published(steps, ended=True, whole=whole))
+        self._table.finish()
+        self._keep(self._published(self._table.step, ended=True, whole=whole))
         self._table.close()
 
     def _published(self, steps: int, *, ended: bool, whole: bool) -> Window:
@@ -324,7 +320,12 @@ class ByTime(OpenWindows):
     def finish(self) -> None:
         """Publish all windows."""
         for number, table in enumerate(self._live):
-            table.tick(1)
+            if table._table.closed:
+                continue
+            table.tick(
+                1 - table.step
+            )  # not only where events opened it: the step must not show where
+            table.finish()
             window = _window(
                 table,
                 ended=True,

@@ -106,7 +106,6 @@ class Windows(ClosedByBlock, PublishedWindows):
             options["width"] = cut.width
         spec = HeavyHittersSpec.of(
             schedule=cut.schedule,
-            flushed=cut.flushed,
             domain=domain,
             discovery_epoch=None if domain is not None else cut.steps,
             **options,
@@ -115,7 +114,14 @@ class Windows(ClosedByBlock, PublishedWindows):
         ended: deque[Window] = deque(maxlen=max(kept, cut.open_windows))
         self._lock = threading.RLock()
         self._takes_times = cut.takes_times
-        self._live: OpenWindows | None = cut.opened(tables, keep=ended.append, most=kept)
+        self._finished = False
+
+        def keep_once(window: Window) -> None:
+            # A call that was interrupted may be repeated: each window is kept once.
+            if not ended or ended[-1].number < window.number:
+                ended.append(window)
+
+        self._live: OpenWindows | None = cut.opened(tables, keep=keep_once, most=kept)
         super().__init__(
             ended,
             privacy=tables.privacy,
@@ -203,15 +209,29 @@ class Windows(ClosedByBlock, PublishedWindows):
     def finish(self) -> None:
         """Publish the open windows now and accept no more events, as at the end of a file.
 
-        Guarantee: holds if the time of this call does not depend on the events.
+        A second call does nothing, and completes a call that was interrupted.
+
+        Guarantee: holds if the decision to call it does not depend on the events, except through
+        what was published: the end of an input or a time does not depend on them, a failure caused
+        by the content of the input does.
 
         Raises:
-            ClosedError: after ``finish()`` or ``close()``.
+            ClosedError: after ``close()``.
             LiveStateError: called in a forked child process.
+
+        Source: docs/theory.md, "The final push".
         """
         with self._lock:
+            if self._finished:
+                return
             self._opened().finish()
+            self._finished = True
             self._live = None
+
+    @property
+    def finished(self) -> bool:
+        """True after :meth:`finish`."""
+        return self._finished
 
     def close(self) -> None:
         """Destroy the open windows without publishing them; ended windows are kept."""

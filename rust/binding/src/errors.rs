@@ -19,7 +19,7 @@ pub(crate) fn raise(error: Error) -> PyErr {
     match error {
         Error::Parameter { .. } | Error::PrivateDraws => ArgumentValueError::new_err(message),
         Error::Horizon { .. } => HorizonError::new_err(message),
-        Error::Closed => ClosedError::new_err(message),
+        Error::Closed | Error::Finished => ClosedError::new_err(message),
         Error::Entropy(_) => LazySketchError::new_err(message),
         Error::Format(_) => ReleaseFormatError::new_err(message),
         Error::Merge(_) => MergeError::new_err(message),

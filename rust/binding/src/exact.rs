@@ -206,6 +206,17 @@ impl ExactSketch {
         Ok(array_of(py, estimates))
     }
 
+    /// End counting; reads go on. A second call does nothing.
+    fn finish(&self, py: Python<'_>) {
+        self.lock(py).finish();
+    }
+
+    /// True after ``finish()``.
+    #[getter]
+    fn finished(&self, py: Python<'_>) -> bool {
+        self.lock(py).is_finished()
+    }
+
     fn _release(&self, py: Python<'_>) -> Release {
         Release::new(self.lock(py).release())
     }

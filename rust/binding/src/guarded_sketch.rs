@@ -75,6 +75,13 @@ impl Core {
         }
     }
 
+    pub(crate) fn finish(&mut self) -> Result<()> {
+        match self {
+            Self::Plain(sketch) => sketch.finish(),
+            Self::Heavy(sketch) => sketch.finish(),
+        }
+    }
+
     pub(crate) fn close(&mut self) {
         match self {
             Self::Plain(sketch) => sketch.close(),

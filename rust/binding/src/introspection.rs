@@ -66,6 +66,7 @@ pub(crate) enum ScheduleArguments {
     RoundRobin((String, u64, u64)),
     Geometric((String, (u32, u32), u64)),
     Horizon((String, u64)),
+    WithoutHorizon((String,)),
 }
 
 pub(crate) fn schedule_of(arguments: &ScheduleArguments) -> PyResult<Schedule> {
@@ -95,7 +96,11 @@ pub(crate) fn schedule_of(arguments: &ScheduleArguments) -> PyResult<Schedule> {
             Schedule::Batch { horizon: *horizon }
         }
         ScheduleArguments::Horizon((name, horizon)) if name == SINGLE => {
-            Schedule::Single { horizon: *horizon }
+            let horizon = Some(*horizon);
+            Schedule::Single { horizon }
+        }
+        ScheduleArguments::WithoutHorizon((name,)) if name == SINGLE => {
+            Schedule::Single { horizon: None }
         }
         _ => {
             return unknown(
@@ -123,7 +128,10 @@ pub(crate) fn schedule_tuple<'py>(
         }
         Schedule::Punctual { horizon } => (PUNCTUAL, horizon).into_pyobject(py),
         Schedule::Batch { horizon } => (BATCH, horizon).into_pyobject(py),
-        Schedule::Single { horizon } => (SINGLE, horizon).into_pyobject(py),
+        Schedule::Single { horizon: None } => (SINGLE,).into_pyobject(py),
+        Schedule::Single {
+            horizon: Some(horizon),
+        } => (SINGLE, horizon).into_pyobject(py),
     }
 }
 
@@ -185,7 +193,8 @@ pub(crate) fn mechanism_fits(mechanism: &str, leaves: u64, sigma: f64) -> PyResu
     Ok(drawable && mechanism.check_size(&RoundedGaussian::new(sigma)).is_ok())
 }
 
-/// Return the variances of the noise of some pushes, in units of sigma^2; 0 for push 0.
+/// Return the variances of the noise of some pushes, in units of sigma^2, also of the leaf
+/// after the last one; 0 for push 0.
 #[pyfunction]
 #[pyo3(signature = (*, mechanism, leaves, pushes))]
 pub(crate) fn mechanism_variances<'py>(
@@ -195,13 +204,7 @@ pub(crate) fn mechanism_variances<'py>(
     pushes: Vec<u64>,
 ) -> PyResult<Bound<'py, PyArray1<f64>>> {
     let mechanism = Mechanism::new(mechanism_of(mechanism)?, leaves).map_err(raise)?;
-    if let Some(push) = pushes.iter().find(|&&push| push > leaves) {
-        return unknown(
-            "pushes",
-            &format!("integers from 0 to {leaves}"),
-            &push.to_string(),
-        );
-    }
+    check_pushes(&pushes, mechanism.extra_leaf())?;
     let variance = |push| {
         if push == 0 {
             0.0
@@ -210,6 +213,32 @@ pub(crate) fn mechanism_variances<'py>(
         }
     };
     Ok(PyArray1::from_iter(py, pushes.into_iter().map(variance)))
+}
+
+/// Return the leaf of the final push of cells after some numbers of pushes.
+#[pyfunction]
+#[pyo3(signature = (*, mechanism, leaves, pushes, nothing_pending))]
+pub(crate) fn mechanism_final_pushes(
+    mechanism: &str,
+    leaves: u64,
+    pushes: Vec<u64>,
+    nothing_pending: bool,
+) -> PyResult<Vec<u64>> {
+    let mechanism = Mechanism::new(mechanism_of(mechanism)?, leaves).map_err(raise)?;
+    check_pushes(&pushes, mechanism.nodes())?;
+    let last = |push| mechanism.final_push(push, nothing_pending);
+    Ok(pushes.into_iter().map(last).collect())
+}
+
+fn check_pushes(pushes: &[u64], most: u64) -> PyResult<()> {
+    match pushes.iter().find(|&&push| push > most) {
+        Some(push) => unknown(
+            "pushes",
+            &format!("integers from 0 to {most}"),
+            &push.to_string(),
+        ),
+        None => Ok(()),
+    }
 }
 
 /// Return the largest number of pushes of a cell under a schedule.

@@ -48,8 +48,9 @@ mod _native {
     use super::heavy_sketch::HeavySketch;
     #[pymodule_export]
     use super::introspection::{
-        mechanism_facts, mechanism_fits, mechanism_largest_leaves, mechanism_rows,
-        mechanism_variances, schedule_leaves, schedule_published_steps, schedule_pushes,
+        mechanism_facts, mechanism_final_pushes, mechanism_fits, mechanism_largest_leaves,
+        mechanism_rows, mechanism_variances, schedule_leaves, schedule_published_steps,
+        schedule_pushes,
     };
     #[pymodule_export]
     use super::items::plain_item;

@@ -308,6 +308,28 @@ impl PrivateSketch {
         Ok(PyArray1::from_vec(py, draws))
     }
 
+    /// Publish everything pending, as the last step; no event can be counted afterwards.
+    ///
+    /// Every column gets its final push, so that reads have no lag. An open batch step is closed
+    /// first. A second call does nothing.
+    ///
+    /// Guarantee: the final push is part of the guarantee of the sketch. The decision to call this
+    /// method must not depend on the events, except through what was published: the end of an input
+    /// or a time does not depend on them, a failure caused by the content of the input does.
+    ///
+    /// Raises:
+    ///     ClosedError: after ``close()``.
+    ///     LiveStateError: called in a forked child process.
+    fn finish(&self, py: Python<'_>) -> PyResult<()> {
+        self.guarded.detached(py, Core::finish)
+    }
+
+    /// True after ``finish()``.
+    #[getter]
+    fn finished(&self, py: Python<'_>) -> PyResult<bool> {
+        Ok(self.guarded.lock(py)?.sketch().is_finished())
+    }
+
     /// Destroy the key and the exact counts; existing releases stay valid.
     ///
     /// Raises:

@@ -181,6 +181,10 @@ fn part_of<'py>(py: Python<'py>, shape: &Shape, part: &Part) -> PyResult<Bound<'
     let description = PyDict::new(py);
     description.set_item("sketch_id", PyBytes::new(py, &part.sketch_id.0))?;
     description.set_item("step", part.step)?;
+    description.set_item(
+        "finished",
+        part.finished.map(|[first, second]| (first, second)),
+    )?;
     description.set_item("not_private_because", reasons_of(py, part.not_private)?)?;
     description.set_item(
         "noise",

@@ -30,6 +30,9 @@ pub enum Error {
     /// The sketch was closed: its key and counts are gone.
     #[error("sketch: expected an open sketch, got one after close()")]
     Closed,
+    /// The sketch was finished: it can be read, and takes no more events.
+    #[error("sketch: expected one that takes events, got one after finish()")]
+    Finished,
     /// The operating system returned no randomness.
     #[error("the operating system's random source failed: {0}")]
     Entropy(String),

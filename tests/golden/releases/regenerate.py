@@ -1,4 +1,4 @@
-"""The golden releases: one per kind of table and schedule, a merged one and one with names.
+"""The golden releases: one per kind of table and schedule, merged, with names, and finished ones.
 
 `python -m tests.golden.releases.regenerate` writes them again, after a deliberate change of
 format, hashes or noise (each has a new version and an entry in the changelog). Everything is
@@ -38,14 +38,17 @@ def _exact(make: Callable[..., Any]) -> ls.Release:
     return release
 
 
-def _noisy(kind: str, schedule: str, *, number: int, **changed: Any) -> ls.Release:
+def _noisy(
+    kind: str, schedule: str, *, number: int, finished: bool = False, **changed: Any
+) -> ls.Release:
     counters = kind == "counters"
+    horizon = None if schedule in ("geometric", "single") else 1000
     arguments: dict[str, Any] = {
         "kind": kind,
         "depth": 1 if counters else 3,
         "width": 8,
         "hash_seed": None,
-        "schedule": schedule_for(schedule, None if schedule == "geometric" else 1000).specification,
+        "schedule": schedule_for(schedule, horizon).specification,
         "mechanism": "haar",
         "sigma": 40.25,
         "relation": "substitution",
@@ -61,6 +64,8 @@ def _noisy(kind: str, schedule: str, *, number: int, **changed: Any) -> ls.Relea
     items = [t % 8 for t in range(STEPS)] if counters else _stream(STEPS)
     sketch.update_many(items, [t % 6 for t in range(STEPS)])
     sketch.tick(3)
+    if finished:
+        sketch.finish()
     return ls.Release(sketch._release())
 
 
@@ -91,6 +96,18 @@ GOLDEN: dict[str, Callable[[], ls.Release]] = {
     "counters-geometric": lambda: _noisy("counters", "geometric", number=10),
     "counters-punctual": lambda: _noisy("counters", "punctual", number=11),
     "merged": _merged,
+    "finished-round-robin": lambda: _noisy(
+        "count-min", "round robin", number=13, mechanism="tree", finished=True
+    ),
+    "finished-single": lambda: _noisy("count-sketch", "single", number=14, finished=True),
+    "finished-named": lambda: ls.Release(
+        _noisy("count-min", "geometric", number=15, mechanism="tree-log", finished=True)._native,
+        ITEMS,
+    ),
+    "finished-merged": lambda: _noisy(
+        "counters", "geometric", number=16, hash_seed=0, finished=True
+    ).merge(_noisy("counters", "punctual", number=17, hash_seed=0)),
+    "open-single": lambda: _noisy("count-min", "single", number=18),
     "named": lambda: ls.Release(_noisy("count-min", "round robin", number=12)._native, ITEMS),
 }
 
@@ -114,6 +131,7 @@ def expected(release: ls.Release) -> dict[str, Any]:
             {
                 "sketch_id": part.sketch_id.hex(),
                 "step": part.step,
+                **({"final_pushes": list(part.final_pushes)} if part.final_pushes else {}),
                 "schedule": part.schedule.name if part.schedule else None,
                 "horizon": part.schedule.horizon if part.schedule else None,
                 "mechanism": part.mechanism.name if part.mechanism else None,

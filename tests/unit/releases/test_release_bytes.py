@@ -113,7 +113,14 @@ def small_merged() -> bytes:
     return first.merge(second).to_bytes()
 
 
-samples = pytest.mark.parametrize("make", [small, small_exact, small_merged])
+def small_finished() -> bytes:
+    sketch = ls.LazyCountMin(depth=2, width=4, epsilon=1.0, delta=1e-6, horizon=64, hash_seed=5)
+    sketch.update_many([1, 2, 3] * 3)
+    sketch.finish()
+    return sketch.release().to_bytes()
+
+
+samples = pytest.mark.parametrize("make", [small, small_exact, small_merged, small_finished])
 
 
 def assert_refused(data: bytes) -> None:
@@ -207,7 +214,7 @@ FIELDS: dict[str, tuple[int, str]] = {
 }
 REALS = [0.0, -0.0, -1.0, math.nan, math.inf, -math.inf, 5e-324, 1e308]
 INVALID: dict[str, list[Any]] = {
-    "version": [0, 2, 0xFFFF],
+    "version": [0, 2, 3, 4, 0xFFFF],
     "kind": [0, 3, 4, 255],
     "hash version": [0, 2, 255],
     "depth": [0, 1, 3, 65, 2**31, 2**32 - 1],
@@ -264,6 +271,27 @@ def test_inconsistent_headers_with_a_valid_checksum(field: str) -> None:
         except BaseException as error:
             accepted[value] = f"{type(error).__name__}: {str(error)[:60]}"
     assert not accepted
+
+
+FINISHED_FIELDS = {"version": (8, "<H"), "finished": (57, "<B"), "first": (58, "<Q")}
+
+
+@pytest.mark.parametrize(
+    ("field", "values"),
+    [
+        ("version", [1, 2, 4]),
+        ("finished", [0, 2, 255]),
+        ("first", [0, 2, 18, 2**32, 2**64 - 1]),  # two pushes before, 16 leaves and an extra one
+    ],
+)
+def test_inconsistent_ends_with_a_valid_checksum(field: str, values: list[int]) -> None:
+    body = small_finished()[:-32]
+    assert sealed(body) == ls.Release.from_bytes(sealed(body)).to_bytes()
+    offset, form = FINISHED_FIELDS[field]
+    for value in values:
+        changed = bytearray(body)
+        struct.pack_into(form, changed, offset, value)
+        assert_refused(sealed(bytes(changed)))
 
 
 def with_period(period: int) -> bytes:

@@ -14,9 +14,7 @@ from hypothesis import strategies as st
 from tests.oracle.windows import DAY, SECOND, Clock, at, exact, made, tables, wholes
 
 import lazysketch as ls
-from lazysketch.errors import (
-    ArgumentValueError,
-)
+from lazysketch.errors import ArgumentValueError, ClosedError
 from lazysketch.windows import UNKNOWN_TIME
 from lazysketch.windows.boundaries import ClockBoundaries, TimeRange
 from lazysketch.windows.durations import duration_of, instant_of
@@ -249,6 +247,49 @@ def test_many_empty_steps_are_quick_and_keep_the_numbers() -> None:
     assert windows.open.begin == 10**12
     assert windows.open.end == 10**12 + 5
     assert [window.number for window in slow.windows] == [5, 6, 7]
+
+
+@pytest.mark.parametrize("cut", ["clock", "range"])
+def test_the_step_of_a_finished_window_does_not_show_its_events(cut: str) -> None:
+    """A slice or window without events is over like one with events, by the clock or at the end."""
+    clock = Clock(now=100.0)
+    ways: dict[str, dict[str, object]] = {
+        "clock": {"every": "1h", "slices": 4, "clock": clock},
+        "range": {"every": "12h", **DAY},
+    }
+    seen, empty = made(**ways[cut]), made(**ways[cut])
+    times = None if cut == "clock" else np.array([at(1)] * 3)
+    seen.update_many([1, 2, 1], times=times)
+    for windows in (seen, empty):
+        windows.finish()
+    for one, other in zip(seen.windows, empty.windows, strict=True):
+        assert one.release.step == other.release.step
+        assert one.release.pushes.tolist() == other.release.pushes.tolist()
+        assert one.release.finished
+    counted = seen.windows[0].release.table - empty.windows[0].release.table
+    assert counted.tolist() == exact([1, 2, 1]).tolist()
+
+
+@pytest.mark.parametrize("cut", ["clock", "range", "steps"])
+def test_finishing_twice_publishes_once(cut: str) -> None:
+    ways: dict[str, dict[str, object]] = {
+        "clock": {"every": "1h", "clock": Clock(now=100.0)},
+        "range": {"every": "12h", **DAY},
+        "steps": {"every": 100},
+    }
+    windows = made(**ways[cut])
+    windows.update_many([1, 2], times=np.array([at(1)] * 2) if cut == "range" else None)
+    assert not windows.finished
+    assert windows._live is not None
+    windows._live.finish()  # what an interrupt leaves that comes just before the end of the call
+    windows.finish()
+    assert windows.finished
+    before = [release.tolist() for release in tables(windows)]
+    windows.finish()
+    assert [release.tolist() for release in tables(windows)] == before
+    assert len(before) == (2 if cut == "range" else 1)
+    with pytest.raises(ClosedError, match="^windows: expected open windows"):
+        windows.update(1)
 
 
 def test_names_are_not_published_out_of_an_open_slice() -> None:

@@ -51,6 +51,8 @@ pub struct Discovery {
     /// Number of the current epoch, and steps taken in it.
     epoch: u64,
     taken: u64,
+    /// True after [`Self::finish`]: no epoch is open.
+    finished: bool,
     /// Published names and the epoch that first published each; identities distinguish truncated
     /// names.
     candidates: BTreeMap<(Kept, u128), u64>,
@@ -101,6 +103,7 @@ impl Discovery {
             design,
             epoch: 0,
             taken: 0,
+            finished: false,
             candidates: BTreeMap::new(),
             state: Some(state),
         })
@@ -189,6 +192,15 @@ impl Discovery {
         }
         self.epoch += 1;
         self.taken = 0;
+    }
+
+    /// Publishes the current epoch as the last one. It has fewer steps than the others at most, and
+    /// is published once: a later call does nothing.
+    pub(crate) fn finish(&mut self) {
+        if !self.finished || planted!("last-epoch-published-twice") {
+            self.end_epoch();
+            self.finished = true;
+        }
     }
 
     /// Destroys keys and counts. The current epoch is never published; published names remain.

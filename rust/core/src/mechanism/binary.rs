@@ -31,6 +31,18 @@ impl Binary {
         self.sensitivity2()
     }
 
+    /// The leaf of least variance after `pushes` < n, which is that with the fewest ones in binary.
+    /// With the highest bit that becomes one, only the lower ones can become zero.
+    pub(super) fn quietest_after(&self, pushes: u64) -> u64 {
+        let clear =
+            (0..u64::BITS - self.leaves.leading_zeros()).filter(|bit| pushes >> bit & 1 == 0);
+        let later = clear.map(|bit| ((pushes >> bit) + 1) << bit);
+        let within = later.filter(|&leaf| leaf <= self.leaves);
+        within
+            .min_by_key(|leaf| leaf.count_ones())
+            .unwrap_or(pushes + 1)
+    }
+
     pub(super) fn path(&self, p: u64) -> Path {
         debug_assert!((1..=self.leaves).contains(&p));
         let mut path = Path::new(1);

@@ -41,6 +41,13 @@ impl Haar {
         (2.0 * n + f64::from(self.depth) * 1.5 * n, 6.0 * n)
     }
 
+    /// The leaf of least variance after `pushes` < n. At 2^j it is 1/12 + 4^(j-k) / 36 <= 1/9, and
+    /// between two powers of two at least 1/8: 1/16 for the node itself, and 1/16 for a weighted
+    /// mean of N(2^j) = N(2^(j+1)) / 2 + z / 4 and N(2^(j+1)).
+    pub(super) fn quietest_after(&self, pushes: u64) -> u64 {
+        (pushes + 1).next_power_of_two()
+    }
+
     /// Over the denominator 6 n = 3 * 2^(k+1): numerator 2 p at the root and
     /// 3 * 2^(d-1) * min(r, s - r) at depth d, with s = n / 2^(d-1) and r = p mod s.
     pub(super) fn path(&self, p: u64) -> Path {

@@ -13,6 +13,7 @@
 //! | [`square_root`], for research, NOT PRIVATE | sum of c_j^2 | 10.7 / 9.7 |
 
 pub mod binary;
+mod final_push;
 pub mod haar;
 mod path;
 pub mod rounding;
@@ -148,7 +149,7 @@ impl Mechanism {
         }
     }
 
-    /// Nodes are numbered from 1 to this.
+    /// Nodes are numbered from 1 to this; the extra leaf has one more.
     pub fn nodes(&self) -> u64 {
         match self {
             Self::Binary(binary) => binary.nodes(),
@@ -185,8 +186,11 @@ impl Mechanism {
         }
     }
 
-    /// The weighted nodes whose draws form the noise of push `p`, 1 <= p <= leaves.
+    /// The weighted nodes whose draws form the noise of push `p`, from 1 to [`Self::extra_leaf`].
     pub fn weights(&self, p: u64) -> Weights {
+        if p == self.extra_leaf() {
+            return self.extra_weights();
+        }
         match self {
             Self::Binary(binary) => Weights::Exact(Box::new(binary.path(p))),
             Self::Haar(haar) => Weights::Exact(Box::new(haar.path(p))),
@@ -201,7 +205,8 @@ impl Mechanism {
             Weights::Exact(path) => {
                 let denominator = path.denominator() as f64;
                 path.terms()
-                    .map(|(_, numerator)| (numerator as f64 / denominator).powi(2))
+                    .map(|(_, numerator)| numerator as f64 / denominator)
+                    .map(|weight| weight * weight)
                     .sum()
             }
             Weights::Real(terms) => terms.iter().map(|(_, weight)| weight * weight).sum(),
@@ -230,6 +235,21 @@ impl Mechanism {
     }
 
     fn size(&self) -> Size {
+        let size = self.size_of_leaves();
+        let Weights::Exact(extra) = self.extra_weights() else {
+            return size;
+        };
+        let sum: i128 = extra.terms().map(|(_, numerator)| numerator.abs()).sum();
+        let (sum, denominator) = (sum as f64, extra.denominator() as f64);
+        Size {
+            sum: size.sum.max(sum),
+            denominator: size.denominator.max(denominator),
+            weight: size.weight.max(sum / denominator),
+        }
+    }
+
+    /// Bounds on the numbers of all pushes but the extra one.
+    fn size_of_leaves(&self) -> Size {
         match self {
             Self::Binary(binary) => {
                 let nodes = binary.nodes_per_leaf() as f64;

@@ -1,5 +1,5 @@
-//! The bytes of a release (docs/release-format.md; golden files pin them): version 1, or version 2 if
-//! it has names.
+//! The bytes of a release (docs/release-format.md; golden files pin them): version 1, version 2 if it
+//! has names, version 3 if a part of it is finished.
 //!
 //! All integers are little-endian. Decoding is strict: every size is checked against the length of
 //! the input before anything is allocated, every field against its range, the checksum (BLAKE3)
@@ -23,6 +23,8 @@ pub const MAGIC: [u8; 8] = *b"LAZYSKCH";
 pub const FORMAT_VERSION: u16 = 1;
 /// Version of the format with names, which readers of the first one refuse.
 pub const NAMED_VERSION: u16 = 2;
+/// Version of the format with finished parts, with or without names.
+pub const FINISHED_VERSION: u16 = 3;
 
 const CHECKSUM: usize = 32;
 /// Fewest bytes of a part: flags, id, step and no noise.
@@ -39,7 +41,11 @@ pub(crate) fn encode_parameters(shape: &Shape, noise: &NoiseSpec) -> Vec<u8> {
 
 /// Encodes a release without names.
 pub fn encode(release: &Release) -> Vec<u8> {
-    let out = encode_table(release, FORMAT_VERSION);
+    let version = version_of(release, false);
+    let mut out = encode_table(release, version);
+    if version == FINISHED_VERSION {
+        out.extend(0_u32.to_le_bytes());
+    }
     with_checksum(out)
 }
 
@@ -48,9 +54,20 @@ pub fn encode_with_names(release: &Release, names: &[Item<'_>]) -> Result<Vec<u8
     if names.is_empty() {
         return Ok(encode(release));
     }
-    let mut out = encode_table(release, NAMED_VERSION);
+    let mut out = encode_table(release, version_of(release, true));
     names::write(&mut out, names)?;
     Ok(with_checksum(out))
+}
+
+/// The first version that can represent a release.
+fn version_of(release: &Release, has_names: bool) -> u16 {
+    if release.parts().iter().any(Part::needs_finish) {
+        FINISHED_VERSION
+    } else if has_names {
+        NAMED_VERSION
+    } else {
+        FORMAT_VERSION
+    }
 }
 
 fn with_checksum(mut out: Vec<u8>) -> Vec<u8> {
@@ -69,6 +86,12 @@ fn encode_table(release: &Release, version: u16) -> Vec<u8> {
         out.push(part.not_private.bits());
         out.extend(part.sketch_id.0);
         out.extend(part.step.to_le_bytes());
+        if version == FINISHED_VERSION {
+            out.push(u8::from(part.finished.is_some()));
+            for number in part.finished.unwrap_or_default() {
+                out.extend(number.to_le_bytes());
+            }
+        }
         out.push(u8::from(part.noise.is_some()));
         if let Some(noise) = &part.noise {
             write_noise(&mut out, release.shape(), noise);
@@ -92,9 +115,9 @@ pub fn decode_with_names(bytes: &[u8]) -> Result<(Release, Vec<Item<'_>>)> {
         return malformed("expected a lazysketch release, got other data");
     }
     let version = u16::from_le_bytes(reader.take()?);
-    if ![FORMAT_VERSION, NAMED_VERSION].contains(&version) {
+    if !(FORMAT_VERSION..=FINISHED_VERSION).contains(&version) {
         return malformed(format!(
-            "expected format version {FORMAT_VERSION} or {NAMED_VERSION}, got {version}"
+            "expected format version {FORMAT_VERSION} to {FINISHED_VERSION}, got {version}"
         ));
     }
     let body = bytes.len().checked_sub(CHECKSUM).ok_or_else(truncated)?;
@@ -106,13 +129,15 @@ pub fn decode_with_names(bytes: &[u8]) -> Result<(Release, Vec<Item<'_>>)> {
     let read = bytes.len() - reader.rest.len();
     reader.rest = bytes.get(read..body).ok_or_else(truncated)?;
     let shape = read_shape(&mut reader)?;
-    let parts = read_parts(&mut reader, &shape)?;
+    let parts = read_parts(&mut reader, &shape, version)?;
     let table = read_table(&mut reader, &shape)?;
     let names = match version {
         FORMAT_VERSION if !reader.rest.is_empty() => {
             return malformed("expected sizes that agree with the length, got others");
         }
         FORMAT_VERSION => Vec::new(),
+        // Only this version may have no names.
+        FINISHED_VERSION if reader.rest == [0; 4] => Vec::new(),
         _ if shape.kind == TableKind::Counters => {
             return malformed("expected no names of counters, which are numbered");
         }
@@ -121,7 +146,7 @@ pub fn decode_with_names(bytes: &[u8]) -> Result<(Release, Vec<Item<'_>>)> {
     Ok((Release::new(shape, parts, table), names))
 }
 
-fn read_parts(reader: &mut ByteReader<'_>, shape: &Shape) -> Result<Vec<Part>> {
+fn read_parts(reader: &mut ByteReader<'_>, shape: &Shape, version: u16) -> Result<Vec<Part>> {
     let count = u32::from_le_bytes(reader.take()?) as usize;
     let least = count.saturating_mul(SHORTEST_PART) + 8 * shape.cells() as usize;
     if !(1..=LARGEST_PARTS).contains(&count) || reader.rest.len() < least {
@@ -129,7 +154,7 @@ fn read_parts(reader: &mut ByteReader<'_>, shape: &Shape) -> Result<Vec<Part>> {
     }
     let mut parts: Vec<Part> = Vec::with_capacity(count);
     for _ in 0..count {
-        let part = read_part(reader, shape)?;
+        let part = read_part(reader, shape, version)?;
         if count > 1
             && parts
                 .last()
@@ -138,6 +163,9 @@ fn read_parts(reader: &mut ByteReader<'_>, shape: &Shape) -> Result<Vec<Part>> {
             return malformed("expected parts ordered by sketch id, each once");
         }
         parts.push(part);
+    }
+    if parts.iter().any(Part::needs_finish) != (version == FINISHED_VERSION) {
+        return malformed("expected the version that its parts need, got another");
     }
     Ok(parts)
 }
@@ -201,7 +229,7 @@ fn write_noise(out: &mut Vec<u8>, shape: &Shape, noise: &NoiseSpec) {
         Schedule::Geometric { growth, rounds } => (2, 0, 0, growth, rounds),
         Schedule::Punctual { horizon } => (3, horizon, 0, NO_GROWTH, 0),
         Schedule::Batch { horizon } => (4, horizon, 0, NO_GROWTH, 0),
-        Schedule::Single { horizon } => (5, horizon, 0, NO_GROWTH, 0),
+        Schedule::Single { horizon } => (5, horizon.unwrap_or(0), 0, NO_GROWTH, 0),
     };
     out.push(tag);
     out.extend(horizon.to_le_bytes());
@@ -241,12 +269,16 @@ const NO_GROWTH: Growth = Growth {
     denominator: 0,
 };
 
-fn read_part(reader: &mut ByteReader<'_>, shape: &Shape) -> Result<Part> {
+fn read_part(reader: &mut ByteReader<'_>, shape: &Shape, version: u16) -> Result<Part> {
     let bits = reader.byte()?;
     let not_private = NotPrivate::from_bits(bits)
         .ok_or_else(|| Error::Format(format!("expected known NOT PRIVATE flags, got {bits}")))?;
     let sketch_id = SketchId(reader.take()?);
     let step = u64::from_le_bytes(reader.take()?);
+    let finished = match version {
+        FINISHED_VERSION => read_finish(reader)?,
+        _ => None,
+    };
     let noise = match reader.byte()? {
         0 => None,
         1 => Some(read_noise(reader, shape)?),
@@ -277,12 +309,32 @@ fn read_part(reader: &mut ByteReader<'_>, shape: &Shape) -> Result<Part> {
     if step >= crate::parameters::LARGEST_COUNT {
         return malformed("expected a step below 2^62");
     }
-    Ok(Part {
+    let part = Part {
         sketch_id,
         step,
+        finished,
         noise,
         not_private,
-    })
+    };
+    if !part.has_possible_finish(shape) {
+        return malformed(
+            "expected final pushes that can follow those of the schedule, got others",
+        );
+    }
+    Ok(part)
+}
+
+fn read_finish(reader: &mut ByteReader<'_>) -> Result<Option<[u64; 2]>> {
+    let is_finished = reader.byte()?;
+    let numbers = [
+        u64::from_le_bytes(reader.take()?),
+        u64::from_le_bytes(reader.take()?),
+    ];
+    match (is_finished, numbers) {
+        (0, [0, 0]) => Ok(None),
+        (1, _) => Ok(Some(numbers)),
+        _ => malformed("expected a part that is finished or not, 1 or 0, got another"),
+    }
 }
 
 fn read_noise(reader: &mut ByteReader<'_>, shape: &Shape) -> Result<NoiseSpec> {
@@ -299,7 +351,10 @@ fn read_noise(reader: &mut ByteReader<'_>, shape: &Shape) -> Result<NoiseSpec> {
         (2, 0, 0, _, _) => Schedule::Geometric { growth, rounds },
         (3, _, 0, NO_GROWTH, 0) => Schedule::Punctual { horizon },
         (4, _, 0, NO_GROWTH, 0) => Schedule::Batch { horizon },
-        (5, _, 0, NO_GROWTH, 0) => Schedule::Single { horizon },
+        (5, 0, 0, NO_GROWTH, 0) => Schedule::Single { horizon: None },
+        (5, _, 0, NO_GROWTH, 0) => Schedule::Single {
+            horizon: Some(horizon),
+        },
         _ => return malformed("expected a known schedule with its own parameters only"),
     };
     let mechanism = match reader.byte()? {

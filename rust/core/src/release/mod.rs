@@ -6,6 +6,7 @@
 use crate::guarantee::NotPrivate;
 use crate::key::SketchId;
 use crate::parameters::{NoiseSpec, Shape};
+use crate::schedule::{Pushes, Schedule};
 use crate::table::estimator::Estimator;
 use crate::table::hash::Fingerprinter;
 use crate::table::items::Items;
@@ -25,10 +26,54 @@ pub struct Part {
     pub sketch_id: SketchId,
     /// Step at which the release was made.
     pub step: u64,
+    /// After `finish`, the numbers of the final pushes: of the columns that the schedule had pushed
+    /// least, and of those that it had pushed once more (0 if there are none). Zeros for an exact
+    /// sketch.
+    pub finished: Option<[u64; 2]>,
     /// The noise in the table; `None` for an exact sketch.
     pub noise: Option<NoiseSpec>,
     /// Why it is NOT PRIVATE; empty if it is private.
     pub not_private: NotPrivate,
+}
+
+impl Part {
+    /// Readers of the first two versions of the format cannot represent it: its last pushes do not
+    /// follow from schedule and step, or its schedule has no horizon where they expect one.
+    pub(crate) fn needs_finish(&self) -> bool {
+        let open_single = self
+            .noise
+            .is_some_and(|noise| noise.schedule == Schedule::Single { horizon: None });
+        self.finished.is_some() || open_single
+    }
+
+    /// True if the final pushes, if any, are possible after this step.
+    pub(crate) fn has_possible_finish(&self, shape: &Shape) -> bool {
+        let Some(numbers) = self.finished else {
+            return true;
+        };
+        let Some(noise) = &self.noise else {
+            return numbers == [0; 2];
+        };
+        let Ok(mechanism) = noise.mechanism(shape) else {
+            return false;
+        };
+        let progress = noise.schedule.progress(self.step, shape.width);
+        let keeps = noise.schedule.nothing_pending(progress);
+        let Pushes {
+            column,
+            numbers: last,
+        } = progress.last_pushes();
+        let is_possible = |last: u64, number: u64| {
+            number > last && number <= mechanism.extra_leaf() || keeps && last > 0 && number == last
+        };
+        let first = is_possible(last[0], numbers[0]);
+        first
+            && if column > 0 {
+                is_possible(last[1], numbers[1])
+            } else {
+                numbers[1] == 0
+            }
+    }
 }
 
 /// A public table and the sketches that it came from.

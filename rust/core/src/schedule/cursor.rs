@@ -2,6 +2,25 @@
 
 use super::geometric::{Pace, Round};
 use super::kinds::{Growth, Schedule};
+use crate::mechanism::Mechanism;
+
+/// The number of the last push of every column: one of the first `column` columns, another of the
+/// rest. 0 means none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pushes {
+    /// Columns before this one have the second number.
+    pub column: u32,
+    /// Of the columns from `column` on, and of those before it (0 if there are none).
+    pub numbers: [u64; 2],
+}
+
+impl Pushes {
+    /// Which of the two numbers a column has.
+    #[inline]
+    pub(crate) fn group(&self, column: u32) -> usize {
+        usize::from(column < self.column)
+    }
+}
 
 /// Pushes so far: `rounds` pushes of every column, and one more of the first `column` columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,6 +36,30 @@ impl Progress {
     #[inline]
     pub fn pushes(&self, column: u32) -> u64 {
         self.rounds + u64::from(column < self.column)
+    }
+
+    /// The numbers of the last pushes.
+    #[inline]
+    pub fn last_pushes(&self) -> Pushes {
+        let second = if self.column > 0 { self.rounds + 1 } else { 0 };
+        Pushes {
+            column: self.column,
+            numbers: [self.rounds, second],
+        }
+    }
+
+    /// The numbers of the final pushes of a table that is finished here.
+    pub fn final_pushes(&self, schedule: &Schedule, mechanism: &Mechanism) -> Pushes {
+        let nothing_pending = schedule.nothing_pending(*self);
+        let second = if self.column > 0 {
+            mechanism.final_push(self.rounds + 1, nothing_pending)
+        } else {
+            0
+        };
+        Pushes {
+            column: self.column,
+            numbers: [mechanism.final_push(self.rounds, nothing_pending), second],
+        }
     }
 }
 
@@ -174,6 +217,12 @@ impl Schedule {
         self.cursor(step, width).progress
     }
 
+    /// True if every column was pushed at the last step, by a schedule that is there.
+    pub fn nothing_pending(&self, progress: Progress) -> bool {
+        let is_single = matches!(self, Self::Single { .. });
+        self.pushes_everything() || (is_single && progress.rounds > 0)
+    }
+
     /// Column and step of the last push of every column at `progress`, in the order of the pushes;
     /// every column must have been pushed.
     pub(crate) fn last_pushes(
@@ -272,17 +321,25 @@ impl Schedule {
                 round: Round::default(),
                 pace: Pace::default(),
             },
-            Self::Single { horizon } => Cursor {
-                schedule: *self,
-                width,
-                progress: Progress {
-                    rounds: u64::from(step >= horizon),
-                    column: 0,
-                },
-                next_step: if step < horizon { horizon } else { u64::MAX },
-                round: Round::default(),
-                pace: Pace::default(),
-            },
+            Self::Single { horizon } => {
+                let pushed_at = planted!("single-publishes-early", Some(1), horizon);
+                let pushed_at = pushed_at.unwrap_or(u64::MAX);
+                Cursor {
+                    schedule: *self,
+                    width,
+                    progress: Progress {
+                        rounds: u64::from(step >= pushed_at),
+                        column: 0,
+                    },
+                    next_step: if step < pushed_at {
+                        pushed_at
+                    } else {
+                        u64::MAX
+                    },
+                    round: Round::default(),
+                    pace: Pace::default(),
+                }
+            }
             Self::Geometric { growth, rounds } => {
                 let first = (Round::first(growth, width), 0);
                 Cursor::geometric(growth, rounds, width, step, first)

@@ -54,8 +54,8 @@ pub enum Schedule {
     },
     /// One push of every column, at the last step: the single-release model.
     Single {
-        /// The step of the release.
-        horizon: u64,
+        /// The step of the release; without one, the only push is the final one.
+        horizon: Option<u64>,
     },
 }
 
@@ -92,8 +92,11 @@ impl Schedule {
                     growth.denominator.into(),
                 )
             }
-            Self::Punctual { horizon } | Self::Batch { horizon } | Self::Single { horizon } => {
+            Self::Punctual { horizon } | Self::Batch { horizon } => {
                 check_integer("horizon", horizon, LARGEST_HORIZON)
+            }
+            Self::Single { horizon } => {
+                check_integer("horizon", horizon.unwrap_or(1), LARGEST_HORIZON)
             }
         }
     }
@@ -112,8 +115,8 @@ impl Schedule {
         match *self {
             Self::RoundRobin { horizon, .. }
             | Self::Punctual { horizon }
-            | Self::Batch { horizon }
-            | Self::Single { horizon } => Some(horizon),
+            | Self::Batch { horizon } => Some(horizon),
+            Self::Single { horizon } => horizon,
             Self::Geometric { .. } => None,
         }
     }

@@ -11,7 +11,7 @@ mod kinds;
 #[cfg(test)]
 mod tests;
 
-pub use cursor::{Cursor, Progress};
+pub use cursor::{Cursor, Progress, Pushes};
 pub use kinds::{
     DEFAULT_GROWTH, DEFAULT_ROUNDS, EVENTS_PER_STEP, Growth, LARGEST_HORIZON, Schedule,
 };

@@ -11,7 +11,7 @@ fn pushes_by_definition(schedule: &Schedule, width: u32, column: u32, step: u64)
             .filter(|t| t % period == 0 && (t / period - 1) % w == j)
             .count() as u64,
         Schedule::Punctual { .. } | Schedule::Batch { .. } => step,
-        Schedule::Single { horizon } => u64::from(step >= horizon),
+        Schedule::Single { horizon } => u64::from(horizon.is_some_and(|horizon| step >= horizon)),
         Schedule::Geometric { growth, rounds } => {
             let (mut start, mut count) = (0_u64, 0);
             for _ in 0..rounds {
@@ -32,7 +32,9 @@ fn schedules() -> impl Strategy<Value = Schedule> {
             period
         }),
         Just(Schedule::Punctual { horizon: 10_000 }),
-        (1..600_u64).prop_map(|horizon| Schedule::Single { horizon }),
+        (1..600_u64).prop_map(|horizon| Schedule::Single {
+            horizon: (horizon > 100).then_some(horizon)
+        }),
         (1..50_u32, 50..200_u32, 1..30_u64).prop_map(|(numerator, denominator, rounds)| {
             let growth = Growth {
                 numerator,
@@ -122,7 +124,16 @@ fn kinds_state_their_leaves_events_and_ends() {
             1 << 32,
             true,
         ),
-        (Schedule::Single { horizon }, 1, Some(horizon), 1, false),
+        (
+            Schedule::Single {
+                horizon: Some(horizon),
+            },
+            1,
+            Some(horizon),
+            1,
+            false,
+        ),
+        (Schedule::Single { horizon: None }, 1, None, 1, false),
     ] {
         assert_eq!(schedule.leaves(width), leaves, "{schedule:?}");
         assert_eq!(schedule.horizon(), end, "{schedule:?}");

@@ -4,7 +4,7 @@ use crate::key::WorkingKey;
 use crate::mechanism::{Mechanism, Weights};
 use crate::noise::gaussian::RoundedGaussian;
 use crate::noise::prf::NoiseFunction;
-use crate::schedule::Progress;
+use crate::schedule::{Progress, Pushes, Schedule};
 
 /// Cells whose noise is computed together.
 const CELLS: usize = 64;
@@ -14,7 +14,7 @@ pub(crate) struct Noise {
     prf: NoiseFunction,
     gaussian: RoundedGaussian,
     mechanism: Mechanism,
-    /// Paths of the current push number and the next; shared by all cells.
+    /// Paths of the two push numbers that the columns have; shared by all cells.
     paths: [Option<(u64, Weights)>; 2],
 }
 
@@ -28,9 +28,9 @@ impl Noise {
         }
     }
 
-    /// The largest node.
+    /// The largest node, which is that of the extra leaf.
     pub(crate) fn nodes(&self) -> u64 {
-        self.mechanism.nodes()
+        self.mechanism.extra_leaf()
     }
 
     /// The draw of one node of one cell.
@@ -38,12 +38,22 @@ impl Noise {
         self.gaussian.draw(self.prf.block(cell, node))
     }
 
-    /// Computes the paths that reads at this progress need.
-    pub(crate) fn refresh(&mut self, progress: Progress) {
-        let largest = progress.rounds + u64::from(progress.column > 0);
-        for push in progress.rounds..=largest {
-            let slot = &mut self.paths[(push % 2) as usize];
-            if push > 0 && slot.as_ref().is_none_or(|(known, _)| *known != push) {
+    /// The numbers of the final pushes of a table that is finished here.
+    pub(crate) fn final_pushes(&self, schedule: &Schedule, progress: Progress) -> Pushes {
+        progress.final_pushes(schedule, &self.mechanism)
+    }
+
+    /// Computes the paths that reads at these pushes need.
+    pub(crate) fn refresh(&mut self, pushes: Pushes) {
+        let is_known = |slot: &Option<(u64, Weights)>, push: u64| {
+            slot.as_ref().is_some_and(|(known, _)| *known == push)
+        };
+        // At the end of a round the second number becomes the first.
+        if is_known(&self.paths[1], pushes.numbers[0]) {
+            self.paths.swap(0, 1);
+        }
+        for (slot, push) in self.paths.iter_mut().zip(pushes.numbers) {
+            if push > 0 && !is_known(slot, push) {
                 let node = planted!(
                     "noise-repeats-after-1024-pushes",
                     (push - 1) % 1024 + 1,
@@ -56,12 +66,12 @@ impl Noise {
 
     /// Computes the released values of cells from their published counts in `values`: 0 before a
     /// cell's first push, then published + noise. Cells are pairs of number and column.
-    pub(crate) fn release(&self, progress: Progress, cells: &[(u64, u32)], values: &mut [i64]) {
+    pub(crate) fn release(&self, pushes: Pushes, cells: &[(u64, u32)], values: &mut [i64]) {
         let (mut numbers, mut noises) = ([0; CELLS], [0; CELLS]);
         for (cells, values) in cells.chunks(CELLS).zip(values.chunks_mut(CELLS)) {
-            // Columns before `progress.column` were pushed once more than the others.
-            for push in [progress.rounds, progress.rounds + 1] {
-                let pushed = |column: u32| progress.pushes(column) == push;
+            for group in [0, 1] {
+                let push = pushes.numbers[group];
+                let pushed = |column: u32| pushes.group(column) == group;
                 let mut found = 0;
                 for &(number, _) in cells.iter().filter(|(_, column)| pushed(*column)) {
                     numbers[found] = planted!("cell-number-in-16-bits", number & 0xFFFF, number);
@@ -72,10 +82,18 @@ impl Noise {
                 }
                 let noises = &mut noises[..found];
                 if push > 0 {
-                    let rounds = progress.rounds.max(1);
-                    let push = planted!("new-push-takes-the-noise-of-the-last", rounds, push);
-                    self.path(push)
-                        .noises(&self.prf, &self.gaussian, &numbers[..found], noises);
+                    let of_last_round = group == 1 && pushes.numbers[0] > 0;
+                    let group = planted!(
+                        "new-push-takes-the-noise-of-the-last",
+                        usize::from(!of_last_round) * group,
+                        group
+                    );
+                    self.path(group, pushes.numbers[group]).noises(
+                        &self.prf,
+                        &self.gaussian,
+                        &numbers[..found],
+                        noises,
+                    );
                 }
                 let values = values.iter_mut().zip(cells);
                 let values = values.filter(|(_, (_, column))| pushed(*column));
@@ -90,7 +108,7 @@ impl Noise {
     }
 
     /// Computes the released values of a whole table from its published counts, row by row.
-    pub(crate) fn release_rows(&self, progress: Progress, width: u32, rows: &mut [i64]) {
+    pub(crate) fn release_rows(&self, pushes: Pushes, width: u32, rows: &mut [i64]) {
         let width = width as usize;
         let mut cells = [(0, 0); CELLS];
         for (row, values) in rows.chunks_exact_mut(width).enumerate() {
@@ -99,16 +117,16 @@ impl Noise {
                 for (cell, column) in cells[..values.len()].iter_mut().zip(columns) {
                     *cell = (number_of(row, column, width), column as u32);
                 }
-                self.release(progress, &cells[..values.len()], values);
+                self.release(pushes, &cells[..values.len()], values);
             }
         }
     }
 
-    fn path(&self, push: u64) -> &Weights {
-        match &self.paths[(push % 2) as usize] {
+    fn path(&self, group: usize, push: u64) -> &Weights {
+        match &self.paths[group] {
             // Noise of one push must never be added to the count of another.
             Some((known, path)) if *known == push => path,
-            _ => unreachable!("the paths of this step were refreshed"),
+            _ => unreachable!("the paths of these pushes were refreshed"),
         }
     }
 }

@@ -21,6 +21,7 @@ pub struct ExactSketch {
     table: Table,
     step: u64,
     total: u64,
+    finished: bool,
 }
 
 impl ExactSketch {
@@ -40,6 +41,7 @@ impl ExactSketch {
             table,
             step,
             total,
+            finished: false,
         }
     }
 
@@ -71,13 +73,11 @@ impl ExactSketch {
             ));
         }
         let table = Table::from_rows(shape.depth, shape.width, release.table());
-        Ok(Self::with_table(
-            shape,
-            SketchId::fresh()?,
-            table,
-            part.step,
-            largest as u64,
-        ))
+        let id = SketchId::fresh()?;
+        Ok(Self {
+            finished: part.finished.is_some(),
+            ..Self::with_table(shape, id, table, part.step, largest as u64)
+        })
     }
 
     /// Shape and hash seed.
@@ -145,9 +145,22 @@ impl ExactSketch {
         Ok(())
     }
 
+    /// Ends counting; reads go on. A finished sketch stays as it is.
+    pub fn finish(&mut self) {
+        self.finished = true;
+    }
+
+    /// True after [`Self::finish`].
+    pub fn is_finished(&self) -> bool {
+        self.finished
+    }
+
     /// Adds to the total the weight of the coming events, and widens the counters if necessary.
     #[inline]
     fn make_room(&mut self, added: u128) -> Result<()> {
+        if self.finished {
+            return Err(Error::Finished);
+        }
         let total = u128::from(self.total) + added;
         if total >= u128::from(LARGEST_COUNT) {
             return Err(Error::parameter("weights", "a total below 2^62", "more"));
@@ -183,6 +196,7 @@ impl ExactSketch {
         let part = Part {
             sketch_id: self.sketch_id,
             step: self.step,
+            finished: self.finished.then_some([0; 2]),
             noise: None,
             not_private: NotPrivate::EXACT,
         };

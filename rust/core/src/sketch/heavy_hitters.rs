@@ -119,16 +119,32 @@ impl HeavySketch {
         Ok(())
     }
 
-    /// Publishes the current epoch now; it is consumed, and the next begins.
+    /// Publishes the current epoch now; it is consumed, and the next begins. After
+    /// [`Self::finish`] no epoch is open, and the call does nothing.
     pub fn end_epoch(&mut self) -> Result<()> {
         if self.sketch.is_closed() {
             return Err(Error::Closed);
+        }
+        if self.sketch.is_finished() {
+            return Ok(());
         }
         // The names of an unfinished step would be published before its counts.
         if self.sketch.has_open_step() {
             return Err(Error::parameter("discovery_epoch", "no open step", "one"));
         }
         self.discovery.end_epoch();
+        Ok(())
+    }
+
+    /// The last step: publishes pending counts and the names of the open epoch, and ends counting.
+    /// When it is called must not depend on the events. Interrupted, the next call completes it:
+    /// no event comes in between, so the epoch is published with the same contents.
+    pub fn finish(&mut self) -> Result<()> {
+        if self.sketch.has_open_step() {
+            self.tick(1)?;
+        }
+        self.sketch.finish()?;
+        self.discovery.finish();
         Ok(())
     }
 

@@ -3,7 +3,7 @@
 use super::cell_noise::{Noise, number_of};
 use super::private::{PrivateSketch, State};
 use crate::parameters::LARGEST_DEPTH;
-use crate::schedule::Progress;
+use crate::schedule::Pushes;
 use crate::table::Table;
 use crate::table::estimator::Estimator;
 use crate::table::items::Items;
@@ -14,7 +14,7 @@ struct Reading<'a> {
     table: &'a Table,
     noise: &'a Noise,
     estimator: &'a Estimator,
-    progress: Progress,
+    pushes: Pushes,
 }
 
 impl Reading<'_> {
@@ -38,7 +38,7 @@ impl Reading<'_> {
                 }
             }
             let values = &mut values[..end];
-            self.noise.release(self.progress, &cells[..end], values);
+            self.noise.release(self.pushes, &cells[..end], values);
             for (value, negative) in values.iter_mut().zip(signs) {
                 *value = (*value ^ negative) - negative;
             }
@@ -55,7 +55,7 @@ impl State {
             table: &self.table,
             noise: &self.noise,
             estimator: &self.estimator,
-            progress: self.cursor.progress(),
+            pushes: self.pushes(),
         }
     }
 }
@@ -66,7 +66,7 @@ impl PrivateSketch {
     pub fn estimate(&mut self, item: u64) -> Result<f64> {
         self.check_index(item)?;
         let state = self.state.as_mut().ok_or(Error::Closed)?;
-        state.noise.refresh(state.cursor.progress());
+        state.noise.refresh(state.pushes());
         let mut estimate = 0.0;
         state.reading().estimate(&[item], |found| estimate = found);
         Ok(estimate)
@@ -76,7 +76,7 @@ impl PrivateSketch {
     pub fn estimate_many(&mut self, items: Items<'_>) -> Result<Vec<f64>> {
         self.check_indices(items)?;
         let state = self.state.as_mut().ok_or(Error::Closed)?;
-        state.noise.refresh(state.cursor.progress());
+        state.noise.refresh(state.pushes());
         let (reading, mut estimates) = (state.reading(), Vec::with_capacity(items.len()));
         items.for_each_chunk(&self.fingerprinter, |_, chunk| {
             reading.estimate(chunk, |found| estimates.push(found));

@@ -11,7 +11,7 @@ use crate::key::{Identity, MasterKey, Origin, Purpose, SketchId};
 use crate::parameters::{LARGEST_COUNT, NoiseSpec, Shape, TableKind};
 use crate::release::codec;
 use crate::release::{Part, Release};
-use crate::schedule::{Cursor, Schedule};
+use crate::schedule::{Cursor, Pushes, Schedule};
 use crate::table::Table;
 use crate::table::estimator::Estimator;
 use crate::table::hash::Fingerprinter;
@@ -41,6 +41,19 @@ pub(super) struct State {
     /// Under the batch schedule, the events of the open step, in a table of their own that no read
     /// uses. Allocated by the first `add_to_batch`.
     pub(super) open: Option<OpenStep>,
+    /// The final pushes of a finished sketch; no event is counted after them.
+    pub(super) finished: Option<Pushes>,
+}
+
+impl State {
+    /// The numbers of the last pushes: those of the schedule, or the final ones.
+    #[inline]
+    pub(super) fn pushes(&self) -> Pushes {
+        match self.finished {
+            Some(pushes) => pushes,
+            None => self.cursor.progress().last_pushes(),
+        }
+    }
 }
 
 impl PrivateSketch {
@@ -69,6 +82,7 @@ impl PrivateSketch {
             estimator: Estimator::new(&shape),
             cursor: spec.schedule.cursor(0, shape.width),
             open: None,
+            finished: None,
         };
         let fingerprinter = Fingerprinter::new(shape.hash_seed);
         let possible = (LARGEST_COUNT - 1) / spec.max_weight;
@@ -123,20 +137,53 @@ impl PrivateSketch {
     /// The public table at this step.
     pub fn release(&mut self) -> Result<Release> {
         let state = self.state.as_mut().ok_or(Error::Closed)?;
-        let progress = state.cursor.progress();
-        state.noise.refresh(progress);
+        let pushes = state.pushes();
+        state.noise.refresh(pushes);
         let mut rows = state.table.rows();
         if !(planted!("no-noise-after-counters-widen") && self.step > self.last_narrow_step) {
             let width = self.shape.width;
-            state.noise.release_rows(progress, width, &mut rows);
+            state.noise.release_rows(pushes, width, &mut rows);
         }
         let part = Part {
             sketch_id: self.sketch_id,
             step: self.step,
+            finished: state.finished.map(|pushes| pushes.numbers),
             noise: Some(self.spec),
             not_private: self.not_private,
         };
         Ok(Release::new(self.shape, vec![part], rows))
+    }
+
+    /// The last step: publishes everything pending, and ends counting. An open step is closed first.
+    /// When it is called must not depend on the events. A finished sketch stays as it is.
+    ///
+    /// Every column gets its final push, whose number follows from its number of pushes. The call
+    /// takes effect as a whole: nothing after the switch can fail.
+    pub fn finish(&mut self) -> Result<()> {
+        if self.has_open_step() {
+            self.tick(1)?;
+        }
+        let state = self.state.as_mut().ok_or(Error::Closed)?;
+        if state.finished.is_some() && !planted!("final-push-twice") {
+            return Ok(());
+        }
+        let progress = state.cursor.progress();
+        state.finished = Some(state.noise.final_pushes(&self.spec.schedule, progress));
+        if !planted!("final-push-twice") {
+            self.last_step = self.step;
+        }
+        let is_lazy = !self.spec.schedule.pushes_everything();
+        if is_lazy && !planted!("final-push-without-the-pending-counts") {
+            for column in 0..self.shape.width {
+                state.table.push(column);
+            }
+        }
+        Ok(())
+    }
+
+    /// True after [`Self::finish`].
+    pub fn is_finished(&self) -> bool {
+        (self.state.as_ref()).is_some_and(|state| state.finished.is_some())
     }
 
     /// Destroys key and counts.
@@ -157,6 +204,9 @@ impl PrivateSketch {
         let horizon = self.last_step;
         let remaining = horizon - self.step;
         if requested > remaining && !planted!("horizon-not-enforced") {
+            if self.is_finished() {
+                return Err(Error::Finished);
+            }
             return Err(Error::Horizon {
                 horizon,
                 remaining,

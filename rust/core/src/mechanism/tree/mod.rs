@@ -47,6 +47,11 @@ impl Tree {
         1 << self.rows.depth()
     }
 
+    /// The leaf of least variance after `pushes` < n.
+    pub(super) fn quietest_after(&self, pushes: u64) -> u64 {
+        self.facts.quietest_after[pushes as usize].into()
+    }
+
     /// The weights of push `p`; a table with any weight too large is rejected when it is loaded.
     pub(super) fn path(&self, p: u64) -> Path {
         let solution =

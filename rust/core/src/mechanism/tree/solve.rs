@@ -5,7 +5,7 @@ use super::rows::StrategyRows;
 use crate::mechanism::path::LARGEST_PATH;
 
 /// Sensitivity of a table and bounds on its numbers; recomputed when the table is loaded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::mechanism) struct Facts {
     pub(in crate::mechanism) sensitivity2: u64,
     pub(in crate::mechanism) nodes_per_leaf: u64,
@@ -15,6 +15,8 @@ pub(in crate::mechanism) struct Facts {
     pub(in crate::mechanism) largest_denominator: u128,
     /// Largest sum of |weights|, rounded up.
     pub(in crate::mechanism) largest_weight: u64,
+    /// For p from 0 to n - 1, the first leaf after p of those with the least variance.
+    pub(in crate::mechanism) quietest_after: Vec<u32>,
 }
 
 /// Weights of one push over a common denominator.
@@ -33,6 +35,15 @@ impl Solution {
             .copied()
             .zip(self.numerators.iter().copied());
         terms.take(self.length)
+    }
+
+    /// Variance of the noise in units of sigma^2.
+    fn variance(&self) -> f64 {
+        let denominator = self.denominator as f64;
+        self.terms()
+            .map(|(_, numerator)| numerator as f64 / denominator)
+            .map(|weight| weight * weight)
+            .sum()
     }
 }
 
@@ -114,9 +125,12 @@ pub(super) fn examine(rows: &StrategyRows) -> Option<Facts> {
         largest_sum: 0,
         largest_denominator: 1,
         largest_weight: 0,
+        quietest_after: Vec::new(),
     };
+    let mut variances = Vec::with_capacity(n as usize);
     for p in 1..=n {
         let solution = solve(rows, p)?;
+        variances.push(solution.variance());
         let mut sum = 0_u128;
         for (_, numerator) in solution.terms() {
             sum = sum.checked_add(numerator.unsigned_abs())?;
@@ -126,7 +140,24 @@ pub(super) fn examine(rows: &StrategyRows) -> Option<Facts> {
         facts.largest_denominator = facts.largest_denominator.max(solution.denominator);
         facts.largest_weight = facts.largest_weight.max(weight);
     }
+    facts.quietest_after = least_after(&variances);
     Some(facts)
+}
+
+/// For each position, the number (from 1) of the first of the least values from there on.
+fn least_after(values: &[f64]) -> Vec<u32> {
+    let mut least = values.len();
+    let mut found: Vec<u32> = (1..=values.len())
+        .rev()
+        .map(|number| {
+            if values[number - 1] <= values[least - 1] {
+                least = number;
+            }
+            least as u32
+        })
+        .collect();
+    found.reverse();
+    found
 }
 
 /// max over leaves l of ||U 1_{t >= l}||^2, and of the number of its non-zero entries.
