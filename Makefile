@@ -17,7 +17,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-long planted mutants lint format bench bench-quick bench-instructions experiments \
+.PHONY: help demo test test-long planted fuzz mutants lint format bench bench-quick bench-instructions experiments \
 	lock clean check-demo-tools check-test-tools
 
 help:  ## this list
@@ -36,6 +36,10 @@ test-long: check-test-tools $(VENV)/installed $(VENV)/develop  ## all Python tes
 
 planted: check-test-tools $(VENV)/installed $(VENV)/develop  ## plant every known bug, one at a time: a test must fail for each (ten minutes)
 	$(BIN)/python -m tests.planted
+
+# MINUTES=N: for N minutes.
+fuzz: check-test-tools $(VENV)/installed $(VENV)/develop  ## hostile values, inputs and releases for ten minutes; goes on with the next seeds
+	$(BIN)/python -m tests.fuzzing $(if $(MINUTES),--minutes $(MINUTES))
 
 lint: check-test-tools $(VENV)/develop $(CARGO_DENY)-$(CARGO_DENY_VERSION)  ## format, lint, types, import direction, licences
 	$(BIN)/ruff format --check .

@@ -19,7 +19,14 @@ import numpy.typing as npt
 
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 
-__all__ = ["check_keywords", "checked_integer", "checked_integers", "checked_real", "with_options"]
+__all__ = [
+    "check_keywords",
+    "check_texts",
+    "checked_integer",
+    "checked_integers",
+    "checked_real",
+    "with_options",
+]
 
 # Names from the literature and from other libraries.
 _SYNONYMS: Final = {"k": "share", "phi": "share", "num_hashes": "depth", "num_buckets": "width"}
@@ -211,7 +218,9 @@ def checked_integers(
     wanted = f"integers from {least} to {most}"
     try:
         array = np.asarray(values)
-    except (TypeError, ValueError, OverflowError):
+    except MemoryError:
+        raise
+    except Exception:  # of any library whose values cannot be converted
         array = np.asarray(None)
     if array.ndim != 1:
         found = type(values).__name__ if array.ndim == 0 else f"{array.ndim} dimensions"
@@ -226,6 +235,23 @@ def checked_integers(
     if array.min() < least or array.max() > most:
         raise ArgumentValueError(f"{name}: expected {wanted}, got one outside that range")
     return array.astype(np.int64)
+
+
+def check_texts(**values: object) -> None:
+    """Raise unless every argument is a text or None.
+
+    Args:
+        values: the arguments by name.
+
+    Raises:
+        ArgumentTypeError: something else.
+
+    Example:
+        >>> check_texts(field="host", time=None)
+    """
+    for name, value in values.items():
+        if not isinstance(value, str | None):
+            raise ArgumentTypeError(f"{name}: expected a text or None, got {type(value).__name__}")
 
 
 def checked_real(name: str, value: object, *, wanted: str = "a finite number above 0") -> float:
@@ -250,10 +276,16 @@ def checked_real(name: str, value: object, *, wanted: str = "a finite number abo
         1.0
     """
     real = (int, float, np.integer, np.floating)
-    if isinstance(value, (bool, np.bool_)) or not isinstance(value, real):
+    # timedelta64 is a subclass of np.integer.
+    no_number = isinstance(value, (bool, np.bool_, np.timedelta64))
+    if no_number or not isinstance(value, real):
         raise ArgumentTypeError(f"{name}: expected {wanted}, got {type(value).__name__}")
     try:
-        number = float(value)
+        # Convert as the base class does: a subclass could override the conversion.
+        if isinstance(value, int):
+            number = float(int.__index__(value))
+        else:
+            number = float.__float__(value) if isinstance(value, float) else float(value)
     except OverflowError:
         raise ArgumentValueError(f"{name}: expected {wanted}, got a larger integer") from None
     if not (math.isfinite(number) and number > 0.0):

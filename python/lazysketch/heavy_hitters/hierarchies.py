@@ -286,7 +286,12 @@ def _prefixes(
 ) -> Levels:
     if isinstance(lengths, str | bytes | int):
         raise ArgumentTypeError(f"lengths: expected integers, got {type(lengths).__name__}")
-    sizes = tuple(checked_integer("lengths", size, most=bits) for size in lengths)
+    try:
+        given = tuple(lengths)
+    except (TypeError, ValueError):  # cannot be iterated, such as a released memoryview
+        got = type(lengths).__name__
+        raise ArgumentTypeError(f"lengths: expected integers, got {got}") from None
+    sizes = tuple(checked_integer("lengths", size, most=bits) for size in given)
     if not sizes or any(first >= second for first, second in pairwise(sizes)):
         raise ArgumentValueError("lengths: expected one or more in increasing order, got others")
 

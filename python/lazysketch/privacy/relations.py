@@ -35,6 +35,7 @@ __all__ = [
     "checked_calibration",
     "checked_delta",
     "checked_epsilon",
+    "checked_kind",
     "checked_relation",
     "square_root_up",
     "table_sensitivity2",
@@ -137,7 +138,7 @@ def changed_cells(kind: CountKind, *, depth: int, relation: Relation, max_change
 
 def _checked_shape(kind: object, depth: object, max_changes: object) -> tuple[int, int]:
     """Return (depth, max_changes) when both fit the kind."""
-    _checked_choice("kind", kind, get_args(CountKind))
+    checked_kind(kind)
     rows = checked_integer("depth", depth, most=LARGEST_DEPTH)
     changes = checked_integer("max_changes", max_changes, most=LARGEST_CHANGES)
     if kind == "counters" and rows != 1:
@@ -165,6 +166,26 @@ def checked_relation(value: object) -> Relation:
         'zero-out'
     """
     return cast(Relation, _checked_choice("relation", value, get_args(Relation)))
+
+
+def checked_kind(value: object) -> CountKind:
+    """Return the kind of a table, or raise.
+
+    Args:
+        value: value of the argument ``kind``.
+
+    Returns:
+        The same string.
+
+    Raises:
+        ArgumentTypeError: not a string.
+        ArgumentValueError: a string that names no kind.
+
+    Example:
+        >>> checked_kind("counters")
+        'counters'
+    """
+    return cast(CountKind, _checked_choice("kind", value, get_args(CountKind)))
 
 
 def checked_calibration(value: object) -> Calibration:

@@ -12,7 +12,12 @@ import stat
 from pathlib import Path
 from typing import Final
 
-from lazysketch.errors import ArgumentTypeError, OverwriteError, ReleaseFormatError
+from lazysketch.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    OverwriteError,
+    ReleaseFormatError,
+)
 
 __all__ = ["MAGIC", "read_release", "write_whole"]
 
@@ -30,6 +35,7 @@ def read_release(path: object) -> bytes:
 
     Raises:
         ArgumentTypeError: not a path.
+        ArgumentValueError: a path that no file has, such as an empty one.
         OSError: the file cannot be read.
         ReleaseFormatError: it does not begin with the magic bytes; the rest is not read.
     """
@@ -52,6 +58,7 @@ def write_whole(path: object, data: bytes, *, replaces: bytes | None = None) -> 
 
     Raises:
         ArgumentTypeError: not a path.
+        ArgumentValueError: a path that no file has, such as an empty one.
         OverwriteError: a file with another beginning exists; it is unchanged.
         OSError: the file cannot be written.
     """
@@ -90,4 +97,14 @@ def _check_replaced(target: Path, *, begins: bytes) -> None:
 def _checked_path(path: object) -> Path:
     if not isinstance(path, (str, os.PathLike)):
         raise ArgumentTypeError(f"path: expected a path, got {type(path).__name__}")
-    return Path(path)
+    named = os.fspath(path)
+    if not isinstance(named, str):
+        raise ArgumentTypeError(f"path: expected a path of text, got {type(named).__name__}")
+    try:
+        fits = b"\0" not in os.fsencode(named)
+    except UnicodeEncodeError:
+        fits = False
+    target = Path(named)
+    if not (fits and target.name):
+        raise ArgumentValueError("path: expected the path of a file, got one that no file has")
+    return target

@@ -81,6 +81,7 @@ class Release(PublicTable):
 
         Raises:
             ArgumentTypeError: not a path.
+            ArgumentValueError: a path that no file has, such as an empty one.
             OSError: the file cannot be read.
             ReleaseFormatError: it is not a release of this version, or damaged.
         """
@@ -120,6 +121,7 @@ class Release(PublicTable):
 
         Raises:
             ArgumentTypeError: not a path, or not a bool.
+            ArgumentValueError: a path that no file has, such as an empty one.
             OverwriteError: the file exists and is not a release; it is unchanged.
             OSError: the file cannot be written.
         """

@@ -6,6 +6,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
+from lazysketch.arguments import check_texts
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, SourceError
 from lazysketch.sources.formats.registry import AUTO, Format, check_format, find_format
 from lazysketch.sources.formats.selection import Selection, check_delimiter
@@ -290,6 +291,8 @@ def open_source(
         >>> source.tally.clipped, source.tally.total_weight
         (1, 7)
     """
+    check_texts(format=format, field=field, encoding=encoding, weight=weight, time=time)
+    check_texts(delimiter=delimiter, item_type=item_type, time_unit=time_unit)
     found = expand_paths(paths)
     request = Selection(
         field=field,

@@ -26,6 +26,7 @@ from lazysketch.privacy.relations import (
     Relation,
     changed_cells,
     checked_calibration,
+    checked_kind,
     checked_relation,
     table_sensitivity2,
 )
@@ -129,6 +130,7 @@ class TableSpec:
         self._store("depth", depth)
         self._store("width", width)
         self._store("schedule", checked_schedule(self.schedule))
+        checked_kind(self.kind)
         checked_relation(self.relation)
         checked_calibration(self.calibration)
         for name, most in (

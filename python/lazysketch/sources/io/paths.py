@@ -22,7 +22,7 @@ def expand_paths(paths: str | Path | Iterable[str | Path]) -> tuple[str | Path, 
             replaced by the matching files, sorted; ``**`` crosses folders.
 
     Raises:
-        ArgumentTypeError: No path.
+        ArgumentTypeError: No path, or something that is not a path.
         SourceError: A missing file, a directory, a pattern without a match, or
             standard input twice.
 
@@ -30,9 +30,16 @@ def expand_paths(paths: str | Path | Iterable[str | Path]) -> tuple[str | Path, 
         >>> expand_paths("-")
         ('-',)
     """
-    given = (paths,) if isinstance(paths, (str, Path)) else tuple(paths)
+    try:
+        given = (paths,) if isinstance(paths, (str, Path)) else tuple(paths)
+    except (TypeError, ValueError):  # cannot be iterated
+        got = type(paths).__name__
+        raise ArgumentTypeError(f"paths: expected one path or several, got {got}") from None
     if not given:
         raise ArgumentTypeError("paths: expected at least one input, got none")
+    for path in given:
+        if not isinstance(path, (str, Path)):
+            raise ArgumentTypeError(f"paths: expected paths, got {type(path).__name__}")
     found: list[str | Path] = []
     for path in given:
         found.extend(_matches(path) if isinstance(path, str) and _is_pattern(path) else [path])

@@ -1,0 +1,199 @@
+"""Calls that once aborted, hung, panicked, told an item or raised another class of error."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+from tests.fuzzing.verdicts import CANARY
+
+import lazysketch as ls
+from lazysketch.errors import ArgumentTypeError, ArgumentValueError, ItemError
+from lazysketch.sources import open_source
+from lazysketch.testing import seeded_key
+
+__all__ = ["CALLS", "Expected"]
+
+# The classes of which the error is one; NoneType among them if the call may be accepted.
+Expected: TypeAlias = tuple[type, ...]
+
+_NOISE: Final[dict[str, Any]] = {"epsilon": 1.0, "delta": 1e-6}
+_HEAVY: Final[dict[str, Any]] = {**_NOISE, "share": 0.2, "width": 32, "depth": 2}
+_WRONG: Final = (ArgumentTypeError, ArgumentValueError, ItemError)
+_TOO_LARGE: Final = (*_WRONG, MemoryError)
+_ACCEPTED: Final = (type(None),)
+
+
+def _sketch() -> ls.LazyCountMin:
+    return ls.LazyCountMin(depth=2, width=8, **_NOISE, key=seeded_key(1))
+
+
+def _live() -> Iterator[tuple[str, Any]]:
+    yield "sketch", _sketch()
+    yield "exact sketch", ls.CountMin(depth=2, width=8)
+    yield "counters", ls.ContinualCounters(counters=3, **_NOISE)
+    yield "heavy hitters", ls.HeavyHitters(**_HEAVY, discovery_epoch=60)
+    yield "hierarchy", ls.HierarchicalHeavyHitters(ls.dns_names(1), **_HEAVY, discovery_epoch=60)
+    yield "windows", ls.Windows(**_HEAVY, every=100)
+
+
+class _Answers:
+    """An object whose PyCapsule method gives an answer."""
+
+    def __init__(self, answer: Callable[[], object]) -> None:
+        self.answer = answer
+
+    def __arrow_c_array__(self, requested_schema: object = None) -> object:
+        return self.answer()
+
+
+class _Streams(_Answers):
+    __arrow_c_array__ = property()  # type: ignore[assignment]
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        return self.answer()
+
+
+def _capsule(name: bytes) -> object:
+    new = ctypes.pythonapi.PyCapsule_New
+    new.restype, new.argtypes = (
+        ctypes.py_object,
+        [ctypes.c_void_p, ctypes.c_char_p, ctypes.c_void_p],
+    )
+    return new(ctypes.addressof(_ROOM), name, None)
+
+
+_ROOM: Final = ctypes.create_string_buffer(512)
+
+
+def _used() -> object:
+    pair = pa.array(["a"]).__arrow_c_array__()
+    once = _Answers(lambda: pair)
+    _sketch().update_many(once)
+    return once
+
+
+def _used_stream() -> object:
+    stream = pa.table({"a": ["a"]}).__arrow_c_stream__()
+    once = _Streams(lambda: stream)
+    _sketch().update_many(once)
+    return once
+
+
+def _broken_text() -> pa.Array:
+    offsets = pa.py_buffer(np.array([0, 9, 3, 40], dtype="i4"))
+    return pa.Array.from_buffers(pa.string(), 3, [None, offsets, pa.py_buffer(b"x" * 40)])
+
+
+def _zero_width(size: int) -> pa.Array:
+    return pa.Array.from_buffers(pa.binary(0), size, [None, pa.py_buffer(b"")])
+
+
+# Whether an empty batch of a type without items is an error is not what is asked here.
+_EMPTY: Final[dict[str, Callable[[], object]]] = {
+    "no column": lambda: pa.StructArray.from_arrays([], []),
+    "empty series": lambda: pl.Series([], dtype=pl.Null),
+    "empty array": lambda: np.array([], dtype=object),
+}
+
+
+def _released() -> memoryview:
+    view = memoryview(b"abc")
+    view.release()
+    return view
+
+
+_BATCHES: Final[dict[str, Callable[[], object]]] = {
+    "used capsule": _used,
+    "used stream": _used_stream,
+    "None instead of capsules": lambda: _Answers(lambda: None),
+    "a list instead of capsules": lambda: _Answers(list),
+    "one capsule instead of two": lambda: _Answers(lambda: pa.array([1]).__arrow_c_array__()[:1]),
+    "capsules of other names": lambda: _Answers(lambda: (_capsule(b"a"), _capsule(b"b"))),
+    "released structures": lambda: _Answers(
+        lambda: (_capsule(b"arrow_schema"), _capsule(b"arrow_array"))
+    ),
+    "a released stream": lambda: _Streams(lambda: _capsule(b"arrow_array_stream")),
+    "swapped capsules": lambda: _Answers(lambda: pa.array([1]).__arrow_c_array__()[::-1]),
+    "offsets that fall": _broken_text,
+    "null series of polars": lambda: pl.Series([None, None], dtype=pl.Null),
+    "objects of polars": lambda: pl.Series([object()], dtype=pl.Object),
+    "128-bit integers of polars": lambda: pl.Series([1, 2], dtype=pl.Int128),
+    "two columns named by items": lambda: pd.DataFrame(
+        {f"{CANARY} a": ["x"], f"{CANARY} b": ["y"]}
+    ),
+    "items of zero width without data": lambda: _zero_width(2**50),
+    "nulls without data": lambda: pa.nulls(2**50),
+    "released memory": _released,
+    "structured array": lambda: np.zeros(3, "i4,f8"),
+    "array without dimensions": lambda: np.array(CANARY, dtype=object),
+}
+
+
+def _batches() -> Iterator[tuple[str, Callable[[], object], Expected]]:
+    for name, live in _live():
+        for batch, make in _BATCHES.items():
+            yield f"{name}: {batch}", partial(_update, live, make), _TOO_LARGE
+        for empty, make in _EMPTY.items():
+            yield f"{name}: {empty}", partial(_update, live, make), (*_WRONG, *_ACCEPTED)
+
+
+def _update(live: Any, make: Callable[[], object]) -> None:
+    live.update_many(make())
+
+
+class _Resizes:
+    """A weight that resizes the array of items while weights are converted."""
+
+    def __init__(self, array: np.ndarray) -> None:
+        self.array = array
+
+    def __index__(self) -> int:
+        self.array.resize(1 << 20, refcheck=False)
+        return 1
+
+
+def _resized() -> None:
+    items = np.arange(3)
+    _sketch().update_many(items, [_Resizes(items), 1, 1])
+
+
+_CONSTRUCTIONS: Final[dict[str, tuple[Callable[[], object], Expected]]] = {
+    "a table of a terabyte": (lambda: ls.CountMin(depth=64, width=2**24), (MemoryError,)),
+    "max_item_bytes below 0": (
+        lambda: ls.HeavyHitters(**_HEAVY, max_item_bytes=-1),
+        (ArgumentValueError,),
+    ),
+    "max_item_bytes of 2^32": (
+        lambda: ls.HeavyHitters(**_HEAVY, max_item_bytes=2**32),
+        (ArgumentValueError,),
+    ),
+    "a duration as epsilon": (
+        lambda: ls.LazyCountMin(depth=2, width=8, epsilon=np.timedelta64(3, "s"), delta=1e-6),
+        (ArgumentTypeError,),
+    ),
+    "a number as prefix lengths": (lambda: ls.ipv4_prefixes(np.int64(3)), (ArgumentTypeError,)),
+    "a number as paths": (lambda: open_source(3), (ArgumentTypeError,)),
+    "bytes as a path": (lambda: open_source(b"x"), (ArgumentTypeError,)),
+    "a set as encoding": (lambda: open_source("/dev/null", encoding={1}), (ArgumentTypeError,)),
+    "a surrogate as column": (
+        lambda: _sketch().update_many(pa.table({"a": [1]}), column="\ud800"),
+        _WRONG,
+    ),
+    "a long column": (
+        lambda: _sketch().update_many([1], column="x" * 70_000),
+        (ArgumentTypeError,),
+    ),
+    "items resized by a weight": (_resized, (*_WRONG, *_ACCEPTED)),
+}
+
+CALLS: Final[list[tuple[str, Callable[[], object], Expected]]] = [
+    *_batches(),
+    *((name, call, expected) for name, (call, expected) in _CONSTRUCTIONS.items()),
+]

@@ -1,0 +1,3 @@
+#separator 
+#fields	a	b
+qz7canary	1

@@ -1,0 +1,414 @@
+"""Every public live class: how one is made under a test key, its operations, what is public."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from random import Random
+from typing import Any, Final
+
+from tests.fuzzing.argument_values import argument
+from tests.fuzzing.operations import (
+    Box,
+    Call,
+    Maker,
+    Operation,
+    called,
+    duplications,
+    reads,
+)
+from tests.fuzzing.scalars import Disturbance, hostile, raised
+from tests.fuzzing.verdicts import CANARY, Planted
+
+import lazysketch as ls
+from lazysketch.testing import seeded_key
+
+__all__ = ["FAMILIES", "Family"]
+
+
+@dataclass(frozen=True)
+class Family:
+    """Classes with the same operations.
+
+    Args:
+        name: name of the campaign.
+        make: chooses parameters; the function that it returns makes the object.
+        operations: every public operation, common ones several times.
+        public: what an observer sees, as functions of the object.
+        settle: publishes what is pending, so that the whole state is public.
+    """
+
+    name: str
+    make: Callable[[Random], Callable[[], Box]]
+    operations: tuple[Operation, ...]
+    public: tuple[Callable[[Any], object], ...]
+    settle: Callable[[Any], object]
+
+
+_PRIVATE: Final[dict[str, Any]] = {"epsilon": 1.0, "delta": 1e-6, "max_weight": 3}
+_UPDATES: Final = (
+    *[called("update", "item", optional=("weight",))] * 3,
+    *[called("update_many", "items", optional=("weights", "column", "threads"))] * 8,
+)
+_ROWS: Final = called("update_rows", "items", "empty_rows", optional=("weights", "column"))
+_BATCH: Final = called("update_batch", "items", optional=("weights", "column"))
+_TICK: Final = called("tick", optional=("steps",))
+_ESTIMATES: Final = (
+    called("estimate", "item"),
+    called("estimate_many", "items", optional=("column",)),
+    called("interval", "item", optional=("confidence", "at")),
+    called(
+        "interval_many",
+        "items",
+        optional=("confidence", "at", "simultaneous", "among", "column"),
+    ),
+)
+
+
+def _rarely(operation: Operation) -> Operation:
+    """Return an operation that mostly only shows the object: an ended object ends a session."""
+
+    def prepare(box: Box, chance: Random, disturbance: Disturbance) -> Call:
+        if chance.random() < 0.9:
+            return Call(lambda: repr(box.live))
+        return operation.prepare(box, chance, disturbance)
+
+    return Operation(operation.name, prepare)
+
+
+def _with_block(box: Box, chance: Random, _: Disturbance) -> Call:
+    error = raised(chance)
+
+    def block() -> None:
+        try:
+            with box.live:
+                raise error
+        except Planted:
+            pass
+
+    return Call(block)
+
+
+_ENDS: Final = (_rarely(called("close")), _rarely(Operation("with", _with_block)))
+
+
+def _private_sketch(chance: Random) -> Callable[[], Box]:
+    lazy: Any = chance.choice([ls.LazyCountMin, ls.LazyCountSketch])
+    punctual: Any = chance.choice([ls.PunctualCountMin, ls.PunctualCountSketch])
+    size = {"depth": chance.choice([1, 2, 5]), "width": chance.choice([1, 8, 33])}
+    common = {**_PRIVATE, **size, "hash_seed": 5}
+    horizon = chance.choice([40, 5000, 10**6])
+    schedules = [
+        None,
+        ls.RoundRobin(horizon=horizon),
+        ls.Punctual(horizon=horizon),
+        ls.Batch(horizon=horizon),
+        ls.Single(horizon=horizon),
+        ls.Geometric(),
+    ]
+    schedule = chance.choice(schedules)
+    relation = chance.choice(["substitution", "zero-out"])
+
+    def make() -> Box:
+        key = seeded_key(1)
+        if chance_of_punctual:
+            return Box(punctual(**common, horizon=horizon, key=key))
+        return Box(lazy(**common, schedule=schedule, relation=relation, key=key))
+
+    chance_of_punctual = chance.random() < 0.2
+    return make
+
+
+def _exact_sketch(chance: Random) -> Callable[[], Box]:
+    kind: Any = chance.choice([ls.CountMin, ls.CountSketch])
+    size = {"depth": chance.choice([1, 2, 5]), "width": chance.choice([1, 8, 33])}
+    return lambda: Box(kind(**size, hash_seed=5))
+
+
+def _counters(chance: Random) -> Callable[[], Box]:
+    counters, horizon = chance.choice([1, 4, 9]), chance.choice([None, 40, 5000])
+    schedule = None if horizon is None else chance.choice([None, "punctual", "batch", "single"])
+    return lambda: Box(
+        ls.ContinualCounters(
+            counters=counters,
+            horizon=horizon,
+            schedule=schedule,
+            key=seeded_key(1),
+            **_PRIVATE,
+        )
+    )
+
+
+def _index(chance: Random, disturbance: Disturbance) -> Any:
+    return (
+        chance.choice([0, 1, 3, 4, -1]) if chance.random() < 0.6 else hostile(chance, disturbance)
+    )
+
+
+def _indices(chance: Random, disturbance: Disturbance) -> Any:
+    import numpy as np
+    import pyarrow as pa
+    from tests.fuzzing.columns import items
+
+    if chance.random() < 0.4:
+        return items(chance, disturbance)
+    plain = [chance.randrange(-1, 5) if chance.random() < 0.1 else 0 for _ in range(20)]
+    return chance.choice([list, tuple, iter, np.array, pa.array])(plain)
+
+
+def _heavy(chance: Random) -> Callable[[], Box]:
+    kinds: list[dict[str, Any]] = [
+        {"share": 0.2, "discovery_epoch": 60},
+        {"share": 0.2, "discovery_epoch": 7, "max_item_bytes": 16, "memory": 300_000},
+        {"share": 0.3, "discovery_epoch": 60, "kind": "count-sketch", "max_weight": 1},
+        {"share": 0.2, "discovery_epoch": 3, "schedule": ls.Batch(horizon=90)},
+        {"share": 0.2, "discovery_epoch": 20, "horizon": 200},
+        {"domain": [f"{CANARY} {n}" for n in range(5)]},
+        {"domain": [1, b"a", "a"], "horizon": 300},
+    ]
+    chosen = {**_PRIVATE, "epsilon": 20.0, "hash_seed": 5, **chance.choice(kinds)}
+    if "share" in chosen:
+        chosen.update(width=32, depth=2)
+    return lambda: Box(ls.HeavyHitters(**chosen, key=seeded_key(1)))
+
+
+def _levels(chance: Random) -> ls.Levels:
+    makers: list[Callable[[], ls.Levels]] = [
+        lambda: ls.ipv4_prefixes((8, 32)),
+        lambda: ls.ipv6_prefixes((32, 128)),
+        lambda: ls.dns_names(1),
+        lambda: ls.url_paths(1),
+        lambda: ls.Levels(("all", "each"), lambda item: ("all", item)),
+    ]
+    return chance.choice(makers)()
+
+
+def _hierarchy(chance: Random) -> Callable[[], Box]:
+    levels = _levels(chance)
+    schedule = chance.choice([None, None, ls.RoundRobin(horizon=300), ls.Batch(horizon=60)])
+    return lambda: Box(
+        ls.HierarchicalHeavyHitters(
+            levels,
+            share=0.2,
+            discovery_epoch=3 if isinstance(schedule, ls.Batch) else 40,
+            schedule=schedule,
+            width=16,
+            depth=2,
+            hash_seed=5,
+            key=seeded_key(1),
+            **{**_PRIVATE, "epsilon": 20.0},
+        )
+    )
+
+
+def _fitting(chance: Random, disturbance: Disturbance) -> Any:
+    """Return an item that fits some of the hierarchies, or a hostile one."""
+    number = chance.randrange(8)
+    names = [f"10.0.0.{number}", f"2001:db8::{number}", f"{CANARY}{number}.example.org"]
+    names.append(f"/{CANARY}/{number}/page")
+    return chance.choice(names) if chance.random() < 0.8 else hostile(chance, disturbance)
+
+
+def _fitting_many(chance: Random, disturbance: Disturbance) -> Any:
+    import numpy as np
+    import pandas as pd
+    import polars as pl
+    import pyarrow as pa
+    from tests.fuzzing.columns import items
+
+    if chance.random() < 0.4:
+        return items(chance, disturbance)
+    forms = ["10.0.0.{}", "2001:db8::{}", f"{CANARY}{{}}.example.org", f"/{CANARY}/{{}}/page"]
+    form = chance.choice(forms)
+    plain = [form.format(chance.randrange(8)) for _ in range(chance.choice([0, 1, 30, 90]))]
+    kinds: list[Callable[[Any], Any]] = [
+        list,
+        tuple,
+        iter,
+        np.array,
+        pa.array,
+        pl.Series,
+        pd.Series,
+    ]
+    return chance.choice(kinds)(plain)
+
+
+def _windows(chance: Random) -> Callable[[], Box]:
+    times = {"begin": "2026-05-17", "end": "2026-05-18", "every": "6h"}
+    cuts: list[dict[str, Any]] = [
+        {"every": chance.choice([1, 40, 500])},
+        {"every": "1h", "slices": chance.choice([1, 4])},
+        times,
+    ]
+    names: list[dict[str, Any]] = [{"share": 0.2, "width": 16, "depth": 2}]
+    names.append({"domain": [f"{CANARY} {n}" for n in range(5)], "width": 16, "depth": 2})
+    chosen = {**_PRIVATE, "epsilon": 20.0, **chance.choice(cuts), **chance.choice(names)}
+
+    def make() -> Box:
+        box = Box(None)
+        if "slices" in chosen:
+            chosen["clock"] = lambda: box.now[0]
+        box.live = ls.Windows(**chosen, keep=5, hash_seed=5, key=seeded_key(1))
+        return box
+
+    return make
+
+
+def _times(chance: Random, disturbance: Disturbance) -> Any:
+    import numpy as np
+    from tests.fuzzing.columns import weights
+
+    size = chance.choice([0, 1, 3, 20, 300])
+    begin = 1_778_976_000 * 10**9
+    plain = [begin + chance.randrange(-(10**13), 10**14) for _ in range(size)]
+    makers: list[Callable[[], Any]] = [
+        lambda: plain,
+        lambda: np.array(plain, dtype="M8[ns]"),
+        lambda: np.array(plain, dtype="i8"),
+        lambda: np.array(["NaT"] * size, dtype=chance.choice(["M8[s]", "M8[ps]", "m8[s]"])),
+        lambda: weights(chance, disturbance),
+        lambda: hostile(chance, disturbance),
+        lambda: None,
+    ]
+    return chance.choice(makers)()
+
+
+def _time_passes(box: Box, chance: Random, _: Disturbance) -> Call:
+    """Move the clock: forwards, far, backwards, or to what is no time."""
+    jump = chance.choice([1.0, 900.0, 3600.0, 1e6, -50.0, 0.0, 0.0])
+    odd: Any = chance.choice([float("nan"), float("inf"), 1e300, "late", None, -1e18, 2**70])
+
+    def move() -> None:
+        now = box.now[0]
+        box.now[0] = odd if chance_of_odd else now + jump
+        try:
+            box.live.advance()
+        finally:
+            if chance_of_odd:
+                box.now[0] = now
+
+    chance_of_odd = chance.random() < 0.2
+    return Call(move)
+
+
+def _merged(box: Box, chance: Random, disturbance: Disturbance) -> Call:
+    other = type(box.live)(depth=2, width=8, hash_seed=5)
+    given = chance.choice([box.live, other, box.live.release(), hostile(chance, disturbance)])
+    return Call(lambda: box.live.merge(given).table.tobytes())
+
+
+_VECTOR: Final[Maker] = lambda c, d: (  # noqa: E731
+    [c.randrange(4) for _ in range(c.choice([1, 4, 9]))] if c.random() < 0.5 else _indices(c, d)
+)
+_BYTES: Final = (lambda live: live.release().to_bytes(),)
+_NOTED: Final = ("privacy", "private", "not_private_because", "schedule", "mechanism", "spec")
+
+FAMILIES: Final = {
+    family.name: family
+    for family in (
+        Family(
+            "private sketches",
+            _private_sketch,
+            (
+                *_UPDATES,
+                *([_ROWS, _BATCH, _TICK] * 2),
+                *_ESTIMATES,
+                duplications,
+                *_ENDS,
+                called("release"),
+                reads("step", "horizon", "sigma", "closed", "sketch_id", *_NOTED),
+            ),
+            (lambda live: live.step, *_BYTES),
+            lambda live: live.tick(live.width),
+        ),
+        Family(
+            "exact sketches",
+            _exact_sketch,
+            (
+                *_UPDATES,
+                *_ESTIMATES,
+                duplications,
+                called("release"),
+                reads("table", "step"),
+                Operation("merge", _merged),
+            ),
+            (lambda live: live.step, lambda live: live.table),
+            lambda live: None,
+        ),
+        Family(
+            "counters",
+            _counters,
+            (
+                *[called("update", "item", optional=("weight",), item=_index)] * 3,
+                *[called("update_many", "items", optional=("weights",), items=_indices)] * 4,
+                called("update_rows", "items", "empty_rows", items=_indices),
+                called("update_batch", "items", items=_indices),
+                *[called("step", "vector", vector=_VECTOR)] * 3,
+                called("estimate", "item", item=_index),
+                called("estimate_many", "items", items=_indices),
+                called("interval", "item", item=_index),
+                called("interval_many", "items", optional=("among", "at"), items=_indices),
+                *(_TICK, called("release"), duplications, *_ENDS),
+                reads("steps", "counters", "horizon", "closed", *_NOTED),
+            ),
+            (lambda live: live.steps, *_BYTES),
+            lambda live: live.tick(live.width),
+        ),
+        Family(
+            "heavy hitters",
+            _heavy,
+            (*[called("update", "item", optional=("weight",))] * 3,)
+            + (called("update_many", "items", optional=("weights", "column")),) * 6
+            + (_ROWS, _BATCH, _TICK, called("end_discovery_epoch"), called("release"))
+            + (called("top", "n", optional=("confidence",)), duplications, *_ENDS)
+            + (called("above", optional=("share", "confidence")),)
+            + (reads("candidates", "threshold", "smallest_share", "memory", "step", *_NOTED),),
+            (lambda live: live.step, lambda live: live.candidates, *_BYTES),
+            lambda live: (live.end_discovery_epoch(), live.tick(32)),
+        ),
+        Family(
+            "hierarchies",
+            _hierarchy,
+            (*[called("update", "item", optional=("weight",), item=_fitting)] * 3,)
+            + (called("update_many", "items", optional=("weights",), items=_fitting_many),) * 6
+            + (called("update_rows", "items", "empty_rows", items=_fitting_many),)
+            + (called("update_batch", "items", items=_fitting_many), _TICK)
+            + (called("end_discovery_epoch"), duplications, *_ENDS)
+            + (called("hierarchy", optional=("share", "confidence")),)
+            + (called("level", "level", level=_index),)
+            + (reads("private", "not_private_because", "privacy", "levels"),),
+            (
+                lambda live: [table.release().to_bytes() for table in live._tables],
+                lambda live: [table._candidates() for table in live._tables],
+            ),
+            lambda live: (live.end_discovery_epoch(), live.tick(16)),
+        ),
+        Family(
+            "windows",
+            _windows,
+            (*[called("update", "item", optional=("weight", "time"), time=argument)] * 2,)
+            + (called("update_many", "items", optional=("weights",)),) * 6
+            + (called("update_many", "items", "times", optional=("weights",), times=_times),) * 6
+            + (*[Operation("time passes", _time_passes)] * 3, _TICK, called("advance"))
+            + (
+                called("release", optional=("last",)),
+                called("estimate", "item", optional=("last",)),
+            )
+            + (called("interval", "item", optional=("last", "confidence")), duplications)
+            + (called("top", "n", optional=("last", "confidence", "include_open")), *_ENDS)
+            + (called("changes", optional=("confidence", "against")), _rarely(called("finish")))
+            + (called("changes_at", "position", optional=("confidence", "against")),)
+            + (reads("windows", "open", "candidates", "privacy", "private", "takes_times"),),
+            (
+                lambda live: [_shown(window) for window in live.windows],
+                lambda live: live.open and _shown(live.open),
+            ),
+            lambda live: live.finish(),
+        ),
+    )
+}
+
+
+def _shown(window: ls.Window) -> tuple[object, ...]:
+    facts = (window.number, window.begin, window.end, window.ended, window.names)
+    return (*facts, window.release.to_bytes())

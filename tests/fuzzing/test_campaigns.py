@@ -1,0 +1,64 @@
+"""Every campaign for a few seconds, the corpus, and the controls of the detectors.
+
+Seeds are fresh in every run. A failure shows the command that repeats it; FUZZ_SECONDS in the
+environment makes the sample longer.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.fuzzing import constructions, live_classes
+from tests.fuzzing.campaigns import CONTROLS
+from tests.fuzzing.minimised import minimised
+from tests.fuzzing.watched import run_session, run_slice
+
+import lazysketch as ls
+
+# Public names that no campaign makes: results, and the root of the errors.
+RESULTS = {
+    *("Change", "Changes", "HeavyHitter", "HeavyItems", "HeavyLevel", "HierarchyNode"),
+    *("HierarchyNodes", "Interval", "Intervals", "JointPrivacy", "LevelsPrivacy", "Moment"),
+    *("Plan", "Prediction", "Privacy", "Release", "ReleasePart", "Window", "LazySketchError"),
+    "__version__",
+}
+
+
+@pytest.mark.parametrize("control", sorted(CONTROLS))
+def test_planted_defects_are_detected(control: str, tmp_path: Path) -> None:
+    done = run_slice(control, seed="planted", first=0, seconds=0.001, folder=tmp_path)
+    assert [finding.kind for finding in done.findings] == [CONTROLS[control]]
+
+
+def test_a_reproducer_is_short(tmp_path: Path) -> None:
+    control = "planted wrong class"
+    (finding,) = run_slice(control, seed="m", first=0, seconds=0.001, folder=tmp_path).findings
+    kept = minimised(finding, folder=tmp_path)
+    assert len(kept) == 1
+    (again,) = run_session(control, name=finding.session, kept=kept, folder=tmp_path)
+    assert again.text == finding.text
+
+
+def test_every_public_operation_is_fuzzed() -> None:
+    """Public methods of live classes, and everything that can be called."""
+    made = {
+        "private sketches": (ls.LazyCountMin, ls.PunctualCountSketch),
+        "exact sketches": (ls.CountMin, ls.CountSketch),
+        "counters": (ls.ContinualCounters,),
+        "heavy hitters": (ls.HeavyHitters,),
+        "hierarchies": (ls.HierarchicalHeavyHitters,),
+        "windows": (ls.Windows,),
+    }
+    assert set(made) == set(live_classes.FAMILIES)
+    for name, classes in made.items():
+        known = {operation.name for operation in live_classes.FAMILIES[name].operations}
+        for kind in classes:
+            callables = {
+                one
+                for one in dir(kind)
+                if not one.startswith("_") and callable(getattr(kind, one)) and one != "from_spec"
+            }
+            assert callables <= known, (name, callables - known)
+    names = {subject.name.split(".")[0] for subject in constructions.SUBJECTS}
+    assert set(ls.__all__) - names - RESULTS == set()
