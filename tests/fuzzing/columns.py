@@ -23,6 +23,8 @@ _DTYPES: Final = [
     *("M8[s]", "<M8[ns]", ">M8[us]", "M8[D]", "m8[us]", "M8", "i4,f8", "T"),
 ]
 
+_FIXED: Final = object()
+
 
 def good_batch(chance: Random, _: Disturbance) -> list[Any]:
     """Return a list of items."""
@@ -114,7 +116,7 @@ def frame(chance: Random, _: Disturbance) -> Any:
         lambda: pl.Series(numbers, dtype=chance.choice([pl.Float32, pl.Int128, pl.Decimal])),
         lambda: pl.Series([None] * size, dtype=pl.Null),
         lambda: pl.Series([[1]] * size, dtype=pl.List(pl.Int64)),
-        lambda: pl.Series([object()] * size, dtype=pl.Object),
+        lambda: pl.Series([_FIXED] * size, dtype=pl.Object),
         lambda: pl.Series([b"a"] * size, dtype=pl.Binary).slice(size // 2),
         lambda: pl.DataFrame({CANARY: words}),
         lambda: pl.DataFrame({f"{CANARY} a": words, f"{CANARY} b": numbers}),

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any, Final
 
+from tests.fuzzing import live_objects
 from tests.fuzzing.argument_values import argument
 from tests.fuzzing.operations import (
     Box,
@@ -21,7 +22,6 @@ from tests.fuzzing.scalars import Disturbance, hostile, raised
 from tests.fuzzing.verdicts import CANARY, Planted
 
 import lazysketch as ls
-from lazysketch.testing import seeded_key
 
 __all__ = ["FAMILIES", "Family"]
 
@@ -45,7 +45,6 @@ class Family:
     settle: Callable[[Any], object]
 
 
-_PRIVATE: Final[dict[str, Any]] = {"epsilon": 1.0, "delta": 1e-6, "max_weight": 3}
 _UPDATES: Final = (
     *[called("update", "item", optional=("weight",))] * 3,
     *[called("update_many", "items", optional=("weights", "column", "threads"))] * 8,
@@ -89,54 +88,10 @@ def _with_block(box: Box, chance: Random, _: Disturbance) -> Call:
     return Call(block)
 
 
-_ENDS: Final = (_rarely(called("close")), _rarely(Operation("with", _with_block)))
-
-
-def _private_sketch(chance: Random) -> Callable[[], Box]:
-    lazy: Any = chance.choice([ls.LazyCountMin, ls.LazyCountSketch])
-    punctual: Any = chance.choice([ls.PunctualCountMin, ls.PunctualCountSketch])
-    size = {"depth": chance.choice([1, 2, 5]), "width": chance.choice([1, 8, 33])}
-    common = {**_PRIVATE, **size, "hash_seed": 5}
-    horizon = chance.choice([40, 5000, 10**6])
-    schedules = [
-        None,
-        ls.RoundRobin(horizon=horizon),
-        ls.Punctual(horizon=horizon),
-        ls.Batch(horizon=horizon),
-        ls.Single(horizon=horizon),
-        ls.Geometric(),
-    ]
-    schedule = chance.choice(schedules)
-    relation = chance.choice(["substitution", "zero-out"])
-
-    def make() -> Box:
-        key = seeded_key(1)
-        if chance_of_punctual:
-            return Box(punctual(**common, horizon=horizon, key=key))
-        return Box(lazy(**common, schedule=schedule, relation=relation, key=key))
-
-    chance_of_punctual = chance.random() < 0.2
-    return make
-
-
-def _exact_sketch(chance: Random) -> Callable[[], Box]:
-    kind: Any = chance.choice([ls.CountMin, ls.CountSketch])
-    size = {"depth": chance.choice([1, 2, 5]), "width": chance.choice([1, 8, 33])}
-    return lambda: Box(kind(**size, hash_seed=5))
-
-
-def _counters(chance: Random) -> Callable[[], Box]:
-    counters, horizon = chance.choice([1, 4, 9]), chance.choice([None, 40, 5000])
-    schedule = None if horizon is None else chance.choice([None, "punctual", "batch", "single"])
-    return lambda: Box(
-        ls.ContinualCounters(
-            counters=counters,
-            horizon=horizon,
-            schedule=schedule,
-            key=seeded_key(1),
-            **_PRIVATE,
-        )
-    )
+_ENDS: Final = (
+    *(_rarely(called("close")), _rarely(called("finish"))),
+    _rarely(Operation("with", _with_block)),
+)
 
 
 def _index(chance: Random, disturbance: Disturbance) -> Any:
@@ -154,51 +109,6 @@ def _indices(chance: Random, disturbance: Disturbance) -> Any:
         return items(chance, disturbance)
     plain = [chance.randrange(-1, 5) if chance.random() < 0.1 else 0 for _ in range(20)]
     return chance.choice([list, tuple, iter, np.array, pa.array])(plain)
-
-
-def _heavy(chance: Random) -> Callable[[], Box]:
-    kinds: list[dict[str, Any]] = [
-        {"share": 0.2, "discovery_epoch": 60},
-        {"share": 0.2, "discovery_epoch": 7, "max_item_bytes": 16, "memory": 300_000},
-        {"share": 0.3, "discovery_epoch": 60, "kind": "count-sketch", "max_weight": 1},
-        {"share": 0.2, "discovery_epoch": 3, "schedule": ls.Batch(horizon=90)},
-        {"share": 0.2, "discovery_epoch": 20, "horizon": 200},
-        {"domain": [f"{CANARY} {n}" for n in range(5)]},
-        {"domain": [1, b"a", "a"], "horizon": 300},
-    ]
-    chosen = {**_PRIVATE, "epsilon": 20.0, "hash_seed": 5, **chance.choice(kinds)}
-    if "share" in chosen:
-        chosen.update(width=32, depth=2)
-    return lambda: Box(ls.HeavyHitters(**chosen, key=seeded_key(1)))
-
-
-def _levels(chance: Random) -> ls.Levels:
-    makers: list[Callable[[], ls.Levels]] = [
-        lambda: ls.ipv4_prefixes((8, 32)),
-        lambda: ls.ipv6_prefixes((32, 128)),
-        lambda: ls.dns_names(1),
-        lambda: ls.url_paths(1),
-        lambda: ls.Levels(("all", "each"), lambda item: ("all", item)),
-    ]
-    return chance.choice(makers)()
-
-
-def _hierarchy(chance: Random) -> Callable[[], Box]:
-    levels = _levels(chance)
-    schedule = chance.choice([None, None, ls.RoundRobin(horizon=300), ls.Batch(horizon=60)])
-    return lambda: Box(
-        ls.HierarchicalHeavyHitters(
-            levels,
-            share=0.2,
-            discovery_epoch=3 if isinstance(schedule, ls.Batch) else 40,
-            schedule=schedule,
-            width=16,
-            depth=2,
-            hash_seed=5,
-            key=seeded_key(1),
-            **{**_PRIVATE, "epsilon": 20.0},
-        )
-    )
 
 
 def _fitting(chance: Random, disturbance: Disturbance) -> Any:
@@ -231,27 +141,6 @@ def _fitting_many(chance: Random, disturbance: Disturbance) -> Any:
         pd.Series,
     ]
     return chance.choice(kinds)(plain)
-
-
-def _windows(chance: Random) -> Callable[[], Box]:
-    times = {"begin": "2026-05-17", "end": "2026-05-18", "every": "6h"}
-    cuts: list[dict[str, Any]] = [
-        {"every": chance.choice([1, 40, 500])},
-        {"every": "1h", "slices": chance.choice([1, 4])},
-        times,
-    ]
-    names: list[dict[str, Any]] = [{"share": 0.2, "width": 16, "depth": 2}]
-    names.append({"domain": [f"{CANARY} {n}" for n in range(5)], "width": 16, "depth": 2})
-    chosen = {**_PRIVATE, "epsilon": 20.0, **chance.choice(cuts), **chance.choice(names)}
-
-    def make() -> Box:
-        box = Box(None)
-        if "slices" in chosen:
-            chosen["clock"] = lambda: box.now[0]
-        box.live = ls.Windows(**chosen, keep=5, hash_seed=5, key=seeded_key(1))
-        return box
-
-    return make
 
 
 def _times(chance: Random, disturbance: Disturbance) -> Any:
@@ -308,7 +197,7 @@ FAMILIES: Final = {
     for family in (
         Family(
             "private sketches",
-            _private_sketch,
+            live_objects.private_sketch,
             (
                 *_UPDATES,
                 *([_ROWS, _BATCH, _TICK] * 2),
@@ -319,25 +208,26 @@ FAMILIES: Final = {
                 reads("step", "horizon", "sigma", "closed", "sketch_id", *_NOTED),
             ),
             (lambda live: live.step, *_BYTES),
-            lambda live: live.tick(live.width),
+            lambda live: live.finish(),
         ),
         Family(
             "exact sketches",
-            _exact_sketch,
+            live_objects.exact_sketch,
             (
                 *_UPDATES,
                 *_ESTIMATES,
                 duplications,
                 called("release"),
+                _rarely(called("finish")),
                 reads("table", "step"),
                 Operation("merge", _merged),
             ),
             (lambda live: live.step, lambda live: live.table),
-            lambda live: None,
+            lambda live: live.finish(),
         ),
         Family(
             "counters",
-            _counters,
+            live_objects.counters_of,
             (
                 *[called("update", "item", optional=("weight",), item=_index)] * 3,
                 *[called("update_many", "items", optional=("weights",), items=_indices)] * 4,
@@ -352,11 +242,11 @@ FAMILIES: Final = {
                 reads("steps", "counters", "horizon", "closed", *_NOTED),
             ),
             (lambda live: live.steps, *_BYTES),
-            lambda live: live.tick(live.width),
+            lambda live: live.finish(),
         ),
         Family(
             "heavy hitters",
-            _heavy,
+            live_objects.heavy_hitters,
             (*[called("update", "item", optional=("weight",))] * 3,)
             + (called("update_many", "items", optional=("weights", "column")),) * 6
             + (_ROWS, _BATCH, _TICK, called("end_discovery_epoch"), called("release"))
@@ -364,28 +254,30 @@ FAMILIES: Final = {
             + (called("above", optional=("share", "confidence")),)
             + (reads("candidates", "threshold", "smallest_share", "memory", "step", *_NOTED),),
             (lambda live: live.step, lambda live: live.candidates, *_BYTES),
-            lambda live: (live.end_discovery_epoch(), live.tick(32)),
+            lambda live: live.finish(),
         ),
         Family(
             "hierarchies",
-            _hierarchy,
+            live_objects.hierarchy,
             (*[called("update", "item", optional=("weight",), item=_fitting)] * 3,)
             + (called("update_many", "items", optional=("weights",), items=_fitting_many),) * 6
             + (called("update_rows", "items", "empty_rows", items=_fitting_many),)
             + (called("update_batch", "items", items=_fitting_many), _TICK)
             + (called("end_discovery_epoch"), duplications, *_ENDS)
             + (called("hierarchy", optional=("share", "confidence")),)
-            + (called("level", "level", level=_index),)
+            + (called("level", "level", level=_index), called("release", "level", level=_index))
+            + (called("top", "n", optional=("level", "confidence"), level=_index),)
+            + (called("above", optional=("share", "confidence")),)
             + (reads("private", "not_private_because", "privacy", "levels"),),
             (
                 lambda live: [table.release().to_bytes() for table in live._tables],
                 lambda live: [table._candidates() for table in live._tables],
             ),
-            lambda live: (live.end_discovery_epoch(), live.tick(16)),
+            lambda live: live.finish(),
         ),
         Family(
             "windows",
-            _windows,
+            live_objects.windows,
             (*[called("update", "item", optional=("weight", "time"), time=argument)] * 2,)
             + (called("update_many", "items", optional=("weights",)),) * 6
             + (called("update_many", "items", "times", optional=("weights",), times=_times),) * 6
@@ -396,7 +288,7 @@ FAMILIES: Final = {
             )
             + (called("interval", "item", optional=("last", "confidence")), duplications)
             + (called("top", "n", optional=("last", "confidence", "include_open")), *_ENDS)
-            + (called("changes", optional=("confidence", "against")), _rarely(called("finish")))
+            + (called("changes", optional=("confidence", "against")),)
             + (called("changes_at", "position", optional=("confidence", "against")),)
             + (reads("windows", "open", "candidates", "privacy", "private", "takes_times"),),
             (

@@ -1,0 +1,137 @@
+"""Live objects under a test key: parameters are chosen by a random source."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from random import Random
+from typing import Any, Final
+
+from tests.fuzzing.operations import Box
+from tests.fuzzing.verdicts import CANARY
+
+import lazysketch as ls
+from lazysketch.testing import seeded_key
+
+__all__ = ["counters_of", "exact_sketch", "heavy_hitters", "hierarchy", "private_sketch", "windows"]
+
+_PRIVATE: Final[dict[str, Any]] = {"epsilon": 1.0, "delta": 1e-6, "max_weight": 3}
+
+
+def private_sketch(chance: Random) -> Callable[[], Box]:
+    """Return a maker of a lazy or punctual sketch."""
+    lazy: Any = chance.choice([ls.LazyCountMin, ls.LazyCountSketch])
+    punctual: Any = chance.choice([ls.PunctualCountMin, ls.PunctualCountSketch])
+    size = {"depth": chance.choice([1, 2, 5]), "width": chance.choice([1, 8, 33])}
+    common = {**_PRIVATE, **size, "hash_seed": 5}
+    horizon = chance.choice([40, 5000, 10**6])
+    schedules = [
+        None,
+        ls.RoundRobin(horizon=horizon),
+        ls.Punctual(horizon=horizon),
+        ls.Batch(horizon=horizon),
+        ls.Single(),
+        ls.Single(horizon=horizon),
+        ls.Geometric(),
+    ]
+    schedule = chance.choice(schedules)
+    relation = chance.choice(["substitution", "zero-out"])
+
+    def make() -> Box:
+        key = seeded_key(1)
+        if chance_of_punctual:
+            return Box(punctual(**common, horizon=horizon, key=key))
+        return Box(lazy(**common, schedule=schedule, relation=relation, key=key))
+
+    chance_of_punctual = chance.random() < 0.2
+    return make
+
+
+def exact_sketch(chance: Random) -> Callable[[], Box]:
+    """Return a maker of an exact sketch."""
+    kind: Any = chance.choice([ls.CountMin, ls.CountSketch])
+    size = {"depth": chance.choice([1, 2, 5]), "width": chance.choice([1, 8, 33])}
+    return lambda: Box(kind(**size, hash_seed=5))
+
+
+def counters_of(chance: Random) -> Callable[[], Box]:
+    """Return a maker of counters."""
+    counters, horizon = chance.choice([1, 4, 9]), chance.choice([None, 40, 5000])
+    schedule = None if horizon is None else chance.choice([None, "punctual", "batch", "single"])
+    return lambda: Box(
+        ls.ContinualCounters(
+            counters=counters,
+            horizon=horizon,
+            schedule=schedule,
+            key=seeded_key(1),
+            **_PRIVATE,
+        )
+    )
+
+
+def heavy_hitters(chance: Random) -> Callable[[], Box]:
+    """Return a maker of heavy hitters, with discovery or a domain."""
+    kinds: list[dict[str, Any]] = [
+        {"share": 0.2, "discovery_epoch": 60},
+        {"share": 0.2, "discovery_epoch": 7, "max_item_bytes": 16, "memory": 300_000},
+        {"share": 0.3, "discovery_epoch": 60, "kind": "count-sketch", "max_weight": 1},
+        {"share": 0.2, "discovery_epoch": 3, "schedule": ls.Batch(horizon=90)},
+        {"share": 0.2, "discovery_epoch": 20, "horizon": 200},
+        {"domain": [f"{CANARY} {n}" for n in range(5)]},
+        {"domain": [1, b"a", "a"], "horizon": 300},
+    ]
+    chosen = {**_PRIVATE, "epsilon": 20.0, "hash_seed": 5, **chance.choice(kinds)}
+    if "share" in chosen:
+        chosen.update(width=32, depth=2)
+    return lambda: Box(ls.HeavyHitters(**chosen, key=seeded_key(1)))
+
+
+def _levels(chance: Random) -> ls.Levels:
+    makers: list[Callable[[], ls.Levels]] = [
+        lambda: ls.ipv4_prefixes((8, 32)),
+        lambda: ls.ipv6_prefixes((32, 128)),
+        lambda: ls.dns_names(1),
+        lambda: ls.url_paths(1),
+        lambda: ls.Levels(("all", "each"), lambda item: ("all", item)),
+    ]
+    return chance.choice(makers)()
+
+
+def hierarchy(chance: Random) -> Callable[[], Box]:
+    """Return a maker of a hierarchy."""
+    levels = _levels(chance)
+    schedule = chance.choice([None, None, ls.RoundRobin(horizon=300), ls.Batch(horizon=60)])
+    return lambda: Box(
+        ls.HierarchicalHeavyHitters(
+            levels,
+            share=0.2,
+            discovery_epoch=3 if isinstance(schedule, ls.Batch) else 40,
+            schedule=schedule,
+            width=16,
+            depth=2,
+            hash_seed=5,
+            key=seeded_key(1),
+            **{**_PRIVATE, "epsilon": 20.0},
+        )
+    )
+
+
+def windows(chance: Random) -> Callable[[], Box]:
+    """Return a maker of windows by steps, by a clock or by time."""
+    times = {"begin": "2026-05-17", "end": "2026-05-18", "every": "6h"}
+    cuts: list[dict[str, Any]] = [
+        {"every": chance.choice([1, 40, 500])},
+        {"every": "1h", "slices": chance.choice([1, 4])},
+        times,
+    ]
+    names: list[dict[str, Any]] = [{"share": 0.2, "width": 16, "depth": 2}]
+    names.append({"domain": [f"{CANARY} {n}" for n in range(5)], "width": 16, "depth": 2})
+    chosen = {**_PRIVATE, "epsilon": 20.0, **chance.choice(cuts), **chance.choice(names)}
+
+    def make() -> Box:
+        box = Box(None)
+        if "slices" in chosen:
+            chosen["clock"] = lambda: box.now[0]
+        box.live = ls.Windows(**chosen, keep=5, hash_seed=5, key=seeded_key(1))
+        return box
+
+    return make
