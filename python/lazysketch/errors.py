@@ -8,7 +8,7 @@ the stream::
     ├── ArgumentValueError   (ValueError)  right type, value outside its range
     ├── ItemError            (TypeError)   a value that cannot be an item of a stream
     ├── HorizonError         (ValueError)  more steps than the sketch was made for
-    ├── ClosedError          (ValueError)  a sketch after ``close()``, or an update after ``finish()``
+    ├── ClosedError          (ValueError)  after ``close()``; an update after ``finish()``
     ├── LiveStateError       (TypeError)   copying, pickling or forking a live private sketch
     ├── ReleaseFormatError   (ValueError)  bytes that are not a release
     ├── MergeError           (ValueError)  releases that cannot be added

@@ -15,6 +15,7 @@ import numpy as np
 from lazysketch.audit import schedule_model
 from lazysketch.audit.claimed_noise import ClaimedNoise, multiplier
 from lazysketch.audit.schedule_model import Integers
+from lazysketch.audit.strategy import strategy
 from lazysketch.privacy.relations import CountKind, Relation
 from lazysketch.sketches.counters import ContinualCounters
 from lazysketch.sketches.exact import CountMin, CountSketch
@@ -194,6 +195,24 @@ class Case:
     def progress(self, step: int) -> tuple[Integers, Integers]:
         """Return the number of pushes of every column and the step of the last one."""
         return schedule_model.progress(self.spec.schedule, self.spec.width, step)
+
+    def finished(self, step: int, mechanism: str) -> tuple[Integers, Integers]:
+        """Return the number of the final push of every column, and its step, which is the last.
+
+        Args:
+            step: steps taken.
+            mechanism: the stated mechanism.
+
+        Returns:
+            Two int64 arrays of shape (width,).
+        """
+        pushes, last = self.progress(step)
+        matrices = strategy(mechanism, self.leaves)
+        everything = self.spec.schedule.name in ("punctual", "batch", "single")
+        current = everything and bool((last == step).all())
+        distinct, back = np.unique(pushes, return_inverse=True)
+        final = [matrices.final_push(int(push), nothing_pending=current) for push in distinct]
+        return np.array(final, dtype=np.int64)[back], np.full_like(last, step)
 
     def end_of_round(self, push: int) -> int:
         """Return the first step at which every column has been pushed ``push`` times."""

@@ -55,8 +55,11 @@ def tested_jointly(tables: Sequence[ReadTable]) -> Iterator[tuple[str, float]]:
     known: list[Sample] = []
     for table in tables:
         case, part = Case(table.spec), table.release.parts[0]
-        noise = case.claimed_noise(part.mechanism.name if part.mechanism else "")
+        stated = part.mechanism.name if part.mechanism else ""
+        noise = case.claimed_noise(stated)
         pushes, _ = case.progress(part.step)
+        if part.finished:
+            pushes, _ = case.finished(part.step, stated)
         found = np.asarray(table.release.table - table.truth, np.float64)
         for name, p_value in of_residuals(noise, pushes, found, table.truth):
             yield f"{table.name}: {name}", p_value

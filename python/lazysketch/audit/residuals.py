@@ -228,18 +228,20 @@ def _residuals_of_release(
     case: Case, release: Release, items: Integers, *, hash_seed: int, way: str
 ) -> Outcome:
     """Test the residuals of one release of the stream of items as texts."""
-    pushes, _ = case.progress(int(items.size))
-    truth = _published_texts(case, items, hash_seed)
-    residuals = np.asarray(release.table - truth, np.float64)
     stated = release.parts[0].mechanism
-    noise = case.claimed_noise(stated.name if stated else "")
+    name = stated.name if stated else ""
+    pushes, last = case.progress(int(items.size))
+    if release.finished:
+        pushes, last = case.finished(int(items.size), name)
+    truth = _published_texts(case, items, hash_seed, last=last)
+    residuals = np.asarray(release.table - truth, np.float64)
+    noise = case.claimed_noise(name)
     tested = of_residuals(noise, pushes, residuals, truth)
     return statistical_outcome(f"the same distribution {way}", tested, samples=case.cells)
 
 
-def _published_texts(case: Case, items: Integers, hash_seed: int) -> Integers:
+def _published_texts(case: Case, items: Integers, hash_seed: int, *, last: Integers) -> Integers:
     """The exact published counts of the items as texts, as in a file."""
-    _, last = case.progress(int(items.size))
     table = np.zeros((case.spec.depth, case.spec.width), dtype=np.int64)
     for item in np.unique(items):
         steps = np.flatnonzero(items == item) + 1

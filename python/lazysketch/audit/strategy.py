@@ -99,12 +99,28 @@ class Strategy:
         """Return the weight of each draw in the noise of a push: its row of U^-1.
 
         Args:
-            push: 1 to the number of leaves.
+            push: 1 to the number of nodes, or one more for the extra leaf of a final push.
 
         Returns:
             Non-zero weights by node.
         """
         return _weights(self, push)
+
+    def final_push(self, push: int, *, nothing_pending: bool) -> int:
+        """Return the leaf of the final push of a cell, by trying all later ones.
+
+        Args:
+            push: number of its last push, 0 for none.
+            nothing_pending: True if it was pushed at the last step; it may keep its noise then.
+
+        Returns:
+            The later leaf with the least variance; the one after the last, if there is no other.
+        """
+        later = range(push + 1, self.nodes + 1) or range(self.nodes + 1, self.nodes + 2)
+        variances = {leaf: self.covariance(leaf, leaf) for leaf in later}
+        best = min(variances, key=lambda leaf: variances[leaf])
+        keeps = nothing_pending and push > 0 and self.covariance(push, push) <= variances[best]
+        return push if keeps else best
 
     def shift(self, first: int) -> Integers:
         """Return the change of every node's exact sum if the count is one larger from ``first`` on.
@@ -176,6 +192,8 @@ def _table(mechanism: str, leaves: int) -> Integers:
 
 @cache
 def _weights(of: Strategy, push: int) -> dict[int, Fraction]:
+    if push == of.nodes + 1:  # N(n) + z / a, with a^2 within the squared sensitivity
+        return {**_weights(of, of.nodes), push: Fraction(1, math.isqrt(of.sensitivity2))}
     if of.mechanism == "binary":
         found, node = {}, push
         while node:

@@ -91,7 +91,7 @@ class WindowCase:
         Returns:
             A public list of items, so that the whole budget is of the counts.
         """
-        steps = RoundRobin(horizon=self.every + self.width)
+        steps = RoundRobin(horizon=self.every)
         batches = Batch(horizon=leaves or self.slices)
         return HeavyHittersSpec.of(
             schedule=steps if self.cut == "steps" else batches,
@@ -313,10 +313,12 @@ class ModelWindows:
                     made.update(counted[step])
                 else:
                     made.tick()
-            made.tick(self.case.width)
+            made.finish()
             return made
         for part in range(self.case.slices if steps is None else steps):
             made.update_batch([item for item, at in self._of(number) if self._in_slice(at, part)])
+        if steps is None:
+            made.finish()
         return made
 
     def _of(self, number: int) -> list[tuple[int, int]]:

@@ -92,10 +92,19 @@ class DiscoverySpec:
             A share; above 1 if the epoch is too short for every item; NaN for batches, whose number
             of events is not known in advance.
         """
-        if self.batches:
-            return math.nan
+        return math.nan if self.batches else self.share_within(self.epoch)
+
+    def share_within(self, steps: int) -> float:
+        """Return the share that an item needs to be found in an epoch that ends early.
+
+        Args:
+            steps: steps after which the epoch ends, 1 or more; an event each.
+
+        Returns:
+            The share at which it is found with 95 % probability, above 1 for too few steps.
+        """
         undercount = 0.0 if self.variant == "dictionary" else 1.0 / (self.capacity + 1)
-        return _events_needed(self) / self.epoch + undercount
+        return _events_needed(self) / min(steps, self.epoch) + undercount
 
 
 def discovery_for(

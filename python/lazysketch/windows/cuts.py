@@ -16,7 +16,7 @@ from lazysketch.arguments import checked_integer
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.heavy_hitters.hitters_spec import CELL_BYTES, LEAST_MEMORY
 from lazysketch.privacy.relations import LARGEST_DEPTH
-from lazysketch.specification.schedules import Batch, RoundRobin, Schedule
+from lazysketch.specification.schedules import Batch, RoundRobin, Schedule, Single
 from lazysketch.windows.boundaries import ClockBoundaries, TimeRange, checked_clock
 from lazysketch.windows.durations import duration_of, instant_of
 from lazysketch.windows.open_windows import (
@@ -94,9 +94,10 @@ class StepCut(Cut):
 
     width = None
 
-    def __init__(self, steps: int) -> None:
-        """Cut after every ``steps`` steps."""
-        self.steps, self.schedule = steps, RoundRobin(horizon=steps)
+    def __init__(self, steps: int, *, only_ends: bool = False) -> None:
+        """Cut after every ``steps`` steps; with ``only_ends`` an open window publishes nothing."""
+        self.steps = steps
+        self.schedule = Single() if only_ends else RoundRobin(horizon=steps)
 
     def opened(self, tables: WindowTables, *, keep: Keep, most: int) -> OpenWindows:
         """Open the first window."""
@@ -147,7 +148,7 @@ def cut_of(
         every: a duration, or a number of steps.
         begin: begin of a range, or None.
         end: end of a range, or None.
-        slices: parts of a window by the clock, or None.
+        slices: parts of a window by the clock, or None; 1 for steps of which only ends are wanted.
         clock: returns seconds since 1970, or None for the machine's clock.
 
     Raises:
@@ -155,8 +156,10 @@ def cut_of(
         ArgumentValueError: a value outside its range.
     """
     if not isinstance(every, str | timedelta):
-        _refuse("begin, end, slices, clock", "windows of steps", begin, end, slices, clock)
-        return StepCut(checked_integer("every", every, most=LARGEST_WINDOW))
+        parts = None if slices == 1 else slices
+        _refuse("begin, end, slices, clock", "windows of steps", begin, end, parts, clock)
+        length_of_window = checked_integer("every", every, most=LARGEST_WINDOW)
+        return StepCut(length_of_window, only_ends=slices is not None)
     length = duration_of("every", every)
     if begin is None and end is None:
         parts = _SLICES if slices is None else slices

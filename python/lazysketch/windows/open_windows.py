@@ -322,9 +322,8 @@ class ByTime(OpenWindows):
         for number, table in enumerate(self._live):
             if table._table.closed:
                 continue
-            table.tick(
-                1 - table.step
-            )  # not only where events opened it: the step must not show where
+            # Not only where events opened the step: it must not show where.
+            table.tick(1 - table.step)
             table.finish()
             window = _window(
                 table,

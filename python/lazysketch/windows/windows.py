@@ -55,7 +55,8 @@ class Windows(ClosedByBlock, PublishedWindows):
             not counted.
         end: the instant at which the range ends.
         slices: parts of a window by the clock, 1 to 960, 60 by default; the events of a slice are
-            published when it ends.
+            published when it ends. With 1 nothing of an open window is published, which has the
+            least noise; windows of steps take 1 or None.
         clock: returns seconds since 1970, by default those of the machine's clock; it must not
             depend on events.
         domain: a public list of items, instead of ``share``; nothing is discovered then.

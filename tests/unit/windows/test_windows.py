@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.oracle.windows import DAY, SECOND, Clock, at, exact, made, tables, wholes
 
 import lazysketch as ls
-from lazysketch.errors import ArgumentValueError, ClosedError
+from lazysketch.errors import ArgumentTypeError, ArgumentValueError, ClosedError
 from lazysketch.windows import UNKNOWN_TIME
 from lazysketch.windows.boundaries import ClockBoundaries, TimeRange
 from lazysketch.windows.durations import duration_of, instant_of
@@ -268,6 +268,23 @@ def test_the_step_of_a_finished_window_does_not_show_its_events(cut: str) -> Non
         assert one.release.finished
     counted = seen.windows[0].release.table - empty.windows[0].release.table
     assert counted.tolist() == exact([1, 2, 1]).tolist()
+
+
+def test_windows_of_which_only_the_ends_are_published_have_the_noise_of_one_push() -> None:
+    by_steps = {"every": 2_000, "width": 64, "share": 0.1, "domain": None, "key": ...}
+    once, often = made(slices=1, **by_steps), made(**by_steps)
+    for windows in (once, often):
+        windows.update_many([7] * 1_900)
+    assert once.open is not None
+    assert not once.open.release.table.any()
+    for windows in (once, often):
+        windows.update_many([7] * 2_200)
+        assert [window.names for window in windows.windows] == [(7,), (7,)]
+    deviations = [windows.release(2).noise_deviation.max() for windows in (once, often)]
+    assert deviations[0] < 0.6 * deviations[1]
+    assert abs(once.estimate(7, 2) - 4_000) < 6 * deviations[0]
+    with pytest.raises(ArgumentTypeError, match=r"^begin, end, slices, clock: expected none"):
+        made(every=100, slices=2)
 
 
 @pytest.mark.parametrize("cut", ["clock", "range", "steps"])
