@@ -1,11 +1,12 @@
 //! Numpy arrays of integers that are read without calling numpy. They are recognised by a few
 //! comparisons: one call to numpy costs more than counting a short batch.
+#![allow(unsafe_code)]
 
-use crate::errors::ArgumentValueError;
+use crate::errors::{ArgumentValueError, raise};
+use lazysketch_core::memory;
 use lazysketch_core::table::items::Items;
 use numpy::{
-    Element, PyArray1, PyArrayDescrMethods, PyArrayMethods, PyReadonlyArray1, PyUntypedArray,
-    PyUntypedArrayMethods,
+    Element, PyArray1, PyArrayDescrMethods, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods,
 };
 use pyo3::prelude::*;
 use zeroize::{Zeroize, Zeroizing};
@@ -13,19 +14,47 @@ use zeroize::{Zeroize, Zeroizing};
 /// Contiguous values.
 pub(crate) enum Values<'py, T: Element + Zeroize> {
     /// Borrowed from the array.
-    InPlace(PyReadonlyArray1<'py, T>),
+    InPlace(InPlace<'py, T>),
     /// Copies, which are erased when they are freed.
     Copied(Zeroizing<Vec<T>>),
 }
 
+/// A contiguous and aligned array of which the values are read in place.
+pub(crate) struct InPlace<'py, T: Element> {
+    array: Bound<'py, PyArray1<T>>,
+    length: usize,
+}
+
+impl<'py, T: Element> InPlace<'py, T> {
+    /// `None` for an array that is not contiguous or not aligned.
+    pub(crate) fn of(array: Bound<'py, PyArray1<T>>) -> Option<Self> {
+        let is_plain = array.is_c_contiguous() && array.is_aligned();
+        let length = array.len();
+        is_plain.then_some(Self { array, length })
+    }
+
+    /// Return the values. To be called when all arguments are converted: Python code that runs
+    /// later may resize the array. Code that ran before may have done it, so it is checked again.
+    fn as_slice(&self, name: &str) -> PyResult<&[T]> {
+        let array = &self.array;
+        if array.len() != self.length || !array.is_c_contiguous() || !array.is_aligned() {
+            return Err(ArgumentValueError::new_err(format!(
+                "{name}: expected an array that stays as it is during the call, got one that was \
+                 changed"
+            )));
+        }
+        // SAFETY: contiguous, aligned, and alive while `self` is. No Python code of this thread
+        // runs while the slice is in use. Another thread that writes to the values changes what is
+        // counted; one that resizes the array with refcheck=False breaks NumPy's contract.
+        unsafe { array.as_slice() }
+            .map_err(|_| ArgumentValueError::new_err(format!("{name}: expected contiguous memory")))
+    }
+}
+
 impl<T: Element + Zeroize> Values<'_, T> {
     pub(crate) fn as_slice(&self, name: &str) -> PyResult<&[T]> {
-        let not_contiguous = |_| {
-            let message = format!("{name}: expected contiguous memory");
-            ArgumentValueError::new_err(message)
-        };
         match self {
-            Self::InPlace(array) => array.as_slice().map_err(not_contiguous),
+            Self::InPlace(array) => array.as_slice(name),
             Self::Copied(values) => Ok(values),
         }
     }
@@ -35,7 +64,7 @@ impl<T: Element + Zeroize> Values<'_, T> {
         T: Copy,
     {
         match self {
-            Self::InPlace(_) => self.as_slice(name).map(<[T]>::to_vec),
+            Self::InPlace(_) => memory::copied(self.as_slice(name)?).map_err(raise),
             Self::Copied(mut values) => Ok(std::mem::take(&mut *values)),
         }
     }
@@ -64,48 +93,48 @@ const FEW: usize = 256;
 
 /// Return the integers of a one-dimensional, contiguous array in native byte order; `None` for
 /// other arrays. Types that the core does not read are widened.
-pub(crate) fn integers_of<'py>(array: &Bound<'py, PyUntypedArray>) -> Option<Integers<'py>> {
+pub(crate) fn integers_of<'py>(
+    array: &Bound<'py, PyUntypedArray>,
+) -> PyResult<Option<Integers<'py>>> {
     // A subclass may have a mask.
     if !array.is_exact_instance_of::<PyUntypedArray>() {
-        return None;
+        return Ok(None);
     }
     let dtype = array.dtype();
-    Some(match (dtype.kind(), dtype.itemsize()) {
-        (b'i', 8) => Integers::Signed(values(array)?),
-        (b'i', 4) => Integers::Narrow(values(array)?),
-        (b'u', 8) => Integers::Unsigned(values(array)?),
-        (b'i', 2) => Integers::Signed(widened::<i16>(array)?),
-        (b'i', 1) => Integers::Signed(widened::<i8>(array)?),
-        (b'u', 4) => Integers::Signed(widened::<u32>(array)?),
-        (b'u', 2) => Integers::Signed(widened::<u16>(array)?),
-        (b'u', 1) => Integers::Signed(widened::<u8>(array)?),
-        _ => return None,
+    Ok(match (dtype.kind(), dtype.itemsize()) {
+        (b'i', 8) => values(array).map(Integers::Signed),
+        (b'i', 4) => values(array).map(Integers::Narrow),
+        (b'u', 8) => values(array).map(Integers::Unsigned),
+        (b'i', 2) => widened::<i16>(array)?.map(Integers::Signed),
+        (b'i', 1) => widened::<i8>(array)?.map(Integers::Signed),
+        (b'u', 4) => widened::<u32>(array)?.map(Integers::Signed),
+        (b'u', 2) => widened::<u16>(array)?.map(Integers::Signed),
+        (b'u', 1) => widened::<u8>(array)?.map(Integers::Signed),
+        _ => None,
     })
 }
 
 /// Return the values, if they have exactly this type and are contiguous and aligned.
-fn values<'py, T: Element + Zeroize>(array: &Bound<'py, PyUntypedArray>) -> Option<Values<'py, T>> {
-    let array = array.cast::<PyArray1<T>>().ok()?;
-    if !array.is_c_contiguous() || !array.is_aligned() {
-        return None;
-    }
-    if array.len() <= FEW {
-        let copied = array.to_vec().ok()?;
+fn values<'py, T: Element + Zeroize + Copy>(
+    array: &Bound<'py, PyUntypedArray>,
+) -> Option<Values<'py, T>> {
+    let in_place = InPlace::of(array.cast::<PyArray1<T>>().ok()?.clone())?;
+    if in_place.length <= FEW {
+        let copied = in_place.as_slice("items").ok()?.to_vec();
         return Some(Values::Copied(copied.into()));
     }
-    Some(Values::InPlace(array.readonly()))
+    Some(Values::InPlace(in_place))
 }
 
 fn widened<'py, T: Element + Zeroize + Copy + Into<i64>>(
     array: &Bound<'py, PyUntypedArray>,
-) -> Option<Values<'py, i64>> {
-    let narrow = values::<T>(array)?;
-    let wide = narrow
-        .as_slice("items")
-        .ok()?
-        .iter()
-        .map(|&value| value.into());
-    Some(Values::Copied(wide.collect::<Vec<_>>().into()))
+) -> PyResult<Option<Values<'py, i64>>> {
+    let Some(narrow) = values::<T>(array) else {
+        return Ok(None);
+    };
+    let wide = narrow.as_slice("items")?.iter().map(|&value| value.into());
+    let wide = memory::collected(wide).map_err(raise)?;
+    Ok(Some(Values::Copied(wide.into())))
 }
 
 /// Return a new array. Copying few values costs less than an object that owns their memory.

@@ -1,30 +1,26 @@
-//! Arrow data through the PyCapsule interface: pyarrow, polars, pandas, duckdb and others.
+//! Columns of Arrow data: the requested one of each imported array, validated.
 //!
-//! The entire stream is drained and validated before anything is applied; [`crate::arrow_items`]
-//! converts the values. Exported memory is immutable by contract; a producer that changes it during
-//! the call violates that, and this code cannot detect it.
-#![allow(unsafe_code)]
+//! Only the requested column becomes a typed array, after its layout and its values were checked, so
+//! a table may have other columns of any type. [`crate::arrow_items`] converts the values.
 
-use crate::errors::{ArgumentTypeError, ArgumentValueError, type_name};
+use crate::arrow_import::{Imported, broken, without_panic};
+use crate::arrow_items::not_items;
+use crate::errors::{ArgumentTypeError, ArgumentValueError, ItemError, raise};
 use arrow_array::cast::AsArray;
-use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi};
-use arrow_array::ffi_stream::{ArrayStreamReader, FFI_ArrowArrayStream};
 use arrow_array::types::{
     Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
 };
 use arrow_array::{
-    Array, ArrayReader, ArrayRef, GenericStringArray, OffsetSizeTrait, StringViewArray, make_array,
+    Array, ArrayRef, GenericStringArray, OffsetSizeTrait, StringViewArray,
+    downcast_dictionary_array, make_array,
 };
-use arrow_schema::extension::EXTENSION_TYPE_NAME_KEY;
-use arrow_schema::{ArrowError, DataType};
+use arrow_data::ArrayData;
+use arrow_schema::DataType;
 use lazysketch_core::item::UUID_BYTES;
-use pyo3::exceptions::{PyException, PyMemoryError};
-use pyo3::intern;
+use lazysketch_core::memory;
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyTuple};
 
-/// One array of a column.
-#[derive(Clone)]
+/// One array of a column, validated.
 pub(crate) struct Chunk {
     pub(crate) array: ArrayRef,
     /// True for the extension type `arrow.uuid`, whose storage is binary of 16 bytes.
@@ -32,106 +28,184 @@ pub(crate) struct Chunk {
 }
 
 impl Chunk {
-    /// The array of a field with this extension type.
-    fn new(array: ArrayRef, extension: Option<&str>) -> Self {
-        let is_uuid = extension == Some("arrow.uuid")
-            && *array.data_type() == DataType::FixedSizeBinary(UUID_BYTES as i32);
-        Self { array, is_uuid }
-    }
-
     /// Number of values.
     pub(crate) fn len(&self) -> usize {
         self.array.len()
     }
 }
 
-/// Return the chunks of an object with the PyCapsule interface, `None` for other objects.
-pub(crate) fn chunks_of(object: &Bound<'_, PyAny>, name: &str) -> PyResult<Option<Vec<Chunk>>> {
-    let py = object.py();
-    // Short batches are arrays: a failed lookup of `__arrow_c_stream__` costs more than counting.
-    if let Some(export) = object.getattr_opt(intern!(py, "__arrow_c_array__"))? {
-        let pair = exported(object, &export, name)?.cast_into::<PyTuple>()?;
-        let schema = pair.get_item(0)?.cast_into::<PyCapsule>()?;
-        let array = pair.get_item(1)?.cast_into::<PyCapsule>()?;
-        return single(&schema, &array).map(|array| Some(vec![array]));
+/// Return the column of each array; raise if it has nulls. Empty columns without a type are left
+/// out.
+pub(crate) fn columns(arrays: &[Imported], column: Option<&str>) -> PyResult<Vec<Chunk>> {
+    let mut start = 0;
+    let mut chunks = memory::room_for(arrays.len()).map_err(raise)?;
+    for array in arrays {
+        let (data, extension) = column_of(array, column, "items", start)?;
+        refuse_nulls(&data, start, "items")?;
+        if *data.data_type() == DataType::Null {
+            continue;
+        }
+        if !can_be_items(data.data_type()) {
+            return Err(not_items(data.data_type()).at(start));
+        }
+        let is_uuid = extension == Some("arrow.uuid")
+            && *data.data_type() == DataType::FixedSizeBinary(UUID_BYTES as i32);
+        let array = validated(data, "items")?;
+        refuse_null_entries(&array, start)?;
+        start += array.len();
+        chunks.push(Chunk { array, is_uuid });
     }
-    if let Some(export) = object.getattr_opt(intern!(py, "__arrow_c_stream__"))? {
-        let capsule = exported(object, &export, name)?;
-        return drain(&capsule.cast_into::<PyCapsule>()?).map(Some);
-    }
-    Ok(None)
+    Ok(chunks)
 }
 
-/// Call an object's export method; its exceptions become ours, which quote no values.
-fn exported<'py>(
-    object: &Bound<'py, PyAny>,
-    export: &Bound<'py, PyAny>,
-    name: &str,
-) -> PyResult<Bound<'py, PyAny>> {
-    let py = object.py();
-    export.call0().map_err(|error| {
-        if !error.is_instance_of::<PyException>(py) || error.is_instance_of::<PyMemoryError>(py) {
-            return error; // such as KeyboardInterrupt
+/// Return whether values of a type are read at all. The others would be refused as items, and some
+/// of them, such as runs, claim any number of values without having them in memory.
+fn can_be_items(data_type: &DataType) -> bool {
+    match data_type {
+        DataType::Dictionary(_, values) => {
+            !values.is_nested() && !matches!(**values, DataType::Dictionary(..))
         }
-        ArgumentTypeError::new_err(format!(
-            "{name}: expected a column of one type that Arrow can hold, got {}, whose conversion \
-             raised {}",
-            type_name(object),
-            type_name(error.value(py))
-        ))
+        other => other.is_primitive() || is_text_or_bytes(other),
+    }
+}
+
+fn is_text_or_bytes(data_type: &DataType) -> bool {
+    use DataType::{Binary, BinaryView, FixedSizeBinary, LargeBinary, LargeUtf8, Utf8, Utf8View};
+    matches!(
+        data_type,
+        Utf8 | LargeUtf8 | Utf8View | Binary | LargeBinary | BinaryView | FixedSizeBinary(_)
+    )
+}
+
+/// Return the requested column of a table, or the data themselves, and the extension type.
+fn column_of<'a>(
+    array: &'a Imported,
+    column: Option<&str>,
+    name: &str,
+    start: usize,
+) -> PyResult<(ArrayData, Option<&'a str>)> {
+    let data = &array.data;
+    let DataType::Struct(fields) = data.data_type() else {
+        return match column {
+            None => Ok((data.clone(), array.extension.as_deref())),
+            Some(column) => Err(no_columns(column)),
+        };
+    };
+    refuse_nulls(data, start, name)?;
+    // The names of columns are not shown: those of a table without a header are its first row.
+    let position = match column {
+        Some(column) => fields
+            .find(column)
+            .map(|(position, _)| position)
+            .ok_or_else(|| {
+                let number = fields.len();
+                ArgumentValueError::new_err(format!(
+                    "column: expected the name of one of {number} columns, got {column:?}"
+                ))
+            })?,
+        None if fields.len() == 1 => 0,
+        None if name == "items" => {
+            let number = fields.len();
+            return Err(ArgumentTypeError::new_err(format!(
+                "column: expected the name of one of {number} columns, got none"
+            )));
+        }
+        None => {
+            let number = fields.len();
+            return Err(ArgumentTypeError::new_err(format!(
+                "{name}: expected one column, got {number}"
+            )));
+        }
+    };
+    let child = data.child_data()[position].slice(data.offset(), data.len());
+    Ok((child, fields[position].extension_type_name()))
+}
+
+/// Return the error for the name of a column where there are none.
+pub(crate) fn no_columns(column: &str) -> PyErr {
+    ArgumentTypeError::new_err(format!(
+        "column: expected none for data without columns, got {column:?}"
+    ))
+}
+
+/// Raise if there is a null. The bitmap decides, not the number that the producer gives.
+fn refuse_nulls(data: &ArrayData, start: usize, name: &str) -> PyResult<()> {
+    if *data.data_type() == DataType::Null {
+        return match data.len() {
+            0 => Ok(()),
+            _ => Err(null_at(start, name)),
+        };
+    }
+    let first = data
+        .nulls()
+        .and_then(|nulls| nulls.iter().position(|valid| !valid));
+    first.map_or(Ok(()), |position| Err(null_at(start + position, name)))
+}
+
+/// Raise if a value is an entry of a dictionary that is null.
+fn refuse_null_entries(array: &ArrayRef, start: usize) -> PyResult<()> {
+    let Some(dictionary) = array.as_any_dictionary_opt() else {
+        return Ok(());
+    };
+    if *dictionary.values().data_type() == DataType::Null {
+        return match array.len() {
+            0 => Ok(()),
+            _ => Err(null_at(start, "items")),
+        };
+    }
+    let Some(nulls) = dictionary.values().nulls() else {
+        return Ok(());
+    };
+    let first = key_position(array, |key| nulls.is_null(key));
+    first.map_or(Ok(()), |position| Err(null_at(start + position, "items")))
+}
+
+/// Return the position of the first key of a validated dictionary without nulls that `is`.
+fn key_position(array: &ArrayRef, is: impl Fn(usize) -> bool) -> Option<usize> {
+    let array: &dyn Array = array;
+    downcast_dictionary_array!(
+        array => array.keys().values().iter().position(|&key| is(key as usize)),
+        _ => None,
+    )
+}
+
+fn null_at(position: usize, name: &str) -> PyErr {
+    let message = format!("expected no nulls, got one at position {position}; nothing was applied");
+    match name {
+        "items" => ItemError::new_err(format!("items: {message}")),
+        _ => ArgumentValueError::new_err(format!("{name}: {message}")),
+    }
+}
+
+/// Check layout, offsets, views, dictionary indices and UTF-8 before anything is read through them.
+fn validated(data: ArrayData, name: &str) -> PyResult<ArrayRef> {
+    without_panic(name, || {
+        data.validate()?;
+        data.validate_nulls()?;
+        let is_text = is_text(data.data_type());
+        if !is_text {
+            data.validate_full()?;
+        }
+        let array = make_array(data);
+        if is_text && !is_plain(&array) {
+            array.to_data().validate_full()?;
+        }
+        Ok(array)
     })
 }
 
-fn drain(capsule: &Bound<'_, PyCapsule>) -> PyResult<Vec<Chunk>> {
-    let pointer = capsule.pointer_checked(Some(c"arrow_array_stream"))?;
-    // SAFETY: by its name the capsule holds an ArrowArrayStream; `from_raw` moves the stream out
-    // and leaves a released one in its place, which the capsule's destructor ignores.
-    let stream = unsafe { FFI_ArrowArrayStream::from_raw(pointer.cast().as_ptr()) };
-    let reader = ArrayStreamReader::try_new(stream).map_err(malformed)?;
-    let field = reader.field().clone();
-    let chunk = |array| Ok(Chunk::new(laid_out(array)?, field.extension_type_name()));
-    reader
-        .map(|array| array.map_err(malformed).and_then(chunk))
-        .collect()
+fn is_text(data_type: &DataType) -> bool {
+    use DataType::{LargeUtf8, Utf8, Utf8View};
+    matches!(data_type, Utf8 | LargeUtf8 | Utf8View)
 }
 
-fn single(schema: &Bound<'_, PyCapsule>, array: &Bound<'_, PyCapsule>) -> PyResult<Chunk> {
-    let schema = schema.pointer_checked(Some(c"arrow_schema"))?;
-    let array = array.pointer_checked(Some(c"arrow_array"))?;
-    // SAFETY: by their names the capsules hold a schema and an array. The array is moved out as
-    // above; the schema is only read and stays in its capsule, which outlives this call.
-    let (data, metadata) = unsafe {
-        let array = FFI_ArrowArray::from_raw(array.cast().as_ptr());
-        let schema = schema.cast::<FFI_ArrowSchema>().as_ref();
-        (from_ffi(array, schema), schema.metadata())
-    };
-    let array = laid_out(make_array(data.map_err(malformed)?))?;
-    let metadata = metadata.map_err(malformed)?;
-    let extension = metadata.get(EXTENSION_TYPE_NAME_KEY);
-    Ok(Chunk::new(array, extension.map(String::as_str)))
-}
-
-/// Validate the layout before anything is read through it; [`columns`] validates the values of the
-/// requested column.
-fn laid_out(array: ArrayRef) -> PyResult<ArrayRef> {
-    let data = array.to_data();
-    let checked = data.validate().and_then(|()| data.validate_nulls());
-    checked.map_err(malformed).map(|()| array)
-}
-
-/// Validate offsets, views, dictionary indices and UTF-8 before anything is read through them.
-fn validated(chunk: Chunk) -> PyResult<Chunk> {
-    let array = &chunk.array;
-    let valid = match array.data_type() {
+fn is_plain(array: &ArrayRef) -> bool {
+    match array.data_type() {
         DataType::Utf8 => is_plain_text(array.as_string::<i32>()),
         DataType::LargeUtf8 => is_plain_text(array.as_string::<i64>()),
         DataType::Utf8View => are_plain_views(array.as_string_view()),
         _ => false,
-    };
-    if !valid {
-        array.to_data().validate_full().map_err(malformed)?;
     }
-    Ok(chunk)
 }
 
 /// Return true for increasing offsets into ASCII, where every offset is a character boundary. This
@@ -177,130 +251,54 @@ fn are_plain_views(array: &StringViewArray) -> bool {
 /// The highest bits of all bytes.
 const NOT_ASCII: u128 = u128::from_ne_bytes([0x80; 16]);
 
-fn malformed(error: ArrowError) -> PyErr {
-    // The message of an ArrowError may quote values, so only its kind is shown.
-    let kind = match error {
-        ArrowError::CDataInterface(_) => "data that break the Arrow C interface",
-        _ => "malformed Arrow data",
-    };
-    ArgumentValueError::new_err(format!("items: expected valid Arrow data, got {kind}"))
-}
-
-/// Return the column of each chunk; raise if it has nulls.
-pub(crate) fn columns(chunks: &[Chunk], column: Option<&str>) -> PyResult<Vec<Chunk>> {
-    let mut start = 0;
-    let of_chunk = |chunk: &Chunk| {
-        let found = validated(column_of(chunk, column, "items", start)?)?;
-        refuse_nulls(&found.array, start, "items")?;
-        start += chunk.len();
-        Ok(found)
-    };
-    chunks.iter().map(of_chunk).collect()
-}
-
-/// Return the requested column of a table, or the chunk itself.
-fn column_of(chunk: &Chunk, column: Option<&str>, name: &str, start: usize) -> PyResult<Chunk> {
-    let DataType::Struct(fields) = chunk.array.data_type() else {
-        return match column {
-            None => Ok(chunk.clone()),
-            Some(column) => Err(ArgumentTypeError::new_err(format!(
-                "column: expected none for data without columns, got {column:?}"
-            ))),
-        };
-    };
-    let table = chunk.array.as_struct();
-    refuse_nulls(&chunk.array, start, name)?;
-    let names = || {
-        let names: Vec<_> = fields.iter().map(|field| field.name().as_str()).collect();
-        names.join(", ")
-    };
-    let at = |position: usize| {
-        Chunk::new(
-            table.column(position).clone(),
-            fields[position].extension_type_name(),
-        )
-    };
-    match column {
-        Some(column) => fields
-            .find(column)
-            .map(|(at_field, _)| at(at_field))
-            .ok_or_else(|| {
-                let names = names();
-                ArgumentValueError::new_err(format!(
-                    "column: expected one of {names}, got {column:?}"
-                ))
-            }),
-        None if table.num_columns() == 1 => Ok(at(0)),
-        None if name == "items" => Err(ArgumentTypeError::new_err(format!(
-            "column: expected one of {}, got none",
-            names()
-        ))),
-        None => Err(ArgumentTypeError::new_err(format!(
-            "{name}: expected one column, got {}",
-            table.num_columns()
-        ))),
-    }
-}
-
-fn refuse_nulls(chunk: &ArrayRef, start: usize, name: &str) -> PyResult<()> {
-    let Some(nulls) = chunk.logical_nulls().filter(|nulls| nulls.null_count() > 0) else {
-        return Ok(());
-    };
-    let position = start + nulls.iter().position(|valid| !valid).unwrap_or(0);
-    let message = format!("expected no nulls, got one at position {position}; nothing was applied");
-    Err(match name {
-        "items" => crate::errors::ItemError::new_err(format!("items: {message}")),
-        _ => ArgumentValueError::new_err(format!("{name}: {message}")),
-    })
-}
-
 /// Return the non-negative integers of all chunks.
-pub(crate) fn convert_counts(chunks: &[Chunk], name: &str) -> PyResult<Vec<u64>> {
+pub(crate) fn convert_counts(arrays: &[Imported], name: &str) -> PyResult<Vec<u64>> {
     let mut counts = Vec::new();
-    for chunk in chunks {
-        let chunk = validated(column_of(chunk, None, name, counts.len())?)?;
-        refuse_nulls(&chunk.array, counts.len(), name)?;
-        append_counts(&chunk.array, name, &mut counts)?;
+    for array in arrays {
+        let (data, _) = column_of(array, None, name, counts.len())?;
+        refuse_nulls(&data, counts.len(), name)?;
+        if data.data_type().is_integer() {
+            append_counts(&validated(data, name)?, name, &mut counts)?;
+        } else if *data.data_type() != DataType::Null {
+            let got = name_of_type(data.data_type());
+            let message = format!("{name}: expected integers, got Arrow type {got}");
+            return Err(ArgumentTypeError::new_err(message));
+        }
     }
     Ok(counts)
 }
 
+/// Return the name of a type without its parameters, which may contain names of fields.
+pub(crate) fn name_of_type(data_type: &DataType) -> String {
+    let shown = data_type.to_string();
+    shown.split('(').next().unwrap_or_default().to_owned()
+}
+
+/// Append integers; all are checked before the first is appended.
 fn append_counts(chunk: &ArrayRef, name: &str, counts: &mut Vec<u64>) -> PyResult<()> {
-    macro_rules! integers {
-        ($type:ty) => {
-            chunk
-                .as_primitive::<$type>()
-                .values()
-                .iter()
-                .map(|&value| value.into())
-        };
+    memory::reserve(counts, chunk.len()).map_err(raise)?;
+    macro_rules! append {
+        ($type:ty) => {{
+            let values = chunk.as_primitive::<$type>().values();
+            if let Some(position) = values.iter().position(|&value| i128::from(value) < 0) {
+                return Err(ArgumentValueError::new_err(format!(
+                    "{name}: expected non-negative integers, got a negative one at position {}",
+                    counts.len() + position
+                )));
+            }
+            counts.extend(values.iter().map(|&value| value as u64));
+        }};
     }
-    let start = counts.len();
-    let signed: Vec<i64> = match chunk.data_type() {
-        DataType::UInt8 => integers!(UInt8Type).collect(),
-        DataType::UInt16 => integers!(UInt16Type).collect(),
-        DataType::UInt32 => integers!(UInt32Type).collect(),
-        DataType::UInt64 => {
-            counts.extend(chunk.as_primitive::<UInt64Type>().values());
-            return Ok(());
-        }
-        DataType::Int8 => integers!(Int8Type).collect(),
-        DataType::Int16 => integers!(Int16Type).collect(),
-        DataType::Int32 => integers!(Int32Type).collect(),
-        DataType::Int64 => chunk.as_primitive::<Int64Type>().values().to_vec(),
-        other => {
-            let message = format!("{name}: expected integers, got Arrow type {other}");
-            return Err(ArgumentTypeError::new_err(message));
-        }
-    };
-    match signed.iter().position(|&value| value < 0) {
-        None => counts.extend(signed.into_iter().map(i64::cast_unsigned)),
-        Some(offset) => {
-            return Err(ArgumentValueError::new_err(format!(
-                "{name}: expected non-negative integers, got a negative one at position {}",
-                start + offset
-            )));
-        }
+    match chunk.data_type() {
+        DataType::UInt8 => append!(UInt8Type),
+        DataType::UInt16 => append!(UInt16Type),
+        DataType::UInt32 => append!(UInt32Type),
+        DataType::UInt64 => append!(UInt64Type),
+        DataType::Int8 => append!(Int8Type),
+        DataType::Int16 => append!(Int16Type),
+        DataType::Int32 => append!(Int32Type),
+        DataType::Int64 => append!(Int64Type),
+        _ => return Err(broken(name, "a type that is not its own")),
     }
     Ok(())
 }

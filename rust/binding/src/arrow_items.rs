@@ -3,7 +3,9 @@
 //! Supported are strings and binaries in all layouts, integers of all widths, dates, timestamps with
 //! a time zone, `arrow.uuid`, and dictionaries of these, of which each entry is converted once.
 
-use crate::arrow::{Chunk, columns};
+use crate::arrow::{Chunk, columns, name_of_type};
+use crate::arrow_import::Imported;
+use crate::errors::raise;
 use crate::items::{Fault, Target};
 use crate::standard_types::{OTHER_YEAR, SMALL_FRACTION};
 use arrow_array::cast::AsArray;
@@ -15,20 +17,21 @@ use arrow_array::types::{
 use arrow_array::{Array, ArrayRef, downcast_dictionary_array};
 use arrow_schema::{DataType, TimeUnit};
 use lazysketch_core::item::Item;
+use lazysketch_core::{Error, memory};
 use pyo3::prelude::*;
 
 /// Convert the items of all chunks.
 pub(crate) fn convert(
-    chunks: &[Chunk],
+    arrays: &[Imported],
     column: Option<&str>,
     target: Target<'_>,
 ) -> PyResult<Vec<u64>> {
-    map_items(&columns(chunks, column)?, &|item| target.item(item))
+    map_items(&columns(arrays, column)?, &|item| target.item(item))
 }
 
 /// Return the fingerprints of a column that follows `start` items.
 pub(crate) fn fingerprints(column: &Chunk, start: usize, target: Target<'_>) -> PyResult<Vec<u64>> {
-    let mut items = Vec::with_capacity(column.len());
+    let mut items = memory::room_for(column.len()).map_err(raise)?;
     append_chunk(column, &|item| target.item(item?), &mut items)
         .map_err(|(offset, fault)| fault.at(start + offset))?;
     Ok(items)
@@ -39,7 +42,8 @@ pub(crate) fn map_items<'a, T: Clone>(
     columns: &'a [Chunk],
     with: &impl Fn(Item<'a>) -> Result<T, Fault>,
 ) -> PyResult<Vec<T>> {
-    let mut items = Vec::with_capacity(columns.iter().map(|column| column.len()).sum());
+    let lengths = columns.iter().map(|column| column.len());
+    let mut items = memory::room_for(lengths.fold(0, usize::saturating_add)).map_err(raise)?;
     for column in columns {
         let start = items.len();
         append_chunk(column, &|item| with(item?), &mut items)
@@ -126,10 +130,15 @@ fn append<'a, T: Clone>(
         },
         DataType::Timestamp(_, None) => Err((0, refused("timestamps without a time zone"))),
         DataType::Dictionary(_, _) => dictionary(chunk, with, items),
-        // A column of nulls is empty here: refuse_nulls has rejected all others.
+        // No value refers to a null entry: the column was refused otherwise.
         DataType::Null => Ok(()),
-        other => Err((0, refused(&format!("Arrow type {other}")))),
+        other => Err((0, not_items(other))),
     }
+}
+
+/// Return the fault of a type whose values cannot be items.
+pub(crate) fn not_items(data_type: &DataType) -> Fault {
+    refused(&format!("Arrow type {}", name_of_type(data_type)))
 }
 
 fn refused(got: &str) -> Fault {
@@ -208,10 +217,12 @@ fn dictionary<'a, T: Clone>(
 ) -> Outcome {
     downcast_dictionary_array!(
         chunk => {
-            let mut unconverted = Vec::with_capacity(chunk.values().len());
+            let number = chunk.values().len();
+            let room = |error: Error| (0, Fault::memory(&error));
+            let mut unconverted = memory::room_for(number).map_err(room)?;
             let unchanged: fn(Converted<'a>) -> Result<Converted<'a>, Fault> = Ok;
             let values = append(chunk.values(), &unchanged, &mut unconverted);
-            let entries: Vec<_> = unconverted.into_iter().map(with).collect();
+            let entries = memory::collected(unconverted.into_iter().map(with)).map_err(room)?;
             for (position, key) in chunk.keys_iter().flatten().enumerate() {
                 let entry = match &values {
                     Ok(()) => entries[key].clone(),

@@ -4,21 +4,21 @@
 //! Arrays, lists and tuples are recognised by their exact type, without attribute lookups: a failed
 //! lookup costs as much as counting a hundred events.
 
-use crate::arrays::{Integers, Values, integers_of};
+use crate::arrays::{InPlace, Integers, Values, integers_of};
 use crate::arrow;
+use crate::arrow_import;
 use crate::arrow_items;
 use crate::columns::HashedColumns;
-use crate::errors::{ArgumentTypeError, ArgumentValueError, type_name};
+use crate::errors::{ArgumentTypeError, ArgumentValueError, raise, type_name};
 use crate::items::{Column, Target, small_count, small_integer};
 use lazysketch_core::item::Item;
+use lazysketch_core::memory;
 use lazysketch_core::table::items::Items;
-use numpy::{
-    PyArray1, PyArrayDescrMethods, PyArrayMethods, PyReadonlyArray1, PyUntypedArray,
-    PyUntypedArrayMethods,
-};
+use numpy::{PyArray1, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
+use pyo3::exceptions::{PyMemoryError, PyTypeError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
-use pyo3::types::{PyByteArray, PyBytes, PyDict, PyList, PyString, PyTuple};
+use pyo3::types::{PyByteArray, PyBytes, PyDict, PyIterator, PyList, PyString, PyTuple};
 use std::iter;
 use zeroize::{Zeroize, Zeroizing};
 
@@ -62,7 +62,7 @@ pub(crate) fn batch_of<'py>(
         }
     }
     refuse_single_values("items", items)?;
-    if let Some(chunks) = arrow::chunks_of(items, "items")? {
+    if let Some(chunks) = arrow_import::arrays_of(items, "items")? {
         return match target {
             Target::Fingerprint(fingerprinter) => {
                 HashedColumns::new(&chunks, column, fingerprinter).map(PreparedBatch::Columns)
@@ -73,8 +73,7 @@ pub(crate) fn batch_of<'py>(
         };
     }
     if let Some(column) = column {
-        let message = format!("column: expected none for data without columns, got {column:?}");
-        return Err(ArgumentTypeError::new_err(message));
+        return Err(arrow::no_columns(column));
     }
     if let Ok(array) = items.cast::<PyUntypedArray>() {
         return from_numpy(array, target);
@@ -103,33 +102,104 @@ pub(crate) fn refuse_single_values(name: &str, items: &Bound<'_, PyAny>) -> PyRe
 }
 
 fn from_iterable(items: &Bound<'_, PyAny>, target: Target<'_>) -> PyResult<Vec<u64>> {
-    let iterator = items.try_iter().map_err(|_| {
-        let got = type_name(items);
-        ArgumentTypeError::new_err(format!("items: expected an iterable of items, got {got}"))
-    })?;
-    let mut converted = Vec::with_capacity(items.len().unwrap_or(0).min(1 << 24));
-    for (position, item) in iterator.enumerate() {
-        converted.push(target.object(&item?).map_err(|fault| fault.at(position))?);
+    let objects = IterableValues::of("items", "items", items)?;
+    let mut converted = memory::room_for(objects.size_hint().0).map_err(raise)?;
+    for (position, item) in objects.enumerate() {
+        let item = target.object(&item?).map_err(|fault| fault.at(position))?;
+        memory::push(&mut converted, item).map_err(raise)?;
     }
     Ok(converted)
 }
 
+/// Most values of an iterable: 2 GiB of fingerprints. A batch is kept until all of it is checked,
+/// and an iterable may never end. Lists and arrays are in memory already.
+const MOST_OF_AN_ITERABLE: usize = 1 << 28;
+
+/// The values of any iterable, at most [`MOST_OF_AN_ITERABLE`]. Ctrl-C works during iterators that
+/// run no Python code.
+pub(crate) struct IterableValues<'py> {
+    iterator: Bound<'py, PyIterator>,
+    name: &'static str,
+    hint: usize,
+    passed: usize,
+}
+
+impl<'py> IterableValues<'py> {
+    /// The values of the argument `name`; `values` says what they are.
+    pub(crate) fn of(
+        name: &'static str,
+        values: &str,
+        iterable: &Bound<'py, PyAny>,
+    ) -> PyResult<Self> {
+        let iterator = iterable.try_iter().map_err(|error| {
+            if !error.is_instance_of::<PyTypeError>(iterable.py()) {
+                return error;
+            }
+            let got = type_name(iterable);
+            let message = format!("{name}: expected an iterable of {values}, got {got}");
+            ArgumentTypeError::new_err(message)
+        })?;
+        let values = Self {
+            iterator,
+            name,
+            hint: iterable.len().unwrap_or(0),
+            passed: 0,
+        };
+        if values.hint > MOST_OF_AN_ITERABLE {
+            return Err(values.too_many());
+        }
+        Ok(values)
+    }
+
+    fn too_many(&self) -> PyErr {
+        PyMemoryError::new_err(format!(
+            "{}: expected an iterable of at most {MOST_OF_AN_ITERABLE} values, got more; nothing \
+             was applied: pass it in parts",
+            self.name
+        ))
+    }
+}
+
+impl<'py> Iterator for IterableValues<'py> {
+    type Item = PyResult<Bound<'py, PyAny>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        let value = self.iterator.next()?;
+        self.passed += 1;
+        if self.passed > MOST_OF_AN_ITERABLE {
+            return Some(Err(self.too_many()));
+        }
+        if self.passed.is_multiple_of(1 << 16)
+            && let Err(interrupt) = self.iterator.py().check_signals()
+        {
+            return Some(Err(interrupt));
+        }
+        Some(value)
+    }
+
+    /// An object's length is a claim of its own: no more than a little memory is given to it.
+    fn size_hint(&self) -> (usize, Option<usize>) {
+        (self.hint.min(1 << 16), None)
+    }
+}
+
 /// Return the integers of a numpy array, list or tuple that contains nothing else, without calling
 /// its methods.
-pub(crate) fn plain_integers<'py>(items: &Bound<'py, PyAny>) -> Option<Integers<'py>> {
+pub(crate) fn plain_integers<'py>(items: &Bound<'py, PyAny>) -> PyResult<Option<Integers<'py>>> {
     if let Ok(array) = items.cast_exact::<PyUntypedArray>() {
         return integers_of(array);
     }
     let (integers, other) = if let Ok(list) = items.cast_exact::<PyList>() {
-        leading_integers(list.len(), &mut objects_of(list))
+        leading_integers(list.len(), &mut objects_of(list))?
+    } else if let Ok(tuple) = items.cast_exact::<PyTuple>() {
+        leading_integers(tuple.len(), &mut tuple.iter())?
     } else {
-        let tuple = items.cast_exact::<PyTuple>().ok()?;
-        leading_integers(tuple.len(), &mut tuple.iter())
+        return Ok(None);
     };
-    match other {
+    Ok(match other {
         Some(_) => None,
         None => Some(Integers::Signed(Values::Copied(integers))),
-    }
+    })
 }
 
 /// Iterate over the objects of a list up to its present length. Python code may change the list
@@ -140,19 +210,22 @@ pub(crate) fn objects_of<'py>(
     (0..list.len()).map_while(|position| list.get_item(position).ok())
 }
 
+/// Integers, and the first object that is not one.
+type Leading<'py> = (Zeroizing<Vec<i64>>, Option<Bound<'py, PyAny>>);
+
 /// Return the leading signed 64-bit integers, and the first object that is not one.
 fn leading_integers<'py>(
     length: usize,
     objects: &mut impl Iterator<Item = Bound<'py, PyAny>>,
-) -> (Zeroizing<Vec<i64>>, Option<Bound<'py, PyAny>>) {
-    let mut integers = Zeroizing::new(Vec::with_capacity(length));
+) -> PyResult<Leading<'py>> {
+    let mut integers = Zeroizing::new(memory::room_for(length).map_err(raise)?);
     for object in objects {
         match small_integer(&object) {
             Some(integer) => integers.push(integer),
-            None => return (integers, Some(object)),
+            None => return Ok((integers, Some(object))),
         }
     }
-    (integers, None)
+    Ok((integers, None))
 }
 
 /// Convert the objects of a list or tuple. Small integers alone, the usual case, are hashed many at
@@ -162,14 +235,15 @@ fn from_sequence<'py>(
     mut objects: impl Iterator<Item = Bound<'py, PyAny>>,
     target: Target<'_>,
 ) -> PyResult<PreparedBatch<'py>> {
-    let (integers, other) = leading_integers(length, &mut objects);
+    let (integers, other) = leading_integers(length, &mut objects)?;
     let Some(other) = other else {
         return from_integers(Integers::Signed(Values::Copied(integers)), target);
     };
     // One unsigned 64-bit integer suggests more: trying i64 first would raise for each of them.
     let unsigned = small_count(&other).is_some();
     let mut items = converted(&integers, target, |&item| Item::Signed(item))?;
-    items.reserve_exact(length - items.len());
+    let more = length - items.len();
+    memory::reserve(&mut items, more).map_err(raise)?;
     for object in iter::once(other).chain(objects) {
         let item = match unsigned.then(|| small_count(&object)).flatten() {
             Some(integer) => target.item(Item::Unsigned(integer)),
@@ -187,14 +261,15 @@ fn from_integers<'py>(integers: Integers<'py>, target: Target<'_>) -> PyResult<P
     // Copy, then check the entire copy: the array may change in between. A negative integer, cast
     // to an unsigned one, exceeds any width.
     let indices: Vec<u64> = match integers.items()? {
-        Items::Signed(items) => items.iter().map(|&item| item.cast_unsigned()).collect(),
-        Items::Narrow(items) => items
-            .iter()
-            .map(|&item| i64::from(item).cast_unsigned())
-            .collect(),
-        Items::Unsigned(items) => items.to_vec(),
+        Items::Signed(items) => memory::collected(items.iter().map(|&item| item.cast_unsigned())),
+        Items::Narrow(items) => {
+            let wide = |&item: &i32| i64::from(item).cast_unsigned();
+            memory::collected(items.iter().map(wide))
+        }
+        Items::Unsigned(items) => memory::copied(items),
         _ => unreachable!("integers have one of these forms"),
-    };
+    }
+    .map_err(raise)?;
     if indices
         .iter()
         .fold(true, |all, &index| all & (index < width))
@@ -215,17 +290,18 @@ fn converted<T>(
     target: Target<'_>,
     item: impl Fn(&T) -> Item<'static>,
 ) -> PyResult<Vec<u64>> {
-    let values = values.iter().map(item).enumerate();
-    values
-        .map(|(position, item)| target.item(item).map_err(|fault| fault.at(position)))
-        .collect()
+    let mut converted = memory::room_for(values.len()).map_err(raise)?;
+    for (position, item) in values.iter().map(item).enumerate() {
+        converted.push(target.item(item).map_err(|fault| fault.at(position))?);
+    }
+    Ok(converted)
 }
 
 fn from_numpy<'py>(
     array: &Bound<'py, PyUntypedArray>,
     target: Target<'_>,
 ) -> PyResult<PreparedBatch<'py>> {
-    if let Some(integers) = integers_of(array) {
+    if let Some(integers) = integers_of(array)? {
         return from_integers(integers, target);
     }
     require_plain("items", array)?;
@@ -255,17 +331,21 @@ fn contiguous<'py, T: numpy::Element + Zeroize>(
 pub(crate) fn as_contiguous<'py, T: numpy::Element>(
     array: &Bound<'py, PyUntypedArray>,
     dtype: &str,
-) -> PyResult<PyReadonlyArray1<'py, T>> {
+) -> PyResult<InPlace<'py, T>> {
     static AS_CONTIGUOUS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
     let as_contiguous = AS_CONTIGUOUS.import(array.py(), "numpy", "ascontiguousarray")?;
     let array = as_contiguous.call1((array, dtype))?;
     let array = array.cast_into::<PyArray1<T>>()?;
-    if array.is_aligned() {
-        return Ok(array.readonly());
+    if let Some(in_place) = InPlace::of(array.clone()) {
+        return Ok(in_place);
     }
     // A slice of other memory may start at an unaligned address.
-    let copy = array.call_method0("copy")?;
-    Ok(copy.cast_into::<PyArray1<T>>()?.readonly())
+    let copy = array.call_method0("copy")?.cast_into::<PyArray1<T>>()?;
+    InPlace::of(copy).ok_or_else(|| {
+        ArgumentValueError::new_err(
+            "items: expected an array whose copy is contiguous, got another",
+        )
+    })
 }
 
 /// Require one dimension and no mask: a masked value is missing.

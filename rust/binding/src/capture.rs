@@ -1,11 +1,11 @@
 //! Packet captures: bytes to columns, without the interpreter lock.
 
 use crate::errors::ArgumentValueError;
+use crate::release::bytes_object;
 use lazysketch_capture::{Field, FieldValues, Reader};
 use numpy::PyArray1;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 type Numbers<'py> = Bound<'py, PyArray1<i64>>;
@@ -54,7 +54,7 @@ impl CaptureReader {
         let items = match rows.items {
             FieldValues::Text { offsets, data } => {
                 let offsets = PyArray1::from_vec(py, offsets);
-                (offsets, PyBytes::new(py, &data)).into_bound_py_any(py)?
+                (offsets, bytes_object(py, &data)?).into_bound_py_any(py)?
             }
             FieldValues::Numbers(numbers) => PyArray1::from_vec(py, numbers).into_any(),
         };

@@ -5,7 +5,9 @@
 //! here, before the first event is counted.
 
 use crate::arrow::{self, Chunk};
+use crate::arrow_import::{Imported, broken};
 use crate::arrow_items;
+use crate::errors::raise;
 use crate::items::Target;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -15,10 +17,11 @@ use arrow_array::types::{
 use arrow_array::{Array, ArrayRef, downcast_dictionary_array};
 use arrow_schema::DataType;
 use lazysketch_core::item::Item;
+use lazysketch_core::memory;
 use lazysketch_core::table::hash::Fingerprinter;
 use lazysketch_core::table::items::Columns;
 use pyo3::prelude::*;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// The columns of one batch, one after the other.
 pub(crate) struct HashedColumns {
@@ -30,43 +33,55 @@ pub(crate) struct HashedColumns {
 enum Hashed {
     /// A type of which every value is an item.
     Column(ArrayRef),
-    /// A dictionary and the fingerprints of its entries, which are hashed once, on first use.
-    Dictionary(ArrayRef, OnceLock<Vec<u64>>),
+    /// A dictionary and the fingerprints of its entries.
+    Dictionary(ArrayRef, Entries),
     /// Fingerprints.
     Ready(Vec<u64>),
+}
+
+/// Fingerprints of the entries of a dictionary, which are hashed once, on first use. Their memory is
+/// allocated before anything is counted.
+struct Entries {
+    room: Mutex<Vec<u64>>,
+    hashed: OnceLock<Vec<u64>>,
 }
 
 impl HashedColumns {
     /// Return the column of each chunk, validated.
     pub(crate) fn new(
-        chunks: &[Chunk],
+        arrays: &[Imported],
         column: Option<&str>,
         fingerprinter: &Fingerprinter,
     ) -> PyResult<Self> {
-        let columns = arrow::columns(chunks, column)?;
-        let starts = starts_of(&columns);
+        let columns = arrow::columns(arrays, column)?;
+        let starts = starts_of(&columns)?;
         let target = Target::Fingerprint(fingerprinter);
-        let hashed = columns.iter().zip(&starts).map(|(column, &start)| {
-            Hashed::in_place(column).map_or_else(
-                || arrow_items::fingerprints(column, start, target).map(Hashed::Ready),
-                Ok,
-            )
-        });
+        let mut hashed = memory::room_for(columns.len()).map_err(raise)?;
+        for (column, &start) in columns.iter().zip(&starts) {
+            hashed.push(match Hashed::in_place(column)? {
+                Some(in_place) => in_place,
+                None => Hashed::Ready(arrow_items::fingerprints(column, start, target)?),
+            });
+        }
         Ok(Self {
-            columns: hashed.collect::<PyResult<_>>()?,
+            columns: hashed,
             starts,
         })
     }
 
     /// Wrap validated columns, if all their values are items that can be read in place.
-    pub(crate) fn in_place(columns: &[Chunk]) -> Option<Self> {
-        Some(Self {
-            columns: columns
-                .iter()
-                .map(Hashed::in_place)
-                .collect::<Option<_>>()?,
-            starts: starts_of(columns),
-        })
+    pub(crate) fn in_place(columns: &[Chunk]) -> PyResult<Option<Self>> {
+        let mut hashed = memory::room_for(columns.len()).map_err(raise)?;
+        for column in columns {
+            match Hashed::in_place(column)? {
+                Some(in_place) => hashed.push(in_place),
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(Self {
+            columns: hashed,
+            starts: starts_of(columns)?,
+        }))
     }
 
     /// Iterate over the columns that contain the `length` items from `start` on, with the first
@@ -85,15 +100,23 @@ impl HashedColumns {
 }
 
 /// Return the number of items before each column, and in total.
-fn starts_of(columns: &[Chunk]) -> Vec<usize> {
-    let lengths = columns.iter().map(|column| column.len());
-    let mut starts = vec![0];
-    starts.extend(lengths.scan(0, |end, length| {
-        *end += length;
-        Some(*end)
-    }));
-    starts
+fn starts_of(columns: &[Chunk]) -> PyResult<Vec<usize>> {
+    let mut starts = memory::room_for(columns.len() + 1).map_err(raise)?;
+    let mut end = 0_usize;
+    starts.push(0);
+    for column in columns {
+        // Columns that have no bytes can be of any length.
+        let longer = end
+            .checked_add(column.len())
+            .filter(|&end| end <= MOST_ITEMS);
+        end = longer.ok_or_else(|| broken("items", "more than 2^48 values"))?;
+        starts.push(end);
+    }
+    Ok(starts)
 }
+
+/// Most items of a batch: positions never overflow.
+const MOST_ITEMS: usize = 1 << 48;
 
 /// Return whether all values of a type are items.
 fn is_items(data_type: &DataType) -> bool {
@@ -152,14 +175,22 @@ impl Columns for HashedColumns {
 
 impl Hashed {
     /// Wrap a validated column, if all its values are items.
-    fn in_place(chunk: &Chunk) -> Option<Self> {
+    fn in_place(chunk: &Chunk) -> PyResult<Option<Self>> {
         let column = &chunk.array;
         if is_items(column.data_type()) {
-            return Some(Self::Column(column.clone()));
+            return Ok(Some(Self::Column(column.clone())));
         }
-        let dictionary = column.as_any_dictionary_opt()?;
-        is_items(dictionary.values().data_type())
-            .then(|| Self::Dictionary(column.clone(), OnceLock::new()))
+        let dictionary = column.as_any_dictionary_opt();
+        let Some(dictionary) = dictionary.filter(|it| is_items(it.values().data_type())) else {
+            return Ok(None);
+        };
+        let entries = dictionary.values().len();
+        let hashed = if entries > column.len() { 0 } else { entries };
+        let entries = Entries {
+            room: Mutex::new(memory::zeros(hashed).map_err(raise)?),
+            hashed: OnceLock::new(),
+        };
+        Ok(Some(Self::Dictionary(column.clone(), entries)))
     }
 
     fn items<'a>(&'a self, start: usize, out: &mut [Item<'a>]) {
@@ -202,7 +233,7 @@ impl Hashed {
                 return;
             }
             Self::Dictionary(column, entries) => {
-                let entries = entries.get_or_init(|| hashed_entries(column, fingerprinter));
+                let entries = entries.of(column, fingerprinter);
                 let column: &dyn Array = column;
                 downcast_dictionary_array!(
                     column => {
@@ -255,12 +286,17 @@ impl Hashed {
     }
 }
 
-/// Return the fingerprint of every entry of a dictionary.
-fn hashed_entries(dictionary: &ArrayRef, fingerprinter: &Fingerprinter) -> Vec<u64> {
-    let values = dictionary.as_any_dictionary().values();
-    let mut entries = vec![0; values.len()];
-    Hashed::Column(values.clone()).fingerprints(fingerprinter, 0, &mut entries);
-    entries
+impl Entries {
+    /// Return the fingerprint of every entry of a dictionary.
+    fn of(&self, dictionary: &ArrayRef, fingerprinter: &Fingerprinter) -> &[u64] {
+        self.hashed.get_or_init(|| {
+            let mut room = self.room.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut entries = std::mem::take(&mut *room);
+            let values = dictionary.as_any_dictionary().values();
+            Hashed::Column(values.clone()).fingerprints(fingerprinter, 0, &mut entries);
+            entries
+        })
+    }
 }
 
 /// Write the items of a column at these positions.

@@ -1,6 +1,7 @@
 //! Conversion of core errors to the exceptions of `lazysketch.errors`.
 
 use lazysketch_core::Error;
+use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 
 pyo3::import_exception!(lazysketch.errors, ArgumentTypeError);
@@ -20,6 +21,7 @@ pub(crate) fn raise(error: Error) -> PyErr {
         Error::Parameter { .. } | Error::PrivateDraws => ArgumentValueError::new_err(message),
         Error::Horizon { .. } => HorizonError::new_err(message),
         Error::Closed | Error::Finished => ClosedError::new_err(message),
+        Error::Memory { .. } => PyMemoryError::new_err(message),
         Error::Entropy(_) => LazySketchError::new_err(message),
         Error::Format(_) => ReleaseFormatError::new_err(message),
         Error::Merge(_) => MergeError::new_err(message),

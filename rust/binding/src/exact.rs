@@ -203,7 +203,7 @@ impl ExactSketch {
         } else {
             py.detach(|| self.lock_detached().estimate_many(items))
         };
-        Ok(array_of(py, estimates))
+        Ok(array_of(py, estimates.map_err(raise)?))
     }
 
     /// End counting; reads go on. A second call does nothing.
@@ -217,21 +217,22 @@ impl ExactSketch {
         self.lock(py).is_finished()
     }
 
-    fn _release(&self, py: Python<'_>) -> Release {
-        Release::new(self.lock(py).release())
+    fn _release(&self, py: Python<'_>) -> PyResult<Release> {
+        self.lock(py).release().map(Release::new).map_err(raise)
     }
 
     fn _merged(&self, py: Python<'_>, other: &Bound<'_, Self>) -> PyResult<Release> {
         // The two locks are never held together: two threads may merge in opposite orders.
-        let theirs = CoreSketch::from_release(&other.get().lock(py).release()).map_err(raise)?;
+        let theirs = other.get().lock(py).release().map_err(raise)?;
+        let theirs = CoreSketch::from_release(&theirs).map_err(raise)?;
         let merged = self.lock(py).merged(&theirs).map_err(raise)?;
-        Ok(Release::new(merged.release()))
+        merged.release().map(Release::new).map_err(raise)
     }
 
     /// The exact counts.
     #[getter]
     fn table<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i64>>> {
-        let rows = self.lock(py).table();
+        let rows = self.lock(py).table().map_err(raise)?;
         table_of(py, &self.shape, rows)
     }
 

@@ -11,10 +11,10 @@ use crate::key::Key;
 use crate::owned_items::{OwnedItems, owned_items_of};
 use crate::private::PrivateSketch;
 use crate::weights::{counts_of, weights_of};
-use lazysketch_core::Error;
 use lazysketch_core::discovery::name::{Kept, NameKind, item_of};
 use lazysketch_core::sketch::heavy_hitters::HeavySketch as CoreHeavy;
 use lazysketch_core::table::items::{Items, StepRows};
+use lazysketch_core::{Error, memory};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -36,7 +36,7 @@ enum Events<'py> {
 impl<'py> Events<'py> {
     fn of(items: &Bound<'py, PyAny>, column: Option<&Column>) -> PyResult<Self> {
         if column.is_none()
-            && let Some(integers) = plain_integers(items)
+            && let Some(integers) = plain_integers(items)?
         {
             return Ok(Self::Integers(integers));
         }
@@ -244,9 +244,13 @@ impl HeavySketch {
         let found = guarded(slf).detached(py, |core| core.heavy()?.candidates())?;
         let candidate = |(kept, epoch, estimate): (Kept, u64, f64)| {
             let complete = !kept.truncated;
-            Ok((name_of(py, &kept)?, complete, epoch, estimate))
+            PyResult::Ok((name_of(py, &kept)?, complete, epoch, estimate))
         };
-        found.into_iter().map(candidate).collect()
+        let mut candidates = memory::room_for(found.len()).map_err(raise)?;
+        for found in found {
+            candidates.push(candidate(found)?);
+        }
+        Ok(candidates)
     }
 
     /// Number of the open discovery epoch, counted from 0.
@@ -258,18 +262,23 @@ impl HeavySketch {
 
     #[getter]
     fn _discovery_facts<'py>(slf: &Bound<'py, Self>) -> PyResult<Bound<'py, PyDict>> {
-        let mut core = guarded(slf).lock(slf.py())?;
-        facts_of(slf.py(), core.heavy().map_err(raise)?.discovery().design())
+        // The lock is released before a Python object is made: that may run code of others.
+        let design = {
+            let mut core = guarded(slf).lock(slf.py())?;
+            core.heavy().map_err(raise)?.discovery().design().clone()
+        };
+        facts_of(slf.py(), &design)
     }
 
     fn _discovery_draws<'py>(
         slf: &Bound<'py, Self>,
         epoch: u64,
-        slots: Vec<u64>,
+        slots: &Bound<'_, PyAny>,
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
-        let mut core = guarded(slf).lock(slf.py())?;
-        let sketch = core.heavy().map_err(raise)?;
-        let draws = sketch.discovery_draws(epoch, &slots).map_err(raise)?;
+        let slots = counts_of("slots", slots)?;
+        let draws = guarded(slf).detached(slf.py(), |core| {
+            core.heavy()?.discovery_draws(epoch, &slots)
+        })?;
         Ok(PyArray1::from_vec(slf.py(), draws))
     }
 

@@ -1,9 +1,11 @@
 //! Names and properties of mechanisms and schedules, for calibration in Python.
 
 use crate::errors::{ArgumentValueError, raise};
+use crate::weights::counts_of;
 use lazysketch_core::discovery::spec::Design;
 use lazysketch_core::guarantee::NotPrivate;
 use lazysketch_core::mechanism::{Mechanism, MechanismKind};
+use lazysketch_core::memory;
 use lazysketch_core::noise::gaussian::{LARGEST_SIGMA, RoundedGaussian};
 use lazysketch_core::parameters::{Calibration, Relation, TableKind};
 use lazysketch_core::schedule::{Growth, Schedule};
@@ -201,9 +203,10 @@ pub(crate) fn mechanism_variances<'py>(
     py: Python<'py>,
     mechanism: &str,
     leaves: u64,
-    pushes: Vec<u64>,
+    pushes: &Bound<'py, PyAny>,
 ) -> PyResult<Bound<'py, PyArray1<f64>>> {
     let mechanism = Mechanism::new(mechanism_of(mechanism)?, leaves).map_err(raise)?;
+    let pushes = counts_of("pushes", pushes)?;
     check_pushes(&pushes, mechanism.extra_leaf())?;
     let variance = |push| {
         if push == 0 {
@@ -212,7 +215,8 @@ pub(crate) fn mechanism_variances<'py>(
             mechanism.variance(push)
         }
     };
-    Ok(PyArray1::from_iter(py, pushes.into_iter().map(variance)))
+    let variances = memory::collected(pushes.into_iter().map(variance)).map_err(raise)?;
+    Ok(PyArray1::from_vec(py, variances))
 }
 
 /// Return the leaf of the final push of cells after some numbers of pushes.
@@ -259,7 +263,8 @@ pub(crate) fn schedule_pushes<'py>(
 ) -> PyResult<Bound<'py, PyArray1<i64>>> {
     let progress = schedule_of(&schedule)?.progress(step, width);
     let pushes = (0..width).map(|column| progress.pushes(column) as i64);
-    Ok(PyArray1::from_iter(py, pushes))
+    let pushes = memory::collected(pushes).map_err(raise)?;
+    Ok(PyArray1::from_vec(py, pushes))
 }
 
 /// Return the step of every column's last push after `step` steps; 0 before the first push.
@@ -272,8 +277,9 @@ pub(crate) fn schedule_published_steps<'py>(
     step: u64,
 ) -> PyResult<Bound<'py, PyArray1<i64>>> {
     let steps = schedule_of(&schedule)?.published_steps(step, width);
-    Ok(PyArray1::from_iter(
+    let steps = steps.map_err(raise)?.into_iter().map(|step| step as i64);
+    Ok(PyArray1::from_vec(
         py,
-        steps.iter().map(|&step| step as i64),
+        memory::collected(steps).map_err(raise)?,
     ))
 }

@@ -2,9 +2,10 @@
 
 use crate::errors::{ArgumentTypeError, ArgumentValueError, ItemError, type_name};
 use crate::standard_types::{Standard, object_of_date, object_of_instant, object_of_uuid};
+use lazysketch_core::Error;
 use lazysketch_core::item::Item;
 use lazysketch_core::table::hash::Fingerprinter;
-use pyo3::exceptions::PyOverflowError;
+use pyo3::exceptions::{PyMemoryError, PyOverflowError};
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyBool, PyBytes, PyInt, PyString, PyType};
@@ -23,23 +24,51 @@ pub(crate) enum Target<'a> {
 
 /// An item error; its message contains types, never values.
 #[derive(Clone)]
-pub(crate) struct Fault(String);
+pub(crate) struct Fault {
+    message: String,
+    is_memory: bool,
+}
 
 impl Fault {
     pub(crate) fn new(message: impl Into<String>) -> Self {
-        Self(message.into())
+        Self {
+            message: message.into(),
+            is_memory: false,
+        }
+    }
+
+    /// No memory for the items.
+    pub(crate) fn memory(error: &Error) -> Self {
+        Self {
+            message: error.to_string(),
+            is_memory: true,
+        }
+    }
+
+    /// More than one call takes.
+    pub(crate) fn too_large(message: String) -> Self {
+        Self {
+            message,
+            is_memory: true,
+        }
     }
 
     /// Return the exception for a single item.
     pub(crate) fn of_item(self) -> PyErr {
-        ItemError::new_err(format!("item: {}", self.0))
+        if self.is_memory {
+            return PyMemoryError::new_err(self.message);
+        }
+        ItemError::new_err(format!("item: {}", self.message))
     }
 
     /// Return the exception for an item of a batch.
     pub(crate) fn at(self, position: usize) -> PyErr {
+        if self.is_memory {
+            return PyMemoryError::new_err(self.message);
+        }
         ItemError::new_err(format!(
             "items: {} at position {position}; nothing was applied",
-            self.0
+            self.message
         ))
     }
 }
@@ -170,7 +199,7 @@ pub(crate) fn plain_item<'py>(
     place: &str,
 ) -> PyResult<Bound<'py, PyAny>> {
     let plain = with_item(value, &no_item, |item| Ok(object_of(value.py(), item)));
-    plain.map_err(|fault| ItemError::new_err(format!("{name}: {}{place}", fault.0)))?
+    plain.map_err(|fault| ItemError::new_err(format!("{name}: {}{place}", fault.message)))?
 }
 
 /// Convert subclasses, numpy scalars, standard types and Arrow scalars; refuse everything else.

@@ -7,7 +7,9 @@
 
 mod arrays;
 mod arrow;
+mod arrow_import;
 mod arrow_items;
+mod arrow_layout;
 mod batches;
 mod capture;
 mod columns;

@@ -3,15 +3,20 @@
 //! Text and bytes are borrowed from Arrow memory, and numpy integers are read in place. Items of
 //! other Python objects are copied, because the objects may be freed before the batch is counted.
 
+use crate::arrays::Values;
 use crate::arrow::{self, Chunk};
+use crate::arrow_import;
 use crate::arrow_items;
-use crate::batches::{as_contiguous, objects_of, refuse_single_values, require_plain};
+use crate::batches::{
+    IterableValues, as_contiguous, objects_of, refuse_single_values, require_plain,
+};
 use crate::columns::HashedColumns;
-use crate::errors::{ArgumentTypeError, ArgumentValueError, type_name};
+use crate::errors::{ArgumentTypeError, raise};
 use crate::items::{Column, Fault, no_item, with_item};
 use lazysketch_core::item::Item;
 use lazysketch_core::table::items::Items;
-use numpy::{PyArrayDescrMethods, PyReadonlyArray1, PyUntypedArray, PyUntypedArrayMethods};
+use lazysketch_core::{Error, memory};
+use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
@@ -22,12 +27,16 @@ pub(crate) enum OwnedItems<'py> {
     /// Columns of other types, whose values are collected first.
     Odd(Vec<Chunk>),
     /// A numpy array of signed integers.
-    Signed(PyReadonlyArray1<'py, i64>),
+    Signed(Values<'py, i64>),
     /// A numpy array of unsigned integers.
-    Unsigned(PyReadonlyArray1<'py, u64>),
+    Unsigned(Values<'py, u64>),
     /// Copies.
     Copied(Copies),
 }
+
+/// Most bytes of text, bytes and large integers that are copied for one batch. A short list can hold
+/// the same long text any number of times.
+const MOST_BYTES: usize = 1 << 31;
 
 /// Concatenated items.
 #[derive(Default)]
@@ -55,7 +64,23 @@ impl Copies {
         copied(objects_of(items).map(Ok))
     }
 
-    fn push(&mut self, item: Item<'_>) {
+    fn push(&mut self, item: Item<'_>) -> Result<(), Fault> {
+        let (is_text, bytes) = match item {
+            Item::Text(text) => (true, text.len()),
+            Item::Bytes(bytes) | Item::Wide(bytes) => (false, bytes.len()),
+            Item::Uuid(bytes) => (false, bytes.len()),
+            _ => (false, 0),
+        };
+        if self.text.len() + self.bytes.len() + bytes > MOST_BYTES {
+            let message =
+                format!("items: expected at most {MOST_BYTES} bytes in a batch, got more");
+            return Err(Fault::too_large(message));
+        }
+        let reserved = match is_text {
+            true => self.text.try_reserve(bytes),
+            false => self.bytes.try_reserve(bytes),
+        };
+        reserved.map_err(|_| Fault::memory(&Error::Memory { bytes }))?;
         let entry = match item {
             Item::Text(text) => {
                 self.text.push_str(text);
@@ -78,10 +103,10 @@ impl Copies {
                 Entry::Uuid(self.bytes.len())
             }
         };
-        self.entries.push(entry);
+        memory::push(&mut self.entries, entry).map_err(|error| Fault::memory(&error))
     }
 
-    pub(crate) fn items(&self) -> Vec<Item<'_>> {
+    pub(crate) fn items(&self) -> PyResult<Vec<Item<'_>>> {
         let (mut text_start, mut start) = (0, 0);
         let mut bytes = |end: usize| &self.bytes[std::mem::replace(&mut start, end)..end];
         let item = |entry: &Entry| match *entry {
@@ -96,25 +121,22 @@ impl Copies {
             Entry::Date(days) => Item::Date(days),
             Entry::Uuid(end) => Item::Uuid(bytes(end).try_into().expect("16 bytes were pushed")),
         };
-        self.entries.iter().map(item).collect()
+        memory::collected(self.entries.iter().map(item)).map_err(raise)
     }
 }
 
 impl OwnedItems<'_> {
     /// Call `with` on the items in the core's form.
     pub(crate) fn with_items<T>(&self, with: impl FnOnce(Items<'_>) -> PyResult<T>) -> PyResult<T> {
-        let not_contiguous = |_| ArgumentValueError::new_err("items: expected contiguous memory");
         match self {
             Self::Columns(columns) => with(Items::columns(columns)),
             Self::Odd(columns) => with(Items::Mixed(&arrow_items::map_items(
                 columns,
                 &Ok::<Item<'_>, Fault>,
             )?)),
-            Self::Signed(array) => with(Items::Signed(array.as_slice().map_err(not_contiguous)?)),
-            Self::Unsigned(array) => {
-                with(Items::Unsigned(array.as_slice().map_err(not_contiguous)?))
-            }
-            Self::Copied(copies) => with(Items::Mixed(&copies.items())),
+            Self::Signed(array) => with(Items::Signed(array.as_slice("items")?)),
+            Self::Unsigned(array) => with(Items::Unsigned(array.as_slice("items")?)),
+            Self::Copied(copies) => with(Items::Mixed(&copies.items()?)),
         }
     }
 }
@@ -136,14 +158,13 @@ pub(crate) fn owned_items_of<'py>(
         }
     }
     refuse_single_values("items", items)?;
-    if let Some(chunks) = arrow::chunks_of(items, "items")? {
+    if let Some(chunks) = arrow_import::arrays_of(items, "items")? {
         let columns = arrow::columns(&chunks, column)?;
-        let plain = HashedColumns::in_place(&columns);
+        let plain = HashedColumns::in_place(&columns)?;
         return Ok(plain.map_or(OwnedItems::Odd(columns), OwnedItems::Columns));
     }
     if let Some(column) = column {
-        let message = format!("column: expected none for data without columns, got {column:?}");
-        return Err(ArgumentTypeError::new_err(message));
+        return Err(arrow::no_columns(column));
     }
     if let Ok(array) = items.cast::<PyUntypedArray>() {
         return from_numpy(array);
@@ -154,8 +175,14 @@ pub(crate) fn owned_items_of<'py>(
 fn from_numpy<'py>(array: &Bound<'py, PyUntypedArray>) -> PyResult<OwnedItems<'py>> {
     require_plain("items", array)?;
     match array.dtype().kind() {
-        b'i' => as_contiguous(array, "int64").map(OwnedItems::Signed),
-        b'u' => as_contiguous(array, "uint64").map(OwnedItems::Unsigned),
+        b'i' => {
+            let values = as_contiguous(array, "int64")?;
+            Ok(OwnedItems::Signed(Values::InPlace(values)))
+        }
+        b'u' => {
+            let values = as_contiguous(array, "uint64")?;
+            Ok(OwnedItems::Unsigned(Values::InPlace(values)))
+        }
         b'U' | b'S' | b'O' | b'T' => copied_of_any(&array.call_method0("tolist")?),
         _ => Err(ArgumentTypeError::new_err(format!(
             "items: expected an array of integers, text, bytes or objects, got dtype {}",
@@ -165,21 +192,14 @@ fn from_numpy<'py>(array: &Bound<'py, PyUntypedArray>) -> PyResult<OwnedItems<'p
 }
 
 fn copied_of_any(items: &Bound<'_, PyAny>) -> PyResult<OwnedItems<'static>> {
-    let iterator = items.try_iter().map_err(|_| {
-        let got = type_name(items);
-        ArgumentTypeError::new_err(format!("items: expected an iterable of items, got {got}"))
-    })?;
-    copied(iterator).map(OwnedItems::Copied)
+    copied(IterableValues::of("items", "items", items)?).map(OwnedItems::Copied)
 }
 
 fn copied<'py>(objects: impl Iterator<Item = PyResult<Bound<'py, PyAny>>>) -> PyResult<Copies> {
     let mut copies = Copies::default();
     for (position, object) in objects.enumerate() {
-        with_item(&object?, &no_item, |item| {
-            copies.push(item);
-            Ok(())
-        })
-        .map_err(|fault| fault.at(position))?;
+        with_item(&object?, &no_item, |item| copies.push(item))
+            .map_err(|fault| fault.at(position))?;
     }
     Ok(copies)
 }

@@ -300,11 +300,13 @@ impl PrivateSketch {
     fn _draws<'py>(
         &self,
         py: Python<'py>,
-        cells: Vec<u64>,
-        nodes: Vec<u64>,
+        cells: &Bound<'_, PyAny>,
+        nodes: &Bound<'_, PyAny>,
     ) -> PyResult<Bound<'py, PyArray1<i64>>> {
-        let mut core = self.guarded.lock(py)?;
-        let draws = core.sketch().draws(&cells, &nodes).map_err(raise)?;
+        let (cells, nodes) = (counts_of("cells", cells)?, counts_of("nodes", nodes)?);
+        let draws = self
+            .guarded
+            .detached(py, |core| core.sketch().draws(&cells, &nodes))?;
         Ok(PyArray1::from_vec(py, draws))
     }
 

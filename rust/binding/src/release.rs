@@ -7,6 +7,7 @@ use crate::errors::raise;
 use crate::introspection::reasons_of;
 use crate::items::{Column, Target, object_of};
 use crate::owned_items::Copies;
+use lazysketch_core::memory;
 use lazysketch_core::parameters::{Shape, TableKind};
 use lazysketch_core::release::codec;
 use lazysketch_core::release::{Part, Release as CoreRelease};
@@ -46,8 +47,11 @@ impl Release {
     #[staticmethod]
     fn from_bytes<'py>(py: Python<'py>, data: &[u8]) -> PyResult<(Self, Vec<Bound<'py, PyAny>>)> {
         let (release, names) = codec::decode_with_names(data).map_err(raise)?;
-        let names = names.into_iter().map(|name| object_of(py, name));
-        Ok((Self::new(release), names.collect::<PyResult<_>>()?))
+        let mut objects = memory::room_for(names.len()).map_err(raise)?;
+        for name in names {
+            objects.push(object_of(py, name)?);
+        }
+        Ok((Self::new(release), objects))
     }
 
     /// The bytes of the release with these names: a list of distinct items.
@@ -58,11 +62,11 @@ impl Release {
         names: Option<&Bound<'py, PyList>>,
     ) -> PyResult<Bound<'py, PyBytes>> {
         let Some(names) = names else {
-            return Ok(PyBytes::new(py, &codec::encode(&self.inner)));
+            return bytes_object(py, &codec::encode(&self.inner).map_err(raise)?);
         };
         let names = Copies::of(names)?;
-        let bytes = codec::encode_with_names(&self.inner, &names.items()).map_err(raise)?;
-        Ok(PyBytes::new(py, &bytes))
+        let bytes = codec::encode_with_names(&self.inner, &names.items()?).map_err(raise)?;
+        bytes_object(py, &bytes)
     }
 
     #[staticmethod]
@@ -91,7 +95,9 @@ impl Release {
         let batch = batch_of(items, column.as_ref(), target)?;
         let items = batch.items()?;
         let reader = self.inner.reader();
-        let estimates = py.detach(|| reader.estimate_many(items, &self.fingerprinter));
+        let estimates = py
+            .detach(|| reader.estimate_many(items, &self.fingerprinter))
+            .map_err(raise)?;
         Ok(array_of(py, estimates))
     }
 
@@ -100,7 +106,9 @@ impl Release {
         let target = target_of(self.inner.shape(), &self.fingerprinter);
         let item = target.object(item).map_err(|fault| fault.of_item())?;
         let reader = self.inner.reader();
-        let (columns, flipped) = reader.locate_many(Items::Ready(&[item]), &self.fingerprinter);
+        let (columns, flipped) = reader
+            .locate_many(Items::Ready(&[item]), &self.fingerprinter)
+            .map_err(raise)?;
         let columns = PyArray1::from_vec(py, columns);
         Ok((columns, PyArray1::from_vec(py, flipped)))
     }
@@ -117,7 +125,9 @@ impl Release {
         let batch = batch_of(items, column.as_ref(), target)?;
         let items = batch.items()?;
         let reader = self.inner.reader();
-        let (columns, flipped) = py.detach(|| reader.locate_many(items, &self.fingerprinter));
+        let (columns, flipped) = py
+            .detach(|| reader.locate_many(items, &self.fingerprinter))
+            .map_err(raise)?;
         let shape = [items.len(), self.inner.shape().depth as usize];
         let columns = PyArray1::from_vec(py, columns).reshape(shape)?;
         Ok((columns, PyArray1::from_vec(py, flipped).reshape(shape)?))
@@ -125,7 +135,8 @@ impl Release {
 
     #[getter]
     fn table<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyArray2<i64>>> {
-        table_of(py, self.inner.shape(), self.inner.table().to_vec())
+        let rows = memory::copied(self.inner.table()).map_err(raise)?;
+        table_of(py, self.inner.shape(), rows)
     }
 
     #[getter]
@@ -158,6 +169,14 @@ impl Release {
             .map(|part| part_of(py, shape, part));
         PyTuple::new(py, parts.collect::<PyResult<Vec<_>>>()?)
     }
+}
+
+/// Return bytes as a Python object; without memory an exception, where `PyBytes::new` panics.
+pub(crate) fn bytes_object<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound<'py, PyBytes>> {
+    PyBytes::new_with(py, bytes.len(), |out| {
+        out.copy_from_slice(bytes);
+        Ok(())
+    })
 }
 
 /// Return the conversion target of items of a table of this shape.

@@ -2,9 +2,13 @@
 
 use crate::arrays::{Integers, Values, integers_of};
 use crate::arrow;
-use crate::batches::{as_contiguous, objects_of, refuse_single_values, require_plain};
-use crate::errors::{ArgumentTypeError, ArgumentValueError, type_name};
+use crate::arrow_import;
+use crate::batches::{
+    IterableValues, as_contiguous, objects_of, refuse_single_values, require_plain,
+};
+use crate::errors::{ArgumentTypeError, ArgumentValueError, raise};
 use crate::items::{count_of, small_count};
+use lazysketch_core::memory;
 use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
@@ -35,13 +39,13 @@ pub(crate) fn weights_in_place<'py>(
         return Ok(BatchWeights::Ones);
     };
     if let Ok(array) = weights.cast_exact::<PyUntypedArray>() {
-        match integers_of(array) {
+        match integers_of(array)? {
             Some(Integers::Unsigned(values)) => return Ok(BatchWeights::InPlace(values)),
-            Some(Integers::Signed(Values::InPlace(signed)))
-                if signed.as_slice().is_ok_and(all_non_negative) =>
+            Some(Integers::Signed(signed @ Values::InPlace(_)))
+                if signed.as_slice("weights").is_ok_and(all_non_negative) =>
             {
                 let view = array.call_method1("view", (numpy::dtype::<u64>(array.py()),))?;
-                if let Some(Integers::Unsigned(values)) = integers_of(view.cast()?) {
+                if let Some(Integers::Unsigned(values)) = integers_of(view.cast()?)? {
                     return Ok(BatchWeights::InPlace(values));
                 }
             }
@@ -66,7 +70,7 @@ pub(crate) fn weights_of(weights: Option<&Bound<'_, PyAny>>) -> PyResult<Option<
 }
 
 /// Copy a sequence of non-negative integers.
-pub(crate) fn counts_of(name: &str, values: &Bound<'_, PyAny>) -> PyResult<Vec<u64>> {
+pub(crate) fn counts_of(name: &'static str, values: &Bound<'_, PyAny>) -> PyResult<Vec<u64>> {
     if let Ok(array) = values.cast_exact::<PyUntypedArray>() {
         return counts_of_array(name, array);
     }
@@ -77,51 +81,48 @@ pub(crate) fn counts_of(name: &str, values: &Bound<'_, PyAny>) -> PyResult<Vec<u
         return counts_of_all(name, tuple.iter().map(Ok));
     }
     refuse_single_values(name, values)?;
-    if let Some(chunks) = arrow::chunks_of(values, name)? {
+    if let Some(chunks) = arrow_import::arrays_of(values, name)? {
         return arrow::convert_counts(&chunks, name);
     }
     if let Ok(array) = values.cast::<PyUntypedArray>() {
         return counts_of_array(name, array);
     }
-    let iterator = values.try_iter().map_err(|_| {
-        let got = type_name(values);
-        ArgumentTypeError::new_err(format!(
-            "{name}: expected an iterable of integers, got {got}"
-        ))
-    })?;
-    counts_of_all(name, iterator)
+    counts_of_all(name, IterableValues::of(name, "integers", values)?)
 }
 
 fn counts_of_all<'py>(
     name: &str,
     values: impl Iterator<Item = PyResult<Bound<'py, PyAny>>>,
 ) -> PyResult<Vec<u64>> {
-    let count = |(position, value): (usize, PyResult<_>)| {
+    let mut counts = memory::room_for(values.size_hint().0).map_err(raise)?;
+    for (position, value) in values.enumerate() {
         let value = value?;
-        match small_count(&value) {
-            Some(count) => Ok(count),
-            None => count_of(&format!("{name} at position {position}"), &value),
-        }
-    };
-    values.enumerate().map(count).collect()
+        let count = match small_count(&value) {
+            Some(count) => count,
+            None => count_of(&format!("{name} at position {position}"), &value)?,
+        };
+        memory::push(&mut counts, count).map_err(raise)?;
+    }
+    Ok(counts)
 }
 
 /// Copy, then check the copy: the array may change in between.
-fn counts_of_array(name: &str, array: &Bound<'_, PyUntypedArray>) -> PyResult<Vec<u64>> {
-    match integers_of(array) {
+fn counts_of_array(name: &'static str, array: &Bound<'_, PyUntypedArray>) -> PyResult<Vec<u64>> {
+    match integers_of(array)? {
         Some(Integers::Unsigned(values)) => return values.into_vec(name),
         Some(Integers::Signed(values)) => return non_negative(name, values.into_vec(name)?),
         Some(Integers::Narrow(values)) => {
             let wide = values.as_slice(name)?.iter().map(|&value| value.into());
-            return non_negative(name, wide.collect());
+            let wide = memory::collected(wide).map_err(raise)?;
+            return non_negative(name, wide);
         }
         None => require_plain(name, array)?,
     }
     match array.dtype().kind() {
-        b'u' => Ok(as_contiguous::<u64>(array, "uint64")?.as_array().to_vec()),
+        b'u' => Values::InPlace(as_contiguous::<u64>(array, "uint64")?).into_vec(name),
         b'i' => {
-            let values = as_contiguous::<i64>(array, "int64")?.as_array().to_vec();
-            non_negative(name, values)
+            let values = Values::InPlace(as_contiguous::<i64>(array, "int64")?);
+            non_negative(name, values.into_vec(name)?)
         }
         b'O' => counts_of(name, &array.call_method0("tolist")?),
         _ => {

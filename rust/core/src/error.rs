@@ -33,6 +33,12 @@ pub enum Error {
     /// The sketch was finished: it can be read, and takes no more events.
     #[error("sketch: expected one that takes events, got one after finish()")]
     Finished,
+    /// There is no memory for a table, a batch or a result; nothing was changed.
+    #[error("memory: expected {bytes} more bytes, got none; nothing was applied")]
+    Memory {
+        /// The size of the allocation that failed.
+        bytes: usize,
+    },
     /// The operating system returned no randomness.
     #[error("the operating system's random source failed: {0}")]
     Entropy(String),

@@ -22,7 +22,7 @@
 //!                 |
 //!               noise          the keyed pseudo-random function, Gaussian draws
 //!                 |
-//!   simd   key   item   error  one loop for several widths of registers; keys; values
+//!   simd  key  item  memory  error   one loop for several widths of registers; keys; values
 //! ```
 //!
 //! An update costs one hash and one addition per row plus the pushes that fall due, and no draw; a
@@ -38,6 +38,7 @@ pub mod guarantee;
 pub mod item;
 pub mod key;
 pub mod mechanism;
+pub mod memory;
 pub mod noise;
 pub mod parameters;
 #[cfg(test)]

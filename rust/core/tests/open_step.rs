@@ -35,7 +35,7 @@ proptest! {
                 let (items, weights): (Vec<_>, Vec<_>) = part.iter().copied().unzip();
                 parts.add_to_batch(Items::Ready(&items), Some(&weights)).unwrap();
                 let now = parts.release().unwrap();
-                prop_assert_eq!(codec::encode(&before), codec::encode(&now));
+                prop_assert_eq!(codec::encode(&before).unwrap(), codec::encode(&now).unwrap());
                 all.extend(part.iter().copied());
             }
             match closing {
@@ -52,8 +52,8 @@ proptest! {
             let (items, weights): (Vec<_>, Vec<_>) = all.into_iter().unzip();
             whole.update_batch(Items::Ready(&items), Some(&weights)).unwrap();
             prop_assert_eq!(
-                codec::encode(&parts.release().unwrap()),
-                codec::encode(&whole.release().unwrap())
+                codec::encode(&parts.release().unwrap()).unwrap(),
+                codec::encode(&whole.release().unwrap()).unwrap()
             );
         }
     }
@@ -87,8 +87,8 @@ fn an_invalid_part_of_a_batch_is_refused_entirely() {
     );
     expected.tick(1).unwrap();
     assert_eq!(
-        codec::encode(&sketch.release().unwrap()),
-        codec::encode(&expected.release().unwrap())
+        codec::encode(&sketch.release().unwrap()).unwrap(),
+        codec::encode(&expected.release().unwrap()).unwrap()
     );
     assert!(matches!(
         sketch.add_to_batch(Items::Ready(&[1]), None),

@@ -223,7 +223,7 @@ proptest! {
         let mut sketch = seeded(shape, spec(schedule, MechanismKind::Haar), 5);
         actions.iter().for_each(|action| action.apply(&mut sketch));
         let release = sketch.release().unwrap();
-        let bytes = codec::encode(&release);
+        let bytes = codec::encode(&release).unwrap();
         prop_assert_eq!(codec::decode(&bytes).unwrap(), release);
     }
 }

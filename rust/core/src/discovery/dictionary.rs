@@ -5,6 +5,7 @@
 //! construction, by the largest possible number of events of an epoch, not by the actual events.
 
 use super::slots::Slots;
+use crate::Result;
 use crate::item::Item;
 use crate::table::hash::Fingerprinter;
 
@@ -16,11 +17,11 @@ pub(crate) struct Dictionary {
 
 impl Dictionary {
     /// Room for `number` distinct items.
-    pub(crate) fn new(number: usize, max_item_bytes: usize) -> Self {
-        Self {
-            slots: Slots::new(number, max_item_bytes),
+    pub(crate) fn new(number: usize, max_item_bytes: usize) -> Result<Self> {
+        Ok(Self {
+            slots: Slots::new(number, max_item_bytes)?,
             used: 0,
-        }
+        })
     }
 
     /// Bytes that [`Self::new`] takes.

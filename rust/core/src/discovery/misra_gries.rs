@@ -13,6 +13,7 @@
 use super::slots::Slots;
 use crate::item::Item;
 use crate::table::hash::Fingerprinter;
+use crate::{Result, memory};
 
 /// Counters, and which of them are at zero.
 pub(crate) struct MisraGries {
@@ -28,18 +29,18 @@ pub(crate) struct MisraGries {
 
 impl MisraGries {
     /// One counter per dummy key.
-    pub(crate) fn new(mut dummies: Vec<u128>, max_item_bytes: usize) -> Self {
+    pub(crate) fn new(mut dummies: Vec<u128>, max_item_bytes: usize) -> Result<Self> {
         // Sorted, so that initially the order of slots is the order of eviction.
         dummies.sort_unstable();
         let mut summary = Self {
-            slots: Slots::new(dummies.len(), max_item_bytes),
+            slots: Slots::new(dummies.len(), max_item_bytes)?,
             taken_off: 0,
-            zeros: Vec::with_capacity(dummies.len()),
+            zeros: memory::room_for(dummies.len())?,
             next_zero: 0,
             dummies,
         };
         summary.clear();
-        summary
+        Ok(summary)
     }
 
     /// Bytes that [`Self::new`] takes.

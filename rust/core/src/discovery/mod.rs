@@ -35,7 +35,7 @@ use crate::key::{MasterKey, Purpose, SketchId, WideKey};
 use crate::noise::prf::NoiseFunction;
 use crate::table::hash::Fingerprinter;
 use crate::table::items::Items;
-use crate::{Error, Result};
+use crate::{Error, Result, memory};
 use dictionary::Dictionary;
 use misra_gries::MisraGries;
 use name::{CHUNK, Identities, Kept};
@@ -87,9 +87,9 @@ impl Discovery {
         let identities = Identities::new(key, id, &parameters);
         let (slots, max_item_bytes) = (design.slots as usize, spec.max_item_bytes as usize);
         let counts = match design.variant {
-            Variant::Dictionary => Counts::Dictionary(Dictionary::new(slots, max_item_bytes)),
+            Variant::Dictionary => Counts::Dictionary(Dictionary::new(slots, max_item_bytes)?),
             Variant::MisraGries => {
-                Counts::MisraGries(MisraGries::new(identities.dummies(slots), max_item_bytes))
+                Counts::MisraGries(MisraGries::new(identities.dummies(slots)?, max_item_bytes)?)
             }
         };
         let state = State {
@@ -179,13 +179,12 @@ impl Discovery {
     pub(crate) fn end_epoch(&mut self) {
         if let Some(state) = &mut self.state {
             let epoch = self.epoch;
-            for published in state.publish(&self.design, epoch) {
-                let (mut kept, mut identity) = published;
+            state.publish(&self.design, epoch, |mut kept, mut identity| {
                 if planted!("truncated-names-are-one-name") && kept.truncated {
                     (kept.fingerprint, identity) = (0, 0);
                 }
                 self.candidates.entry((kept, identity)).or_insert(epoch);
-            }
+            });
             if !planted!("counts-of-an-epoch-stay") {
                 state.counts.clear();
             }
@@ -213,13 +212,14 @@ impl Discovery {
         let state = self.state.as_ref().ok_or(Error::Closed)?;
         let prf = NoiseFunction::new(&state.key.of_epoch(epoch));
         let draw = |&slot: &u64| self.design.laplace.draw(&prf, slot);
-        Ok(slots.iter().map(draw).collect())
+        memory::collected(slots.iter().map(draw))
     }
 
     /// The identities of all dummies and then of the items, which decide evictions, for the oracle.
     pub(crate) fn identities(&self, items: Items<'_>) -> Result<Vec<u128>> {
         let state = self.state.as_ref().ok_or(Error::Closed)?;
-        let mut found = state.identities.dummies(self.design.slots as usize);
+        let mut found = state.identities.dummies(self.design.slots as usize)?;
+        memory::reserve(&mut found, items.len())?;
         items.for_each_item_chunk::<CHUNK>(|_, chunk| {
             let mut identities = [0; CHUNK];
             (state.identities).fill(chunk, &mut identities[..chunk.len()], |_| None);
@@ -275,10 +275,10 @@ impl State {
         }
     }
 
-    /// The names whose noisy count reaches the threshold. Under Misra-Gries the dummies draw too,
+    /// Calls `with` on each name whose noisy count reaches the threshold, and its identity. Under Misra-Gries the dummies draw too,
     /// so the number of draws does not depend on the data. The dictionary draws for the items it
     /// has.
-    fn publish(&self, design: &Design, epoch: u64) -> Vec<(Kept, u128)> {
+    fn publish(&self, design: &Design, epoch: u64, mut with: impl FnMut(Kept, u128)) {
         let prf = NoiseFunction::new(&self.key.of_epoch(epoch));
         let (used, shared) = match &self.counts {
             Counts::Dictionary(counts) => (counts.used(), 0),
@@ -289,7 +289,7 @@ impl State {
             }
         };
         let slots = self.counts.slots();
-        let (mut published, mut noises) = (Vec::new(), [0; CHUNK]);
+        let mut noises = [0; CHUNK];
         for start in (0..used).step_by(CHUNK) {
             let noises = &mut noises[..CHUNK.min(used - start)];
             let first = start as u64 + 1;
@@ -303,12 +303,12 @@ impl State {
                 let low = planted!("threshold-2-low", 2, 0);
                 self.counts.count(slot) as i64 + shared + noise >= design.threshold - low
             });
-            published.extend(found.filter_map(|(slot, _)| {
-                let name = slots.name(slot, &self.fingerprinter)?;
-                Some((name, slots.identity(slot)))
-            }));
+            for (slot, _) in found {
+                if let Some(name) = slots.name(slot, &self.fingerprinter) {
+                    with(name, slots.identity(slot));
+                }
+            }
         }
-        published
     }
 }
 

@@ -14,6 +14,7 @@
 use crate::item::Item;
 use crate::key::{MasterKey, Purpose, SketchId, WideKey};
 use crate::noise::prf::NoiseFunction;
+use crate::{Result, memory};
 
 /// Most bytes of an item that fit one block together with type and length.
 const INLINE: usize = 15;
@@ -179,11 +180,11 @@ impl Identities {
     }
 
     /// `number` dummy identities that no item can have.
-    pub(crate) fn dummies(&self, number: usize) -> Vec<u128> {
+    pub(crate) fn dummies(&self, number: usize) -> Result<Vec<u128>> {
         let tag = u128::from(DUMMY) << 120;
-        let mut identities: Vec<u128> = (0..number as u128).map(|i| tag | i).collect();
+        let mut identities = memory::collected((0..number).map(|i| tag | i as u128))?;
         self.cipher.encrypt(&mut identities);
-        identities
+        Ok(identities)
     }
 
     /// The hash of an item that does not fit a block.
@@ -269,7 +270,7 @@ mod tests {
             all.push(identity(Item::Bytes(&long.as_bytes()[..length])));
             all.push(identity(Item::Bytes(&[0; 41][..length])));
         }
-        all.extend(identities().dummies(100));
+        all.extend(identities().dummies(100).unwrap());
         // No bytes at all, as text and as bytes: two distinct empty items.
         let distinct: HashSet<_> = all.iter().collect();
         assert_eq!(distinct.len(), all.len() - 1);

@@ -3,6 +3,7 @@
 use super::name::{Kept, NameKind, item_of, parts_of};
 use crate::item::Item;
 use crate::table::hash::Fingerprinter;
+use crate::{Result, memory};
 use zeroize::Zeroize;
 
 /// A fixed number of names, each of at most `max_item_bytes` bytes, in contiguous memory.
@@ -31,12 +32,12 @@ const EMPTY: Head = Head {
 
 impl NameStore {
     /// Room for `number` names; touches all memory immediately.
-    pub(crate) fn new(number: usize, max_item_bytes: usize) -> Self {
-        Self {
-            heads: vec![EMPTY; number],
-            bytes: vec![u8::MAX; number * max_item_bytes],
+    pub(crate) fn new(number: usize, max_item_bytes: usize) -> Result<Self> {
+        Ok(Self {
+            heads: memory::filled(EMPTY, number)?,
+            bytes: memory::filled(u8::MAX, number * max_item_bytes)?,
             max_item_bytes,
-        }
+        })
     }
 
     /// Bytes that [`Self::new`] takes.
@@ -126,7 +127,7 @@ mod tests {
 
     #[test]
     fn items_are_kept_in_full_or_truncated() {
-        let mut store = NameStore::new(2, 16);
+        let mut store = NameStore::new(2, 16).unwrap();
         let fingerprinter = Fingerprinter::new(9);
         let mut kept = |item| {
             store.keep(1, item, &fingerprinter);

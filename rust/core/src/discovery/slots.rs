@@ -9,6 +9,7 @@ use super::name::Kept;
 use super::name_store::NameStore;
 use crate::item::Item;
 use crate::table::hash::Fingerprinter;
+use crate::{Result, memory};
 use std::hint::black_box;
 use zeroize::Zeroize;
 
@@ -35,18 +36,18 @@ pub(crate) struct Slots {
 
 impl Slots {
     /// `number` slots, none of them in the index.
-    pub(crate) fn new(number: usize, max_item_bytes: usize) -> Self {
+    pub(crate) fn new(number: usize, max_item_bytes: usize) -> Result<Self> {
         // Fill with ones first: the system provides zeroed pages only when they are written to.
-        let mut counts = vec![u64::MAX; number];
+        let mut counts = memory::filled(u64::MAX, number)?;
         counts.fill(0);
-        Self {
-            index: vec![FREE; index_length(number)],
+        Ok(Self {
+            index: memory::filled(FREE, index_length(number))?,
             slot_bits: usize::BITS - number.leading_zeros(),
-            identities: vec![u128::MAX; number],
+            identities: memory::filled(u128::MAX, number)?,
             counts,
-            names: NameStore::new(number, max_item_bytes),
-            hints: vec![FREE; hints_length(number)],
-        }
+            names: NameStore::new(number, max_item_bytes)?,
+            hints: memory::filled(FREE, hints_length(number))?,
+        })
     }
 
     /// Bytes that [`Self::new`] takes.
@@ -241,7 +242,7 @@ mod tests {
     /// the slot.
     #[test]
     fn recall_knows_items_by_their_content() {
-        let (mut slots, fingerprinter) = (Slots::new(4, 24), Fingerprinter::new(0));
+        let (mut slots, fingerprinter) = (Slots::new(4, 24).unwrap(), Fingerprinter::new(0));
         let item = Item::Text("twenty bytes of text");
         slots.put(2, 77, item, &fingerprinter);
         assert_eq!(slots.recall(item, 5), None);
@@ -276,7 +277,7 @@ mod tests {
         /// Compares with a map, for identities that crowd into few places of the index.
         #[test]
         fn slots_equal_a_map(actions in proptest::collection::vec((0_u128..24, any::<bool>()), 0..200)) {
-            let mut slots = Slots::new(8, 16);
+            let mut slots = Slots::new(8, 16).unwrap();
             let mut model: HashMap<u128, usize> = HashMap::new();
             let mut free: Vec<usize> = (0..8).collect();
             for (number, put) in actions {

@@ -15,7 +15,7 @@ use crate::parameters::{Calibration, NoiseSpec, Relation, Shape, TableKind};
 use crate::release::{LARGEST_PARTS, Part, Release};
 use crate::schedule::{Growth, Schedule};
 use crate::table::hash::HASH_VERSION;
-use crate::{Error, Result};
+use crate::{Error, Result, memory};
 
 /// First bytes of every release.
 pub const MAGIC: [u8; 8] = *b"LAZYSKCH";
@@ -29,6 +29,9 @@ pub const FINISHED_VERSION: u16 = 3;
 const CHECKSUM: usize = 32;
 /// Fewest bytes of a part: flags, id, step and no noise.
 const SHORTEST_PART: usize = 1 + 16 + 8 + 1;
+/// No part, and no shape with the version and the number of parts, has more bytes.
+const LONGEST_PART: usize = 160;
+const LONGEST_SHAPE: usize = 32;
 
 /// Shape and noise in bytes: injective, because every field has a fixed width. The working key is
 /// derived from these bytes, so changing any parameter changes all noise.
@@ -40,21 +43,22 @@ pub(crate) fn encode_parameters(shape: &Shape, noise: &NoiseSpec) -> Vec<u8> {
 }
 
 /// Encodes a release without names.
-pub fn encode(release: &Release) -> Vec<u8> {
+pub fn encode(release: &Release) -> Result<Vec<u8>> {
     let version = version_of(release, false);
-    let mut out = encode_table(release, version);
+    let mut out = encode_table(release, version, size_of::<u32>())?;
     if version == FINISHED_VERSION {
         out.extend(0_u32.to_le_bytes());
     }
-    with_checksum(out)
+    Ok(with_checksum(out))
 }
 
 /// Encodes a release and its names, which are distinct; without any as [`encode`] does.
 pub fn encode_with_names(release: &Release, names: &[Item<'_>]) -> Result<Vec<u8>> {
     if names.is_empty() {
-        return Ok(encode(release));
+        return encode(release);
     }
-    let mut out = encode_table(release, version_of(release, true));
+    let more = names::most_bytes(names);
+    let mut out = encode_table(release, version_of(release, true), more)?;
     names::write(&mut out, names)?;
     Ok(with_checksum(out))
 }
@@ -76,8 +80,11 @@ fn with_checksum(mut out: Vec<u8>) -> Vec<u8> {
     out
 }
 
-fn encode_table(release: &Release, version: u16) -> Vec<u8> {
-    let mut out = Vec::with_capacity(128 + 8 * release.table().len());
+/// `more` is the size of what follows, so that all memory is allocated here.
+fn encode_table(release: &Release, version: u16, more: usize) -> Result<Vec<u8>> {
+    let parts = LONGEST_PART * release.parts().len();
+    let length = MAGIC.len() + LONGEST_SHAPE + parts + 8 * release.table().len() + CHECKSUM;
+    let mut out = memory::room_for(length.saturating_add(more))?;
     out.extend(MAGIC);
     out.extend(version.to_le_bytes());
     write_shape(&mut out, release.shape());
@@ -100,7 +107,7 @@ fn encode_table(release: &Release, version: u16) -> Vec<u8> {
     for value in release.table() {
         out.extend(value.to_le_bytes());
     }
-    out
+    Ok(out)
 }
 
 /// Decodes a release and drops its names; the error says what is wrong with the bytes.
@@ -152,7 +159,7 @@ fn read_parts(reader: &mut ByteReader<'_>, shape: &Shape, version: u16) -> Resul
     if !(1..=LARGEST_PARTS).contains(&count) || reader.rest.len() < least {
         return malformed("expected sizes that agree with the length, got others");
     }
-    let mut parts: Vec<Part> = Vec::with_capacity(count);
+    let mut parts: Vec<Part> = memory::room_for(count)?;
     for _ in 0..count {
         let part = read_part(reader, shape, version)?;
         if count > 1
@@ -172,9 +179,8 @@ fn read_parts(reader: &mut ByteReader<'_>, shape: &Shape, version: u16) -> Resul
 
 fn read_table(reader: &mut ByteReader<'_>, shape: &Shape) -> Result<Vec<i64>> {
     let words = reader.slice(8 * shape.cells() as usize)?.chunks_exact(8);
-    let table: Vec<i64> = words
-        .map(|word| i64::from_le_bytes(word.try_into().unwrap_or_default()))
-        .collect();
+    let word = |word: &[u8]| i64::from_le_bytes(word.try_into().unwrap_or_default());
+    let table = memory::collected(words.map(word))?;
     if table.contains(&i64::MIN) {
         return malformed("expected values that have a negative, got -2^63");
     }

@@ -10,7 +10,7 @@ use crate::schedule::{Pushes, Schedule};
 use crate::table::estimator::Estimator;
 use crate::table::hash::Fingerprinter;
 use crate::table::items::Items;
-use crate::{Error, Result};
+use crate::{Error, Result, memory};
 
 mod byte_reader;
 pub mod codec;
@@ -138,7 +138,13 @@ impl Release {
         let (first, rest) = releases
             .split_first()
             .ok_or_else(|| Error::Merge("expected at least one release, got none".into()))?;
-        let mut merged = (*first).clone();
+        let parts = releases.iter().map(|release| release.parts.len()).sum();
+        let mut merged = Self {
+            shape: first.shape,
+            parts: memory::room_for(parts)?,
+            table: memory::copied(&first.table)?,
+        };
+        merged.parts.extend_from_slice(&first.parts);
         for other in rest {
             merged.add(other)?;
         }
@@ -211,12 +217,16 @@ impl ReleaseReader<'_> {
 
 impl ReleaseReader<'_> {
     /// The estimates of many items, in order.
-    pub fn estimate_many(&self, items: Items<'_>, fingerprinter: &Fingerprinter) -> Vec<f64> {
-        let mut estimates = Vec::with_capacity(items.len());
+    pub fn estimate_many(
+        &self,
+        items: Items<'_>,
+        fingerprinter: &Fingerprinter,
+    ) -> Result<Vec<f64>> {
+        let mut estimates = memory::room_for(items.len())?;
         items.for_each_chunk(fingerprinter, |_, chunk| {
             estimates.extend(chunk.iter().map(|&item| self.estimate(item)));
         });
-        estimates
+        Ok(estimates)
     }
 
     /// The cells of many items, in order and row by row: their columns, and whether their values
@@ -225,10 +235,10 @@ impl ReleaseReader<'_> {
         &self,
         items: Items<'_>,
         fingerprinter: &Fingerprinter,
-    ) -> (Vec<u32>, Vec<bool>) {
+    ) -> Result<(Vec<u32>, Vec<bool>)> {
         let depth = self.estimator.hashes().depth();
-        let cells = items.len() * depth;
-        let (mut columns, mut flipped) = (Vec::with_capacity(cells), Vec::with_capacity(cells));
+        let cells = items.len().saturating_mul(depth);
+        let (mut columns, mut flipped) = (memory::room_for(cells)?, memory::room_for(cells)?);
         items.for_each_chunk(fingerprinter, |_, chunk| {
             for &item in chunk {
                 for row in 0..depth {
@@ -238,6 +248,6 @@ impl ReleaseReader<'_> {
                 }
             }
         });
-        (columns, flipped)
+        Ok((columns, flipped))
     }
 }

@@ -6,8 +6,8 @@
 //! to the same bytes again.
 
 use super::byte_reader::{ByteReader, malformed};
-use crate::item::Item;
-use crate::{Error, Result};
+use crate::item::{Item, UUID_BYTES};
+use crate::{Error, Result, memory};
 
 /// Fewest bytes of a name: tag, length and no content.
 const SHORTEST_NAME: usize = 1 + 4;
@@ -56,13 +56,24 @@ pub(super) fn write(out: &mut Vec<u8>, names: &[Item<'_>]) -> Result<()> {
     Ok(())
 }
 
+/// Bytes that [`write()`] appends, at most.
+pub(super) fn most_bytes(names: &[Item<'_>]) -> usize {
+    let content = |name: &Item<'_>| match name {
+        Item::Text(text) => text.len(),
+        Item::Bytes(bytes) | Item::Wide(bytes) => bytes.len(),
+        _ => LONGEST_SMALL.max(UUID_BYTES),
+    };
+    let bytes = names.iter().map(|name| SHORTEST_NAME + content(name));
+    4 + bytes.sum::<usize>()
+}
+
 /// Reads the section, which is all that is left.
 pub(super) fn read<'a>(reader: &mut ByteReader<'a>) -> Result<Vec<Item<'a>>> {
     let number = u32::from_le_bytes(reader.take()?) as usize;
     if number == 0 || number.saturating_mul(SHORTEST_NAME) > reader.rest.len() {
         return malformed("expected sizes that agree with the length, got others");
     }
-    let (mut names, mut encoded) = (Vec::with_capacity(number), Vec::with_capacity(number));
+    let (mut names, mut encoded) = (memory::room_for(number)?, memory::room_for(number)?);
     for _ in 0..number {
         let start = reader.rest;
         let tag = reader.byte()?;

@@ -3,6 +3,7 @@
 use super::geometric::{Pace, Round};
 use super::kinds::{Growth, Schedule};
 use crate::mechanism::Mechanism;
+use crate::{Result, memory};
 
 /// The number of the last push of every column: one of the first `column` columns, another of the
 /// rest. 0 means none.
@@ -244,21 +245,21 @@ impl Schedule {
     }
 
     /// The step of the last push of every column after `step` steps; 0 before its first.
-    pub fn published_steps(&self, step: u64, width: u32) -> Vec<u64> {
+    pub fn published_steps(&self, step: u64, width: u32) -> Result<Vec<u64>> {
         let progress = self.progress(step, width);
-        let mut steps = vec![0; width as usize];
+        let mut steps = memory::zeros(width as usize)?;
         if progress.rounds > 0 {
             for (column, pushed) in self.last_pushes(progress, width) {
                 steps[column as usize] = pushed;
             }
-            return steps;
+            return Ok(steps);
         }
         let mut cursor = self.cursor(0, width);
         for _ in 0..progress.column {
             let pushed = cursor.next_step();
             steps[cursor.advance() as usize] = pushed;
         }
-        steps
+        Ok(steps)
     }
 
     /// The cursor whose next push is the one that follows `progress`.

@@ -73,7 +73,7 @@ proptest! {
     fn published_steps_are_the_steps_of_the_last_pushes(
         schedule in schedules(), width in 1..12_u32, step in 0..400_u64,
     ) {
-        for (column, &last) in schedule.published_steps(step, width).iter().enumerate() {
+        for (column, &last) in schedule.published_steps(step, width).unwrap().iter().enumerate() {
             let pushes = |step| pushes_by_definition(&schedule, width, column as u32, step);
             let first = (0..=step).find(|&earlier| pushes(earlier) == pushes(step));
             prop_assert_eq!(Some(last), first);

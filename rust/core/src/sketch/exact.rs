@@ -10,7 +10,7 @@ use crate::table::hash::Fingerprinter;
 use crate::table::ingest::CheckedBatch;
 use crate::table::items::{Items, check_weight, check_weights};
 use crate::table::kernels::{Index, Signed, Unsigned};
-use crate::{Error, Result};
+use crate::{Error, Result, memory};
 
 /// A sketch without noise.
 pub struct ExactSketch {
@@ -28,7 +28,7 @@ impl ExactSketch {
     /// An empty sketch.
     pub fn new(shape: Shape) -> Result<Self> {
         shape.validate()?;
-        let table = Table::new(shape.depth, shape.width, false);
+        let table = Table::new(shape.depth, shape.width, false)?;
         Ok(Self::with_table(shape, SketchId::fresh()?, table, 0, 0))
     }
 
@@ -72,7 +72,7 @@ impl ExactSketch {
                 "expected a total below 2^62, got a larger one".into(),
             ));
         }
-        let table = Table::from_rows(shape.depth, shape.width, release.table());
+        let table = Table::from_rows(shape.depth, shape.width, release.table())?;
         let id = SketchId::fresh()?;
         Ok(Self {
             finished: part.finished.is_some(),
@@ -99,7 +99,9 @@ impl ExactSketch {
     #[inline]
     pub fn update(&mut self, item: u64, weight: u64) -> Result<()> {
         check_weight(weight, LARGEST_COUNT - 1)?;
-        self.make_room(weight.into())?;
+        let total = self.total_with(weight.into())?;
+        self.table.make_room(total.into())?;
+        self.total = total;
         self.step += 1;
         let (table, hashes) = (&mut self.table, self.estimator.hashes());
         match self.shape.kind {
@@ -131,8 +133,8 @@ impl ExactSketch {
         let added = weights.map_or(items.len() as u128, |weights| {
             weights.iter().map(|&weight| u128::from(weight)).sum()
         });
-        self.make_room(added)?;
-        self.step += items.len() as u64;
+        let total = self.total_with(added)?;
+        self.table.make_room(total.into())?;
         let batch = CheckedBatch {
             kind: self.shape.kind,
             fingerprinter: &self.fingerprinter,
@@ -141,7 +143,9 @@ impl ExactSketch {
             weights,
             max_weight: LARGEST_COUNT - 1,
         };
-        batch.publish(&mut self.table, threads);
+        batch.publish(&mut self.table, threads)?;
+        self.total = total;
+        self.step += items.len() as u64;
         Ok(())
     }
 
@@ -155,9 +159,9 @@ impl ExactSketch {
         self.finished
     }
 
-    /// Adds to the total the weight of the coming events, and widens the counters if necessary.
+    /// The total with the weight of the coming events.
     #[inline]
-    fn make_room(&mut self, added: u128) -> Result<()> {
+    fn total_with(&self, added: u128) -> Result<u64> {
         if self.finished {
             return Err(Error::Finished);
         }
@@ -165,9 +169,7 @@ impl ExactSketch {
         if total >= u128::from(LARGEST_COUNT) {
             return Err(Error::parameter("weights", "a total below 2^62", "more"));
         }
-        self.table.make_room(total);
-        self.total = total as u64;
-        Ok(())
+        Ok(total as u64)
     }
 
     /// The estimate of one item, by fingerprint.
@@ -178,21 +180,21 @@ impl ExactSketch {
     }
 
     /// The estimates of many items, in order.
-    pub fn estimate_many(&self, items: Items<'_>) -> Vec<f64> {
-        let mut estimates = Vec::with_capacity(items.len());
+    pub fn estimate_many(&self, items: Items<'_>) -> Result<Vec<f64>> {
+        let mut estimates = memory::room_for(items.len())?;
         items.for_each_chunk(&self.fingerprinter, |_, chunk| {
             estimates.extend(chunk.iter().map(|&item| self.estimate(item)));
         });
-        estimates
+        Ok(estimates)
     }
 
     /// The counts, row by row.
-    pub fn table(&self) -> Vec<i64> {
+    pub fn table(&self) -> Result<Vec<i64>> {
         self.table.rows()
     }
 
     /// The counts as a release that is marked NOT PRIVATE.
-    pub fn release(&self) -> Release {
+    pub fn release(&self) -> Result<Release> {
         let part = Part {
             sketch_id: self.sketch_id,
             step: self.step,
@@ -200,17 +202,17 @@ impl ExactSketch {
             noise: None,
             not_private: NotPrivate::EXACT,
         };
-        Release::new(self.shape, vec![part], self.table())
+        Ok(Release::new(self.shape, vec![part], self.table()?))
     }
 
     /// The sketch of both streams combined.
     pub fn merged(&self, other: &Self) -> Result<Self> {
-        let sum = Release::merge(&[&self.release(), &other.release()])?;
+        let sum = Release::merge(&[&self.release()?, &other.release()?])?;
         let total = u128::from(self.total) + u128::from(other.total);
         if total >= u128::from(LARGEST_COUNT) {
             return Err(Error::Merge("expected a total below 2^62, got more".into()));
         }
-        let table = Table::from_rows(self.shape.depth, self.shape.width, sum.table());
+        let table = Table::from_rows(self.shape.depth, self.shape.width, sum.table())?;
         let step = self.step + other.step;
         Ok(Self::with_table(
             self.shape,

@@ -15,7 +15,7 @@ use crate::key::{Identity, MasterKey};
 use crate::parameters::{NoiseSpec, Shape, TableKind};
 use crate::release::codec;
 use crate::table::items::{Items, StepRows};
-use crate::{Error, Result};
+use crate::{Error, Result, memory};
 
 /// A sketch that publishes the names of its heavy items.
 pub struct HeavySketch {
@@ -150,14 +150,13 @@ impl HeavySketch {
 
     /// Published names in order, the epoch that first published each, and the sketch's estimates.
     pub fn candidates(&mut self) -> Result<Vec<(Kept, u64, f64)>> {
-        let sketch = &mut self.sketch;
-        self.discovery
-            .candidates()
-            .map(|(kept, epoch)| {
-                let estimate = sketch.estimate(kept.fingerprint)?;
-                Ok((kept.clone(), epoch, estimate))
-            })
-            .collect()
+        let candidates = self.discovery.candidates();
+        let mut found = memory::room_for(candidates.len())?;
+        for (kept, epoch) in candidates {
+            let estimate = self.sketch.estimate(kept.fingerprint)?;
+            found.push((kept.clone(), epoch, estimate));
+        }
+        Ok(found)
     }
 
     /// Destroys keys and counts; the current epoch is never published.

@@ -2,6 +2,7 @@
 //! come in any number of calls. They are kept in a table of their own, which no read uses, until
 //! the step is closed.
 
+use crate::Result;
 use crate::table::Table;
 use crate::table::ingest::CheckedBatch;
 
@@ -14,12 +15,12 @@ pub(super) struct OpenStep {
 
 impl OpenStep {
     /// An empty open step for a sketch with this table.
-    pub(super) fn of(table: &Table) -> Self {
-        Self {
-            table: table.empty(),
+    pub(super) fn of(table: &Table) -> Result<Self> {
+        Ok(Self {
+            table: table.empty()?,
             events: 0,
             begun: false,
-        }
+        })
     }
 
     /// Number of events so far.
@@ -33,18 +34,21 @@ impl OpenStep {
         self.begun
     }
 
-    /// Counts a batch; `bound` is the bound on counts of the step being filled.
-    pub(super) fn add(&mut self, batch: CheckedBatch<'_>, bound: u128) {
+    /// The table of its events, whose counters are as wide as the sketch's.
+    pub(super) fn table_mut(&mut self) -> &mut Table {
+        &mut self.table
+    }
+
+    /// Counts a batch.
+    pub(super) fn add(&mut self, batch: CheckedBatch<'_>) -> Result<()> {
+        batch.publish(&mut self.table, 1)?;
         self.begun = true;
-        self.table.make_room(bound);
-        batch.publish(&mut self.table, 1);
         self.events += batch.items.len() as u64;
+        Ok(())
     }
 
     /// Moves the events to the published counts of `table` and resets.
-    pub(super) fn close_into(&mut self, table: &mut Table, bound: u128) {
-        table.make_room(bound);
-        self.table.make_room(bound);
+    pub(super) fn close_into(&mut self, table: &mut Table) {
         table.add_table(&self.table);
         self.table.clear();
         self.events = 0;

@@ -2,7 +2,7 @@
 
 use super::private::PrivateSketch;
 use crate::guarantee::NotPrivate;
-use crate::{Error, Result};
+use crate::{Error, Result, memory};
 
 impl PrivateSketch {
     /// The draws at these nodes of these cells, for the oracle in tests; only under a seeded key.
@@ -26,7 +26,10 @@ impl PrivateSketch {
                 "another",
             ));
         }
-        let row = |&cell: &u64| nodes.iter().map(move |&node| noise.draw(cell, node));
-        Ok(cells.iter().flat_map(row).collect())
+        let mut draws = memory::room_for(cells.len().saturating_mul(nodes.len()))?;
+        for &cell in cells {
+            draws.extend(nodes.iter().map(|&node| noise.draw(cell, node)));
+        }
+        Ok(draws)
     }
 }

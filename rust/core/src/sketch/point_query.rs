@@ -7,7 +7,7 @@ use crate::schedule::Pushes;
 use crate::table::Table;
 use crate::table::estimator::Estimator;
 use crate::table::items::Items;
-use crate::{Error, Result};
+use crate::{Error, Result, memory};
 
 /// A table and its noise at the current step; the paths must have been refreshed.
 struct Reading<'a> {
@@ -77,7 +77,7 @@ impl PrivateSketch {
         self.check_indices(items)?;
         let state = self.state.as_mut().ok_or(Error::Closed)?;
         state.noise.refresh(state.pushes());
-        let (reading, mut estimates) = (state.reading(), Vec::with_capacity(items.len()));
+        let (reading, mut estimates) = (state.reading(), memory::room_for(items.len())?);
         items.for_each_chunk(&self.fingerprinter, |_, chunk| {
             reading.estimate(chunk, |found| estimates.push(found));
         });

@@ -56,6 +56,22 @@ impl State {
     }
 }
 
+impl State {
+    /// Widens the counters if counts up to `bound` need it; without memory, nothing changes.
+    pub(super) fn make_room(&mut self, bound: u128) -> Result<()> {
+        let table = self.table.wider(bound)?;
+        if let Some(open) = &mut self.open
+            && let Some(wider) = open.table_mut().wider(bound)?
+        {
+            open.table_mut().widen(wider);
+        }
+        if let Some(wider) = table {
+            self.table.widen(wider);
+        }
+        Ok(())
+    }
+}
+
 impl PrivateSketch {
     /// A sketch whose noise belongs to `identity` only.
     pub fn new(shape: Shape, spec: NoiseSpec, key: &MasterKey, identity: Identity) -> Result<Self> {
@@ -77,7 +93,7 @@ impl PrivateSketch {
         let noise = Noise::new(&working_key, spec.sigma, mechanism);
         let lazy = !spec.schedule.pushes_everything();
         let state = State {
-            table: Table::new(shape.depth, shape.width, lazy),
+            table: Table::new(shape.depth, shape.width, lazy)?,
             noise,
             estimator: Estimator::new(&shape),
             cursor: spec.schedule.cursor(0, shape.width),
@@ -139,7 +155,7 @@ impl PrivateSketch {
         let state = self.state.as_mut().ok_or(Error::Closed)?;
         let pushes = state.pushes();
         state.noise.refresh(pushes);
-        let mut rows = state.table.rows();
+        let mut rows = state.table.rows()?;
         if !(planted!("no-noise-after-counters-widen") && self.step > self.last_narrow_step) {
             let width = self.shape.width;
             state.noise.release_rows(pushes, width, &mut rows);

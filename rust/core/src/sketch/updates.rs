@@ -6,7 +6,7 @@ use crate::parameters::TableKind;
 use crate::table::ingest::{CheckedBatch, columns_between};
 use crate::table::items::{Items, StepRows, check_weight, check_weights};
 use crate::table::kernels::{Bounded, Events, Index, Signed, Unsigned};
-use crate::{Error, Result};
+use crate::{Error, Result, memory};
 
 impl PrivateSketch {
     /// One event, one step.
@@ -15,17 +15,16 @@ impl PrivateSketch {
         check_weight(weight, self.spec.max_weight)?;
         self.check_index(item)?;
         self.check_steps(1)?;
+        let step = self.step + 1;
+        if step > self.last_narrow_step {
+            self.make_room_at(step)?;
+        }
         if self.has_open_step() {
             self.check_open(1)?;
             self.close_step();
         }
-        let step = self.step + 1;
-        let bound = (step > self.last_narrow_step).then(|| self.bound_at(step));
         let state = self.state.as_mut().ok_or(Error::Closed)?;
         let (table, hashes) = (&mut state.table, state.estimator.hashes());
-        if let Some(bound) = bound {
-            table.make_room(bound);
-        }
         match self.shape.kind {
             TableKind::CountMin => table.add_one(&Unsigned(hashes), item, weight),
             TableKind::CountSketch => table.add_one(&Signed(hashes), item, weight),
@@ -64,23 +63,15 @@ impl PrivateSketch {
         }
         self.check_indices(items)?;
         self.check_steps(items.len() as u64)?;
-        if !items.is_empty() && self.has_open_step() {
+        if items.is_empty() {
+            return Ok(());
+        }
+        if self.has_open_step() {
             self.check_open(1)?;
-            self.close_step();
         }
-        let narrow = self
-            .last_narrow_step
-            .saturating_sub(self.step)
-            .min(items.len() as u64) as usize;
-        // The step at which counters widen depends on nothing but the step number.
-        for (start, end) in [(0, narrow), (narrow, items.len())] {
-            if start < end {
-                let weights = weights.map(|weights| &weights[start..end]);
-                let steps = (end - start) as u64;
-                self.apply_in_threads(items.slice(start, end), weights, steps, threads);
-            }
-        }
-        Ok(())
+        // The step at which counters widen depends on the numbers of steps and calls alone.
+        self.make_room_at(self.step + items.len() as u64)?;
+        self.apply(items, weights, items.len() as u64, threads)
     }
 
     /// Rows, one step each, some without an event; everything is checked before anything is
@@ -90,6 +81,9 @@ impl PrivateSketch {
         check_weights("weights", weights, items.len(), self.spec.max_weight)?;
         self.check_indices(items)?;
         self.check_steps(rows.steps())?;
+        // All memory is there before the first row is counted.
+        self.make_room_at(self.step + rows.steps())?;
+        self.make_room_for_places()?;
         for (items, weights, empty) in rows.pieces() {
             self.update_many(items, weights)?;
             self.tick(planted!("empty-rows-take-no-step", 0, empty))?;
@@ -101,9 +95,8 @@ impl PrivateSketch {
     /// `add_to_batch`.
     pub fn update_batch(&mut self, items: Items<'_>, weights: Option<&[u64]>) -> Result<()> {
         self.check_batch(items, weights)?;
-        self.close_step();
-        self.apply(items, weights, 1);
-        Ok(())
+        self.make_room_at(self.step + 1)?;
+        self.apply(items, weights, 1, 1)
     }
 
     /// Several events of an array of counters in one step: weight `weights[i]` for counter i.
@@ -114,10 +107,10 @@ impl PrivateSketch {
         }
         check_weights("vector", Some(weights), weights.len(), self.spec.max_weight)?;
         self.check_steps(1)?;
-        let indices: Vec<u64> = (0..weights.len() as u64).collect();
-        let bound = self.bound_at(self.step + 1);
+        let indices = memory::collected((0..weights.len()).map(|index| index as u64))?;
+        self.make_room_at(self.step + 1)?;
+        self.make_room_for_places()?;
         let state = self.state.as_mut().ok_or(Error::Closed)?;
-        state.table.make_room(bound);
         let events = Events {
             items: &indices,
             weights: Bounded {
@@ -137,12 +130,11 @@ impl PrivateSketch {
     /// Steps without events.
     pub fn tick(&mut self, steps: u64) -> Result<()> {
         self.check_steps(steps)?;
-        let bound = self.bound_at(self.step + steps);
+        self.make_room_at(self.step + steps)?;
         if steps > 0 {
             self.close_step();
         }
         let state = self.state.as_mut().ok_or(Error::Closed)?;
-        state.table.make_room(bound);
         self.step += steps;
         let before = state.cursor.progress();
         state.cursor = state.cursor.moved_to(self.step);
@@ -159,10 +151,13 @@ impl PrivateSketch {
     pub fn add_to_batch(&mut self, items: Items<'_>, weights: Option<&[u64]>) -> Result<()> {
         self.check_batch(items, weights)?;
         // The bound for the step being filled: a function of its number alone.
-        let bound = self.bound_at(self.step + 1);
+        self.make_room_at(self.step + 1)?;
         let state = self.state.as_mut().ok_or(Error::Closed)?;
-        let (table, hashes) = (&state.table, state.estimator.hashes());
-        let open = state.open.get_or_insert_with(|| OpenStep::of(table));
+        let hashes = state.estimator.hashes();
+        let open = match &mut state.open {
+            Some(open) => open,
+            none => none.insert(OpenStep::of(&state.table)?),
+        };
         let batch = CheckedBatch {
             kind: self.shape.kind,
             fingerprinter: &self.fingerprinter,
@@ -171,31 +166,31 @@ impl PrivateSketch {
             weights,
             max_weight: self.spec.max_weight,
         };
-        open.add(batch, bound);
+        open.add(batch)?;
         if planted!("open-step-published") {
             self.close_step();
         }
         Ok(())
     }
 
-    /// Counts events that take `steps` steps: one each, or one step for all.
-    fn apply(&mut self, items: Items<'_>, weights: Option<&[u64]>, steps: u64) {
-        self.apply_in_threads(items, weights, steps, 1);
-    }
-
-    fn apply_in_threads(
+    /// Counts events that take `steps` steps: one each, or one step for all. The counters are wide
+    /// enough.
+    fn apply(
         &mut self,
         items: Items<'_>,
         weights: Option<&[u64]>,
         steps: u64,
         threads: usize,
-    ) {
-        let bound = self.bound_at(self.step + steps);
-        let Some(state) = self.state.as_mut() else {
-            return;
-        };
+    ) -> Result<()> {
+        let has_open_step = self.has_open_step();
+        // Tables of further threads could fail after the open step was closed.
+        let threads = if has_open_step { 1 } else { threads };
+        self.make_room_for_places()?;
+        if has_open_step {
+            self.close_step();
+        }
+        let state = self.state.as_mut().ok_or(Error::Closed)?;
         let (table, cursor) = (&mut state.table, &mut state.cursor);
-        table.make_room(bound);
         let batch = CheckedBatch {
             kind: self.shape.kind,
             fingerprinter: &self.fingerprinter,
@@ -206,25 +201,36 @@ impl PrivateSketch {
         };
         let after = cursor.moved_to(self.step + steps);
         if self.spec.schedule.pushes_everything() {
-            batch.publish(table, threads);
+            batch.publish(table, threads)?;
         } else {
-            batch.count(table, cursor, &after, self.step, threads);
+            batch.count(table, cursor, &after, self.step, threads)?;
             debug_assert_eq!(*cursor, after);
         }
         *cursor = after;
         self.step += steps;
+        Ok(())
+    }
+
+    /// Makes room for the counts that are possible at a step.
+    fn make_room_at(&mut self, step: u64) -> Result<()> {
+        let bound = self.bound_at(step);
+        self.state.as_mut().ok_or(Error::Closed)?.make_room(bound)
+    }
+
+    fn make_room_for_places(&mut self) -> Result<()> {
+        let state = self.state.as_mut().ok_or(Error::Closed)?;
+        state.table.make_room_for_places()
     }
 
     /// Moves the events of `add_to_batch` to the published counts; the caller takes the step.
     fn close_step(&mut self) {
-        let bound = self.bound_at(self.step + 1);
         let Some(state) = self.state.as_mut() else {
             return;
         };
         if let Some(open) = &mut state.open
             && open.has_begun()
         {
-            open.close_into(&mut state.table, bound);
+            open.close_into(&mut state.table);
         }
     }
 }

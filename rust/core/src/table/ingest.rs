@@ -6,6 +6,7 @@
 //! they would have moved. So all events before that round are added to the pending counts in one
 //! pass, and the rest, at most one round, is processed push by push.
 
+use crate::Result;
 use crate::parameters::TableKind;
 use crate::schedule::{Cursor, Progress};
 use crate::table::Table;
@@ -61,10 +62,12 @@ impl CheckedBatch<'_> {
         after: &Cursor,
         step: u64,
         threads: usize,
-    ) {
+    ) -> Result<()> {
+        table.make_room_for_places()?;
         let share = self.share(table, threads);
         if share >= self.items.len() {
-            return self.count_alone(table, cursor, after, step);
+            self.count_alone(table, cursor, after, step);
+            return Ok(());
         }
         let cursor_at = |event: usize| cursor.moved_to(step + event as u64);
         self.in_shares(share, table, |part, start, own| {
@@ -73,20 +76,23 @@ impl CheckedBatch<'_> {
             let before = cursor.progress();
             part.count_alone(own, &mut cursor, &after, step + start as u64);
             columns_between(before, after.progress(), after.width())
-        });
+        })?;
         *cursor = *after;
+        Ok(())
     }
 
     /// Adds the events to the published counts; in several threads if that is faster.
-    pub(crate) fn publish(self, table: &mut Table, threads: usize) {
+    pub(crate) fn publish(self, table: &mut Table, threads: usize) -> Result<()> {
+        table.make_room_for_places()?;
         let share = self.share(table, threads);
         if share >= self.items.len() {
-            return self.send(&mut To::Published(table));
+            self.send(&mut To::Published(table));
+            return Ok(());
         }
         self.in_shares(share, table, |part, _, own| {
             part.send(&mut To::Published(own));
             iter::empty()
-        });
+        })
     }
 
     fn count_alone(self, table: &mut Table, cursor: &mut Cursor, after: &Cursor, step: u64) {
@@ -117,34 +123,42 @@ impl CheckedBatch<'_> {
     /// table. `count` takes a share, the number of its first event and a table; it returns the
     /// columns that it pushed. Adding up the tables in order gives the state that one thread
     /// leaves: counts of a column that were still pending when a later share pushed it are
-    /// published by then.
+    /// published by then. Without memory for a table nothing is counted; a share without a thread
+    /// is counted in `table` when its turn comes.
     fn in_shares<P: Iterator<Item = u32> + Send>(
         self,
         share: usize,
         table: &mut Table,
         count: impl Fn(Self, usize, &mut Table) -> P + Sync,
-    ) {
+    ) -> Result<()> {
         let (events, count) = (self.items.len(), &count);
+        let part_from = |start| self.slice(start, events.min(start + share));
+        let mut tables = Vec::new();
+        for start in (share..events).step_by(share) {
+            let mut own = table.empty()?;
+            own.make_room_for_places()?;
+            tables.push((start, own));
+        }
         thread::scope(|scope| {
-            let starts = (share..events).step_by(share);
-            let others: Vec<_> = starts
-                .map(|start| {
-                    let part = self.slice(start, events.min(start + share));
-                    let mut own = table.empty();
-                    scope.spawn(move || (count(part, start, &mut own), own))
+            let others: Vec<_> = (tables.into_iter())
+                .map(|(start, mut own)| {
+                    let counting = move || (count(part_from(start), start, &mut own), own);
+                    (start, thread::Builder::new().spawn_scoped(scope, counting))
                 })
                 .collect();
             count(self.slice(0, share), 0, table);
-            for other in others {
-                match other.join() {
-                    Ok((pushed, own)) => {
+            for (start, other) in others {
+                match other.map(|thread| thread.join()) {
+                    Ok(Ok((pushed, own))) => {
                         pushed.for_each(|column| table.push(column));
                         table.add_table(&own);
                     }
-                    Err(panic) => std::panic::resume_unwind(panic),
+                    Ok(Err(panic)) => std::panic::resume_unwind(panic),
+                    Err(_) => drop(count(part_from(start), start, table)),
                 }
             }
         });
+        Ok(())
     }
 
     fn slice(&self, start: usize, end: usize) -> Self {

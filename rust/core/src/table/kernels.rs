@@ -10,6 +10,7 @@
 use super::hash::RowHashes;
 use super::hash_batch;
 use crate::schedule::Cursor;
+use crate::{Result, memory};
 use zeroize::Zeroize;
 
 /// Events whose places are held together; with their fingerprints they leave room for the cells in
@@ -87,7 +88,7 @@ pub(crate) struct Places {
 }
 
 impl Places {
-    /// For tables of `depth` rows; memory is allocated by the first chunk.
+    /// For tables of `depth` rows; memory is allocated before the first batch.
     pub(crate) fn new(depth: usize) -> Self {
         Self {
             depth,
@@ -95,12 +96,19 @@ impl Places {
         }
     }
 
+    /// Allocates the memory, once.
+    #[inline]
+    pub(crate) fn make_room(&mut self) -> Result<()> {
+        if self.places.is_empty() {
+            self.places = memory::zeros(self.depth * CHUNK)?;
+        }
+        Ok(())
+    }
+
     /// Fills the places of at most [`CHUNK`] items; each row is [`CHUNK`] long.
     #[inline]
     fn fill(&mut self, locate: &impl Locate, items: &[u64]) -> &[u32] {
-        if self.places.is_empty() {
-            self.places = vec![0; self.depth * CHUNK];
-        }
+        debug_assert!(!self.places.is_empty(), "room was made before the batch");
         for (row, out) in self.places.chunks_exact_mut(CHUNK).enumerate() {
             locate.places(row, self.depth, items, &mut out[..items.len()]);
         }

@@ -12,6 +12,7 @@ pub mod items;
 pub(crate) mod kernels;
 
 use crate::schedule::Cursor;
+use crate::{Result, memory};
 use kernels::{
     Counter, EventWeights, Events, Locate, Places, add_all, add_and_push, add_one, push, sum,
 };
@@ -45,38 +46,59 @@ pub(crate) struct Table {
 
 impl Table {
     /// A table of zeros. `lazy` tables keep pending counts; others publish immediately.
-    pub(crate) fn new(depth: u32, width: u32, lazy: bool) -> Self {
+    pub(crate) fn new(depth: u32, width: u32, lazy: bool) -> Result<Self> {
         let (depth, width) = (depth as usize, width as usize);
         let counters = depth * width * if lazy { 2 } else { 1 };
-        Self {
+        Ok(Self {
             depth,
             width,
-            cells: Cells::Narrow(vec![0; counters]),
+            cells: Cells::Narrow(memory::zeros(counters)?),
             places: Places::new(depth),
-        }
+        })
     }
 
     /// A table of published counts given row by row, for exact sketches.
-    pub(crate) fn from_rows(depth: u32, width: u32, rows: &[i64]) -> Self {
+    pub(crate) fn from_rows(depth: u32, width: u32, rows: &[i64]) -> Result<Self> {
         let (depth, width) = (depth as usize, width as usize);
         let published = (0..depth * width).map(|cell| rows[cell % depth * width + cell / depth]);
-        Self {
+        Ok(Self {
             depth,
             width,
-            cells: Cells::Wide(published.collect()),
+            cells: Cells::Wide(memory::collected(published)?),
             places: Places::new(depth),
-        }
+        })
     }
 
     /// Widens the counters if counts up to `bound` need it.
-    pub(crate) fn make_room(&mut self, bound: u128) {
-        if let Cells::Narrow(narrow) = &mut self.cells
-            && bound > NARROW_BOUND
-        {
-            let wide = narrow.iter().map(|&count| i64::from(count)).collect();
-            narrow.zeroize();
-            self.cells = Cells::Wide(wide);
+    pub(crate) fn make_room(&mut self, bound: u128) -> Result<()> {
+        if let Some(wider) = self.wider(bound)? {
+            self.widen(wider);
         }
+        Ok(())
+    }
+
+    /// Memory for the wide counters, if counts up to `bound` need them.
+    pub(crate) fn wider(&self, bound: u128) -> Result<Option<Vec<i64>>> {
+        match &self.cells {
+            Cells::Narrow(narrow) if bound > NARROW_BOUND => {
+                memory::room_for(narrow.len()).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Moves narrow counters to the memory of [`Self::wider`].
+    pub(crate) fn widen(&mut self, mut wider: Vec<i64>) {
+        if let Cells::Narrow(narrow) = &mut self.cells {
+            wider.extend(narrow.iter().map(|&count| i64::from(count)));
+            narrow.zeroize();
+            self.cells = Cells::Wide(wider);
+        }
+    }
+
+    /// Allocates what counting a batch needs.
+    pub(crate) fn make_room_for_places(&mut self) -> Result<()> {
+        self.places.make_room()
     }
 
     /// The largest step at which 32-bit counters suffice for weights up to `max_weight`.
@@ -145,17 +167,17 @@ impl Table {
     }
 
     /// An empty table of the same shape and counter width.
-    pub(crate) fn empty(&self) -> Self {
+    pub(crate) fn empty(&self) -> Result<Self> {
         let cells = match &self.cells {
-            Cells::Narrow(cells) => Cells::Narrow(vec![0; cells.len()]),
-            Cells::Wide(cells) => Cells::Wide(vec![0; cells.len()]),
+            Cells::Narrow(cells) => Cells::Narrow(memory::zeros(cells.len())?),
+            Cells::Wide(cells) => Cells::Wide(memory::zeros(cells.len())?),
         };
-        Self {
+        Ok(Self {
             depth: self.depth,
             width: self.width,
             cells,
             places: Places::new(self.depth),
-        }
+        })
     }
 
     /// Adds the published and the pending counts of a table of the same shape.
@@ -183,12 +205,12 @@ impl Table {
     }
 
     /// The published counts, row by row.
-    pub(crate) fn rows(&self) -> Vec<i64> {
-        let mut rows = Vec::with_capacity(self.cells());
+    pub(crate) fn rows(&self) -> Result<Vec<i64>> {
+        let mut rows = memory::room_for(self.cells())?;
         for row in 0..self.depth {
             rows.extend((0..self.width).map(|column| self.published(row, column)));
         }
-        rows
+        Ok(rows)
     }
 }
 

@@ -20,7 +20,7 @@ const NOISE: std::ops::Range<usize> = 58..162;
 
 /// The encoding of all parameters: the same bytes as in a release.
 pub(crate) fn parameters(release: &Release) -> Vec<u8> {
-    let bytes = codec::encode(release);
+    let bytes = codec::encode(release).unwrap();
     [&bytes[SHAPE], &bytes[NOISE]].concat()
 }
 

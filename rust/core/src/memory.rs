@@ -1,0 +1,125 @@
+//! Vectors whose allocation may fail: memory that grows with an input, a table or a release.
+//!
+//! A vector of the standard library ends the process when there is no memory for it. These return
+//! [`Error::Memory`] instead, and callers reserve everything before they change a state. Small
+//! memory of a fixed size, such as an error's message or a published name, is not covered.
+#![allow(unsafe_code)]
+
+use crate::{Error, Result};
+use std::alloc::{Layout, alloc_zeroed};
+
+/// Integers of which 0 is the value with all bits zero.
+///
+/// # Safety
+///
+/// All bits zero must be a value of the type.
+pub unsafe trait Integer: Copy {}
+
+// SAFETY: all bits zero is the integer 0.
+unsafe impl Integer for i32 {}
+// SAFETY: as above.
+unsafe impl Integer for i64 {}
+// SAFETY: as above.
+unsafe impl Integer for u32 {}
+// SAFETY: as above.
+unsafe impl Integer for u64 {}
+
+/// An empty vector with room for `length` values.
+pub fn room_for<T>(length: usize) -> Result<Vec<T>> {
+    let mut values = Vec::new();
+    reserve(&mut values, length)?;
+    Ok(values)
+}
+
+/// Makes room for exactly `additional` more values.
+pub fn reserve<T>(values: &mut Vec<T>, additional: usize) -> Result<()> {
+    let bytes = additional.saturating_mul(size_of::<T>());
+    let reserved = values.try_reserve_exact(additional);
+    reserved.map_err(|_| Error::Memory { bytes })
+}
+
+/// Appends a value; the room at least doubles when it is used up.
+#[inline]
+pub fn push<T>(values: &mut Vec<T>, value: T) -> Result<()> {
+    if values.len() == values.capacity() {
+        let bytes = values.len().saturating_mul(2 * size_of::<T>());
+        (values.try_reserve(1)).map_err(|_| Error::Memory { bytes })?;
+    }
+    values.push(value);
+    Ok(())
+}
+
+/// `length` times the same value; every byte is written.
+pub fn filled<T: Clone>(value: T, length: usize) -> Result<Vec<T>> {
+    let mut values = room_for(length)?;
+    values.resize(length, value);
+    Ok(values)
+}
+
+/// `length` zeros; the system provides the memory when it is written to.
+pub fn zeros<T: Integer>(length: usize) -> Result<Vec<T>> {
+    let failed = Error::Memory {
+        bytes: length.saturating_mul(size_of::<T>()),
+    };
+    let Ok(layout) = Layout::array::<T>(length) else {
+        return Err(failed);
+    };
+    if layout.size() == 0 {
+        return Ok(Vec::new());
+    }
+    // SAFETY: the layout is that of an array of `length` values and not of size 0.
+    let pointer = unsafe { alloc_zeroed(layout) };
+    if pointer.is_null() {
+        return Err(failed);
+    }
+    // SAFETY: the global allocator returned the pointer for this layout, and all bits zero are
+    // `length` values of an `Integer`.
+    Ok(unsafe { Vec::from_raw_parts(pointer.cast(), length, length) })
+}
+
+/// A copy of some values.
+pub fn copied<T: Copy>(values: &[T]) -> Result<Vec<T>> {
+    let mut copy = room_for(values.len())?;
+    copy.extend_from_slice(values);
+    Ok(copy)
+}
+
+/// The values of an iterator that knows their number.
+pub fn collected<T>(values: impl ExactSizeIterator<Item = T>) -> Result<Vec<T>> {
+    let mut collected = room_for(values.len())?;
+    collected.extend(values);
+    Ok(collected)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn vectors_equal_those_of_the_standard_library() {
+        for length in [0, 1, 7, 4096] {
+            assert_eq!(zeros::<i32>(length), Ok(vec![0; length]));
+            assert_eq!(zeros::<u64>(length), Ok(vec![0; length]));
+            assert_eq!(filled(7_u8, length), Ok(vec![7; length]));
+            let values: Vec<i64> = (0..length as i64).collect();
+            assert_eq!(copied(&values), Ok(values.clone()));
+            assert_eq!(collected(values.iter().copied()), Ok(values.clone()));
+            let mut pushed = Vec::new();
+            for &value in &values {
+                push(&mut pushed, value).unwrap();
+            }
+            assert_eq!(pushed, values);
+            assert!(room_for::<u8>(length).unwrap().capacity() >= length);
+        }
+    }
+
+    #[test]
+    fn too_much_memory_is_an_error() {
+        for length in [usize::MAX, usize::MAX / 8, 1 << 60] {
+            let bytes = length.saturating_mul(8);
+            assert_eq!(zeros::<i64>(length), Err(Error::Memory { bytes }));
+            assert_eq!(filled(1_u64, length), Err(Error::Memory { bytes }));
+            assert_eq!(room_for::<u64>(length), Err(Error::Memory { bytes }));
+        }
+    }
+}
