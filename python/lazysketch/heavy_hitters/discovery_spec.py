@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from lazysketch import _native
+from lazysketch.arguments import checked_integer
 from lazysketch.errors import ArgumentValueError
 from lazysketch.privacy.relations import Relation
 from lazysketch.specification.schedules import Schedule, Single
@@ -67,6 +68,8 @@ class DiscoverySpec:
 
     def __post_init__(self) -> None:
         """Check every field and compute the threshold, both in the core."""
+        longest = checked_integer("max_item_bytes", self.max_item_bytes, least=16, most=2**16)
+        object.__setattr__(self, "max_item_bytes", longest)
         object.__setattr__(self, "facts", _native.discovery_facts(self))
 
     @property

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import date, datetime
-from typing import TypeAlias
+from itertools import islice
+from typing import Final, TypeAlias
 from uuid import UUID
 
 from lazysketch import _native
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 
 __all__ = ["Item", "checked_domain", "distinct_items", "plain_item", "plain_values"]
+
+_MOST_OF_AN_ITERABLE: Final = 2**24
 
 Item: TypeAlias = str | bytes | int | datetime | date | UUID
 """The types of items; values of different types are different items.
@@ -73,16 +76,36 @@ def plain_values(name: str, values: object) -> list[object]:
 
     Raises:
         ArgumentTypeError: a single value, a dictionary, or a value that is not iterable.
+        ItemError: Arrow data with nulls, or of a type that cannot be items.
+        ArgumentValueError: malformed Arrow data.
+        MemoryError: more values than fit in memory, or an iterable of more than 2^24.
     """
+    if isinstance(values, list | tuple):
+        return list(values)
     if not isinstance(values, str | bytes | bytearray | dict):
-        for method in ("to_pylist", "tolist", "to_list"):  # Arrow; numpy and pandas; polars
-            if hasattr(values, method):
-                values = getattr(values, method)()
-                break
+        # Arrow data of any producer are validated in the core, as for the other classes.
+        column = _native.arrow_values(values, name=name)
+        if column is not None:
+            return column
+        if hasattr(values, "tolist"):  # numpy, and pandas without Arrow
+            values = values.tolist()
         if isinstance(values, Iterable):
-            return list(values)
+            return _listed(name, values)
     got = type(values).__name__
     raise ArgumentTypeError(f"{name}: expected a list, an array or a column of items, got {got}")
+
+
+def _listed(name: str, values: Iterable[object]) -> list[object]:
+    """Return the values of an iterable, which may be endless."""
+    if isinstance(values, list):
+        return values
+    listed = list(islice(values, _MOST_OF_AN_ITERABLE + 1))
+    if len(listed) > _MOST_OF_AN_ITERABLE:
+        raise MemoryError(
+            f"{name}: expected an iterable of at most {_MOST_OF_AN_ITERABLE} values, got more; "
+            "nothing was applied: pass it in parts"
+        )
+    return listed
 
 
 def plain_item(value: object, *, name: str, where: str) -> Item:

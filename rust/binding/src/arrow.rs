@@ -36,22 +36,26 @@ impl Chunk {
 
 /// Return the column of each array; raise if it has nulls. Empty columns without a type are left
 /// out.
-pub(crate) fn columns(arrays: &[Imported], column: Option<&str>) -> PyResult<Vec<Chunk>> {
+pub(crate) fn columns(
+    arrays: &[Imported],
+    column: Option<&str>,
+    name: &str,
+) -> PyResult<Vec<Chunk>> {
     let mut start = 0;
     let mut chunks = memory::room_for(arrays.len()).map_err(raise)?;
     for array in arrays {
-        let (data, extension) = column_of(array, column, "items", start)?;
-        refuse_nulls(&data, start, "items")?;
+        let (data, extension) = column_of(array, column, name, start)?;
+        refuse_nulls(&data, start, name)?;
         if *data.data_type() == DataType::Null {
             continue;
         }
         if !can_be_items(data.data_type()) {
-            return Err(not_items(data.data_type()).at(start));
+            return Err(not_items(data.data_type()).in_argument(name, start));
         }
         let is_uuid = extension == Some("arrow.uuid")
             && *data.data_type() == DataType::FixedSizeBinary(UUID_BYTES as i32);
-        let array = validated(data, "items")?;
-        refuse_null_entries(&array, start)?;
+        let array = validated(data, name)?;
+        refuse_null_entries(&array, start, name)?;
         start += array.len();
         chunks.push(Chunk { array, is_uuid });
     }
@@ -111,14 +115,26 @@ fn column_of<'a>(
             )));
         }
         None => {
-            let number = fields.len();
-            return Err(ArgumentTypeError::new_err(format!(
-                "{name}: expected one column, got {number}"
-            )));
+            array.require_one_column(name)?;
+            0
         }
     };
     let child = data.child_data()[position].slice(data.offset(), data.len());
     Ok((child, fields[position].extension_type_name()))
+}
+
+impl Imported {
+    /// Raise for a table with another number of columns than one.
+    pub(crate) fn require_one_column(&self, name: &str) -> PyResult<()> {
+        match self.data.data_type() {
+            DataType::Struct(fields) if fields.len() != 1 => {
+                let number = fields.len();
+                let message = format!("{name}: expected one column, got {number}");
+                Err(ArgumentTypeError::new_err(message))
+            }
+            _ => Ok(()),
+        }
+    }
 }
 
 /// Return the error for the name of a column where there are none.
@@ -143,21 +159,21 @@ fn refuse_nulls(data: &ArrayData, start: usize, name: &str) -> PyResult<()> {
 }
 
 /// Raise if a value is an entry of a dictionary that is null.
-fn refuse_null_entries(array: &ArrayRef, start: usize) -> PyResult<()> {
+fn refuse_null_entries(array: &ArrayRef, start: usize, name: &str) -> PyResult<()> {
     let Some(dictionary) = array.as_any_dictionary_opt() else {
         return Ok(());
     };
     if *dictionary.values().data_type() == DataType::Null {
         return match array.len() {
             0 => Ok(()),
-            _ => Err(null_at(start, "items")),
+            _ => Err(null_at(start, name)),
         };
     }
     let Some(nulls) = dictionary.values().nulls() else {
         return Ok(());
     };
     let first = key_position(array, |key| nulls.is_null(key));
-    first.map_or(Ok(()), |position| Err(null_at(start + position, "items")))
+    first.map_or(Ok(()), |position| Err(null_at(start + position, name)))
 }
 
 /// Return the position of the first key of a validated dictionary without nulls that `is`.
@@ -172,7 +188,7 @@ fn key_position(array: &ArrayRef, is: impl Fn(usize) -> bool) -> Option<usize> {
 fn null_at(position: usize, name: &str) -> PyErr {
     let message = format!("expected no nulls, got one at position {position}; nothing was applied");
     match name {
-        "items" => ItemError::new_err(format!("items: {message}")),
+        "items" | "domain" => ItemError::new_err(format!("{name}: {message}")),
         _ => ArgumentValueError::new_err(format!("{name}: {message}")),
     }
 }

@@ -28,7 +28,7 @@ pub(crate) struct Imported {
 }
 
 /// Most arrays of a stream, which could otherwise go on for ever without any values.
-const MOST_ARRAYS: usize = 1 << 22;
+const MOST_ARRAYS: usize = 1 << 20;
 /// `ENOMEM` of every system.
 const NO_MEMORY: c_int = 12;
 
@@ -144,7 +144,7 @@ fn drain(capsule: &Bound<'_, PyCapsule>, name: &str) -> PyResult<Vec<Imported>> 
             return Ok(arrays);
         }
         if arrays.len() == MOST_ARRAYS {
-            return Err(broken(name, "a stream of more than 4194304 arrays"));
+            return Err(broken(name, "a stream of more than 1048576 arrays"));
         }
         if arrays.len() % 1024 == 1023 {
             capsule.py().check_signals()?;

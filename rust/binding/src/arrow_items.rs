@@ -4,9 +4,9 @@
 //! a time zone, `arrow.uuid`, and dictionaries of these, of which each entry is converted once.
 
 use crate::arrow::{Chunk, columns, name_of_type};
-use crate::arrow_import::Imported;
+use crate::arrow_import::{Imported, arrays_of};
 use crate::errors::raise;
-use crate::items::{Fault, Target};
+use crate::items::{Fault, Target, object_of};
 use crate::standard_types::{OTHER_YEAR, SMALL_FRACTION};
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
@@ -19,6 +19,7 @@ use arrow_schema::{DataType, TimeUnit};
 use lazysketch_core::item::Item;
 use lazysketch_core::{Error, memory};
 use pyo3::prelude::*;
+use pyo3::types::PyList;
 
 /// Convert the items of all chunks.
 pub(crate) fn convert(
@@ -26,7 +27,30 @@ pub(crate) fn convert(
     column: Option<&str>,
     target: Target<'_>,
 ) -> PyResult<Vec<u64>> {
-    map_items(&columns(arrays, column)?, &|item| target.item(item))
+    map_items("items", &columns(arrays, column, "items")?, &|item| {
+        target.item(item)
+    })
+}
+
+/// Return the values of one column of Arrow data as Python objects; None for other objects.
+#[pyfunction]
+#[pyo3(signature = (values, *, name))]
+pub(crate) fn arrow_values<'py>(
+    values: &Bound<'py, PyAny>,
+    name: &str,
+) -> PyResult<Option<Bound<'py, PyList>>> {
+    let Some(arrays) = arrays_of(values, name)? else {
+        return Ok(None);
+    };
+    for array in &arrays {
+        array.require_one_column(name)?;
+    }
+    let chunks = columns(&arrays, None, name)?;
+    let list = PyList::empty(values.py());
+    for item in map_items(name, &chunks, &Ok::<Item<'_>, Fault>)? {
+        list.append(object_of(values.py(), item)?)?;
+    }
+    Ok(Some(list))
 }
 
 /// Return the fingerprints of a column that follows `start` items.
@@ -39,6 +63,7 @@ pub(crate) fn fingerprints(column: &Chunk, start: usize, target: Target<'_>) -> 
 
 /// Map the items of all columns; the results may borrow from the columns.
 pub(crate) fn map_items<'a, T: Clone>(
+    name: &str,
     columns: &'a [Chunk],
     with: &impl Fn(Item<'a>) -> Result<T, Fault>,
 ) -> PyResult<Vec<T>> {
@@ -47,7 +72,7 @@ pub(crate) fn map_items<'a, T: Clone>(
     for column in columns {
         let start = items.len();
         append_chunk(column, &|item| with(item?), &mut items)
-            .map_err(|(offset, fault)| fault.at(start + offset))?;
+            .map_err(|(offset, fault)| fault.in_argument(name, start + offset))?;
     }
     Ok(items)
 }

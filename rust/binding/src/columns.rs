@@ -53,7 +53,7 @@ impl HashedColumns {
         column: Option<&str>,
         fingerprinter: &Fingerprinter,
     ) -> PyResult<Self> {
-        let columns = arrow::columns(arrays, column)?;
+        let columns = arrow::columns(arrays, column, "items")?;
         let starts = starts_of(&columns)?;
         let target = Target::Fingerprint(fingerprinter);
         let mut hashed = memory::room_for(columns.len()).map_err(raise)?;

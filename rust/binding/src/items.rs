@@ -63,11 +63,16 @@ impl Fault {
 
     /// Return the exception for an item of a batch.
     pub(crate) fn at(self, position: usize) -> PyErr {
+        self.in_argument("items", position)
+    }
+
+    /// As [`Self::at`], for another argument.
+    pub(crate) fn in_argument(self, name: &str, position: usize) -> PyErr {
         if self.is_memory {
             return PyMemoryError::new_err(self.message);
         }
         ItemError::new_err(format!(
-            "items: {} at position {position}; nothing was applied",
+            "{name}: {} at position {position}; nothing was applied",
             self.message
         ))
     }

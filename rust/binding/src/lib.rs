@@ -36,6 +36,8 @@ use pyo3::prelude::*;
 #[pymodule]
 mod _native {
     #[pymodule_export]
+    use super::arrow_items::arrow_values;
+    #[pymodule_export]
     use super::capture::CaptureReader;
     #[pymodule_export]
     use super::descriptions::{discovery_facts, table_not_private_because};

@@ -131,6 +131,7 @@ impl OwnedItems<'_> {
         match self {
             Self::Columns(columns) => with(Items::columns(columns)),
             Self::Odd(columns) => with(Items::Mixed(&arrow_items::map_items(
+                "items",
                 columns,
                 &Ok::<Item<'_>, Fault>,
             )?)),
@@ -159,7 +160,7 @@ pub(crate) fn owned_items_of<'py>(
     }
     refuse_single_values("items", items)?;
     if let Some(chunks) = arrow_import::arrays_of(items, "items")? {
-        let columns = arrow::columns(&chunks, column)?;
+        let columns = arrow::columns(&chunks, column, "items")?;
         let plain = HashedColumns::in_place(&columns)?;
         return Ok(plain.map_or(OwnedItems::Odd(columns), OwnedItems::Columns));
     }

@@ -236,7 +236,7 @@ class WindowedItems:
             "kind": release.kind,
             "depth": release.depth,
             "width": release.width,
-            "hash_seed": release.hash_seed,
+            "hash_seed": str(release.hash_seed),  # JSON numbers are exact up to 2^53 only
             "privacy": {**dataclasses.asdict(joint.sketch), **asked},
             "confidence": CONFIDENCE,
             "simultaneous": True,

@@ -199,7 +199,7 @@ def summary(release: Release) -> dict[str, object]:
         "kind": release.kind,
         "depth": release.depth,
         "width": release.width,
-        "hash_seed": release.hash_seed,
+        "hash_seed": str(release.hash_seed),  # JSON numbers are exact up to 2^53 only
         "schedule": schedule.name if schedule else None,
         "horizon": schedule.horizon if schedule else None,
         "mechanism": mechanism.name if mechanism else None,

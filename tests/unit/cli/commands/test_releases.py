@@ -150,7 +150,7 @@ def test_shares_need_steps_of_weight_one(capsys: pytest.CaptureFixture[str]) -> 
 def test_inspect_shows_all_parameters(capsys: pytest.CaptureFixture[str]) -> None:
     release = saved("r.lzs", max_events_per_user=3, relation="zero-out", horizon=200)
     found = result_of(capsys, "inspect", "r.lzs")
-    assert found["hash_seed"] == 7
+    assert found["hash_seed"] == "7"
     assert found["privacy"]["epsilon"] == 1.0
     assert found["composition"] is None
     (part,) = found["parts"]
