@@ -38,6 +38,7 @@ from lazysketch.heavy_hitters import (
 from lazysketch.planning import Plan, Prediction, plan
 from lazysketch.privacy.accounting import Privacy
 from lazysketch.privacy.composition import Composition, compose
+from lazysketch.releases.periodic import PeriodicSaves
 from lazysketch.releases.release import Release, ReleasePart
 from lazysketch.sketches.counters import ContinualCounters
 from lazysketch.sketches.exact import CountMin, CountSketch
@@ -82,6 +83,7 @@ __all__ = [
     "LevelsPrivacy",
     "Mechanism",
     "Moment",
+    "PeriodicSaves",
     "Plan",
     "Prediction",
     "Privacy",

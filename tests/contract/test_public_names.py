@@ -46,6 +46,7 @@ EXPORTED = SKETCHES | {
     "LevelsPrivacy",
     "Mechanism",
     "Moment",
+    "PeriodicSaves",
     "Plan",
     "Prediction",
     "Privacy",

@@ -16,18 +16,21 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["main"]
+__all__ = ["main", "process"]
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None, *, ends_process: bool = False) -> int:
     """Run the command line and return its exit status.
 
     Args:
         arguments: The arguments after the command's name; ``sys.argv[1:]`` if None.
+        ends_process: Whether the process ends with the command. SIGINT, SIGTERM and SIGHUP are
+            then ignored once the status is known; otherwise their handlers are restored.
 
     Returns:
         0; 1 after an alarm of an audit; 2 after an error (one line on standard error); 130 after
-        Ctrl-C, 143 after SIGTERM; 141 if the reader of standard output has closed it.
+        Ctrl-C, 143 after SIGTERM, 129 after SIGHUP; 141 if the reader of standard output has
+        closed it.
     """
     try:
         from lazysketch.cli.group import run
@@ -38,4 +41,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             f"lazysketch: the command line needs {missing.name}: pip install 'lazysketch[cli]'\n"
         )
         return 2
-    return run(arguments)
+    return run(arguments, ends_process=ends_process)
+
+
+def process() -> int:
+    """Run the command line as a process of its own, and return its exit status."""
+    return main(ends_process=True)

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
-import threading
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import click
 
@@ -22,15 +19,13 @@ from lazysketch.cli.commands.plan import plan
 from lazysketch.cli.commands.query import query
 from lazysketch.cli.commands.top import top
 from lazysketch.cli.configuration import check_environment, configurable, options_of
-from lazysketch.cli.run.controller import FAILED, INTERRUPTED
+from lazysketch.cli.run.finishing import FAILED, READER_GONE
+from lazysketch.cli.run.signals import INTERRUPTED, Signals
 from lazysketch.cli.view.output import tell
 from lazysketch.errors import HorizonError, LazySketchError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-READER_GONE: Final = 141  # 128 + SIGPIPE
-TERMINATED: Final = 143  # 128 + SIGTERM
+    from collections.abc import Sequence
 
 
 class _Group(click.Group):
@@ -111,39 +106,36 @@ def _with_option_name(message: str) -> str:
     return f"--{known[argument]}{colon}{rest}" if colon and argument in known else message
 
 
-def run(arguments: Sequence[str] | None) -> int:
+def run(arguments: Sequence[str] | None, *, ends_process: bool) -> int:
     """Run the group and return the exit status; expected failures become one line."""
+    _open_missing_streams()
     for stream in (sys.stdout, sys.stderr):
         # Escape characters that the terminal's encoding lacks instead of failing.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
-    with _sigterm_as_ctrl_c() as terminated:
-        status = _run(arguments)
-    return TERMINATED if status == INTERRUPTED and terminated else status
+    signals = Signals()
+    with signals.handled(ends_process=ends_process):
+        status = _run(arguments, signals)
+    return signals.status if status == INTERRUPTED else status
 
 
-@contextmanager
-def _sigterm_as_ctrl_c() -> Iterator[list[int]]:
-    """Make SIGTERM raise KeyboardInterrupt; yield the list of signals received."""
-    received: list[int] = []
-    if threading.current_thread() is not threading.main_thread():
-        yield received
-        return
+def _open_missing_streams() -> None:
+    """Replace standard streams that the process was started without.
 
-    def interrupt(number: int, _: object) -> None:
-        received.append(number)
-        raise KeyboardInterrupt
+    A write to the output then fails as it should, and no other file gets their descriptors.
+    """
+    if sys.stdout is None:
+        descriptor = os.open(os.devnull, os.O_RDONLY)
+        sys.stdout = open(descriptor, "w", encoding="utf-8")  # noqa: SIM115, PTH123
+    if sys.stderr is None:
+        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115
 
-    before = signal.signal(signal.SIGTERM, interrupt)
+
+def _run(arguments: Sequence[str] | None, signals: Signals) -> int:
     try:
-        yield received
-    finally:
-        signal.signal(signal.SIGTERM, before)
-
-
-def _run(arguments: Sequence[str] | None) -> int:
-    try:
-        status = lazysketch.main(arguments, prog_name="lazysketch", standalone_mode=False)
+        status = lazysketch.main(
+            arguments, prog_name="lazysketch", standalone_mode=False, obj=signals
+        )
     except click.exceptions.NoArgsIsHelpError as no_arguments:
         no_arguments.show()
         return FAILED
@@ -162,6 +154,9 @@ def _run(arguments: Sequence[str] | None) -> int:
         return FAILED
     except click.Abort:
         return INTERRUPTED
+    except MemoryError:
+        tell("memory: expected enough for the command, got too little")
+        return FAILED
     except OSError as error:  # most likely standard output on a full disk
         tell(f"standard output: expected to write, got {error.strerror or 'a failure'}")
         return FAILED

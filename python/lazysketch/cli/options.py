@@ -196,6 +196,19 @@ RESULT: Final = (
         type=click.Path(),
         help="Save the release for later queries, also after Ctrl-C.  [default: not saved]",
     ),
+    click.option(
+        "--save-every",
+        type=DURATION,
+        metavar="TIME",
+        help="With --save-release: also save it at this interval while the stream goes on, such as "
+        "60s or 10m.  [default: at the end only]",
+    ),
+    click.option(
+        "--overwrite",
+        is_flag=True,
+        help="Replace the release of an earlier run; a further run over the same people adds to "
+        "the privacy spent.  [default: refuse to run]",
+    ),
     output_option,
 )
 

@@ -181,10 +181,14 @@ class ResultSettings:
         plot: Where to draw the top items, or None.
         json_stream: Whether standard output gets one JSON object per refresh instead.
         every: Seconds between refreshes; None for the default of the display.
+        save_every: Seconds between saves of the release while the run reads; None for none.
+        overwrite: Whether the release of an earlier run may be replaced.
     """
 
     output: str
     save_release: str | None = None
+    save_every: float | None = None
+    overwrite: bool = False
     save_names: str | None = None
     plot: str | None = None
     json_stream: bool = False

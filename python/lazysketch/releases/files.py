@@ -1,11 +1,13 @@
 """Release files: strict reading and atomic writing.
 
 A file that is not a release is rejected after its first eight bytes. Writing leaves either the old
-file or the complete new one, also if the disk is full or Ctrl-C interrupts it.
+file or the complete new one, also if the disk is full, Ctrl-C interrupts it or the power fails: the
+content reaches the disk before the new name does, and the name before the call returns.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import stat
@@ -22,6 +24,10 @@ from lazysketch.errors import (
 __all__ = ["MAGIC", "read_release", "write_whole"]
 
 MAGIC: Final = b"LAZYSKCH"  # the first bytes of a release
+# Answers of a file system that has no fsync of directories.
+_NO_FSYNC: Final = frozenset(
+    {errno.EINVAL, errno.EBADF, errno.EACCES, errno.ENOTSUP, errno.ENOSYS, errno.EISDIR}
+)
 
 
 def read_release(path: object) -> bytes:
@@ -73,9 +79,25 @@ def write_whole(path: object, data: bytes, *, replaces: bytes | None = None) -> 
         if replaces is not None:
             _check_replaced(target, begins=replaces)
         unfinished.replace(target)
+        _fsync_directory(target.parent)
     except BaseException:
         unfinished.unlink(missing_ok=True)
         raise
+
+
+def _fsync_directory(directory: Path) -> None:
+    """Wait until the names in a directory are on the disk, where the system can do that."""
+    try:
+        descriptor = os.open(directory, os.O_RDONLY)
+    except OSError:  # a directory that is not readable, or Windows, which opens none
+        return
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        if error.errno not in _NO_FSYNC:
+            raise
+    finally:
+        os.close(descriptor)
 
 
 def _check_replaced(target: Path, *, begins: bytes) -> None:

@@ -12,7 +12,7 @@ from lazysketch.sources.formats.registry import AUTO, Format, check_format, find
 from lazysketch.sources.formats.selection import Selection, check_delimiter
 from lazysketch.sources.formats.timestamps import check_time_unit
 from lazysketch.sources.io.byte_stream import STANDARD_INPUT, ByteStream, open_bytes, size_of
-from lazysketch.sources.io.interruptible import CAN_END, PLAIN_WAITS
+from lazysketch.sources.io.interruptible import CAN_END, PLAIN_WAITS, Stop
 from lazysketch.sources.io.paths import expand_paths
 from lazysketch.sources.io.prefetch import read_ahead
 from lazysketch.sources.io.tail import follow_bytes
@@ -105,6 +105,7 @@ class Source:
         self._follow = follow
         self._sizes = [None if follow else size_of(path) for path in paths]
         self._ahead = ahead and (CAN_END or follow or None not in self._sizes)
+        self._stop = Stop()
         self._bytes_before = 0  # of all finished inputs
         self._current: ByteStream | None = None
 
@@ -139,6 +140,19 @@ class Source:
         done = self._bytes_before + (current.bytes_read if current else 0)
         return min(1.0, done / sum(sizes)) if sum(sizes) else 1.0
 
+    @property
+    def reads_ahead(self) -> bool:
+        """True if a background thread reads, so that :meth:`stop` also ends a wait for input."""
+        return self._ahead
+
+    def stop(self) -> None:
+        """End the iteration before the next batch, as at the end of the input.
+
+        Any thread and a signal handler may call it. Without ``reads_ahead`` an iteration that
+        waits for input ends when the input arrives.
+        """
+        self._stop.request()
+
     def __iter__(self) -> Generator[RowBatch, None, None]:
         """Yield the batches.
 
@@ -150,16 +164,19 @@ class Source:
             ArgumentValueError: The recognised format lacks what was requested or cannot be
                 followed.
         """
-        parts = read_ahead(self._parts) if self._ahead else self._parts(PLAIN_WAITS)
+        ahead = self._ahead
+        parts = read_ahead(self._parts, stop=self._stop) if ahead else self._parts(PLAIN_WAITS)
         with closing(parts):
             yield from self._counted(parts)
-        if not self.tally.rows:
+        if not self.tally.rows and not self._stop.requested:
             raise SourceError(f"{self.name}: expected at least one row, got an empty stream")
 
     def _counted(self, parts: Iterable[_Part]) -> Iterator[RowBatch]:
         """Add each batch to the tally when it is yielded, not when it is read ahead."""
         rows_before = 0
         for name, read_as, batch in parts:
+            if self._stop.requested:
+                return
             if batch is None:
                 rows_before = 0
                 if read_as not in self.tally.formats:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
+import stat
 from pathlib import Path
 
 import pytest
@@ -42,6 +44,44 @@ def test_a_failure_leaves_the_old_file_and_no_other(
         write_whole(path, MAGIC + b"new")
     assert read_release(path) == MAGIC
     assert [entry.name for entry in tmp_path.iterdir()] == ["r.lzs"]
+
+
+def test_the_content_and_then_the_name_reach_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "r.lzs"
+    flushed: list[tuple[bool, bool]] = []
+    flush = os.fsync
+
+    def fsync(descriptor: int) -> None:
+        flushed.append((stat.S_ISDIR(os.fstat(descriptor).st_mode), path.exists()))
+        flush(descriptor)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    write_whole(path, MAGIC)
+    assert flushed == [(False, False), (True, True)]
+
+
+@pytest.mark.parametrize("number", [errno.EINVAL, errno.EIO])
+def test_a_directory_without_fsync_is_no_failure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    """EINVAL: the file system has none. EIO is a failure; the new file is complete by then."""
+    flush = os.fsync
+
+    def fsync(descriptor: int) -> None:
+        if stat.S_ISDIR(os.fstat(descriptor).st_mode):
+            raise OSError(number, os.strerror(number))
+        flush(descriptor)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    if number == errno.EIO:
+        with pytest.raises(OSError, match="Input/output error"):
+            write_whole(tmp_path / "r.lzs", MAGIC)
+    else:
+        write_whole(tmp_path / "r.lzs", MAGIC)
+    assert [entry.name for entry in tmp_path.iterdir()] == ["r.lzs"]
+    assert read_release(tmp_path / "r.lzs") == MAGIC
 
 
 @pytest.mark.skipif(not Path("/dev/zero").exists(), reason="no /dev/zero here")

@@ -9,6 +9,7 @@ import click
 from lazysketch.cli.options import files_argument, input_options, result_options, sketch_options
 from lazysketch.cli.run.controller import check_result, count
 from lazysketch.cli.run.files import read_public_list
+from lazysketch.cli.run.signals import Signals
 from lazysketch.cli.run.targets import ListedItems
 from lazysketch.cli.settings import InputSettings, ResultSettings, SketchSettings
 from lazysketch.cli.view.report import counts, heaviest
@@ -29,7 +30,9 @@ _LIVE_ROWS: Final = 20
 @input_options
 @result_options
 @sketch_options
+@click.pass_context
 def estimate(
+    context: click.Context,
     files: tuple[str, ...],
     *,
     list_of_items: str,
@@ -59,4 +62,11 @@ def estimate(
         candidates=len(items),
         rows_while_reading=lambda release: heaviest(release, items, most=_LIVE_ROWS),
     )
-    return count(source, target, reading=reading, horizon=sketch.horizon, result=result)
+    return count(
+        source,
+        target,
+        signals=context.ensure_object(Signals),
+        reading=reading,
+        horizon=sketch.horizon,
+        result=result,
+    )

@@ -9,7 +9,7 @@ import click
 from lazysketch.cli.commands.inspect import inspection
 from lazysketch.cli.options import output_option
 from lazysketch.cli.run.files import check_release_target, load, save
-from lazysketch.cli.view.output import write
+from lazysketch.cli.view.output import tell, write
 from lazysketch.errors import MergeError
 
 if TYPE_CHECKING:
@@ -49,8 +49,9 @@ def merge(releases: tuple[str, ...], *, out: str, output: str) -> None:
         merged = parts[0].merge(*parts[1:])
     except MergeError as error:
         raise _named(error, parts, releases) from None
-    save(merged, out, option=_OUT)
+    saved = save(merged, out, option=_OUT)
     write(inspection(merged, name=out), output=output)
+    tell(saved)
 
 
 def _named(error: MergeError, parts: list[Release], paths: tuple[str, ...]) -> MergeError:

@@ -22,8 +22,9 @@ from lazysketch.cli.options import (
     option_with_default,
     rows_option,
 )
-from lazysketch.cli.run.controller import check_result, count
+from lazysketch.cli.run.controller import check_interval, check_result, count
 from lazysketch.cli.run.files import read_public_list
+from lazysketch.cli.run.signals import Signals
 from lazysketch.cli.run.targets import DiscoveredItems, ListedItems
 from lazysketch.cli.run.windows import WindowSettings
 from lazysketch.cli.settings import (
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
     from lazysketch.cli.run.targets import Target
     from lazysketch.cli.view.report import ItemRow
 
-_MIN_REFRESH: Final = 0.05  # seconds
 # Options that need discovery, and options that do not apply to windows, by parameter name.
 _FOR_DISCOVERY: Final = {
     "share": "--share",
@@ -215,7 +215,7 @@ def top(
     if domain is not None:
         items = read_public_list(domain, option="--domain", inputs=files, reading=reading)
         result = dataclasses.replace(result, save_names=None)
-    check_result(result)
+    check_result(result, ends_early=not windows.by_time)
     windows.check_range(stored=source.part_read is not None)
     weight = source.max_weight
     target: Target | None = windows.target(
@@ -226,7 +226,14 @@ def top(
     if target is None:
         heavy = sketch.discover(discovery, max_weight=weight)
         target = DiscoveredItems(heavy, most=rows_shown, asked=sketch)
-    return count(source, target, reading=reading, horizon=sketch.horizon, result=result)
+    return count(
+        source,
+        target,
+        signals=context.ensure_object(Signals),
+        reading=reading,
+        horizon=sketch.horizon,
+        result=result,
+    )
 
 
 def _listed(
@@ -256,8 +263,5 @@ def _check_combinations(context: click.Context, *, listed: bool, result: ResultS
         unused = [option for name, option in _NOT_WINDOWED.items() if typed(name)]
         if unused:
             raise click.UsageError(f"{unused[0]}: expected no --window, got one", context)
-    if result.every is not None and result.every < _MIN_REFRESH:
-        raise ArgumentValueError(
-            f"every: expected a time of at least {_MIN_REFRESH * 1000:.0f}ms, "
-            f"got {result.every * 1000:g}ms"
-        )
+    if result.every is not None:
+        check_interval("every", result.every)

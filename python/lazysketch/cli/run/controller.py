@@ -1,119 +1,181 @@
 """Run controller: reading, counting, the result and the exit status.
 
-A run that ends early (Ctrl-C, SIGTERM, a stream longer than its horizon, a late failure of an
-input) still shows and saves what was published: the privacy is spent in any case.
+A run that ends early (a signal, a stream longer than its horizon, a late failure of an input, a
+lack of memory) still shows and saves what was published: the privacy is spent in any case.
 """
 
 from __future__ import annotations
 
 import sys
 import time
-from contextlib import closing, suppress
+from contextlib import closing
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from lazysketch.cli.run import files
+from lazysketch.cli.run.finishing import (
+    FAILED,
+    PLOT,
+    SAVE,
+    SAVE_EVERY,
+    SAVE_NAMES,
+    Finishing,
+    Step,
+    as_state,
+)
 from lazysketch.cli.run.history import History
-from lazysketch.cli.run.targets import DiscoveredItems
 from lazysketch.cli.run.windows import WindowedItems
 from lazysketch.cli.view import plot
-from lazysketch.cli.view.json_stream import JsonStream, write_state
+from lazysketch.cli.view.json_stream import JsonStream
 from lazysketch.cli.view.live import live
-from lazysketch.cli.view.output import tell, write
-from lazysketch.errors import HorizonError, LazySketchError
+from lazysketch.cli.view.output import tell
+from lazysketch.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    HorizonError,
+    LazySketchError,
+    SourceError,
+)
+from lazysketch.releases.periodic import PeriodicSaves
 from lazysketch.sources import feed
 
 if TYPE_CHECKING:
     from collections.abc import Generator
     from contextlib import AbstractContextManager
 
+    from lazysketch.cli.run.signals import Signals
     from lazysketch.cli.run.targets import Target
     from lazysketch.cli.settings import InputSettings, ResultSettings
     from lazysketch.cli.view.output import Report, Row
     from lazysketch.cli.view.report import Moment
     from lazysketch.sources import RowBatch, Source
 
-FAILED: Final = 2
-INTERRUPTED: Final = 130  # 128 + SIGINT, the convention of shells
-_SAVE: Final = "--save-release"
-_SAVE_NAMES: Final = "--save-names"
-_PLOT: Final = "--plot"
 _JSON_SECONDS: Final = 1.0
+_MIN_INTERVAL: Final = 0.05  # seconds
+_SPENT: Final = (
+    "Another run over the same people adds to the privacy that the earlier one has spent"
+)
 
 
-def check_result(result: ResultSettings) -> None:
-    """Raise unless every file of the result can be saved; reads nothing of the stream."""
-    if result.save_release is not None:
-        files.check_release_target(result.save_release, option=_SAVE)
+def check_interval(name: str, seconds: float) -> None:
+    """Raise ArgumentValueError for an interval that would keep the command from counting."""
+    if seconds < _MIN_INTERVAL:
+        raise ArgumentValueError(
+            f"{name}: expected a time of at least {_MIN_INTERVAL * 1000:.0f}ms, "
+            f"got {seconds * 1000:g}ms"
+        )
+
+
+def check_result(result: ResultSettings, *, ends_early: bool = True) -> None:
+    """Raise unless every file of the result can be saved; reads nothing of the stream.
+
+    Args:
+        result: Where the result goes.
+        ends_early: Whether there is something to save before the end of the input.
+
+    Raises:
+        ArgumentTypeError: An option without the one that it needs.
+        ArgumentValueError: Saves at too short intervals.
+        SourceError: A file cannot be saved, or must not be replaced.
+    """
+    path = result.save_release
+    if result.save_every is not None:
+        check_interval("save_every", result.save_every)
+        if path is None:
+            raise ArgumentTypeError(f"{SAVE_EVERY}: expected {SAVE} too, got none")
+        if not ends_early:
+            raise ArgumentTypeError(
+                f"{SAVE_EVERY}: expected no --from and --to, whose windows end with the input, got "
+                "a range"
+            )
+    if path is not None and files.check_release_target(path, option=SAVE):
+        if not result.overwrite:
+            raise SourceError(
+                f"{SAVE}: expected a new file, got {path}, a release of an earlier run. {_SPENT}: "
+                "query that release instead, or replace it by --overwrite"
+            )
+        tell(f"{SAVE}: replaces {path}, a release of an earlier run. {_SPENT}")
     if result.save_names is not None:
-        files.check_names_target(result.save_names, option=_SAVE_NAMES)
+        files.check_names_target(result.save_names, option=SAVE_NAMES)
     if result.plot is not None:
-        files.check_plot_target(result.plot, option=_PLOT)
+        files.check_plot_target(result.plot, option=PLOT)
 
 
 def count(
     source: Source,
     target: Target,
     *,
+    signals: Signals,
     reading: InputSettings,
     horizon: int | None,
     result: ResultSettings,
 ) -> int:
     """Feed a target from a source, write the result, close the target, return the exit status.
 
+    Every way out saves and writes the result, except that a strict reading which fails has none.
+
     Raises:
         LazySketchError: The failure that ended the reading early, after the result is written.
-        BrokenPipeError: The reader of standard output has closed it.
     """
     batches = _UntilFailure(source, horizon=horizon)
-    run = _Run(source, target, reading=reading, result=result)
-    done = _Reading(seconds=0.0, interrupted=True)
+    run = _Run(batches, target, source=source, signals=signals, reading=reading, result=result)
+    signals.counting(batches.stop)
     try:
-        # Ctrl-C while the display starts or stops ends the run like Ctrl-C while it reads.
-        with suppress(KeyboardInterrupt), run.display():
-            done = _feed(run.history or target, batches)
-        failure = batches.failure
-        moment = target.finish()
-        if failure is not None and (reading.strict or not moment.release.step):
-            raise failure
-        if moment.release.step:
-            known = not (done.interrupted or failure) and source.part_read is not None
-            run.finish(moment, length_known=known)
+        try:
+            run.read()
+        finally:
+            run.finish()
     finally:
+        run.finish()  # ends what a lack of memory cut short
         target.close()
+    status = run.finishing.tell()
+    done = run.done
     _report_to_operator(source, done)
-    if failure is not None:
-        raise failure
-    return _status(source, done)
+    if done.failure is not None:
+        raise done.failure
+    if status:
+        return status
+    return signals.status if done.interrupted or signals.first is not None else _status(source)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Reading:
     """Outcome of reading a stream.
 
     Args:
         seconds: The duration.
-        interrupted: Whether Ctrl-C ended it before the end of the stream.
+        interrupted: Whether a signal, or a closed output, ended it before the end of the stream.
+        failure: What else ended it.
     """
 
-    seconds: float
-    interrupted: bool
+    seconds: float = 0.0
+    interrupted: bool = False
+    failure: BaseException | None = None
 
 
 class _UntilFailure:
-    """The batches of a source up to its first failure or the horizon, and that failure."""
+    """The batches of a source up to a request to stop, its first failure or the horizon."""
 
     def __init__(self, source: Source, *, horizon: int | None) -> None:
         self.max_weight = source.max_weight
         self.failure: LazySketchError | None = None
+        self.stopped = False
         self._source = source
         self._horizon = horizon
+        self._waiting = False
+
+    def stop(self) -> bool:
+        """End the batches; return False if only an exception ends the wait for the next one."""
+        self.stopped = True
+        self._source.stop()
+        return self._source.reads_ahead or not self._waiting
 
     def __iter__(self) -> Generator[RowBatch, None, None]:
         left = self._horizon
         try:
             with closing(iter(self._source)) as batches:
-                for batch in batches:
+                while (batch := self._next(batches)) is not None:
                     if left is not None and batch.rows > left:
                         yield batch.first(left)
                         self.failure = HorizonError("horizon")
@@ -123,27 +185,126 @@ class _UntilFailure:
         except LazySketchError as failure:
             self.failure = failure
 
+    def _next(self, batches: Generator[RowBatch, None, None]) -> RowBatch | None:
+        self._waiting = True
+        try:
+            return next(batches, None)
+        finally:
+            self._waiting = False
+
+
+class _ReportedSaves(PeriodicSaves):
+    """Saves while a run reads; a failure is told once, until another one comes."""
+
+    _told = ""
+
+    def failed(self, failure: Exception) -> None:
+        """Tell the operator; the last save, at the end, decides on the exit status."""
+        reason = files.reason_of(failure)  # without the name of the unfinished file
+        if self.failure is None or reason != self._told:
+            tell(f"{SAVE_EVERY}: expected to write the release, got {reason}; the run goes on")
+        self._told = reason
+        super().failed(failure)
+
 
 class _Run:
-    """The display while a run reads, and its result at the end."""
+    """A run: its display and periodic saves while it reads, and its end.
+
+    Args:
+        batches: What it reads.
+        target: What it counts into.
+        source: Where the batches come from.
+        signals: What may ask it to end.
+        reading: The settings of the inputs.
+        result: Where the result goes.
+    """
 
     def __init__(
-        self, source: Source, target: Target, *, reading: InputSettings, result: ResultSettings
+        self,
+        batches: _UntilFailure,
+        target: Target,
+        *,
+        source: Source,
+        signals: Signals,
+        reading: InputSettings,
+        result: ResultSettings,
     ) -> None:
         plots = result.plot is not None and not isinstance(target, WindowedItems)
-        self.history = History(target) if plots else None
+        self.done = _Reading()
+        self._history = History(target) if plots else None
+        self._batches = batches
         self._source = source
+        self._signals = signals
         self._target = target
         self._reading = reading
         self._result = result
         self._json_stream: JsonStream | None = None
+        self._saves: PeriodicSaves | None = None
+        self.finishing = Finishing(
+            target,
+            result,
+            report=self._final_report,
+            plot=None if self._history is None else partial(self._plot, self._history),
+            first=[Step(SAVE_EVERY, self._stop_saves), Step("--json", self._stop_json)],
+        )
 
-    def display(self) -> AbstractContextManager[object]:
+    def read(self) -> None:
+        """Feed every row as one step, then save: what shows the run may be held up for ever."""
+        result = self._result
+        if result.save_release is not None and result.save_every is not None:
+            path, every = result.save_release, result.save_every
+            self._saves = _ReportedSaves(self._target.release, path, seconds=every)
+            self._saves.start()
+        with self._display():
+            self._feed()
+            self._save()
+
+    def finish(self) -> None:
+        """Complete the end of the run; a second call continues."""
+        self._save()
+        self.finishing.show()
+
+    def _feed(self) -> None:
+        begin = time.perf_counter()
+        try:
+            feed(self._history or self._target, self._batches)
+        except KeyboardInterrupt:
+            self.done.interrupted = True
+        except BaseException as failure:
+            self.done.failure = failure
+        self._signals.finishing()
+        self.done.seconds = time.perf_counter() - begin
+        self.done.interrupted |= self._batches.stopped
+        self.done.failure = self.done.failure or self._batches.failure
+
+    def _save(self) -> None:
+        self._signals.finishing()
+        self.finishing.save(hidden=self._hidden)
+
+    def _hidden(self, moment: Moment | None) -> bool:
+        """Hide a strict reading that failed, because the step where it ends depends on a row."""
+        if self._reading.strict and isinstance(self.done.failure, LazySketchError):
+            return True
+        return moment is not None and not moment.release.step
+
+    def _stop_saves(self) -> None:
+        if self._saves is not None:
+            self._saves.stop()
+
+    def _stop_json(self) -> None:
+        if self._json_stream is None:
+            return
+        self._json_stream.stop()
+        failure = self._json_stream.failure
+        if failure is not None and not isinstance(failure, OSError):  # the result meets that too
+            raise failure
+
+    def _display(self) -> AbstractContextManager[object]:
         """Return the display while the run reads: the JSON stream or the live table."""
         every = self._result.every
         if self._result.json_stream:
             seconds = _JSON_SECONDS if every is None else every
-            self._json_stream = JsonStream(self._state, every=seconds)
+            self._json_stream = JsonStream(self._state, every=seconds, end=self._batches.stop)
             return self._json_stream
         return live(
             self._target.moment,
@@ -152,41 +313,26 @@ class _Run:
             every=every,
         )
 
-    def finish(self, moment: Moment, *, length_known: bool) -> None:
-        """Save the files, then write the result."""
-        result = self._result
-        report = self._report(moment, length_known=length_known)
-        # Files first: they are kept even if the reader of standard output has closed it.
-        if result.save_release is not None:
-            files.save(moment.release, result.save_release, option=_SAVE)
-        if result.save_names is not None and isinstance(self._target, DiscoveredItems):
-            files.save_names(self._target.names(), result.save_names, option=_SAVE_NAMES)
-        if result.plot is not None and self.history is not None:
-            self._save_plot(result.plot, self.history, moment, report)
-        if self._json_stream is None:
-            write(report, output=result.output)
-            return
-        if self._json_stream.failure is not None:
-            raise self._json_stream.failure
-        write_state(_as_state(moment, report), final=True)
-
-    def _save_plot(self, path: str, history: History, moment: Moment, report: Report) -> None:
+    def _plot(self, history: History, moment: Moment, report: Report) -> bytes:
         before = [kept for kept in history.releases if kept.step < moment.release.step]
-        drawn = plot.draw(
-            path,
+        return plot.draw(
+            str(self._result.plot),
             report,
             [*before, moment.release],
             of=self._source.name,
             guarantee=moment.guarantee,
             among=self._target.candidates,
         )
-        files.save_plot(drawn, path, option=_PLOT)
 
     def _state(self) -> Row | None:
         moment = self._target.moment()
         if moment is None or (moment.progress is None and not moment.release.step):
             return None
-        return _as_state(moment, self._report(moment, length_known=False))
+        return as_state(moment, self._report(moment, length_known=False))
+
+    def _final_report(self, moment: Moment) -> Report:
+        ended = not (self.done.interrupted or self.done.failure)
+        return self._report(moment, length_known=ended and self._source.part_read is not None)
 
     def _report(self, moment: Moment, *, length_known: bool) -> Report:
         source = self._source
@@ -196,21 +342,6 @@ class _Run:
             inputs=_inputs(source, self._reading),
             length_known=length_known,
         )
-
-
-def _feed(target: Target | History, batches: _UntilFailure) -> _Reading:
-    """Feed every row as one step, until the stream ends or Ctrl-C."""
-    begin = time.perf_counter()
-    interrupted = False
-    try:
-        feed(target, batches)
-    except KeyboardInterrupt:
-        interrupted = True
-    return _Reading(seconds=time.perf_counter() - begin, interrupted=interrupted)
-
-
-def _as_state(moment: Moment, report: Report) -> Row:
-    return {**report.summary, "waiting": moment.waiting, report.name: report.rows}
 
 
 def _inputs(source: Source, reading: InputSettings) -> Row:
@@ -248,11 +379,9 @@ def _report_to_operator(source: Source, done: _Reading) -> None:
         tell(f"every row was malformed, read as {'; '.join(tally.formats)}; check --format")
 
 
-def _status(source: Source, done: _Reading) -> int:
-    """Return the exit status of a run that did not fail; warn if most rows were malformed."""
+def _status(source: Source) -> int:
+    """Return the exit status of a run that read its input; warn if most rows were malformed."""
     tally = source.tally
-    if done.interrupted:
-        return INTERRUPTED
     if tally.rows > tally.malformed > tally.rows / 2:
         formats = "; ".join(tally.formats)
         tell(f"more than half of the rows were malformed, read as {formats}; check --format")

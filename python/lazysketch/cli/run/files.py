@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lazysketch import Release
-from lazysketch.cli.view.output import tell
 from lazysketch.cli.view.plot import checked_plot_kind
 from lazysketch.errors import ReleaseFormatError, SourceError
 from lazysketch.releases.files import MAGIC, write_whole
@@ -80,12 +79,16 @@ def load(path: str) -> Release:
     except FileNotFoundError:
         raise SourceError(f"{path}: expected an existing file, got none") from None
     except (OSError, ValueError) as error:
-        raise SourceError(f"{path}: expected a readable file, got {_reason(error)}") from None
+        raise SourceError(f"{path}: expected a readable file, got {reason_of(error)}") from None
 
 
-def check_release_target(path: str, *, option: str) -> None:
-    """Raise SourceError unless a release can be saved here; writes nothing."""
-    _check_target(path, option=option, replaces=MAGIC, kind="a release")
+def check_release_target(path: str, *, option: str) -> bool:
+    """Return whether a release would be replaced here; writes nothing.
+
+    Raises:
+        SourceError: None can be saved here.
+    """
+    return _check_target(path, option=option, replaces=MAGIC, kind="a release")
 
 
 def check_names_target(path: str, *, option: str) -> None:
@@ -104,8 +107,8 @@ def check_plot_target(path: str, *, option: str) -> None:
     _check_target(path, option=option, replaces=beginning, kind="a plot of that kind")
 
 
-def save(release: Release, path: str, *, option: str) -> None:
-    """Save a release atomically, and print where.
+def save(release: Release, path: str, *, option: str) -> str:
+    """Save a release atomically, and return a sentence that says where.
 
     Raises:
         SourceError: It cannot be written.
@@ -115,37 +118,39 @@ def save(release: Release, path: str, *, option: str) -> None:
         release.save(path)
     except (OSError, ValueError) as error:
         raise _unwritten(path, error, option=option) from None
-    tell(f"release saved to {path}")
+    return f"release saved to {path}"
 
 
-def save_names(names: Iterable[str], path: str, *, option: str) -> None:
-    """Save items, one per line, as --items and --domain read them, and print where.
+def save_names(names: Iterable[str], path: str, *, option: str) -> str:
+    """Save items, one per line, as --items and --domain read them; return where.
 
     Raises:
         SourceError: They cannot be written.
     """
-    check_names_target(path, option=option)
     wanted = list(names)
     # A line cannot contain a line ending.
     lines = [name for name in wanted if "\n" not in name and not name.endswith("\r")]
-    _write("".join(f"{name}\n" for name in lines).encode(), path, option=option)
+    data = "".join(f"{name}\n" for name in lines).encode()
+    if not _holds(path, data):  # else an earlier attempt failed after it had written them
+        check_names_target(path, option=option)
+    _write(data, path, option=option)
     omitted = f"; {len(wanted) - len(lines)} omitted" if len(lines) < len(wanted) else ""
-    tell(f"{len(lines)} {'item' if len(lines) == 1 else 'items'} saved to {path}{omitted}")
+    return f"{len(lines)} {'item' if len(lines) == 1 else 'items'} saved to {path}{omitted}"
 
 
-def save_plot(plot: bytes, path: str, *, option: str) -> None:
-    """Save a plot atomically, and print where.
+def save_plot(plot: bytes, path: str, *, option: str) -> str:
+    """Save a plot atomically, and return a sentence that says where.
 
     Raises:
         SourceError: It cannot be written.
     """
     check_plot_target(path, option=option)
     _write(plot, path, option=option)
-    tell(f"plot saved to {path}")
+    return f"plot saved to {path}"
 
 
-def _check_target(path: str, *, option: str, replaces: bytes | None, kind: str) -> None:
-    """Raise SourceError unless a file can be saved here; writes nothing.
+def _check_target(path: str, *, option: str, replaces: bytes | None, kind: str) -> bool:
+    """Return whether a file with content would be replaced here; writes nothing.
 
     It runs before the stream is read: a run spends its privacy even if its release is lost.
 
@@ -154,6 +159,9 @@ def _check_target(path: str, *, option: str, replaces: bytes | None, kind: str) 
         option: The option that requested it.
         replaces: The first bytes of a file that may be replaced; None for empty files only.
         kind: The kind of such a file.
+
+    Raises:
+        SourceError: No file can be saved here, or another kind of file is here.
     """
     target = Path(path)
     if path == "-":
@@ -162,7 +170,7 @@ def _check_target(path: str, *, option: str, replaces: bytes | None, kind: str) 
         if not target.parent.is_dir():
             raise SourceError(f"{option}: expected an existing directory, got {target.parent}")
         if not target.exists():
-            return
+            return False
         if not stat.S_ISREG(target.stat().st_mode):
             raise SourceError(f"{option}: expected a regular file, got {path}")
         with target.open("rb") as file:
@@ -170,7 +178,7 @@ def _check_target(path: str, *, option: str, replaces: bytes | None, kind: str) 
     except SourceError:
         raise
     except (OSError, ValueError) as error:
-        raise SourceError(f"{option}: expected a writable file, got {_reason(error)}") from None
+        raise SourceError(f"{option}: expected a writable file, got {reason_of(error)}") from None
     if replaces is None:
         if head:
             raise SourceError(f"{option}: expected a new file, got the existing {path}")
@@ -178,6 +186,7 @@ def _check_target(path: str, *, option: str, replaces: bytes | None, kind: str) 
         raise SourceError(
             f"{option}: expected a new file or {kind} to replace, got another kind of file: {path}"
         )
+    return bool(head)
 
 
 def _write(data: bytes, path: str, *, option: str) -> None:
@@ -185,6 +194,15 @@ def _write(data: bytes, path: str, *, option: str) -> None:
         write_whole(path, data)
     except (OSError, ValueError) as error:
         raise _unwritten(path, error, option=option) from None
+
+
+def _holds(path: str, data: bytes) -> bool:
+    """Return whether a file has this content."""
+    try:
+        with Path(path).open("rb") as file:
+            return file.read(len(data) + 1) == data
+    except (OSError, ValueError):
+        return False
 
 
 def _same_file(path: str, other: str) -> bool:
@@ -197,9 +215,10 @@ def _same_file(path: str, other: str) -> bool:
 
 
 def _unwritten(path: str, error: OSError | ValueError, *, option: str) -> SourceError:
-    return SourceError(f"{option}: expected to write {path}, got {_reason(error)}")
+    return SourceError(f"{option}: expected to write {path}, got {reason_of(error)}")
 
 
-def _reason(error: OSError | ValueError) -> str:
+def reason_of(error: Exception) -> str:
+    """Return why a file could not be read or written, in quotes."""
     reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
     return repr(reason or type(error).__name__)

@@ -44,7 +44,10 @@ class Target(Protocol):
         """Return the public state, None if there is none before the end; from any thread."""
 
     def finish(self) -> Moment:
-        """Publish what waits for the end of the input, and return the public state."""
+        """Publish what waits for the end of the input, and return the public state.
+
+        A second call, after a failure of the first, continues.
+        """
 
     def release(self) -> Release:
         """Return the table alone; faster than a moment."""

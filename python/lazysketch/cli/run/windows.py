@@ -7,6 +7,7 @@ number of steps.
 from __future__ import annotations
 
 import dataclasses
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final, TypedDict
@@ -24,7 +25,7 @@ from lazysketch.cli.view.report import (
     row_of,
     shape,
 )
-from lazysketch.errors import ArgumentTypeError, ArgumentValueError
+from lazysketch.errors import ArgumentTypeError, ArgumentValueError, ClosedError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -170,6 +171,7 @@ class WindowedItems:
         self.tick = windows.tick
         self.close = windows.close
         self._length = _length(length)
+        self._before: Window | None = None  # the last open one: the only table if none has ended
         self._shows_changes = shows_changes
         self._listed = listed
         self._most = most
@@ -209,8 +211,9 @@ class WindowedItems:
 
     def finish(self) -> Moment:
         """End the open windows, and return the public state at the end."""
-        before = self.windows.open  # the only table if no window has ended
-        self.windows.finish()
+        self._before = before = self.windows.open or self._before
+        with suppress(ClosedError):  # a call that failed later has ended them
+            self.windows.finish()
         kept = self.windows.windows
         return Moment(
             release=before.release if before and not kept else self.windows.release(len(kept)),

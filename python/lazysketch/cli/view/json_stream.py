@@ -1,18 +1,17 @@
 """One JSON object per refresh on standard output, at regular times.
 
 A daemon thread writes, so that neither a silent input nor a slow reader of the output stops the
-counting. If the reader closes the output, the run ends as by Ctrl-C and keeps what it published.
+counting. If the reader closes the output, the run ends as by Ctrl-C and keeps what it published,
+whichever signals the process handles.
 """
 
 from __future__ import annotations
 
-import signal
-import sys
 import threading
 import time
 from typing import TYPE_CHECKING, Final
 
-from lazysketch.cli.view.output import as_json
+from lazysketch.cli.view.output import as_json, put
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
     from lazysketch.cli.view.output import Row
 
-__all__ = ["JsonStream", "write_state"]
+__all__ = ["JsonStream", "line_of"]
 
 _MIN_PAUSE: Final = 9  # times the duration of a refresh: a refresh takes a tenth of the time
 
@@ -34,12 +33,16 @@ class JsonStream:
         state: Returns what to write; None for nothing yet.
         every: Seconds from one line to the next; longer if computing a state takes more than a
             tenth of them.
+        end: Ends the run after a failure; called from the thread.
     """
 
-    def __init__(self, state: Callable[[], Row | None], *, every: float) -> None:
+    def __init__(
+        self, state: Callable[[], Row | None], *, every: float, end: Callable[[], object]
+    ) -> None:
         self.failure: Exception | None = None
         self._state = state
         self._every = every
+        self._end = end
         self._done = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
@@ -53,8 +56,12 @@ class JsonStream:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        self._done.set()
+        self.stop()
         self._thread.join()
+
+    def stop(self) -> None:
+        """Begin no further line; does not wait for one that a slow reader holds up."""
+        self._done.set()
 
     def _run(self) -> None:
         pause = self._every
@@ -64,29 +71,15 @@ class JsonStream:
                 state = self._state()
                 took = time.perf_counter() - begin
                 if state is not None and not self._done.is_set():
-                    write_state(state, final=False)
+                    put(line_of(state, final=False))
             except Exception as failure:  # raised by the thread that ends the run
                 self.failure = failure
                 if not self._done.is_set():
-                    _interrupt()
+                    self._end()
                 return
             pause = max(self._every, _MIN_PAUSE * took)
 
 
-def write_state(state: Row, *, final: bool) -> None:
-    """Write a state as one line and flush it."""
-    sys.stdout.write(as_json({**state, "final": final}, indent=None) + "\n")
-    sys.stdout.flush()
-
-
-def _interrupt() -> None:
-    """Interrupt the main thread, which may be blocked on a silent input."""
-    for number in (signal.SIGINT, signal.SIGTERM):
-        # A background job of a shell ignores SIGINT; SIGTERM ends its run in the same way.
-        if callable(signal.getsignal(number)):
-            reader = threading.main_thread().ident
-            if hasattr(signal, "pthread_kill") and reader is not None:
-                signal.pthread_kill(reader, number)
-            else:
-                signal.raise_signal(number)
-            return
+def line_of(state: Row, *, final: bool) -> str:
+    """Return a state as one line."""
+    return as_json({**state, "final": final}, indent=None) + "\n"

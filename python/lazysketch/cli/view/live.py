@@ -6,10 +6,11 @@ silent.
 
 from __future__ import annotations
 
+import io
 import sys
 import time
 from collections import deque
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Final
 
 from rich.console import Console
@@ -56,8 +57,10 @@ def live(
         part_read: Returns the fraction of the input that has been read, or None for a pipe.
         every: Seconds from one refresh to the next; 0.25 if None.
     """
-    console = Console(stderr=True, highlight=False)
-    if not sys.stderr.isatty() or console.is_dumb_terminal:
+    if not sys.stderr.isatty():
+        return nullcontext()
+    console = Console(file=_Terminal(), highlight=False)
+    if console.is_dumb_terminal:
         return nullcontext()
     table = _LiveTable(
         moment,
@@ -118,6 +121,24 @@ def _live(table: _LiveTable) -> Iterator[None]:
         redirect_stderr=False,
     ):
         yield
+
+
+class _Terminal(io.TextIOWrapper):
+    """Standard error, to which writing does not fail: a closed terminal must not end the run."""
+
+    def __init__(self) -> None:
+        stream = sys.stderr
+        super().__init__(
+            io.FileIO(stream.fileno(), "w", closefd=False),
+            encoding=stream.encoding,
+            errors="backslashreplace",
+            write_through=True,
+        )
+
+    def write(self, text: str) -> int:
+        with suppress(OSError):
+            super().write(text)
+        return len(text)
 
 
 class _LiveTable:

@@ -11,12 +11,16 @@ Items are untrusted input: unprintable characters in them never reach a terminal
 from __future__ import annotations
 
 import csv
+import io
 import json
 import math
+import os
+import select
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, NoReturn, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from rich import box
 from rich.console import Console
@@ -25,7 +29,6 @@ from rich.text import Text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from typing import TextIO
 
 Row: TypeAlias = "Mapping[str, object]"
 
@@ -57,18 +60,59 @@ class Report:
     header: Sequence[str] = ()
 
 
-class OutputConsole(Console):
-    """A console that raises BrokenPipeError, which the group of verbs handles."""
+class Writing:
+    """Text on its way to standard output.
 
-    def on_broken_pipe(self) -> NoReturn:
-        """Raise the error."""
-        raise BrokenPipeError
+    It is encoded once, and every written byte is counted. After a failure that is not the output's,
+    such as a lack of memory, a second call of :meth:`complete` therefore continues where the first
+    one stopped.
+    """
+
+    def __init__(self, text: str) -> None:
+        encoding = getattr(sys.stdout, "encoding", None) or "utf-8"
+        self._left = memoryview(text.encode(encoding, "backslashreplace"))
+
+    def complete(self) -> None:
+        """Write what is left.
+
+        Raises:
+            OSError: Standard output is closed, full or gone.
+        """
+        output = sys.stdout
+        buffer = getattr(output, "buffer", None)
+        if buffer is None:  # text in memory, in a program that calls the command
+            output.write(str(self._left, "utf-8"))
+            self._left = self._left[:0]
+            return
+        # Past the buffers, so that nothing is left in them for the interpreter to write at its end.
+        output.flush()
+        raw: io.RawIOBase = getattr(buffer, "raw", buffer)
+        while self._left:
+            written = raw.write(self._left)
+            if written is None:  # a full pipe that another process made non-blocking
+                select.select([], [raw], [])
+                continue
+            self._left = self._left[written:]
+
+
+def put(text: str) -> None:
+    """Write text to standard output.
+
+    Raises:
+        OSError: Standard output is closed, full or gone.
+    """
+    Writing(text).complete()
 
 
 def tell(message: str) -> None:
-    """Write one line to standard error."""
-    sys.stderr.write(f"lazysketch: {visible(' '.join(message.split()))}\n")
-    sys.stderr.flush()
+    """Write one line to standard error; a terminal that is gone loses it."""
+    try:
+        sys.stderr.write(f"lazysketch: {visible(' '.join(message.split()))}\n")
+        sys.stderr.flush()
+    except OSError:
+        # The interpreter flushes again at exit, which would change the exit status.
+        with suppress(OSError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
 def visible(text: str) -> str:
@@ -88,19 +132,26 @@ def visible(text: str) -> str:
 
 def write(report: Report, *, output: str) -> None:
     """Write a report to standard output in the given format."""
+    put(text_of(report, output=output))
+    for line in remarks_of(report, output=output):
+        tell(line)
+
+
+def text_of(report: Report, *, output: str) -> str:
+    """Return a report in the given format, with the colours of standard output for a table."""
     if output == "table":
-        _write_table(report)
-        return
+        return _table_text(report)
     if output == "json":
         document = {**report.summary, report.name: report.rows}
-        sys.stdout.write(as_json(document, indent=2) + "\n")
-        return
+        return as_json(document, indent=2) + "\n"
     if output == "csv":
-        _write_csv(report, sys.stdout)
-    else:
-        sys.stdout.writelines(as_json(row, indent=None) + "\n" for row in report.rows)
-    for line in report.lines:
-        tell(line)
+        return _csv_text(report, terminal=sys.stdout.isatty())
+    return "".join(as_json(row, indent=None) + "\n" for row in report.rows)
+
+
+def remarks_of(report: Report, *, output: str) -> Sequence[str]:
+    """Return the lines of a report that its format has no place for."""
+    return () if output in ("table", "json") else report.lines
 
 
 def table_of(
@@ -187,31 +238,43 @@ def as_json(value: object, *, indent: int | None) -> str:
     return json.dumps(_finite(value), indent=indent, allow_nan=False)
 
 
-def _write_table(report: Report) -> None:
-    terminal = sys.stdout.isatty()
-    console = OutputConsole(
-        file=sys.stdout, highlight=False, width=None if terminal else _UNLIMITED
-    )
+class _Page(io.StringIO):
+    """Text for standard output, to which nothing is written yet."""
+
+    @property
+    def encoding(self) -> str | None:  # type: ignore[override]  # of a text in memory
+        return getattr(sys.stdout, "encoding", None)
+
+    def isatty(self) -> bool:
+        return sys.stdout.isatty()
+
+
+def _table_text(report: Report) -> str:
+    page = _Page()
+    terminal = page.isatty()
+    console = Console(file=page, highlight=False, width=None if terminal else _UNLIMITED)
     if report.rows and (report.columns is None or report.columns):
         table = fitting_table(report.rows, console=console, fold=terminal, columns=report.columns)
-        if terminal:
-            console.print(table)
-        else:
-            with console.capture() as captured:
-                console.print(table)
-            sys.stdout.writelines(f"{line.rstrip()}\n" for line in captured.get().splitlines())
+        console.print(table)
+        if not terminal:
+            lines = page.getvalue().splitlines()
+            page.seek(page.truncate(0))
+            page.writelines(f"{line.rstrip()}\n" for line in lines)
         console.print()
     for line in report.lines:
         style = "bold red" if line.startswith("NOT PRIVATE") else ""
         console.print(Text(visible(line), style=style), soft_wrap=not terminal)
+    return page.getvalue()
 
 
-def _write_csv(report: Report, file: TextIO) -> None:
+def _csv_text(report: Report, *, terminal: bool) -> str:
+    file = io.StringIO()
     writer = csv.writer(file, lineterminator="\n")
     writer.writerow(report.rows[0] if report.rows else report.header)
     for row in report.rows:
         cells = (_finite(cell) for cell in row.values())
-        writer.writerow(_csv_cell(cell, terminal=file.isatty()) for cell in cells)
+        writer.writerow(_csv_cell(cell, terminal=terminal) for cell in cells)
+    return file.getvalue()
 
 
 def _csv_cell(cell: object, *, terminal: bool) -> object:

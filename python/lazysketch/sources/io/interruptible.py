@@ -17,7 +17,7 @@ from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
+    from collections.abc import Callable, Generator
     from contextlib import AbstractContextManager
 
 # Without poll, as on Windows, a wait for a pipe cannot be ended.
@@ -26,6 +26,30 @@ CAN_END = hasattr(select, "poll")
 
 class ReadingEndedError(Exception):
     """Ends a background reader from inside; no consumer sees it."""
+
+
+class Stop:
+    """A request to end a reading, which any thread or a signal handler can make.
+
+    Nothing here takes a lock: the handler may interrupt any of these lines.
+    """
+
+    def __init__(self) -> None:
+        self.requested = False
+        self._wake: Callable[[], None] | None = None
+
+    def request(self) -> None:
+        """Make the request, and wake the consumer if it waits for a value."""
+        self.requested = True
+        wake = self._wake
+        if wake is not None:
+            wake()
+
+    def wakes(self, wake: Callable[[], None]) -> None:
+        """Set how a waiting consumer is woken; call it now if the request came before."""
+        self._wake = wake
+        if self.requested:
+            wake()
 
 
 class Waits:

@@ -23,6 +23,8 @@ from lazysketch.sources.io.interruptible import EndableWaits
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
 
+    from lazysketch.sources.io.interruptible import Stop
+
 AHEAD = 4  # queue depth: absorbs one slow producer or consumer step
 
 _JOIN_STEP = 0.1  # seconds; bounds the wait for a thread in a system call that cannot be ended
@@ -39,7 +41,7 @@ class _End:
     failure: BaseException | None = None
 
 
-def read_ahead(start: _Start[Value]) -> Generator[Value, None, None]:
+def read_ahead(start: _Start[Value], *, stop: Stop | None = None) -> Generator[Value, None, None]:
     """Yield the values of a generator that runs in a background thread.
 
     Closing this generator, or the end of the process, closes the other one, immediately if
@@ -50,8 +52,12 @@ def read_ahead(start: _Start[Value]) -> Generator[Value, None, None]:
     Args:
         start: Makes the generator. It is called in the background thread, with the waits
             that the generator must use.
+        stop: Ends this generator on request, also while it waits for a value. The values
+            read ahead until then are still yielded.
     """
     reader = _BackgroundReader(start)
+    if stop is not None:
+        stop.wakes(reader.stop)
     try:
         yield from reader.values()
     finally:
@@ -83,6 +89,10 @@ class _BackgroundReader(Generic[Value]):
         except BaseException:
             del _RUNNING[self._thread]
             raise
+
+    def stop(self) -> None:
+        """Let the values end after those that are queued; SimpleQueue allows it in a handler."""
+        self._values.put(_End())
 
     def end(self) -> None:
         """End the thread, and wait (bounded) until it has ended."""

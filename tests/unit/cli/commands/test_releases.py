@@ -88,7 +88,7 @@ def test_a_release_may_be_replaced_and_nothing_else(capsys: pytest.CaptureFixtur
     asked = ["top", "rows.txt", "--domain", "items.txt", *CLEAR, "--save-release"]
     assert main([*asked, "kept.lzs"]) == 0
     first = Path("kept.lzs").read_bytes()
-    assert main([*asked, "kept.lzs"]) == 0
+    assert main([*asked, "kept.lzs", "--overwrite"]) == 0
     assert Path("kept.lzs").read_bytes() != first
     capsys.readouterr()
     before = Path("rows.txt").read_bytes()

@@ -170,7 +170,7 @@ def test_saved_items_can_be_queried_in_the_release(
     assert main(["query", "r.lzs", "--items", "names.txt", "--output", "jsonl"]) == 0
     asked_again = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert [row["estimate"] for row in asked_again] == [row["estimate"] for row in shown]
-    assert main(["top", *asked]) == 2
+    assert main(["top", *asked, "--overwrite"]) == 2
     captured = capsys.readouterr()
     assert "--save-names: expected a new file, got the existing names.txt" in captured.err
     assert captured.out == ""

@@ -10,7 +10,6 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -131,23 +130,41 @@ def test_a_slow_reader_does_not_stop_the_counting(tmp_path: Path) -> None:
     assert json.loads(out.splitlines()[-1])["steps"] == 600_000
 
 
-@pytest.fixture
-def interruptible() -> Iterator[None]:
-    """SIGINT raises KeyboardInterrupt, also in a process that was started with SIGINT ignored."""
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    yield
-    signal.signal(signal.SIGINT, before)
-
-
-@pytest.mark.usefixtures("interruptible")
 def test_a_failure_in_the_thread_ends_the_run() -> None:
+    """In a process that handles no signal at all, too: it needs none."""
+    ended = threading.Event()
+
     def state() -> dict[str, Any]:
         raise MemoryError("no room")
 
-    json_stream = JsonStream(state, every=0.01)
-    with pytest.raises(KeyboardInterrupt), json_stream:
-        time.sleep(PATIENCE)
+    with JsonStream(state, every=0.01, end=ended.set) as json_stream:
+        assert ended.wait(PATIENCE)
     assert isinstance(json_stream.failure, MemoryError)
+
+
+def test_a_closed_output_ends_a_run_in_another_thread() -> None:
+    """Of a program that calls the command; no handler of signals is set there."""
+    program = (
+        "import sys, threading; from lazysketch.cli import main; status = []\n"
+        "def run(): status.append(main(['top', '-', '--json', '--every', '50ms', *sys.argv[1:]]))\n"
+        "thread = threading.Thread(target=run); thread.start(); thread.join()\n"
+        "sys.stderr.write(f'status {status[0]}')"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", program, *NAMES],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stderr is not None
+        process.stdin.write(b"a\n" * 500)
+        process.stdin.flush()
+        process.stdout.readline()
+        process.stdout.close()  # its input stays open, and silent
+        assert process.stderr.read().endswith(b"status 141")
+        process.wait(timeout=PATIENCE)
 
 
 def test_a_slow_state_is_computed_less_often() -> None:
@@ -157,14 +174,14 @@ def test_a_slow_state_is_computed_less_often() -> None:
         begins.append(time.monotonic())
         time.sleep(0.02)
 
-    with JsonStream(state, every=0.01):
+    with JsonStream(state, every=0.01, end=lambda: None):
         time.sleep(0.7)
     assert 2 <= len(begins) <= 4  # every 0.2 s, not every 0.03
 
 
 def test_the_thread_ends_with_the_block() -> None:
     before = threading.active_count()
-    with JsonStream(lambda: None, every=0.01):
+    with JsonStream(lambda: None, every=0.01, end=lambda: None):
         assert threading.active_count() == before + 1
     assert threading.active_count() == before
 
