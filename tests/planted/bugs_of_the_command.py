@@ -141,8 +141,8 @@ BUGS_OF_THE_COMMAND: Final = (
         claim="A strict run publishes at the first malformed row, and so shows where it is.",
         caught_by="tests/unit/cli/test_options.py::test_a_strict_reading_that_stops_shows_nothing",
         patch=edited(
-            f"{_CONTROLLER}:count",
-            ("reading.strict or not moment.release.step", "not moment.release.step"),
+            f"{_CONTROLLER}:_Run._hidden",
+            ("if self._reading.strict and", "if False and"),
         ),
     ),
 )

@@ -23,8 +23,9 @@ __all__ = ["PeriodicSaves"]
 _MIN_PAUSE: Final = 9  # times the duration of a save: saving takes a tenth of the time
 _MAX_SECONDS: Final = threading.TIMEOUT_MAX / 2
 
-# The id and step of each sketch in a release, and the number of its names: all public.
-_State: TypeAlias = "tuple[tuple[tuple[bytes, int], ...], int]"
+# Of each sketch in a release its id, its step and whether it is finished, and the number of names:
+# all public.
+_State: TypeAlias = "tuple[tuple[tuple[bytes, int, bool], ...], int]"
 
 
 class PeriodicSaves:
@@ -144,4 +145,5 @@ class PeriodicSaves:
 
 
 def _state_of(release: Release) -> _State:
-    return tuple((part.sketch_id, part.step) for part in release.parts), len(release.names)
+    parts = tuple((part.sketch_id, part.step, part.finished) for part in release.parts)
+    return parts, len(release.names)

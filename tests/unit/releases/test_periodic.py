@@ -71,6 +71,16 @@ def test_names_that_are_published_without_a_step_are_saved(tmp_path: Path) -> No
     assert ls.Release.load(path).names == ("a",)
 
 
+def test_a_final_push_is_saved(tmp_path: Path) -> None:
+    path = tmp_path / "r.lzs"
+    counting = sketch()
+    with ls.PeriodicSaves(counting.release, path, seconds=0.01):
+        counting.update_many(["a"] * 10)
+        wait_until(lambda: path.exists() and ls.Release.load(path).step == 10)
+        counting.finish()
+    assert ls.Release.load(path).finished
+
+
 def ids(release: ls.Release) -> frozenset[bytes]:
     return frozenset(part.sketch_id for part in release.parts)
 
