@@ -24,6 +24,7 @@ from lazysketch.errors import SourceError
 from lazysketch.sources.batch import UNKNOWN_TIME, RowBatch
 from lazysketch.sources.formats.timestamps import TIME_UNITS, nanoseconds, times_of_bytes
 from lazysketch.sources.io.text_blocks import UNDECODABLE
+from lazysketch.sources.limits import LONGEST_ITEM
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -37,6 +38,7 @@ _MOST_SHOWN = 20
 _SCALES = {unit: 10**digits for unit, digits in TIME_UNITS.items()}
 _DAY = 86_400 * 10**9
 _LARGEST = (1 << 63) - 1
+_LARGE_DICTIONARY = 1 << 20  # bytes
 _LARGEST_EXACT = 1 << 53  # floats represent all integers up to here exactly
 
 
@@ -56,14 +58,16 @@ def batch_of_columns(
         times: The times, or None.
     """
     instants = None if times is None else times_of_column(times, unit=selection.time_unit)
+    valid: NDArray[np.bool_] | None
     if pa.types.is_dictionary(items.type):
-        if items.dictionary.null_count:
-            items = items.dictionary_decode()
-    elif items.type in (pa.string_view(), pa.binary_view()):  # pyarrow cannot filter views
-        items = items.cast(pa.large_string() if items.type == pa.string_view() else pa.binary())
-    valid = _validity(items)
-    if not _is_valid_text(items):
-        valid = _both(valid, _decodable(items))
+        items, valid = _items_of_dictionary(items)
+    else:
+        if items.type in (pa.string_view(), pa.binary_view()):  # pyarrow cannot filter views
+            items = items.cast(pa.large_string() if items.type == pa.string_view() else pa.binary())
+        valid = _validity(items)
+        if not _is_valid_text(items):
+            valid = _both(valid, _decodable(items))
+        valid = _both(valid, _short(items))
     if weights is None:
         return _batch(items, None, valid, selection, times=instants)
     values = weights.fill_null(0).to_numpy(zero_copy_only=False)
@@ -99,6 +103,7 @@ def batch_of_text(
         valid = _both(valid, _mask(pc.not_equal(items, absent)))
     if undecodable:
         valid = _both(valid, _mask(pc.invert(pc.match_substring(items, UNDECODABLE))))
+    valid = _both(valid, _short(items))
     values = None
     if weights is not None:
         values, good = _whole_numbers(weights)
@@ -225,16 +230,52 @@ def _is_valid_text(items: pa.Array) -> bool:
     return True
 
 
+def _items_of_dictionary(items: pa.Array) -> tuple[pa.Array, NDArray[np.bool_] | None]:
+    """Return the rows over the entries that are items and occur, and which rows those are.
+
+    An entry is read once, however many rows refer to it; of a dictionary that is larger than
+    its rows, only the entries that occur. It is never decoded: that would copy an entry for
+    every row.
+    """
+    valid = _validity(items)
+    places = items.indices.fill_null(0).to_numpy(zero_copy_only=False)
+    entries = items.dictionary
+    if not len(entries):  # all rows are null
+        return pa.array([None] * len(items), entries.type), valid
+    if len(entries) > len(places) or entries.nbytes > _LARGE_DICTIONARY:
+        used, places = np.unique(places, return_inverse=True)
+        entries = entries.take(pa.array(used))
+    good = _validity(entries)
+    if not _is_valid_text(entries):
+        good = _both(good, _decodable(entries))
+    good = _both(good, _short(entries))
+    if good is not None:
+        # No row refers to the entries that are left out, so any place will do for theirs.
+        valid = _both(valid, good[places])
+        entries = entries.filter(pa.array(good))
+        places = np.maximum(np.cumsum(good) - 1, 0)[places]
+    if not len(entries):
+        return pa.array([None] * len(items), entries.type), valid
+    rows = pa.DictionaryArray.from_arrays(pa.array(places.astype(np.int32)), entries)
+    return rows, valid
+
+
 def _decodable(items: pa.Array) -> NDArray[np.bool_]:
     """Return which rows decode; raise an Arrow error if the array itself is damaged."""
     items.validate()
-    if pa.types.is_dictionary(items.type):
-        values = _decodable(items.dictionary)
-        places = items.indices.fill_null(0).to_numpy(zero_copy_only=False)
-        decodable: NDArray[np.bool_] = values[places]
-        return decodable
-    bytes_of = items.cast(pa.large_binary()).to_pylist()
-    return np.array([text is None or _is_utf8(text) for text in bytes_of], dtype=bool)
+    bytes_of = items.cast(pa.large_binary())
+    return np.array([not text.is_valid or _is_utf8(text.as_py()) for text in bytes_of], dtype=bool)
+
+
+def _short(items: pa.Array) -> NDArray[np.bool_] | None:
+    """Return which texts or bytes are not too long for an item; None if all are."""
+    if pa.types.is_integer(items.type) or items.nbytes <= LONGEST_ITEM:
+        return None
+    if pa.types.is_fixed_size_binary(items.type):
+        is_long = items.type.byte_width > LONGEST_ITEM
+        return np.zeros(len(items), dtype=bool) if is_long else None
+    is_short = pc.less_equal(pc.binary_length(items), LONGEST_ITEM)
+    return _mask(pc.fill_null(is_short, fill_value=True))
 
 
 def _is_utf8(data: bytes) -> bool:

@@ -3,14 +3,13 @@
 A file is a magic number, a stream, and a footer with the positions of its parts; so both
 are read as streams, also from a pipe. Columns and items are as in Parquet.
 
-Memory: one record batch of the input, whose size the writer of the file chose.
+Memory: one record batch of the input, of at most MOST_BATCH bytes.
 
 Cost: about 10 ns per row. Needs pyarrow.
 """
 
 from __future__ import annotations
 
-import os
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -25,39 +24,42 @@ from lazysketch.sources.formats.arrow_columns import (
     path_of,
     type_of,
 )
+from lazysketch.sources.formats.arrow_messages import CheckedMessages, DamagedMessageError
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterator
+    from collections.abc import Callable, Generator, Iterator
 
     from lazysketch.sources.batch import RowBatch
     from lazysketch.sources.formats.selection import Selection
     from lazysketch.sources.io.byte_stream import ByteStream
+    from lazysketch.sources.io.compression import ReadableBlocks
 
 FILE_MAGIC = b"ARROW1\0\0"
 
 _ROWS = 1 << 16
+_ITEM_BYTES = 1 << 24
 
 
 def read_arrow(stream: ByteStream, selection: Selection) -> Iterator[RowBatch]:
     """Yield the selected item, weight and time of each row."""
     try:
-        with _opened(stream) as file:
-            size = os.fstat(file.fileno()).st_size if stream.path is not None else 0
-            for rows in _record_batches(file, selection, name=stream.name):
+        with _opened(stream) as read:
+            messages = CheckedMessages(read, name=stream.name)
+            for rows in _record_batches(messages, selection, name=stream.name):
                 rows.validate()
                 columns = {
                     of: _validated(column_of(rows, field)) for of, field in selection.columns()
                 }
-                for begin in range(0, rows.num_rows, _ROWS):
-                    part = {of: column.slice(begin, _ROWS) for of, column in columns.items()}
+                together = _rows_together(columns["field"])
+                for begin in range(0, rows.num_rows, together):
+                    part = {of: column.slice(begin, together) for of, column in columns.items()}
                     yield batch_of_columns(
                         part["field"], part.get("weight"), selection, times=part.get("time")
                     )
-                if stream.path is not None:
-                    stream.bytes_read = file.tell()
-            # A stream may end after any message, so one truncated there looks complete.
-            if stream.path is not None and os.fstat(file.fileno()).st_size < size:
-                raise _damaged(stream.name)
+    except DamagedMessageError:
+        raise _damaged(stream.name) from None
+    except pa.ArrowMemoryError:
+        raise
     except (pa.ArrowException, SystemError, UnicodeDecodeError) as error:
         # SystemError: a negative length passed to a Python stream; UnicodeDecodeError: a
         # column name that is not text.
@@ -69,21 +71,33 @@ def read_arrow(stream: ByteStream, selection: Selection) -> Iterator[RowBatch]:
 
 
 @contextmanager
-def _opened(stream: ByteStream) -> Generator[pa.NativeFile, None, None]:
-    """Open the input, positioned after the magic number of a file."""
-    # Not memory-mapped: truncating the file while it is read would end the process.
-    file = pa.OSFile(str(stream.path)) if stream.path else pa.PythonFile(stream.file(), "r")
-    with file:
-        if stream.head().startswith(FILE_MAGIC):
-            file.read(len(FILE_MAGIC))
-        yield file
+def _opened(stream: ByteStream) -> Generator[Callable[[int], bytes], None, None]:
+    """Return a function that reads the input, after the magic number of a file."""
+    file = stream.file()
+    if stream.head().startswith(FILE_MAGIC):
+        _whole(file, len(FILE_MAGIC))
+    yield lambda size: _whole(file, size)
+
+
+def _whole(file: ReadableBlocks, size: int) -> bytes:
+    """Return so many bytes, fewer only at the end of the input."""
+    data = file.read(size)
+    if len(data) == size or not data:
+        return data
+    joined = bytearray(data)
+    while len(joined) < size:
+        data = file.read(size - len(joined))
+        if not data:
+            break
+        joined += data
+    return bytes(joined)
 
 
 def _record_batches(
-    file: pa.NativeFile, selection: Selection, *, name: str
+    messages: CheckedMessages, selection: Selection, *, name: str
 ) -> Iterator[pa.RecordBatch]:
     fields = selection.columns()
-    with pa.ipc.open_stream(file) as reader:
+    with pa.ipc.open_stream(pa.PythonFile(messages, "r")) as reader:
         schema = reader.schema
         types = {of: type_of(schema, field, of=of, name=name) for of, field in fields}
         check_types(types, selection, name=name)
@@ -91,6 +105,14 @@ def _record_batches(
         for batch in reader:
             # Only selected columns are validated: others may be damaged or huge.
             yield batch.select([column for column in schema.names if column in wanted])
+
+
+def _rows_together(items: pa.Array) -> int:
+    """Return how many rows are counted together, so that a copy of their items is small."""
+    if pa.types.is_dictionary(items.type) or not items.nbytes:
+        return _ROWS
+    size: int = items.nbytes
+    return max(1, min(_ROWS, _ITEM_BYTES * len(items) // size))
 
 
 def _validated(column: pa.Array) -> pa.Array:

@@ -16,6 +16,7 @@ Cost: about 0.2 us per row of five columns. Needs pyarrow.
 from __future__ import annotations
 
 import csv
+import re
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import pyarrow as pa
@@ -25,14 +26,19 @@ from lazysketch.errors import SourceError
 from lazysketch.sources.batch import RowBatch
 from lazysketch.sources.formats.arrow_columns import batch_of_text
 from lazysketch.sources.formats.selection import column_number, delimiter_of
-from lazysketch.sources.formats.timestamps import unknown
 from lazysketch.sources.io.text_blocks import LONGEST_ROW, UNDECODABLE_BYTES, utf8_blocks
+from lazysketch.sources.limits import check_columns
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
 
     from lazysketch.sources.formats.selection import Selection
     from lazysketch.sources.io.byte_stream import ByteStream
+
+
+_LONG_HELD = 1 << 16
+_GROWTH = 8
+_OPEN = rb'(?:(?<![^\rDELIMITER])|^)"'
 
 
 class Parsed(NamedTuple):
@@ -74,7 +80,7 @@ class RowParser:
     ) -> None:
         self._names = [str(number) for number in range(columns)]
         self._wanted = {of: self._names[number] for of, number in wanted.items()}
-        self._delimiter = delimiter
+        self.delimiter = delimiter
         self._quoted = quoted
         self._name = name
         # Inside or outside quotes, this adds more columns than a row has.
@@ -97,7 +103,7 @@ class RowParser:
                     use_threads=False, block_size=len(data) + 1, column_names=self._names
                 ),
                 parse_options=arrow_csv.ParseOptions(
-                    delimiter=self._delimiter,
+                    delimiter=self.delimiter,
                     quote_char='"' if self._quoted else False,
                     newlines_in_values=self._quoted,
                     ignore_empty_lines=False,
@@ -124,9 +130,19 @@ def read_delimited(stream: ByteStream, selection: Selection) -> Iterator[RowBatc
     """Yield the selected item, weight and time of each row."""
     blocks = utf8_blocks(stream, encoding=selection.encoding)
     held = b""
+    arrived: list[bytes] = []
+    more = 0
     parser: RowParser | None = None
     for block in blocks:
-        data = held + block
+        arrived.append(block)
+        more += len(block)
+        # A long open row is parsed again only when it has grown by a part of itself: a pipe may
+        # deliver it line by line.
+        if len(held) > _LONG_HELD and more * _GROWTH < len(held):
+            continue
+        data = b"".join([held, *arrived])
+        arrived.clear()
+        more = 0
         if parser is None:
             parsed = _header(data, selection, name=stream.name)
             if parsed is None:
@@ -135,33 +151,67 @@ def read_delimited(stream: ByteStream, selection: Selection) -> Iterator[RowBatc
             parser, size = parsed
             data = data[size:]
         held = yield from _rows(parser, data, selection, more_follows=True)
+    data = b"".join([held, *arrived])
     if parser is None:
         raise SourceError(f"{stream.name}: expected a header row, got an open quote")
-    yield from _rows(parser, held, selection, more_follows=False)
+    yield from _rows(parser, data, selection, more_follows=False)
 
 
 def _rows(
     parser: RowParser, data: bytes, selection: Selection, *, more_follows: bool
 ) -> Generator[RowBatch, None, bytes]:
     """Yield the rows and return the open row at the end; without more data, it is malformed."""
-    while data:
-        columns, unparsed, open_size = parser.parse(data)
-        if unparsed or len(columns["field"]):
-            yield batch_of_text(
-                columns["field"],
-                columns.get("weight"),
-                selection,
-                times=columns.get("time"),
-                unparsed=unparsed,
-                undecodable=not data.isascii() and UNDECODABLE_BYTES in data,
-            )
-        rest = data[len(data) - open_size :]
-        if not rest or (more_follows and open_size <= LONGEST_ROW):
-            return rest
-        # The line whose quote is never closed.
-        yield RowBatch(items=[], malformed=[0], times=unknown(1) if selection.times else None)
-        data = rest[rest.index(b"\n") + 1 :]
-    return b""
+    open_size = yield from _parsed(parser, data, selection)
+    rest = data[len(data) - open_size :]
+    if not rest or (more_follows and open_size <= LONGEST_ROW):
+        return rest
+    # The quote that opened the row is not closed by any line after it. So a line that is open
+    # itself is never closed either, and every line before ``end`` is judged on its own.
+    end = len(rest)
+    if more_follows:
+        end = rest.index(b"\n", end - LONGEST_ROW - 1) + 1
+    yield from _parsed(parser, _closed(rest[:end], parser.delimiter), selection)
+    open_size = yield from _parsed(parser, rest[end:], selection)
+    return rest[len(rest) - open_size :]
+
+
+def _parsed(parser: RowParser, data: bytes, selection: Selection) -> Generator[RowBatch, None, int]:
+    """Yield the rows, and return the size of the open row at the end."""
+    if not data:
+        return 0
+    columns, unparsed, open_size = parser.parse(data)
+    if unparsed or len(columns["field"]):
+        yield batch_of_text(
+            columns["field"],
+            columns.get("weight"),
+            selection,
+            times=columns.get("time"),
+            unparsed=unparsed,
+            undecodable=not data.isascii() and UNDECODABLE_BYTES in data,
+        )
+    return open_size
+
+
+def _closed(lines: bytes, delimiter: str) -> bytes:
+    """Return the lines, those that end inside quotes as empty lines, which are malformed."""
+    opens = re.compile(_OPEN.replace(b"DELIMITER", re.escape(delimiter.encode())))
+    kept = (b"" if _ends_open(line, opens) else line for line in lines.split(b"\n"))
+    return b"\n".join(kept)
+
+
+def _ends_open(line: bytes, opens: re.Pattern[bytes]) -> bool:
+    """Tell whether a line ends inside quotes, as pyarrow reads it."""
+    at = 0
+    while found := opens.search(line, at):  # a quote at the beginning of a field
+        at = found.end()
+        while True:
+            at = line.find(b'"', at) + 1
+            if not at:
+                return True
+            if line[at : at + 1] != b'"':
+                break
+            at += 1  # a doubled quote
+    return False
 
 
 def _header(data: bytes, selection: Selection, *, name: str) -> tuple[RowParser, int] | None:
@@ -182,6 +232,7 @@ def _header(data: bytes, selection: Selection, *, name: str) -> tuple[RowParser,
         if len(data) > LONGEST_ROW:
             raise SourceError(f"{name}: expected a header row, got an open quote") from None
         return None
+    check_columns(len(names), name=name)
     wanted = {
         of: column_number(names, field, of=of, name=name, list_names=False)
         for of, field in selection.columns()

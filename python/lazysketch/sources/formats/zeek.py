@@ -29,6 +29,7 @@ from lazysketch.sources.formats.arrow_columns import batch_of_text
 from lazysketch.sources.formats.delimited import RowParser
 from lazysketch.sources.formats.selection import column_number
 from lazysketch.sources.io.text_blocks import UNDECODABLE_BYTES, utf8_blocks
+from lazysketch.sources.limits import MOST_HEADERS, check_columns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from lazysketch.sources.io.byte_stream import ByteStream
 
 _HEADER_LINE = re.compile(rb"^#[^\n]*\n", re.MULTILINE)
+_WORD = re.compile(rb"#(?:separator|unset_field|empty_field|fields)(?![a-z_])")
 _ESCAPE = re.compile(r"\\x([0-9a-fA-F]{2})")
 
 
@@ -50,19 +52,41 @@ class _Header:
         self._separator = "\t"
         self._selection = selection
         self._name = name
+        self._lines: dict[bytes, bytes] = {}  # the header lines in force, by their first word
+        self._changes = 0
 
-    def read(self, line: str) -> None:
-        """Process a header line.
+    def changes(self, line: bytes) -> bool:
+        """Tell whether a header line changes how rows are read."""
+        word = _WORD.match(line)
+        return word is not None and self._lines.get(word[0]) != line
+
+    def read(self, data: bytes) -> None:
+        """Process a header line that changes something.
 
         Raises:
-            SourceError: The separator is not one ASCII character, or a field is missing.
+            SourceError: The separator is not one ASCII character, a field is missing, or the
+                header changed too often.
         """
+        word = _WORD.match(data)
+        if word is None:
+            return
+        self._changes += 1
+        if self._changes > MOST_HEADERS:
+            raise SourceError(
+                f"{self._name}: expected a header that changes at most {MOST_HEADERS:,} times "
+                "(a limit of this reader), got more changes"
+            )
+        if word[0] == b"#separator":
+            self._lines.clear()  # the others are split at it
+        self._lines[word[0]] = data
+        line = data.decode().rstrip("\r\n")
         if line.startswith("#separator"):
             written = line.removeprefix("#separator").strip(" ")
             self._separator = _ESCAPE.sub(lambda found: chr(int(found[1], 16)), written)
             if len(self._separator) != 1 or not self._separator.isascii():
                 raise SourceError(
-                    f"{self._name}: expected a separator of one ASCII character, got {written!r}"
+                    f"{self._name}: expected a separator of one ASCII character in the line "
+                    "#separator, got another"
                 )
             return
         key, *values = line.split(self._separator)
@@ -72,6 +96,7 @@ class _Header:
             self.parser = self._parser(values)
 
     def _parser(self, names: list[str]) -> RowParser:
+        check_columns(len(names), name=self._name)
         wanted = {
             of: column_number(names, field, of=of, name=self._name, list_names=True)
             for of, field in self._selection.columns()
@@ -90,11 +115,15 @@ def read_zeek(stream: ByteStream, selection: Selection) -> Iterator[RowBatch]:
     header = _Header(selection, name=stream.name)
     for block in utf8_blocks(stream, encoding=selection.encoding):
         begin = 0
+        rows: list[bytes] = []  # between header lines that change nothing
         for line in _HEADER_LINE.finditer(block):
-            yield from _rows(block[begin : line.start()], header, selection, name=stream.name)
-            header.read(line[0].decode().rstrip("\r\n"))
+            rows.append(block[begin : line.start()])
             begin = line.end()
-        yield from _rows(block[begin:], header, selection, name=stream.name)
+            if header.changes(line[0]):
+                yield from _rows(b"".join(rows), header, selection, name=stream.name)
+                rows.clear()
+                header.read(line[0])
+        yield from _rows(b"".join([*rows, block[begin:]]), header, selection, name=stream.name)
 
 
 def _rows(rows: bytes, header: _Header, selection: Selection, *, name: str) -> Iterator[RowBatch]:

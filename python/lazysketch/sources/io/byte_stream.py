@@ -59,8 +59,11 @@ class ByteStream:
         contain a line end for a long time.
         """
         size = sum(map(len, self._previewed))
-        while size < _HEAD_SIZE and not any(b"\n" in block for block in self._previewed):
-            if size >= _MAGIC_SIZE and any(b"\0" in block for block in self._previewed):
+        # Each block is searched once: a pipe may deliver single bytes.
+        has_row = any(b"\n" in block for block in self._previewed)
+        is_binary = any(b"\0" in block for block in self._previewed)
+        while size < _HEAD_SIZE and not has_row:
+            if size >= _MAGIC_SIZE and is_binary:
                 break
             block = next(self._blocks, None)
             if block is None:
@@ -70,6 +73,8 @@ class ByteStream:
                 break
             self._previewed.append(block)
             size += len(block)
+            has_row = b"\n" in block
+            is_binary = is_binary or b"\0" in block
         return b"".join(self._previewed)
 
     def file(self) -> ReadableBlocks:

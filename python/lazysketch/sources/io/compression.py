@@ -1,7 +1,8 @@
 """Decompression of inputs in bounded memory; the first bytes decide, never the name.
 
-At most READ_SIZE bytes are decompressed at a time, so a decompression bomb costs time,
-not memory. Multiple members or frames, as parallel compressors write them, are joined.
+At most READ_SIZE bytes are decompressed at a time, and data may expand at most
+MOST_EXPANSION-fold, so a decompression bomb costs bounded time, and no memory. Multiple
+members or frames, as parallel compressors write them, are joined.
 gzip, xz and bz2 use the standard library, zstd uses pyarrow. Data are decompressed as
 soon as they arrive (zstd: as soon as they fill a block or the input ends).
 
@@ -13,10 +14,12 @@ from __future__ import annotations
 import bz2
 import io
 import lzma
+import re
 import zlib
 from typing import TYPE_CHECKING, Protocol
 
 from lazysketch.errors import SourceError
+from lazysketch.sources.limits import check_expansion
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -24,6 +27,8 @@ if TYPE_CHECKING:
 READ_SIZE = 1 << 19
 
 _GZIP = 31  # zlib's window bits for a gzip header and trailer
+_FIRST_PIECE = 1 << 9  # bytes that a member gets first
+_NOT_ZERO = re.compile(rb"[^\0]")
 _MEMORY_LIMIT = 1 << 28  # of an xz decoder; `xz -9` needs a quarter of it
 
 
@@ -85,37 +90,8 @@ def _chain(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
     yield from rest
 
 
-def _gunzip(blocks: Iterator[bytes], name: str) -> Iterator[bytes]:
-    """Decompress gzip data of one or more members; zero padding after a member is allowed."""
-    inflate = zlib.decompressobj(_GZIP)
-    inside = False  # inside a member, before its trailer
-    for compressed in blocks:
-        while True:
-            if not inside:
-                compressed = compressed.lstrip(b"\0")
-                if not compressed:
-                    break
-                inside = True
-            try:
-                block = inflate.decompress(compressed, READ_SIZE)
-            except zlib.error:
-                raise _damaged(name, "gzip") from None
-            if block:
-                yield block
-            if inflate.eof:
-                compressed, inside = inflate.unused_data, False
-                inflate = zlib.decompressobj(_GZIP)
-                continue
-            compressed = inflate.unconsumed_tail
-            # After a full block, output may be pending although all input is consumed.
-            if not compressed and len(block) < READ_SIZE:
-                break
-    if inside:
-        raise _truncated(name, "gzip")
-
-
 class _Decompressor(Protocol):
-    """Common interface of the decompressors of bz2 and lzma."""
+    """Common interface of the decompressors."""
 
     @property
     def eof(self) -> bool: ...
@@ -126,33 +102,80 @@ class _Decompressor(Protocol):
     def decompress(self, data: bytes, max_length: int = -1) -> bytes: ...
 
 
+class _Inflate:
+    """zlib with the interface of bz2 and lzma: it keeps the input that it has not consumed."""
+
+    def __init__(self) -> None:
+        self._inflate = zlib.decompressobj(_GZIP)
+        self.needs_input = True
+
+    @property
+    def eof(self) -> bool:
+        return self._inflate.eof
+
+    @property
+    def unused_data(self) -> bytes:
+        return self._inflate.unused_data
+
+    def decompress(self, data: bytes, max_length: int = -1) -> bytes:
+        plain = self._inflate.decompress(self._inflate.unconsumed_tail + data, max_length)
+        # After a full block, output may be pending although all input is consumed.
+        self.needs_input = not self._inflate.unconsumed_tail and len(plain) < max_length
+        return plain
+
+
 def _members(
     blocks: Iterator[bytes], name: str, *, kind: str, create: Callable[[], _Decompressor]
 ) -> Iterator[bytes]:
-    """Decompress one or more members; zero padding after a member is allowed."""
+    """Decompress one or more members; zero padding after a member is allowed.
+
+    A member gets short pieces first, then longer ones. What follows its end in a piece is
+    copied, so with long pieces a block of empty members would cost its square.
+    """
     member: _Decompressor | None = None
+    read = expanded_to = 0
+    piece = _FIRST_PIECE
     for block in blocks:
-        compressed = block
-        while True:
+        at = 0
+        while at < len(block):
             if member is None:
-                compressed = compressed.lstrip(b"\0")
-                if not compressed:
+                at = _after_zeros(block, at)
+                if at == len(block):
                     break
-                member = create()
-            try:
-                plain = member.decompress(compressed, READ_SIZE)
-            except (OSError, ValueError, EOFError, lzma.LZMAError):
-                raise _damaged(name, kind) from None
-            if plain:
-                yield plain
-            if member.eof:
-                compressed, member = member.unused_data, None
-                continue
-            compressed = b""
-            if member.needs_input:
-                break
+                member, piece = create(), _FIRST_PIECE
+            fed = block[at : at + piece]
+            at += len(fed)
+            read += len(fed)
+            piece = min(2 * piece, READ_SIZE)
+            while True:
+                try:
+                    plain = member.decompress(fed, READ_SIZE)
+                except (OSError, ValueError, EOFError, lzma.LZMAError, zlib.error) as error:
+                    raise _undecodable(error, name, kind) from None
+                expanded_to += len(plain)
+                check_expansion(expanded_to, read=read, of="bytes", name=name)
+                if plain:
+                    yield plain
+                if member.eof:
+                    at -= len(member.unused_data)
+                    read -= len(member.unused_data)
+                    member = None
+                    break
+                if member.needs_input:
+                    break
+                fed = b""
     if member is not None:
         raise _truncated(name, kind)
+
+
+def _after_zeros(block: bytes, at: int) -> int:
+    """Return the position of the next byte that is not zero."""
+    found = _NOT_ZERO.search(block, at)
+    return len(block) if found is None else found.start()
+
+
+def _gunzip(blocks: Iterator[bytes], name: str) -> Iterator[bytes]:
+    return _members(blocks, name, kind="gzip", create=_Inflate)
 
 
 def _unbzip2(blocks: Iterator[bytes], name: str) -> Iterator[bytes]:
@@ -173,7 +196,15 @@ def _unzstd(blocks: Iterator[bytes], name: str) -> Iterator[bytes]:
         raise SourceError(
             f"{name}: expected pyarrow for zstd data (pip install 'lazysketch[cli]'), got none"
         ) from None
-    with pa.CompressedInputStream(pa.PythonFile(ReadableBlocks(blocks), "r"), "zstd") as plain:
+    read = expanded_to = 0
+
+    def counted() -> Iterator[bytes]:
+        nonlocal read
+        for block in blocks:
+            read += len(block)
+            yield block
+
+    with pa.CompressedInputStream(pa.PythonFile(ReadableBlocks(counted()), "r"), "zstd") as plain:
         while True:
             try:
                 block: bytes = plain.read(READ_SIZE)
@@ -184,7 +215,18 @@ def _unzstd(blocks: Iterator[bytes], name: str) -> Iterator[bytes]:
                 raise (_truncated if truncated else _damaged)(name, "zstd") from None
             if not block:
                 return
+            expanded_to += len(block)
+            check_expansion(expanded_to, read=read, of="bytes", name=name)
             yield block
+
+
+def _undecodable(error: Exception, name: str, kind: str) -> SourceError:
+    if isinstance(error, lzma.LZMAError) and "emory" in str(error):
+        return SourceError(
+            f"{name}: expected xz data that need at most {_MEMORY_LIMIT >> 20} MiB to decompress "
+            "(a limit of this reader), got data that need more"
+        )
+    return _damaged(name, kind)
 
 
 def _damaged(name: str, kind: str) -> SourceError:
