@@ -115,12 +115,20 @@ class SketchSettings(PrivacySettings):
             raise ArgumentValueError(
                 f"mechanism: expected tree without a public list (--domain), got {self.mechanism}"
             )
-        return HeavyHitters(
-            discovery_epoch=discovery.discovery_epoch,
-            schedule=self.schedule,
-            kind=self.kind,
-            **self.hitters_options(discovery, max_weight=max_weight),
-        )
+        try:
+            return HeavyHitters(
+                discovery_epoch=discovery.discovery_epoch,
+                schedule=self.schedule,
+                kind=self.kind,
+                **self.hitters_options(discovery, max_weight=max_weight),
+            )
+        except ArgumentValueError as error:
+            if not str(error).startswith("epsilon: ") or f"got {self.epsilon:g}" in str(error):
+                raise
+            raise ArgumentValueError(
+                f"{error} (the counts get this part of --epsilon {self.epsilon:g}, discovery the "
+                "rest; with --domain they get all of it)"
+            ) from None
 
     def _table_options(self, max_weight: int) -> TableOptions:
         """Return the options of every private class."""

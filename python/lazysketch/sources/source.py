@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lazysketch.arguments import check_texts
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, SourceError
-from lazysketch.sources.formats.registry import AUTO, Format, check_format, find_format
+from lazysketch.sources.formats.hints import hint_on, missing_field
+from lazysketch.sources.formats.registry import AUTO, FORMATS, Format, check_format, find_format
 from lazysketch.sources.formats.selection import Selection, check_delimiter
 from lazysketch.sources.formats.timestamps import check_time_unit
 from lazysketch.sources.io.byte_stream import STANDARD_INPUT, ByteStream, open_bytes, size_of
@@ -49,6 +50,7 @@ class Tally:
         total_weight: The sum of the weights as counted; without weights, the number of
             rows with an item.
         formats: How the inputs were read, e.g. ``"combined, field host"``.
+        hints: What the first rows of an input look like instead, and what to write then.
     """
 
     rows: int = 0
@@ -58,6 +60,7 @@ class Tally:
     clipped: int = 0
     total_weight: int = 0
     formats: list[str] = field(default_factory=list)
+    hints: list[str] = field(default_factory=list)
 
     def add(self, batch: RowBatch, *, name: str, rows_before: int) -> None:
         """Count a batch of the named input, after ``rows_before`` earlier rows of that input."""
@@ -78,6 +81,7 @@ class _Part(NamedTuple):
     name: str
     read_as: str
     batch: RowBatch | None
+    hint: str = ""
 
 
 class Source:
@@ -174,11 +178,13 @@ class Source:
     def _counted(self, parts: Iterable[_Part]) -> Iterator[RowBatch]:
         """Add each batch to the tally when it is yielded, not when it is read ahead."""
         rows_before = 0
-        for name, read_as, batch in parts:
+        for name, read_as, batch, hint in parts:
             if self._stop.requested:
                 return
             if batch is None:
                 rows_before = 0
+                if hint:
+                    self.tally.hints.append(f"{name}: {hint}")
                 if read_as not in self.tally.formats:
                     self.tally.formats.append(read_as)
                 continue
@@ -221,10 +227,13 @@ class Source:
                 yield from self._rows(stream, form)
 
     def _rows(self, stream: ByteStream, form: Format) -> Iterator[_Part]:
+        if form.needs_field and not self._request.field:
+            raise missing_field(form, stream=stream)
         selection = form.select(self._request)
         columns = [f"{of} {field}" for of, field in selection.columns()]
         read_as = ", ".join([form.name, *columns])
-        yield _Part(stream.name, read_as, None)
+        hint = hint_on(form, selection, stream=stream, guessed=self._form == AUTO)
+        yield _Part(stream.name, read_as, None, hint)
         for batch in form.read(stream, selection):
             yield _Part(stream.name, read_as, batch)
 
@@ -322,10 +331,19 @@ def open_source(
         time=time,
         time_unit=check_time_unit(time_unit),
     )
+    if format in FORMATS and FORMATS[format].needs_field and not field:
+        raise _missing_field(FORMATS[format], found[0])
     check_format(format, request, follow=follow)
     if follow:
         _check_follow(found)
     return Source(found, form=format, request=request, strict=strict, follow=follow, ahead=ahead)
+
+
+def _missing_field(form: Format, path: str | Path) -> ArgumentTypeError:
+    if size_of(path) is None:  # a pipe: a preview would wait for it
+        return missing_field(form, stream=None)
+    with open_bytes(path) as stream:
+        return missing_field(form, stream=stream)
 
 
 def _check_follow(paths: tuple[str | Path, ...]) -> None:

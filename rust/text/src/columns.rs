@@ -2,6 +2,9 @@
 
 use crate::lines;
 
+/// Most bytes of an item, as in all formats (`limits.py`): discovery keeps no longer names.
+pub const LONGEST_ITEM: usize = 1 << 16;
+
 /// Concatenated texts; text i is `data[offsets[i] .. offsets[i + 1]]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Texts {
@@ -62,9 +65,9 @@ impl ParsedRows {
         }
     }
 
-    /// Append a row; without an item it is malformed.
+    /// Append a row; without an item, or with one that is too long, it is malformed.
     pub(crate) fn push(&mut self, item: Option<&[u8]>) {
-        match item {
+        match item.filter(|item| item.len() <= LONGEST_ITEM) {
             Some(item) => self.items.push(item),
             None => self.malformed.push(self.len() as i64),
         }

@@ -32,7 +32,7 @@ mod json;
 mod lines;
 
 pub use access_log::{Field, access_log, access_log_times};
-pub use columns::{ParsedRows, Texts};
+pub use columns::{LONGEST_ITEM, ParsedRows, Texts};
 pub use json::{Objects, RowKind, Wanted, json_rows};
 
 /// Return each row without its terminator as an item; an empty row is malformed.
@@ -47,7 +47,7 @@ pub fn lines(block: &[u8]) -> ParsedRows {
 
 #[cfg(test)]
 mod tests {
-    use super::lines;
+    use super::{LONGEST_ITEM, lines};
 
     #[test]
     fn empty_and_non_utf_8_lines_are_malformed_rows() {
@@ -57,5 +57,14 @@ mod tests {
         assert_eq!(rows.malformed, [1, 2, 3]);
         assert_eq!(rows.len(), 6);
         assert!(lines(b"").is_empty());
+    }
+
+    #[test]
+    fn an_item_that_is_too_long_is_a_malformed_row() {
+        for (length, malformed) in [(LONGEST_ITEM, &[][..]), (LONGEST_ITEM + 1, &[0])] {
+            let rows = lines(&[vec![b'x'; length], b"\na\n".to_vec()].concat());
+            assert_eq!(rows.malformed, malformed);
+            assert_eq!(rows.len(), 2);
+        }
     }
 }

@@ -362,6 +362,8 @@ def _report_to_operator(source: Source, done: _Reading) -> None:
     if done.interrupted:
         rows = f"after {tally.rows:,} rows" if tally.rows else "before the first row"
         tell(f"interrupted {rows}")
+    for hint in tally.hints:
+        tell(f"{hint} (for the operator, outside the guarantee)")
     if not (tally.malformed or tally.absent or tally.clipped or sys.stderr.isatty()):
         return
     rate = tally.rows / done.seconds if done.seconds else 0.0

@@ -133,6 +133,7 @@ class WindowSettings:
             )
         except (ArgumentTypeError, ArgumentValueError) as error:
             name, colon, rest = str(error).partition(": ")
+            rest = rest.replace("after begin", "after --from")
             raise type(error)(f"{_OPTIONS.get(name, name)}{colon}{rest}") from None
         return WindowedItems(
             windows,

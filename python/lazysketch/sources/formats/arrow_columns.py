@@ -22,6 +22,7 @@ import pyarrow.compute as pc
 
 from lazysketch.errors import SourceError
 from lazysketch.sources.batch import UNKNOWN_TIME, RowBatch
+from lazysketch.sources.formats.selection import names_shown
 from lazysketch.sources.formats.timestamps import TIME_UNITS, nanoseconds, times_of_bytes
 from lazysketch.sources.io.text_blocks import UNDECODABLE
 from lazysketch.sources.limits import LONGEST_ITEM
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
     from lazysketch.sources.formats.selection import Selection
 
 _SAFE_DIGITS = 18  # any number of 18 digits fits into 64 bits
-_MOST_SHOWN = 20
 _SCALES = {unit: 10**digits for unit, digits in TIME_UNITS.items()}
 _DAY = 86_400 * 10**9
 _LARGEST = (1 << 63) - 1
@@ -130,10 +130,17 @@ def check_types(types: dict[str, pa.DataType], selection: Selection, *, name: st
         raise SourceError(
             f"{name}: expected text, bytes or integers in field {selection.field!r}, got {item}"
         )
+    if kind == "bytes" and selection.item_type is not None:
+        raise SourceError(
+            f"{name}: expected items of type {selection.item_type} in field "
+            f"{selection.field!r}, got {item}: bytes are counted in Python only (item_type=None); "
+            "otherwise convert the column to text"
+        )
     if selection.item_type not in (None, kind):
         raise SourceError(
             f"{name}: expected items of type {selection.item_type} in field "
-            f"{selection.field!r}, got {item}: select its item type ({kind})"
+            f"{selection.field!r}, got {item}: write --items-type {kind} "
+            f"(in Python item_type={kind!r})"
         )
     if weight is not None and not pa.types.is_integer(weight):
         raise SourceError(
@@ -380,9 +387,8 @@ def type_of(schema: pa.Schema, field: str, *, of: str, name: str) -> pa.DataType
             break
         found = found.field(found.get_field_index(part)).type
     if found is None:
-        known = ", ".join(repr(column) for column in schema.names[:_MOST_SHOWN])
-        more = ", ..." if len(schema.names) > _MOST_SHOWN else ""
-        raise SourceError(f"{name}: expected one of {known}{more} for {of}, got {field!r}")
+        known = names_shown(schema.names)
+        raise SourceError(f"{name}: expected one of {known} for {of}, got {field!r}")
     return found
 
 

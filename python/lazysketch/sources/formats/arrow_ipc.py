@@ -24,7 +24,11 @@ from lazysketch.sources.formats.arrow_columns import (
     path_of,
     type_of,
 )
-from lazysketch.sources.formats.arrow_messages import CheckedMessages, DamagedMessageError
+from lazysketch.sources.formats.arrow_messages import (
+    FILE_MAGIC,
+    CheckedMessages,
+    DamagedMessageError,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterator
@@ -33,8 +37,6 @@ if TYPE_CHECKING:
     from lazysketch.sources.formats.selection import Selection
     from lazysketch.sources.io.byte_stream import ByteStream
     from lazysketch.sources.io.compression import ReadableBlocks
-
-FILE_MAGIC = b"ARROW1\0\0"
 
 _ROWS = 1 << 16
 _ITEM_BYTES = 1 << 24

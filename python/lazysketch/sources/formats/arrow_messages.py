@@ -31,6 +31,7 @@ from lazysketch.sources.limits import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+FILE_MAGIC = b"ARROW1\0\0"  # a file is this, a stream, and a footer
 _CONTINUES = b"\xff\xff\xff\xff"
 _SCHEMA, _DICTIONARY, _ROWS = 1, 2, 3  # types of messages
 _BUFFER = 16  # bytes of the place and the length of a buffer

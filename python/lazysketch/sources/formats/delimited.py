@@ -234,8 +234,7 @@ def _header(data: bytes, selection: Selection, *, name: str) -> tuple[RowParser,
         return None
     check_columns(len(names), name=name)
     wanted = {
-        of: column_number(names, field, of=of, name=name, list_names=False)
-        for of, field in selection.columns()
+        of: column_number(names, field, of=of, name=name) for of, field in selection.columns()
     }
     parser = RowParser(
         columns=len(names),

@@ -33,6 +33,7 @@ from lazysketch.sources.batch import RowBatch
 from lazysketch.sources.formats.lines import items_of_text, listed
 from lazysketch.sources.formats.timestamps import times_of_text, times_of_texts
 from lazysketch.sources.io.text_blocks import row_blocks
+from lazysketch.sources.limits import LONGEST_ITEM
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -210,6 +211,12 @@ def looks_like_json_lines(head: Head) -> bool:
     return 2 * sum(_object(row, _decode) is not None for row in head.rows) > len(head.rows)
 
 
+def holds_integers(head: Head, selection: Selection) -> bool:
+    """Tell whether the field is an integer in more than half of the first rows."""
+    decode = row_decoder(dataclasses.replace(selection, item_type="int", time=None, weight=None))
+    return 2 * len(decode(list(head.rows)).items) > len(head.rows)
+
+
 def _object(row: str, decode: Callable[[str], tuple[object, int]]) -> _Object | None:
     row = row.strip(_SPACE)
     try:
@@ -271,7 +278,7 @@ def _item_reader(selection: Selection) -> Callable[[_Object], Item | None]:
     def item_of(value: _Object) -> Item | None:
         item = find(value)
         if type(item) is str:
-            return item if take_text and (item.isascii() or _is_text(item)) else None
+            return item if take_text and _is_text(item) else None
         # Not isinstance, which would accept a bool as an integer.
         return item if type(item) is int and take_integers else None
 
@@ -300,9 +307,13 @@ def _finder(field: str | None) -> _Find | None:
 
 
 def _is_text(item: str) -> bool:
-    r"""Tell whether a string has no lone surrogate, which JSON can contain (``"\ud800"``)."""
+    r"""Tell whether a string is no longer than an item may be and has no lone surrogate.
+
+    JSON can contain one (``"\ud800"``).
+    """
+    if item.isascii():
+        return len(item) <= LONGEST_ITEM
     try:
-        item.encode()
+        return len(item.encode()) <= LONGEST_ITEM
     except UnicodeEncodeError:
         return False
-    return True

@@ -21,6 +21,7 @@ from lazysketch.sources.formats.access_log import (
 from lazysketch.sources.formats.json_lines import looks_like_json_lines, read_json_lines
 from lazysketch.sources.formats.lines import looks_like_lines, read_lines
 from lazysketch.sources.formats.selection import DELIMITERS, Head, Reader, Selection, names_of
+from lazysketch.sources.formats.unread_formats import advice_on_lines
 from lazysketch.sources.io.byte_stream import ByteStream
 
 if TYPE_CHECKING:
@@ -76,6 +77,11 @@ class Format:
                 f"follow: expected False for format {self.name!r}, which is unreadable until it is "
                 "complete, got True"
             )
+
+    @property
+    def needs_field(self) -> bool:
+        """True if the name of a field has to be given."""
+        return self.fields is None
 
     def select(self, request: Selection) -> Selection:
         """Return the request with the defaults of the format filled in.
@@ -282,8 +288,10 @@ def find_format(name: str, selection: Selection, *, stream: ByteStream) -> Forma
     head = Head.of(stream, field=selection.field, delimiter=selection.delimiter)
     guess = next(form for form in FORMATS.values() if form.looks_like(head))
     if selection.field is not None and guess.fields == ():
+        advice = advice_on_lines(head)
+        looks = f"lines of text; {advice}" if advice else "lines of text"
         raise SourceError(
-            f"{stream.name}: expected rows with a field {selection.field!r}, got lines of text; "
-            "name the format if they have the field"
+            f"{stream.name}: expected rows with a field {selection.field!r}, got {looks}; "
+            "name the format (--format) if they have the field"
         )
     return guess

@@ -13,6 +13,9 @@ from lazysketch.sources.batch import RowBatch
 from lazysketch.sources.io.byte_stream import ByteStream
 
 _ROWS = 20
+_MOST_SHOWN = 20
+_LONGEST_SHOWN = 40
+_COMPARED = 1_000  # names that are compared with a misspelled one
 _COMPRESSED = (".gz", ".xz", ".zst", ".bz2")
 DELIMITERS = (",", "\t", ";", "|")
 _SPELLED = {"tab": "\t", "\\t": "\t", "comma": ",", "semicolon": ";", "bar": "|", "space": " "}
@@ -136,18 +139,17 @@ def names_of(header: str, *, delimiter: str) -> list[str]:
         return []
 
 
-def column_number(
-    names: Sequence[str], column: str, *, of: str, name: str, list_names: bool
-) -> int:
+def column_number(names: Sequence[str], column: str, *, of: str, name: str) -> int:
     """Return the number of the named column, counted from 0.
+
+    A first row that is not a header contains items, so messages give positions and the number
+    of columns, never a name.
 
     Args:
         names: The names of all columns.
         column: The requested column.
         of: The role for which it was requested: "field", "weight" or "time".
         name: The name of the input in messages.
-        list_names: Whether a message may list the columns. A first row that is not a header
-            contains items, which must not appear in messages.
 
     Raises:
         SourceError: No column has the name, or several have it.
@@ -157,11 +159,22 @@ def column_number(
         return found[0]
     if found:
         raise SourceError(f"{name}: expected one column {column!r} for {of}, got {len(found)}")
-    if list_names:
-        expected = "one of " + ", ".join(map(repr, names))
-    else:
-        near = difflib.get_close_matches(column.lower(), {known.lower() for known in names}, n=1)
-        expected = "a column of the header" + "".join(
-            f" (did you mean {known!r}?)" for known in names if [known.lower()] == near
-        )
-    raise SourceError(f"{name}: expected {expected} for {of}, got {column!r}")
+    near = difflib.get_close_matches(
+        column.lower(), [known.lower() for known in names[:_COMPARED]], n=1
+    )
+    similar = [number for number, known in enumerate(names, 1) if [known.lower()] == near]
+    also = f"; the name of column {similar[0]} is similar" if similar else ""
+    columns = "1 column" if len(names) == 1 else f"{len(names):,} columns"
+    raise SourceError(
+        f"{name}: expected a column of the header for {of}, got {column!r}, which is none of its "
+        f"{columns}{also}"
+    )
+
+
+def names_shown(names: Sequence[str]) -> str:
+    """Return the first columns of a schema for a message, each cut to a readable length."""
+    known = [
+        name if len(name) <= _LONGEST_SHOWN else name[:_LONGEST_SHOWN] + "..." for name in names
+    ]
+    more = f", ... ({len(names):,} columns)" if len(names) > _MOST_SHOWN else ""
+    return ", ".join(map(repr, known[:_MOST_SHOWN])) + more

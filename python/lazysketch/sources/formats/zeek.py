@@ -98,7 +98,7 @@ class _Header:
     def _parser(self, names: list[str]) -> RowParser:
         check_columns(len(names), name=self._name)
         wanted = {
-            of: column_number(names, field, of=of, name=self._name, list_names=True)
+            of: column_number(names, field, of=of, name=self._name)
             for of, field in self._selection.columns()
         }
         return RowParser(

@@ -16,7 +16,7 @@
 
 mod lookup;
 
-use crate::columns::Texts;
+use crate::columns::{LONGEST_ITEM, Texts};
 use crate::lines;
 use lookup::{Path, Undecoded, is_shallow, values};
 use memchr::{memchr, memchr2_iter, memchr3};
@@ -173,7 +173,7 @@ impl Wanted {
         Ok(match value.as_bytes()[0] {
             b'"' => {
                 let text = text(value)?;
-                self.take_text.then_some(Item::Text(text))
+                (self.take_text && text.len() <= LONGEST_ITEM).then_some(Item::Text(text))
             }
             b'-' | b'0'..=b'9' if self.take_integers && !is_real(value) => {
                 Some(match value.parse() {

@@ -141,6 +141,6 @@ def test_the_format_is_detected(tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.write_text('broken\n{"k": 1}\n{"k": 2}\n')
     assert [batch.item_list for batch in open_source(path, field="k")] == [[1, 2]]
-    with pytest.raises(ArgumentTypeError, match="field: expected the name of one for format 'jso"):
+    with pytest.raises(ArgumentTypeError, match="expected the name of a key for format 'json"):
         list(open_source(path))
     assert [batch.rows for batch in open_source(path, format="lines")] == [3]

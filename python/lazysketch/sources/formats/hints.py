@@ -1,0 +1,84 @@
+"""What the first rows of an input say to the operator about how it is read.
+
+A hint changes neither what is counted nor when, and contains no data.
+"""
+
+from __future__ import annotations
+
+import io
+from typing import TYPE_CHECKING
+
+from lazysketch.errors import ArgumentTypeError, SourceError
+from lazysketch.sources.formats.arrow_messages import FILE_MAGIC, CheckedMessages
+from lazysketch.sources.formats.json_lines import holds_integers
+from lazysketch.sources.formats.selection import Head, delimiter_of, names_of, names_shown
+from lazysketch.sources.formats.unread_formats import advice_on_lines
+
+if TYPE_CHECKING:
+    from lazysketch.sources.formats.registry import Format
+    from lazysketch.sources.formats.selection import Selection
+    from lazysketch.sources.io.byte_stream import ByteStream
+
+
+def hint_on(form: Format, selection: Selection, *, stream: ByteStream, guessed: bool) -> str:
+    """Return a hint on the input, "" for none.
+
+    Args:
+        form: How it is read.
+        selection: The fields that are read.
+        stream: The input, of which nothing is consumed.
+        guessed: Whether the format was detected.
+    """
+    if form.name == "lines" and guessed:
+        return advice_on_lines(Head.of(stream))
+    takes_text = form.name == "jsonl" and selection.item_type == "str"
+    if takes_text and holds_integers(Head.of(stream), selection):
+        return (
+            f"expected text in field {selection.field!r}, got integers in most of the first "
+            "rows; for integers write --items-type int (in Python item_type='int')"
+        )
+    return ""
+
+
+def missing_field(form: Format, *, stream: ByteStream | None) -> ArgumentTypeError:
+    """Return the error that a format needs a field and none was named.
+
+    The message lists the columns of a Parquet or Arrow schema. The header of a text may be a
+    row of data, so of it only the number of columns is given.
+
+    Args:
+        form: The format.
+        stream: The input, of which nothing is consumed; None if it cannot be previewed.
+    """
+    columns = "" if stream is None else _columns(form, stream)
+    wanted = "key" if form.name == "jsonl" else "column"
+    return ArgumentTypeError(
+        f"field: expected the name of a {wanted} for format {form.name!r} (--by NAME), got none"
+        + columns
+    )
+
+
+def _columns(form: Format, stream: ByteStream) -> str:
+    try:
+        if form.name == "parquet" and stream.path is not None:
+            from pyarrow import parquet
+
+            return f"; its columns are {names_shown(parquet.read_schema(stream.path).names)}"
+        if form.name == "arrow":
+            return f"; its columns are {names_shown(_arrow_names(stream.head()))}"
+    except (ImportError, OSError, ValueError, SourceError):  # reading reports the error
+        return ""
+    rows = Head.of(stream).rows
+    if form.name in ("csv", "tsv") and rows:
+        delimiter = form.delimiter or delimiter_of(rows[0], field=None)
+        return f"; its first line has {len(names_of(rows[0], delimiter=delimiter)):,} columns"
+    return ""
+
+
+def _arrow_names(data: bytes) -> list[str]:
+    import pyarrow as pa
+
+    messages = CheckedMessages(io.BytesIO(data.removeprefix(FILE_MAGIC)).read, name="")
+    with pa.ipc.open_stream(pa.PythonFile(messages, "r")) as reader:
+        names: list[str] = reader.schema.names
+        return names

@@ -1,0 +1,72 @@
+"""Discovery hashes an entry of a dictionary once per batch, and open quotes are found as before."""
+
+from __future__ import annotations
+
+import random
+import time
+
+import pyarrow as pa
+import pytest
+
+from lazysketch import HeavyHitters
+from lazysketch.sources.formats import delimited
+from lazysketch.sources.formats.delimited import RowParser, read_delimited
+from lazysketch.sources.formats.selection import Selection
+from lazysketch.sources.io.byte_stream import ByteStream
+from lazysketch.testing import seeded_key
+
+
+def _fed(items: object) -> HeavyHitters:
+    heavy = HeavyHitters(
+        epsilon=5.0, delta=1e-6, share=0.2, discovery_epoch=20_000, key=seeded_key(1)
+    )
+    heavy.update_many(items)
+    return heavy
+
+
+def test_an_entry_that_every_row_repeats_is_hashed_once() -> None:
+    entries = pa.array(["x" * 60_000, "y" * 60_000, "z"])
+    places = pa.array(random.Random(1).choices(range(3), k=20_000), pa.int8())
+    begin = time.process_time()
+    found = _fed(pa.DictionaryArray.from_arrays(places, entries))
+    assert time.process_time() - begin < 5  # hashed for each row it took half a minute
+    short = pa.array(["x" * 600, "y" * 600, "z"])
+    repeated = _fed(pa.DictionaryArray.from_arrays(places, short))
+    copied = _fed(short.take(places).to_pylist())
+    assert len(found.candidates) == len(repeated.candidates) == 3
+    assert {one.item for one in repeated.top(3)} == {one.item for one in copied.top(3)}
+
+
+def _judged_by_dropping_lines(data: bytes, *, columns: int) -> list[str | None]:
+    """The rows of a whole file as they are defined: an open row costs its first line."""
+    parser = RowParser(columns=columns, wanted={"field": 0}, delimiter=",", quoted=True, name="")
+    rows: list[str | None] = []
+    while data:
+        parsed = parser.parse(data)
+        items = iter(parsed.columns["field"].to_pylist())
+        total = len(parsed.columns["field"]) + len(parsed.unparsed)
+        rows += [None if at in parsed.unparsed else next(items) or None for at in range(total)]
+        data = data[len(data) - parsed.open_size :]
+        if data:
+            rows.append(None)
+            data = data[data.index(b"\n") + 1 :]
+    return rows
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_lines_of_an_open_quote_are_judged_as_by_dropping_one_at_a_time(
+    seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    random_ = random.Random(seed)
+    monkeypatch.setattr(delimited, "_LONG_HELD", 8)
+    body = "".join(random_.choices('ab,"\n', weights=[3, 3, 4, 4, 3], k=80)) + "\n"
+    data = b"a,b\n" + body.encode()
+    cuts = sorted(random_.choices(range(len(data)), k=3))
+    chunks = [data[begin:end] for begin, end in zip([0, *cuts], [*cuts, len(data)], strict=True)]
+    stream = ByteStream("", path=None, blocks=[chunk for chunk in chunks if chunk])
+    found: list[str | None] = []
+    for batch in read_delimited(stream, Selection(field="a", encoding="utf-8")):
+        items = iter(map(str, batch.item_list))
+        empty = set(batch.empty_rows)
+        found += [None if at in empty else next(items) for at in range(batch.rows)]
+    assert found == _judged_by_dropping_lines(data[4:], columns=2)
