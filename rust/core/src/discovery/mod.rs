@@ -151,12 +151,7 @@ impl Discovery {
         let is_weighted = self.spec.weighted || planted!("weights-counted-where-not-declared");
         let weight = if is_weighted { weight } else { 1 };
         if let Some(state) = &mut self.state {
-            state.count(
-                &[item],
-                Some(&[weight]),
-                &mut [0],
-                &mut LongItems::default(),
-            );
+            state.count(&[item], Some(&[weight]), &mut [0]);
         }
         self.tick(1);
     }
@@ -240,63 +235,19 @@ impl Discovery {
         let Some(state) = &mut self.state else {
             return;
         };
-        let mut long = LongItems::default();
         items.for_each_item_chunk::<CHUNK>(|offset, chunk| {
             let weights = weights.map(|weights| &weights[offset..offset + chunk.len()]);
-            state.count(chunk, weights, &mut [0; CHUNK], &mut long);
+            state.count(chunk, weights, &mut [0; CHUNK]);
         });
-    }
-}
-
-/// The identities of the long items of a batch by their place in memory, so that an entry of a
-/// dictionary is hashed once, not for every row that refers to it. Memory that a batch borrows does
-/// not move, so an equal place, length and type mean an equal item.
-#[derive(Default)]
-struct LongItems(BTreeMap<(usize, usize, bool), u128>);
-
-impl LongItems {
-    /// Items of more bytes are remembered: hashing them takes longer than finding them here.
-    const SHORT: usize = 512;
-
-    #[inline]
-    fn place(item: Item<'_>) -> Option<(usize, usize, bool)> {
-        let (content, is_text) = match item {
-            Item::Text(text) => (text.as_bytes(), true),
-            Item::Bytes(bytes) => (bytes, false),
-            _ => return None,
-        };
-        let is_long = content.len() > Self::SHORT;
-        is_long.then(|| (content.as_ptr().addr(), content.len(), is_text))
-    }
-
-    #[inline]
-    fn identity(&self, item: Item<'_>) -> Option<u128> {
-        self.0.get(&Self::place(item)?).copied()
-    }
-
-    #[inline]
-    fn remember(&mut self, item: Item<'_>, identity: u128) {
-        if let Some(place) = Self::place(item) {
-            self.0.entry(place).or_insert(identity);
-        }
     }
 }
 
 impl State {
     #[inline]
-    fn count(
-        &mut self,
-        items: &[Item<'_>],
-        weights: Option<&[u64]>,
-        buffer: &mut [u128],
-        long: &mut LongItems,
-    ) {
+    fn count(&mut self, items: &[Item<'_>], weights: Option<&[u64]>, buffer: &mut [u128]) {
         let identities = &mut buffer[..items.len()];
         let (slots, fingerprinter) = (self.counts.slots(), &self.fingerprinter);
-        let recall = |item: Item<'_>| {
-            long.identity(item)
-                .or_else(|| slots.recall(item, fingerprinter.item(item)))
-        };
+        let recall = |item: Item<'_>| slots.recall(item, fingerprinter.item(item));
         let hashed = self.identities.fill(items, identities, recall);
         if planted!("identity-by-fingerprint") {
             for (identity, &item) in identities.iter_mut().zip(items) {
@@ -308,7 +259,6 @@ impl State {
         for (position, (&item, &identity)) in items.iter().zip(identities.iter()).enumerate() {
             let weight = weights.map_or(1, |weights| weights[position]);
             self.add(identity, weight, item);
-            long.remember(item, identity);
             if hashed >> position & 1 == 1 {
                 let fingerprint = self.fingerprinter.item(item);
                 self.counts.slots_mut().remember(identity, fingerprint);
