@@ -4,8 +4,8 @@
 //! a table may have other columns of any type. [`crate::arrow_items`] converts the values.
 
 use crate::arrow_import::{Imported, broken, without_panic};
-use crate::arrow_items::not_items;
 use crate::errors::{ArgumentTypeError, ArgumentValueError, ItemError, raise};
+use crate::items::Fault;
 use arrow_array::cast::AsArray;
 use arrow_array::types::{
     Int8Type, Int16Type, Int32Type, Int64Type, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
@@ -71,6 +71,17 @@ fn can_be_items(data_type: &DataType) -> bool {
         }
         other => other.is_primitive() || is_text_or_bytes(other),
     }
+}
+
+/// Return the fault of a type whose values cannot be items.
+pub(crate) fn not_items(data_type: &DataType) -> Fault {
+    refused(&format!("Arrow type {}", name_of_type(data_type)))
+}
+
+/// Return the fault of a value or type that is no item.
+pub(crate) fn refused(got: &str) -> Fault {
+    let expected = "expected text, binary, integers, dates, timestamps with a time zone or UUIDs";
+    Fault::new(format!("{expected}, got {got}"))
 }
 
 fn is_text_or_bytes(data_type: &DataType) -> bool {
@@ -285,7 +296,7 @@ pub(crate) fn convert_counts(arrays: &[Imported], name: &str) -> PyResult<Vec<u6
 }
 
 /// Return the name of a type without its parameters, which may contain names of fields.
-pub(crate) fn name_of_type(data_type: &DataType) -> String {
+fn name_of_type(data_type: &DataType) -> String {
     let shown = data_type.to_string();
     shown.split('(').next().unwrap_or_default().to_owned()
 }

@@ -3,7 +3,7 @@
 //! Supported are strings and binaries in all layouts, integers of all widths, dates, timestamps with
 //! a time zone, `arrow.uuid`, and dictionaries of these, of which each entry is converted once.
 
-use crate::arrow::{Chunk, columns, name_of_type};
+use crate::arrow::{Chunk, columns, not_items, refused};
 use crate::arrow_import::{Imported, arrays_of};
 use crate::errors::raise;
 use crate::items::{Fault, Target, object_of};
@@ -159,16 +159,6 @@ fn append<'a, T: Clone>(
         DataType::Null => Ok(()),
         other => Err((0, not_items(other))),
     }
-}
-
-/// Return the fault of a type whose values cannot be items.
-pub(crate) fn not_items(data_type: &DataType) -> Fault {
-    refused(&format!("Arrow type {}", name_of_type(data_type)))
-}
-
-fn refused(got: &str) -> Fault {
-    let expected = "expected text, binary, integers, dates, timestamps with a time zone or UUIDs";
-    Fault::new(format!("{expected}, got {got}"))
 }
 
 const MILLISECONDS_PER_DAY: i64 = 86_400_000;

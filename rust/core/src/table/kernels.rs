@@ -4,8 +4,7 @@
 //! contiguous run). A batch is processed in chunks: first the places of all items, row by row in
 //! wide registers ([`super::hash_batch`]), then one addition per row and event. Depths up to 8 are
 //! compile-time constants, so the independent additions of an event's rows overlap. The second loop
-//! is bound by one store per row, and by the chain of additions to one cell that a heavy item
-//! causes.
+//! is bound by one store per row, and by the additions to one cell that a heavy item causes.
 
 use super::hash::RowHashes;
 use super::hash_batch;
@@ -90,14 +89,11 @@ pub(crate) struct Places {
 impl Places {
     /// For tables of `depth` rows; memory is allocated before the first batch.
     pub(crate) fn new(depth: usize) -> Self {
-        Self {
-            depth,
-            places: Vec::new(),
-        }
+        let places = Vec::new();
+        Self { depth, places }
     }
 
     /// Allocates the memory, once.
-    #[inline]
     pub(crate) fn make_room(&mut self) -> Result<()> {
         if self.places.is_empty() {
             self.places = memory::zeros(self.depth * CHUNK)?;
@@ -108,7 +104,6 @@ impl Places {
     /// Fills the places of at most [`CHUNK`] items; each row is [`CHUNK`] long.
     #[inline]
     fn fill(&mut self, locate: &impl Locate, items: &[u64]) -> &[u32] {
-        debug_assert!(!self.places.is_empty(), "room was made before the batch");
         for (row, out) in self.places.chunks_exact_mut(CHUNK).enumerate() {
             locate.places(row, self.depth, items, &mut out[..items.len()]);
         }
