@@ -17,7 +17,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-long planted fuzz mutants lint format bench bench-quick bench-instructions experiments \
+.PHONY: help demo test test-long planted fuzz faults mutants lint format bench bench-quick bench-instructions experiments \
 	lock clean check-demo-tools check-test-tools
 
 help:  ## this list
@@ -40,6 +40,9 @@ planted: check-test-tools $(VENV)/installed $(VENV)/develop  ## plant every know
 # MINUTES=N: for N minutes.
 fuzz: check-test-tools $(VENV)/installed $(VENV)/develop  ## hostile values, inputs and releases for ten minutes; goes on with the next seeds
 	$(BIN)/python -m tests.fuzzing $(if $(MINUTES),--minutes $(MINUTES))
+
+faults: check-test-tools $(VENV)/installed $(VENV)/develop  ## raise an error at every point of every operation, and count what breaks (an hour)
+	$(BIN)/python -m pytest --numprocesses auto tests/faults
 
 lint: check-test-tools $(VENV)/develop $(CARGO_DENY)-$(CARGO_DENY_VERSION)  ## format, lint, types, import direction, licences
 	$(BIN)/ruff format --check .

@@ -1,6 +1,7 @@
 """The native core; public classes subclass what is here."""
 
-from typing import TypeAlias, TypedDict, final, type_check_only
+from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias, TypedDict, TypeVar, final, type_check_only
 
 import numpy as np
 import numpy.typing as npt
@@ -24,8 +25,13 @@ __all__ = [
     "_after_fork_in_child",
     "access_log_items",
     "access_log_times",
+    "add_to_batch_of_all",
     "arrow_values",
+    "call_locked",
+    "close_all",
     "discovery_facts",
+    "end_epoch_of_all",
+    "finish_all",
     "json_rows",
     "line_items",
     "mechanism_facts",
@@ -39,9 +45,15 @@ __all__ = [
     "schedule_published_steps",
     "schedule_pushes",
     "table_not_private_because",
+    "tick_all",
+    "update_all",
+    "update_batch_of_all",
+    "update_rows_of_all",
 ]
 
 __version__: str
+
+_Result = TypeVar("_Result")
 
 # Name and parameters of a schedule: ("round robin", horizon, period), ("geometric", (numerator,
 # denominator), rounds), ("punctual" | "batch" | "single", horizon), or ("single",).
@@ -296,6 +308,31 @@ class Release:
     @property
     def parts(self) -> tuple[PartFacts, ...]: ...
 
+# One change at several tables: at all of them, or at none.
+def update_all(tables: Sequence[HeavySketch], names: Sequence[Item], weight: int) -> None: ...
+def update_rows_of_all(
+    tables: Sequence[HeavySketch],
+    items: Sequence[object],
+    weights: object = None,
+    *,
+    empty_rows: object = None,
+) -> None: ...
+def update_batch_of_all(
+    tables: Sequence[HeavySketch], items: Sequence[object], weights: object = None
+) -> None: ...
+def add_to_batch_of_all(
+    tables: Sequence[PrivateSketch], items: Sequence[object], weights: Sequence[object]
+) -> None: ...
+def tick_all(tables: Sequence[HeavySketch], steps: int) -> None: ...
+def end_epoch_of_all(tables: Sequence[HeavySketch]) -> None: ...
+def finish_all(tables: Sequence[PrivateSketch]) -> None: ...
+def close_all(tables: Sequence[PrivateSketch]) -> None: ...
+def call_locked(
+    lock: object,
+    function: Callable[..., _Result],
+    args: tuple[object, ...],
+    kwargs: Mapping[str, object],
+) -> _Result: ...
 def discovery_facts(spec: DiscoverySpec) -> DiscoveryFacts: ...
 def table_not_private_because(spec: TableSpec) -> tuple[str, ...]: ...
 def mechanism_facts(*, mechanism: str, leaves: int) -> tuple[float, int, int]: ...

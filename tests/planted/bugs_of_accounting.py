@@ -243,7 +243,7 @@ BUGS_OF_ACCOUNTING: Final = (
         claim="Windows under a seeded key call themselves private.",
         caught_by="tests/unit/windows/test_refusals.py::test_windows_have_one_life",
         patch=edited(
-            "lazysketch.windows.open_windows:WindowTables.make",
+            "lazysketch.windows.window_tables:WindowTables.make",
             ("self._reasons = table.not_private_because", "pass"),
         ),
     ),

@@ -12,7 +12,10 @@ from tests.planted.planted_bug import PlantedBug
 
 __all__ = ["BUGS_OF_KEYS", "BUGS_OF_WINDOWS"]
 
-_OPEN: Final = "lazysketch.windows.open_windows"
+_BY_CLOCK: Final = "lazysketch.windows.by_clock:ByClock"
+_BY_STEPS: Final = "lazysketch.windows.by_steps:BySteps"
+_BY_TIME: Final = "lazysketch.windows.by_time:ByTime"
+_TABLES: Final = "lazysketch.windows.window_tables"
 _BOUNDARIES: Final = "lazysketch.windows.boundaries"
 _KEYS: Final = "lazysketch.sketches.keys"
 _FIXED_ID: Final = '__import__("lazysketch.testing").testing.fixed_id'
@@ -38,12 +41,14 @@ BUGS_OF_WINDOWS: Final = (
         caught_by="tests/unit/windows/test_questions.py::"
         "test_shares_of_batches_are_of_a_noisy_total",
         patch=edited(
-            f"{_OPEN}:ByTime.add",
+            f"{_BY_TIME}.add",
             (
-                "self._live[number]._table._add_to_batch(taken(events, positions), part)",
+                "_native.add_to_batch_of_all(",
                 (
-                    "for one in self._live[number : number + 2]:\n"
-                    "                one._table._add_to_batch(taken(events, positions), part)"
+                    "for parts in (parts, [(self._live[at + 1]._table, positions)"
+                    " for at, one in enumerate(self._live[:-1])"
+                    " for table, positions in parts if one._table is table]):"
+                    " _native.add_to_batch_of_all("
                 ),
             ),
         ),
@@ -85,23 +90,23 @@ BUGS_OF_WINDOWS: Final = (
         caught_by="tests/unit/windows/test_windows.py::test_by_the_time_of_events",
         patch=together(
             edited(
-                f"{_OPEN}:ByTime.add",
+                f"{_BY_TIME}.add",
                 (
-                    "if number >= 0:",
+                    "parts = [",
                     (
-                        "if number >= 0:\n"
-                        '            self.counted = {*getattr(self, "counted", ()), int(number)}'
+                        'self.counted = {*getattr(self, "counted", ()), *numbers.tolist()}\n'
+                        "    parts = ["
                     ),
                 ),
             ),
             edited(
-                f"{_OPEN}:ByTime.finish",
+                f"{_BY_TIME}._publish",
                 (
-                    "table.tick(1)",
+                    "table.tick(1 - table.step)",
                     (
-                        "table.tick(1)\n"
-                        '        if number not in getattr(self, "counted", ()):\n'
-                        "            continue"
+                        'if number not in getattr(self, "counted", ()):\n'
+                        "            continue\n"
+                        "        table.tick(1 - table.step)"
                     ),
                 ),
             ),
@@ -114,8 +119,8 @@ BUGS_OF_WINDOWS: Final = (
         caught_by="tests/unit/windows/test_windows.py::"
         "test_windows_without_an_event_are_windows_and_old_ones_are_forgotten",
         patch=edited(
-            f"{_OPEN}:ByClock.advance",
-            ("max(self._number + 1, number - self._most)", "number"),
+            f"{_BY_CLOCK}.advance",
+            ("max(self._state.number + 1, number - self._most)", "number"),
         ),
     ),
     PlantedBug(
@@ -125,11 +130,11 @@ BUGS_OF_WINDOWS: Final = (
         caught_by="tests/unit/windows/test_windows.py::"
         "test_windows_without_an_event_are_windows_and_old_ones_are_forgotten",
         patch=edited(
-            f"{_OPEN}:ByClock.advance",
-            ("while self._number < number:", "while self._number != number:"),
+            f"{_BY_CLOCK}.advance",
+            ("while self._state.number < number:", "while self._state.number != number:"),
             (
-                "max(self._number + 1, number - self._most)",
-                "max(min(self._number + 1, number), number - self._most)",
+                "max(self._state.number + 1, number - self._most)",
+                "max(min(self._state.number + 1, number), number - self._most)",
             ),
         ),
     ),
@@ -140,8 +145,8 @@ BUGS_OF_WINDOWS: Final = (
         caught_by="tests/unit/windows/test_windows.py::"
         "test_a_slice_is_public_when_it_is_over_and_not_before",
         patch=edited(
-            f"{_OPEN}:ByClock.open_window",
-            ("return self._published(", "self._table.tick(1)\n    return self._published("),
+            f"{_BY_CLOCK}.open_window",
+            ("state = self._state", "self._opened.tick(1)\n    state = self._state"),
         ),
     ),
     PlantedBug(
@@ -149,7 +154,10 @@ BUGS_OF_WINDOWS: Final = (
         subject="schedule",
         claim="A window of steps ends without its last push, so it reads as fewer events.",
         caught_by="tests/unit/windows/test_questions.py::test_times_within_a_window_do_not_matter",
-        patch=edited(f"{_OPEN}:BySteps._end", ("self._table.finish()", "pass")),
+        patch=together(
+            edited(f"{_BY_STEPS}._ended_window", ("table.finish()", "pass")),
+            edited(f"{_BY_STEPS}._counted_ahead", ("table.finish()", "pass")),
+        ),
     ),
     PlantedBug(
         name="windows-share-one-id",
@@ -158,7 +166,7 @@ BUGS_OF_WINDOWS: Final = (
         caught_by="tests/unit/windows/test_windows.py::"
         "test_windows_have_ids_and_noise_of_their_own_and_one_hash_seed",
         patch=edited(
-            f"{_OPEN}:WindowTables.make",
+            f"{_TABLES}:WindowTables.make",
             ("key=self._key", f"key={_FIXED_ID}(self._key, bytes(16))"),
         ),
     ),

@@ -130,7 +130,8 @@ class HeavyHitters(ClosedByBlock, PublishedHitters):
     ) -> None:
         """Count many events, one step each, in order.
 
-        Guarantee: the whole batch is checked before the first event is applied.
+        Guarantee: the whole batch is checked before the first event is applied. After an exception
+        the batch is counted completely or not at all; :attr:`step` tells which.
 
         Args:
             items: Arrow data, a NumPy array or an iterable of items.

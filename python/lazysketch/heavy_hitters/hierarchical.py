@@ -8,13 +8,12 @@ give the most weight to the level that matters most.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
-
+from lazysketch import _native
 from lazysketch.arguments import check_keywords, with_options
 from lazysketch.errors import ArgumentTypeError
 from lazysketch.heavy_hitters.hierarchies import Levels
@@ -34,13 +33,17 @@ from lazysketch.heavy_hitters.tables import DiscoveringTable
 from lazysketch.privacy.accounting import Privacy
 from lazysketch.releases.items import Item
 from lazysketch.sketches.keys import Key, key_or_fresh
-from lazysketch.sketches.live_state import ClosedByBlock
+from lazysketch.sketches.live_state import ClosedByBlock, exclusive
 from lazysketch.specification.schedules import Schedule, ScheduleName, schedule_for
 from lazysketch.specification.sizing import SketchKind
 from lazysketch.specification.table_spec import TableOptions, TableSpec
 
 if TYPE_CHECKING:
-    from typing_extensions import Never, Unpack
+    from typing import Concatenate
+
+    from typing_extensions import Never, ParamSpec, Unpack
+
+    Arguments = ParamSpec("Arguments")
 
 __all__ = ["HierarchicalHeavyHitters"]
 
@@ -119,7 +122,7 @@ class HierarchicalHeavyHitters(ClosedByBlock, PublishedLevels):
     def update(self, item: Item, weight: int = 1) -> None:
         """Count one event at every level; it takes one step.
 
-        Guarantee: nothing is applied when the call raises.
+        Guarantee: as :meth:`update_many`.
 
         Args:
             item: an item that fits the levels.
@@ -133,13 +136,13 @@ class HierarchicalHeavyHitters(ClosedByBlock, PublishedLevels):
             ClosedError: after ``close()``.
             LiveStateError: called in a forked child process.
         """
-        names = self.levels.of(item)
-        self._apply(lambda at, table: table.update(names[at], weight))
+        self._apply(_native.update_all, self.levels.of(item), weight)
 
     def update_many(self, items: object, weights: object = None) -> None:
         """Count many events at every level, one step each, in order.
 
         Guarantee: the whole batch is mapped to names and checked before the first event is applied.
+        After an exception all levels counted the batch, or none did; :attr:`step` tells which.
 
         Args:
             items: a list, an array, or a column of Arrow, polars or pandas.
@@ -153,8 +156,7 @@ class HierarchicalHeavyHitters(ClosedByBlock, PublishedLevels):
             ClosedError: after ``close()``.
             LiveStateError: called in a forked child process.
         """
-        columns, fixed = self.levels.columns(items), _reusable(weights)
-        self._apply(lambda at, table: table.update_many(columns[at], fixed))
+        self._apply(_native.update_rows_of_all, self.levels.columns(items), weights)
 
     def update_rows(self, items: object, weights: object = None, *, empty_rows: object) -> None:
         """Count rows at every level, one step each, some of which have no event.
@@ -178,14 +180,13 @@ class HierarchicalHeavyHitters(ClosedByBlock, PublishedLevels):
             ClosedError: after ``close()``.
             LiveStateError: called in a forked child process.
         """
-        columns, fixed = self.levels.columns(items), _reusable(weights)
-        positions = _reusable(empty_rows)
-        self._apply(lambda at, table: table.update_rows(columns[at], fixed, empty_rows=positions))
+        columns = self.levels.columns(items)
+        self._apply(_native.update_rows_of_all, columns, weights, empty_rows=empty_rows)
 
     def update_batch(self, items: object, weights: object = None) -> None:
         """Count any number of events in one step, at every level; for the batch schedule.
 
-        Guarantee: the number of events is not published; nothing is applied when the call raises.
+        Guarantee: the number of events is not published; otherwise as :meth:`update_many`.
 
         Args:
             items: a list, an array, or a column of Arrow, polars or pandas; may be empty.
@@ -199,8 +200,7 @@ class HierarchicalHeavyHitters(ClosedByBlock, PublishedLevels):
             ClosedError: after ``close()``.
             LiveStateError: called in a forked child process.
         """
-        columns, fixed = self.levels.columns(items), _reusable(weights)
-        self._apply(lambda at, table: table.update_batch(columns[at], fixed))
+        self._apply(_native.update_batch_of_all, self.levels.columns(items), weights)
 
     def tick(self, steps: int = 1) -> None:
         """Take steps without an event, for example for rows that do not fit the levels.
@@ -217,7 +217,7 @@ class HierarchicalHeavyHitters(ClosedByBlock, PublishedLevels):
             ClosedError: after ``close()``.
             LiveStateError: called in a forked child process.
         """
-        self._apply(lambda _, table: table.tick(steps))
+        self._apply(_native.tick_all, steps)
 
     def end_discovery_epoch(self) -> None:
         """Publish the names of the open discovery epochs now, as at the end of a file.
@@ -229,13 +229,13 @@ class HierarchicalHeavyHitters(ClosedByBlock, PublishedLevels):
             ClosedError: after ``close()``.
             LiveStateError: called in a forked child process.
         """
-        self._apply(lambda _, table: table.end_discovery_epoch())
+        self._apply(_native.end_epoch_of_all)
 
     def finish(self) -> None:
         """Publish everything pending, and the names of the open discovery epochs, as the last step.
 
         Every column of every level gets its final push, so that reads have no lag; no event can be
-        counted afterwards. A second call does nothing, and completes a call that was interrupted.
+        counted afterwards. A second call does nothing.
 
         Guarantee: as :meth:`HeavyHitters.finish`.
 
@@ -245,10 +245,7 @@ class HierarchicalHeavyHitters(ClosedByBlock, PublishedLevels):
 
         Source: docs/theory.md, "The final push".
         """
-        with self._lock:
-            # In the order of the levels: the first one refuses updates for all.
-            for table in self._tables:
-                table.finish()
+        self._apply(_native.finish_all)
 
     @property
     def finished(self) -> bool:
@@ -257,25 +254,21 @@ class HierarchicalHeavyHitters(ClosedByBlock, PublishedLevels):
 
     def close(self) -> None:
         """Destroy keys, counts and open epochs of all levels; reads raise ClosedError."""
-        with self._lock:
-            for table in self._tables:
-                table.close()
+        self._apply(_native.close_all)
 
-    def _apply(self, call: Callable[[int, DiscoveringTable], None]) -> None:
-        """Make a call at every level; if it is invalid, the first level raises.
+    @exclusive
+    def _apply(
+        self,
+        change: Callable[Concatenate[Sequence[DiscoveringTable], Arguments], None],
+        *args: Arguments.args,
+        **kwargs: Arguments.kwargs,
+    ) -> None:
+        """Change all levels in one call of the core, which no interrupt divides.
 
-        Names were checked before, and steps, weights and horizon are the same at all levels. A
-        later failure (an interrupt, no memory) leaves levels that counted different streams. Each
-        level would still keep its guarantee, but their tree would be wrong, so all are closed.
+        The counts of levels of different streams would form a wrong tree. The lock keeps a tree
+        that another thread reads from levels of different steps.
         """
-        with self._lock:
-            call(0, self._tables[0])
-            try:
-                for at in range(1, len(self._tables)):
-                    call(at, self._tables[at])
-            except BaseException:
-                self.close()
-                raise
+        change(self._tables, *args, **kwargs)
 
     def __repr__(self) -> str:
         inner = repr(self._tables[0]).split(" ", 1)[1]
@@ -285,19 +278,6 @@ class HierarchicalHeavyHitters(ClosedByBlock, PublishedLevels):
             f"<HierarchicalHeavyHitters share={self._specs[0].share:g}, levels={names}, {total}; "
             f"counts of level 0: {inner}"
         )
-
-
-def _reusable(weights: object) -> object:
-    """Return weights that every level can read; the first level would exhaust an iterator."""
-    if weights is None:
-        return None
-    if isinstance(weights, np.ndarray):
-        return weights.copy()
-    if isinstance(weights, str | bytes | dict) or hasattr(weights, "__arrow_c_stream__"):
-        return weights
-    if hasattr(weights, "__arrow_c_array__") or not isinstance(weights, Iterable):
-        return weights
-    return list(weights)
 
 
 def _specs_of_levels(

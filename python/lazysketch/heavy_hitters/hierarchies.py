@@ -133,6 +133,8 @@ class Levels:
             if self.parent is not None:
                 return _plain(self.parent(name, number), "")
             return self._split(name, "")[number - 1]
+        except MemoryError:
+            raise
         except Exception as error:
             raise ArgumentValueError(
                 "levels: expected functions that accept the names they return (or parent=), got "
@@ -142,6 +144,8 @@ class Levels:
     def _split(self, item: Item, where: str) -> tuple[Item, ...]:
         try:
             names = tuple(self.split(item))
+        except MemoryError:
+            raise
         except Exception as error:  # its text may contain the item
             raise ItemError(
                 f"items: expected items that fit the levels, got {type(error).__name__}{where}; "

@@ -21,7 +21,7 @@ from lazysketch.heavy_hitters.tree import HierarchyNode, HierarchyNodes, tree_of
 from lazysketch.releases.heavy_items import HeavyHitter, HeavyItems
 from lazysketch.releases.items import Item
 from lazysketch.releases.release import Release
-from lazysketch.sketches.live_state import LiveState
+from lazysketch.sketches.live_state import LiveState, exclusive
 
 __all__ = ["HeavyLevel", "PublishedLevels"]
 
@@ -51,7 +51,7 @@ class PublishedLevels(LiveState):
         """Read one table with discovery per level."""
         self._hierarchy, self._whole = levels, whole
         self._tables, self._specs = list(tables), list(specs)
-        self._lock = threading.RLock()
+        self._lock: object = threading.RLock()
         self._levels = [HeavyLevel(table, spec) for table, spec in zip(tables, specs, strict=True)]
 
     @property
@@ -59,6 +59,7 @@ class PublishedLevels(LiveState):
         """The hierarchy, as given."""
         return self._hierarchy
 
+    @exclusive
     def hierarchy(
         self, share: float | None = None, *, confidence: float = 0.95
     ) -> tuple[HierarchyNode, ...]:
@@ -81,13 +82,12 @@ class PublishedLevels(LiveState):
             ClosedError: after ``close()``.
             LiveStateError: called in a forked child process.
         """
-        with self._lock:
-            heavy = [level.above(share, confidence=confidence) for level in self._levels]
+        heavy = [level.above(share, confidence=confidence) for level in self._levels]
 
-            def read(level: int, names: list[Item]) -> list[HeavyHitter]:
-                return self._levels[level]._named(names, confidence) if names else []
+        def read(level: int, names: list[Item]) -> list[HeavyHitter]:
+            return self._levels[level]._named(names, confidence) if names else []
 
-            return tree_of(heavy, self.levels, read)
+        return tree_of(heavy, self.levels, read)
 
     def above(self, share: float | None = None, *, confidence: float = 0.95) -> HierarchyNodes:
         """Return the names that are heavy without the counts of their heavy children.

@@ -15,6 +15,8 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
+from lazysketch.sketches.live_state import exclusive
+
 __all__ = ["ShownLists"]
 
 Array = npt.NDArray[np.float64]
@@ -73,6 +75,14 @@ class ShownLists:
         favoured = estimates + np.where(self._were_shown(name, keys), errors, 0.0)
         return self._show(name, keys, estimates, np.flatnonzero(favoured >= least))
 
+    @exclusive
+    def _remember(self, name: Hashable, items: frozenset[Hashable]) -> None:
+        shown = {one: others for one, others in self._shown.items() if one != name}
+        shown[name] = items
+        if len(shown) > _MOST_LISTS:
+            del shown[next(iter(shown))]
+        self._shown = shown  # one assignment: an interrupt leaves the lists of before
+
     def _were_shown(self, name: Hashable, keys: Sequence[Hashable]) -> npt.NDArray[np.bool_]:
         before = self._shown.get(name, frozenset())
         return np.array([key in before for key in keys], dtype=np.bool_)
@@ -84,10 +94,6 @@ class ShownLists:
         estimates: Array,
         chosen: npt.NDArray[np.intp],
     ) -> list[int]:
-        with self._lock:
-            self._shown.pop(name, None)
-            self._shown[name] = frozenset(keys[i] for i in chosen)
-            if len(self._shown) > _MOST_LISTS:
-                del self._shown[next(iter(self._shown))]
+        self._remember(name, frozenset(keys[i] for i in chosen))
         ordered: list[int] = chosen[np.argsort(-estimates[chosen], kind="stable")].tolist()
         return ordered

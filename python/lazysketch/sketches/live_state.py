@@ -6,19 +6,47 @@ counts; the difference of their releases would be exact.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
 from types import TracebackType
-from typing import NoReturn, Protocol, TypeVar
+from typing import NoReturn, Protocol, TypeVar, cast
 
+from lazysketch import _native
 from lazysketch.errors import LiveStateError
 
-__all__ = ["ClosedByBlock", "LiveState"]
+__all__ = ["ClosedByBlock", "LiveState", "exclusive"]
 
 
 class _Closable(Protocol):
     def close(self) -> None: ...
 
 
+class _Locked(Protocol):
+    _lock: object
+
+
 Live = TypeVar("Live", bound=_Closable)
+Method = TypeVar("Method", bound=Callable[..., object])
+
+
+def exclusive(method: Method) -> Method:
+    """Return a method that holds the lock of its object while it runs.
+
+    The core takes and releases the lock, so that no interrupt leaves it held. After the end of a
+    ``with`` block, one may come before the release.
+
+    Args:
+        method: of a class whose objects have a lock of ``threading`` in ``_lock``.
+
+    Returns:
+        The method with the same signature.
+    """
+
+    @wraps(method)
+    def locked(self: _Locked, *args: object, **kwargs: object) -> object:
+        return _native.call_locked(self._lock, method, (self, *args), kwargs)
+
+    return cast("Method", locked)
 
 
 class ClosedByBlock:

@@ -18,15 +18,12 @@ from lazysketch.heavy_hitters.hitters_spec import CELL_BYTES, LEAST_MEMORY
 from lazysketch.privacy.relations import LARGEST_DEPTH
 from lazysketch.specification.schedules import Batch, RoundRobin, Schedule, Single
 from lazysketch.windows.boundaries import ClockBoundaries, TimeRange, checked_clock
+from lazysketch.windows.by_clock import ByClock
+from lazysketch.windows.by_steps import BySteps
+from lazysketch.windows.by_time import ByTime
 from lazysketch.windows.durations import duration_of, instant_of
-from lazysketch.windows.open_windows import (
-    ByClock,
-    BySteps,
-    ByTime,
-    Keep,
-    OpenWindows,
-    WindowTables,
-)
+from lazysketch.windows.open_windows import OpenWindows
+from lazysketch.windows.window_tables import WindowTables
 
 __all__ = ["LARGEST_WINDOW", "Cut", "cut_of", "leaves_of"]
 
@@ -54,12 +51,11 @@ class Cut(ABC):
     takes_times: bool = False
 
     @abstractmethod
-    def opened(self, tables: WindowTables, *, keep: Keep, most: int) -> OpenWindows:
+    def opened(self, tables: WindowTables, *, most: int) -> OpenWindows:
         """Return the open windows.
 
         Args:
             tables: makes the table of each window.
-            keep: receives each window that ends.
             most: number of windows that are kept.
         """
 
@@ -99,9 +95,9 @@ class StepCut(Cut):
         self.steps = steps
         self.schedule = Single() if only_ends else RoundRobin(horizon=steps)
 
-    def opened(self, tables: WindowTables, *, keep: Keep, most: int) -> OpenWindows:
+    def opened(self, tables: WindowTables, *, most: int) -> OpenWindows:
         """Open the first window."""
-        return BySteps(tables, keep=keep, every=self.steps, most=most)
+        return BySteps(tables, every=self.steps, most=most)
 
 
 class ClockCut(Cut):
@@ -113,9 +109,9 @@ class ClockCut(Cut):
         self._clock = clock
         self.steps, self.schedule = slices, Batch(horizon=leaves_of(slices))
 
-    def opened(self, tables: WindowTables, *, keep: Keep, most: int) -> OpenWindows:
+    def opened(self, tables: WindowTables, *, most: int) -> OpenWindows:
         """Open the current window."""
-        return ByClock(tables, keep=keep, boundaries=self._boundaries, clock=self._clock, most=most)
+        return ByClock(tables, boundaries=self._boundaries, clock=self._clock, most=most)
 
 
 class TimeCut(Cut):
@@ -129,9 +125,9 @@ class TimeCut(Cut):
         self.steps, self.schedule = 1, Batch(horizon=1)
         self.open_windows = time_range.windows
 
-    def opened(self, tables: WindowTables, *, keep: Keep, most: int) -> OpenWindows:  # noqa: ARG002
+    def opened(self, tables: WindowTables, *, most: int) -> OpenWindows:  # noqa: ARG002
         """Open all windows of the range; all are kept."""
-        return ByTime(tables, keep=keep, time_range=self._range)
+        return ByTime(tables, time_range=self._range)
 
 
 def cut_of(

@@ -1,77 +1,54 @@
-"""Open windows, one class per way to cut a stream; each window has a live table.
+"""Open windows, and how one ends and the next begins.
 
-A live table is a :class:`~lazysketch.HeavyHitters`. When its window ends, its release and names,
-which are public, are kept, and the table is closed: its key and exact counts are destroyed.
+An interrupt may come between any two bytecodes, and memory may run out at any allocation. So the
+end of a window is a chain of changes, and each of them is one call of the core or one assignment.
+The next call, whichever it is, completes the chain (:meth:`OpenWindows.settle`): the state shows
+how far it went, and a change that is repeated changes nothing. A window that has its last step
+takes no more events, so a release that is made twice is twice the same.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from datetime import datetime
-from typing import TypeAlias
+from dataclasses import dataclass, replace
 
-import numpy as np
+from lazysketch.heavy_hitters import HeavyHitters
+from lazysketch.windows.window import Window
+from lazysketch.windows.window_tables import WindowTables
 
-from lazysketch.errors import ArgumentTypeError
-from lazysketch.heavy_hitters import HeavyHitters, HeavyHittersSpec, JointPrivacy
-from lazysketch.sketches.keys import Key
-from lazysketch.windows.batches import as_sequence, check_batch, taken
-from lazysketch.windows.boundaries import (
-    ClockBoundaries,
-    TimeRange,
-    checked_clock,
-    checked_times,
-)
-from lazysketch.windows.window import Window, instant
-
-__all__ = ["ByClock", "BySteps", "ByTime", "Keep", "OpenWindows", "WindowTables"]
-
-Keep: TypeAlias = Callable[[Window], None]
-
-
-class WindowTables:
-    """Maker of the live tables; all have the same hash seed, so that releases can be merged."""
-
-    def __init__(self, spec: HeavyHittersSpec, *, key: Key) -> None:
-        """Take the description and the master key of all tables."""
-        self._spec, self._key = spec, key
-        self._reasons: tuple[str, ...] = ()
-
-    def make(self) -> HeavyHitters:
-        """Return the empty table of a new window."""
-        table = HeavyHitters.from_spec(self._spec, key=self._key)
-        if self._spec.table.hash_seed is None:
-            self._spec = table.spec
-        self._reasons = table.not_private_because
-        return table
-
-    @property
-    def max_weight(self) -> int:
-        """Largest weight of one event."""
-        return self._spec.table.max_weight
-
-    @property
-    def privacy(self) -> JointPrivacy:
-        """The guarantee of one window, which is that of all windows together."""
-        return self._spec.privacy_of(self._spec.table.privacy_unless(self._reasons))
-
-    @property
-    def not_private_because(self) -> tuple[str, ...]:
-        """Why the tables made so far are NOT PRIVATE; empty if they are private."""
-        return self._reasons
+__all__ = ["OneOpenWindow", "OpenWindows", "State"]
 
 
 class OpenWindows(ABC):
-    """The windows that have not ended. Not thread-safe: callers hold a lock."""
+    """The windows of a stream. Not thread-safe: callers hold a lock."""
 
-    def __init__(self, tables: WindowTables, *, keep: Keep) -> None:
-        """Take the maker of tables, and the function that receives each window that ends."""
-        self._tables, self._keep = tables, keep
+    @property
+    @abstractmethod
+    def ended(self) -> tuple[Window, ...]:
+        """The ended windows that are kept, oldest first."""
+
+    @property
+    @abstractmethod
+    def over(self) -> bool:
+        """True after ``finish`` or ``close``: no more events are accepted."""
+
+    @property
+    @abstractmethod
+    def finished(self) -> bool:
+        """True after ``finish``: all windows are published."""
+
+    @property
+    def step(self) -> int | None:
+        """Steps taken; None for windows of time."""
+        return None
+
+    @abstractmethod
+    def settle(self) -> None:
+        """Complete what an interrupted call began; every other call begins with this."""
 
     @abstractmethod
     def add(self, items: object, weights: object, times: object) -> None:
-        """Count events.
+        """Count events: all of them, or none if the call raises before they are counted.
 
         Args:
             items: items of the events.
@@ -89,11 +66,11 @@ class OpenWindows(ABC):
 
     @abstractmethod
     def finish(self) -> None:
-        """Publish the open windows and close them; completes a call that was interrupted."""
+        """Publish the open windows and close them; if interrupted, the next call goes on."""
 
     @abstractmethod
     def close(self) -> None:
-        """Destroy the open windows."""
+        """Destroy the open windows, after the publication of those that have their last step."""
 
     def tick(self, steps: int) -> None:  # noqa: ARG002 -- windows of time have no steps
         """Take steps without an event; windows of time only advance.
@@ -104,239 +81,113 @@ class OpenWindows(ABC):
         self.advance()
 
 
-Moment: TypeAlias = datetime | int
+@dataclass(frozen=True)
+class State:
+    """Everything that changes when a window ends. One assignment switches to another state.
+
+    Attributes:
+        ended: the ended windows that are kept, oldest first.
+        table: table of the open window; None until it is made, and after the last window.
+        number: number of the open window.
+        whole: False if the open window was opened late.
+        last: steps of the open window when ``finish`` was called, which makes it the last one.
+        over: True if there is no open window any more.
+        finished: True if the last window was published.
+        leaving: table of the window that ended, until it is closed.
+    """
+
+    ended: tuple[Window, ...] = ()
+    table: HeavyHitters | None = None
+    number: int = 0
+    whole: bool = True
+    last: int | None = None
+    over: bool = False
+    finished: bool = False
+    leaving: HeavyHitters | None = None
 
 
-def _window(
-    table: HeavyHitters, *, ended: bool, number: int, begin: Moment, end: Moment, whole: bool
-) -> Window:
-    """Return the published part of a window, without truncated names, which cannot be queried."""
-    names = tuple(item for item, complete, _ in table._candidates() if complete)
-    return Window(
-        number=number,
-        begin=begin,
-        end=end,
-        ended=ended,
-        whole=whole,
-        release=table.release(),
-        names=names,
-    )
+class OneOpenWindow(OpenWindows):
+    """Windows of which one is open at a time."""
 
+    def __init__(self, tables: WindowTables, state: State, *, most: int) -> None:
+        """Begin with an open window; ``most`` ended windows are kept."""
+        self._tables, self._state, self._most = tables, state, most
 
-class ByClock(OpenWindows):
-    """One open window, cut by a public clock; a step is a slice of the window."""
+    @property
+    def ended(self) -> tuple[Window, ...]:
+        """The ended windows that are kept, oldest first."""
+        return self._state.ended
 
-    def __init__(
-        self,
-        tables: WindowTables,
-        *,
-        keep: Keep,
-        boundaries: ClockBoundaries,
-        clock: Callable[[], float],
-        most: int,
-    ) -> None:
-        """Open the current window; ``most`` windows are kept."""
-        super().__init__(tables, keep=keep)
-        self._boundaries, self._clock, self._most = boundaries, clock, most
-        self._number, passed = boundaries.place(self._now())
-        self._whole = passed == 0
-        self._table = self._tables.make()
-        self._table.tick(passed)
+    @property
+    def over(self) -> bool:
+        """True after ``finish`` or ``close``."""
+        return self._state.over
 
-    def add(self, items: object, weights: object, times: object) -> None:
-        """Count events in the current slice, regardless of their own times."""
-        if times is not None:
-            raise ArgumentTypeError(
-                "times: expected none for windows by the clock (give begin and end), got some"
-            )
-        self.advance()
-        self._table._table._add_to_batch(items, weights)
+    @property
+    def finished(self) -> bool:
+        """True after ``finish``."""
+        return self._state.finished
 
-    def advance(self) -> None:
-        """End the windows that are over; do nothing if the clock goes backwards."""
-        number, passed = self._boundaries.place(self._now())
-        while self._number < number:
-            self._end(whole=self._whole)
-            # Empty windows are published too; of a long run of them, make only those that are kept.
-            self._number = max(self._number + 1, number - self._most)
-            self._table, self._whole = self._tables.make(), True
-        if self._number == number and passed > self._table.step:
-            self._table.tick(passed - self._table.step)
-
-    def open_window(self) -> Window | None:
-        """Return the ended slices of the open window."""
-        return self._published(ended=False, whole=False)
+    def settle(self) -> None:
+        """End the open window if it has its last step, and open the next."""
+        self._end_if_due()
+        self._close_leaving()
+        if self._state.table is None and not self._state.over:
+            self._state = replace(self._state, table=self._tables.make())
 
     def finish(self) -> None:
         """End the open window now."""
-        if not self._table._table.closed:
-            self.advance()
-            self._end(whole=False)
+        self.advance()
+        if not self.over:
+            self._state = replace(self._state, last=self._opened.step)
+            self.settle()
 
     def close(self) -> None:
-        """Destroy the open window."""
-        self._table.close()
+        """Destroy the open window, unless it has its last step."""
+        try:
+            self._end_if_due()
+        finally:
+            state = self._state
+            if state.table is not None:
+                last = state.table.step if state.last is None else state.last
+                self._state = replace(state, table=None, last=last, over=True, leaving=state.table)
+            for table in (state.leaving, state.table):
+                if table is not None:
+                    table.close()
 
-    def _end(self, *, whole: bool) -> None:
-        # Take the slices that are left, so that the step does not show whether the open slice had
-        # events.
-        self._table.tick(self._boundaries.slices - self._table.step)
-        self._table.finish()
-        self._keep(self._published(ended=True, whole=whole))
-        self._table.close()
+    @abstractmethod
+    def _has_last_step(self, table: HeavyHitters) -> bool:
+        """Return whether the window of a table takes no more events."""
 
-    def _published(self, *, ended: bool, whole: bool) -> Window:
-        return _window(
-            self._table,
-            ended=ended,
-            number=self._number,
-            begin=instant(self._boundaries.begin(self._number)),
-            end=instant(self._boundaries.begin(self._number + 1)),
-            whole=whole,
-        )
+    @abstractmethod
+    def _ended_window(self, state: State, table: HeavyHitters) -> Window | None:
+        """Take the steps that remain, and return the window; None if it is not published."""
 
-    def _now(self) -> int:
-        return checked_clock(self._clock())
-
-
-class BySteps(OpenWindows):
-    """One open window of a fixed number of steps; an event is a step.
-
-    A window is finished after its last step, so that an ended window has no pending counts.
-    """
-
-    def __init__(self, tables: WindowTables, *, keep: Keep, every: int, most: int) -> None:
-        """Open the first window; ``most`` windows are kept."""
-        super().__init__(tables, keep=keep)
-        self._every, self._most = every, most
-        self._number = 0
-        self._table = tables.make()
-
-    def add(self, items: object, weights: object, times: object) -> None:
-        """Count events, one step each."""
-        if times is not None:
-            raise ArgumentTypeError("times: expected none for windows of steps, got some")
-        events = as_sequence("items", items)
-        if len(events) < self._room:
-            self._table.update_many(events, weights)
-            return
-        given = None if weights is None else as_sequence("weights", weights)
-        # Several windows: check everything before the first of them counts.
-        check_batch(events, given, max_weight=self._tables.max_weight)
-        start = 0
-        while start < len(events):
-            stop = min(start + self._room, len(events))
-            part = None if given is None else given[start:stop]
-            self._table.update_many(events[start:stop], part)
-            self.advance()
-            start = stop
-
-    def tick(self, steps: int) -> None:
-        """Take steps without an event."""
-        while steps > 0:
-            part = min(steps, self._room)
-            self._table.tick(part)
-            steps -= part
-            self.advance()
-            # Of a long run of empty windows, make only those that are kept.
-            skipped = max(steps // self._every - self._most, 0)
-            self._number += skipped
-            steps -= skipped * self._every
-
-    def advance(self) -> None:
-        """End the window after its last step."""
-        if not self._room:
-            self._end(whole=True)
-            self._number += 1
-            self._table = self._tables.make()
-
-    def open_window(self) -> Window | None:
-        """Return the published part of the open window."""
-        return self._published(self._table.step, ended=False, whole=False)
-
-    def finish(self) -> None:
-        """End the open window now, unless it has no step."""
-        if not self._table.step:
-            self._table.close()
-        elif not self._table._table.closed:
-            self._end(whole=False)
-
-    def close(self) -> None:
-        """Destroy the open window."""
-        self._table.close()
+    def _following(self, state: State) -> State:
+        """Return the state after the end of a window that is not the last."""
+        return replace(state, table=None, number=state.number + 1, whole=True)
 
     @property
-    def _room(self) -> int:
-        return self._every - self._table.step
+    def _opened(self) -> HeavyHitters:
+        """The table of the open window."""
+        table = self._state.table
+        assert table is not None, "callers settle first, and none is open when all are over"  # noqa: S101
+        return table
 
-    def _end(self, *, whole: bool) -> None:
-        self._table.finish()
-        self._keep(self._published(self._table.step, ended=True, whole=whole))
-        self._table.close()
+    def _end_if_due(self) -> None:
+        state = self._state
+        table = state.table
+        if table is None or (state.last is None and not self._has_last_step(table)):
+            return
+        window = self._ended_window(state, table)
+        ended = state.ended if window is None else (*state.ended, window)
+        if state.last is None:
+            after = self._following(replace(state, ended=ended))
+        else:
+            after = replace(state, ended=ended, table=None, over=True, finished=True)
+        self._state = replace(after, ended=after.ended[-self._most :], leaving=table)
 
-    def _published(self, steps: int, *, ended: bool, whole: bool) -> Window:
-        begin = self._number * self._every
-        return _window(
-            self._table,
-            ended=ended,
-            number=self._number,
-            begin=begin,
-            end=begin + steps,
-            whole=whole,
-        )
-
-
-class ByTime(OpenWindows):
-    """All windows of a public range, open until the end of the input; each is one step."""
-
-    def __init__(self, tables: WindowTables, *, keep: Keep, time_range: TimeRange) -> None:
-        """Open all windows."""
-        super().__init__(tables, keep=keep)
-        self._range = time_range
-        self._live = [tables.make() for _ in range(time_range.windows)]
-
-    def add(self, items: object, weights: object, times: object) -> None:
-        """Count events in the windows of their times; events outside the range are not counted."""
-        if times is None:
-            raise ArgumentTypeError("times: expected the time of each item, got none")
-        events = as_sequence("items", items)
-        given = None if weights is None else as_sequence("weights", weights)
-        places = self._range.places(checked_times(times, events=len(events)))
-        check_batch(events, given, max_weight=self._tables.max_weight)
-        order = np.argsort(places, kind="stable")
-        numbers, starts = np.unique(places[order], return_index=True)
-        for number, positions in zip(numbers, np.split(order, starts[1:]), strict=False):
-            if number >= 0:
-                part = None if given is None else taken(given, positions)
-                self._live[number]._table._add_to_batch(taken(events, positions), part)
-
-    def advance(self) -> None:
-        """Do nothing: events may come in any order of their times."""
-
-    def open_window(self) -> Window | None:
-        """Return None: all windows are published together."""
-        return None
-
-    def finish(self) -> None:
-        """Publish all windows."""
-        for number, table in enumerate(self._live):
-            if table._table.closed:
-                continue
-            # Not only where events opened the step: it must not show where.
-            table.tick(1 - table.step)
-            table.finish()
-            window = _window(
-                table,
-                ended=True,
-                number=number,
-                begin=instant(self._range.begin(number)),
-                end=instant(self._range.begin(number + 1)),
-                whole=True,
-            )
-            self._keep(window)
-            table.close()
-
-    def close(self) -> None:
-        """Destroy all windows."""
-        for table in self._live:
-            table.close()
+    def _close_leaving(self) -> None:
+        if self._state.leaving is not None:
+            self._state.leaving.close()
+            self._state = replace(self._state, leaving=None)

@@ -5,7 +5,6 @@ Everything here is post-processing of public windows and costs no privacy.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable
 
 from lazysketch.arguments import checked_integer
@@ -30,21 +29,20 @@ class PublishedWindows(LiveState):
 
     def __init__(
         self,
-        ended: deque[Window],
         *,
         privacy: JointPrivacy,
         not_private_because: tuple[str, ...],
         listed: tuple[Item, ...],
     ) -> None:
-        """Read the windows that end up in ``ended``."""
-        self._ended, self._listed = ended, listed
+        """Take what is known before any window has ended."""
+        self._listed = listed
         self._privacy, self._reasons = privacy, not_private_because
 
     @property
     def windows(self) -> tuple[Window, ...]:
         """The ended windows that are kept, oldest first."""
         self._catch_up()
-        return tuple(self._ended)
+        return self._kept()
 
     @property
     def open(self) -> Window | None:
@@ -56,7 +54,7 @@ class PublishedWindows(LiveState):
     def candidates(self) -> list[Item]:
         """Names published by any kept window, or the domain: a public list, each once."""
         self._catch_up()
-        return _names(self._ended) or list(self._listed)
+        return _names(self._kept()) or list(self._listed)
 
     @property
     def privacy(self) -> JointPrivacy:
@@ -229,6 +227,10 @@ class PublishedWindows(LiveState):
         if not kept:
             raise ArgumentValueError("last: expected windows that have ended, got none so far")
         return kept[-asked:]
+
+    def _kept(self) -> tuple[Window, ...]:
+        """Return the ended windows that are kept."""
+        return ()
 
     def _catch_up(self) -> None:
         """End the windows that are over by the clock; a query suffices to end them."""

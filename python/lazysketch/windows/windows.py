@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from collections import deque
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
@@ -18,13 +17,14 @@ from lazysketch.heavy_hitters.hitters_spec import (
 )
 from lazysketch.releases.items import Item
 from lazysketch.sketches.keys import Key, key_or_fresh
-from lazysketch.sketches.live_state import ClosedByBlock
+from lazysketch.sketches.live_state import ClosedByBlock, exclusive
 from lazysketch.specification.table_spec import TableOptions, TableSpec
 from lazysketch.windows.cuts import LARGEST_WINDOW, cut_of
 from lazysketch.windows.durations import instant_of
-from lazysketch.windows.open_windows import OpenWindows, WindowTables
+from lazysketch.windows.open_windows import OpenWindows
 from lazysketch.windows.published_windows import PublishedWindows
 from lazysketch.windows.window import Window
+from lazysketch.windows.window_tables import WindowTables
 
 if TYPE_CHECKING:
     from typing_extensions import Never, Unpack
@@ -112,19 +112,10 @@ class Windows(ClosedByBlock, PublishedWindows):
             **options,
         )
         tables = WindowTables(spec, key=key_or_fresh(key))
-        ended: deque[Window] = deque(maxlen=max(kept, cut.open_windows))
-        self._lock = threading.RLock()
+        self._lock: object = threading.RLock()
         self._takes_times = cut.takes_times
-        self._finished = False
-
-        def keep_once(window: Window) -> None:
-            # A call that was interrupted may be repeated: each window is kept once.
-            if not ended or ended[-1].number < window.number:
-                ended.append(window)
-
-        self._live: OpenWindows | None = cut.opened(tables, keep=keep_once, most=kept)
+        self._live = cut.opened(tables, most=kept)
         super().__init__(
-            ended,
             privacy=tables.privacy,
             not_private_because=tables.not_private_because,
             listed=spec.domain,
@@ -133,7 +124,7 @@ class Windows(ClosedByBlock, PublishedWindows):
     def update(self, item: Item, weight: int = 1, *, time: datetime | None = None) -> None:
         """Count one event.
 
-        Guarantee: nothing is applied when the call raises.
+        Guarantee: as :meth:`update_many`.
 
         Args:
             item: any item.
@@ -151,10 +142,15 @@ class Windows(ClosedByBlock, PublishedWindows):
         times = None if time is None else [instant_of("time", time)]
         self.update_many([item], [weight] if weight != 1 else None, times=times)
 
+    @exclusive
     def update_many(self, items: object, weights: object = None, *, times: object = None) -> None:
         """Count many events, each in one window.
 
-        Guarantee: the whole batch is checked before the first event is applied.
+        Guarantee: the whole batch is checked before the first event is applied. After an exception
+        the batch is counted completely or not at all. With windows of steps, :attr:`step` tells
+        which. With windows of time nothing tells: an error means that nothing was counted, and a
+        KeyboardInterrupt may also come afterwards, so do not repeat that call: an event that is
+        counted twice is two events.
 
         Args:
             items: a column of Arrow or of a data frame, a numpy array or an iterable of items.
@@ -170,9 +166,9 @@ class Windows(ClosedByBlock, PublishedWindows):
             ClosedError: after ``finish()`` or ``close()``.
             LiveStateError: called in a forked child process.
         """
-        with self._lock:
-            self._opened().add(items, weights, times)
+        self._opened().add(items, weights, times)
 
+    @exclusive
     def tick(self, steps: int = 1) -> None:
         """Take steps without an event, as for a row that could not be read.
 
@@ -188,29 +184,42 @@ class Windows(ClosedByBlock, PublishedWindows):
             ClosedError: after ``finish()`` or ``close()``.
             LiveStateError: called in a forked child process.
         """
-        with self._lock:
-            count = checked_integer("steps", steps, least=0, most=LARGEST_WINDOW)
-            self._opened().tick(count)
+        count = checked_integer("steps", steps, least=0, most=LARGEST_WINDOW)
+        self._opened().tick(count)
+
+    @property
+    @exclusive
+    def step(self) -> int | None:
+        """Steps taken, events and ticks, in all windows of steps; None for windows of time.
+
+        Windows of time do not tell how many events they have, which is private.
+        """
+        return self._live.step
 
     @property
     def takes_times(self) -> bool:
         """True if events come with times, as for windows of a range."""
         return self._takes_times
 
+    @exclusive
     def advance(self) -> None:
         """End the windows that are over by the clock; every other call does this too.
+
+        If the end of a window is interrupted, the next call of any method completes it. Should that
+        fail again and again, as without memory, ``close()`` makes the ended windows readable.
 
         Raises:
             ClosedError: after ``finish()`` or ``close()``.
             LiveStateError: called in a forked child process.
         """
-        with self._lock:
-            self._opened().advance()
+        self._opened().advance()
 
+    @exclusive
     def finish(self) -> None:
         """Publish the open windows now and accept no more events, as at the end of a file.
 
-        A second call does nothing, and completes a call that was interrupted.
+        A second call does nothing. If the call is interrupted, the next call of any method
+        completes it.
 
         Guarantee: holds if the decision to call it does not depend on the events, except through
         what was published: the end of an input or a time does not depend on them, a failure caused
@@ -222,42 +231,49 @@ class Windows(ClosedByBlock, PublishedWindows):
 
         Source: docs/theory.md, "The final push".
         """
-        with self._lock:
-            if self._finished:
-                return
-            self._opened().finish()
-            self._finished = True
-            self._live = None
+        if not self._live.finished:
+            if self._live.over:
+                raise _closed()
+            self._live.finish()
 
     @property
     def finished(self) -> bool:
         """True after :meth:`finish`."""
-        return self._finished
+        return self._live.finished
 
+    @exclusive
     def close(self) -> None:
-        """Destroy the open windows without publishing them; ended windows are kept."""
-        with self._lock:
-            if self._live is not None:
-                self._live.close()
-                self._live = None
+        """Destroy the open windows without publishing them; ended windows are kept.
+
+        A window that has its last step is published first, as it ended before this call.
+        """
+        self._live.close()
 
     def __repr__(self) -> str:
-        state = "finished" if self._live is None else "open"
+        state = "finished" if self._live.over else "open"
         total = f"epsilon={self.privacy.epsilon:g}, delta={self.privacy.delta:g} in total"
         reasons = "; ".join(self.not_private_because)
         mark = f", NOT PRIVATE: {reasons}" if reasons else ""
-        return f"<Windows {state}, {len(self._ended)} ended, {total}{mark}>"
+        return f"<Windows {state}, {len(self._kept())} ended, {total}{mark}>"
 
+    @exclusive
     def _catch_up(self) -> None:
-        with self._lock:
-            if self._live is not None:
-                self._live.advance()
+        if not self._live.over:
+            self._live.advance()
 
+    @exclusive
     def _open_window(self) -> Window | None:
-        with self._lock:
-            return None if self._live is None else self._live.open_window()
+        return self._live.open_window()
+
+    def _kept(self) -> tuple[Window, ...]:
+        return self._live.ended
 
     def _opened(self) -> OpenWindows:
-        if self._live is None:
-            raise ClosedError("windows: expected open windows, got finished or closed ones")
+        self._live.settle()
+        if self._live.over:
+            raise _closed()
         return self._live
+
+
+def _closed() -> ClosedError:
+    return ClosedError("windows: expected open windows, got finished or closed ones")

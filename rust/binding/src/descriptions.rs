@@ -13,8 +13,37 @@ use lazysketch_core::guarantee::NotPrivate;
 use lazysketch_core::key::Identity;
 use lazysketch_core::parameters::{NoiseSpec, Shape};
 use lazysketch_core::schedule::EVENTS_PER_STEP;
+use pyo3::exceptions::{PyAttributeError, PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
+
+/// A description, read from the attributes of an object of Python.
+///
+/// Attributes may be computed by Python code, in which an interrupt may come or memory run out. The
+/// derived conversions wrap each error in a `TypeError`; such a one is raised as it is.
+pub(crate) struct Described<T>(pub(crate) T);
+
+impl<'a, 'py, T> FromPyObject<'a, 'py> for Described<T>
+where
+    T: FromPyObject<'a, 'py, Error = PyErr>,
+{
+    type Error = PyErr;
+
+    fn extract(object: Borrowed<'a, 'py, PyAny>) -> PyResult<Self> {
+        let py = object.py();
+        T::extract(object).map(Self).map_err(|error| {
+            let mut root = error.clone_ref(py);
+            while let Some(cause) = root.cause(py) {
+                root = cause;
+            }
+            let is_of_the_value = root.is_instance_of::<PyTypeError>(py)
+                || root.is_instance_of::<PyValueError>(py)
+                || root.is_instance_of::<PyAttributeError>(py)
+                || root.is_instance_of::<PyOverflowError>(py);
+            if is_of_the_value { error } else { root }
+        })
+    }
+}
 
 #[derive(FromPyObject)]
 struct ScheduleObject {
@@ -106,8 +135,9 @@ pub(crate) fn noise_facts<'py>(
 #[pyfunction]
 pub(crate) fn table_not_private_because<'py>(
     py: Python<'py>,
-    spec: TableSpec,
+    spec: Described<TableSpec>,
 ) -> PyResult<Bound<'py, PyTuple>> {
+    let spec = spec.0;
     let (shape, noise) = (spec.shape_with(|| 0)?, spec.noise()?);
     shape.validate().map_err(raise)?;
     noise.validate(&shape).map_err(raise)?;
@@ -157,7 +187,7 @@ pub(crate) struct HeavyHittersSpec {
 #[pyfunction]
 pub(crate) fn discovery_facts<'py>(
     py: Python<'py>,
-    spec: DiscoverySpec,
+    spec: Described<DiscoverySpec>,
 ) -> PyResult<Bound<'py, PyDict>> {
-    facts_of(py, &spec.core()?.design().map_err(raise)?)
+    facts_of(py, &spec.0.core()?.design().map_err(raise)?)
 }

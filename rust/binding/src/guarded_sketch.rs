@@ -4,9 +4,11 @@ use crate::batches::SHORT_BATCH;
 use crate::errors::{ClosedError, LiveStateError, raise};
 use lazysketch_core::sketch::PrivateSketch;
 use lazysketch_core::sketch::heavy_hitters::HeavySketch;
+use lazysketch_core::table::items::Items;
 use lazysketch_core::{Error, Result};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
+use std::collections::HashSet;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
@@ -79,6 +81,26 @@ impl Core {
         match self {
             Self::Plain(sketch) => sketch.finish(),
             Self::Heavy(sketch) => sketch.finish(),
+        }
+    }
+
+    /// The checks of [`Self::add_to_batch`], and the memory of the table.
+    pub(crate) fn prepare_batch(
+        &mut self,
+        items: Items<'_>,
+        weights: Option<&[u64]>,
+    ) -> Result<()> {
+        match self {
+            Self::Plain(sketch) => sketch.prepare_batch(items, weights),
+            Self::Heavy(sketch) => sketch.prepare_batch(items, weights),
+        }
+    }
+
+    /// Count events of the open step.
+    pub(crate) fn add_to_batch(&mut self, items: Items<'_>, weights: Option<&[u64]>) -> Result<()> {
+        match self {
+            Self::Plain(sketch) => sketch.add_to_batch(items, weights),
+            Self::Heavy(sketch) => sketch.add_to_batch(items, weights),
         }
     }
 
@@ -169,4 +191,45 @@ impl GuardedSketch {
             Err(poisoned) => Err(broken(poisoned.into_inner())),
         })
     }
+}
+
+/// Make one change at several sketches: at all of them or, if a check fails, at none.
+///
+/// All locks are held meanwhile. The callers of one group name its sketches in one order, and
+/// nothing else holds two of the locks, so that no two calls wait for each other.
+pub(crate) fn change_all(
+    py: Python<'_>,
+    sketches: &[&GuardedSketch],
+    check: impl Fn(usize, &mut Core) -> Result<()> + Sync,
+    change: impl Fn(usize, &mut Core) -> Result<()> + Sync,
+) -> PyResult<()> {
+    let distinct: HashSet<_> = sketches
+        .iter()
+        .map(|&one| std::ptr::from_ref(one))
+        .collect();
+    if distinct.len() < sketches.len() {
+        let error = Error::parameter("tables", "distinct ones", "one twice");
+        return Err(raise(error));
+    }
+    for sketch in sketches {
+        sketch.check_process()?;
+    }
+    py.detach(|| {
+        let mut cores = Vec::with_capacity(sketches.len());
+        for sketch in sketches {
+            let lock = sketch.inner.lock();
+            cores.push(lock.map_err(|poisoned| broken(poisoned.into_inner()))?);
+        }
+        for (at, core) in cores.iter_mut().enumerate() {
+            check(at, core).map_err(raise)?;
+        }
+        for at in 0..cores.len() {
+            if let Err(error) = change(at, &mut cores[at]) {
+                // Only a lack of memory for an open step comes to this. Sketches of different streams must not go on.
+                cores.iter_mut().for_each(|core| core.close());
+                return Err(raise(error));
+            }
+        }
+        Ok(())
+    })
 }

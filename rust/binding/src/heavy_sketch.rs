@@ -2,13 +2,13 @@
 
 use crate::arrays::Integers;
 use crate::batches::plain_integers;
-use crate::descriptions::HeavyHittersSpec;
+use crate::descriptions::{Described, HeavyHittersSpec};
 use crate::errors::raise;
 use crate::guarded_sketch::{Core, GuardedSketch};
 use crate::introspection::facts_of;
 use crate::items::{Column, Steps, Threads, Weight, no_item, object_of, with_item};
 use crate::key::Key;
-use crate::owned_items::{OwnedItems, owned_items_of};
+use crate::owned_items::{BorrowedItems, OwnedItems, owned_items_of};
 use crate::private::PrivateSketch;
 use crate::weights::{counts_of, weights_of};
 use lazysketch_core::discovery::name::{Kept, NameKind, item_of};
@@ -23,18 +23,18 @@ use pyo3::types::{PyBytes, PyDict};
 #[pyclass(frozen, subclass, extends = PrivateSketch, module = "lazysketch._native")]
 pub(crate) struct HeavySketch;
 
-fn guarded<'a>(sketch: &'a Bound<'_, HeavySketch>) -> &'a GuardedSketch {
+pub(crate) fn guarded<'a>(sketch: &'a Bound<'_, HeavySketch>) -> &'a GuardedSketch {
     sketch.as_super().get().guarded()
 }
 
 /// The items of a batch. Plain integers are recognised first, without any Python call.
-enum Events<'py> {
+pub(crate) enum Events<'py> {
     Integers(Integers<'py>),
     Owned(OwnedItems<'py>),
 }
 
 impl<'py> Events<'py> {
-    fn of(items: &Bound<'py, PyAny>, column: Option<&Column>) -> PyResult<Self> {
+    pub(crate) fn of(items: &Bound<'py, PyAny>, column: Option<&Column>) -> PyResult<Self> {
         if column.is_none()
             && let Some(integers) = plain_integers(items)?
         {
@@ -43,10 +43,11 @@ impl<'py> Events<'py> {
         owned_items_of(items, column).map(Self::Owned)
     }
 
-    fn with_items<T>(&self, with: impl FnOnce(Items<'_>) -> PyResult<T>) -> PyResult<T> {
+    /// Return the items in the core's form.
+    pub(crate) fn borrowed(&self) -> PyResult<BorrowedItems<'_>> {
         match self {
-            Self::Integers(integers) => with(integers.items()?),
-            Self::Owned(batch) => batch.with_items(with),
+            Self::Integers(integers) => integers.items().map(BorrowedItems::InPlace),
+            Self::Owned(batch) => batch.borrowed(),
         }
     }
 }
@@ -62,10 +63,10 @@ fn count<'py>(
 ) -> PyResult<()> {
     let batch = Events::of(items, column.as_ref())?;
     let weights = weights_of(weights)?;
-    batch.with_items(|items| {
-        guarded(sketch).count(sketch.py(), items.len() + empty_rows, |core| {
-            count(core.heavy()?, items, weights.as_deref())
-        })
+    let borrowed = batch.borrowed()?;
+    let items = borrowed.items();
+    guarded(sketch).count(sketch.py(), items.len() + empty_rows, |core| {
+        count(core.heavy()?, items, weights.as_deref())
     })
 }
 
@@ -73,8 +74,11 @@ fn count<'py>(
 impl HeavySketch {
     #[new]
     #[pyo3(signature = (spec, *, key))]
-    fn new(spec: HeavyHittersSpec, key: &Bound<'_, Key>) -> PyResult<PyClassInitializer<Self>> {
-        let key = key.get();
+    fn new(
+        spec: Described<HeavyHittersSpec>,
+        key: &Bound<'_, Key>,
+    ) -> PyResult<PyClassInitializer<Self>> {
+        let (spec, key) = (spec.0, key.get());
         let identity = key.identity()?;
         let (shape, noise) = (spec.table.shape(key, &identity)?, spec.table.noise()?);
         let discovery = spec.discovery.core()?;
@@ -284,9 +288,9 @@ impl HeavySketch {
 
     fn _identities(slf: &Bound<'_, Self>, items: &Bound<'_, PyAny>) -> PyResult<Vec<u128>> {
         let batch = owned_items_of(items, None)?;
-        batch.with_items(|items| {
-            guarded(slf).detached(slf.py(), |core| core.heavy()?.identities(items))
-        })
+        let borrowed = batch.borrowed()?;
+        let items = borrowed.items();
+        guarded(slf).detached(slf.py(), |core| core.heavy()?.identities(items))
     }
 }
 

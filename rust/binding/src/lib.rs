@@ -26,6 +26,7 @@ mod key;
 mod owned_items;
 mod private;
 mod release;
+mod several_tables;
 mod standard_types;
 mod text;
 mod weights;
@@ -64,6 +65,11 @@ mod _native {
     use super::private::PrivateSketch;
     #[pymodule_export]
     use super::release::Release;
+    #[pymodule_export]
+    use super::several_tables::{
+        add_to_batch_of_all, call_locked, close_all, end_epoch_of_all, finish_all, tick_all,
+        update_all, update_batch_of_all, update_rows_of_all,
+    };
     #[pymodule_export]
     use super::text::{access_log_items, access_log_times, json_rows, line_items};
 

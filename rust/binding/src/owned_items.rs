@@ -38,6 +38,21 @@ pub(crate) enum OwnedItems<'py> {
 /// the same long text any number of times.
 const MOST_BYTES: usize = 1 << 31;
 
+/// Items in the core's form, borrowed from a batch.
+pub(crate) enum BorrowedItems<'a> {
+    InPlace(Items<'a>),
+    Collected(Vec<Item<'a>>),
+}
+
+impl BorrowedItems<'_> {
+    pub(crate) fn items(&self) -> Items<'_> {
+        match self {
+            Self::InPlace(items) => *items,
+            Self::Collected(items) => Items::Mixed(items),
+        }
+    }
+}
+
 /// Concatenated items.
 #[derive(Default)]
 pub(crate) struct Copies {
@@ -126,19 +141,21 @@ impl Copies {
 }
 
 impl OwnedItems<'_> {
-    /// Call `with` on the items in the core's form.
-    pub(crate) fn with_items<T>(&self, with: impl FnOnce(Items<'_>) -> PyResult<T>) -> PyResult<T> {
-        match self {
-            Self::Columns(columns) => with(Items::columns(columns)),
-            Self::Odd(columns) => with(Items::Mixed(&arrow_items::map_items(
+    /// Return the items in the core's form.
+    pub(crate) fn borrowed(&self) -> PyResult<BorrowedItems<'_>> {
+        Ok(match self {
+            Self::Columns(columns) => BorrowedItems::InPlace(Items::columns(columns)),
+            Self::Odd(columns) => BorrowedItems::Collected(arrow_items::map_items(
                 "items",
                 columns,
                 &Ok::<Item<'_>, Fault>,
-            )?)),
-            Self::Signed(array) => with(Items::Signed(array.as_slice("items")?)),
-            Self::Unsigned(array) => with(Items::Unsigned(array.as_slice("items")?)),
-            Self::Copied(copies) => with(Items::Mixed(&copies.items()?)),
-        }
+            )?),
+            Self::Signed(array) => BorrowedItems::InPlace(Items::Signed(array.as_slice("items")?)),
+            Self::Unsigned(array) => {
+                BorrowedItems::InPlace(Items::Unsigned(array.as_slice("items")?))
+            }
+            Self::Copied(copies) => BorrowedItems::Collected(copies.items()?),
+        })
     }
 }
 

@@ -2,11 +2,11 @@
 
 use crate::arrays::array_of;
 use crate::batches::batch_of;
-use crate::descriptions::TableSpec;
+use crate::descriptions::{Described, TableSpec};
 use crate::errors::raise;
 use crate::guarded_sketch::{Core, GuardedSketch};
 use crate::introspection::reasons_of;
-use crate::items::{Column, Steps, Threads, Weight};
+use crate::items::{Column, Steps, Target, Threads, Weight};
 use crate::key::Key;
 use crate::release::{Release, target_of};
 use crate::weights::{counts_of, weights_in_place, weights_of};
@@ -49,10 +49,14 @@ impl PrivateSketch {
         &self.guarded
     }
 
+    /// What items are converted to.
+    pub(crate) fn target(&self) -> Target<'_> {
+        target_of(&self.shape, &self.fingerprinter)
+    }
+
     #[inline]
     fn convert(&self, item: &Bound<'_, PyAny>) -> PyResult<u64> {
-        let target = target_of(&self.shape, &self.fingerprinter);
-        target.object(item).map_err(|fault| fault.of_item())
+        self.target().object(item).map_err(|fault| fault.of_item())
     }
 
     /// Count many events in one step.
@@ -63,8 +67,7 @@ impl PrivateSketch {
         column: Option<Column>,
         count: impl FnOnce(&mut CoreSketch, Items<'_>, Option<&[u64]>) -> Result<(), Error> + Send,
     ) -> PyResult<()> {
-        let target = target_of(&self.shape, &self.fingerprinter);
-        let batch = batch_of(items, column.as_ref(), target)?;
+        let batch = batch_of(items, column.as_ref(), self.target())?;
         let weights = weights_of(weights)?;
         let slice = batch.items()?;
         self.guarded.count(items.py(), slice.len(), |core| {
@@ -77,8 +80,8 @@ impl PrivateSketch {
 impl PrivateSketch {
     #[new]
     #[pyo3(signature = (spec, *, key))]
-    fn new(spec: TableSpec, key: &Bound<'_, Key>) -> PyResult<Self> {
-        let key = key.get();
+    fn new(spec: Described<TableSpec>, key: &Bound<'_, Key>) -> PyResult<Self> {
+        let (spec, key) = (spec.0, key.get());
         let identity = key.identity()?;
         let (shape, noise) = (spec.shape(key, &identity)?, spec.noise()?);
         let sketch = CoreSketch::new(shape, noise, &key.master, identity).map_err(raise)?;
@@ -141,8 +144,7 @@ impl PrivateSketch {
         column: Option<Column>,
         threads: Threads,
     ) -> PyResult<()> {
-        let target = target_of(&self.shape, &self.fingerprinter);
-        let batch = batch_of(items, column.as_ref(), target)?;
+        let batch = batch_of(items, column.as_ref(), self.target())?;
         let weights = weights_in_place(weights)?;
         let (slice, weights) = (batch.items()?, weights.as_slice()?);
         self.guarded.count(items.py(), slice.len(), |core| {
@@ -179,8 +181,7 @@ impl PrivateSketch {
         empty_rows: &Bound<'py, PyAny>,
         column: Option<Column>,
     ) -> PyResult<()> {
-        let target = target_of(&self.shape, &self.fingerprinter);
-        let batch = batch_of(items, column.as_ref(), target)?;
+        let batch = batch_of(items, column.as_ref(), self.target())?;
         let (weights, empty) = (weights_of(weights)?, counts_of("empty_rows", empty_rows)?);
         let slice = batch.items()?;
         self.guarded

@@ -17,6 +17,7 @@ import pyarrow as pa
 import pytest
 
 import lazysketch as ls
+from lazysketch import _native
 from lazysketch.errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -153,22 +154,32 @@ def test_updates_are_all_or_nothing_at_all_levels() -> None:
     assert {table.step for table in heavy._tables} == {9}
 
 
-def test_levels_that_saw_different_streams_are_closed() -> None:
-    """An interrupt between two levels, here planted at the third."""
+def test_all_levels_take_a_change_or_none_does() -> None:
+    """The third level refuses; the two before it have counted nothing."""
     heavy = made()
+    heavy.update("10.0.0.1")
+    heavy._tables[2].close()
+    for call in (
+        lambda: heavy.update("10.0.0.1"),
+        lambda: heavy.update_many(["10.0.0.1"] * 1_000),
+        lambda: heavy.tick(3),
+        heavy.end_discovery_epoch,
+    ):
+        with pytest.raises(ClosedError):
+            call()
+    open_ones = [heavy._tables[at] for at in (0, 1, 3)]
+    assert [(table.step, table._epoch) for table in open_ones] == [(1, 0)] * 3
 
-    class Interrupted:
-        def update(self, name: str, weight: int) -> None:
-            raise KeyboardInterrupt
 
-        def close(self) -> None:
-            pass
-
-    tables = list(heavy._tables)
-    heavy._tables[2] = Interrupted()  # type: ignore[call-overload]
-    with pytest.raises(KeyboardInterrupt):
-        heavy.update("10.0.0.1")
-    assert all(tables[at].closed for at in (0, 1, 3))
+def test_changes_of_all_levels_check_their_arguments() -> None:
+    one, other = (made()._tables[0] for _ in range(2))
+    with pytest.raises(ArgumentValueError, match="^tables: expected distinct ones"):
+        _native.tick_all([one, one], 1)
+    with pytest.raises(ArgumentValueError, match="^items: expected one per table, 2, got 1"):
+        _native.update_rows_of_all([one, other], [["10.0.0.1"]])
+    with pytest.raises(ArgumentValueError, match="^weights: expected one per table, 2, got 1"):
+        _native.add_to_batch_of_all([one, other], [[], []], [None])
+    assert one.step == other.step == 0
 
 
 def test_the_tree_of_what_is_heavy() -> None:

@@ -65,6 +65,11 @@ impl HeavySketch {
         Ok(())
     }
 
+    /// All checks of [`Self::update`], which then cannot fail.
+    pub fn check_update(&self, weight: u64) -> Result<()> {
+        self.sketch.check_update(weight)
+    }
+
     /// A batch, one step per event; everything is checked before anything is applied.
     pub fn update_many(&mut self, items: Items<'_>, weights: Option<&[u64]>) -> Result<()> {
         self.update_many_in_threads(items, weights, 1)
@@ -96,6 +101,18 @@ impl HeavySketch {
         Ok(())
     }
 
+    /// All checks and all memory of [`Self::update_rows`], which then cannot fail.
+    pub fn prepare_rows(&mut self, rows: StepRows<'_>) -> Result<()> {
+        check_items(rows.items())?;
+        self.sketch.prepare_rows(rows)
+    }
+
+    /// All checks and memory of [`Self::update_batch`]; all checks of [`Self::add_to_batch`].
+    pub fn prepare_batch(&mut self, items: Items<'_>, weights: Option<&[u64]>) -> Result<()> {
+        check_items(items)?;
+        self.sketch.prepare_batch(items, weights)
+    }
+
     /// Many events in one step, under the batch schedule.
     pub fn update_batch(&mut self, items: Items<'_>, weights: Option<&[u64]>) -> Result<()> {
         check_items(items)?;
@@ -122,6 +139,15 @@ impl HeavySketch {
     /// Publishes the current epoch now; it is consumed, and the next begins. After
     /// [`Self::finish`] no epoch is open, and the call does nothing.
     pub fn end_epoch(&mut self) -> Result<()> {
+        self.check_end_of_epoch()?;
+        if !self.sketch.is_finished() {
+            self.discovery.end_epoch();
+        }
+        Ok(())
+    }
+
+    /// The checks of [`Self::end_epoch`], which then cannot fail.
+    pub fn check_end_of_epoch(&self) -> Result<()> {
         if self.sketch.is_closed() {
             return Err(Error::Closed);
         }
@@ -132,7 +158,6 @@ impl HeavySketch {
         if self.sketch.has_open_step() {
             return Err(Error::parameter("discovery_epoch", "no open step", "one"));
         }
-        self.discovery.end_epoch();
         Ok(())
     }
 

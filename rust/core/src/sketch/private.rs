@@ -197,6 +197,11 @@ impl PrivateSketch {
         Ok(())
     }
 
+    /// The checks of [`Self::finish`], which then cannot fail.
+    pub fn check_finish(&self) -> Result<()> {
+        self.check_steps(u64::from(self.has_open_step()))
+    }
+
     /// True after [`Self::finish`].
     pub fn is_finished(&self) -> bool {
         (self.state.as_ref()).is_some_and(|state| state.finished.is_some())
@@ -213,7 +218,8 @@ impl PrivateSketch {
         events * u128::from(self.spec.max_weight)
     }
 
-    pub(super) fn check_steps(&self, requested: u64) -> Result<()> {
+    /// The check of `tick`, which then cannot fail.
+    pub fn check_steps(&self, requested: u64) -> Result<()> {
         if self.state.is_none() {
             return Err(Error::Closed);
         }
@@ -254,8 +260,8 @@ impl PrivateSketch {
         }
     }
 
-    /// Checks a batch, or a part of one, for the batch schedule.
-    pub(super) fn check_batch(&self, items: Items<'_>, weights: Option<&[u64]>) -> Result<()> {
+    /// All checks of `update_batch` and `add_to_batch`, which then cannot fail.
+    pub fn check_batch(&self, items: Items<'_>, weights: Option<&[u64]>) -> Result<()> {
         if !matches!(self.spec.schedule, Schedule::Batch { .. }) {
             return Err(Error::parameter(
                 "schedule",

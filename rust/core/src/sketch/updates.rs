@@ -12,15 +12,13 @@ impl PrivateSketch {
     /// One event, one step.
     #[inline]
     pub fn update(&mut self, item: u64, weight: u64) -> Result<()> {
-        check_weight(weight, self.spec.max_weight)?;
+        self.check_update(weight)?;
         self.check_index(item)?;
-        self.check_steps(1)?;
         let step = self.step + 1;
         if step > self.last_narrow_step {
             self.make_room_at(step)?;
         }
         if self.has_open_step() {
-            self.check_open(1)?;
             self.close_step();
         }
         let state = self.state.as_mut().ok_or(Error::Closed)?;
@@ -40,6 +38,17 @@ impl PrivateSketch {
             table.push(state.cursor.advance());
         }
         self.step = step;
+        Ok(())
+    }
+
+    /// All checks of [`Self::update`] on a sketch, which then cannot fail.
+    #[inline]
+    pub fn check_update(&self, weight: u64) -> Result<()> {
+        check_weight(weight, self.spec.max_weight)?;
+        self.check_steps(1)?;
+        if self.has_open_step() {
+            self.check_open(1)?;
+        }
         Ok(())
     }
 
@@ -77,16 +86,37 @@ impl PrivateSketch {
     /// Rows, one step each, some without an event; everything is checked before anything is
     /// applied.
     pub fn update_rows(&mut self, rows: StepRows<'_>) -> Result<()> {
+        self.prepare_rows(rows)?;
+        for (items, weights, empty) in rows.pieces() {
+            self.update_many(items, weights)?;
+            self.tick(planted!("empty-rows-take-no-step", 0, empty))?;
+        }
+        Ok(())
+    }
+
+    /// All checks and all memory of [`Self::update_rows`], which then cannot fail.
+    pub fn prepare_rows(&mut self, rows: StepRows<'_>) -> Result<()> {
+        self.check_rows(rows)?;
+        self.make_room_at(self.step + rows.steps())?;
+        self.make_room_for_places()
+    }
+
+    /// All checks and all memory of [`Self::update_batch`], which then cannot fail.
+    pub fn prepare_batch(&mut self, items: Items<'_>, weights: Option<&[u64]>) -> Result<()> {
+        self.check_batch(items, weights)?;
+        self.make_room_at(self.step + 1)?;
+        self.make_room_for_places()
+    }
+
+    /// All checks of [`Self::update_rows`].
+    pub fn check_rows(&self, rows: StepRows<'_>) -> Result<()> {
         let (items, weights) = (rows.items(), rows.weights());
         check_weights("weights", weights, items.len(), self.spec.max_weight)?;
         self.check_indices(items)?;
         self.check_steps(rows.steps())?;
-        // All memory is there before the first row is counted.
-        self.make_room_at(self.step + rows.steps())?;
-        self.make_room_for_places()?;
-        for (items, weights, empty) in rows.pieces() {
-            self.update_many(items, weights)?;
-            self.tick(planted!("empty-rows-take-no-step", 0, empty))?;
+        // The first row closes the open step, with its own event or without one.
+        if self.has_open_step() && rows.begins_with_an_event() {
+            self.check_open(1)?;
         }
         Ok(())
     }

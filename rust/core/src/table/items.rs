@@ -240,6 +240,11 @@ impl<'a> StepRows<'a> {
         self.weights
     }
 
+    /// True if the first row has an event.
+    pub(crate) fn begins_with_an_event(&self) -> bool {
+        !self.items.is_empty() && self.empty.first() != Some(&0)
+    }
+
     /// The rows in pieces: events, their weights, and the number of empty rows that follow.
     pub(crate) fn pieces(self) -> impl Iterator<Item = (Items<'a>, Option<&'a [u64]>, u64)> {
         let runs = self.empty.chunk_by(|one, next| one + 1 == *next);

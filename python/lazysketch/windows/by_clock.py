@@ -1,0 +1,91 @@
+"""Windows of a public clock."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from lazysketch.errors import ArgumentTypeError
+from lazysketch.heavy_hitters import HeavyHitters
+from lazysketch.windows.boundaries import ClockBoundaries, checked_clock
+from lazysketch.windows.open_windows import OneOpenWindow, State
+from lazysketch.windows.window import Window, instant
+from lazysketch.windows.window_tables import WindowTables, published
+
+__all__ = ["ByClock"]
+
+
+class ByClock(OneOpenWindow):
+    """One open window, cut by a public clock; a step is a slice of the window."""
+
+    def __init__(
+        self,
+        tables: WindowTables,
+        *,
+        boundaries: ClockBoundaries,
+        clock: Callable[[], float],
+        most: int,
+    ) -> None:
+        """Open the current window; ``most`` windows are kept."""
+        self._boundaries, self._clock = boundaries, clock
+        number, passed = boundaries.place(self._now())
+        table = tables.make()
+        table.tick(passed)
+        super().__init__(tables, State(table=table, number=number, whole=passed == 0), most=most)
+
+    def add(self, items: object, weights: object, times: object) -> None:
+        """Count events in the current slice, regardless of their own times."""
+        if times is not None:
+            raise ArgumentTypeError(
+                "times: expected none for windows by the clock (give begin and end), got some"
+            )
+        self.advance()
+        self._opened._table._add_to_batch(items, weights)
+
+    def advance(self) -> None:
+        """End the windows that are over; do nothing more if the clock goes backwards."""
+        self.settle()
+        if self.over:
+            return
+        number, passed = self._boundaries.place(self._now())
+        while self._state.number < number:
+            # Empty windows are published too; of a long run of them, make only those that are kept.
+            self._end_open(following=max(self._state.number + 1, number - self._most))
+        table = self._opened
+        if self._state.number == number and passed > table.step:
+            table.tick(passed - table.step)
+
+    def open_window(self) -> Window | None:
+        """Return the ended slices of the open window."""
+        state = self._state
+        return None if state.table is None else self._published(state, state.table, ended=False)
+
+    def _end_open(self, *, following: int) -> None:
+        table = self._opened
+        table.tick(self._boundaries.slices - table.step)
+        self._end_if_due()
+        # An interrupt here publishes some more empty windows, which are not among those kept.
+        self._state = replace(self._state, number=following)
+        self.settle()
+
+    def _has_last_step(self, table: HeavyHitters) -> bool:
+        return table.step >= self._boundaries.slices
+
+    def _ended_window(self, state: State, table: HeavyHitters) -> Window:
+        # The slices that are left too: the step does not show whether the open slice had events.
+        table.tick(self._boundaries.slices - table.step)
+        table.finish()
+        return self._published(state, table, ended=True)
+
+    def _published(self, state: State, table: HeavyHitters, *, ended: bool) -> Window:
+        return published(
+            table,
+            ended=ended,
+            number=state.number,
+            begin=instant(self._boundaries.begin(state.number)),
+            end=instant(self._boundaries.begin(state.number + 1)),
+            whole=ended and state.whole and state.last is None,
+        )
+
+    def _now(self) -> int:
+        return checked_clock(self._clock())

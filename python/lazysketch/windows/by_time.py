@@ -1,0 +1,108 @@
+"""Windows of a public range of time, by the times of the events."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from lazysketch import _native
+from lazysketch.errors import ArgumentTypeError
+from lazysketch.windows.batches import as_sequence, check_batch, taken
+from lazysketch.windows.boundaries import TimeRange, checked_times
+from lazysketch.windows.open_windows import OpenWindows
+from lazysketch.windows.window import Window, instant
+from lazysketch.windows.window_tables import WindowTables, published
+
+__all__ = ["ByTime"]
+
+
+class ByTime(OpenWindows):
+    """All windows of a public range, open until the end of the input; each is one step."""
+
+    def __init__(self, tables: WindowTables, *, time_range: TimeRange) -> None:
+        """Open all windows."""
+        self._tables, self._range = tables, time_range
+        self._live = [tables.make() for _ in range(time_range.windows)]
+        # Windows in order, as `finish` publishes them: the next is that of `_live[len(_done)]`.
+        self._done: list[Window] = []
+        self._finishing = self._over = False
+
+    @property
+    def ended(self) -> tuple[Window, ...]:
+        """All windows, after ``finish``."""
+        return tuple(self._done)
+
+    @property
+    def over(self) -> bool:
+        """True after ``finish`` or ``close``."""
+        return self._over
+
+    @property
+    def finished(self) -> bool:
+        """True after ``finish``."""
+        return self._over and len(self._done) == len(self._live)
+
+    def add(self, items: object, weights: object, times: object) -> None:
+        """Count events in the windows of their times; events outside the range are not counted."""
+        if times is None:
+            raise ArgumentTypeError("times: expected the time of each item, got none")
+        events = as_sequence("items", items)
+        given = None if weights is None else as_sequence("weights", weights)
+        places = self._range.places(checked_times(times, events=len(events)))
+        check_batch(events, given, max_weight=self._tables.max_weight)
+        order = np.argsort(places, kind="stable")
+        numbers, starts = np.unique(places[order], return_index=True)
+        parts = [
+            (self._live[number]._table, positions)
+            for number, positions in zip(numbers, np.split(order, starts[1:]), strict=False)
+            if number >= 0
+        ]
+        # One call of the core for all windows, which no interrupt divides.
+        _native.add_to_batch_of_all(
+            [table for table, _ in parts],
+            [taken(events, positions) for _, positions in parts],
+            [None if given is None else taken(given, positions) for _, positions in parts],
+        )
+
+    def settle(self) -> None:
+        """Publish all windows if ``finish`` was called."""
+        if self._finishing and not self._over:
+            self._publish()
+            self._over = True
+
+    def advance(self) -> None:
+        """Do nothing: events may come in any order of their times."""
+        self.settle()
+
+    def open_window(self) -> Window | None:
+        """Return None: all windows are published together."""
+        return None
+
+    def finish(self) -> None:
+        """Publish all windows."""
+        self._finishing = True
+        self.settle()
+
+    def close(self) -> None:
+        """Destroy all windows."""
+        try:
+            self.settle()
+        finally:
+            self._over = True
+            _native.close_all([table._table for table in self._live])
+
+    def _publish(self) -> None:
+        for number, table in enumerate(self._live[len(self._done) :], start=len(self._done)):
+            # Not only where events opened it: the step must not show where.
+            table.tick(1 - table.step)
+            table.finish()
+            window = published(
+                table,
+                ended=True,
+                number=number,
+                begin=instant(self._range.begin(number)),
+                end=instant(self._range.begin(number + 1)),
+                whole=True,
+            )
+            self._done.append(window)
+            table.close()
+        _native.close_all([table._table for table in self._live])

@@ -1,0 +1,223 @@
+//! One change at several tables: at all of them, or at none.
+//!
+//! The levels of a hierarchy and the windows of a range count one stream. In Python an interrupt may
+//! come between two tables, and would leave tables of different streams. Here everything is
+//! converted and checked first; then all tables change, and no Python code runs in between.
+
+use crate::batches::{PreparedBatch, batch_of};
+use crate::errors::ArgumentValueError;
+use crate::guarded_sketch::{Core, GuardedSketch, change_all};
+use crate::heavy_sketch::{Events, HeavySketch};
+use crate::items::{Steps, Weight};
+use crate::owned_items::BorrowedItems;
+use crate::private::PrivateSketch;
+use crate::weights::{counts_of, weights_of};
+use lazysketch_core::table::items::{Items, StepRows};
+use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyList, PyTuple};
+
+/// A table of any kind.
+type Table<'py> = Bound<'py, PrivateSketch>;
+
+fn guarded<'a>(tables: &'a [Table<'_>]) -> Vec<&'a GuardedSketch> {
+    tables.iter().map(|table| table.get().guarded()).collect()
+}
+
+/// The items of one table: whole ones for discovery, fingerprints otherwise.
+enum Batch<'py> {
+    Whole(Events<'py>),
+    Fingerprints(PreparedBatch<'py>),
+}
+
+impl<'py> Batch<'py> {
+    fn of(table: &Table<'py>, items: &Bound<'py, PyAny>) -> PyResult<Self> {
+        if table.is_instance_of::<HeavySketch>() {
+            return Events::of(items, None).map(Self::Whole);
+        }
+        batch_of(items, None, table.get().target()).map(Self::Fingerprints)
+    }
+
+    fn borrowed(&self) -> PyResult<BorrowedItems<'_>> {
+        match self {
+            Self::Whole(events) => events.borrowed(),
+            Self::Fingerprints(batch) => batch.items().map(BorrowedItems::InPlace),
+        }
+    }
+}
+
+/// Convert the items of each table.
+fn batches_of<'py>(
+    tables: &[Table<'py>],
+    items: &[Bound<'py, PyAny>],
+) -> PyResult<Vec<Batch<'py>>> {
+    require_one_per_table("items", tables, items.len())?;
+    let pairs = tables.iter().zip(items);
+    pairs
+        .map(|(table, items)| Batch::of(table, items))
+        .collect()
+}
+
+fn borrowed_of<'a>(batches: &'a [Batch<'_>]) -> PyResult<Vec<BorrowedItems<'a>>> {
+    batches.iter().map(Batch::borrowed).collect()
+}
+
+fn require_one_per_table(name: &str, tables: &[Table<'_>], got: usize) -> PyResult<()> {
+    if got == tables.len() {
+        return Ok(());
+    }
+    let message = format!(
+        "{name}: expected one per table, {}, got {got}",
+        tables.len()
+    );
+    Err(ArgumentValueError::new_err(message))
+}
+
+/// Count one event at every table, under a name for each; it takes one step.
+#[pyfunction]
+#[pyo3(signature = (tables, names, weight), text_signature = "(tables, names, weight)")]
+pub(crate) fn update_all<'py>(
+    py: Python<'py>,
+    tables: Vec<Table<'py>>,
+    names: Vec<Bound<'py, PyAny>>,
+    weight: Weight,
+) -> PyResult<()> {
+    let single = |name| PyList::new(py, [name]).map(Bound::into_any);
+    let names: Vec<_> = names.iter().map(single).collect::<PyResult<_>>()?;
+    let batches = batches_of(&tables, &names)?;
+    let borrowed = borrowed_of(&batches)?;
+    let items: Vec<Items<'_>> = borrowed.iter().map(BorrowedItems::items).collect();
+    change_all(
+        py,
+        &guarded(&tables),
+        |_, core| core.heavy()?.check_update(weight.0),
+        |at, core| core.heavy()?.update_many(items[at], Some(&[weight.0])),
+    )
+}
+
+/// Count rows at every table, one step each, of which some have no event.
+#[pyfunction]
+#[pyo3(signature = (tables, items, weights=None, *, empty_rows=None))]
+pub(crate) fn update_rows_of_all<'py>(
+    py: Python<'py>,
+    tables: Vec<Table<'py>>,
+    items: Vec<Bound<'py, PyAny>>,
+    weights: Option<Bound<'py, PyAny>>,
+    empty_rows: Option<Bound<'py, PyAny>>,
+) -> PyResult<()> {
+    let batches = batches_of(&tables, &items)?;
+    let weights = weights_of(weights.as_ref())?;
+    let empty = empty_rows.map(|rows| counts_of("empty_rows", &rows));
+    let empty = empty.transpose()?.unwrap_or_default();
+    let borrowed = borrowed_of(&batches)?;
+    let rows_at = |at: usize| StepRows::new(borrowed[at].items(), weights.as_deref(), &empty);
+    change_all(
+        py,
+        &guarded(&tables),
+        |at, core| core.heavy()?.prepare_rows(rows_at(at)?),
+        |at, core| core.heavy()?.update_rows(rows_at(at)?),
+    )
+}
+
+/// Count any number of events in one step, at every table.
+#[pyfunction]
+#[pyo3(signature = (tables, items, weights=None))]
+pub(crate) fn update_batch_of_all<'py>(
+    py: Python<'py>,
+    tables: Vec<Table<'py>>,
+    items: Vec<Bound<'py, PyAny>>,
+    weights: Option<Bound<'py, PyAny>>,
+) -> PyResult<()> {
+    let batches = batches_of(&tables, &items)?;
+    let weights = weights_of(weights.as_ref())?;
+    let borrowed = borrowed_of(&batches)?;
+    change_all(
+        py,
+        &guarded(&tables),
+        |at, core| (core.heavy()?).prepare_batch(borrowed[at].items(), weights.as_deref()),
+        |at, core| (core.heavy()?).update_batch(borrowed[at].items(), weights.as_deref()),
+    )
+}
+
+/// Count events of the open step, at every table those of its own.
+#[pyfunction]
+#[pyo3(signature = (tables, items, weights))]
+pub(crate) fn add_to_batch_of_all<'py>(
+    py: Python<'py>,
+    tables: Vec<Table<'py>>,
+    items: Vec<Bound<'py, PyAny>>,
+    weights: Vec<Option<Bound<'py, PyAny>>>,
+) -> PyResult<()> {
+    require_one_per_table("weights", &tables, weights.len())?;
+    let batches = batches_of(&tables, &items)?;
+    let weights = weights.iter().map(|one| weights_of(one.as_ref()));
+    let weights: Vec<Option<Vec<u64>>> = weights.collect::<PyResult<_>>()?;
+    let borrowed = borrowed_of(&batches)?;
+    change_all(
+        py,
+        &guarded(&tables),
+        |at, core| core.prepare_batch(borrowed[at].items(), weights[at].as_deref()),
+        |at, core| core.add_to_batch(borrowed[at].items(), weights[at].as_deref()),
+    )
+}
+
+/// Take steps without an event, at every table.
+#[pyfunction]
+#[pyo3(signature = (tables, steps), text_signature = "(tables, steps)")]
+pub(crate) fn tick_all(py: Python<'_>, tables: Vec<Table<'_>>, steps: Steps) -> PyResult<()> {
+    change_all(
+        py,
+        &guarded(&tables),
+        |_, core| core.sketch().check_steps(steps.0),
+        |_, core| core.heavy()?.tick(steps.0),
+    )
+}
+
+/// End the open discovery epoch of every table.
+#[pyfunction]
+pub(crate) fn end_epoch_of_all(py: Python<'_>, tables: Vec<Table<'_>>) -> PyResult<()> {
+    change_all(
+        py,
+        &guarded(&tables),
+        |_, core| core.heavy()?.check_end_of_epoch(),
+        |_, core| core.heavy()?.end_epoch(),
+    )
+}
+
+/// Finish every table: publish everything pending, as the last step.
+#[pyfunction]
+pub(crate) fn finish_all(py: Python<'_>, tables: Vec<Table<'_>>) -> PyResult<()> {
+    change_all(
+        py,
+        &guarded(&tables),
+        |_, core| core.sketch().check_finish(),
+        |_, core| core.finish(),
+    )
+}
+
+/// Destroy the keys and counts of every table.
+#[pyfunction]
+pub(crate) fn close_all(py: Python<'_>, tables: Vec<Table<'_>>) -> PyResult<()> {
+    let close = |_, core: &mut Core| {
+        core.close();
+        Ok(())
+    };
+    change_all(py, &guarded(&tables), |_, _| Ok(()), close)
+}
+
+/// Call a function while a lock of `threading` is held.
+///
+/// After the end of a `with` block, an interrupt may come before the lock is released, and then it
+/// never is.
+#[pyfunction]
+pub(crate) fn call_locked<'py>(
+    lock: &Bound<'py, PyAny>,
+    function: &Bound<'py, PyAny>,
+    args: &Bound<'py, PyTuple>,
+    kwargs: &Bound<'py, PyDict>,
+) -> PyResult<Bound<'py, PyAny>> {
+    let release = lock.getattr("release")?;
+    lock.call_method0("acquire")?;
+    let result = function.call(args, Some(kwargs));
+    release.call0()?;
+    result
+}
