@@ -68,6 +68,7 @@ def sketch(
     return [
         *operations,
         several("tick", lambda one: one.live.tick(7)),
+        several("finish", lambda one: one.live.finish()),
         several("close", lambda one: one.live.close()),
         several("repr", lambda one: repr(one.live), reads=True),
         family.block(),
@@ -93,6 +94,7 @@ def counters() -> list[Operation]:
         family.operation("update", lambda one: one.live.update(3)),
         family.operation("update_many", lambda one: one.live.update_many([3, 2] * 200)),
         family.operation("tick", lambda one: one.live.tick(3)),
+        family.operation("finish", lambda one: one.live.finish()),
         family.operation("close", lambda one: one.live.close()),
         family.operation("release", lambda one: one.live.release(), reads=True),
         family.operation("interval", lambda one: one.live.interval(3), reads=True),
@@ -120,6 +122,7 @@ def hitters(name: str, **options: Any) -> list[Operation]:
         of("top", lambda one: one.live.top(2)),
         of("above", lambda one: one.live.above(0.1)),
         of("release", lambda one: one.live.release(), reads=True),
+        of("finish", lambda one: one.live.finish()),
         of("close", lambda one: one.live.close()),
         family.block(),
         family.construction(),
@@ -173,6 +176,7 @@ def levels() -> list[Operation]:
         of("top", lambda one: one.live.top(2)),
         of("hierarchy", lambda one: one.live.hierarchy(0.2)),
         of("release", lambda one: one.live.release(1), reads=True),
+        of("finish", lambda one: one.live.finish()),
         of("close", lambda one: one.live.close()),
         of(
             "with block",

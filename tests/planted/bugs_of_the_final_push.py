@@ -74,7 +74,7 @@ BUGS_OF_THE_END: Final = (
         caught_by="tests/unit/windows/test_windows.py::"
         "test_the_step_of_a_finished_window_does_not_show_its_events[range]",
         patch=edited(
-            "lazysketch.windows.open_windows:ByTime.finish", ("table.tick(1 - table.step)", "pass")
+            "lazysketch.windows.by_time:ByTime._publish", ("table.tick(1 - table.step)", "pass")
         ),
     ),
     PlantedBug(
@@ -89,17 +89,16 @@ BUGS_OF_THE_END: Final = (
         ),
     ),
     PlantedBug(
-        name="levels-finish-from-the-finest",
+        name="levels-finish-one-by-one",
         subject="schedule",
         claim=(
-            "The first level of a hierarchy is finished last: after an interrupt it counts events "
-            "that the finished levels refuse, and their trees differ."
+            "The levels of a hierarchy are finished one after the other: what stops the second "
+            "leaves the first finished, and their trees differ."
         ),
-        caught_by=_FINISH
-        + "test_a_hierarchy_finishes_all_levels_and_completes_an_interrupted_call",
+        caught_by=_FINISH + "test_a_hierarchy_finishes_all_levels_or_none",
         patch=edited(
             "lazysketch.heavy_hitters.hierarchical:HierarchicalHeavyHitters.finish",
-            ("in self._tables:", "in reversed(self._tables):"),
+            ("self._apply(_native.finish_all)", "[table.finish() for table in self._tables]"),
         ),
     ),
 )

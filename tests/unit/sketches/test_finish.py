@@ -154,30 +154,25 @@ def test_an_exact_sketch_stays_finished_in_a_copy() -> None:
     assert not sketch.merge(sketch.__copy__()).finished
 
 
-def test_a_hierarchy_finishes_all_levels_and_completes_an_interrupted_call() -> None:
+def test_a_hierarchy_finishes_all_levels_or_none() -> None:
+    """What an interrupt at any point leaves is tested in tests/faults."""
     levels = ls.ipv4_prefixes((8, 32))
-    tree = ls.HierarchicalHeavyHitters(levels=levels, share=0.2, **PRIVACY)
-    tree.update_many(["10.0.0.1"] * 500)
-    whole = tree._tables[1]
-
-    class Interrupted:
-        finished = False
-
-        def finish(self) -> None:
-            raise KeyboardInterrupt
-
-    tree._tables[1] = Interrupted()  # type: ignore[call-overload]
-    with pytest.raises(KeyboardInterrupt):
-        tree.finish()
-    tree._tables[1] = whole
-    assert not tree.finished
+    tree, refused = (
+        ls.HierarchicalHeavyHitters(levels=levels, share=0.2, **PRIVACY) for _ in range(2)
+    )
+    for heavy in (tree, refused):
+        heavy.update_many(["10.0.0.1"] * 500)
+    refused._tables[1].close()
     with pytest.raises(ClosedError):
-        tree.update("10.0.0.1")
-    assert [table.step for table in tree._tables] == [500, 500]
+        refused.finish()
+    assert not refused._tables[0].finished
     tree.finish()
     assert tree.finished
+    with pytest.raises(ClosedError):
+        tree.update("10.0.0.1")
     assert [tree.release(level).step for level in range(2)] == [500, 500]
     tree.finish()
+    tree.end_discovery_epoch()
     assert tree.top(3)
 
 
