@@ -228,8 +228,18 @@ CAPSULES = pa.array(["a"]).__arrow_c_array__()
 
 @pytest.mark.parametrize(
     "exported",
-    [None, [], "text", 1, (), (1, 2), CAPSULES[:1], CAPSULES[::-1], (*CAPSULES, None), CAPSULES[0]],
-    ids=repr,
+    [
+        pytest.param(None, id="None"),
+        pytest.param([], id="list"),
+        pytest.param("text", id="text"),
+        pytest.param(1, id="integer"),
+        pytest.param((), id="nothing"),
+        pytest.param((1, 2), id="integers"),
+        pytest.param(CAPSULES[:1], id="schema"),
+        pytest.param(CAPSULES[::-1], id="reversed"),
+        pytest.param((*CAPSULES, None), id="three"),
+        pytest.param(CAPSULES[0], id="capsule"),
+    ],
 )
 def test_producers_that_return_something_else(sketch: Live, exported: object) -> None:
     with pytest.raises(ArgumentTypeError, match="^items: expected (two|a) capsule"):

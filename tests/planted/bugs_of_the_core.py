@@ -349,6 +349,20 @@ BUGS_OF_THE_CORE: tuple[PlantedBug, ...] = (
         caught_by=_STATISTICAL + "test_discovery_noise.py::test_draws_are_discrete_laplace[3.0]",
     ),
     PlantedBug(
+        name="one-identity-per-place",
+        subject="discovery",
+        claim="Long items that begin at the same byte of a batch are one item.",
+        caught_by=_UNIT + "heavy_hitters/test_long_items.py::"
+        "test_items_at_one_place_that_differ_in_length_are_told_apart",
+    ),
+    PlantedBug(
+        name="places-of-the-last-batch",
+        subject="discovery",
+        claim="A long item is taken for the one that was at its place in an earlier batch.",
+        caught_by=_UNIT + "heavy_hitters/test_long_items.py::"
+        "test_memory_that_holds_another_item_in_the_next_batch",
+    ),
+    PlantedBug(
         name="identity-by-fingerprint",
         subject="discovery",
         claim=("Items are told apart by the public fingerprint, so anyone can make two names one."),

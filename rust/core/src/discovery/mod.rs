@@ -12,6 +12,7 @@
 //! | [`spec`] | guarantee, variant, noise and threshold |
 //! | `threshold`, `laplace` | how many events a name needs; the noise |
 //! | `dictionary`, `misra_gries`, `slots` | counts of an epoch: exact, or in bounded memory |
+//! | `long_items` | what saves hashing the entries of a dictionary column for every row |
 //! | [`name`] | identity of items, and what is published of them |
 //!
 //! Everything outside depends on published names alone. An epoch is published once, at its end, and
@@ -23,6 +24,7 @@
 
 mod dictionary;
 mod laplace;
+mod long_items;
 mod misra_gries;
 pub mod name;
 mod name_store;
@@ -37,6 +39,7 @@ use crate::table::hash::Fingerprinter;
 use crate::table::items::Items;
 use crate::{Error, Result, memory};
 use dictionary::Dictionary;
+use long_items::LongItems;
 use misra_gries::MisraGries;
 use name::{CHUNK, Identities, Kept};
 use spec::{Design, DiscoverySpec, Variant};
@@ -65,6 +68,7 @@ struct State {
     identities: Identities,
     fingerprinter: Fingerprinter,
     counts: Counts,
+    long_items: LongItems,
 }
 
 enum Counts {
@@ -97,6 +101,7 @@ impl Discovery {
             identities,
             fingerprinter,
             counts,
+            long_items: LongItems::new()?,
         };
         Ok(Self {
             spec,
@@ -152,6 +157,7 @@ impl Discovery {
         let weight = if is_weighted { weight } else { 1 };
         if let Some(state) = &mut self.state {
             state.count(&[item], Some(&[weight]), &mut [0]);
+            state.long_items.forget();
         }
         self.tick(1);
     }
@@ -239,6 +245,7 @@ impl Discovery {
             let weights = weights.map(|weights| &weights[offset..offset + chunk.len()]);
             state.count(chunk, weights, &mut [0; CHUNK]);
         });
+        state.long_items.forget();
     }
 }
 
@@ -247,7 +254,11 @@ impl State {
     fn count(&mut self, items: &[Item<'_>], weights: Option<&[u64]>, buffer: &mut [u128]) {
         let identities = &mut buffer[..items.len()];
         let (slots, fingerprinter) = (self.counts.slots(), &self.fingerprinter);
-        let recall = |item: Item<'_>| slots.recall(item, fingerprinter.item(item));
+        let long_items = &self.long_items;
+        let recall = |item: Item<'_>| {
+            let seen = long_items.recall(item);
+            seen.or_else(|| slots.recall(item, fingerprinter.item(item)))
+        };
         let hashed = self.identities.fill(items, identities, recall);
         if planted!("identity-by-fingerprint") {
             for (identity, &item) in identities.iter_mut().zip(items) {
@@ -259,6 +270,7 @@ impl State {
         for (position, (&item, &identity)) in items.iter().zip(identities.iter()).enumerate() {
             let weight = weights.map_or(1, |weights| weights[position]);
             self.add(identity, weight, item);
+            self.long_items.remember(item, identity);
             if hashed >> position & 1 == 1 {
                 let fingerprint = self.fingerprinter.item(item);
                 self.counts.slots_mut().remember(identity, fingerprint);
