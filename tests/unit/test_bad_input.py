@@ -207,7 +207,7 @@ def releases_and_keys() -> Iterator[Row]:
     table = {
         "sketch": [None, "a", 5, ls.CountMin(**SIZE), sketch.release(), Thing()],
         "cells": not_numbers_of_a_list(0, 15),
-        "nodes": not_numbers_of_a_list(1, 8),
+        "nodes": not_numbers_of_a_list(1, 9),
     }
     yield "draws", draws, {"sketch": sketch, "cells": [0], "nodes": [1]}, table
 
@@ -222,7 +222,7 @@ def descriptions() -> Iterator[Row]:
     mechanism = {"name": [None, *names("trees")], "leaves": integers(1, 2**48)}
     yield "Mechanism", ls.Mechanism, {"name": "haar", "leaves": 8}, mechanism
     haar = ls.Mechanism("haar", leaves=8)
-    pushes = {"pushes": not_numbers_of_a_list(0, 8)}
+    pushes = {"pushes": not_numbers_of_a_list(0, 9)}
     yield "Mechanism.variances", haar.variances, {}, pushes
     width = [*integers(1, 2**24), 2**40]
     for schedule in (ls.RoundRobin, ls.Punctual):

@@ -84,7 +84,7 @@ impl LongItems {
     pub(super) fn forget(&mut self) {
         if self.used && !planted!("places-of-the-last-batch") {
             self.places.fill(Place::default());
-            self.identities.zeroize();
+            self.identities.as_mut_slice().zeroize(); // of a vector it would remove them
             self.used = false;
         }
     }
@@ -113,6 +113,8 @@ mod tests {
         }
         long.forget();
         assert_eq!(long.recall(Item::Text(&text)), None);
-        assert!(long.identities.iter().all(|&identity| identity == 0));
+        assert_eq!(long.identities, [0; NUMBER]);
+        long.remember(Item::Text(&text), 9);
+        assert_eq!(long.recall(Item::Text(&text)), Some(9));
     }
 }

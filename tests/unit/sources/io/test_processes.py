@@ -283,8 +283,7 @@ def test_no_format_silently_loses_rows_of_a_truncated_file(
     done = subprocess.run(
         command, capture_output=True, text=True, check=True, cwd=tmp_path, timeout=60
     )
-    expected = {
-        "rows.arrow": "Arrow IPC data, got damaged",
-        "rows.parquet": "a Parquet file, got damaged",
-    }.get(name, "a file that does not shrink")
+    expected = "a file that does not shrink"
+    if name == "rows.parquet":
+        expected = "a Parquet file, got damaged"
     assert done.stdout.startswith(f"{name}: expected {expected}")

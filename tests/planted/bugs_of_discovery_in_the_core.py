@@ -1,0 +1,109 @@
+"""Planted bugs of discovery in the core: each is a ``planted!`` in ``rust/core/src/discovery``."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.planted.planted_bug import PlantedBug
+
+_PROPERTIES: Final = "tests/properties/"
+_STATISTICAL: Final = "tests/statistical/"
+_UNIT: Final = "tests/unit/"
+
+BUGS_OF_DISCOVERY_IN_THE_CORE: tuple[PlantedBug, ...] = (
+    PlantedBug(
+        name="threshold-2-low",
+        subject="discovery",
+        claim="Names are published at 2 below the threshold.",
+        caught_by=(
+            _UNIT + "heavy_hitters/test_discovery.py::test_names_equal_the_oracle[list of int-1]"
+        ),
+    ),
+    PlantedBug(
+        name="discovery-without-noise",
+        subject="discovery",
+        claim="Names are published by their exact counts.",
+        caught_by=_PROPERTIES
+        + "test_reach.py::test_many_slots_and_epochs_equal_the_oracle[dictionary]",
+    ),
+    PlantedBug(
+        name="misra-gries-without-shared-noise",
+        subject="discovery",
+        claim="Misra-Gries draws only the noise of each slot.",
+        caught_by=(
+            _PROPERTIES + "test_reach.py::test_many_slots_and_epochs_equal_the_oracle[misra-gries]"
+        ),
+    ),
+    PlantedBug(
+        name="laplace-scale-5-percent-low",
+        subject="discovery",
+        claim="Discovery draws at 1.05 epsilon.",
+        caught_by=(
+            _UNIT + "heavy_hitters/test_discovery_enumeration.py::"
+            "test_the_dictionary_is_exactly_as_private_as_promised[2.0-0.01-zero-out]"
+        ),
+    ),
+    PlantedBug(
+        name="both-geometric-draws-share-a-digit",
+        subject="discovery",
+        claim="The two geometric variables of a Laplace draw have their first digit in common.",
+        caught_by=_STATISTICAL + "test_discovery_noise.py::test_draws_are_discrete_laplace[3.0]",
+    ),
+    PlantedBug(
+        name="one-identity-per-place",
+        subject="discovery",
+        claim="Long items that begin at the same byte of a batch are one item.",
+        caught_by=_UNIT + "heavy_hitters/test_long_items.py::"
+        "test_items_at_one_place_that_differ_in_length_are_told_apart",
+    ),
+    PlantedBug(
+        name="places-of-the-last-batch",
+        subject="discovery",
+        claim="A long item is taken for the one that was at its place in an earlier batch.",
+        caught_by=_UNIT + "heavy_hitters/test_long_items.py::"
+        "test_memory_that_holds_another_item_in_the_next_batch",
+    ),
+    PlantedBug(
+        name="identity-by-fingerprint",
+        subject="discovery",
+        claim=("Items are told apart by the public fingerprint, so anyone can make two names one."),
+        caught_by=(
+            _PROPERTIES + "test_reach.py::"
+            "test_items_with_one_fingerprint_have_two_names[6-negative]"
+        ),
+    ),
+    PlantedBug(
+        name="eviction-in-the-order-of-slots",
+        subject="discovery",
+        claim="Misra-Gries evicts by the order of slots instead of the fixed order of keys.",
+        caught_by=(
+            _PROPERTIES + "test_reach.py::test_many_slots_and_epochs_equal_the_oracle[misra-gries]"
+        ),
+    ),
+    PlantedBug(
+        name="counts-of-an-epoch-stay",
+        subject="discovery",
+        claim="An event counts in its epoch and in the next.",
+        caught_by=(
+            _UNIT + "heavy_hitters/test_discovery.py::test_names_equal_the_oracle[list of int-6]"
+        ),
+    ),
+    PlantedBug(
+        name="truncated-names-are-one-name",
+        subject="discovery",
+        claim="Two long items with the same beginning are published as one.",
+        caught_by=(
+            _UNIT + "heavy_hitters/test_discovery.py::"
+            "test_long_items_are_told_apart_and_published_by_their_beginning"
+        ),
+    ),
+    PlantedBug(
+        name="weights-counted-where-not-declared",
+        subject="discovery",
+        claim="Discovery adds weights that its guarantee does not cover.",
+        caught_by=(
+            _UNIT + "heavy_hitters/test_discovery.py::"
+            "test_without_a_declaration_weights_change_no_name[True]"
+        ),
+    ),
+)
