@@ -14,7 +14,7 @@ use std::path::Path;
 
 const CHECKSUM: usize = 32;
 const MULTIPLE: usize = 64;
-const CONSTANT: usize = 1 << 16;
+const CONSTANT: usize = 1 << 22; // tables of mechanisms, made once
 
 thread_local! {
     static ALLOCATED: Cell<usize> = const { Cell::new(0) };
