@@ -83,12 +83,15 @@ def main() -> int:
 
 
 def _run(campaigns: list[str], *, minutes: float, jobs: int, seed: str) -> int:
+    """Run the campaigns in turn until the time is up; show the table and the defects."""
     record = Record(FOLDER / f"record-{seed}.json")
-    end, told, failed = time.monotonic() + 60 * minutes, set[tuple[str, str, str]](), False
+    end, found = time.monotonic() + 60 * minutes, list[Finding]()
 
     def one(campaign: str) -> tuple[str, Slice]:
-        seconds = min(_SLICE, max(end - time.monotonic(), 1.0))
+        seconds = min(_SLICE, end - time.monotonic())
         first = record.row(campaign)["next"]
+        if seconds <= 0:
+            return campaign, Slice(first)
         run = run_slice if campaign in EVERY else core_slice
         return campaign, run(campaign, seed=seed, first=first, seconds=seconds, folder=FOLDER)
 
@@ -96,18 +99,17 @@ def _run(campaigns: list[str], *, minutes: float, jobs: int, seed: str) -> int:
         with ThreadPoolExecutor(jobs) as pool:
             for campaign, done in pool.map(one, campaigns):
                 record.add(campaign, done)
-                for finding in _new(done.findings, told):
-                    failed = True
-                    print(_reproducer(finding), flush=True)
+                found += done.findings
                 print(f"{campaign}: {done.cases:,} cases", flush=True)
-        if jobs and time.monotonic() + 1 >= end:
-            break
+    for finding in _new(found):
+        print(_reproducer(finding), flush=True)
     print(record.table())
-    return int(failed)
+    return int(bool(found))
 
 
-def _new(findings: list[Finding], told: set[tuple[str, str, str]]) -> Iterator[Finding]:
+def _new(findings: list[Finding]) -> Iterator[Finding]:
     """Yield the first finding of each kind and beginning of its text."""
+    told = set()
     for finding in findings:
         alike = (finding.campaign, finding.kind, finding.text[:50])
         if alike not in told:

