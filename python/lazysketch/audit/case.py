@@ -218,18 +218,22 @@ class Case:
         """Return the first step at which every column has been pushed ``push`` times."""
         return schedule_model.end_of_round(self.spec.schedule, self.spec.width, push)
 
-    def published(self, items: Integers, *, hash_seed: int, step: int) -> Integers:
+    def published(
+        self, items: Integers, *, hash_seed: int, step: int, last: Integers | None = None
+    ) -> Integers:
         """Return the exact counts at the last push of every column.
 
         Args:
             items: item number of each step, ``NO_EVENT`` for a tick.
             hash_seed: public seed of the hash.
             step: steps taken.
+            last: the step of the last push of every column; by default that of the schedule.
 
         Returns:
             int64 array of shape (depth, width).
         """
-        _, last = self.progress(step)
+        if last is None:
+            _, last = self.progress(step)
         table = np.zeros((self.spec.depth, self.spec.width), dtype=np.int64)
         taken = items[:step]
         for item in np.unique(taken[taken != NO_EVENT]):

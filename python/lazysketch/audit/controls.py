@@ -17,6 +17,7 @@ from lazysketch.audit.case import Case
 from lazysketch.audit.child_process import LEAKY, SOUND
 from lazysketch.audit.control import AREA_OF_CHECK, Control, controls_of_model
 from lazysketch.audit.distinguisher import distinguish
+from lazysketch.audit.ends import ends_have_noise_of_their_own
 from lazysketch.audit.finding import Finding, Outcome
 from lazysketch.audit.heavy_controls import heavy_controls
 from lazysketch.audit.model import Bug, Model
@@ -92,6 +93,9 @@ def _detections() -> tuple[tuple[Bug, str, Callable[[SystemUnderTest], Outcome]]
         (Bug.HALF_EVEN, "parity", low_bits.parity_at_usual_noise),
         (Bug.HALF_AWAY, "small noise", low_bits.distribution_of_small_noise),
         (Bug.NO_ID, "keys", hygiene.parameters_change_all_draws),
+        (Bug.OLD_LEAF, "ends", ends_have_noise_of_their_own),
+        (Bug.TWO_ENDS, "ends", ends_have_noise_of_their_own),
+        (Bug.EARLY, "ends", ends_have_noise_of_their_own),
     )
 
 

@@ -45,6 +45,9 @@ class Bug(Enum):
     HALF_EVEN = "half-even rounding"
     HALF_AWAY = "half-away rounding"
     NO_ID = "working key without the sketch id"
+    OLD_LEAF = "final push on an old leaf"
+    TWO_ENDS = "final push twice"
+    EARLY = "single schedule published early"
 
 
 @dataclass(frozen=True)
@@ -86,6 +89,7 @@ class ModelTable:
     sketch_id: bytes
     bug: Bug | None
     step: int = 0
+    ended: int | None = None  # the step of the end
     events: list[tuple[int, int, int]] = field(default_factory=list)  # step, item, weight
 
     def __post_init__(self) -> None:
@@ -118,8 +122,15 @@ class ModelTable:
         }
         return factors.get(self.bug, 1.0) if self.bug else 1.0
 
+    def finish(self) -> None:
+        """Publish everything, as the last step."""
+        if self.ended is None or self.bug is Bug.TWO_ENDS:
+            self.ended = self.step
+
     def feed(self, items: Integers, *, weight: int = 1) -> None:
-        """Take one step per entry."""
+        """Take one step per entry; none after the end."""
+        if self.ended is not None and self.bug is not Bug.TWO_ENDS:
+            return
         steps = enumerate(items.tolist(), start=self.step + 1)
         self.events += [(step, item, weight) for step, item in steps if item != NO_EVENT]
         self.step += len(items)
@@ -134,7 +145,7 @@ class ModelTable:
         if self.bug is Bug.FRESH:
             self.sketch_id = secrets.token_bytes(16)
             self._draws_of = self._source()
-        pushes, last = self.case.progress(self.step)
+        pushes, last = self._pushes()
         published = self._published(pushes, last)
         table: Table = np.zeros(published.shape, dtype=np.int64)
         if self.bug is Bug.FLOAT:
@@ -148,6 +159,16 @@ class ModelTable:
         if self.bug is Bug.SKIPPED:
             table[published == 0] = 0
         return table
+
+    def _pushes(self) -> tuple[Integers, Integers]:
+        """The number of the last push of every column, and the step whose events it has."""
+        pushes, last = self.case.progress(self.step)
+        if self.bug is Bug.EARLY and self.case.spec.schedule.name == "single" and self.step:
+            pushes, last = np.ones_like(pushes), np.full_like(last, self.step)
+        if self.ended is None:
+            return pushes, last
+        final, end = self.case.finished(self.ended, self.mechanism)
+        return (np.maximum(pushes, 1) if self.bug is Bug.OLD_LEAF else final), end
 
     def _published(self, pushes: Integers, last: Integers) -> Integers:
         if self.bug is Bug.LAG:

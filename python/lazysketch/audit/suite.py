@@ -18,6 +18,7 @@ from lazysketch.audit.case import Case
 from lazysketch.audit.check import AREAS, Check, of_library
 from lazysketch.audit.claimed_noise import multiplier
 from lazysketch.audit.distinguisher import distinguish, distinguish_everywhere
+from lazysketch.audit.ends import ends_have_noise_of_their_own
 from lazysketch.audit.finding import MOST, Finding, Outcome
 from lazysketch.audit.heavy_suite import heavy_checks
 from lazysketch.audit.sensitivity import sensitivity_by_enumeration
@@ -193,6 +194,7 @@ def _of_hygiene() -> Iterator[Check]:
     yield Check("keys", "hygiene", base, hygiene.parameters_change_all_draws)
     yield Check("replay", "hygiene", "count-sketch 2 x 4", hygiene.replay_is_equal)
     yield Check("overflow", "hygiene", "count-sketch 1 x 1", hygiene.counts_do_not_overflow)
+    yield Check("ends", "hygiene", "2 x 3, 7 schedules", ends_have_noise_of_their_own)
 
 
 def _of_low_bits() -> Iterator[Check]:

@@ -43,6 +43,9 @@ class LiveTable(Protocol):
     def feed_batch(self, items: Integers) -> None:
         """Take one step with all of the items, under the batch schedule."""
 
+    def finish(self) -> None:
+        """Publish everything, as the last step."""
+
     def read(self) -> Table:
         """Return the public table at this step; a table that is not of integers is a bug."""
 
@@ -102,6 +105,10 @@ class LibraryTable:
     def feed_batch(self, items: Integers) -> None:
         """Take one step with all of the items, under the batch schedule."""
         self.sketch.update_batch(items)
+
+    def finish(self) -> None:
+        """Publish everything, as the last step."""
+        self.sketch.finish()
 
     def read(self) -> Table:
         """Return the public table at this step."""
