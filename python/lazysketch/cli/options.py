@@ -209,6 +209,12 @@ RESULT: Final = (
         help="Replace the release of an earlier run; a further run over the same people adds to "
         "the privacy spent.  [default: refuse to run]",
     ),
+    click.option(
+        "--live",
+        is_flag=True,
+        help="Publish a file while it is read, like a pipe: earlier counts, but more noise.  "
+        "[default: files once, at the end]",
+    ),
     output_option,
 )
 

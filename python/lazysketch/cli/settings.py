@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from lazysketch import HeavyHitters, LazyCountMin, LazyCountSketch
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.sources import open_source
-from lazysketch.specification.schedules import Geometric, RoundRobin, Schedule
+from lazysketch.specification.schedules import Geometric, RoundRobin, Schedule, Single
 from lazysketch.specification.table_spec import TableSpec
 
 if TYPE_CHECKING:
+    from typing_extensions import Self
+
     from lazysketch.heavy_hitters.hitters_spec import HittersOptions
     from lazysketch.privacy.relations import Relation
     from lazysketch.sources import Source
@@ -65,6 +67,22 @@ class SketchSettings(PrivacySettings):
     kind: SketchKind
     mechanism: MechanismName
     hash_seed: int | None
+    at_end: bool = False
+
+    def published_for(self, source: Source, reading: InputSettings, result: ResultSettings) -> Self:
+        """Return these settings with the time of publication that fits a run.
+
+        Regular files are published once, at the end, which has the least noise. Pipes and growing
+        files are published on the way, like runs whose results are to be seen or saved before the
+        end, and those with a horizon, which chooses a schedule.
+
+        Args:
+            source: The inputs.
+            reading: How they are read.
+            result: What shall be seen, and when.
+        """
+        stored = source.part_read is not None and not reading.follow
+        return replace(self, at_end=stored and not result.early and self.horizon is None)
 
     @property
     def columns(self) -> int:
@@ -76,6 +94,8 @@ class SketchSettings(PrivacySettings):
         """The publication schedule."""
         if self.period != 1 and self.horizon is None:
             raise ArgumentTypeError("period: expected 1 without a horizon, got another value")
+        if self.at_end:
+            return Single()
         if self.horizon is None:
             return Geometric()
         return RoundRobin(horizon=self.horizon, period=self.period)
@@ -191,6 +211,7 @@ class ResultSettings:
         every: Seconds between refreshes; None for the default of the display.
         save_every: Seconds between saves of the release while the run reads; None for none.
         overwrite: Whether the release of an earlier run may be replaced.
+        live: Whether a file is published while it is read, like a pipe.
     """
 
     output: str
@@ -201,3 +222,9 @@ class ResultSettings:
     plot: str | None = None
     json_stream: bool = False
     every: float | None = None
+    live: bool = False
+
+    @property
+    def early(self) -> bool:
+        """True if something of the result is wanted before the end of the input."""
+        return bool(self.live or self.json_stream or self.every or self.plot or self.save_every)

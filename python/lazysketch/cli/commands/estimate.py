@@ -56,6 +56,7 @@ def estimate(
     source = reading.open(files)
     items = read_public_list(list_of_items, option="--items", inputs=files, reading=reading)
     check_result(result)
+    sketch = sketch.published_for(source, reading, result)
     target = ListedItems(
         sketch.create(max_weight=source.max_weight),
         lambda release: counts(release, items),

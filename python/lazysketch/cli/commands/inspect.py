@@ -80,6 +80,7 @@ class PartRow(TypedDict):
     horizon: int | None
     mechanism: str | None
     leaves: int | None
+    finished: bool
     pushes_min: int
     pushes_max: int
     noise_deviation_min: float
@@ -87,7 +88,8 @@ class PartRow(TypedDict):
 
 
 def _part(part: ReleasePart, *, width: int) -> PartRow:
-    pushes = part.pushes(width)
+    # Those of the schedule; a final push comes on top of them.
+    pushes = part.schedule.pushes(width, part.step) if part.schedule else part.pushes(width)
     deviation = part.noise_variance(width) ** 0.5
     privacy, schedule, mechanism = part.privacy, part.schedule, part.mechanism
     noisy = mechanism is not None
@@ -108,6 +110,7 @@ def _part(part: ReleasePart, *, width: int) -> PartRow:
         "horizon": schedule.horizon if schedule else None,
         "mechanism": mechanism.name if mechanism else None,
         "leaves": mechanism.leaves if mechanism else None,
+        "finished": part.finished,
         "pushes_min": int(pushes.min()),
         "pushes_max": int(pushes.max()),
         "noise_deviation_min": float(deviation.min()),
@@ -133,10 +136,10 @@ def _sketch_lines(row: PartRow) -> list[str]:
         return lines
     horizon = "no horizon" if row["horizon"] is None else f"horizon {row['horizon']:,} steps"
     published = _span(row["pushes_min"], row["pushes_max"])
-    lines.append(
-        f"{row['schedule']} schedule, {horizon}; columns published {published} times "
-        f"of at most {row['leaves']:,}"
-    )
+    times = f"{published} times of at most {row['leaves']:,}"
+    if row["finished"]:
+        times = f"{times}, and once more at the end" if row["pushes_max"] else "once, at the end"
+    lines.append(f"{row['schedule']} schedule, {horizon}; columns published {times}")
     lines.append(
         f"{row['mechanism']} mechanism, {row['calibration']} calibration, sigma "
         f"{row['sigma']:,.1f}; weights up to {row['max_weight']:,}, "

@@ -217,6 +217,7 @@ def top(
         result = dataclasses.replace(result, save_names=None)
     check_result(result, ends_early=not windows.by_time)
     windows.check_range(stored=source.part_read is not None)
+    sketch = sketch.published_for(source, reading, result)
     weight = source.max_weight
     target: Target | None = windows.target(
         sketch, discovery=discovery, domain=items, max_weight=weight, most=rows_shown

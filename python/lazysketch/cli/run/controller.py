@@ -1,7 +1,9 @@
 """Run controller: reading, counting, the result and the exit status.
 
 A run that ends early (a signal, a stream longer than its horizon, a late failure of an input, a
-lack of memory) still shows and saves what was published: the privacy is spent in any case.
+lack of memory) still shows and saves what was published: the privacy is spent in any case. The
+final push comes at the end of the input, at a signal and at the horizon, none of which depends on
+the content. Any other failure may depend on it, so that nothing more is published then.
 """
 
 from __future__ import annotations
@@ -28,8 +30,9 @@ from lazysketch.cli.run.history import History
 from lazysketch.cli.run.windows import WindowedItems
 from lazysketch.cli.view import plot
 from lazysketch.cli.view.json_stream import JsonStream
-from lazysketch.cli.view.live import live
+from lazysketch.cli.view.live import live, progress
 from lazysketch.cli.view.output import tell
+from lazysketch.cli.view.report import is_published
 from lazysketch.errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -276,16 +279,25 @@ class _Run:
         self.done.seconds = time.perf_counter() - begin
         self.done.interrupted |= self._batches.stopped
         self.done.failure = self.done.failure or self._batches.failure
+        if self._holds_back:
+            self._target.hold_back()
 
     def _save(self) -> None:
         self._signals.finishing()
-        self.finishing.save(hidden=self._hidden)
+        nothing_public = self._holds_back and self._target.waits_for_end
+        self.finishing.save(hidden=self._hidden, publishes=not nothing_public)
 
     def _hidden(self, moment: Moment | None) -> bool:
         """Hide a strict reading that failed, because the step where it ends depends on a row."""
         if self._reading.strict and isinstance(self.done.failure, LazySketchError):
             return True
-        return moment is not None and not moment.release.step
+        release = None if moment is None else moment.release
+        return release is not None and not (release.step and is_published(release))
+
+    @property
+    def _holds_back(self) -> bool:
+        """True after a failure that the content of the input may have caused."""
+        return self.done.failure is not None and not isinstance(self.done.failure, HorizonError)
 
     def _stop_saves(self) -> None:
         if self._saves is not None:
@@ -306,6 +318,12 @@ class _Run:
             seconds = _JSON_SECONDS if every is None else every
             self._json_stream = JsonStream(self._state, every=seconds, end=self._batches.stop)
             return self._json_stream
+        if self._target.waits_for_end:
+            return progress(
+                name=self._source.name,
+                rows=lambda: self._source.tally.rows,
+                part_read=lambda: self._source.part_read,
+            )
         return live(
             self._target.moment,
             name=self._source.name,

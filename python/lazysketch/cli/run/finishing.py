@@ -128,14 +128,18 @@ class Finishing:
         """The public state at the end; None before :meth:`save`, or if it was not published."""
         return self._publish.result
 
-    def save(self, *, hidden: Callable[[Moment | None], bool]) -> None:
+    def save(self, *, hidden: Callable[[Moment | None], bool], publishes: bool = True) -> None:
         """Publish what waits for the end of the input, and save every file.
 
         Args:
             hidden: Tells whether this state is neither saved nor shown.
+            publishes: Whether anything is public, or may be published now.
         """
         for step in self._first:
             step.complete()
+        if not publishes:
+            self._hidden = True
+            return
         self._publish.complete()
         self._hidden = hidden(self.moment)
         for save in () if self._hidden else self._saves:

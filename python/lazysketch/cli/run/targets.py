@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from lazysketch.cli.view.discovery_messages import final_outcome, outlook, truncated_items
 from lazysketch.cli.view.report import Moment, guarantees, report, row_of, waiting
+from lazysketch.heavy_hitters.discovery_spec import LARGEST_EPOCH
+from lazysketch.specification.schedules import Single
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from lazysketch import HeavyHitters, Release
     from lazysketch.cli.settings import PrivacySettings, PrivateSketch
@@ -34,6 +36,10 @@ class Target(Protocol):
     def candidates(self) -> int:
         """The number of items from which the rows are selected."""
 
+    @property
+    def waits_for_end(self) -> bool:
+        """True if nothing is public before the end of the input."""
+
     def update_many(self, items: object, weights: object = None) -> None:
         """Count events, one step each."""
 
@@ -47,6 +53,12 @@ class Target(Protocol):
         """Publish what waits for the end of the input, and return the public state.
 
         A second call, after a failure of the first, continues.
+        """
+
+    def hold_back(self) -> None:
+        """From now on publish nothing more, so that :meth:`finish` returns what is public.
+
+        For an input that failed: whether and where it did may depend on its content.
         """
 
     def release(self) -> Release:
@@ -78,11 +90,13 @@ class ListedItems:
         rows_while_reading: RowsOf | None = None,
     ) -> None:
         self.candidates = candidates
+        self.waits_for_end = sketch.schedule == Single()
         self.update_many = sketch.update_many
         self.update_rows = sketch.update_rows
         self.tick = sketch.tick
         self.release = sketch.release
         self.close = sketch.close
+        self._end: Callable[[], None] | None = sketch.finish
         self._rows = rows
         self._rows_while_reading = rows_while_reading or rows
 
@@ -91,8 +105,14 @@ class ListedItems:
         return self._moment(self._rows_while_reading)
 
     def finish(self) -> Moment:
-        """Return the public state at the end."""
+        """Publish everything pending, and return the public state at the end."""
+        if self._end is not None:
+            self._end()
         return self._moment(self._rows)
+
+    def hold_back(self) -> None:
+        """From now on publish nothing more."""
+        self._end = None
 
     def report(self, moment: Moment, *, of: str, inputs: Row, length_known: bool) -> Report:
         """Return the rows of a moment with the parameters and guarantee of its release."""
@@ -119,8 +139,10 @@ class DiscoveredItems:
     """
 
     def __init__(self, heavy: HeavyHitters, *, most: int, asked: PrivacySettings) -> None:
+        self.waits_for_end = heavy.schedule == Single()
         self.close = heavy.close
         self.release = heavy.release
+        self._end: Callable[[], None] | None = heavy.finish
         self._heavy = heavy
         self._most = most
         self._privacy = dataclasses.replace(heavy.privacy, epsilon=asked.epsilon, delta=asked.delta)
@@ -157,14 +179,18 @@ class DiscoveredItems:
         return self._moment(release, hitters, waits=[line])
 
     def finish(self) -> Moment:
-        """End the open epoch, and return the public state at the end."""
+        """Publish everything pending and the last names; return the public state at the end."""
         heavy = self._heavy
         with self._between_rows:
-            if heavy.step:
-                heavy.end_discovery_epoch()
+            if self._end is not None and heavy.step:
+                self._end()
             release = heavy.release()
             hitters = heavy.top(self._most)
         return self._moment(release, hitters, waits=[])
+
+    def hold_back(self) -> None:
+        """From now on publish nothing more."""
+        self._end = None
 
     def names(self) -> list[str]:
         """Return the discovered items that are not truncated, the heaviest first."""
@@ -195,7 +221,7 @@ class DiscoveredItems:
         }
         names = {
             "found": len(heavy.candidates),
-            "every": heavy.discovery_epoch,
+            "every": None if heavy.discovery_epoch == LARGEST_EPOCH else heavy.discovery_epoch,
             "smallest_share": heavy.smallest_share,
         }
         summary = {**plain.summary, "privacy": privacy, "names": names}

@@ -129,6 +129,7 @@ class WindowSettings:
                 domain=domain,
                 begin=self.begin,
                 end=self.end,
+                slices=1 if sketch.at_end and isinstance(self.length, int) else None,
                 **options,
             )
         except (ArgumentTypeError, ArgumentValueError) as error:
@@ -142,6 +143,7 @@ class WindowSettings:
             listed=domain is not None,
             most=most,
             asked=sketch,
+            at_end=sketch.at_end,
         )
 
 
@@ -155,6 +157,7 @@ class WindowedItems:
         listed: Whether the items are those of a public list.
         most: The maximum number of rows.
         asked: The requested guarantee, an upper bound on the sum over discovery and counts.
+        at_end: Whether the result is shown only at the end.
     """
 
     def __init__(
@@ -166,11 +169,14 @@ class WindowedItems:
         listed: bool,
         most: int,
         asked: PrivacySettings,
+        at_end: bool = False,
     ) -> None:
         self.windows = windows
         self.takes_times = windows.takes_times
+        self.waits_for_end = windows.takes_times or at_end
         self.tick = windows.tick
         self.close = windows.close
+        self._holds_back = False
         self._length = _length(length)
         self._before: Window | None = None  # the last open one: the only table if none has ended
         self._shows_changes = shows_changes
@@ -213,7 +219,9 @@ class WindowedItems:
     def finish(self) -> Moment:
         """End the open windows, and return the public state at the end."""
         self._before = before = self.windows.open or self._before
-        with suppress(ClosedError):  # a call that failed later has ended them
+        if self._holds_back:
+            self.windows.close()
+        with suppress(ClosedError):  # what is held back is closed, and never published
             self.windows.finish()
         kept = self.windows.windows
         return Moment(
@@ -222,6 +230,10 @@ class WindowedItems:
             waiting=[],
             guarantee=str(self._privacy),
         )
+
+    def hold_back(self) -> None:
+        """From now on publish nothing more: the open windows do not end."""
+        self._holds_back = True
 
     def release(self) -> Release:
         """Return the table of all kept windows, or of the open one if none has ended."""

@@ -10,6 +10,7 @@ import math
 from typing import TYPE_CHECKING, Final
 
 from lazysketch.cli.view.report import steps_of
+from lazysketch.specification.schedules import Single
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -68,6 +69,9 @@ def truncated_items(rows: Sequence[ItemRow]) -> list[str]:
 
 def reach(heavy: HeavyHitters) -> float:
     """Return the share that was discovered so far with 95 % probability; may exceed 1."""
+    discovery = heavy.spec.discovery
+    if discovery is not None and heavy.schedule == Single():
+        return discovery.share_within(max(heavy.step, 1))
     epoch = heavy.discovery_epoch or 1
     return heavy.smallest_share * max(epoch / max(heavy.step, 1), 1.0)
 
@@ -91,6 +95,12 @@ def _what_helps(heavy: HeavyHitters, share: float) -> str:
     """Return the options that would discover more, the least costly first."""
     epoch, steps = heavy.discovery_epoch or 1, max(heavy.step, 1)
     wanted = heavy.smallest_share
+    if heavy.schedule == Single():
+        # The rest of the share is the undercount of the table, which has more room for a lower one.
+        events = share - wanted
+        if events < wanted:
+            return f"--share {_two_digits_up(max(2.0 * events, wanted / _MAX_DECREASE) * 100):g}%"
+        wanted = max(wanted, min(heavy.spec.share, share / _SPARE))
     if steps >= _SPARE * epoch:
         # Discovery needs a number of events per epoch, so a longer epoch allows a lower share.
         least = max(_SPARE * wanted * epoch / steps, wanted / _MAX_DECREASE)

@@ -13,8 +13,9 @@ from collections import deque
 from contextlib import contextmanager, nullcontext, suppress
 from typing import TYPE_CHECKING, Final
 
-from rich.console import Console
+from rich.console import Console, Group
 from rich.live import Live
+from rich.progress_bar import ProgressBar
 from rich.text import Text
 
 from lazysketch.cli.view.live_table import heading, live_table
@@ -35,6 +36,7 @@ _MAX_REPAINT: Final = 0.25  # seconds between repaints, to follow changes of the
 _MIN_PAUSE: Final = 10  # times the duration of a refresh
 _MIN_SECONDS: Final = 2.0  # of reading before the time left is estimated
 _PACE_SECONDS: Final = 10.0  # over which the pace is averaged
+_BAR_COLUMNS: Final = 40
 _MINUTE: Final = 60
 _HOUR: Final = 60 * _MINUTE
 
@@ -69,7 +71,35 @@ def live(
         every=EVERY if every is None else every,
         console=console,
     )
-    return _live(table)
+    return _shown(table.render, every=table.every, console=console)
+
+
+def progress(
+    *, name: str, rows: Callable[[], int], part_read: Callable[[], float | None]
+) -> AbstractContextManager[None]:
+    """Show how much is read on standard error while the block runs, if that is a terminal.
+
+    For a run that publishes nothing before the end of its input. The numbers are for the operator.
+
+    Args:
+        name: The name of the input.
+        rows: Returns the number of rows so far; called from another thread.
+        part_read: Returns the fraction of the input that has been read.
+    """
+    console = Console(stderr=True, highlight=False)
+    if not sys.stderr.isatty() or console.is_dumb_terminal:
+        return nullcontext()
+    begin = time.perf_counter()
+
+    def render() -> RenderableType:
+        seconds = time.perf_counter() - begin
+        steps, part = rows(), part_read() or 0.0
+        line = pace(steps=steps, seconds=seconds, rate=steps / max(seconds, 1e-9), part=part)
+        bar = ProgressBar(total=1.0, completed=part, width=_BAR_COLUMNS)
+        end = Text("the result is published once, at the end", style="dim")
+        return Group(heading(name, progress=line), bar, end)
+
+    return _shown(render, every=EVERY, console=console)
 
 
 def pace(*, steps: int, seconds: float, rate: float, part: float | None) -> str:
@@ -111,11 +141,13 @@ def duration(seconds: float) -> str:
 
 
 @contextmanager
-def _live(table: _LiveTable) -> Iterator[None]:
+def _shown(
+    render: Callable[[], RenderableType], *, every: float, console: Console
+) -> Iterator[None]:
     with Live(
-        get_renderable=table.render,
-        console=table.console,
-        refresh_per_second=1 / min(table.every, _MAX_REPAINT),
+        get_renderable=render,
+        console=console,
+        refresh_per_second=1 / min(every, _MAX_REPAINT),
         transient=True,
         redirect_stdout=False,
         redirect_stderr=False,

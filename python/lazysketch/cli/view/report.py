@@ -14,7 +14,7 @@ import numpy as np
 
 from lazysketch.cli.view.output import Report, as_number
 from lazysketch.privacy import compose
-from lazysketch.specification.schedules import Punctual
+from lazysketch.specification.schedules import Punctual, Single
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -103,7 +103,7 @@ def row_of(item: Item, estimate: float, low: float, high: float, *, share: float
         "low": as_number(math.floor(low)),
         "high": as_number(math.ceil(high) if math.isfinite(high) else math.inf),
         "share": None if share is None else round(share, 6),
-        "above_noise": low > 0,
+        "above_noise": math.floor(low) > 0,
     }
 
 
@@ -145,7 +145,7 @@ def report(
     # Rows with a rank were selected, so their intervals cover all items of the list.
     simultaneous = any("rank" in row for row in rows)
     lines = [
-        f"{steps_of(release.step)} of {of}; {shape(release)}",
+        f"{steps_of(release.step)} of {of}; {shape(release)}; {publication(release)}",
         *(guarantees(release) if guarantee is None else guarantee),
         *(
             [f"low-high: {interval_caption(simultaneous=simultaneous)}, at this step"]
@@ -179,6 +179,19 @@ def waiting(release: Release) -> str:
     return f"{columns:,} of {release.width:,} columns are not published yet and count as 0"
 
 
+def publication(release: Release) -> str:
+    """Return when its counts were published."""
+    if not release.finished:
+        return "published on the way"
+    single = all(part.schedule == Single() for part in release.parts)
+    return "published once, at the end" if single else "published on the way and at the end"
+
+
+def is_published(release: Release) -> bool:
+    """Return True if any column has been pushed, so that there is something to show."""
+    return any(part.pushes(release.width).any() for part in release.parts)
+
+
 def steps_of(steps: int) -> str:
     """Return the number with its noun."""
     return f"{steps:,} step" if steps == 1 else f"{steps:,} steps"
@@ -196,6 +209,7 @@ def summary(release: Release) -> dict[str, object]:
     schedule, mechanism = (None, None) if merged else (part.schedule, part.mechanism)
     return {
         "steps": release.step,
+        "finished": release.finished,
         "kind": release.kind,
         "depth": release.depth,
         "width": release.width,
@@ -286,7 +300,7 @@ def _distinguishable(rows: Sequence[ItemRow]) -> str:
 
 def _lag(release: Release, *, length_known: bool) -> str:
     """Return a note if the lag, ``width`` steps per column, is large for this stream; or ""."""
-    if len(release.parts) > 1 or not release.step:
+    if len(release.parts) > 1 or not release.step or release.finished:
         return ""
     schedule = release.parts[0].schedule
     if schedule is None or isinstance(schedule, Punctual):

@@ -74,8 +74,11 @@ def test_the_joint_guarantee_is_shown(capsys: pytest.CaptureFixture[str], rows: 
     privacy = found["privacy"]
     assert (privacy["epsilon"], privacy["delta"]) == (2.0, 1e-7)
     assert (privacy["discovery_epsilon"], privacy["discovery_delta"]) == (0.5, 5e-8)
-    assert found["names"]["every"] > 1_000
-    assert found["names"]["smallest_share"] == pytest.approx(0.01, rel=0.1)
+    assert found["names"]["every"] is None
+    assert found["names"]["smallest_share"] == pytest.approx(0.0025, rel=0.1)
+    live = result_of(capsys, str(rows), "--epsilon", "2", "--delta", "1e-7", "--live")
+    assert live["names"]["every"] > 1_000
+    assert live["names"]["smallest_share"] == pytest.approx(0.01, rel=0.1)
     assert main(["top", str(rows), "--epsilon", "2", "--delta", "1e-7"]) == 0
     out = capsys.readouterr().out
     assert "(2, 1e-07)-DP per event (substitution), of which (0.5, 5e-08) for names" in out
@@ -100,19 +103,20 @@ def test_the_end_of_the_input_ends_the_open_epoch(
         (
             3_000,
             [],
-            "threshold about 6.3 %; to discover more: --epsilon 6.7, a longer stream or a",
+            "threshold about 8 %; to discover more: --epsilon 8, a longer stream or a",
         ),
         (
             30_000,
             [],
-            "3 items discovered, 20 rows asked for; detection threshold about 0.95 %; to ",
+            "3 items discovered, 20 rows asked for; detection threshold about 1 %; to ",
         ),
         (
             30_000,
             ["--epsilon", "9"],
-            "detection threshold about 1 %; to discover more: --share 0.",
+            "detection threshold about 0.36 %; to discover more: --share 0.",
         ),
-        (30_000, ["-k", "3"], "3 items discovered; detection threshold about 0.95 %"),
+        (30_000, ["-k", "3"], "3 items discovered; detection threshold about 1 %"),
+        (30_000, ["--live", "-k", "3"], "3 items discovered; detection threshold about 0.95 %"),
     ],
 )
 def test_the_detection_threshold_and_what_helps(
@@ -122,7 +126,7 @@ def test_the_detection_threshold_and_what_helps(
     rows.write_text("".join(lines[:steps]))
     notes = result_of(capsys, str(rows), *options)["notes"]
     assert note in notes[-1]
-    assert notes[-1].endswith("0.95 %") is ("-k" in options)
+    assert notes[-1].endswith(" %") is ("-k" in options)
 
 
 @pytest.mark.parametrize("output", ["table", "csv", "json", "jsonl"])

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from tests.locations import DATA
 
-from lazysketch import Release
+from lazysketch import LazyCountMin, Release
 from lazysketch.cli import main
 
 WEBLOGS = DATA / "weblogs"
@@ -116,15 +116,25 @@ def test_all_rows_malformed_is_status_2(capsys: pytest.CaptureFixture[str], rows
     assert "40,000 steps" in captured.out
 
 
+def saved_while_open(*, width: int, steps: int) -> None:
+    """Save the release of a sketch that is not finished, as a service would."""
+    with LazyCountMin(depth=4, width=width, epsilon=1.0, delta=1e-8) as sketch:
+        sketch.update_many(["most"] * steps)
+        sketch.release().save("r.lzs")
+
+
 def test_a_width_too_large_for_the_stream_gets_a_note(
     capsys: pytest.CaptureFixture[str], rows: Path
 ) -> None:
-    rows.write_text("most\n" * 100)
-    assert main(["top", str(rows), "--domain", "items.txt", "--width", "4096"]) == 0
+    del rows
+    saved_while_open(width=4096, steps=100)
+    assert main(["query", "r.lzs", "most"]) == 0
     assert "3,996 of 4,096 columns are not published yet and count as 0" in capsys.readouterr().out
-    assert main(["top", str(rows), "--domain", "items.txt", "--width", "100"]) == 0
+    saved_while_open(width=100, steps=100)
+    assert main(["query", "r.lzs", "most"]) == 0
     assert "lag by up to 100 steps (100% of the stream)" in capsys.readouterr().out
-    assert main(["top", str(rows), "--domain", "items.txt", "--width", "5"]) == 0
+    saved_while_open(width=5, steps=100)
+    assert main(["query", "r.lzs", "most"]) == 0
     out = capsys.readouterr().out
     assert "columns" not in out
     assert "lag by" not in out
@@ -133,20 +143,77 @@ def test_a_width_too_large_for_the_stream_gets_a_note(
 def test_the_advised_width_is_concrete_and_has_a_minimum(
     capsys: pytest.CaptureFixture[str], rows: Path
 ) -> None:
-    rows.write_text("most\n" * 3_000)
-    asked = ["top", str(rows), "--domain", "items.txt", "--output", "json"]
-    assert main([*asked, "--width", "1024"]) == 0
+    del rows
+    saved_while_open(width=1024, steps=3_000)
+    assert main(["query", "r.lzs", "most", "--output", "json"]) == 0
+    assert json.loads(capsys.readouterr().out)["notes"][-1].endswith("--width 128 reduces the lag")
+    saved_while_open(width=1, steps=1)
+    assert main(["query", "r.lzs", "most", "--output", "json"]) == 0
     notes = json.loads(capsys.readouterr().out)["notes"]
-    assert notes[0].endswith("counts are distinguishable from 0")
-    assert "--width 128 reduces the lag and --horizon 3000 reduces the noise" in notes[1]
-    assert main([*asked, "--width", "1024", "--horizon", "3000"]) == 0
-    assert json.loads(capsys.readouterr().out)["notes"][1].endswith("--width 128 reduces the lag")
-    rows.write_text("most\n")
-    assert main([*asked, "--width", "1", "--horizon", "1"]) == 0
-    notes = json.loads(capsys.readouterr().out)["notes"]
-    assert notes[1:] == [
+    assert notes[-1] == (
         "counts lag by up to 1 step (100% of the stream), and shares are too low by as much"
-    ]
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "when", "schedule"),
+    [
+        ([], "published once, at the end", "single"),
+        (["--live"], "published on the way and at the end", "geometric"),
+        (["--horizon", "50000"], "published on the way and at the end", "round robin"),
+        (["--plot", "top.svg"], "published on the way and at the end", "geometric"),
+    ],
+)
+def test_a_file_is_published_once_unless_it_is_wanted_earlier(
+    capsys: pytest.CaptureFixture[str], rows: Path, options: list[str], when: str, schedule: str
+) -> None:
+    asked = ["top", str(rows), "--domain", "items.txt", "--save-release", "r.lzs", *CLEAR]
+    assert main([*asked, *options]) == 0
+    assert f"count-min 4 x 64; {when}\n" in capsys.readouterr().out
+    release = Release.load("r.lzs")
+    part = release.parts[0]
+    assert release.finished
+    assert part.schedule is not None
+    assert part.schedule.name == schedule
+    assert (part.published_steps(64) == 40_000).all()
+
+
+def test_a_pipe_is_published_on_the_way_and_finished(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, rows: Path
+) -> None:
+    data = io.BufferedReader(io.BytesIO(rows.read_bytes()))  # type: ignore[arg-type]
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(data))
+    found, _ = result_of(capsys, "top", "-", "--domain", "items.txt")
+    assert (found["finished"], found["schedule"]) == (True, "geometric")
+
+
+@pytest.mark.parametrize("options", [[], ["--live"]])
+def test_nothing_more_is_published_after_a_failure_of_the_content(
+    capsys: pytest.CaptureFixture[str], rows: Path, options: list[str]
+) -> None:
+    """Half of a compressed file: where it is cut may depend on its rows."""
+    whole = gzip.compress(rows.read_bytes() * 20, compresslevel=0)
+    Path("cut.gz").write_bytes(whole[: len(whole) // 2])
+    asked = ["top", "cut.gz", "--domain", "items.txt", "--save-release", "r.lzs", *CLEAR]
+    assert main([*asked, *options]) == 2
+    captured = capsys.readouterr()
+    assert "cut.gz: expected a whole gzip file" in captured.err
+    if options:
+        assert "; published on the way\n" in captured.out
+        assert not Release.load("r.lzs").finished
+    else:
+        assert captured.out == ""
+        assert not Path("r.lzs").exists()
+
+
+def test_a_stream_that_exceeds_its_horizon_is_finished_there(
+    capsys: pytest.CaptureFixture[str], rows: Path
+) -> None:
+    """The number of steps is public, and does not depend on their content."""
+    asked = ["top", str(rows), "--domain", "items.txt", "--horizon", "30000", *CLEAR]
+    assert main([*asked, "--save-release", "r.lzs"]) == 2
+    assert "30,000 steps" in capsys.readouterr().out
+    assert Release.load("r.lzs").finished
 
 
 def test_rows_that_may_be_noise_are_marked(capsys: pytest.CaptureFixture[str], rows: Path) -> None:
@@ -259,7 +326,6 @@ def test_real_logs_with_little_noise_show_the_true_top(
     domain = tmp_path / "items.txt"
     domain.write_text("".join(f"{item}\n" for item in sorted(truth)))
     asked = ["top", str(path), "--field", field, "--domain", str(domain), "-k", "5"]
-    # Every column is pushed within the horizon, so the lag is one round of 1,024 steps.
     assert main([*asked, "--output", "json", "--epsilon", "12", "--width", "1024"]) == 0
     captured = capsys.readouterr()
     found = json.loads(captured.out)
