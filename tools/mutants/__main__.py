@@ -8,22 +8,28 @@ import time
 from pathlib import Path
 from typing import Final
 
+from tools.mutants import kept
 from tools.mutants.listed import read
 from tools.mutants.mutant import Mutant, State
 from tools.mutants.python import Python
-from tools.mutants.report import errors, table
+from tools.mutants.report import errors
 from tools.mutants.rust import Rust
 from tools.mutants.scope import (
     ROOT,
     RUST,
-    SAMPLED,
     changed_lines,
     diff_of_change,
     in_sample,
 )
+from tools.mutants.stages import STAGES
 
 BUILD: Final = ROOT / "build/mutants"
 LIST: Final = ROOT / "tests/mutants_listed.toml"
+KEPT: Final = ROOT / "tests/mutants_outcomes.json"
+DOCUMENT: Final = ROOT / "docs/testing.md"
+# The table between these lines is generated.
+BEGIN: Final = "<!-- python -m tools.mutants -->\n"
+END: Final = "<!-- end of the mutants -->"
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -31,39 +37,56 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--minutes", type=float, default=600.0, help="stop after this time")
     parser.add_argument("--changed", action="store_true", help="lines of the current change only")
     parser.add_argument("--only", choices=("rust", "python"), help="one of the two tools")
-    parser.add_argument("--quick", action="store_true", help="unit tests of the core only")
+    parser.add_argument("--file", action="append", help="only files whose path ends like this")
+    parser.add_argument(
+        "--stages", type=int, default=len(STAGES), help="the first stages of the core only"
+    )
+    parser.add_argument("--jobs", type=int, default=2, help="mutants that are tested at a time")
     parser.add_argument("--report", action="store_true", help="test nothing")
     return parser
 
 
+def _wanted(given: argparse.Namespace, file: str) -> bool:
+    return given.file is None or file.endswith(tuple(given.file))
+
+
 def _rust(
-    state: State, deadline: float, diff: Path | None, *, quick: bool
+    state: State, deadline: float, diff: Path | None, given: argparse.Namespace
 ) -> tuple[Rust, list[Mutant], list[Mutant]]:
-    rust, found, existing = Rust(state), [], []
-    for patterns in (*RUST, *SAMPLED):
-        mutants = rust.listed(patterns, diff)
-        existing += mutants
-        if patterns in SAMPLED and diff is None:
-            mutants = [mutant for mutant in mutants if in_sample(mutant)]
-        if time.monotonic() < deadline:
-            rust.test(mutants, deadline, quick=quick)
-        found += mutants
-    for mutant in rust.left(found):
+    rust = Rust(state)
+    existing = rust.listed(RUST)
+    kept.restore(state, existing, kept.read(KEPT))
+    mutants = existing if diff is None else rust.listed(RUST, diff)
+    wanted = [mutant for mutant in mutants if _wanted(given, mutant.file)]
+    rust.test(wanted, deadline, stages=given.stages, jobs=given.jobs)
+    for mutant in rust.left(wanted):
         print(f"{mutant.file}:{mutant.number}: not killed so far: {mutant.mutation}")
-    return rust, found, existing
+    return rust, mutants, existing
 
 
 def _python(
-    state: State, deadline: float, lines: dict[str, set[int]] | None
+    state: State, deadline: float, lines: dict[str, set[int]] | None, given: argparse.Namespace
 ) -> tuple[Python, list[Mutant], list[Mutant]]:
     python = Python(state)
-    files = python.files() if lines is None else [name for name in python.files() if name in lines]
-    if files and time.monotonic() < deadline:
-        python.test(files, deadline)
-    mutants = python.listed()
+    files = [name for name in python.files() if _wanted(given, name)]
     if lines is not None:
-        mutants = [it for it in mutants if it.number in lines.get(it.file, set())]
-    return python, mutants, mutants
+        files = [name for name in files if name in lines]
+    existing = python.generate(files) if files else []
+    kept.restore(state, existing, kept.read(KEPT))
+    if lines is None:
+        mutants = [mutant for mutant in existing if in_sample(mutant)]
+    else:
+        mutants = [it for it in existing if it.number in lines[it.file]]
+    python.test(mutants, deadline, jobs=given.jobs)
+    return python, mutants, existing
+
+
+def _document(table: str) -> None:
+    """Put the table of all outcomes into the document."""
+    text = DOCUMENT.read_text(encoding="utf-8")
+    before, rest = text.split(BEGIN)
+    after = rest[rest.index(END) :]
+    DOCUMENT.write_text(f"{before}{BEGIN}{table}\n{after}", encoding="utf-8")
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -82,12 +105,16 @@ def main(arguments: list[str] | None = None) -> int:
         if given.only in (None, name):
             state = State.load(BUILD / f"{name}.json")
             tool, mutants, existing = (
-                _rust(state, deadline, diff, quick=given.quick)
+                _rust(state, deadline, diff, given)
                 if name == "rust"
-                else _python(state, deadline, lines)
+                else _python(state, deadline, lines, given)
             )
-            print(f"\n{name}\n\n{table(mutants, tool.outcome, entries)}\n")
             whole = None if given.changed else existing
+            found = kept.kept_of(whole or mutants, mutants, tool, entries)
+            print(f"\n{name}\n\n{kept.table(found)}\n")
+            if whole is not None:
+                kept.write(KEPT, found)
+                _document(kept.table(kept.read(KEPT)))
             wrong += errors(mutants, tool.outcome, entries, existing=whole)
     print(*wrong, sep="\n", file=sys.stderr, end="\n" if wrong else "")
     return int(bool(wrong))

@@ -69,7 +69,7 @@ def digest(*texts: str) -> str:
 class State:
     """Outcomes by identity, valid for one text of the mutated code.
 
-    A killed mutant stays killed when only tests change; a survivor is tested again.
+    Only a survivor is tested again when only tests change: a better test may kill it.
     """
 
     path: Path
@@ -104,7 +104,7 @@ class State:
         if kept is None or kept["code"] != code:
             return None
         for outcome in OUTCOMES:
-            final = outcome in ("killed", "unviable") or kept["tests"] == tests
+            final = outcome != "survived" or kept["tests"] == tests
             if kept["outcome"] == outcome and final:
                 return outcome
         return None

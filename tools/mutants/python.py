@@ -1,9 +1,9 @@
 """Mutants of the Python modules that compute noise and guarantees, by mutmut, on a copy.
 
 mutmut puts all mutants of a function into one module and forks a process for each, which runs the
-tests that reach the function: a second or less. It knows two layouts of packages, so the copy has
-the package under src/. What changes the message of an error only is not counted. Hypothesis runs
-with its profile "ci", without deadlines: a busy machine must not seem to kill a mutant.
+tests that reach the function: a second or less. The process that forks has only imported, so no
+cache holds what the code without a mutant computed. mutmut knows two layouts of packages, so the
+copy has the package under src/. What changes the message of an error only is not counted.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import zip_longest
 from pathlib import Path
 from typing import Final
@@ -31,7 +31,19 @@ __all__ = ["Python", "functions_of", "mutants_of"]
 TREE: Final = ROOT / "build/mutants/python"
 TESTS: Final = ("privacy", "specification", "releases", "heavy_hitters", "windows")
 OUTCOMES: Final[dict[int, Outcome]] = {0: "survived", 1: "killed", 3: "killed", 33: "survived"}
+PORTION: Final = 150  # mutants of one run of mutmut
 TIMEOUTS: Final = {24, 36, 152, 255, -24}
+# Writes the mutants into TREE/mutants, as a run does before its tests; a file that has not changed
+# is left alone.
+GENERATE: Final = """\
+from mutmut.__main__ import copy_also_copy_files, copy_src_dir, create_mutants, setup_source_paths
+from pathlib import Path
+Path("mutants").mkdir(exist_ok=True)
+copy_src_dir()
+copy_also_copy_files()
+setup_source_paths()
+create_mutants(2)
+"""
 SETTINGS: Final = """\
 [tool.mutmut]
 source_paths = ["src/lazysketch"]
@@ -40,10 +52,12 @@ also_copy = {copied}
 pytest_add_cli_args_test_selection = {tests}
 use_git_change_detection = false
 use_setproctitle = false
+process_isolation = "forkserver"
+timeout_constant = 5.0
 
 [tool.pytest.ini_options]
 pythonpath = ["."]
-addopts = ["--import-mode=importlib", "--hypothesis-profile=ci", "-p", "no:cacheprovider"]
+addopts = ["--import-mode=importlib", "--hypothesis-profile=short", "-p", "no:cacheprovider"]
 """
 
 
@@ -66,11 +80,10 @@ class _WithoutMessages(ast.NodeTransformer):
         return node
 
 
-def _said_only(one: ast.FunctionDef, other: ast.FunctionDef) -> bool:
-    """Return whether two functions differ in the messages of their errors only."""
-    plain = [_WithoutMessages().visit(copy.deepcopy(node)) for node in (one, other)]
-    bodies = [ast.dump(ast.Module(body=node.body, type_ignores=[])) for node in plain]
-    return bodies[0] == bodies[1] and ast.dump(one.args) == ast.dump(other.args)
+def _without_messages(node: ast.FunctionDef) -> str:
+    """Return what a function does, without its name and the messages of its errors."""
+    plain = _WithoutMessages().visit(copy.deepcopy(node))
+    return ast.dump(plain.args) + ast.dump(ast.Module(body=plain.body, type_ignores=[]))
 
 
 def mutants_of(file: str, source: str, mutated: str) -> list[Mutant]:
@@ -88,6 +101,7 @@ def mutants_of(file: str, source: str, mutated: str) -> list[Mutant]:
         for node in ast.walk(ast.parse(mutated))
         if isinstance(node, ast.FunctionDef)
     }
+    plain: dict[str, str] = {}
     module = file.removeprefix("python/").removesuffix(".py").removesuffix("/__init__")
 
     def text(node: ast.FunctionDef) -> list[str]:
@@ -99,7 +113,9 @@ def mutants_of(file: str, source: str, mutated: str) -> list[Mutant]:
             if not mark or number == "orig" or original not in functions:
                 continue
             before = nodes[f"{original}__mutmut_orig"]
-            if _said_only(before, node):
+            if original not in plain:
+                plain[original] = _without_messages(before)
+            if _without_messages(node) == plain[original]:
                 continue
             pairs = enumerate(zip_longest(text(before)[1:], text(node)[1:], fillvalue=""), 1)
             at, (old, new) = next(
@@ -130,11 +146,15 @@ class Python:
             check=True,
         )
         self._names = [name for name in listing.stdout.splitlines() if (ROOT / name).is_file()]
-        wanted = (name for name in self._names if name.startswith(PYTHON) and name.endswith(".py"))
-        self._code = {name: (ROOT / name).read_text(encoding="utf-8") for name in wanted}
+        wanted = (
+            name for name in self._names if name.startswith(tuple(PYTHON)) and name.endswith(".py")
+        )
+        self._texts = {name: (ROOT / name).read_text(encoding="utf-8") for name in wanted}
         tests = sorted(name for name in self._names if name.startswith("tests/"))
         texts = (name for name in tests if name.endswith(".py"))
-        self._tests = digest(*((ROOT / name).read_text(encoding="utf-8") for name in texts))
+        self.tests = digest(*((ROOT / name).read_text(encoding="utf-8") for name in texts))
+
+        self.code = {name: digest(text) for name, text in self._texts.items()}
 
     def _copy(self, files: Iterable[str]) -> None:
         shutil.rmtree(TREE / "src", ignore_errors=True)
@@ -155,48 +175,103 @@ class Python:
         )
         (TREE / "pyproject.toml").write_text(settings, encoding="utf-8")
 
-    def test(self, files: Iterable[str], deadline: float) -> None:
-        """Run mutmut on some of the files until the deadline; it goes on where it stopped."""
+    def generate(self, files: Sequence[str]) -> list[Mutant]:
+        """Return the mutants of some of the files, in the order of the files."""
         self._copy(files)
-        command = [sys.executable, "-m", "mutmut", "run", "--max-children", "1"]
+        command = [sys.executable, "-c", GENERATE]
+        subprocess.run(command, cwd=TREE, check=True, stdout=subprocess.DEVNULL)
+        return [mutant for name in files for mutant in self._read(name)]
+
+    def test(self, mutants: Sequence[Mutant], deadline: float, *, jobs: int) -> None:
+        """Test the mutants of which nothing final is known, until the deadline.
+
+        Args:
+            mutants: the mutants.
+            deadline: of ``time.monotonic()``.
+            jobs: mutants that are tested at a time.
+        """
+        waiting = [mutant for mutant in mutants if self.outcome(mutant) is None]
+        kept = TREE / "tests.digest"
+        if not kept.exists() or kept.read_text(encoding="utf-8") != self.tests:
+            (TREE / "mutants/mutmut-stats.json").unlink(missing_ok=True)  # which tests reach what
+            kept.write_text(self.tests, encoding="utf-8")
+        for first in range(0, len(waiting), PORTION):
+            if time.monotonic() < deadline:
+                self._run(waiting[first : first + PORTION], deadline, jobs)
+
+    def _run(self, mutants: Sequence[Mutant], deadline: float, jobs: int) -> None:
+        for file in {mutant.file for mutant in mutants}:
+            self._forget(file, {mutant.name for mutant in mutants})
+        command = [sys.executable, "-m", "mutmut", "run", f"--max-children={jobs}"]
+        command += [mutant.name for mutant in mutants]
         environment = {**os.environ, "PYTHONPATH": ""}
-        with subprocess.Popen(command, cwd=TREE, env=environment) as running:
+        with (
+            (TREE / "run.log").open("w", encoding="utf-8") as log,
+            subprocess.Popen(command, cwd=TREE, env=environment, stdout=log, stderr=log) as running,
+        ):
+            stopped = False
             try:
                 running.wait(max(1.0, deadline - time.monotonic()))
             except subprocess.TimeoutExpired:
+                stopped = True
                 running.send_signal(signal.SIGINT)
-        for mutant, code in self._exits():
-            outcome = "timeout" if code in TIMEOUTS else OUTCOMES.get(code)
+        if running.returncode and not stopped:
+            raise RuntimeError(
+                f"mutmut: expected tests that pass without a mutant, got status "
+                f"{running.returncode}; see {(TREE / 'run.log').relative_to(ROOT)}"
+            )
+        for mutant in mutants:
+            code = _exits(mutant.file).get(mutant.name)
+            outcome = (
+                None if code is None else "timeout" if code in TIMEOUTS else OUTCOMES.get(code)
+            )
             if outcome is not None:
-                own = digest(self._code[mutant.file])
-                self.state.record(mutant, outcome, code=own, tests=self._tests)
+                own = self.code[mutant.file]
+                self.state.record(mutant, outcome, code=own, tests=self.tests)
         self.state.save()
 
-    def _exits(self) -> Iterator[tuple[Mutant, int]]:
-        for mutant in self.listed():
-            path = TREE / "mutants" / mutant.file.replace("python/", "src/", 1)
-            codes = json.loads(path.with_name(path.name + ".meta").read_text(encoding="utf-8"))
-            code = codes["exit_code_by_key"].get(mutant.name)
-            if code is not None:
-                yield mutant, code
+    @staticmethod
+    def _forget(file: str, names: Collection[str]) -> None:
+        """Remove what earlier runs found, which may be about other tests."""
+        path = _meta(file)
+        meta = json.loads(path.read_text(encoding="utf-8"))
+        codes = meta["exit_code_by_key"]
+        meta["exit_code_by_key"] = {
+            name: None if name in names else code for name, code in codes.items()
+        }
+        path.write_text(json.dumps(meta), encoding="utf-8")
+
+    def _read(self, file: str) -> list[Mutant]:
+        mutated = _meta(file).with_suffix("")
+        return mutants_of(file, self._texts[file], mutated.read_text(encoding="utf-8"))
 
     def files(self) -> list[str]:
         """Return the files that are mutated, in their order."""
-        return sorted(self._code, key=lambda name: (_rank(name), name))
-
-    def listed(self) -> list[Mutant]:
-        """Return the mutants of the files that mutmut has read so far."""
-        found = []
-        for name in self.files():
-            mutated = TREE / "mutants" / name.replace("python/", "src/", 1)
-            if mutated.with_name(mutated.name + ".meta").exists():
-                found += mutants_of(name, self._code[name], mutated.read_text(encoding="utf-8"))
-        return found
+        return sorted(self._texts, key=lambda name: (_rank(name), name))
 
     def outcome(self, mutant: Mutant) -> Outcome | None:
         """Return what is known of a mutant."""
-        code = digest(self._code[mutant.file])
-        return self.state.outcome(mutant, code=code, tests=self._tests)
+        code = self.code[mutant.file]
+        return self.state.outcome(mutant, code=code, tests=self.tests)
+
+
+def _meta(file: str) -> Path:
+    """Return the file in which mutmut keeps what became of the mutants of a file."""
+    path = TREE / "mutants" / file.replace("python/", "src/", 1)
+    return path.with_name(path.name + ".meta")
+
+
+def _exits(file: str) -> dict[str, int | None]:
+    codes: dict[str, int | None] = json.loads(_meta(file).read_text(encoding="utf-8"))[
+        "exit_code_by_key"
+    ]
+    return codes
+
+
+def _outcome(code: int | None) -> Outcome | None:
+    if code is None:
+        return None
+    return "timeout" if code in TIMEOUTS else OUTCOMES.get(code)
 
 
 def _rank(name: str) -> int:

@@ -1,41 +1,15 @@
-"""The table of outcomes per module; survivors without a reason, and stale reasons."""
+"""Survivors without a reason, and reasons without a survivor."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 
 from tools.mutants.listed import Listed
 from tools.mutants.mutant import Mutant, Outcome
-from tools.mutants.scope import module_of
 
-__all__ = ["errors", "table"]
+__all__ = ["errors"]
 
 Known = Callable[[Mutant], "Outcome | None"]
-HEAD = ("module", "made", "killed", "timed out", "listed", "survived", "not run")
-
-
-def _column(mutant: Mutant, outcome: Outcome | None, entries: Sequence[Listed]) -> str:
-    if outcome == "survived" and any(entry.covers(mutant) for entry in entries):
-        return "listed"
-    return {None: "not run", "timeout": "timed out"}.get(outcome, str(outcome))
-
-
-def table(mutants: Iterable[Mutant], known: Known, entries: Sequence[Listed]) -> str:
-    """Return one row per module, as Markdown. Mutants that do not compile are not counted."""
-    counts: dict[str, dict[str, int]] = {}
-    for mutant in mutants:
-        column = _column(mutant, known(mutant), entries)
-        if column == "unviable":
-            continue
-        for module in (module_of(mutant.file), "**all**"):
-            row = counts.setdefault(module, dict.fromkeys(HEAD[1:], 0))
-            row["made"] += 1
-            row[column] += 1
-    total = counts.pop("**all**", None)
-    lines = [f"| {' | '.join(HEAD)} |", f"| --- |{' ---: |' * (len(HEAD) - 1)}"]
-    for module, row in [*counts.items(), *([("**all**", total)] if total else [])]:
-        lines.append(f"| {module} | {' | '.join(str(row[name]) for name in HEAD[1:])} |")
-    return "\n".join(lines)
 
 
 def errors(
@@ -60,7 +34,8 @@ def errors(
     """
     found = []
     for mutant in mutants:
-        if _column(mutant, known(mutant), entries) == "survived":
+        listed = any(entry.covers(mutant) for entry in entries)
+        if known(mutant) == "survived" and not listed:
             place = f"{mutant.file}:{mutant.number}"
             found.append(f"{place}: no test fails with: {mutant.mutation}\n    {mutant.line}")
     if existing is None:

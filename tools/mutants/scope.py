@@ -11,11 +11,10 @@ from typing import Final
 from tools.mutants.mutant import Mutant
 
 __all__ = [
+    "CORE",
     "PYTHON",
     "ROOT",
     "RUST",
-    "SAMPLED",
-    "SAMPLE_RATE",
     "changed_lines",
     "diff_of_change",
     "in_sample",
@@ -25,44 +24,55 @@ __all__ = [
 ROOT: Final = Path(__file__).resolve().parents[2]
 CORE: Final = "rust/core/src"
 
-# Every mutant of these files, in this order; the files of one line are tested together.
+# Every mutant of these files, in this order.
 RUST: Final = (
-    ("noise/prf.rs", "noise/mod.rs"),
-    ("noise/gaussian.rs",),
-    ("key.rs", "item.rs"),
-    ("discovery/mod.rs", "discovery/misra_gries.rs"),
-    ("discovery/name.rs", "discovery/name_store.rs"),
-    ("discovery/laplace.rs", "discovery/threshold.rs"),
-    ("discovery/slots.rs", "discovery/dictionary.rs"),
-    ("discovery/spec.rs",),
-    ("mechanism/path.rs", "mechanism/rounding.rs"),
-    ("mechanism/binary.rs", "mechanism/haar.rs", "mechanism/square_root.rs"),
-    ("mechanism/mod.rs", "mechanism/tree/*.rs"),
-    ("schedule/*.rs",),
-    ("noise/gaussian_batch.rs",),
+    "noise/prf.rs",
+    "noise/mod.rs",
+    "noise/gaussian.rs",
+    "key.rs",
+    "item.rs",
+    "discovery/mod.rs",
+    "discovery/misra_gries.rs",
+    "discovery/name.rs",
+    "discovery/name_store.rs",
+    "discovery/laplace.rs",
+    "discovery/threshold.rs",
+    "discovery/slots.rs",
+    "discovery/dictionary.rs",
+    "discovery/spec.rs",
+    "mechanism/path.rs",
+    "mechanism/rounding.rs",
+    "mechanism/binary.rs",
+    "mechanism/haar.rs",
+    "mechanism/square_root.rs",
+    "mechanism/mod.rs",
+    "mechanism/tree/*.rs",
+    "schedule/*.rs",
+    "noise/gaussian_batch.rs",
+    "sketch/*.rs",
+    "table/*.rs",
+    "simd.rs",
+    "release/*.rs",
+    "guarantee.rs",
+    "parameters.rs",
 )
-# One mutant in eight of these files: by a hash, so the choice is the same in every run.
-SAMPLED: Final = (
-    ("sketch/*.rs",),
-    ("table/*.rs", "simd.rs"),
-    ("release/*.rs", "guarantee.rs", "parameters.rs"),
-)
-SAMPLE_RATE: Final = 8
 _SEED: Final = b"sample of mutants, 1"
 
-PYTHON: Final = (
-    "python/lazysketch/privacy",
-    "python/lazysketch/specification",
-    "python/lazysketch/releases/parts.py",
-    "python/lazysketch/heavy_hitters",
-    "python/lazysketch/windows",
-)
+# One mutant in this many, by a hash, so the choice is the same in every run.
+PYTHON: Final[dict[str, int]] = {
+    "python/lazysketch/privacy": 1,
+    "python/lazysketch/specification": 1,
+    "python/lazysketch/releases/parts.py": 1,
+    "python/lazysketch/heavy_hitters": 16,
+    "python/lazysketch/windows": 16,
+}
 
 
 def in_sample(mutant: Mutant) -> bool:
-    """Return whether the sample contains this mutant: one in ``SAMPLE_RATE`` does."""
+    """Return whether the sample contains this mutant."""
+    rate = next(rate for part, rate in PYTHON.items() if mutant.file.startswith(part))
     drawn = hashlib.blake2b(mutant.identity.encode("utf-8"), digest_size=8, key=_SEED).digest()
-    return int.from_bytes(drawn, "little") % SAMPLE_RATE == 0
+    return int.from_bytes(drawn, "little") % rate == 0
 
 
 def module_of(file: str) -> str:

@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 from tests.locations import ROOT
-from tools.mutants import scope
+from tools.mutants import kept, scope, stages
+from tools.mutants.__main__ import BEGIN, END
 from tools.mutants.listed import Listed, read
 from tools.mutants.mutant import Mutant, Outcome, State, numbered
 from tools.mutants.python import mutants_of as python_mutants
-from tools.mutants.report import errors, table
-from tools.mutants.rust import mutants_of, outcomes_of
+from tools.mutants.report import errors
+from tools.mutants.rust import mutants_of
+from tools.mutants.switches import Change, Span, change_of, switched
 
 FILE = "rust/core/src/noise/prf.rs"
 ENTRY = Listed(FILE, "replace + with - in add", "a + b", "harmless, as b is zero")
@@ -49,14 +51,6 @@ def test_an_identity_does_not_depend_on_the_position() -> None:
     assert before[0].mutation == "replace + with - in add"
 
 
-def test_outcomes_are_read_by_the_name_of_today(tmp_path: Path) -> None:
-    first, second, third = mutants_of(listing((1, 5), (1, 9), (2, 5)), {FILE: "a + b + c\na + b\n"})
-    (tmp_path / "caught.txt").write_text(f"{first.name}\nanother\n", encoding="utf-8")
-    (tmp_path / "missed.txt").write_text(f"{third.name}\n", encoding="utf-8")
-    found = outcomes_of(tmp_path, [first, second, third])
-    assert found == {first: "killed", third: "survived"}
-
-
 def test_state_survives_a_restart_and_forgets_changed_code(tmp_path: Path) -> None:
     state = State(tmp_path / "state.json")
     kinds: list[Outcome] = ["killed", "survived", "timeout", "unviable"]
@@ -69,8 +63,8 @@ def test_state_survives_a_restart_and_forgets_changed_code(tmp_path: Path) -> No
         assert again.outcome(one, code="code", tests="tests") == outcome
         assert again.outcome(one, code="other", tests="tests") is None
         # A better test may kill what survived; it does not revive what was killed.
-        kept = outcome if outcome in ("killed", "unviable") else None
-        assert again.outcome(one, code="code", tests="more") == kept
+        later = None if outcome == "survived" else outcome
+        assert again.outcome(one, code="code", tests="more") == later
     assert State.load(tmp_path / "nothing.json").outcomes == {}
 
 
@@ -133,15 +127,6 @@ def test_survivors_and_entries_must_match(
     assert not errors([], lambda _: None, outside, existing=[mutant("b + c")])
 
 
-def test_the_table_counts_every_mutant_once() -> None:
-    known = outcomes(a="killed", b="survived", c="timeout", d="unviable", e="killed")
-    ones = [mutant(line) for line in "abcdefg"]
-    entry = Listed(FILE, ENTRY.mutation, "b", "why")
-    rows = table(ones, lambda one: known.get(one.line), [entry]).splitlines()
-    assert rows[0] == "| module | made | killed | timed out | listed | survived | not run |"
-    assert rows[2:] == ["| noise | 6 | 2 | 1 | 1 | 0 | 2 |", "| **all** | 6 | 2 | 1 | 1 | 0 | 2 |"]
-
-
 # --- scope ---------------------------------------------------------------------------------------
 
 
@@ -151,18 +136,22 @@ def test_every_file_of_the_core_is_in_the_scope_once() -> None:
     code = "".join(path.read_text(encoding="utf-8") for path in files.values())
     outside = {f"{name}.rs" for name in re.findall(r"#\[cfg\(test\)\]\s+mod (\w+);", code)}
     outside |= {"lib.rs", "error.rs", "planted.rs"}
-    patterns = [pattern for group in (*scope.RUST, *scope.SAMPLED) for pattern in group]
     found = [
-        path.relative_to(folder).as_posix() for pattern in patterns for path in folder.glob(pattern)
+        path.relative_to(folder).as_posix()
+        for pattern in scope.RUST
+        for path in folder.glob(pattern)
     ]
     wanted = [name for name, path in files.items() if path.name not in outside]
     assert sorted(name for name in found if Path(name).name not in outside) == sorted(wanted)
 
 
-def test_the_sample_is_one_in_eight() -> None:
-    """8,000 draws at 1/8: five standard deviations are 148."""
-    chosen = sum(scope.in_sample(mutant(str(number))) for number in range(8_000))
-    assert abs(chosen - 1_000) < 148
+def test_the_sample_has_its_rate() -> None:
+    """16,000 draws at 1/16: five standard deviations are 153."""
+    sampled = [part for part, rate in scope.PYTHON.items() if rate == 16]
+    for part in sampled:
+        ones = (Mutant(f"{part}/x.py", "a", str(number)) for number in range(16_000))
+        assert abs(sum(map(scope.in_sample, ones)) - 1_000) < 153
+    assert scope.in_sample(Mutant("python/lazysketch/privacy/x.py", "a", "b"))
 
 
 def test_lines_of_a_diff() -> None:
@@ -187,6 +176,125 @@ def test_lines_of_a_diff() -> None:
         ]
     )
     assert scope.changed_lines(diff) == {"x.py": {2, 3, 12}}
+
+
+# --- Rust ----------------------------------------------------------------------------------------
+
+CORE = """\
+/// With {braces} in the comment.
+#[inline]
+fn sum(a: u32, b: u32) -> u32 {
+    a + b
+}
+
+fn other() -> u32 {
+    1
+}
+"""
+
+
+def place(old: str, replacement: str, text: str = CORE) -> Change:
+    start = text.index(old)
+    function = Span(text.index("///"), text.index("}\n\nfn") + 1)
+    return Change(Span(start, start + len(old)), replacement, function, opaque=False)
+
+
+def test_all_mutants_are_in_one_text_and_the_function_stays() -> None:
+    changes = {4: place("+", "-"), 9: place("a + b", "0")}
+    text, lines = switched(CORE, changes)
+    assert "4u32 => {\n    a - b\n}" in text.replace("-  b", "- b")
+    assert "9u32 => {\n    0 \n}" in text
+    assert "_ => {\n    a + b\n}" in text
+    assert text.startswith("/// With {braces} in the comment.\n#[inline]\nfn sum(a: u32, b: u32)")
+    assert text.endswith("fn other() -> u32 {\n    1\n}\n")
+    for number, (first, last) in lines.items():
+        assert text.splitlines()[first - 1].startswith(f"{number}u32 => ")
+        assert text.splitlines()[last - 1] == "}"
+    assert switched(CORE, {}) == (CORE, {})
+
+
+def test_a_change_is_read_and_fits_if_its_function_can_choose() -> None:
+    def at(line: int, column: int) -> dict[str, int]:
+        return {"line": line, "column": column}
+
+    entry = {
+        "span": {"start": at(4, 7), "end": at(4, 8)},
+        "replacement": "-",
+        "function": {
+            "return_type": "-> u32",
+            "span": {"start": at(1, 1), "end": at(5, 2)},
+        },
+    }
+    change = change_of(entry, CORE)
+    assert change == place("+", "-")
+    assert change.fits
+    assert not change_of({**entry, "function": None}, CORE).fits
+    opaque = {**entry["function"], "return_type": "-> impl Iterator<Item = u32>"}  # type: ignore[dict-item]
+    assert not change_of({**entry, "function": opaque}, CORE).fits
+
+
+def test_the_first_stage_has_the_tests_of_the_file_and_every_test_is_in_a_stage() -> None:
+    folder, unit = "rust/core/src/", "lazysketch_core"
+    with_tests = "#[cfg(test)]\nmod tests {"
+    own = stages.own_tests(folder + "noise/prf.rs", with_tests)
+    assert (own.program, own.arguments[0]) == (unit, "noise::prf::")
+    module = stages.own_tests(folder + "schedule/mod.rs", with_tests + ";")
+    assert (module.program, module.arguments[0]) == (unit, "schedule::")
+    assert stages.own_tests(folder + "release/codec.rs", "").program == "codec"
+    assert stages.own_tests(folder + "parameters.rs", "").program == unit
+    first, fast, slow = (stage.runs([unit, "codec"], own) for stage in stages.STAGES)
+    assert first == [own]
+    assert [run.program for run in fast] == [run.program for run in slow] == ["codec", unit]
+    skipped = set(fast[0].arguments) - {"--skip", "timing"}
+    assert skipped == set(slow[0].arguments) - {"--skip", "timing"}
+    programs = {path.stem for path in (ROOT / "rust/core/tests").glob("*.rs")}
+    assert set(stages.ABOUT.values()) <= programs
+    targets = [stage.targets(own) for stage in stages.STAGES]
+    assert targets == [("--lib",), ("--tests",), ("--tests",)]
+
+
+# --- what the repository keeps --------------------------------------------------------------------
+
+
+class Known:
+    """A tool that has run."""
+
+    def __init__(self, known: dict[str, Outcome]) -> None:
+        self.known = known
+        self.code = {FILE: "code"}
+        self.tests = "tests"
+
+    def outcome(self, one: Mutant) -> Outcome | None:
+        return self.known.get(one.line)
+
+
+def test_outcomes_are_kept_and_restored(tmp_path: Path) -> None:
+    known = outcomes(a="killed", b="survived", c="timeout", d="unviable", e="survived")
+    ones = numbered(mutant(line) for line in "abcdefg")
+    entry = Listed(FILE, ENTRY.mutation, "b", "why")
+    kept.write(tmp_path / "kept.json", kept.kept_of(ones, ones[:-1], Known(known), [entry]))
+    again = kept.read(tmp_path / "kept.json")
+    assert again == {FILE: kept.Kept("code", "tests", "kltus?-")}
+    state = State(tmp_path / "state.json")
+    kept.restore(state, ones, again)
+    for one in ones:
+        assert state.outcome(one, code="code", tests="tests") == known.get(one.line)
+        assert state.outcome(one, code="other", tests="tests") is None
+    assert kept.table(again).splitlines()[2:] == [
+        "| noise | 6 | 5 | 1 | 1 | 1 | 1 | 1 |",
+        "| **all** | 6 | 5 | 1 | 1 | 1 | 1 | 1 |",
+    ]
+    # With another number of mutants the letters belong to other code.
+    fresh = State(tmp_path / "state.json")
+    kept.restore(fresh, ones[1:], again)
+    assert not fresh.outcomes
+
+
+def test_the_document_has_the_table_of_the_outcomes() -> None:
+    entries = kept.read(ROOT / "tests/mutants_outcomes.json")
+    assert {entry.outcomes.strip("kltsu?-") for entry in entries.values()} == {""}
+    text = (ROOT / "docs/testing.md").read_text(encoding="utf-8")
+    assert text.split(BEGIN)[1].split(END)[0] == kept.table(entries) + "\n"
 
 
 # --- Python --------------------------------------------------------------------------------------
