@@ -125,7 +125,7 @@ class Rust:
         Args:
             mutants: the mutants.
             deadline: of ``time.monotonic()``.
-            stages: run the first stages only, so many.
+            stages: how many of the stages run, from the first.
             jobs: mutants that are tested at a time.
         """
         waits = any(self._stage(mutant) in STAGES[:stages] for mutant in mutants)

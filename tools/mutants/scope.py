@@ -45,6 +45,7 @@ RUST: Final = (
     "mechanism/binary.rs",
     "mechanism/haar.rs",
     "mechanism/square_root.rs",
+    "mechanism/final_push.rs",
     "mechanism/mod.rs",
     "mechanism/tree/*.rs",
     "schedule/*.rs",
@@ -55,6 +56,7 @@ RUST: Final = (
     "release/*.rs",
     "guarantee.rs",
     "parameters.rs",
+    "memory.rs",
 )
 _SEED: Final = b"sample of mutants, 1"
 
