@@ -39,6 +39,7 @@ RUST: Final = (
     "discovery/threshold.rs",
     "discovery/slots.rs",
     "discovery/dictionary.rs",
+    "discovery/long_items.rs",
     "discovery/spec.rs",
     "mechanism/path.rs",
     "mechanism/rounding.rs",
