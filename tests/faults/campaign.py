@@ -12,13 +12,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tests.faults.injection import (
-    ERRORS,
     Between,
     HungError,
+    Injector,
     Outcome,
     Points,
-    interrupted,
-    is_injected,
     sample,
     watched,
 )
@@ -93,17 +91,17 @@ class Result:
 
 
 def run(
-    operation: Operation, *, between: Between, most: int | None = None, seed: int = 0
+    operation: Operation, injector: Injector, *, most: int | None = None, seed: int = 0
 ) -> Result:
     """Inject every error at every point of an operation.
 
     Args:
         operation: the call.
-        between: points between bytecodes, or between lines.
+        injector: raises the errors.
         most: number of points, at most; all if None.
         seed: chooses the points, if not all.
     """
-    result, points = Result(str(operation)), operation.points(between)
+    result, errors = Result(str(operation)), injector.errors
     subject = operation.make()
     if operation.reads:
         operation.call(subject)
@@ -112,16 +110,18 @@ def run(
         calls = (lambda _: None, operation.call, *operation.partial)
         states = [_twin(operation, call) for call in calls]
     subject = subject if operation.reads else operation.make()
-    passed = watched(lambda: interrupted(lambda: operation.call(subject), at=0, points=points))
+    passed = watched(
+        lambda: injector.interrupted(lambda: operation.call(subject), at=0, error=errors[0])
+    )
     if passed.error is not None:
         raise passed.error
     result.points = passed.points
-    for at in sample(passed.points, most=most or passed.points, seed=seed):
-        for number, error in enumerate(ERRORS):
+    for at in sample(passed.points, most=most or passed.points or 1, seed=seed):
+        for number, error in enumerate(errors):
             # A caller that can see that nothing was counted repeats the call, every other time.
             repeats = operation.repeatable and (at + number) % 2 == 0
             subject = subject if operation.reads else operation.make()
-            case = _Case(operation, points, at, error, repeats, result)
+            case = _Case(operation, injector, at, error, repeats, result)
             try:
                 case.judge(subject, states)
             except HungError:
@@ -162,7 +162,7 @@ def _seen_later(operation: Operation, subject: Any) -> object:
 @dataclass(frozen=True)
 class _Case:
     operation: Operation
-    points: Points
+    injector: Injector
     at: int
     error: type[BaseException]
     repeats: bool
@@ -171,18 +171,15 @@ class _Case:
     def judge(self, subject: Any, states: list[_Twin]) -> None:
         """Interrupt the call, and compare with the state before it, after it, and others."""
         outcome = watched(
-            lambda: interrupted(
-                lambda: self.operation.call(subject),
-                at=self.at,
-                error=self.error,
-                points=self.points,
+            lambda: self.injector.interrupted(
+                lambda: self.operation.call(subject), at=self.at, error=self.error
             )
         )
         if not outcome.place:
             self.result.violations["points vary"] += 1
             return
         self.result.injected += 1
-        if outcome.error is not None and not is_injected(outcome.error):
+        if outcome.error is not None and not self.injector.is_injected(outcome.error):
             self.result.add("another error", outcome, at=self.at)
         elif not self._is_expected(outcome.error):
             self.result.add("wrong class", outcome, at=self.at)

@@ -12,12 +12,13 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from types import FrameType
-from typing import Final, Generic, Literal, TypeAlias, TypeVar
+from typing import Final, Generic, Literal, Protocol, TypeAlias, TypeVar
 
 __all__ = [
     "ERRORS",
     "Between",
     "HungError",
+    "Injector",
     "Outcome",
     "Points",
     "interrupted",
@@ -41,6 +42,22 @@ class HungError(AssertionError):
     """A call did not return."""
 
 
+class Injector(Protocol):
+    """Raises an error at the N-th possible point of a call."""
+
+    @property
+    def errors(self) -> tuple[type[BaseException], ...]:
+        """The classes of errors, each of which is raised at each point."""
+
+    def interrupted(
+        self, call: Callable[[], T], *, at: int, error: type[BaseException]
+    ) -> Outcome[T]:
+        """Make a call and raise an error at one of its points, from 1; at none for 0."""
+
+    def is_injected(self, error: BaseException) -> bool:
+        """Return whether an error is an injected one, or was raised because of one."""
+
+
 @dataclass(frozen=True)
 class Points:
     """Where errors are injected.
@@ -62,6 +79,21 @@ class Points:
         """
         name = str(frame.f_globals.get("__name__", ""))
         return any(name == one or name.startswith(f"{one}.") for one in self.modules)
+
+    @property
+    def errors(self) -> tuple[type[BaseException], ...]:
+        """As of :class:`Injector`."""
+        return ERRORS
+
+    def interrupted(
+        self, call: Callable[[], T], *, at: int, error: type[BaseException]
+    ) -> Outcome[T]:
+        """As of :class:`Injector`."""
+        return interrupted(call, at=at, error=error, points=self)
+
+    def is_injected(self, error: BaseException) -> bool:
+        """As of :class:`Injector`."""
+        return is_injected(error)
 
 
 @dataclass(frozen=True)

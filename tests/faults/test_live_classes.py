@@ -44,12 +44,12 @@ def _require_none(result: Result, record: Record) -> None:
 @pytest.mark.parametrize("operation", OPERATIONS, ids=str)
 def test_some_lines(operation: Operation, record_property: Record) -> None:
     few = 2 if operation.reads else _FEW.get(operation.family.split(" ")[0], 4)
-    _require_none(run(operation, between="lines", most=few, seed=_SEED), record_property)
+    _require_none(run(operation, operation.points("lines"), most=few, seed=_SEED), record_property)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("between", ["lines", "bytecodes"])
 @pytest.mark.parametrize("operation", OPERATIONS, ids=str)
 def test_all_points(operation: Operation, between: Between, record_property: Record) -> None:
-    result = run(operation, between=between, most=_MOST[between], seed=_SEED)
+    result = run(operation, operation.points(between), most=_MOST[between], seed=_SEED)
     _require_none(result, record_property)

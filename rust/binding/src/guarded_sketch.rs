@@ -84,15 +84,15 @@ impl Core {
         }
     }
 
-    /// The checks of [`Self::add_to_batch`], and the memory of the table.
-    pub(crate) fn prepare_batch(
+    /// All checks and all memory of [`Self::add_to_batch`], which then cannot fail.
+    pub(crate) fn prepare_open_step(
         &mut self,
         items: Items<'_>,
         weights: Option<&[u64]>,
     ) -> Result<()> {
         match self {
-            Self::Plain(sketch) => sketch.prepare_batch(items, weights),
-            Self::Heavy(sketch) => sketch.prepare_batch(items, weights),
+            Self::Plain(sketch) => sketch.prepare_open_step(items, weights),
+            Self::Heavy(sketch) => sketch.prepare_open_step(items, weights),
         }
     }
 
@@ -225,7 +225,8 @@ pub(crate) fn change_all(
         }
         for at in 0..cores.len() {
             if let Err(error) = change(at, &mut cores[at]) {
-                // Only a lack of memory for an open step comes to this. Sketches of different streams must not go on.
+                // The checks refuse all that can fail. Should one omit something, sketches of different
+                // streams must not go on.
                 cores.iter_mut().for_each(|core| core.close());
                 return Err(raise(error));
             }

@@ -89,7 +89,7 @@ pub(crate) fn update_all<'py>(
     change_all(
         py,
         &guarded(&tables),
-        |_, core| core.heavy()?.check_update(weight.0),
+        |_, core| core.heavy()?.prepare_update(weight.0),
         |at, core| core.heavy()?.update_many(items[at], Some(&[weight.0])),
     )
 }
@@ -155,7 +155,7 @@ pub(crate) fn add_to_batch_of_all<'py>(
     change_all(
         py,
         &guarded(&tables),
-        |at, core| core.prepare_batch(borrowed[at].items(), weights[at].as_deref()),
+        |at, core| core.prepare_open_step(borrowed[at].items(), weights[at].as_deref()),
         |at, core| core.add_to_batch(borrowed[at].items(), weights[at].as_deref()),
     )
 }
@@ -167,7 +167,7 @@ pub(crate) fn tick_all(py: Python<'_>, tables: Vec<Table<'_>>, steps: Steps) -> 
     change_all(
         py,
         &guarded(&tables),
-        |_, core| core.sketch().check_steps(steps.0),
+        |_, core| core.sketch().prepare_steps(steps.0),
         |_, core| core.heavy()?.tick(steps.0),
     )
 }

@@ -65,9 +65,9 @@ impl HeavySketch {
         Ok(())
     }
 
-    /// All checks of [`Self::update`], which then cannot fail.
-    pub fn check_update(&self, weight: u64) -> Result<()> {
-        self.sketch.check_update(weight)
+    /// All checks and all memory of [`Self::update_many`] with one event, which then cannot fail.
+    pub fn prepare_update(&mut self, weight: u64) -> Result<()> {
+        self.sketch.prepare_update(weight)
     }
 
     /// A batch, one step per event; everything is checked before anything is applied.
@@ -107,10 +107,16 @@ impl HeavySketch {
         self.sketch.prepare_rows(rows)
     }
 
-    /// All checks and memory of [`Self::update_batch`]; all checks of [`Self::add_to_batch`].
+    /// All checks and all memory of [`Self::update_batch`], which then cannot fail.
     pub fn prepare_batch(&mut self, items: Items<'_>, weights: Option<&[u64]>) -> Result<()> {
         check_items(items)?;
         self.sketch.prepare_batch(items, weights)
+    }
+
+    /// All checks and all memory of [`Self::add_to_batch`], which then cannot fail.
+    pub fn prepare_open_step(&mut self, items: Items<'_>, weights: Option<&[u64]>) -> Result<()> {
+        check_items(items)?;
+        self.sketch.prepare_open_step(items, weights)
     }
 
     /// Many events in one step, under the batch schedule.

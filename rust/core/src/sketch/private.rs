@@ -218,8 +218,8 @@ impl PrivateSketch {
         events * u128::from(self.spec.max_weight)
     }
 
-    /// The check of `tick`, which then cannot fail.
-    pub fn check_steps(&self, requested: u64) -> Result<()> {
+    /// The check of `tick`.
+    pub(super) fn check_steps(&self, requested: u64) -> Result<()> {
         if self.state.is_none() {
             return Err(Error::Closed);
         }
@@ -260,8 +260,8 @@ impl PrivateSketch {
         }
     }
 
-    /// All checks of `update_batch` and `add_to_batch`, which then cannot fail.
-    pub fn check_batch(&self, items: Items<'_>, weights: Option<&[u64]>) -> Result<()> {
+    /// All checks of `update_batch` and `add_to_batch`.
+    pub(super) fn check_batch(&self, items: Items<'_>, weights: Option<&[u64]>) -> Result<()> {
         if !matches!(self.spec.schedule, Schedule::Batch { .. }) {
             return Err(Error::parameter(
                 "schedule",

@@ -41,9 +41,16 @@ impl PrivateSketch {
         Ok(())
     }
 
-    /// All checks of [`Self::update`] on a sketch, which then cannot fail.
+    /// All checks and all memory of [`Self::update_many`] with one event, which then cannot fail.
+    pub fn prepare_update(&mut self, weight: u64) -> Result<()> {
+        self.check_update(weight)?;
+        self.make_room_at(self.step + 1)?;
+        self.make_room_for_places()
+    }
+
+    /// All checks of [`Self::update`] on a sketch.
     #[inline]
-    pub fn check_update(&self, weight: u64) -> Result<()> {
+    fn check_update(&self, weight: u64) -> Result<()> {
         check_weight(weight, self.spec.max_weight)?;
         self.check_steps(1)?;
         if self.has_open_step() {
@@ -108,6 +115,19 @@ impl PrivateSketch {
         self.make_room_for_places()
     }
 
+    /// All checks and all memory of [`Self::add_to_batch`], which then cannot fail.
+    pub fn prepare_open_step(&mut self, items: Items<'_>, weights: Option<&[u64]>) -> Result<()> {
+        self.check_batch(items, weights)?;
+        // The bound for the step being filled: a function of its number alone.
+        self.make_room_at(self.step + 1)?;
+        let state = self.state.as_mut().ok_or(Error::Closed)?;
+        let open = match &mut state.open {
+            Some(open) => open,
+            none => none.insert(OpenStep::of(&state.table)?),
+        };
+        open.table_mut().make_room_for_places()
+    }
+
     /// All checks of [`Self::update_rows`].
     pub fn check_rows(&self, rows: StepRows<'_>) -> Result<()> {
         let (items, weights) = (rows.items(), rows.weights());
@@ -157,10 +177,15 @@ impl PrivateSketch {
         self.tick(1)
     }
 
+    /// All checks and all memory of [`Self::tick`], which then cannot fail.
+    pub fn prepare_steps(&mut self, steps: u64) -> Result<()> {
+        self.check_steps(steps)?;
+        self.make_room_at(self.step + steps)
+    }
+
     /// Steps without events.
     pub fn tick(&mut self, steps: u64) -> Result<()> {
-        self.check_steps(steps)?;
-        self.make_room_at(self.step + steps)?;
+        self.prepare_steps(steps)?;
         if steps > 0 {
             self.close_step();
         }
@@ -179,19 +204,13 @@ impl PrivateSketch {
     /// Many events of the open step, under the batch schedule. No read sees them before
     /// [`Self::tick`], or any other step, closes the step.
     pub fn add_to_batch(&mut self, items: Items<'_>, weights: Option<&[u64]>) -> Result<()> {
-        self.check_batch(items, weights)?;
-        // The bound for the step being filled: a function of its number alone.
-        self.make_room_at(self.step + 1)?;
+        self.prepare_open_step(items, weights)?;
         let state = self.state.as_mut().ok_or(Error::Closed)?;
-        let hashes = state.estimator.hashes();
-        let open = match &mut state.open {
-            Some(open) => open,
-            none => none.insert(OpenStep::of(&state.table)?),
-        };
+        let open = state.open.as_mut().ok_or(Error::Closed)?;
         let batch = CheckedBatch {
             kind: self.shape.kind,
             fingerprinter: &self.fingerprinter,
-            hashes,
+            hashes: state.estimator.hashes(),
             items,
             weights,
             max_weight: self.spec.max_weight,
