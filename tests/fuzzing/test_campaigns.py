@@ -6,16 +6,22 @@ environment makes the sample longer.
 
 from __future__ import annotations
 
+import os
+import secrets
 from pathlib import Path
 
 import pytest
 from tests.fuzzing import constructions, live_classes
 from tests.fuzzing.campaigns import CONTROLS
+from tests.fuzzing.corpus.calls import CALLS
+from tests.fuzzing.corpus_sessions import FILES
 from tests.fuzzing.minimised import minimised
+from tests.fuzzing.verdicts import Finding
 from tests.fuzzing.watched import run_session, run_slice
 
 import lazysketch as ls
 
+SECONDS = float(os.environ.get("FUZZ_SECONDS", "8"))
 # Public names that no campaign makes: results, and the root of the errors.
 RESULTS = {
     *("Change", "Changes", "HeavyHitter", "HeavyItems", "HeavyLevel", "HierarchyNode"),
@@ -23,6 +29,28 @@ RESULTS = {
     *("Plan", "Prediction", "Privacy", "Release", "ReleasePart", "Window", "LazySketchError"),
     "__version__",
 }
+
+
+def shown(findings: list[Finding]) -> str:
+    commands = [
+        f"python -m tests.fuzzing --repeat {one.campaign!r} {one.session!r}\n{one.kind}: {one.text}"
+        for one in findings
+    ]
+    return "\n\n".join(commands)
+
+
+def test_a_sample_of_all_campaigns(tmp_path: Path) -> None:
+    seed = secrets.token_hex(8)
+    done = run_slice("a sample of all", seed=seed, first=0, seconds=SECONDS, folder=tmp_path)
+    assert not done.findings, shown(done.findings)
+    assert done.cases > 300
+
+
+@pytest.mark.parametrize(("corpus", "size"), [("calls", len(CALLS)), ("inputs", len(FILES))])
+def test_the_corpus(corpus: str, size: int, tmp_path: Path) -> None:
+    done = run_slice(f"corpus of {corpus}", seed="corpus", first=0, seconds=0.001, folder=tmp_path)
+    assert not done.findings, shown(done.findings)
+    assert done.cases >= size > 20
 
 
 @pytest.mark.parametrize("control", sorted(CONTROLS))

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from lazysketch import _native
-from lazysketch.arguments import checked_integer
-from lazysketch.errors import ArgumentValueError
-from lazysketch.privacy.relations import Relation
+from lazysketch.arguments import checked_integer, checked_real
+from lazysketch.errors import ArgumentTypeError, ArgumentValueError
+from lazysketch.privacy.relations import Relation, checked_relation
 from lazysketch.specification.schedules import Schedule, Single
 
 __all__ = ["LARGEST_EPOCH", "DiscoverySpec", "discovery_for"]
@@ -70,6 +70,16 @@ class DiscoverySpec:
         """Check every field and compute the threshold, both in the core."""
         longest = checked_integer("max_item_bytes", self.max_item_bytes, least=16, most=2**16)
         object.__setattr__(self, "max_item_bytes", longest)
+        for name in ("max_events_per_user", "epoch", "capacity", "max_weight"):
+            most = 2**32 - 1 if name == "capacity" else 2**63 - 1
+            object.__setattr__(self, name, checked_integer(name, getattr(self, name), most=most))
+        for name in ("weighted", "batches"):
+            if not isinstance(getattr(self, name), bool):
+                got = type(getattr(self, name)).__name__
+                raise ArgumentTypeError(f"{name}: expected a bool, got {got}")
+        for name in ("epsilon", "delta"):
+            object.__setattr__(self, name, checked_real(name, getattr(self, name)))
+        checked_relation(self.relation)
         object.__setattr__(self, "facts", _native.discovery_facts(self))
 
     @property

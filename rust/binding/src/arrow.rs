@@ -113,9 +113,9 @@ fn column_of<'a>(
             .find(column)
             .map(|(position, _)| position)
             .ok_or_else(|| {
-                let number = fields.len();
+                let (number, got) = (fields.len(), shown(column));
                 ArgumentValueError::new_err(format!(
-                    "column: expected the name of one of {number} columns, got {column:?}"
+                    "column: expected the name of one of {number} columns, got {got}"
                 ))
             })?,
         None if fields.len() == 1 => 0,
@@ -150,10 +150,18 @@ impl Imported {
 
 /// Return the error for the name of a column where there are none.
 pub(crate) fn no_columns(column: &str) -> PyErr {
+    let got = shown(column);
     ArgumentTypeError::new_err(format!(
-        "column: expected none for data without columns, got {column:?}"
+        "column: expected none for data without columns, got {got}"
     ))
 }
+
+/// Return the beginning of a name for a message.
+fn shown(column: &str) -> String {
+    format!("{:?}", column.chars().take(SHOWN).collect::<String>())
+}
+
+const SHOWN: usize = 40;
 
 /// Raise if there is a null. The bitmap decides, not the number that the producer gives.
 fn refuse_nulls(data: &ArrayData, start: usize, name: &str) -> PyResult<()> {

@@ -98,6 +98,13 @@ pub(crate) fn refuse_single_values(name: &str, items: &Bound<'_, PyAny>) -> PyRe
             "{name}: expected data that have been read, got LazyFrame; call .collect() first"
         )));
     }
+    // polars exports a series of Python objects as their addresses.
+    if named("Series") && items.getattr("dtype")?.str()? == "Object" {
+        return Err(ArgumentTypeError::new_err(format!(
+            "{name}: expected values that Arrow can hold, got a Series of Python objects; \
+             call .to_list() first"
+        )));
+    }
     Ok(())
 }
 

@@ -348,7 +348,9 @@ impl<'py> FromPyObject<'_, 'py> for Column {
             let got = type_name(&column);
             ArgumentTypeError::new_err(format!("column: expected a str, got {got}"))
         })?;
-        name.extract().map(Self)
+        name.extract().map(Self).map_err(|_: PyErr| {
+            ArgumentValueError::new_err("column: expected text, got a str with a lone surrogate")
+        })
     }
 }
 
