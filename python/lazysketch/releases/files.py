@@ -119,7 +119,10 @@ def _check_replaced(target: Path, *, begins: bytes) -> None:
 def _checked_path(path: object) -> Path:
     if not isinstance(path, (str, os.PathLike)):
         raise ArgumentTypeError(f"path: expected a path, got {type(path).__name__}")
-    named = os.fspath(path)
+    try:
+        named = os.fspath(path)
+    except TypeError:  # a __fspath__ that returns something else
+        raise ArgumentTypeError(f"path: expected a path, got {type(path).__name__}") from None
     if not isinstance(named, str):
         raise ArgumentTypeError(f"path: expected a path of text, got {type(named).__name__}")
     try:

@@ -87,10 +87,15 @@ def plain_values(name: str, values: object) -> list[object]:
         column = _native.arrow_values(values, name=name)
         if column is not None:
             return column
+        listed: object = values
         if hasattr(values, "tolist"):  # numpy, and pandas without Arrow
-            values = values.tolist()
-        if isinstance(values, Iterable):
-            return _listed(name, values)
+            try:
+                listed = values.tolist()
+            except ValueError:  # memory that was released
+                listed = None
+        # An array without dimensions gives a single value.
+        if isinstance(listed, Iterable) and (listed is values or isinstance(listed, list)):
+            return _listed(name, listed)
     got = type(values).__name__
     raise ArgumentTypeError(f"{name}: expected a list, an array or a column of items, got {got}")
 

@@ -33,19 +33,29 @@ def as_sequence(name: str, values: object) -> Sequence[object]:
         The same values, or a list of them.
 
     Raises:
-        ArgumentTypeError: a single value or a dictionary.
+        ArgumentTypeError: a single value, a dictionary, or a type that cannot be read.
+        ArgumentValueError: an array that does not have one dimension.
     """
     if isinstance(values, str | bytes | bytearray | dict):
         raise ArgumentTypeError(f"{name}: expected many, got one {type(values).__name__}")
     # Plain values, NumPy and Arrow serve as they are; polars has to_arrow, pandas to_numpy.
-    if isinstance(values, np.ndarray | list | tuple) or hasattr(values, "to_pylist"):
+    if isinstance(values, np.ndarray):
+        if values.ndim != 1:
+            raise ArgumentValueError(f"{name}: expected one dimension, got {values.ndim}")
         return cast("Sequence[object]", values)
+    if isinstance(values, list | tuple) or hasattr(values, "to_pylist"):
+        return cast("Sequence[object]", values)
+    if hasattr(values, "to_arrow") and name == "items":
+        _check_items(values)  # polars converts some types to others
     for method in ("to_arrow", "to_numpy"):
         if hasattr(values, method):
             return cast("Sequence[object]", getattr(values, method)())
     try:
-        return values if isinstance(values, Sequence) else list(cast("Iterable[object]", values))
-    except TypeError:
+        # The length of released memory is unknown.
+        if isinstance(values, Sequence) and len(values) >= 0:
+            return values
+        return list(cast("Iterable[object]", values))
+    except (TypeError, ValueError):
         got = type(values).__name__
         raise ArgumentTypeError(f"{name}: expected an array or an iterable, got {got}") from None
 
@@ -83,9 +93,13 @@ def check_batch(items: object, weights: Sequence[object] | None, *, max_weight: 
         ArgumentTypeError: weights that are not integers.
         ArgumentValueError: weights outside their range, or a wrong number of weights.
     """
-    CountMin(depth=1, width=1, hash_seed=0).update_many(items, weights)
+    _check_items(items, weights)
     if weights is not None and len(weights) and int(np.asarray(weights).max()) > max_weight:
         raise ArgumentValueError(
             f"weights: expected integers from 0 to max_weight = {max_weight}, got a larger one; "
             "nothing was applied"
         )
+
+
+def _check_items(items: object, weights: Sequence[object] | None = None) -> None:
+    CountMin(depth=1, width=1, hash_seed=0).update_many(items, weights)
