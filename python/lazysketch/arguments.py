@@ -232,7 +232,7 @@ def checked_integers(
     if array.dtype.kind not in "iu":
         found = type(values).__name__ if array.dtype.kind == "O" else f"dtype {array.dtype}"
         raise ArgumentTypeError(f"{name}: expected {wanted}, got {found}")
-    if array.min() < least or array.max() > most:
+    if array.size and (array.min() < least or array.max() > most):
         raise ArgumentValueError(f"{name}: expected {wanted}, got one outside that range")
     return array.astype(np.int64)
 

@@ -159,7 +159,9 @@ def _late(chance: Random, disturbance: Disturbance) -> Any:
                 yield value
 
     made = [generate, Sequence, Hinted, lambda: Growing(values), lambda: dict.fromkeys(values)]
-    return chance.choice([*made, lambda: map(str, generate()), lambda: set(values)])()
+    return chance.choice(
+        [*made, lambda: (type(one).__name__ for one in generate()), lambda: set(values)]
+    )()
 
 
 def _changing(chance: Random, disturbance: Disturbance) -> Any:

@@ -55,11 +55,13 @@ class Inner:
         choices: list[Callable[[], object]] = [
             lambda: live.update(f"{CANARY} inner"),
             lambda: live.update_many([f"{CANARY} inner"] * 3),
-            lambda: live.tick(2),
-            lambda: live.release(),
+            lambda: live.tick(2) if hasattr(live, "tick") else None,
+            lambda: live.release(0) if hasattr(live, "levels") else live.release(),
             lambda: repr(live),
         ]
-        self._call = chance.choice(choices) if chance.random() < 0.97 else lambda: live.close()
+        if chance.random() < 0.03 and hasattr(live, "close"):
+            choices = [lambda: live.close()]
+        self._call = chance.choice(choices)
 
     def __call__(self) -> object:
         """Make the call; at most three are made, so that a loop ends."""

@@ -7,7 +7,6 @@ environment makes the sample longer.
 from __future__ import annotations
 
 import os
-import secrets
 from pathlib import Path
 
 import pytest
@@ -40,8 +39,8 @@ def shown(findings: list[Finding]) -> str:
 
 
 def test_a_sample_of_all_campaigns(tmp_path: Path) -> None:
-    seed = secrets.token_hex(8)
-    done = run_slice("a sample of all", seed=seed, first=0, seconds=SECONDS, folder=tmp_path)
+    # The same sessions in every run: `make fuzz` looks for more.
+    done = run_slice("a sample of all", seed="sample", first=0, seconds=SECONDS, folder=tmp_path)
     assert not done.findings, shown(done.findings)
     assert done.cases > 300
 

@@ -22,6 +22,7 @@ _LONGEST: Final = 1000
 _OF_VALUES: Final = {
     "multi-dimensional sub-views are not implemented",
     "generator raised StopIteration",
+    "__str__ returned non-string (type NoneType)",
     "operation forbidden on released memoryview object",
     (
         "Exceeds the limit (4300 digits) for integer string conversion; "
@@ -29,7 +30,7 @@ _OF_VALUES: Final = {
     ),  # an iterator over texts of integers
 }
 # Arguments that are no data: a message may show what came.
-_SHOWN: Final = ("level: expected an integer ",)
+_SHOWN: Final = ("level: expected an integer ", "mechanism: expected one of ")
 
 
 class Planted(BaseException):
@@ -71,13 +72,14 @@ def fault_of(
         return "message", f"content in the message of {type(error).__name__}: {told[:_LONGEST]}"
     if not isinstance(error, (LazySketchError, MemoryError, *allowed)):
         return "wrong class", f"{type(error).__name__}: {error}"[:_LONGEST]
-    if len(str(error)) > _LONGEST:
+    # An error of a file shows the path, which may be long.
+    if len(str(error)) > _LONGEST and not isinstance(error, OSError):
         return "message", f"{len(str(error))} characters: {error}"[:_LONGEST]
     return None
 
 
 def _tells(text: str) -> bool:
-    return CANARY in text or (str(CANARY_NUMBER) in text and not text.startswith(_SHOWN))
+    return (CANARY in text or str(CANARY_NUMBER) in text) and not text.startswith(_SHOWN)
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:

@@ -117,7 +117,9 @@ class ErrorDistribution:
     def _density(self) -> tuple[Array, Array]:
         """Kernel density estimate on a grid over the bulk, with a floor beyond it."""
         low, first, third, high = np.quantile(self.sample, [0.002, 0.25, 0.75, 0.95])
-        spread = max((third - first) / 1.349, self.noise_deviation, 0.5)
+        # Values near 2^62 are 512 apart: the grid cannot be finer.
+        finest = 4 * _DENSITY_POINTS * np.spacing(max(abs(low), abs(high)))
+        spread = max((third - first) / 1.349, self.noise_deviation, 0.5, finest)
         bandwidth = 0.6 * spread * len(self.sample) ** -0.2
         start, end = low - 8 * bandwidth, high + 8 * bandwidth
         points = np.linspace(start, end, _DENSITY_POINTS)

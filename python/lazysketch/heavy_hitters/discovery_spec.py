@@ -146,20 +146,19 @@ def discovery_for(
     exact = _epoch(share, smallest, schedule) if epoch is None else epoch
     if exact <= slots and not smallest.batches:
         return replace(smallest, epoch=exact, capacity=exact)
-    wanted = min(math.ceil(_SLOTS_PER_ITEM / share), slots)
+    wanted = math.ceil(min(_SLOTS_PER_ITEM / share, slots))
     summary = replace(smallest, epoch=LARGEST_EPOCH, capacity=wanted)
     found = share - 1.0 / (wanted + 1)
     if found <= 0.0:
         raise ArgumentValueError(
-            f"memory: expected room for at least {math.ceil(1 / share)} items of discovery, "
-            f"got {wanted}"
+            f"memory: expected room for at least {1 / share:.0f} items of discovery, got {wanted}"
         )
     return replace(summary, epoch=_epoch(found, summary, schedule) if epoch is None else epoch)
 
 
 def _epoch(share: float, spec: DiscoverySpec, schedule: Schedule) -> int:
     """Return the steps after which an item of a share is found, rounded up to two digits."""
-    steps = _events_needed(spec) / share
+    steps = min(_events_needed(spec) / share, float(LARGEST_EPOCH))
     unit: int = 10 ** max(math.floor(math.log10(steps)) - 1, 0)
     rounded: int = math.ceil(steps / unit) * unit
     most = LARGEST_EPOCH if schedule.horizon is None else min(LARGEST_EPOCH, schedule.horizon)

@@ -113,10 +113,14 @@ def checked_level_weights(weights: Sequence[float] | None, *, levels: int) -> tu
     """
     if weights is None:
         weights = (1.0,) * levels
-    if isinstance(weights, str | bytes | int | float):
+    try:
+        each = [] if isinstance(weights, str | bytes) else list(weights)
+    except TypeError:
+        each = []
+    if not each:
         got = type(weights).__name__
         raise ArgumentTypeError(f"level_weights: expected one number per level, got {got}")
-    given = [checked_real("level_weights", weight) for weight in weights]
+    given = [checked_real("level_weights", weight) for weight in each]
     if len(given) != levels:
         raise ArgumentValueError(
             f"level_weights: expected {levels}, one per level, got {len(given)}"

@@ -104,7 +104,14 @@ def _listed(name: str, values: Iterable[object]) -> list[object]:
     """Return the values of an iterable, which may be endless."""
     if isinstance(values, list):
         return values
-    listed = list(islice(values, _MOST_OF_AN_ITERABLE + 1))
+    try:
+        each = iter(values)
+    except TypeError:
+        got = type(values).__name__
+        raise ArgumentTypeError(
+            f"{name}: expected a list, an array or a column of items, got {got}"
+        ) from None
+    listed = list(islice(each, _MOST_OF_AN_ITERABLE + 1))
     if len(listed) > _MOST_OF_AN_ITERABLE:
         raise MemoryError(
             f"{name}: expected an iterable of at most {_MOST_OF_AN_ITERABLE} values, got more; "

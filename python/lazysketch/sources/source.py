@@ -319,6 +319,8 @@ def open_source(
     """
     check_texts(format=format, field=field, encoding=encoding, weight=weight, time=time)
     check_texts(delimiter=delimiter, item_type=item_type, time_unit=time_unit)
+    if not isinstance(times, bool):
+        raise ArgumentTypeError(f"times: expected a bool, got {type(times).__name__}")
     found = expand_paths(paths)
     request = Selection(
         field=field,

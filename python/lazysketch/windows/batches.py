@@ -43,21 +43,23 @@ def as_sequence(name: str, values: object) -> Sequence[object]:
         if values.ndim != 1:
             raise ArgumentValueError(f"{name}: expected one dimension, got {values.ndim}")
         return cast("Sequence[object]", values)
-    if isinstance(values, list | tuple) or hasattr(values, "to_pylist"):
-        return cast("Sequence[object]", values)
-    if hasattr(values, "to_arrow") and name == "items":
-        _check_items(values)  # polars converts some types to others
-    for method in ("to_arrow", "to_numpy"):
-        if hasattr(values, method):
-            return cast("Sequence[object]", getattr(values, method)())
+    if isinstance(values, list | tuple):
+        return values
+    if name == "items" and (hasattr(values, "to_arrow") or hasattr(values, "collect")):
+        _check_items(values)  # polars converts some types to others, and reads lazy ones later
+    found = values
+    if not hasattr(values, "to_pylist"):
+        for method in ("to_numpy", "to_arrow"):
+            found = getattr(values, method)() if hasattr(values, method) else found
     try:
-        # The length of released memory is unknown.
-        if isinstance(values, Sequence) and len(values) >= 0:
-            return values
-        return list(cast("Iterable[object]", values))
+        # Released memory has no length.
+        if (isinstance(found, Sequence) or hasattr(found, "__array__")) and len(found) >= 0:
+            return cast("Sequence[object]", found)
+        each = iter(cast("Iterable[object]", found))
     except (TypeError, ValueError):
         got = type(values).__name__
         raise ArgumentTypeError(f"{name}: expected an array or an iterable, got {got}") from None
+    return list(each)
 
 
 def taken(values: Sequence[object], positions: Positions) -> Sequence[object]:

@@ -159,7 +159,10 @@ def cut_of(
     length = duration_of("every", every)
     if begin is None and end is None:
         parts = _SLICES if slices is None else slices
-        chosen = clock or time.time
+        chosen = time.time if clock is None else clock
+        if not callable(chosen):
+            got = type(chosen).__name__
+            raise ArgumentTypeError(f"clock: expected a function, got {got}")
         checked_clock(chosen())
         number = checked_integer("slices", parts, most=_MOST_SLICES)
         return ClockCut(length, slices=number, clock=chosen)

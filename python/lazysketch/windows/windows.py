@@ -140,7 +140,9 @@ class Windows(ClosedByBlock, PublishedWindows):
             LiveStateError: called in a forked child process.
         """
         times = None if time is None else [instant_of("time", time)]
-        self.update_many([item], [weight] if weight != 1 else None, times=times)
+        self.update_many(
+            [item], None if type(weight) is int and weight == 1 else [weight], times=times
+        )
 
     @exclusive
     def update_many(self, items: object, weights: object = None, *, times: object = None) -> None:

@@ -9,7 +9,11 @@ import io
 from typing import TYPE_CHECKING
 
 from lazysketch.errors import ArgumentTypeError, SourceError
-from lazysketch.sources.formats.arrow_messages import FILE_MAGIC, CheckedMessages
+from lazysketch.sources.formats.arrow_messages import (
+    FILE_MAGIC,
+    CheckedMessages,
+    DamagedMessageError,
+)
 from lazysketch.sources.formats.json_lines import holds_integers
 from lazysketch.sources.formats.selection import Head, delimiter_of, names_of, names_shown
 from lazysketch.sources.formats.unread_formats import advice_on_lines
@@ -66,7 +70,8 @@ def _columns(form: Format, stream: ByteStream) -> str:
             return f"; its columns are {names_shown(parquet.read_schema(stream.path).names)}"
         if form.name == "arrow":
             return f"; its columns are {names_shown(_arrow_names(stream.head()))}"
-    except (ImportError, OSError, ValueError, SourceError):  # reading reports the error
+    except (ImportError, OSError, ValueError, SourceError, DamagedMessageError):
+        # Reading reports the error.
         return ""
     rows = Head.of(stream).rows
     if form.name in ("csv", "tsv") and rows:
