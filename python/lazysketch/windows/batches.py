@@ -22,6 +22,12 @@ class _ArrowColumn(Protocol):
     def to_pylist(self) -> list[object]: ...
 
 
+@runtime_checkable
+class _Sized(Protocol):
+    def __len__(self) -> int: ...
+    def __array__(self) -> npt.NDArray[np.generic]: ...
+
+
 def as_sequence(name: str, values: object) -> Sequence[object]:
     """Return values as a sequence; their counting checks that they are items.
 
@@ -53,7 +59,7 @@ def as_sequence(name: str, values: object) -> Sequence[object]:
             found = getattr(values, method)() if hasattr(values, method) else found
     try:
         # Released memory has no length.
-        if (isinstance(found, Sequence) or hasattr(found, "__array__")) and len(found) >= 0:
+        if isinstance(found, Sequence | np.ndarray | _Sized) and len(found) >= 0:
             return cast("Sequence[object]", found)
         each = iter(cast("Iterable[object]", found))
     except (TypeError, ValueError):
