@@ -99,7 +99,11 @@ pub(crate) fn refuse_single_values(name: &str, items: &Bound<'_, PyAny>) -> PyRe
         )));
     }
     // polars exports a series of Python objects as their addresses.
-    if named("Series") && items.getattr("dtype").is_ok_and(|it| type_name(&it) == "Object") {
+    if named("Series")
+        && items
+            .getattr("dtype")
+            .is_ok_and(|it| type_name(&it) == "Object")
+    {
         return Err(ArgumentTypeError::new_err(format!(
             "{name}: expected values that Arrow can hold, got a Series of Python objects; \
              call .to_list() first"
