@@ -19,6 +19,7 @@ __all__ = [
     "ExactSketch",
     "HeavySketch",
     "Key",
+    "NestingLock",
     "PrivateSketch",
     "Release",
     "__version__",
@@ -41,6 +42,7 @@ __all__ = [
     "mechanism_rows",
     "mechanism_variances",
     "plain_item",
+    "plain_weights",
     "schedule_leaves",
     "schedule_published_steps",
     "schedule_pushes",
@@ -147,6 +149,14 @@ class Key:
         cls, secret: object = None, *, seed: int | None = None, sketch_id: bytes | None = None
     ) -> Self: ...
     def _expose(self) -> bytes: ...
+
+@final
+class NestingLock:
+    def __new__(cls) -> Self: ...
+    def acquire(self) -> None: ...
+    def release(self) -> None: ...
+    @property
+    def nested(self) -> bool: ...
 
 @disjoint_base
 class ExactSketch:
@@ -346,6 +356,7 @@ def mechanism_variances(
     *, mechanism: str, leaves: int, pushes: list[int]
 ) -> npt.NDArray[np.float64]: ...
 def arrow_values(values: object, *, name: str) -> list[object] | None: ...
+def plain_weights(weights: object) -> npt.NDArray[np.uint64]: ...
 def plain_item(value: object, *, name: str, place: str) -> Item: ...
 def schedule_leaves(*, schedule: _Specification, width: int) -> int: ...
 def schedule_pushes(

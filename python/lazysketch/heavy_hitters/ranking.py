@@ -30,7 +30,8 @@ class ShownLists:
     def __init__(self) -> None:
         """Begin with nothing shown."""
         self._shown: dict[Hashable, frozenset[Hashable]] = {}
-        self._lock = threading.Lock()
+        # The garbage collector may run code that asks for a list again.
+        self._lock = threading.RLock()
 
     def most(
         self, name: Hashable, keys: Sequence[Hashable], estimates: Array, errors: Array, *, n: int

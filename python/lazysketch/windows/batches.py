@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Protocol, TypeAlias, cast, runtime_checkable
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+from typing import Final, Protocol, TypeAlias, cast, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
+from lazysketch import _native
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.sketches.exact import CountMin
 
-__all__ = ["as_sequence", "check_batch", "taken"]
+__all__ = ["Weights", "as_sequence", "check_batch", "taken", "unchanging"]
 
 Positions: TypeAlias = npt.NDArray[np.int64]
+Weights: TypeAlias = npt.NDArray[np.uint64]
+
+_PLAIN: Final = (list, tuple, range)
+_MOST_OF_AN_ITERABLE: Final = 1 << 28  # as for a sketch; an iterable may never end
 
 
 @runtime_checkable
@@ -49,23 +55,52 @@ def as_sequence(name: str, values: object) -> Sequence[object]:
         if values.ndim != 1:
             raise ArgumentValueError(f"{name}: expected one dimension, got {values.ndim}")
         return cast("Sequence[object]", values)
-    if isinstance(values, list | tuple):
-        return values
+    if type(values) in _PLAIN:
+        return cast("Sequence[object]", values)
     if name == "items" and (hasattr(values, "to_arrow") or hasattr(values, "collect")):
         _check_items(values)  # polars converts some types to others, and reads lazy ones later
     found = values
     if not hasattr(values, "to_pylist"):
         for method in ("to_numpy", "to_arrow"):
             found = getattr(values, method)() if hasattr(values, method) else found
+    is_column = found is not values or isinstance(values, _Sized)
     try:
         # Released memory has no length.
-        if isinstance(found, Sequence | np.ndarray | _Sized) and len(found) >= 0:
+        sized = isinstance(found, Sequence | np.ndarray | _Sized) and len(found) >= 0
+        if sized and is_column:
             return cast("Sequence[object]", found)
+        if (exported := _native.arrow_values(values, name=name)) is not None:
+            return exported
         each = iter(cast("Iterable[object]", found))
-    except (TypeError, ValueError):
+    except (TypeError, ValueError) as failure:
+        # Subclasses are what the values themselves raised.
+        if type(failure) not in {TypeError, ValueError}:
+            raise
         got = type(values).__name__
         raise ArgumentTypeError(f"{name}: expected an array or an iterable, got {got}") from None
-    return list(each)
+    return _listed(name, each)
+
+
+def _listed(name: str, each: Iterator[object]) -> list[object]:
+    kept = list(islice(each, _MOST_OF_AN_ITERABLE + 1))
+    if len(kept) > _MOST_OF_AN_ITERABLE:
+        raise MemoryError(
+            f"{name}: expected an iterable of at most {_MOST_OF_AN_ITERABLE} values, got more; "
+            "nothing was applied: pass it in parts"
+        )
+    return kept
+
+
+def unchanging(name: str, values: object) -> Sequence[object]:
+    """As :func:`as_sequence`, with a length that code of the values cannot change any more.
+
+    A batch for several tables is read once for each. Values may be objects whose methods run while
+    they are read, and may change the list that they are in.
+    """
+    sequence = as_sequence(name, values)
+    if type(sequence) is np.ndarray and sequence.dtype.kind == "O":
+        return cast("list[object]", sequence.tolist())
+    return list(sequence) if sequence is values and type(values) is list else sequence
 
 
 def taken(values: Sequence[object], positions: Positions) -> Sequence[object]:
@@ -88,12 +123,12 @@ def taken(values: Sequence[object], positions: Positions) -> Sequence[object]:
     return [values[position] for position in positions]
 
 
-def check_batch(items: object, weights: Sequence[object] | None, *, max_weight: int) -> None:
+def check_batch(items: object, weights: Weights | None, *, max_weight: int) -> None:
     """Raise every error that any of the tables would raise, before the first of them counts.
 
     Args:
         items: result of :func:`as_sequence`.
-        weights: result of :func:`as_sequence`, or None.
+        weights: of the events, or None.
         max_weight: largest weight of one event.
 
     Raises:
@@ -102,12 +137,12 @@ def check_batch(items: object, weights: Sequence[object] | None, *, max_weight: 
         ArgumentValueError: weights outside their range, or a wrong number of weights.
     """
     _check_items(items, weights)
-    if weights is not None and len(weights) and int(np.asarray(weights).max()) > max_weight:
+    if weights is not None and weights.size and int(weights.max()) > max_weight:
         raise ArgumentValueError(
             f"weights: expected integers from 0 to max_weight = {max_weight}, got a larger one; "
             "nothing was applied"
         )
 
 
-def _check_items(items: object, weights: Sequence[object] | None = None) -> None:
+def _check_items(items: object, weights: Weights | None = None) -> None:
     CountMin(depth=1, width=1, hash_seed=0).update_many(items, weights)

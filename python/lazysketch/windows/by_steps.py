@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from lazysketch import _native
 from lazysketch.errors import ArgumentTypeError
 from lazysketch.heavy_hitters import HeavyHitters
-from lazysketch.windows.batches import as_sequence, check_batch
+from lazysketch.windows.batches import Weights, as_sequence, check_batch, unchanging
 from lazysketch.windows.open_windows import OneOpenWindow, State
 from lazysketch.windows.window import Window
 from lazysketch.windows.window_tables import WindowTables, published
@@ -33,7 +34,7 @@ class _Steps(Protocol):
 @dataclass(frozen=True)
 class _Events:
     items: Sequence[object]
-    weights: Sequence[object] | None
+    weights: Weights | None
 
     @property
     def number(self) -> int:
@@ -95,8 +96,9 @@ class BySteps(OneOpenWindow):
         if len(events) < self._room:
             self._opened.update_many(events, weights)
             return
-        given = None if weights is None else as_sequence("weights", weights)
-        # Several windows: check everything before the first of them counts.
+        # Several windows: fix and check everything before the first of them counts.
+        events = unchanging("items", events)
+        given = None if weights is None else _native.plain_weights(weights)
         check_batch(events, given, max_weight=self._tables.max_weight)
         self._take(_Events(events, given))
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from lazysketch import _native
 from lazysketch.errors import ArgumentTypeError
-from lazysketch.windows.batches import as_sequence, check_batch, taken
+from lazysketch.windows.batches import check_batch, taken, unchanging
 from lazysketch.windows.boundaries import TimeRange, checked_times
 from lazysketch.windows.open_windows import OpenWindows
 from lazysketch.windows.window import Window, instant
@@ -45,8 +45,8 @@ class ByTime(OpenWindows):
         """Count events in the windows of their times; events outside the range are not counted."""
         if times is None:
             raise ArgumentTypeError("times: expected the time of each item, got none")
-        events = as_sequence("items", items)
-        given = None if weights is None else as_sequence("weights", weights)
+        events = unchanging("items", items)
+        given = None if weights is None else _native.plain_weights(weights)
         places = self._range.places(checked_times(times, events=len(events)))
         check_batch(events, given, max_weight=self._tables.max_weight)
         order = np.argsort(places, kind="stable")
@@ -60,7 +60,7 @@ class ByTime(OpenWindows):
         _native.add_to_batch_of_all(
             [table for table, _ in parts],
             [taken(events, positions) for _, positions in parts],
-            [None if given is None else taken(given, positions) for _, positions in parts],
+            [None if given is None else given[positions] for _, positions in parts],
         )
 
     def settle(self) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
+from lazysketch import _native
 from lazysketch.arguments import check_keywords, checked_integer, with_options
-from lazysketch.errors import ArgumentTypeError, ClosedError
+from lazysketch.errors import ArgumentTypeError, ClosedError, LiveStateError
 from lazysketch.heavy_hitters.hitters_spec import (
     DEPTH,
     HeavyHittersSpec,
@@ -112,7 +112,7 @@ class Windows(ClosedByBlock, PublishedWindows):
             **options,
         )
         tables = WindowTables(spec, key=key_or_fresh(key))
-        self._lock: object = threading.RLock()
+        self._lock = _native.NestingLock()
         self._takes_times = cut.takes_times
         self._live = cut.opened(tables, most=kept)
         super().__init__(
@@ -233,6 +233,7 @@ class Windows(ClosedByBlock, PublishedWindows):
 
         Source: docs/theory.md, "The final push".
         """
+        self._refuse_nested()
         if not self._live.finished:
             if self._live.over:
                 raise _closed()
@@ -249,6 +250,7 @@ class Windows(ClosedByBlock, PublishedWindows):
 
         A window that has its last step is published first, as it ended before this call.
         """
+        self._refuse_nested()
         self._live.close()
 
     def __repr__(self) -> str:
@@ -260,7 +262,8 @@ class Windows(ClosedByBlock, PublishedWindows):
 
     @exclusive
     def _catch_up(self) -> None:
-        if not self._live.over:
+        # What is within another call reads what was published before that call.
+        if not self._live.over and not self._lock.nested:
             self._live.advance()
 
     @exclusive
@@ -271,10 +274,19 @@ class Windows(ClosedByBlock, PublishedWindows):
         return self._live.ended
 
     def _opened(self) -> OpenWindows:
+        self._refuse_nested()
         self._live.settle()
         if self._live.over:
             raise _closed()
         return self._live
+
+    def _refuse_nested(self) -> None:
+        """Raise within another call, which has read where the windows stand and relies on it."""
+        if self._lock.nested:
+            raise LiveStateError(
+                "windows: expected one change at a time, got one from within another; an item, a "
+                "weight, a clock or a signal handler must not change the windows that call it"
+            )
 
 
 def _closed() -> ClosedError:

@@ -9,13 +9,13 @@ use crate::arrow;
 use crate::arrow_import;
 use crate::arrow_items;
 use crate::columns::HashedColumns;
-use crate::errors::{ArgumentTypeError, ArgumentValueError, raise, type_name};
+use crate::errors::{ArgumentTypeError, ArgumentValueError, raise, says_wrong_type, type_name};
 use crate::items::{Column, Target, small_count, small_integer};
 use lazysketch_core::item::Item;
 use lazysketch_core::memory;
 use lazysketch_core::table::items::Items;
 use numpy::{PyArray1, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
-use pyo3::exceptions::{PyMemoryError, PyTypeError};
+use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
 use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyIterator, PyList, PyString, PyTuple};
@@ -143,7 +143,7 @@ impl<'py> IterableValues<'py> {
         iterable: &Bound<'py, PyAny>,
     ) -> PyResult<Self> {
         let iterator = iterable.try_iter().map_err(|error| {
-            if !error.is_instance_of::<PyTypeError>(iterable.py()) {
+            if !says_wrong_type(iterable.py(), &error) {
                 return error;
             }
             let got = type_name(iterable);

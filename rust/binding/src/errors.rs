@@ -1,7 +1,7 @@
 //! Conversion of core errors to the exceptions of `lazysketch.errors`.
 
 use lazysketch_core::Error;
-use pyo3::exceptions::PyMemoryError;
+use pyo3::exceptions::{PyMemoryError, PyTypeError};
 use pyo3::prelude::*;
 
 pyo3::import_exception!(lazysketch.errors, ArgumentTypeError);
@@ -34,4 +34,10 @@ pub(crate) fn type_name(value: &Bound<'_, PyAny>) -> String {
         .get_type()
         .name()
         .map_or_else(|_| "an object".into(), |name| name.to_string())
+}
+
+/// Return whether an error is Python's own statement that a value has the wrong type. Subclasses,
+/// such as those of this library, say something else.
+pub(crate) fn says_wrong_type(py: Python<'_>, error: &PyErr) -> bool {
+    error.get_type(py).is(py.get_type::<PyTypeError>())
 }

@@ -1,6 +1,6 @@
 //! Conversion of single Python objects to fingerprints or indices.
 
-use crate::errors::{ArgumentTypeError, ArgumentValueError, ItemError, type_name};
+use crate::errors::{ArgumentTypeError, ArgumentValueError, ItemError, says_wrong_type, type_name};
 use crate::standard_types::{Standard, object_of_date, object_of_instant, object_of_uuid};
 use lazysketch_core::Error;
 use lazysketch_core::item::Item;
@@ -315,7 +315,13 @@ pub(crate) fn count_of(name: &str, value: &Bound<'_, PyAny>) -> PyResult<u64> {
     if value.is_instance_of::<PyBool>() || !value.hasattr("__index__")? {
         return Err(wrong_type());
     }
-    let index = value.call_method0("__index__").map_err(|_| wrong_type())?;
+    let index = value.call_method0("__index__").map_err(|error| {
+        // An interrupt, or what the method itself found, is not a matter of types.
+        match says_wrong_type(value.py(), &error) {
+            true => wrong_type(),
+            false => error,
+        }
+    })?;
     index.extract::<u64>().map_err(|error| {
         if error.is_instance_of::<PyOverflowError>(value.py()) {
             let message = format!("{name}: expected an integer from 0 to 2^64 - 1, got another");

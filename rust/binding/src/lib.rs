@@ -23,6 +23,7 @@ mod heavy_sketch;
 mod introspection;
 mod items;
 mod key;
+mod nesting_lock;
 mod owned_items;
 mod private;
 mod release;
@@ -62,6 +63,8 @@ mod _native {
     #[pymodule_export]
     use super::key::Key;
     #[pymodule_export]
+    use super::nesting_lock::NestingLock;
+    #[pymodule_export]
     use super::private::PrivateSketch;
     #[pymodule_export]
     use super::release::Release;
@@ -72,6 +75,8 @@ mod _native {
     };
     #[pymodule_export]
     use super::text::{access_log_items, access_log_times, json_rows, line_items};
+    #[pymodule_export]
+    use super::weights::plain_weights;
 
     use pyo3::prelude::*;
 

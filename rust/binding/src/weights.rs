@@ -9,7 +9,7 @@ use crate::batches::{
 use crate::errors::{ArgumentTypeError, ArgumentValueError, raise};
 use crate::items::{count_of, small_count};
 use lazysketch_core::memory;
-use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
+use numpy::{PyArray1, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
 
@@ -67,6 +67,17 @@ pub(crate) fn weights_of(weights: Option<&Bound<'_, PyAny>>) -> PyResult<Option<
     weights
         .map(|weights| counts_of("weights", weights))
         .transpose()
+}
+
+/// Return weights as an array of uint64, after which no code of theirs is called any more.
+#[pyfunction]
+pub(crate) fn plain_weights<'py>(
+    weights: &Bound<'py, PyAny>,
+) -> PyResult<Bound<'py, PyArray1<u64>>> {
+    Ok(PyArray1::from_vec(
+        weights.py(),
+        counts_of("weights", weights)?,
+    ))
 }
 
 /// Copy a sequence of non-negative integers.

@@ -139,7 +139,9 @@ def count(
         raise done.failure
     if status:
         return status
-    return signals.status if done.interrupted or signals.first is not None else _status(source)
+    status = 0 if done.interrupted else _status(source)
+    # Asked last: a signal may come at any line above.
+    return signals.status if done.interrupted or signals.first is not None else status
 
 
 @dataclass(slots=True)
