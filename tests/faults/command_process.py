@@ -59,6 +59,13 @@ class CountingProcess:
         stderr: int = subprocess.PIPE,
         before: Callable[[], None] | None = None,
     ) -> None:
+        def prepare() -> None:
+            # The tests may run under nohup, or in the background of a script.
+            for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
+                signal.signal(number, signal.SIG_DFL)
+            if before is not None:
+                before()
+
         self.folder = folder
         process = subprocess.Popen(
             [sys.executable, "-m", "lazysketch", "top", "-", *_SAVING, *arguments],
@@ -68,7 +75,7 @@ class CountingProcess:
             stderr=stderr,
             text=True,
             encoding="utf-8",
-            preexec_fn=before,
+            preexec_fn=prepare,
         )
         self.process = process
         assert process.stdin is not None

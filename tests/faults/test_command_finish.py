@@ -110,6 +110,14 @@ class File(io.FileIO):
         return super().write(data)
 
 
+@pytest.fixture(autouse=True)
+def _hears_of_a_closed_terminal() -> Iterator[None]:
+    """The tests may run under nohup."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
 @pytest.fixture
 def end_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ended]:
     """Return a function that runs the command with a fault at its end."""

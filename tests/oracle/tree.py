@@ -12,6 +12,7 @@ little-endian integers, depth by depth. This module shares no code with the libr
 
 from __future__ import annotations
 
+import math
 import struct
 from fractions import Fraction
 
@@ -58,7 +59,13 @@ class Tree:
         return [rounded(noise[p]) for p in range(1, self.n + 1)]
 
     def weights(self, p: int) -> dict[int, Fraction]:
-        """The non-zero entries of row p of L: the weight of each draw in the noise of push p."""
+        """The non-zero entries of row p of L: the weight of each draw in the noise of push p.
+
+        Leaf n + 1 is that of a final push after n others: N_(n+1) = N_n + z_(n+1) / a.
+        """
+        if p == self.n + 1:
+            largest = math.isqrt(max(self.changes()[0]))
+            return {**self.weights(self.n), p: Fraction(1, largest)}
         row = self.rows[p]
         found = {p: Fraction(1, row[p])}
         for a, x in row.items():

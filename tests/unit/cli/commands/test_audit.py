@@ -27,7 +27,7 @@ def test_a_table_of_findings(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["audit", "--check", "hygiene", "--check", "low-bits"]) == 0
     shown = capsys.readouterr().out
     assert "overflow" in shown
-    assert "1 run of 9 checks, no alarm" in shown
+    assert "1 run of 10 checks, no alarm" in shown
 
 
 def test_the_options_describe_a_table(capsys: pytest.CaptureFixture[str]) -> None:
