@@ -42,6 +42,7 @@ def wait_for_count(made: Made, most: int) -> None:
 @pytest.fixture(autouse=True)
 def nothing_is_left() -> Iterator[None]:
     descriptors = Path("/proc/self/fd")
+    gc.collect()  # what earlier tests left
     before = len(list(descriptors.iterdir())) if descriptors.exists() else 0
     yield
     assert readers() == []
