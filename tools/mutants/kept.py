@@ -91,7 +91,7 @@ def kept_of(
 
 
 def read(path: Path) -> dict[str, Kept]:
-    """Read the file; nothing if there is none."""
+    """Read the file; empty if the file is absent."""
     if not path.exists():
         return {}
     entries = json.loads(path.read_text(encoding="utf-8"))

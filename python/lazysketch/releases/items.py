@@ -96,8 +96,12 @@ def plain_values(name: str, values: object) -> list[object]:
         # An array without dimensions gives a single value.
         if isinstance(listed, Iterable) and (listed is values or isinstance(listed, list)):
             return _listed(name, listed)
+    raise _not_many(name, values)
+
+
+def _not_many(name: str, values: object) -> ArgumentTypeError:
     got = type(values).__name__
-    raise ArgumentTypeError(f"{name}: expected a list, an array or a column of items, got {got}")
+    return ArgumentTypeError(f"{name}: expected a list, an array or a column of items, got {got}")
 
 
 def _listed(name: str, values: Iterable[object]) -> list[object]:
@@ -107,10 +111,7 @@ def _listed(name: str, values: Iterable[object]) -> list[object]:
     try:
         each = iter(values)
     except TypeError:
-        got = type(values).__name__
-        raise ArgumentTypeError(
-            f"{name}: expected a list, an array or a column of items, got {got}"
-        ) from None
+        raise _not_many(name, values) from None
     listed = list(islice(each, _MOST_OF_AN_ITERABLE + 1))
     if len(listed) > _MOST_OF_AN_ITERABLE:
         raise MemoryError(

@@ -1,6 +1,6 @@
 """Limits of what an input may take, in bytes: the time and the memory of reading it.
 
-An item beyond a limit is an empty step, like a malformed row: judged by itself, so it
+An item beyond a limit is an empty step, like a malformed row: judged alone, so it
 changes nothing for the rows after it. Only a *container* that holds many rows (a page, a
 record batch, a dictionary, a header) is refused, with the name of the limit; reading ends
 there, which depends on the data and is outside the guarantee.
@@ -15,7 +15,7 @@ from typing import Final
 
 from lazysketch.errors import SourceError
 
-LONGEST_ITEM: Final = 1 << 16  # bytes: discovery keeps at most so many of an item
+LONGEST_ITEM: Final = 1 << 16  # bytes: discovery keeps no more of an item
 MOST_BATCH: Final = 1 << 27  # bytes of a record batch
 MOST_PAGE: Final = 1 << 26  # bytes of a page, or of the pages of rows that are read together
 MOST_DICTIONARY: Final = 1 << 25  # bytes of the dictionaries that are in use together

@@ -266,7 +266,7 @@ unsafe fn offset_at(offsets: *const c_void, width: usize, position: usize) -> Re
     if !(offsets as usize).is_multiple_of(width) {
         return Err("offsets at an unaligned address");
     }
-    // SAFETY: the pointer is aligned, and the caller promises that there are so many offsets.
+    // SAFETY: the pointer is aligned, and the caller promises this number of offsets.
     Ok(unsafe {
         match width {
             4 => (*offsets.cast::<i32>().add(position)).into(),
@@ -303,7 +303,7 @@ unsafe fn slice_of<'a, T>(values: *const T, number: i64) -> Result<&'a [T], Brok
     if values.is_null() || !values.is_aligned() || number > LONGEST as usize / size_of::<T>() {
         return Err("buffers or children without an address");
     }
-    // SAFETY: aligned and not null; the caller promises that there are so many values.
+    // SAFETY: aligned and not null; the caller promises this number of values.
     Ok(unsafe { slice::from_raw_parts(values, number) })
 }
 

@@ -1,4 +1,4 @@
-"""Calls that once aborted, hung, panicked, told an item or raised another class of error."""
+"""Calls that once aborted, hung, panicked, showed an item or raised another class of error."""
 
 from __future__ import annotations
 

@@ -199,7 +199,7 @@ class _UntilFailure:
 
 
 class _ReportedSaves(PeriodicSaves):
-    """Saves while a run reads; a failure is told once, until another one comes."""
+    """Saves while a run reads; a failure is reported once, until another one comes."""
 
     _told = ""
 

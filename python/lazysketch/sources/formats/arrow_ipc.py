@@ -82,7 +82,7 @@ def _opened(stream: ByteStream) -> Generator[Callable[[int], bytes], None, None]
 
 
 def _whole(file: ReadableBlocks, size: int) -> bytes:
-    """Return so many bytes, fewer only at the end of the input."""
+    """Return ``size`` bytes, fewer only at the end of the input."""
     data = file.read(size)
     if len(data) == size or not data:
         return data

@@ -181,7 +181,7 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
 def rows_together(pages: list[Page], *, most: int) -> int:
     """Return how many consecutive rows may be read together.
 
-    Any so many rows, from wherever they begin, lie in pages of at most MOST_PAGE bytes
+    This number of consecutive rows, wherever they begin, lies in pages of at most MOST_PAGE bytes
     (or in one page). A value that repeats the one before it is at most as long as its page,
     which such values may fill a second time each.
     """
@@ -197,7 +197,7 @@ def rows_together(pages: list[Page], *, most: int) -> int:
 
 
 def _widest(pages: list[Page], rows: int) -> int:
-    """Return the most bytes in the pages of any so many consecutive rows."""
+    """Return the most bytes in the pages of any such number of consecutive rows."""
     begin = held = size = widest = 0
     for page in pages:
         held += page.values
