@@ -168,11 +168,7 @@ def checked_times(times: object, *, events: int) -> Times:
         ArgumentTypeError: values of any other type.
         ArgumentValueError: a wrong number of times.
     """
-    found: npt.NDArray[Any]
-    try:
-        found = np.asarray(times)
-    except (TypeError, ValueError, OverflowError):
-        found = np.empty(0, dtype=object)
+    found = _converted(times)
     if found.dtype == object and all(isinstance(one, datetime) for one in found.ravel()):
         found = np.array([instant_of("times", one) for one in found.ravel()], dtype=np.int64)
     if found.dtype.kind == "M":
@@ -180,14 +176,25 @@ def checked_times(times: object, *, events: int) -> Times:
     elif not found.size:
         found = found.astype(np.int64)
     elif found.dtype.kind not in "iu" or found.dtype == np.uint64:
-        raise ArgumentTypeError(
-            "times: expected timestamps or int64 nanoseconds since 1970, got "
-            + (str(found.dtype) if found.dtype != object else "something else")
-        )
+        raise _no_times(str(found.dtype) if found.dtype != object else "something else")
     if found.shape != (events,):
         raise ArgumentValueError(f"times: expected one per item, {events}, got {found.shape}")
     checked: Times = found.astype(np.int64)
     return checked
+
+
+def _converted(times: object) -> npt.NDArray[Any]:
+    try:
+        return np.asarray(times)
+    except MemoryError:
+        raise
+    except Exception:  # of any library; its text may contain a value
+        raise _no_times(type(times).__name__) from None
+
+
+def _no_times(got: str) -> ArgumentTypeError:
+    expected = "expected timestamps or int64 nanoseconds since 1970"
+    return ArgumentTypeError(f"times: {expected}, got {got}")
 
 
 def _nanoseconds(times: npt.NDArray[Any]) -> Times:

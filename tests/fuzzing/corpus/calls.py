@@ -136,6 +136,14 @@ _BATCHES: Final[dict[str, Callable[[], object]]] = {
 }
 
 
+def _times_that_are_no_text() -> None:
+    live = ls.Windows(**_HEAVY, every="1h", begin="2026-01-01", end="2026-01-02")
+    offsets = pa.py_buffer(np.array([0, 12], dtype="i4"))
+    text = pa.py_buffer(f"{CANARY} \xff".encode("latin-1") + bytes(2))
+    times = pa.Array.from_buffers(pa.string(), 1, [None, offsets, text])
+    live.update_many([1], times=pa.table({"a": times}))
+
+
 def _batches() -> Iterator[tuple[str, Callable[[], object], Expected]]:
     for name, live in _live():
         for batch, make in _BATCHES.items():
@@ -190,6 +198,7 @@ _CONSTRUCTIONS: Final[dict[str, tuple[Callable[[], object], Expected]]] = {
         lambda: _sketch().update_many([1], column="x" * 70_000),
         (ArgumentTypeError,),
     ),
+    "times that are not UTF-8": (_times_that_are_no_text, (ArgumentTypeError,)),
     "items resized by a weight": (_resized, (*_WRONG, *_ACCEPTED)),
 }
 
