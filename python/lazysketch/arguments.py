@@ -20,6 +20,7 @@ import numpy.typing as npt
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 
 __all__ = [
+    "check_bools",
     "check_keywords",
     "check_texts",
     "checked_integer",
@@ -252,6 +253,23 @@ def check_texts(**values: object) -> None:
     for name, value in values.items():
         if not isinstance(value, str | None):
             raise ArgumentTypeError(f"{name}: expected a text or None, got {type(value).__name__}")
+
+
+def check_bools(**values: object) -> None:
+    """Raise unless every argument is True or False.
+
+    Args:
+        values: the arguments, by name.
+
+    Raises:
+        ArgumentTypeError: another value, such as 1 or a bool of NumPy.
+
+    Example:
+        >>> check_bools(overwrite=True)
+    """
+    for name, value in values.items():
+        if not isinstance(value, bool):
+            raise ArgumentTypeError(f"{name}: expected a bool, got {type(value).__name__}")
 
 
 def checked_real(name: str, value: object, *, wanted: str = "a finite number above 0") -> float:

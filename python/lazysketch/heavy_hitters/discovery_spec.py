@@ -15,8 +15,8 @@ from dataclasses import dataclass, field, replace
 from typing import Final
 
 from lazysketch import _native
-from lazysketch.arguments import checked_integer, checked_real
-from lazysketch.errors import ArgumentTypeError, ArgumentValueError
+from lazysketch.arguments import check_bools, checked_integer, checked_real
+from lazysketch.errors import ArgumentValueError
 from lazysketch.privacy.relations import Relation, checked_relation
 from lazysketch.specification.schedules import Schedule, Single
 
@@ -73,10 +73,7 @@ class DiscoverySpec:
         for name in ("max_events_per_user", "epoch", "capacity", "max_weight"):
             most = 2**32 - 1 if name == "capacity" else 2**63 - 1
             object.__setattr__(self, name, checked_integer(name, getattr(self, name), most=most))
-        for name in ("weighted", "batches"):
-            if not isinstance(getattr(self, name), bool):
-                got = type(getattr(self, name)).__name__
-                raise ArgumentTypeError(f"{name}: expected a bool, got {got}")
+        check_bools(weighted=self.weighted, batches=self.batches)
         for name in ("epsilon", "delta"):
             object.__setattr__(self, name, checked_real(name, getattr(self, name)))
         checked_relation(self.relation)

@@ -18,7 +18,7 @@ from functools import cached_property
 from types import ModuleType
 from typing import TYPE_CHECKING, Final
 
-from lazysketch.arguments import checked_integer, checked_real
+from lazysketch.arguments import check_bools, checked_integer, checked_real
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, MissingPackageError
 from lazysketch.privacy.calibration import gaussian_delta
 from lazysketch.privacy.curve import GaussianCurve, curve_of
@@ -114,9 +114,7 @@ class Privacy:
         object.__setattr__(self, name, value)
 
     def _check_reasons(self) -> None:
-        if not isinstance(self.private, bool):
-            found = type(self.private).__name__
-            raise ArgumentTypeError(f"private: expected a bool, got {found}")
+        check_bools(private=self.private)
         reasons = self.not_private_because
         if not isinstance(reasons, tuple) or not all(isinstance(why, str) for why in reasons):
             found = type(reasons).__name__

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lazysketch import _native
-from lazysketch.arguments import checked_integer
+from lazysketch.arguments import check_bools, checked_integer
 from lazysketch.errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -125,9 +125,7 @@ class Release(PublicTable):
             OverwriteError: the file exists and is not a release; it is unchanged.
             OSError: the file cannot be written.
         """
-        if not isinstance(overwrite, bool):
-            got = type(overwrite).__name__
-            raise ArgumentTypeError(f"overwrite: expected a bool, got {got}")
+        check_bools(overwrite=overwrite)
         write_whole(path, self.to_bytes(), replaces=None if overwrite else MAGIC)
 
     def to_bytes(self) -> bytes:

@@ -6,7 +6,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from lazysketch.arguments import check_texts
+from lazysketch.arguments import check_bools, check_texts
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, SourceError
 from lazysketch.sources.formats.hints import hint_on, missing_field
 from lazysketch.sources.formats.registry import AUTO, FORMATS, Format, check_format, find_format
@@ -319,8 +319,7 @@ def open_source(
     """
     check_texts(format=format, field=field, encoding=encoding, weight=weight, time=time)
     check_texts(delimiter=delimiter, item_type=item_type, time_unit=time_unit)
-    if not isinstance(times, bool):
-        raise ArgumentTypeError(f"times: expected a bool, got {type(times).__name__}")
+    check_bools(times=times)
     found = expand_paths(paths)
     request = Selection(
         field=field,
