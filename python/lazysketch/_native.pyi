@@ -7,6 +7,8 @@ import numpy as np
 import numpy.typing as npt
 from typing_extensions import Self, disjoint_base
 
+from lazysketch.estimation.estimators import Estimator
+from lazysketch.estimation.intervals import At
 from lazysketch.heavy_hitters.discovery_spec import DiscoverySpec
 from lazysketch.heavy_hitters.hitters_spec import HeavyHittersSpec
 from lazysketch.privacy.relations import Calibration, CountKind, Relation
@@ -16,6 +18,7 @@ from lazysketch.specification.table_spec import TableSpec
 
 __all__ = [
     "CaptureReader",
+    "ErrorModel",
     "ExactSketch",
     "HeavySketch",
     "Key",
@@ -158,6 +161,29 @@ class NestingLock:
     @property
     def nested(self) -> bool: ...
 
+@final
+class ErrorModel:
+    def __new__(
+        cls,
+        table: npt.NDArray[np.int64],
+        *,
+        kind: CountKind,
+        published: npt.NDArray[np.float64],
+        variance: npt.NDArray[np.float64],
+        step: float,
+        max_weight: float,
+        burstiness: float,
+    ) -> Self: ...
+    def intervals(
+        self,
+        values: npt.NDArray[np.float64],
+        columns: npt.NDArray[np.int64],
+        *,
+        level: float,
+        deviations: float,
+        now: bool,
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64], npt.NDArray[np.float64]]: ...
+
 @disjoint_base
 class ExactSketch:
     def __new__(
@@ -228,9 +254,16 @@ class PrivateSketch:
     ) -> None: ...
     def _update_vector(self, vector: object) -> None: ...
     def tick(self, steps: int = 1) -> None: ...
-    def estimate(self, item: object) -> float: ...
+    def estimate(
+        self, item: object, *, estimator: Estimator | None = None, at: At | None = None
+    ) -> float: ...
     def estimate_many(
-        self, items: object, *, column: str | None = None
+        self,
+        items: object,
+        *,
+        column: str | None = None,
+        estimator: Estimator | None = None,
+        at: At | None = None,
     ) -> npt.NDArray[np.float64]: ...
     def _release(self) -> Release: ...
     def _draws(self, cells: list[int], nodes: list[int]) -> npt.NDArray[np.int64]: ...
@@ -301,6 +334,26 @@ class Release:
     def estimate_many(
         self, items: object, column: str | None = None
     ) -> npt.NDArray[np.float64]: ...
+    def estimate_by(
+        self,
+        model: ErrorModel,
+        item: object,
+        *,
+        estimator: Estimator | None = None,
+        at: At | None = None,
+    ) -> float: ...
+    def estimate_many_by(
+        self,
+        model: ErrorModel,
+        items: object,
+        column: str | None = None,
+        *,
+        estimator: Estimator | None = None,
+        at: At | None = None,
+    ) -> npt.NDArray[np.float64]: ...
+    def interval(
+        self, model: ErrorModel, item: object, *, level: float, deviations: float, now: bool
+    ) -> tuple[float, float, float]: ...
     def cells(self, item: object) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.bool_]]: ...
     def cells_many(
         self, items: object, column: str | None = None

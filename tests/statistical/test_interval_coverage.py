@@ -16,7 +16,7 @@ from tests.statistical import declared
 from tests.statistical.misses import narrowed, too_few, too_many
 
 import lazysketch as ls
-from lazysketch.estimation.error_distribution import Strata
+from lazysketch.estimation.error_model import error_model
 from lazysketch.sketches.private_table import PrivateTable
 from lazysketch.testing import seeded_key
 
@@ -53,12 +53,17 @@ def spec_of(kind: str, depth: int) -> ls.TableSpec:
 
 def without_collisions(release: ls.Release) -> None:
     """Planted: intervals of the noise alone."""
-    release.__dict__["_strata"] = Strata.of(
-        release.table,
+    release.__dict__["_errors"] = error_model(
+        # The noise alone, without the counts: symmetric about 0.
+        np.random.default_rng(1)
+        .normal(0.0, release.noise_deviation, release.table.shape)
+        .round()
+        .astype(np.int64),
+        kind=release._native.kind,
         published_steps=release._published_steps,
         noise_variance=release._noise_variance,
-        signed=release.kind == "count-sketch",
-        collisions=False,
+        step=release.step,
+        max_weight=1,
     )
 
 
@@ -106,6 +111,6 @@ def test_intervals_that_are_too_narrow_are_rejected(
         release = released(kind, depth, number)
         if not collisions:
             without_collisions(release)
-        wrong = release.interval(ITEMS[1], confidence=confidence, at="now")
+        wrong = release.interval_many(ITEMS[1:2], confidence=confidence, at="now")[0]
         missed += not wrong.low <= true_counts(depth)[1] <= wrong.high
     assert too_many(missed, of=PLANTED, confidence=CONFIDENCE) <= BUDGET.alpha

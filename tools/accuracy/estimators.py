@@ -30,8 +30,6 @@ _SKETCHES = (
     (ls.LazyCountSketch, 3, 4096, 0.3),
 )
 _CORRECTED: tuple[tuple[Estimator, At], ...] = (
-    ("bias-corrected", "published"),
-    ("corrected", "published"),
     ("joint", "published"),
     ("joint", "now"),
 )

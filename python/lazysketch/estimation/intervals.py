@@ -1,18 +1,17 @@
 """Confidence intervals of true counts, from a public table.
 
 A count at the last pushes of the item's columns differs from a released row by collisions and
-noise only, and :mod:`.order_statistics` bounds both by ranks in the table, without a model of the
-stream. A count at this step differs further by the events since the last pushes: the lag, which
-the item's own published rate predicts.
+noise only. The core tests every count by the likelihood of the errors that it leaves, at a level
+that comes from ranks in the table, without a model of the stream. A count at this step differs
+further by the events since the last pushes: the lag, which the item's own published rate predicts.
 
-Costs some milliseconds per table, and microseconds per item.
+Costs some milliseconds per table and confidence, and microseconds per item.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from statistics import NormalDist
 from typing import Literal, TypeAlias, cast, get_args
 
 import numpy as np
@@ -20,13 +19,9 @@ import numpy.typing as npt
 
 from lazysketch.arguments import checked_real
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
-from lazysketch.estimation.error_distribution import ErrorDistribution
-from lazysketch.estimation.estimators import BEST_ESTIMATOR, Readings, estimates
-from lazysketch.estimation.lag import Lag
-from lazysketch.estimation.order_statistics import error_above, error_below, ranks
 from lazysketch.result_tables import MOST_ROWS, arrow_stream, html_table
 
-__all__ = ["At", "Interval", "Intervals", "checked_at", "checked_confidence", "intervals"]
+__all__ = ["At", "Interval", "Intervals", "checked_at", "checked_confidence"]
 
 Array = npt.NDArray[np.float64]
 At: TypeAlias = Literal["published", "now"]
@@ -168,71 +163,3 @@ def checked_confidence(confidence: object) -> float:
             f"confidence: expected a number above 0 and below 1, got {level:g}"
         )
     return level
-
-
-def intervals(
-    readings: Readings, lag: Lag, *, confidence: float, at: At, among: int | None = None
-) -> Intervals:
-    """Return the intervals of items.
-
-    Args:
-        readings: released cells of the items.
-        lag: lag of these cells.
-        confidence: above 0 and below 1.
-        at: which count to cover.
-        among: number of counts to cover together, by the union bound; None to cover each alone.
-
-    Returns:
-        The intervals, in the order of the items.
-
-    Source: docs/intervals.md.
-    """
-    side = (1.0 - confidence) / 2.0
-    point = estimates(readings, BEST_ESTIMATOR)
-    estimate, low, high = _of_each(readings, point, lag, side=side, at=at)
-    if among is not None and among > 1:
-        # The number of counts covered together changes the ends, not the estimates.
-        _, low, high = _of_each(readings, point, lag, side=side / among, at=at)
-        estimate = np.clip(estimate, low, high)
-    return Intervals(estimate, low, high, confidence, at, among is not None)
-
-
-def _of_each(
-    readings: Readings, point: Array, lag: Lag, *, side: float, at: At
-) -> tuple[Array, Array, Array]:
-    """Return estimates and ends, each of which fails with probability ``side``."""
-
-    def ends(values: Array, distributions: list[ErrorDistribution]) -> tuple[Array, Array]:
-        below, above = ranks(values.shape[1], signed=readings.signed)
-        ordered = np.sort(values, axis=1)
-        # A count equals the row statistic minus its error.
-        low = ordered[:, below] - error_above(distributions, below, side)
-        high = ordered[:, above] - error_below(distributions, above, side)
-        return low, high
-
-    low, high = readings.by_pattern(ends, outputs=2)
-    low, high = np.maximum(low, 0.0), np.maximum(high, 0.0)
-    estimate = np.clip(point, low, high)
-    return (estimate, low, high) if at == "published" else _now(estimate, low, high, lag, side)
-
-
-def _now(
-    estimate: Array, low: Array, high: Array, lag: Lag, side: float
-) -> tuple[Array, Array, Array]:
-    """Return estimates and intervals of the counts at this step."""
-    deviations = NormalDist().inv_cdf(1.0 - side)
-    # Each end grows at its own rate; its distance from the estimate adds up as independent errors.
-    least = lag.arrivals(low, lag.shortest)
-    downward = np.hypot(estimate - low, deviations * lag.deviation(least))
-    known = np.isfinite(high)
-    finite = np.where(known, high, 0.0)
-    most = lag.arrivals(finite, lag.longest)
-    upward = np.hypot(finite - estimate, deviations * lag.deviation(most))
-    # These bounds always hold: counts never fall, and a step adds at most the largest weight.
-    upper = np.minimum(estimate + most + upward, finite + lag.longest * lag.max_weight)
-    upper = np.where(lag.last > 0, upper, float(lag.step) * lag.max_weight)
-    lower = np.maximum(estimate + least - downward, low)
-    upper = np.where(known, upper, high)
-    # A rate that is mostly noise can predict more than the steps since then can bring.
-    lower = np.minimum(lower, upper)
-    return np.clip(lag.compensated(estimate), lower, upper), lower, upper

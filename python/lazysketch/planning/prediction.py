@@ -25,10 +25,7 @@ from typing import Final, Literal
 import numpy as np
 import numpy.typing as npt
 
-from lazysketch.estimation.error_distribution import Strata
-from lazysketch.estimation.estimators import Readings
-from lazysketch.estimation.intervals import Intervals, intervals
-from lazysketch.estimation.lag import BURSTINESS, Lag
+from lazysketch.estimation.error_model import BURSTINESS, deviations_of, error_model, level_of
 from lazysketch.planning.design import Design, Noise, noise_variances, round_length
 from lazysketch.planning.request import Request
 from lazysketch.planning.workload import Workload
@@ -330,15 +327,15 @@ def simulated(design: Design, *, count: float) -> tuple[float, float]:
         _queried(design, count, published.astype(np.float64), variance, seed=table)
         for table in range(1, _TABLES + 1)
     ]
-    errors = np.concatenate([np.abs(answer.estimate - count) for answer in answers])
-    widths = np.concatenate([answer.high - answer.low for answer in answers])
+    errors = np.concatenate([np.abs(estimates - count) for estimates, _ in answers])
+    widths = np.concatenate([widths for _, widths in answers])
     return float(errors.mean()), float(widths.mean()) / 2.0
 
 
 def _queried(
     design: Design, count: float, published: Array, variance: Array, *, seed: int
-) -> Intervals:
-    """Return the intervals of items in one simulated release."""
+) -> tuple[Array, Array]:
+    """Return estimates of items, and widths of their intervals, in one simulated release."""
     request = design.request
     signed = design.kind == "count-sketch"
     generator = np.random.default_rng(seed)
@@ -347,7 +344,14 @@ def _queried(
     )[signed]
     noise = generator.standard_normal(cells.shape) * np.sqrt(variance)
     table = np.rint(cells * request.mean_weight * published + noise).astype(np.int64)
-    strata = Strata.of(table, published_steps=published, noise_variance=variance, signed=signed)
+    model = error_model(
+        table,
+        kind=design.kind,
+        published_steps=published,
+        noise_variance=variance,
+        step=request.steps,
+        max_weight=request.max_weight,
+    )
     columns = generator.integers(0, len(published), (_ITEMS, design.depth))
     # Events of the item come at random, so the unpublished number is Poisson.
     ages = request.steps - published[columns]
@@ -356,6 +360,8 @@ def _queried(
     )
     own = np.maximum(count - waiting, 0.0)
     errors = table[np.arange(design.depth), columns]
-    readings = Readings(own + errors, strata.of_column[columns], strata.distributions, signed)
-    lag = Lag.of(published[columns], step=request.steps, max_weight=request.max_weight)
-    return intervals(readings, lag, confidence=request.confidence, at="now")
+    level = level_of(request.confidence, among=None)
+    estimates, low, high = model.intervals(
+        own + errors, columns, level=level, deviations=deviations_of(level), now=True
+    )
+    return estimates, high - low

@@ -115,7 +115,9 @@ class ReleasePart:
         pushes = self.pushes(width)
         if self.mechanism is None:
             return np.zeros(len(pushes))
-        return self.privacy.sigma**2 * self.mechanism.variances(pushes)
+        # As the core multiplies, so that live reads and releases agree to the last bit.
+        sigma = self.privacy.sigma
+        return sigma * sigma * self.mechanism.variances(pushes)
 
 
 def parts_of(

@@ -1,7 +1,7 @@
 """Queries of a public table: counts with intervals, moments, and the distribution of its noise.
 
-A point query costs depth look-ups. Intervals and the better estimators first estimate the errors of
-the cells from the whole table: one sort, cached for later queries.
+Estimates and intervals first estimate the errors of the cells from the whole table: one sort, kept
+for later queries, each of which then takes microseconds.
 """
 
 from __future__ import annotations
@@ -16,23 +16,15 @@ import numpy.typing as npt
 from lazysketch import _native
 from lazysketch.arguments import checked_integer
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, MergeError
-from lazysketch.estimation.error_distribution import Strata
-from lazysketch.estimation.estimators import (
-    PAPER,
-    Estimator,
-    Readings,
-    checked_estimator,
-    estimates,
-)
+from lazysketch.estimation.error_model import deviations_of, error_model, level_of
+from lazysketch.estimation.estimators import Estimator
 from lazysketch.estimation.intervals import (
     At,
     Interval,
     Intervals,
     checked_at,
     checked_confidence,
-    intervals,
 )
-from lazysketch.estimation.lag import Lag
 from lazysketch.estimation.moments import Moment, inner_product, second_moment
 from lazysketch.releases.parts import ReleasePart, parts_of
 
@@ -55,7 +47,7 @@ class PublicTable:
         self._parts = parts_of(native.kind, native.depth, native.parts)
 
     def estimate(
-        self, item: object, *, estimator: Estimator | None = None, at: At = "published"
+        self, item: object, *, estimator: Estimator | None = None, at: At | None = None
     ) -> float:
         """Return the estimated count of one item.
 
@@ -63,12 +55,13 @@ class PublicTable:
 
         Args:
             item: any item; an index for counters.
-            estimator: ``"minimum"`` (Count-Min), ``"median"`` (Count Sketch),
-                ``"bias-corrected"``, ``"corrected"`` or ``"joint"``; None for the paper's, the
-                minimum over rows or the median of signed values. Those that use the whole table
-                have a fraction of the error: docs/estimators.md.
-            at: ``"published"`` for the count at the last pushes of the item's columns, ``"now"``
-                to add the expected number of its events since then, at its published rate.
+            estimator: ``"joint"`` weighs all rows and has the least error (docs/estimators.md);
+                ``"minimum"`` (Count-Min) and ``"median"`` (Count Sketch) are the paper's. The
+                default is ``"joint"``; for exact tables, which have no noise, the paper's.
+            at: ``"now"`` for the count at this step: the published one plus the expected number of
+                the item's events since then, at its own rate; ``"published"`` for the count at the
+                last pushes of its columns. The default is ``"now"``; for the paper's estimators
+                ``"published"``, as in the paper.
 
         Returns:
             The count.
@@ -78,11 +71,10 @@ class PublicTable:
             ArgumentTypeError: ``estimator`` or ``at`` is not a string.
             ArgumentValueError: an unknown estimator or time.
 
-        Source: arXiv 2507.03361, Algorithm "CO Sketch Query"; docs/estimators.md.
+        Source: docs/estimators.md; arXiv 2507.03361, Algorithm "CO Sketch Query", for the paper's.
         """
-        if checked_estimator(estimator, self.kind) in PAPER and checked_at(at) == "published":
-            return self._native.estimate(item)
-        return float(self._estimates(self._cells(item), estimator, at)[0])
+        chosen = self._default if estimator is None else estimator
+        return self._native.estimate_by(self._errors, item, estimator=chosen, at=at)
 
     def estimate_many(
         self,
@@ -90,7 +82,7 @@ class PublicTable:
         *,
         column: str | None = None,
         estimator: Estimator | None = None,
-        at: At = "published",
+        at: At | None = None,
     ) -> npt.NDArray[np.float64]:
         """Return the estimated counts of many items, in order.
 
@@ -109,26 +101,27 @@ class PublicTable:
             ArgumentValueError: an unknown estimator or time.
             ItemError: an invalid item; the message gives its position.
         """
-        if checked_estimator(estimator, self.kind) in PAPER and checked_at(at) == "published":
-            return self._native.estimate_many(items, column)
-        return self._estimates(self._native.cells_many(items, column), estimator, at)
+        chosen = self._default if estimator is None else estimator
+        return self._native.estimate_many_by(self._errors, items, column, estimator=chosen, at=at)
 
-    def interval(self, item: object, *, confidence: float = 0.95, at: At = "published") -> Interval:
+    def interval(self, item: object, *, confidence: float = 0.95, at: At = "now") -> Interval:
         """Return an estimate of one item's count with an interval that covers it.
 
         Guarantee: for an item chosen before the hash seed was drawn, and for the count at the
-        last pushes of the item's columns, the interval covers with at least ``confidence``, for
-        every stream: ``low`` is at most the count at the latest of these pushes, ``high`` at least
-        the count at the earliest. With ``at="now"`` it covers the count at this step, if the item
-        has since arrived at about its published rate (at 95 %: at most twice that rate).
+        last pushes of the item's columns (``at="published"``), the interval covers with at least
+        ``confidence``, for every stream: ``low`` is at most the count at the latest of these
+        pushes, ``high`` at least the count at the earliest. With ``at="now"`` it covers the count
+        at this step, if the item has since arrived at about its published rate (at 95 %: at most
+        twice that rate).
 
         Args:
             item: any item; an index for counters.
             confidence: above 0 and below 1.
-            at: ``"published"`` or ``"now"``.
+            at: ``"now"`` or ``"published"``; without lag they are the same.
 
         Returns:
-            The estimate (``"joint"``, within the interval), both ends, and what they refer to.
+            The estimate (that of :meth:`estimate`, within the interval), both ends, and what they
+            refer to.
 
         Raises:
             ItemError: not a valid item.
@@ -137,14 +130,21 @@ class PublicTable:
 
         Source: docs/intervals.md.
         """
-        return self._intervals(self._cells(item), confidence, at)[0]
+        level, moment = checked_confidence(confidence), checked_at(at)
+        side = level_of(level, among=None)
+        estimate, low, high = self._native.interval(
+            self._errors, item, level=side, deviations=deviations_of(side), now=moment == "now"
+        )
+        if self._default != "joint":
+            estimate = max(self._native.estimate(item), 0.0)
+        return Interval(estimate, min(low, estimate), max(high, estimate), level, moment)
 
     def interval_many(
         self,
         items: object,
         *,
         confidence: float = 0.95,
-        at: At = "published",
+        at: At = "now",
         simultaneous: bool = False,
         among: int | None = None,
         column: str | None = None,
@@ -177,13 +177,29 @@ class PublicTable:
         if not isinstance(simultaneous, bool):
             got = type(simultaneous).__name__
             raise ArgumentTypeError(f"simultaneous: expected True or False, got {got}")
-        cells = self._native.cells_many(items, column)
-        given = len(cells[0])
-        if among is not None:
-            among = checked_integer("among", among, least=max(given, 1), most=LARGEST_CHOICE)
-        elif simultaneous:
-            among = max(given, 1)
-        return self._intervals(cells, confidence, at, among=among)
+        level, moment = checked_confidence(confidence), checked_at(at)
+        columns, flipped = self._native.cells_many(items, column)
+        if among is not None or simultaneous:
+            given = max(len(columns), 1)
+            most = given if among is None else among
+            among = checked_integer("among", most, least=given, most=LARGEST_CHOICE)
+        places = columns.astype(np.int64)
+        cells = self._table[np.arange(self.depth), places].astype(np.float64)
+        side = level_of(level, among=among)
+        values = np.where(flipped, -cells, cells)
+        estimate, low, high = self._errors.intervals(
+            values,
+            places,
+            level=side,
+            deviations=deviations_of(side),
+            now=moment == "now",
+        )
+        if self._default != "joint" and len(values):
+            least = self._default == "minimum"
+            estimate = values.min(axis=1) if least else np.median(values, axis=1)
+            estimate = np.maximum(estimate, 0.0)
+            low, high = np.minimum(low, estimate), np.maximum(high, estimate)
+        return Intervals(estimate, low, high, level, moment, among is not None)
 
     def second_moment(self, *, confidence: float = 0.95) -> Moment:
         """Return the sum of squared counts of all items (F2), for Count Sketch.
@@ -321,53 +337,22 @@ class PublicTable:
         return max(total, 1.0)
 
     @cached_property
-    def _strata(self) -> Strata:
-        return Strata.of(
+    def _errors(self) -> _native.ErrorModel:
+        return error_model(
             self._table,
+            kind=self._native.kind,
             published_steps=self._published_steps,
             noise_variance=self._noise_variance,
-            signed=self.kind == "count-sketch",
-            collisions=self.kind != "counters",
-        )
-
-    def _cells(self, item: object) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.bool_]]:
-        columns, flipped = self._native.cells(item)
-        return columns[None, :], flipped[None, :]
-
-    def _readings(
-        self, columns: npt.NDArray[np.uint32], flipped: npt.NDArray[np.bool_]
-    ) -> Readings:
-        signed = self.kind == "count-sketch"
-        return Readings.of(self._table, columns, flipped, self._strata, signed=signed)
-
-    def _lag(self, columns: npt.NDArray[np.uint32]) -> Lag:
-        return Lag.of(
-            self._published_steps[columns.astype(np.int64)],
             step=self.step,
             max_weight=max(part.privacy.max_weight for part in self._parts),
         )
 
-    def _estimates(
-        self,
-        cells: tuple[npt.NDArray[np.uint32], npt.NDArray[np.bool_]],
-        estimator: Estimator | None,
-        at: At,
-    ) -> npt.NDArray[np.float64]:
-        chosen = checked_estimator(estimator, self.kind)
-        published = estimates(self._readings(*cells), chosen)
-        return published if at == "published" else self._lag(cells[0]).compensated(published)
-
-    def _intervals(
-        self,
-        cells: tuple[npt.NDArray[np.uint32], npt.NDArray[np.bool_]],
-        confidence: float,
-        at: At,
-        *,
-        among: int | None = None,
-    ) -> Intervals:
-        level, moment = checked_confidence(confidence), checked_at(at)
-        readings, lag = self._readings(*cells), self._lag(cells[0])
-        return intervals(readings, lag, confidence=level, at=moment, among=among)
+    @cached_property
+    def _default(self) -> Estimator:
+        """The estimator of exact counts is the paper's: their minimum never underestimates."""
+        if any(part.mechanism is not None for part in self._parts):
+            return "joint"
+        return "median" if self.kind == "count-sketch" else "minimum"
 
     def _require_count_sketch(self, name: str) -> None:
         if self.kind != "count-sketch":

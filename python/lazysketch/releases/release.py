@@ -298,7 +298,7 @@ class ReadsByRelease:
     def release(self) -> Release:
         """Return the public table at this step."""
 
-    def interval(self, item: object, *, confidence: float = 0.95, at: At = "published") -> Interval:
+    def interval(self, item: object, *, confidence: float = 0.95, at: At = "now") -> Interval:
         """Return an estimate of one item's count with an interval that covers it.
 
         Guarantee: as :meth:`Release.interval`. Each call makes a release; for several queries, make
@@ -307,10 +307,10 @@ class ReadsByRelease:
         Args:
             item: any item; an index for counters.
             confidence: above 0 and below 1.
-            at: ``"published"`` or ``"now"``.
+            at: ``"now"`` or ``"published"``.
 
         Returns:
-            The estimate (``"joint"``, within the interval), both ends, and what they refer to.
+            The estimate (that of ``estimate``), both ends, and what they refer to.
 
         Raises:
             ItemError: not a valid item.
@@ -328,7 +328,7 @@ class ReadsByRelease:
         items: object,
         *,
         confidence: float = 0.95,
-        at: At = "published",
+        at: At = "now",
         simultaneous: bool = False,
         among: int | None = None,
         column: str | None = None,
@@ -340,7 +340,7 @@ class ReadsByRelease:
         Args:
             items: Arrow data, a numpy array or an iterable of items.
             confidence: above 0 and below 1.
-            at: ``"published"`` or ``"now"``.
+            at: ``"now"`` or ``"published"``.
             simultaneous: True to cover all counts together.
             among: number of items from which these were selected; the confidence holds for all.
             column: the name of the column, for a table with several columns.

@@ -15,6 +15,7 @@ mod capture;
 mod columns;
 mod descriptions;
 mod errors;
+mod estimation;
 mod exact;
 #[cfg(feature = "faults")]
 mod failing_allocator;
@@ -43,6 +44,8 @@ mod _native {
     use super::capture::CaptureReader;
     #[pymodule_export]
     use super::descriptions::{discovery_facts, table_not_private_because};
+    #[pymodule_export]
+    use super::estimation::ErrorModel;
     #[pymodule_export]
     use super::exact::ExactSketch;
     #[cfg(feature = "faults")]

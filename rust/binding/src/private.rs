@@ -4,6 +4,7 @@ use crate::arrays::array_of;
 use crate::batches::batch_of;
 use crate::descriptions::{Described, TableSpec};
 use crate::errors::raise;
+use crate::estimation::{Choice, how_of};
 use crate::guarded_sketch::{Core, GuardedSketch};
 use crate::introspection::reasons_of;
 use crate::items::{Column, Steps, Target, Threads, Weight};
@@ -15,11 +16,13 @@ use lazysketch_core::guarantee::NotPrivate;
 use lazysketch_core::key::SketchId;
 use lazysketch_core::parameters::Shape;
 use lazysketch_core::sketch::PrivateSketch as CoreSketch;
+use lazysketch_core::sketch::public_view::PublicView;
 use lazysketch_core::table::hash::Fingerprinter;
 use lazysketch_core::table::items::{Items, StepRows};
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
+use std::sync::{Mutex, PoisonError};
 
 /// A sketch under continual observation; base of the public private sketches.
 #[pyclass(frozen, subclass, module = "lazysketch._native")]
@@ -29,6 +32,8 @@ pub(crate) struct PrivateSketch {
     sketch_id: SketchId,
     fingerprinter: Fingerprinter,
     guarded: GuardedSketch,
+    /// What reads keep of the public table; locked after the sketch.
+    view: Mutex<Option<PublicView>>,
 }
 
 impl PrivateSketch {
@@ -41,6 +46,7 @@ impl PrivateSketch {
             sketch_id: sketch.sketch_id(),
             fingerprinter: *sketch.fingerprinter(),
             guarded: GuardedSketch::new(core),
+            view: Mutex::new(None),
         }
     }
 
@@ -243,19 +249,35 @@ impl PrivateSketch {
     ///
     /// Args:
     ///     item: any item; an index for counters.
+    ///     estimator: ``"joint"`` (default); ``"minimum"`` or ``"median"`` for the paper's.
+    ///     at: ``"now"`` for the count at this step (default), ``"published"`` for that at the last
+    ///         pushes (default of the paper's).
     ///
     /// Returns:
-    ///     Minimum over rows (Count-Min) or median of signed values (Count Sketch).
+    ///     The estimated count.
     ///
     /// Raises:
     ///     ItemError: not a valid item.
+    ///     ArgumentTypeError: ``estimator`` or ``at`` is not a string.
+    ///     ArgumentValueError: an unknown estimator or time.
     ///     ClosedError: after ``close()``.
     ///     LiveStateError: called in a forked child process.
-    fn estimate(&self, item: &Bound<'_, PyAny>) -> PyResult<f64> {
+    ///
+    /// Source: docs/estimators.md.
+    #[pyo3(signature = (item, *, estimator=None, at=None))]
+    fn estimate(
+        &self,
+        item: &Bound<'_, PyAny>,
+        estimator: Option<Choice<'_>>,
+        at: Option<Choice<'_>>,
+    ) -> PyResult<f64> {
+        let how = how_of(self.shape.kind, estimator.as_ref(), at.as_ref())?;
         let converted = self.convert(item)?;
         self.guarded.check_process()?;
         let mut core = self.guarded.lock(item.py())?;
-        core.sketch().estimate(converted).map_err(raise)
+        let mut view = self.view.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = core.sketch().estimate_by(converted, how, &mut view);
+        found.map_err(raise)
     }
 
     /// Return the estimated counts of many items, in order.
@@ -263,6 +285,8 @@ impl PrivateSketch {
     /// Args:
     ///     items: Arrow data, a numpy array or an iterable of items.
     ///     column: the name of the column, for a table with several columns.
+    ///     estimator: as in ``estimate``.
+    ///     at: as in ``estimate``.
     ///
     /// Returns:
     ///     float64 array.
@@ -272,23 +296,23 @@ impl PrivateSketch {
     ///     ArgumentTypeError: a single str, bytes or dict; several columns without ``column``.
     ///     ClosedError: after ``close()``.
     ///     LiveStateError: called in a forked child process.
-    #[pyo3(signature = (items, *, column=None))]
+    #[pyo3(signature = (items, *, column=None, estimator=None, at=None))]
     fn estimate_many<'py>(
         &self,
         items: &Bound<'py, PyAny>,
         column: Option<Column>,
+        estimator: Option<Choice<'_>>,
+        at: Option<Choice<'_>>,
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let how = how_of(self.shape.kind, estimator.as_ref(), at.as_ref())?;
         self.guarded.check_generation()?;
         let py = items.py();
-        let batch = batch_of(
-            items,
-            column.as_ref(),
-            target_of(&self.shape, &self.fingerprinter),
-        )?;
+        let batch = batch_of(items, column.as_ref(), self.target())?;
         let slice = batch.items()?;
-        let estimates = self
-            .guarded
-            .detached(py, |core| core.sketch().estimate_many(slice))?;
+        let estimates = self.guarded.detached(py, |core| {
+            let mut view = self.view.lock().unwrap_or_else(PoisonError::into_inner);
+            core.sketch().estimate_many_by(slice, how, &mut view)
+        })?;
         Ok(array_of(py, estimates))
     }
 

@@ -4,15 +4,16 @@ use crate::arrays::array_of;
 use crate::batches::batch_of;
 use crate::descriptions::noise_facts;
 use crate::errors::raise;
+use crate::estimation::{Choice, ErrorModel, how_of};
 use crate::introspection::reasons_of;
 use crate::items::{Column, Target, object_of};
 use crate::owned_items::Copies;
-use lazysketch_core::memory;
 use lazysketch_core::parameters::{Shape, TableKind};
 use lazysketch_core::release::codec;
 use lazysketch_core::release::{Part, Release as CoreRelease};
 use lazysketch_core::table::hash::Fingerprinter;
 use lazysketch_core::table::items::Items;
+use lazysketch_core::{Error, memory};
 use numpy::{PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
@@ -99,6 +100,70 @@ impl Release {
             .detach(|| reader.estimate_many(items, &self.fingerprinter))
             .map_err(raise)?;
         Ok(array_of(py, estimates))
+    }
+
+    /// The estimate of an item; the model is that of this release.
+    #[pyo3(signature = (model, item, *, estimator=None, at=None))]
+    fn estimate_by(
+        &self,
+        model: &ErrorModel,
+        item: &Bound<'_, PyAny>,
+        estimator: Option<Choice<'_>>,
+        at: Option<Choice<'_>>,
+    ) -> PyResult<f64> {
+        let how = how_of(self.inner.shape().kind, estimator.as_ref(), at.as_ref())?;
+        let target = target_of(self.inner.shape(), &self.fingerprinter);
+        let item = target.object(item).map_err(|fault| fault.of_item())?;
+        let (reader, mut rows) = (self.inner.reader(), Vec::new());
+        let rows = reader.rows(model.core(), item, &mut rows);
+        Ok(model.core().estimate(reader.estimate(item), rows, how))
+    }
+
+    /// The estimates of many items; the model is that of this release.
+    #[pyo3(signature = (model, items, column=None, *, estimator=None, at=None))]
+    fn estimate_many_by<'py>(
+        &self,
+        py: Python<'py>,
+        model: &ErrorModel,
+        items: &Bound<'py, PyAny>,
+        column: Option<Column>,
+        estimator: Option<Choice<'_>>,
+        at: Option<Choice<'_>>,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let how = how_of(self.inner.shape().kind, estimator.as_ref(), at.as_ref())?;
+        let target = target_of(self.inner.shape(), &self.fingerprinter);
+        let batch = batch_of(items, column.as_ref(), target)?;
+        let items = batch.items()?;
+        let (reader, core) = (self.inner.reader(), model.core());
+        let estimates = py.detach(|| {
+            let mut estimates = memory::room_for(items.len())?;
+            reader.for_each(core, items, &self.fingerprinter, |paper, rows| {
+                estimates.push(core.estimate(paper, rows, how));
+            });
+            Ok::<_, Error>(estimates)
+        });
+        let estimates = estimates.map_err(raise)?;
+        Ok(array_of(py, estimates))
+    }
+
+    /// Estimate, lower and upper end of one item; the model is that of this release.
+    #[pyo3(signature = (model, item, *, level, deviations, now))]
+    fn interval(
+        &self,
+        model: &ErrorModel,
+        item: &Bound<'_, PyAny>,
+        level: f64,
+        deviations: f64,
+        now: bool,
+    ) -> PyResult<(f64, f64, f64)> {
+        let target = target_of(self.inner.shape(), &self.fingerprinter);
+        let item = target.object(item).map_err(|fault| fault.of_item())?;
+        let (reader, mut rows) = (self.inner.reader(), Vec::new());
+        let rows = reader.rows(model.core(), item, &mut rows);
+        let found = model.with_tests((level, deviations, now), |cover, tests| {
+            model.core().bounds(rows, cover, tests)
+        });
+        Ok((found.estimate, found.low, found.high))
     }
 
     /// Return columns and signs of one item's cells, each of shape (depth,).

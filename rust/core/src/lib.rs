@@ -14,6 +14,8 @@
 //!                 \      /
 //!                   table      items, hashes, exact counts, the loops that count a batch
 //!                     |
+//!                estimation    estimates and intervals of counts from public values
+//!                     |
 //!                 guarantee    what is NOT PRIVATE, and why
 //!                     |
 //!                parameters    shape, noise and guarantee of a sketch
@@ -34,6 +36,7 @@ mod planted;
 
 pub mod discovery;
 pub mod error;
+pub mod estimation;
 pub mod guarantee;
 pub mod item;
 pub mod key;

@@ -2,131 +2,20 @@
 
 from __future__ import annotations
 
-import itertools
-import math
-
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 import lazysketch as ls
-from lazysketch.estimation.error_distribution import ErrorDistribution, Strata
-from lazysketch.estimation.order_statistics import (
-    error_above,
-    error_below,
-    mean_least_noise,
-    ranks,
-)
+from lazysketch import _native
+from lazysketch.estimation.estimators import Estimator
 from lazysketch.testing import seeded_key
 
 SIZE = {"epsilon": 1.0, "delta": 1e-6}
 
 
-def distribution_of(
-    sample: list[float], *, noise: float = 0.0, one_sided: bool = True
-) -> ErrorDistribution:
-    return ErrorDistribution(np.sort(np.array(sample, dtype=np.float64)), noise, one_sided)
-
-
-def brute_force(samples: list[list[float]], rank: int, threshold: float) -> float:
-    """Return P(the rank-th smallest row error >= threshold), each row drawing from its sample.
-
-    By rank, each of m values has probability 1 / (m + 1), and so has infinity.
-    """
-    total = 0.0
-    rows = [[*sample, math.inf] for sample in samples]
-    for drawn in itertools.product(*rows):
-        if sorted(drawn)[rank] >= threshold:
-            total += math.prod(1 / len(row) for row in rows)
-    return total
-
-
-@given(
-    st.lists(
-        st.lists(st.integers(-5, 20).map(float), min_size=2, max_size=5), min_size=1, max_size=4
-    ),
-    st.sampled_from([0.5, 0.2, 0.05]),
-    st.data(),
-)
-@settings(max_examples=150, deadline=None)
-def test_thresholds_are_those_of_all_combinations(
-    samples: list[list[float]], probability: float, data: st.DataObject
-) -> None:
-    rank = data.draw(st.integers(0, len(samples) - 1))
-    distributions = [distribution_of(sample) for sample in samples]
-    found = error_above(distributions, rank, probability)
-    if math.isinf(found):
-        assert brute_force(samples, rank, 1e9) > probability - 1e-12
-        return
-    assert brute_force(samples, rank, found + 1e-6) <= probability + 1e-12
-    assert brute_force(samples, rank, found - 1e-6) > probability - 1e-12 or found < -1e3
-
-
-@given(st.lists(st.integers(-5, 20).map(float), min_size=2, max_size=9), st.integers(1, 5))
-@settings(max_examples=80, deadline=None)
-def test_below_mirrors_above(sample: list[float], depth: int) -> None:
-    # Chebyshev's bound beyond the sample is symmetric, so the thresholds must be.
-    distributions = [distribution_of(sample, one_sided=False)] * depth
-    mirrored = [distribution_of([-x for x in sample], one_sided=False)] * depth
-    for rank in range(depth):
-        above = error_above(mirrored, depth - 1 - rank, 0.1)
-        assert error_below(distributions, rank, 0.1) == pytest.approx(-above, abs=1e-6)
-
-
-def test_the_noise_alone_bounds_errors_beyond_the_sample() -> None:
-    # 9 cells cannot resolve 1 %; one-sided collisions keep the minimum above its noise.
-    few = [distribution_of([100.0] * 9, noise=10.0)] * 3
-    noise_only = [ErrorDistribution(np.empty(0), 10.0, one_sided=True)] * 3
-    assert error_below(few, 0, 0.01) == pytest.approx(error_below(noise_only, 0, 0.01), abs=1e-6)
-    one_of_three = 1 - (1 - 0.01) ** (1 / 3)
-    assert error_below(noise_only, 0, 0.01) == pytest.approx(10 * _quantile(one_of_three), abs=1e-3)
-    assert error_above([distribution_of([100.0] * 9, noise=10.0)], 0, 0.01) == math.inf
-
-
-def _quantile(probability: float) -> float:
-    from statistics import NormalDist
-
-    return NormalDist().inv_cdf(probability)
-
-
-def test_the_mean_of_the_least_noise() -> None:
-    assert mean_least_noise([2.0] * 3) == pytest.approx(-2 * 0.8463, abs=2e-3)
-    assert mean_least_noise([1.0] * 4) == pytest.approx(-1.0294, abs=2e-3)
-    assert mean_least_noise([3.0]) == pytest.approx(0.0, abs=1e-9)
-    # Clark 1961: the minimum of two normals has mean -sqrt((a^2 + b^2) / (2 pi)).
-    assert mean_least_noise([1.0, 5.0]) == pytest.approx(-math.sqrt(26 / (2 * math.pi)), abs=5e-3)
-    assert mean_least_noise([0.0, 0.0]) == 0.0
-
-
-def test_ranks_of_even_and_odd_depths() -> None:
-    assert [ranks(depth, signed=True) for depth in (1, 2, 3, 4, 5)] == [
-        (0, 0),
-        (0, 1),
-        (1, 1),
-        (1, 2),
-        (2, 2),
-    ]
-
-
-def test_strata_keep_pushes_apart_and_borrow_noise() -> None:
-    rng = np.random.default_rng(3)
-    table = rng.integers(0, 100, (2, 600))
-    steps = np.full(600, 10_000.0)
-    steps[:4] = 10_600.0
-    noise = np.full(600, 4.0)
-    noise[:4] = 400.0  # as at a push that closes many nodes
-    found = Strata.of(table, published_steps=steps, noise_variance=noise, signed=False)
-    assert set(found.of_column[:4]) != set(found.of_column[4:])
-    few, many = found.distributions[found.of_column[0]], found.distributions[found.of_column[9]]
-    assert (few.noise_deviation, many.noise_deviation) == (20.0, 2.0)
-    assert len(many.sample) == 2 * 596
-    assert len(few.sample) == 512
-    # Borrowed cells lack a variance of 396, which is added.
-    assert np.var(few.sample) == pytest.approx(np.var(table) + 396, rel=0.25)
-    steps[7] = 0.0
-    found = Strata.of(table, published_steps=steps, noise_variance=noise, signed=False)
-    assert found.of_column[7] == -1
+ESTIMATORS: tuple[Estimator | None, ...] = ("joint", "minimum", None)
 
 
 @pytest.fixture(scope="module")
@@ -141,17 +30,17 @@ def test_many_items_equal_single_items(release: ls.Release) -> None:
         many = release.interval_many([99, 5, 10**9], at=at, confidence=0.9)
         assert list(many) == [release.interval(i, at=at, confidence=0.9) for i in (99, 5, 10**9)]
         assert len(many) == 3
-        for name in ("corrected", "joint", "bias-corrected", "minimum", None):
+        for name in ESTIMATORS:
             each = [release.estimate(i, estimator=name, at=at) for i in (99, 5, 10**9)]
             together = release.estimate_many([99, 5, 10**9], estimator=name, at=at)
-            assert together == pytest.approx(each)
+            assert together.tolist() == each
 
 
 def test_intervals_are_ordered_and_nested(release: ls.Release) -> None:
     items = list(range(0, 120, 7))
-    single = release.interval_many(items)
-    wider = release.interval_many(items, confidence=0.999)
-    together = release.interval_many(items, simultaneous=True)
+    single = release.interval_many(items, at="published")
+    wider = release.interval_many(items, confidence=0.999, at="published")
+    together = release.interval_many(items, simultaneous=True, at="published")
     now = release.interval_many(items, at="now")
     for found in (single, wider, together, now):
         assert np.all((found.low >= 0) & (found.low <= found.estimate))
@@ -164,11 +53,37 @@ def test_intervals_are_ordered_and_nested(release: ls.Release) -> None:
     assert -1.0 not in single[3]
 
 
-def test_the_default_estimate_is_that_of_the_paper(release: ls.Release) -> None:
-    assert release.estimate(99) == release.estimate(99, estimator="minimum")
-    rows = release.table[:, :]
+def test_an_item_has_one_number_at_one_step() -> None:
+    """Of the live sketch, its release, every interval and every list, after any update."""
+    kinds: list[type[ls.LazyCountMin] | type[ls.LazyCountSketch]]
+    kinds = [ls.LazyCountMin, ls.LazyCountSketch]
+    for make in kinds:
+        sketch = make(depth=3, width=128, key=seeded_key(2), hash_seed=6, **SIZE)
+        generator = np.random.default_rng(1)
+        sketch.update_many(generator.zipf(1.3, 3_000) % 500)
+        for more in (0, 1, 1, 2, 40, 1, 700, 1, 3, 1):
+            for item in generator.zipf(1.3, more).tolist():
+                sketch.update(item % 500)
+            release = sketch.release()
+            items = list(range(1, 60))
+            one_by_one = [sketch.estimate(item) for item in items]
+            assert one_by_one == release.estimate_many(items).tolist()
+            assert one_by_one == sketch.estimate_many(items).tolist()
+            known = np.maximum(one_by_one, 0.0).tolist()
+            assert known == [release.interval(item).estimate for item in items]
+            for among in (None, 1_000_000):
+                assert known == release.interval_many(items, among=among).estimate.tolist()
+            top = {hitter.item: hitter.estimate for hitter in release.top(items, 60)}
+            assert [top[item] for item in items] == known
+            published = [sketch.estimate(item, at="published") for item in items]
+            assert published == release.estimate_many(items, at="published").tolist()
+
+
+def test_the_minimum_is_that_of_the_paper(release: ls.Release) -> None:
     columns, _ = release._native.cells(99)
-    assert release.estimate(99) == rows[np.arange(4), columns].min()
+    least = release.table[np.arange(4), columns].min()
+    assert release.estimate(99, estimator="minimum") == least
+    assert release.estimate(99) != least
 
 
 def test_lag_compensation_adds_the_published_rate(release: ls.Release) -> None:
@@ -176,11 +91,25 @@ def test_lag_compensation_adds_the_published_rate(release: ls.Release) -> None:
     columns, _ = release._native.cells(99)
     published = part.published_steps(release.width)[columns.astype(np.int64)]
     waiting = release.step - (published.min() + published.max()) / 2
-    estimate = release.estimate(99, estimator="joint")
-    expected = estimate * (1 + waiting / published.max())
-    assert release.estimate(99, estimator="joint", at="now") == pytest.approx(expected)
-    plain = release.estimate(99)
-    assert release.estimate(99, at="now") == pytest.approx(plain * (1 + waiting / published.max()))
+    now = release.estimate(99)
+    assert now == release.estimate(99, at="now", estimator="joint")
+    expected = now * published.mean() / release.step
+    assert release.estimate(99, at="published") == pytest.approx(expected)
+    plain = release.estimate(99, estimator="minimum")
+    compensated = release.estimate(99, estimator="minimum", at="now")
+    assert compensated == pytest.approx(plain * (1 + waiting / published.max()))
+
+
+def test_rows_of_several_steps_are_one_count() -> None:
+    """Without noise and collisions, each row alone gives the count at this step."""
+    sketch = ls.LazyCountMin(depth=4, width=256, epsilon=15.0, delta=0.1, hash_seed=3)
+    sketch.update_many(np.zeros(100_000, np.int64))
+    release = sketch.release()
+    columns, _ = release._native.cells(0)
+    rows = release.table[np.arange(4), columns]
+    assert rows.max() - rows.min() > 50  # pushed at different steps
+    assert release.estimate(0) == pytest.approx(100_000, abs=15)
+    assert release.estimate(0, at="published") == pytest.approx(rows.mean(), abs=15)
 
 
 def test_items_without_a_published_cell() -> None:
@@ -188,7 +117,7 @@ def test_items_without_a_published_cell() -> None:
         assert sketch.interval("x", at="now").high == 0.0
         sketch.tick()
         waiting = [i for i in range(200) if 0 not in sketch.release()._native.cells(i)[0]]
-        found = sketch.interval(waiting[0])
+        found = sketch.interval(waiting[0], at="published")
         assert (found.low, found.estimate, found.high) == (0.0, 0.0, 0.0)
         now = sketch.interval(waiting[0], at="now")
         assert (now.low, now.high) == (0.0, 3.0)  # one step of weight 3 at most
@@ -208,8 +137,8 @@ def test_counters_have_noise_only() -> None:
     for _ in range(40):
         counters.update(2)
     release = counters.release()
-    found = release.interval(2, confidence=0.95)
-    assert found.high - release.estimate(2) == pytest.approx(
+    found = release.interval(2, confidence=0.95, at="published")
+    assert found.high - release.estimate(2, at="published") == pytest.approx(
         1.959964 * release.noise_deviation[2], rel=1e-4
     )
 
@@ -290,8 +219,7 @@ def test_intervals_of_every_release_are_consistent(
             found = release.interval_many(np.arange(9), confidence=confidence, at=at)
             assert np.all((found.low >= 0) & (found.low <= found.high))
             assert np.all((found.low <= found.estimate) & (found.estimate <= found.high))
-        for name in ("joint", "corrected", "bias-corrected"):
-            assert np.all(np.isfinite(release.estimate_many(np.arange(9), estimator=name)))
+            assert np.all(np.isfinite(release.estimate_many(np.arange(9), at=at)))
 
 
 def test_among_covers_the_list_that_items_were_chosen_from(release: ls.Release) -> None:
@@ -308,13 +236,30 @@ def test_among_covers_the_list_that_items_were_chosen_from(release: ls.Release) 
     assert list(alone) == list(release.interval_many(everything[:3], simultaneous=True))
 
 
-def test_the_joint_estimate_of_one_row_is_the_corrected_one() -> None:
+def test_one_row_is_corrected_by_the_median_of_its_cells() -> None:
     """Otherwise the mean collision with heavy items would be subtracted from every count."""
     sketch = ls.LazyCountMin(depth=1, width=300, epsilon=1.0, delta=1e-6, horizon=60_000)
     events = np.minimum(np.random.default_rng(3).zipf(1.3, 60_000), 10**6)
     sketch.update_many(events)
-    release = sketch.release()
-    joint = release.estimate_many([1, 2, 3, 4], estimator="joint")
-    assert np.array_equal(joint, release.estimate_many([1, 2, 3, 4], estimator="corrected"))
+    joint = sketch.release().estimate_many([1, 2, 3, 4])
     counts = np.array([np.count_nonzero(events == item) for item in (1, 2, 3, 4)])
     assert np.median(np.abs(joint / counts - 1)) < 0.2
+
+
+def test_sizes_that_do_not_fit_together_are_refused() -> None:
+    column = np.ones(4)
+    with pytest.raises(ls.LazySketchError, match="^table: expected"):
+        _native.ErrorModel(np.ones((2, 3), np.int64), published=column, variance=column, **MODEL)
+    model = _native.ErrorModel(
+        np.ones((2, 4), np.int64), published=column, variance=column, **MODEL
+    )
+    for values, columns in (((3, 2), (3, 3)), ((3, 3), (3, 3))):
+        with pytest.raises(ls.LazySketchError, match="^values: expected"):
+            model.intervals(np.ones(values), np.ones(columns, np.int64), **ASKED)
+    for outside in (-1, 4):
+        with pytest.raises(ls.LazySketchError, match="^values: expected"):
+            model.intervals(np.ones((1, 2)), np.full((1, 2), outside), **ASKED)
+
+
+MODEL = {"kind": "count-min", "step": 9.0, "max_weight": 1.0, "burstiness": 0.5}
+ASKED = {"level": 0.025, "deviations": 1.96, "now": True}

@@ -76,9 +76,9 @@ def heaviest(release: Release, items: Sequence[str] | Sequence[int], *, most: in
     items that never occurred are those with the largest noise, so separate intervals would miss.
     """
     if most < len(items):
-        # A quick estimator selects more candidates than will be shown, the best one ranks them.
+        # Estimates select more candidates than will be shown, which are clipped to intervals.
         wanted = min(2 * most + _SPARE, len(items))
-        quick = release.estimate_many(items, estimator="corrected")
+        quick = release.estimate_many(items)
         candidates = np.flatnonzero(quick >= np.partition(quick, -wanted)[-wanted])
         candidates = candidates[:_MAX_CANDIDATES]
     else:

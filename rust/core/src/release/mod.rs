@@ -3,6 +3,7 @@
 //! A release contains no secret and no exact count of a private sketch. It can be queried, saved,
 //! loaded and merged anywhere; all of this is post-processing.
 
+use crate::estimation::{ErrorModel, Row};
 use crate::guarantee::NotPrivate;
 use crate::key::SketchId;
 use crate::parameters::{NoiseSpec, Shape};
@@ -227,6 +228,28 @@ impl ReleaseReader<'_> {
             estimates.extend(chunk.iter().map(|&item| self.estimate(item)));
         });
         Ok(estimates)
+    }
+
+    /// The published cells of one item, as a model of this release's table sees them.
+    #[inline]
+    pub fn rows<'a>(&self, model: &ErrorModel, item: u64, rows: &'a mut Vec<Row>) -> &'a [Row] {
+        self.estimator.rows(model, item, rows)
+    }
+
+    /// Calls `with` on the paper's estimate and the published cells of each item, in order.
+    pub fn for_each(
+        &self,
+        model: &ErrorModel,
+        items: Items<'_>,
+        fingerprinter: &Fingerprinter,
+        mut with: impl FnMut(f64, &[Row]),
+    ) {
+        let mut rows = Vec::new();
+        items.for_each_chunk(fingerprinter, |_, chunk| {
+            for &item in chunk {
+                with(self.estimate(item), self.rows(model, item, &mut rows));
+            }
+        });
     }
 
     /// The cells of many items, in order and row by row: their columns, and whether their values

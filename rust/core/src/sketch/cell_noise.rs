@@ -28,6 +28,15 @@ impl Noise {
         }
     }
 
+    /// The variance of the noise after this number of pushes, in units of sigma^2.
+    pub(crate) fn variance(&self, push: u64) -> f64 {
+        if push == 0 {
+            0.0
+        } else {
+            self.mechanism.variance(push)
+        }
+    }
+
     /// The largest node, which is that of the extra leaf.
     pub(crate) fn nodes(&self) -> u64 {
         self.mechanism.extra_leaf()

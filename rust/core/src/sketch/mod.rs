@@ -4,6 +4,7 @@
 //! |---|---|
 //! | [`heavy_hitters`] | a private sketch and discovery over one stream |
 //! | `updates`, `point_query`, `oracle` | updates, queries, and draws (for tests) of a private sketch |
+//! | [`public_view`] | the public table of a live sketch, kept between reads |
 //! | `private` | the private sketch: parameters, state, checks, release |
 //! | `open_step`, `cell_noise` | events of a step that is not over; the noise of every (cell, push) |
 //! | [`exact`] | sketches without noise, NOT PRIVATE |
@@ -15,6 +16,7 @@ mod open_step;
 mod oracle;
 mod point_query;
 mod private;
+pub mod public_view;
 mod updates;
 
 pub use private::PrivateSketch;

@@ -2,6 +2,7 @@
 
 use super::hash::RowHashes;
 use super::kernels::{Index, Locate, Signed, Unsigned};
+use crate::estimation::{ErrorModel, Row};
 use crate::parameters::{LARGEST_DEPTH, Shape, TableKind};
 
 /// "CO Sketch Query" of the paper: minimum for Count-Min, median for Count Sketch.
@@ -46,6 +47,23 @@ impl Estimator {
                 values.iter().copied().min().unwrap_or_default() as f64
             }
         }
+    }
+
+    /// The published cells of an item, with signs applied, as a model of the table sees them.
+    #[inline]
+    pub(crate) fn rows<'a>(
+        &self,
+        model: &ErrorModel,
+        item: u64,
+        rows: &'a mut Vec<Row>,
+    ) -> &'a [Row] {
+        rows.clear();
+        for row in 0..self.hashes.depth() {
+            let (column, negative) = self.locate(row, item);
+            let value = (model.value(row, column) ^ negative) - negative;
+            rows.extend(model.row(column, value as f64));
+        }
+        rows
     }
 
     /// Column and sign of an item in a row.

@@ -1,0 +1,199 @@
+//! Estimates and intervals from public tables.
+
+use crate::arrays::array_of;
+use crate::errors::{ArgumentTypeError, ArgumentValueError, raise};
+use crate::introspection::kind_of;
+use lazysketch_core::estimation::TableErrors;
+use lazysketch_core::estimation::{Bounds, Cover, EndTests, ErrorModel as CoreModel, How, Row};
+use lazysketch_core::memory;
+use lazysketch_core::parameters::TableKind;
+use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+use std::sync::{Mutex, PoisonError};
+
+type Columns3<'py> = (
+    Bound<'py, PyArray1<f64>>,
+    Bound<'py, PyArray1<f64>>,
+    Bound<'py, PyArray1<f64>>,
+);
+
+/// Levels whose tests are kept.
+const KEPT: usize = 8;
+
+/// The error distributions of the cells of a table.
+#[pyclass(frozen, module = "lazysketch._native")]
+pub(crate) struct ErrorModel {
+    inner: CoreModel,
+    burstiness: f64,
+    max_weight: f64,
+    tests: Mutex<Vec<EndTests>>,
+}
+
+impl ErrorModel {
+    pub(crate) fn core(&self) -> &CoreModel {
+        &self.inner
+    }
+
+    /// Work with the tests of a level, which are computed once.
+    pub(crate) fn with_tests<T>(
+        &self,
+        (level, deviations, now): (f64, f64, bool),
+        work: impl FnOnce(Cover, &mut EndTests) -> T,
+    ) -> T {
+        let cover = Cover {
+            level,
+            deviations,
+            now,
+            max_weight: self.max_weight,
+            burstiness: self.burstiness,
+        };
+        let mut kept = self.tests.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = kept.iter().position(|tests| tests.have_level(level));
+        let at = known.unwrap_or_else(|| {
+            kept.truncate(KEPT - 1);
+            kept.insert(0, self.inner.tests(level));
+            0
+        });
+        work(cover, &mut kept[at])
+    }
+
+    /// Call `with` on the published cells of items whose values and columns are given.
+    fn for_each(
+        &self,
+        values: &PyReadonlyArray2<'_, f64>,
+        columns: &PyReadonlyArray2<'_, i64>,
+        mut with: impl FnMut(&[Row]),
+    ) -> PyResult<()> {
+        let (values, columns) = (values.as_array(), columns.as_array());
+        let depth = self.inner.depth();
+        let width = self.inner.width() as i64;
+        let outside = columns.iter().any(|column| !(0..width).contains(column));
+        if values.dim() != columns.dim() || values.ncols() != depth || outside {
+            let message = "values: expected one per column of the table and row, got others";
+            return Err(ArgumentValueError::new_err(message));
+        }
+        let mut rows = Vec::with_capacity(depth);
+        for (values, columns) in values.rows().into_iter().zip(columns.rows()) {
+            rows.clear();
+            let cells = values.iter().zip(columns);
+            rows.extend(cells.filter_map(|(&value, &at)| self.inner.row(at as usize, value)));
+            with(&rows);
+        }
+        Ok(())
+    }
+}
+
+#[pymethods]
+impl ErrorModel {
+    #[new]
+    #[pyo3(signature = (table, *, kind, published, variance, step, max_weight, burstiness))]
+    fn new(
+        table: PyReadonlyArray2<'_, i64>,
+        kind: &str,
+        published: PyReadonlyArray1<'_, f64>,
+        variance: PyReadonlyArray1<'_, f64>,
+        step: f64,
+        max_weight: f64,
+        burstiness: f64,
+    ) -> PyResult<Self> {
+        let kind = kind_of(kind)?;
+        let table = table.as_array();
+        let facts = TableErrors {
+            signed: kind == TableKind::CountSketch,
+            collisions: kind != TableKind::Counters,
+            depth: table.nrows(),
+            table: memory::collected(table.iter().copied()).map_err(raise)?,
+            published: published.as_array().to_vec(),
+            variance: variance.as_array().to_vec(),
+            step,
+        };
+        Ok(Self {
+            inner: CoreModel::of(facts).map_err(raise)?,
+            burstiness,
+            max_weight,
+            tests: Mutex::new(Vec::new()),
+        })
+    }
+
+    /// The intervals of items with these cells: estimates, lower ends, upper ends.
+    #[pyo3(signature = (values, columns, *, level, deviations, now))]
+    fn intervals<'py>(
+        &self,
+        py: Python<'py>,
+        values: PyReadonlyArray2<'py, f64>,
+        columns: PyReadonlyArray2<'py, i64>,
+        level: f64,
+        deviations: f64,
+        now: bool,
+    ) -> PyResult<Columns3<'py>> {
+        let mut found = memory::room_for(values.as_array().nrows()).map_err(raise)?;
+        self.with_tests((level, deviations, now), |cover, tests| {
+            self.for_each(&values, &columns, |rows| {
+                found.push(self.inner.bounds(rows, cover, tests));
+            })
+        })?;
+        Ok(columns_of(py, &found))
+    }
+}
+
+/// Return bounds as arrays of estimates, lower and upper ends.
+fn columns_of<'py>(py: Python<'py>, bounds: &[Bounds]) -> Columns3<'py> {
+    let column = |value: fn(&Bounds) -> f64| array_of(py, bounds.iter().map(value).collect());
+    (
+        column(|bounds| bounds.estimate),
+        column(|bounds| bounds.low),
+        column(|bounds| bounds.high),
+    )
+}
+
+/// The estimator and the time of a query, as Python passes them; `None` for the defaults.
+#[derive(FromPyObject)]
+pub(crate) struct Choice<'py>(Bound<'py, PyAny>);
+
+impl Choice<'_> {
+    /// Return the position among the known names.
+    fn among(&self, name: &str, known: &[&str], place: &str) -> PyResult<usize> {
+        let wanted = known.iter().map(|each| format!("'{each}'"));
+        let wanted = wanted.collect::<Vec<_>>();
+        let wanted = match known {
+            [_, _] => wanted.join(" or "),
+            _ => format!("one of {}", wanted.join(", ")),
+        };
+        let Ok(text) = self.0.cast::<PyString>() else {
+            let got = self.0.get_type().name()?;
+            let message = format!("{name}: expected {wanted}{place}, got {got}");
+            return Err(ArgumentTypeError::new_err(message));
+        };
+        let text = text.to_string_lossy();
+        known.iter().position(|each| *each == text).ok_or_else(|| {
+            let got: String = text.chars().take(40).collect();
+            ArgumentValueError::new_err(format!("{name}: expected {wanted}{place}, got {got:?}"))
+        })
+    }
+}
+
+/// Return which estimate of a table of some kind is wanted.
+pub(crate) fn how_of(
+    kind: TableKind,
+    estimator: Option<&Choice<'_>>,
+    at: Option<&Choice<'_>>,
+) -> PyResult<How> {
+    let paper = if kind == TableKind::CountSketch {
+        "median"
+    } else {
+        "minimum"
+    };
+    let joint = match estimator {
+        None => true,
+        Some(choice) => {
+            let place = format!(" for {}", kind.name());
+            choice.among("estimator", &["joint", paper], &place)? == 0
+        }
+    };
+    let now = match at {
+        None => joint,
+        Some(choice) => choice.among("at", &["published", "now"], "")? == 1,
+    };
+    Ok(How { joint, now })
+}

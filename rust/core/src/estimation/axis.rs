@@ -1,0 +1,175 @@
+//! A log-linear axis: errors of cells as positions in a few hundred bins.
+//!
+//! Bins near the centre have one width, and beyond [`LINEAR`] of them each octave has as many bins
+//! again, twice as wide. So the bulk of the errors is resolved to a sixteenth of its spread and the
+//! tail to a thirty-second of its distance. Positions of integers are exact: centre and step are
+//! dyadic, so a bin boundary is a threshold on counts.
+
+/// Bins of one octave on one side.
+pub(super) const LINEAR: usize = 32;
+const OCTAVES: usize = 20;
+
+/// Bins on one side of the centre.
+pub(super) const SIDE: usize = LINEAR * OCTAVES;
+
+/// Bins on both sides.
+pub(super) const BINS: usize = 2 * SIDE;
+
+/// Bins of the central width in one spread.
+pub(super) const BINS_OF_SPREAD: f64 = 16.0;
+
+const MANTISSA: u32 = 52;
+const FIRST_EXPONENT: f64 = 1023.0 + 5.0; // of LINEAR = 2^5, where the first octave begins
+
+/// Centre and spread of the errors of some cells.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Axis {
+    pub(super) centre: f64,
+    /// A power of two: half of the cells are within it, and not within half of it.
+    pub(super) spread: f64,
+}
+
+impl Axis {
+    /// The position of an error, from `-SIDE` to `SIDE`; that of the centre is 0.
+    #[inline]
+    pub(super) fn position(self, error: f64) -> f64 {
+        let distance = error - self.centre;
+        let scaled = distance.abs() * (BINS_OF_SPREAD / self.spread) + LINEAR as f64;
+        let bits = scaled.to_bits();
+        let exponent = (bits >> MANTISSA) as f64 - FIRST_EXPONENT;
+        let fraction = f64::from_bits(bits & ((1 << MANTISSA) - 1) | (1023 << MANTISSA)) - 1.0;
+        let position = (exponent + fraction) * LINEAR as f64;
+        position.min(SIDE as f64 - 1e-6).copysign(distance)
+    }
+
+    /// The bin of an error.
+    #[inline]
+    pub(super) fn bin(self, error: f64) -> usize {
+        (self.position(error).floor() + SIDE as f64) as usize
+    }
+
+    /// The error at a position: the inverse of [`Self::position`].
+    pub(super) fn error(self, position: f64) -> f64 {
+        let octave = (position.abs() / LINEAR as f64).floor();
+        let fraction = position.abs() / LINEAR as f64 - octave;
+        let scaled = ((1.0 + fraction) * octave.exp2() - 1.0) * LINEAR as f64;
+        self.centre + (scaled * self.spread / BINS_OF_SPREAD).copysign(position)
+    }
+
+    /// The width of a bin, in bins at the centre.
+    pub(super) fn width(bin: usize) -> f64 {
+        let outward = if bin >= SIDE {
+            bin - SIDE
+        } else {
+            SIDE - 1 - bin
+        };
+        ((outward / LINEAR) as f64).exp2()
+    }
+}
+
+/// The axis of sorted values; of values and their opposites if `symmetric`, where the values are
+/// the absolute ones. A function of the values alone that changes rarely when one of them does.
+pub(super) fn axis_of(sorted: &[i64], symmetric: bool) -> Axis {
+    let Some(&median) = sorted.get(sorted.len().saturating_sub(1) / 2) else {
+        return Axis {
+            centre: 0.0,
+            spread: 1.0,
+        };
+    };
+    let below = |threshold: i64| sorted.partition_point(|&value| value < threshold);
+    let mut power = 0;
+    loop {
+        let spread = 1_i64 << power;
+        let centre = if symmetric {
+            0
+        } else {
+            rounded(median, quantum(spread))
+        };
+        let least = if symmetric {
+            0
+        } else {
+            below(centre.saturating_sub(spread))
+        };
+        let within = below(centre.saturating_add(spread)) - least;
+        if 2 * within >= sorted.len() || power == 60 {
+            return Axis {
+                centre: centre as f64,
+                spread: spread as f64,
+            };
+        }
+        power += 1;
+    }
+}
+
+/// The centre is a multiple of a quarter of the spread.
+pub(super) fn quantum(spread: i64) -> i64 {
+    (spread / 4).max(1)
+}
+
+/// The multiple of a quantum that is nearest; ties upward.
+pub(super) fn rounded(value: i64, quantum: i64) -> i64 {
+    value.saturating_add(quantum / 2).div_euclid(quantum) * quantum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn positions_and_errors_are_inverse_and_increase() {
+        let axis = Axis {
+            centre: -3.0,
+            spread: 64.0,
+        };
+        let mut last = -1e9;
+        for step in -5_000..5_000 {
+            let error = f64::from(step) * 37.25;
+            let position = axis.position(error);
+            assert!(position > last);
+            last = position;
+            assert!((axis.error(position) - error).abs() < 1e-6 * error.abs().max(1.0));
+        }
+        assert_eq!(axis.bin(-3.0), SIDE);
+        assert_eq!(axis.bin(-3.0 - 4.0), SIDE - 1);
+        assert_eq!(axis.bin(-3.0 - 4.5), SIDE - 2);
+        assert!(axis.bin(1e300) == BINS - 1 && axis.bin(-1e300) == 0);
+    }
+
+    #[test]
+    fn widths_are_those_of_the_bins() {
+        let axis = Axis {
+            centre: 0.0,
+            spread: 16.0,
+        };
+        for bin in [
+            0,
+            5,
+            SIDE - 40,
+            SIDE - 1,
+            SIDE,
+            SIDE + 31,
+            SIDE + 32,
+            SIDE + 100,
+        ] {
+            let position = bin as f64 - SIDE as f64;
+            let width = axis.error(position + 1.0) - axis.error(position);
+            assert!((width / Axis::width(bin) - 1.0).abs() < 1e-9, "{bin}");
+        }
+    }
+
+    #[test]
+    fn half_of_the_values_are_within_the_spread() {
+        let mut values: Vec<i64> = (0..1001).map(|n: i64| (n * n) % 9973 - 300).collect();
+        values.sort_unstable();
+        let axis = axis_of(&values, false);
+        let within = |spread: f64| {
+            let near = values.iter().filter(|&&value| {
+                let distance = value as f64 - axis.centre;
+                (-spread..spread).contains(&distance)
+            });
+            2 * near.count() >= values.len()
+        };
+        assert!(within(axis.spread) && !within(axis.spread / 2.5));
+        assert!((axis.centre - values[500] as f64).abs() <= axis.spread / 8.0);
+    }
+}

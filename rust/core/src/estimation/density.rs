@@ -1,0 +1,142 @@
+//! Density of the errors in the cells of a group of columns, from these cells themselves.
+//!
+//! An item's bucket is uniform over the columns, so the cells of a table are a sample of the error
+//! in the item's own cell: collisions plus noise, in their true proportions. In the bulk the density
+//! is a kernel estimate. In the tails, where a kernel would find no cell, each stretch of
+//! [`FEWEST`] cells has a density of its own, inversely proportional to the distance.
+
+use super::axis::{Axis, BINS, BINS_OF_SPREAD, SIDE};
+
+/// Cells in a stretch of the tail.
+const FEWEST: f64 = 8.0;
+
+/// Bandwidth of the kernel for one cell, in spreads; it falls with the fifth root of their number.
+const BANDWIDTH: f64 = 0.6;
+
+/// The logarithm of a density, at the middle of every bin.
+#[derive(Debug, Clone)]
+pub(super) struct LogDensity {
+    axis: Axis,
+    logs: Vec<f64>,
+}
+
+impl LogDensity {
+    /// The density of the cells in a histogram over the axis.
+    pub(super) fn of(axis: Axis, counts: &[u32], cells: usize) -> Self {
+        let number = cells.max(1) as f64;
+        let width = BANDWIDTH * BINS_OF_SPREAD * number.powf(-0.2);
+        let widths: Vec<f64> = (0..BINS).map(Axis::width).collect();
+        let counted = counts.iter().zip(&widths);
+        let mut density: Vec<f64> = counted
+            .map(|(&count, width)| f64::from(count) / width)
+            .collect();
+        // Each pass adds half a bin to the variance of the kernel.
+        let passes = (2.0 * width * width).round().clamp(2.0, 64.0) as usize;
+        smooth(&mut density, passes);
+        let cells_near = |density: f64, bin: usize| density * widths[bin] * 3.5 * width.max(1.0);
+        let right = (SIDE..BINS).find(|&bin| cells_near(density[bin], bin) < FEWEST);
+        let left = (0..SIDE)
+            .rev()
+            .find(|&bin| cells_near(density[bin], bin) < FEWEST);
+        stretch(
+            right.map_or(BINS..BINS, |first| first..BINS),
+            counts,
+            &mut density,
+            &widths,
+        );
+        let left = left.map_or(0, |first| first + 1);
+        stretch((0..left).rev(), counts, &mut density, &widths);
+        let mut logs: Vec<f64> = density.iter().map(|&each| (each / number).ln()).collect();
+        smooth(&mut logs, 3);
+        Self { axis, logs }
+    }
+
+    /// The logarithm of the density at an error, up to a constant.
+    #[inline]
+    pub(super) fn log(&self, error: f64) -> f64 {
+        let position = self.axis.position(error) + (SIDE as f64 - 0.5);
+        let position = position.clamp(0.0, (BINS - 2) as f64);
+        let bin = position as usize;
+        let (left, right) = (self.logs[bin], self.logs[bin + 1]);
+        left + (right - left) * (position - bin as f64)
+    }
+}
+
+/// Replaces the density in the bins from the first one outward: each stretch of at least
+/// [`FEWEST`] cells has their mass, spread evenly over its bins; the last one, one cell more.
+fn stretch(bins: impl Iterator<Item = usize>, counts: &[u32], density: &mut [f64], widths: &[f64]) {
+    let (mut open, mut mass) = (Vec::new(), 0.0);
+    for bin in bins {
+        open.push(bin);
+        mass += f64::from(counts[bin]);
+        if mass >= FEWEST {
+            spread(&open, mass, density, widths);
+            open.clear();
+            mass = 0.0;
+        }
+    }
+    spread(&open, mass + 1.0, density, widths);
+}
+
+fn spread(bins: &[usize], mass: f64, density: &mut [f64], widths: &[f64]) {
+    for &bin in bins {
+        density[bin] = mass / bins.len() as f64 / widths[bin];
+    }
+}
+
+/// Passes of the kernel (1/4, 1/2, 1/4).
+fn smooth(values: &mut Vec<f64>, passes: usize) {
+    let mut other = values.clone();
+    for _ in 0..passes {
+        for (middle, out) in values.windows(3).zip(&mut other[1..]) {
+            *out = 0.25 * (middle[0] + middle[2]) + 0.5 * middle[1];
+        }
+        std::mem::swap(values, &mut other);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::estimation::axis::axis_of;
+
+    /// The integral of the density over the whole axis, by its bins.
+    fn mass(density: &LogDensity) -> f64 {
+        let step = density.axis.spread / BINS_OF_SPREAD;
+        let bins = density.logs.iter().enumerate();
+        bins.map(|(bin, log)| log.exp() * Axis::width(bin))
+            .sum::<f64>()
+            * step
+            / step
+    }
+
+    #[test]
+    fn it_is_a_density_and_falls_like_the_tail_of_its_sample() {
+        // The quantiles of a distribution with P(error > x) = 1 / (1 + x), on both sides.
+        let cells = 4_000_i64;
+        let mut values: Vec<i64> = (1..=cells)
+            .flat_map(|rank| {
+                let share = rank as f64 / (cells + 1) as f64;
+                let size = (100.0 * (1.0 / share - 1.0)) as i64;
+                [size, -size]
+            })
+            .collect();
+        values.sort_unstable();
+        let axis = axis_of(&values, false);
+        let mut counts = vec![0; BINS];
+        for &value in &values {
+            counts[axis.bin(value as f64)] += 1;
+        }
+        let density = LogDensity::of(axis, &counts, values.len());
+        assert!((mass(&density) - 1.0).abs() < 0.05, "{}", mass(&density));
+        for size in [50.0, 500.0, 3_000.0, 20_000.0] {
+            // In units of the central bin width, as the density is.
+            let unit: f64 = axis.spread / BINS_OF_SPREAD;
+            let true_log = (50.0 * unit / (100.0_f64 + size).powi(2)).ln();
+            for side in [-1.0, 1.0] {
+                let found = density.log(side * size);
+                assert!((found - true_log).abs() < 0.6, "{size}: {found} {true_log}");
+            }
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! Cells with one error distribution: their values in order, a histogram, and the density.
+
+use super::axis::{Axis, BINS, axis_of};
+use super::density::LogDensity;
+
+/// Ratio of the standard deviation to the median absolute deviation, for a normal distribution.
+const DEVIATION_OF_HALF: f64 = 1.4826;
+
+/// The cells of some columns.
+#[derive(Debug, Clone)]
+pub(super) struct Group {
+    /// The values in order; their absolute values if they count with both signs.
+    sorted: Vec<i64>,
+    /// True if every value counts with both signs (Count Sketch).
+    symmetric: bool,
+    axis: Axis,
+    counts: Vec<u32>,
+    /// The following belong to the values until one changes.
+    prepared: Option<LogDensity>,
+    /// Standard deviation of the bulk of the errors.
+    pub(super) deviation: f64,
+}
+
+impl Group {
+    /// The group of these values; the density is computed by [`Self::prepare`].
+    pub(super) fn of(mut values: Vec<i64>, symmetric: bool) -> Self {
+        for value in &mut values {
+            *value = size_of(*value, symmetric);
+        }
+        values.sort_unstable();
+        Self {
+            axis: axis_of(&values, symmetric),
+            counts: Vec::new(),
+            sorted: values,
+            symmetric,
+            prepared: None,
+            deviation: 1.0,
+        }
+    }
+
+    /// Adds a value.
+    pub(super) fn add(&mut self, value: i64) {
+        let size = size_of(value, self.symmetric);
+        let at = self.sorted.partition_point(|&other| other < size);
+        self.sorted.insert(at, size);
+        self.count(size, u32::wrapping_add);
+    }
+
+    /// Removes a value that was added.
+    pub(super) fn remove(&mut self, value: i64) {
+        let size = size_of(value, self.symmetric);
+        let at = self.sorted.partition_point(|&other| other < size);
+        if self.sorted.get(at) == Some(&size) {
+            self.sorted.remove(at);
+            self.count(size, u32::wrapping_sub);
+        }
+    }
+
+    fn count(&mut self, value: i64, by: fn(u32, u32) -> u32) {
+        self.prepared = None;
+        if self.counts.is_empty() {
+            return;
+        }
+        for value in [value as f64, -(value as f64)] {
+            let bin = self.axis.bin(value);
+            self.counts[bin] = by(self.counts[bin], 1);
+            if !self.symmetric {
+                return;
+            }
+        }
+    }
+
+    /// Computes the density of the values.
+    pub(super) fn prepare(&mut self) {
+        if self.prepared.is_some() {
+            return;
+        }
+        let axis = axis_of(&self.sorted, self.symmetric);
+        if axis != self.axis || self.counts.is_empty() {
+            self.axis = axis;
+            self.counts.clear();
+            self.counts.resize(BINS, 0);
+            for at in 0..self.sorted.len() {
+                self.count(self.sorted[at], u32::wrapping_add);
+            }
+        }
+        let upper = self.quantile(0.75) - self.quantile(0.25);
+        self.deviation = (upper / 2.0 * DEVIATION_OF_HALF).max(0.5);
+        self.prepared = Some(LogDensity::of(axis, &self.counts, self.sample()));
+    }
+
+    /// The density; [`Self::prepare`] was called after the last change.
+    #[inline]
+    pub(super) fn density(&self) -> &LogDensity {
+        self.prepared.as_ref().expect("prepared before it is read")
+    }
+
+    /// Centre and spread of the values.
+    pub(super) fn axis(&self) -> Axis {
+        self.axis
+    }
+
+    /// The value that a share of the values is at most.
+    pub(super) fn quantile(&self, share: f64) -> f64 {
+        let Some(last) = self.sorted.len().checked_sub(1) else {
+            return 0.0;
+        };
+        let of = |share: f64| self.sorted[((share * (last as f64)) as usize).min(last)] as f64;
+        match self.symmetric {
+            false => of(share),
+            true if share >= 0.5 => of(2.0 * share - 1.0),
+            true => -of(1.0 - 2.0 * share),
+        }
+    }
+
+    /// The histogram over the bins of the axis.
+    pub(super) fn counts(&self) -> &[u32] {
+        &self.counts
+    }
+
+    /// The mean square of the values, and one more of that size: the sample may miss rare ones.
+    pub(super) fn mean_square(&self) -> f64 {
+        let number = self.sorted.len().max(1) as f64;
+        let squares = self.sorted.iter().map(|&value| (value as f64).powi(2));
+        squares.sum::<f64>() / number * (1.0 + 1.0 / number)
+    }
+
+    /// Number of values, with both signs if they count with both.
+    pub(super) fn sample(&self) -> usize {
+        self.sorted.len() * if self.symmetric { 2 } else { 1 }
+    }
+}
+
+fn size_of(value: i64, symmetric: bool) -> i64 {
+    if symmetric {
+        value.saturating_abs()
+    } else {
+        value
+    }
+}

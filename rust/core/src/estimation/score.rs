@@ -1,0 +1,384 @@
+//! Tests of "the count is c" with a chosen power: scores of errors, and their critical sum.
+//!
+//! If the count is c, the errors of the item's rows are those of one random cell per row. If the
+//! count is larger by a shift, they are larger by it. The best test between the two (Neyman and
+//! Pearson 1933) sums the logarithms of the ratios of the densities. Here the sums are made
+//! monotone in c and rounded to integers, so their distribution over *all* choices of one cell per
+//! row follows by convolution. The densities decide only how powerful a test is; its level comes
+//! from the ranks of the cells, and one cell more with the largest score (Vovk, Gammerman and
+//! Shafer 2005, Proposition 2.4).
+
+use super::axis::{Axis, BINS, SIDE};
+use super::group::Group;
+
+/// Integer scores: 0 to this.
+const MOST: usize = 159;
+/// Logarithms of ratios outside these bounds count as the bound.
+const LEAST_LOG: f64 = -12.0;
+const MOST_LOG: f64 = 24.0;
+/// Shifts for which a test may be the best: from this number of spreads on, each larger by
+/// [`FACTOR`].
+const FIRST_SHIFT: f64 = 0.7;
+const FACTOR: f64 = std::f64::consts::SQRT_2;
+const SHIFTS: u32 = 32;
+/// Larger shifts are not tried after one that needs so many times the best one's distance.
+const WORSE: f64 = 1.4;
+/// Choices of one cell per row that stand for all of them when powers are compared.
+const TUPLES: usize = 257;
+const HALVINGS: usize = 7;
+/// Parts of the choices of cells by which tests are compared, with their weights.
+const POWERS: [(f64, f64); 2] = [(0.5, 0.8), (0.9, 0.2)];
+
+/// Which end of an interval a test gives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    /// Counts that are too small: errors that are too large.
+    Low,
+    /// Counts that are too large: errors that are too small.
+    High,
+}
+
+/// Scores of the errors of a group.
+#[derive(Debug, Clone)]
+pub(super) struct Scores {
+    axis: Axis,
+    of_bin: Vec<u8>,
+    /// Probability of every score.
+    law: Vec<f64>,
+}
+
+/// Monotone logarithms of the ratios of densities, for every bin of a group's axis.
+fn ratios(group: &Group, end: End, shift: f64) -> Vec<f64> {
+    let (axis, density, counts) = (group.axis(), group.density(), group.counts());
+    let mut logs: Vec<f64> = (0..BINS)
+        .map(|bin| {
+            let error = axis.error(bin as f64 + 0.5 - SIDE as f64);
+            let other = match end {
+                End::Low => error - shift,
+                End::High => error + shift,
+            };
+            (density.log(other) - density.log(error)).clamp(LEAST_LOG, MOST_LOG)
+        })
+        .collect();
+    let weight = |bin: usize| f64::from(counts[bin]) + 0.01;
+    if end == End::Low {
+        return isotonic(&logs, weight);
+    }
+    logs.reverse();
+    let mut increasing = isotonic(&logs, |at| weight(BINS - 1 - at));
+    increasing.reverse();
+    increasing
+}
+
+/// What errors are scored by.
+#[derive(Debug, Clone, Copy)]
+enum Test {
+    /// The likelihood if they are shifted outward by this, in counts.
+    Shift(f64),
+    /// Whether they are among this share of the outermost ones: a test of an order statistic.
+    Beyond(f64),
+}
+
+impl Test {
+    fn scores(self, groups: &[&Group], end: End) -> Vec<Scores> {
+        match self {
+            Self::Shift(shift) => Scores::of(groups, end, shift),
+            Self::Beyond(share) => {
+                let each = groups.iter();
+                each.map(|group| Scores::beyond(group, end, share))
+                    .collect()
+            }
+        }
+    }
+}
+
+impl Scores {
+    /// Scores of 1 for the outermost errors, of a share at most this; else 0.
+    fn beyond(group: &Group, end: End, share: f64) -> Self {
+        let mut of_bin = vec![0; BINS];
+        let most = share * (group.sample() as f64 + 1.0) - 1.0;
+        let mut found = 0.0;
+        for at in 0..BINS {
+            let bin = if end == End::Low { BINS - 1 - at } else { at };
+            found += f64::from(group.counts()[bin]);
+            if found > most {
+                break;
+            }
+            of_bin[bin] = 1;
+        }
+        Self::with_law(group, of_bin)
+    }
+
+    /// Integer scores of groups on one scale, so that sums over their rows make sense.
+    fn of(groups: &[&Group], end: End, shift: f64) -> Vec<Self> {
+        let all: Vec<_> = groups
+            .iter()
+            .map(|group| ratios(group, end, shift))
+            .collect();
+        let logs = all.iter().flatten().copied();
+        let least = logs.clone().fold(f64::INFINITY, f64::min);
+        let unit = (logs.fold(f64::NEG_INFINITY, f64::max) - least).max(1e-9) / MOST as f64;
+        let each = groups.iter().zip(&all);
+        each.map(|(group, logs)| Self::scaled(group, logs, least, unit))
+            .collect()
+    }
+
+    fn scaled(group: &Group, logs: &[f64], least: f64, unit: f64) -> Self {
+        let score = |&log: &f64| ((log - least) / unit).round() as u8;
+        Self::with_law(group, logs.iter().map(score).collect())
+    }
+
+    fn with_law(group: &Group, of_bin: Vec<u8>) -> Self {
+        let share = 1.0 / (group.sample() as f64 + 1.0);
+        let mut law = vec![0.0; MOST + 1];
+        for (&score, &count) in of_bin.iter().zip(group.counts()) {
+            law[score as usize] += f64::from(count) * share;
+        }
+        let largest = of_bin.iter().copied().max().unwrap_or(0);
+        law[largest as usize] += share;
+        Self {
+            axis: group.axis(),
+            of_bin,
+            law,
+        }
+    }
+
+    /// The score of an error that is wider than those of the group by `stretch`.
+    #[inline]
+    pub(super) fn score(&self, error: f64, stretch: f64) -> u32 {
+        let error = self.axis.centre + (error - self.axis.centre) / stretch;
+        u32::from(self.of_bin[self.axis.bin(error)])
+    }
+}
+
+/// A test at one level, for one choice of the rows' groups.
+#[derive(Debug, Clone)]
+pub(super) struct Critical {
+    /// Groups of the rows, in order.
+    groups: Vec<usize>,
+    /// Least sum that rejects; `None` if no sum is rare enough.
+    least: Option<u32>,
+}
+
+/// The tests of one end at one level, for all choices of groups that occurred.
+#[derive(Debug, Clone)]
+pub(super) struct Tests {
+    end: End,
+    level: f64,
+    scores: Vec<Scores>,
+    known: Vec<Critical>,
+}
+
+impl Tests {
+    /// Tests of this level that reject soonest, among those of likelihoods, unless `shifts` is false,
+    /// and of order statistics.
+    pub(super) fn of(groups: &[Group], depth: usize, end: End, level: f64, shifts: bool) -> Self {
+        let largest = (0..groups.len()).max_by_key(|&at| groups[at].sample());
+        let mut best: Option<(f64, Vec<Scores>)> = None;
+        if let Some(largest) = largest {
+            let group = &groups[largest];
+            let consider = |test: Test, best: &mut Option<(f64, Vec<Scores>)>| {
+                let scores = &test.scores(&[group], end)[0];
+                let laws: Vec<&[f64]> = vec![&scores.law; depth];
+                let Some(least) = critical(&laws, level) else {
+                    return true;
+                };
+                let power = distance(group, scores, end, least, depth);
+                let known = best.as_ref().map_or(f64::INFINITY, |(known, _)| *known);
+                if power < known {
+                    let all = groups.iter().collect::<Vec<_>>();
+                    *best = Some((power, test.scores(&all, end)));
+                }
+                power <= WORSE * known
+            };
+            for number in 0..if shifts { SHIFTS } else { 0 } {
+                let spreads = FIRST_SHIFT * FACTOR.powi(number as i32);
+                if !consider(Test::Shift(spreads * group.axis().spread), &mut best) {
+                    break;
+                }
+            }
+            for rows in 1..=depth.min(MOST) {
+                consider(Test::Beyond(tail_of_rows(depth, rows, level)), &mut best);
+            }
+        }
+        Self {
+            end,
+            level,
+            scores: best.map_or_else(
+                || Test::Beyond(0.0).scores(&groups.iter().collect::<Vec<_>>(), end),
+                |(_, scores)| scores,
+            ),
+            known: Vec::new(),
+        }
+    }
+
+    /// True for tests of this end and level.
+    pub(super) fn are_for(&self, end: End, level: f64) -> bool {
+        self.end == end && self.level == level
+    }
+
+    /// The scores of a group.
+    #[inline]
+    pub(super) fn scores(&self, group: usize) -> &Scores {
+        &self.scores[group]
+    }
+
+    /// The least sum that rejects, for rows in these groups, in ascending order.
+    pub(super) fn least(&mut self, groups: &[usize]) -> Option<u32> {
+        if let Some(known) = self.known.iter().find(|known| known.groups == groups) {
+            return known.least;
+        }
+        let laws: Vec<&[f64]> = groups.iter().map(|&at| &*self.scores[at].law).collect();
+        let least = critical(&laws, self.level);
+        self.known.push(Critical {
+            groups: groups.to_vec(),
+            least,
+        });
+        least
+    }
+}
+
+/// The least sum of independent scores that occurs, or is exceeded, with at most this probability.
+fn critical(laws: &[&[f64]], level: f64) -> Option<u32> {
+    let mut sums = vec![1.0];
+    for law in laws {
+        // Scores below the first possible one only cost time.
+        let mut next = vec![0.0; sums.len() + law.len() - 1];
+        for (at, &probability) in sums.iter().enumerate().filter(|(_, p)| **p > 0.0) {
+            for (out, &other) in next[at..].iter_mut().zip(*law) {
+                *out += probability * other;
+            }
+        }
+        sums = next;
+    }
+    let mut beyond = 0.0;
+    for (sum, probability) in sums.iter().enumerate().rev() {
+        beyond += probability;
+        if beyond > level {
+            return (sum + 1 < sums.len() && beyond > *probability).then_some(sum as u32 + 1);
+        }
+    }
+    None
+}
+
+/// The probability of one event with which at least `needed` of `rows` happen with this probability.
+fn tail_of_rows(rows: usize, needed: usize, level: f64) -> f64 {
+    let at_least = |one: f64| {
+        let mut sums = vec![1.0];
+        for _ in 0..rows {
+            sums.push(0.0);
+            for at in (1..sums.len()).rev() {
+                sums[at] = sums[at] * (1.0 - one) + sums[at - 1] * one;
+            }
+            sums[0] *= 1.0 - one;
+        }
+        sums[needed..].iter().sum::<f64>()
+    };
+    let (mut low, mut high) = (0.0, 1.0);
+    for _ in 0..60 {
+        let middle = f64::midpoint(low, high);
+        (low, high) = if at_least(middle) <= level {
+            (middle, high)
+        } else {
+            (low, middle)
+        };
+    }
+    low
+}
+
+/// The mean of the shifts at which these parts of the choices of cells are rejected; infinite if
+/// there are none. The larger part stands for the widest intervals.
+fn distance(group: &Group, scores: &Scores, end: End, least: u32, depth: usize) -> f64 {
+    // Quantiles in a fixed order that looks random: the powers of a generator modulo a prime.
+    let mut state = 1_u64;
+    let errors: Vec<f64> = (0..TUPLES * depth)
+        .map(|_| {
+            state = state * 16_807 % 2_147_483_647;
+            group.quantile(state as f64 / 2_147_483_647.0)
+        })
+        .collect();
+    let reached = |shift: f64, power: f64| {
+        let shift = if end == End::Low { shift } else { -shift };
+        let sum = |tuple: &[f64]| -> u32 {
+            let each = tuple.iter().map(|&error| scores.score(error + shift, 1.0));
+            each.sum()
+        };
+        let rejected = errors
+            .chunks_exact(depth)
+            .filter(|tuple| sum(tuple) >= least);
+        rejected.count() as f64 >= power * TUPLES as f64
+    };
+    let mut distance = 0.0;
+    for (power, weight) in POWERS {
+        let (mut low, mut high) = (0.0, scores.axis.spread);
+        while !reached(high, power) {
+            (low, high) = (high, 2.0 * high);
+            if high > 1e15 * scores.axis.spread {
+                return f64::INFINITY;
+            }
+        }
+        for _ in 0..HALVINGS {
+            let middle = f64::midpoint(low, high);
+            (low, high) = if reached(middle, power) {
+                (low, middle)
+            } else {
+                (middle, high)
+            };
+        }
+        distance += weight * high;
+    }
+    distance
+}
+
+/// The increasing sequence that is nearest in weighted squares (pool adjacent violators).
+fn isotonic(values: &[f64], weight: impl Fn(usize) -> f64) -> Vec<f64> {
+    let mut pools: Vec<(f64, f64, usize)> = Vec::with_capacity(values.len());
+    for (at, &value) in values.iter().enumerate() {
+        let mut pool = (value, weight(at), 1);
+        while let Some(&(before, mass, length)) = pools.last() {
+            if before <= pool.0 {
+                break;
+            }
+            let total = mass + pool.1;
+            pool = (
+                (before * mass + pool.0 * pool.1) / total,
+                total,
+                length + pool.2,
+            );
+            pools.pop();
+        }
+        pools.push(pool);
+    }
+    let spread = |&(value, _, length): &(f64, f64, usize)| std::iter::repeat_n(value, length);
+    pools.iter().flat_map(spread).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn isotonic_sequences_pool_violators() {
+        let found = isotonic(&[1.0, 3.0, 2.0, 4.0, 0.0], |_| 1.0);
+        assert_eq!(found, [1.0, 2.25, 2.25, 2.25, 2.25]);
+        assert_eq!(isotonic(&[1.0, 2.0, 2.5], |_| 1.0), [1.0, 2.0, 2.5]);
+    }
+
+    #[test]
+    fn the_critical_sum_is_that_of_all_tuples() {
+        let one = [0.5, 0.25, 0.25];
+        let two = [0.75, 0.0, 0.25];
+        // Sums of both: 4 with 1/16, 3 with 1/16, 2 with 5/16.
+        assert_eq!(critical(&[&one, &two], 0.07), Some(4));
+        assert_eq!(critical(&[&one, &two], 0.13), Some(3));
+        assert_eq!(critical(&[&one, &two], 0.5), Some(2));
+        assert_eq!(critical(&[&one, &two], 0.05), None);
+    }
+
+    #[test]
+    fn tails_of_rows_are_binomial() {
+        assert!((tail_of_rows(3, 3, 0.001) - 0.1).abs() < 1e-9);
+        assert!((tail_of_rows(2, 1, 0.19) - 0.1).abs() < 1e-9);
+        assert!((tail_of_rows(3, 2, 0.028) - 0.1).abs() < 1e-9);
+    }
+}
