@@ -197,12 +197,7 @@ class ExactSketch:
     ) -> Self: ...
     def update(self, item: object, weight: int = 1) -> None: ...
     def update_many(
-        self,
-        items: object,
-        weights: object = None,
-        *,
-        column: str | None = None,
-        threads: int = 1,
+        self, items: object, weights: object = None, *, column: str | None = None, threads: int = 1
     ) -> None: ...
     def estimate(self, item: object) -> float: ...
     def estimate_many(
@@ -231,12 +226,7 @@ class PrivateSketch:
     def __new__(cls, spec: TableSpec, *, key: Key) -> Self: ...
     def update(self, item: object, weight: int = 1) -> None: ...
     def update_many(
-        self,
-        items: object,
-        weights: object = None,
-        *,
-        column: str | None = None,
-        threads: int = 1,
+        self, items: object, weights: object = None, *, column: str | None = None, threads: int = 1
     ) -> None: ...
     def update_rows(
         self,
@@ -288,32 +278,9 @@ class PrivateSketch:
     @property
     def _step(self) -> int: ...
 
+# Methods that count events are overridden with the same signatures.
 class HeavySketch(PrivateSketch):
     def __new__(cls, spec: HeavyHittersSpec, *, key: Key) -> Self: ...
-    def update(self, item: object, weight: int = 1) -> None: ...
-    def update_many(
-        self,
-        items: object,
-        weights: object = None,
-        *,
-        column: str | None = None,
-        threads: int = 1,
-    ) -> None: ...
-    def update_rows(
-        self,
-        items: object,
-        weights: object = None,
-        *,
-        empty_rows: object,
-        column: str | None = None,
-    ) -> None: ...
-    def _update_batch(
-        self, items: object, weights: object = None, *, column: str | None = None
-    ) -> None: ...
-    def _add_to_batch(
-        self, items: object, weights: object = None, *, column: str | None = None
-    ) -> None: ...
-    def tick(self, steps: int = 1) -> None: ...
     def end_discovery_epoch(self) -> None: ...
     def _candidates(self) -> list[tuple[Item, bool, int, float]]: ...
     def _discovery_draws(self, epoch: int, slots: list[int]) -> npt.NDArray[np.int64]: ...

@@ -180,7 +180,7 @@ def test_intervals_are_tables(number: int) -> None:
 
 def test_intervals_say_in_a_notebook_what_they_cover() -> None:
     texts = Texts(intervals(20, simultaneous=True)._repr_html_()).texts
-    assert "simultaneous 95% confidence intervals, at='published'" in texts
+    assert "simultaneous 95% confidence intervals, at='now'" in texts
     assert not any("simultaneous" in text for text in Texts(intervals(2)._repr_html_()).texts)
     assert "150 more rows" in Texts(intervals(200)._repr_html_()).texts
 

@@ -1,7 +1,9 @@
 //! Guards of a private sketch: one lock, one process, no use after a failure.
 
-use crate::batches::SHORT_BATCH;
+use crate::batches::{SHORT_BATCH, batch_of};
 use crate::errors::{ClosedError, LiveStateError, raise};
+use crate::items::{Column, Target};
+use crate::weights::weights_of;
 use lazysketch_core::sketch::PrivateSketch;
 use lazysketch_core::sketch::heavy_hitters::HeavySketch;
 use lazysketch_core::table::items::Items;
@@ -177,6 +179,21 @@ impl GuardedSketch {
             return work(&mut *self.lock(py)?).map_err(raise);
         }
         self.detached(py, work)
+    }
+
+    /// Count many events in one step: items, weights and the name of the items' column.
+    pub(crate) fn count_in_one_step(
+        &self,
+        (items, weights, column): (&Bound<'_, PyAny>, Option<&Bound<'_, PyAny>>, Option<Column>),
+        target: Target<'_>,
+        count: impl FnOnce(&mut PrivateSketch, Items<'_>, Option<&[u64]>) -> Result<()> + Send,
+    ) -> PyResult<()> {
+        let batch = batch_of(items, column.as_ref(), target)?;
+        let weights = weights_of(weights)?;
+        let slice = batch.items()?;
+        self.count(items.py(), slice.len(), |core| {
+            count(core.plain()?, slice, weights.as_deref())
+        })
     }
 
     /// Run `work` on the core without the interpreter lock.

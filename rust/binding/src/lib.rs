@@ -24,6 +24,7 @@ mod heavy_sketch;
 mod introspection;
 mod items;
 mod key;
+mod live_view;
 mod nesting_lock;
 mod owned_items;
 mod private;

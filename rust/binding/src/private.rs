@@ -1,6 +1,5 @@
 //! Private sketches: the boundary that exact counts do not cross.
 
-use crate::arrays::array_of;
 use crate::batches::batch_of;
 use crate::descriptions::{Described, TableSpec};
 use crate::errors::raise;
@@ -9,20 +8,18 @@ use crate::guarded_sketch::{Core, GuardedSketch};
 use crate::introspection::reasons_of;
 use crate::items::{Column, Steps, Target, Threads, Weight};
 use crate::key::Key;
+use crate::live_view::LiveView;
 use crate::release::{Release, target_of};
 use crate::weights::{counts_of, weights_in_place, weights_of};
-use lazysketch_core::Error;
 use lazysketch_core::guarantee::NotPrivate;
 use lazysketch_core::key::SketchId;
 use lazysketch_core::parameters::Shape;
 use lazysketch_core::sketch::PrivateSketch as CoreSketch;
-use lazysketch_core::sketch::public_view::PublicView;
 use lazysketch_core::table::hash::Fingerprinter;
-use lazysketch_core::table::items::{Items, StepRows};
+use lazysketch_core::table::items::StepRows;
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
-use std::sync::{Mutex, PoisonError};
 
 /// A sketch under continual observation; base of the public private sketches.
 #[pyclass(frozen, subclass, module = "lazysketch._native")]
@@ -32,8 +29,7 @@ pub(crate) struct PrivateSketch {
     sketch_id: SketchId,
     fingerprinter: Fingerprinter,
     guarded: GuardedSketch,
-    /// What reads keep of the public table; locked after the sketch.
-    view: Mutex<Option<PublicView>>,
+    view: LiveView,
 }
 
 impl PrivateSketch {
@@ -46,7 +42,7 @@ impl PrivateSketch {
             sketch_id: sketch.sketch_id(),
             fingerprinter: *sketch.fingerprinter(),
             guarded: GuardedSketch::new(core),
-            view: Mutex::new(None),
+            view: LiveView::default(),
         }
     }
 
@@ -63,22 +59,6 @@ impl PrivateSketch {
     #[inline]
     fn convert(&self, item: &Bound<'_, PyAny>) -> PyResult<u64> {
         self.target().object(item).map_err(|fault| fault.of_item())
-    }
-
-    /// Count many events in one step.
-    fn count_in_one_step<'py>(
-        &self,
-        items: &Bound<'py, PyAny>,
-        weights: Option<&Bound<'py, PyAny>>,
-        column: Option<Column>,
-        count: impl FnOnce(&mut CoreSketch, Items<'_>, Option<&[u64]>) -> Result<(), Error> + Send,
-    ) -> PyResult<()> {
-        let batch = batch_of(items, column.as_ref(), self.target())?;
-        let weights = weights_of(weights)?;
-        let slice = batch.items()?;
-        self.guarded.count(items.py(), slice.len(), |core| {
-            count(core.plain()?, slice, weights.as_deref())
-        })
     }
 }
 
@@ -114,9 +94,10 @@ impl PrivateSketch {
     fn update(&self, item: &Bound<'_, PyAny>, weight: Weight) -> PyResult<()> {
         let converted = self.convert(item)?;
         let mut core = self.guarded.lock(item.py())?;
-        core.plain()
-            .and_then(|sketch| sketch.update(converted, weight.0))
-            .map_err(raise)
+        let counted = core
+            .plain()
+            .and_then(|core| core.update(converted, weight.0));
+        counted.map_err(raise)
     }
 
     /// Count many events, one step each, in order.
@@ -204,7 +185,9 @@ impl PrivateSketch {
         weights: Option<&Bound<'py, PyAny>>,
         column: Option<Column>,
     ) -> PyResult<()> {
-        self.count_in_one_step(items, weights, column, CoreSketch::update_batch)
+        let events = (items, weights, column);
+        self.guarded
+            .count_in_one_step(events, self.target(), CoreSketch::update_batch)
     }
 
     #[pyo3(signature = (items, weights=None, *, column=None))]
@@ -214,7 +197,9 @@ impl PrivateSketch {
         weights: Option<&Bound<'py, PyAny>>,
         column: Option<Column>,
     ) -> PyResult<()> {
-        self.count_in_one_step(items, weights, column, CoreSketch::add_to_batch)
+        let events = (items, weights, column);
+        self.guarded
+            .count_in_one_step(events, self.target(), CoreSketch::add_to_batch)
     }
 
     fn _update_vector(&self, vector: &Bound<'_, PyAny>) -> PyResult<()> {
@@ -272,12 +257,8 @@ impl PrivateSketch {
         at: Option<Choice<'_>>,
     ) -> PyResult<f64> {
         let how = how_of(self.shape.kind, estimator.as_ref(), at.as_ref())?;
-        let converted = self.convert(item)?;
-        self.guarded.check_process()?;
-        let mut core = self.guarded.lock(item.py())?;
-        let mut view = self.view.lock().unwrap_or_else(PoisonError::into_inner);
-        let found = core.sketch().estimate_by(converted, how, &mut view);
-        found.map_err(raise)
+        self.view
+            .estimate(item.py(), &self.guarded, self.convert(item)?, how)
     }
 
     /// Return the estimated counts of many items, in order.
@@ -306,14 +287,9 @@ impl PrivateSketch {
     ) -> PyResult<Bound<'py, PyArray1<f64>>> {
         let how = how_of(self.shape.kind, estimator.as_ref(), at.as_ref())?;
         self.guarded.check_generation()?;
-        let py = items.py();
         let batch = batch_of(items, column.as_ref(), self.target())?;
-        let slice = batch.items()?;
-        let estimates = self.guarded.detached(py, |core| {
-            let mut view = self.view.lock().unwrap_or_else(PoisonError::into_inner);
-            core.sketch().estimate_many_by(slice, how, &mut view)
-        })?;
-        Ok(array_of(py, estimates))
+        self.view
+            .estimates(items.py(), &self.guarded, batch.items()?, how)
     }
 
     fn _release(&self, py: Python<'_>) -> PyResult<Release> {

@@ -76,7 +76,7 @@ pub(super) fn axis_of(sorted: &[i64], symmetric: bool) -> Axis {
             spread: 1.0,
         };
     };
-    let below = |threshold: i64| sorted.partition_point(|&value| value < threshold);
+    let below = |threshold: i128| sorted.partition_point(|&value| i128::from(value) < threshold);
     let mut power = 0;
     loop {
         let spread = 1_i64 << power;
@@ -88,9 +88,9 @@ pub(super) fn axis_of(sorted: &[i64], symmetric: bool) -> Axis {
         let least = if symmetric {
             0
         } else {
-            below(centre.saturating_sub(spread))
+            below(i128::from(centre) - i128::from(spread))
         };
-        let within = below(centre.saturating_add(spread)) - least;
+        let within = below(i128::from(centre) + i128::from(spread)) - least;
         if 2 * within >= sorted.len() || power == 60 {
             return Axis {
                 centre: centre as f64,

@@ -1,7 +1,8 @@
 //! Groups of columns whose cells have one error distribution.
 //!
 //! Columns that were pushed later hold more collisions, and the noise differs between push numbers.
-//! A *class* has one variance of the noise, and published steps within an eighth of each other.
+//! A *class* has one variance of the noise to a twentieth, and published steps within an eighth of
+//! each other.
 //! Classes that are neighbours in age form a *group* until it has enough cells for a density. In a
 //! group of several classes, the errors of a class with more than the mean variance are taken as
 //! wider by a *stretch*.
@@ -11,6 +12,8 @@ const FEWEST_CELLS: usize = 512;
 /// Most groups, so that few combinations of rows occur.
 const MOST_GROUPS: usize = 8;
 const LOG_OF_AN_EIGHTH: f64 = 0.117_783_035_656_383_45; // ln(1.125)
+/// Ratio of the variances of neighbouring classes, as a logarithm.
+const LOG_OF_A_TWENTIETH: f64 = 0.048_790_164_169_432; // ln(1.05)
 
 /// What a column shares with the others of its class.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
@@ -24,13 +27,21 @@ impl Class {
     pub(super) fn of(published: f64, variance: f64) -> Option<Self> {
         (published > 0.0).then(|| Self {
             age: (published.max(1.0).ln() / LOG_OF_AN_EIGHTH).floor(),
-            variance,
+            variance: rounded(variance),
         })
     }
 
     fn order(&self, other: &Self) -> std::cmp::Ordering {
         let age = self.age.total_cmp(&other.age);
         age.then(self.variance.total_cmp(&other.variance))
+    }
+}
+
+/// A variance that stands for those within a fortieth of it.
+fn rounded(variance: f64) -> f64 {
+    match variance > 0.0 {
+        true => ((variance.ln() / LOG_OF_A_TWENTIETH).round() * LOG_OF_A_TWENTIETH).exp(),
+        false => 0.0,
     }
 }
 

@@ -13,11 +13,18 @@ const FEWEST: f64 = 8.0;
 /// Bandwidth of the kernel for one cell, in spreads; it falls with the fifth root of their number.
 const BANDWIDTH: f64 = 0.6;
 
+/// Spreads on each side of the centre for which the logarithm is kept at even distances.
+const BULK: f64 = 16.0;
+const BULK_POINTS: usize = 2 * (BULK * BINS_OF_SPREAD) as usize;
+
 /// The logarithm of a density, at the middle of every bin.
 #[derive(Debug, Clone)]
 pub(super) struct LogDensity {
     axis: Axis,
     logs: Vec<f64>,
+    /// Values, and differences to the next ones, at even distances around the centre: most errors
+    /// are there, and need no logarithm of their distance.
+    bulk: Vec<[f64; 2]>,
 }
 
 impl LogDensity {
@@ -48,7 +55,48 @@ impl LogDensity {
         stretch((0..left).rev(), counts, &mut density, &widths);
         let mut logs: Vec<f64> = density.iter().map(|&each| (each / number).ln()).collect();
         smooth(&mut logs, 3);
-        Self { axis, logs }
+        let mut found = Self {
+            axis,
+            logs,
+            bulk: Vec::with_capacity(BULK_POINTS),
+        };
+        let at = |point: usize| {
+            found.log(axis.centre + (point as f64 / BINS_OF_SPREAD - BULK) * axis.spread)
+        };
+        let values: Vec<f64> = (0..=BULK_POINTS).map(at).collect();
+        let pairs = values.windows(2).map(|pair| [pair[0], pair[1] - pair[0]]);
+        found.bulk.extend(pairs);
+        found
+    }
+
+    /// The logarithm at the middle of every bin.
+    pub(super) fn logs(&self) -> &[f64] {
+        &self.logs
+    }
+
+    /// Adds the logarithms of the density at the errors that counts leave: `value` less the count
+    /// times `share`, each taken as narrower by `stretch`.
+    #[inline]
+    pub(super) fn add_logs(
+        &self,
+        (value, share, stretch): (f64, f64, f64),
+        counts: &[f64],
+        logs: &mut [f64],
+    ) {
+        let centre = self.axis.centre;
+        let points = BINS_OF_SPREAD / (self.axis.spread * stretch);
+        let (first, slope) = (
+            (value - centre) * points + BULK * BINS_OF_SPREAD,
+            share * points,
+        );
+        for (log, &count) in logs.iter_mut().zip(counts) {
+            let point = first - slope * count;
+            let at = point as i64;
+            *log += match self.bulk.get(at as usize) {
+                Some([value, difference]) => value + difference * (point - at as f64),
+                None => self.log(centre + (value - count * share - centre) / stretch),
+            };
+        }
     }
 
     /// The logarithm of the density at an error, up to a constant.

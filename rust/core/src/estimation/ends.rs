@@ -1,5 +1,6 @@
 //! Ends of intervals: the counts that the tests of [`super::score`] reject.
 
+use super::group::Group;
 use super::model::{ErrorModel, Row};
 use super::score::{End, Tests};
 
@@ -30,7 +31,7 @@ pub struct Cover {
 }
 
 /// Part of each end's probability for a test of an order statistic. It bounds the rare items of which
-/// one row is far off, where the test of the likelihood is weak.
+/// a row is far off, where the test of the likelihood may need that row.
 const ORDER: f64 = 0.1;
 
 /// Precision of an end, in spreads.
@@ -41,17 +42,33 @@ const EXPANSIONS: usize = 90;
 impl ErrorModel {
     /// The tests of both ends, which [`Self::bounds`] uses for many items.
     pub fn tests(&self, level: f64) -> EndTests {
+        let (groups, depth) = (&*self.groups, self.depth());
         let of = |end| {
-            let tests = |share: f64, shifts| {
-                Tests::of(&self.groups, self.depth(), end, share * level, shifts)
-            };
-            [tests(1.0 - ORDER, true), tests(ORDER, false)]
+            let outlying = Tests::of(groups, depth, end, ORDER * level, Some(self.robust(end)));
+            [
+                Tests::of(groups, depth, end, (1.0 - ORDER) * level, None),
+                outlying,
+            ]
         };
         EndTests {
             level,
             low: of(End::Low),
             high: of(End::High),
+            squares: groups.iter().map(Group::mean_square).collect(),
         }
+    }
+
+    /// The most rows that a test by their order may need, so that it rejects although one row has an
+    /// error of any size, or half of them have collisions with much heavier items.
+    fn robust(&self, end: End) -> usize {
+        let depth = self.depth();
+        let rows = match (self.facts.signed, end) {
+            (true, _) => depth.div_ceil(2),
+            // Collisions only make errors larger.
+            (false, End::Low) => depth,
+            (false, End::High) => depth / 2,
+        };
+        rows.max(1)
     }
 
     /// Estimate and interval of the item with these cells.
@@ -138,24 +155,31 @@ impl ErrorModel {
             *to = row.group;
         }
         groups.sort_unstable();
-        let mut tightest = |tests: &mut [Tests; 2], direction: f64| {
-            let ends = tests.iter_mut().filter_map(|tests| {
+        let squares = &tests.squares;
+        let end = |tests: &mut [Tests; 2], direction: f64| {
+            let [likelihood, order] = tests.each_mut().map(|tests| {
                 let least = tests.least(groups)?;
                 Some(self.last_rejected(rows, near, tests, least, direction))
             });
-            ends.min_by(|one, two| (direction * one).total_cmp(&(direction * two)))
+            let share = if likelihood.is_some() { ORDER } else { 1.0 };
+            let order = order.unwrap_or_else(|| {
+                self.without_ranks(rows, share * cover.level, direction, squares)
+            });
+            likelihood.map_or(order, |end| {
+                direction * (direction * end).min(direction * order)
+            })
         };
-        let low = match tightest(&mut tests.low, -1.0) {
-            Some(low) => low,
-            None if self.facts.signed => self.chebyshev(rows, cover.level, -1.0),
-            None => 0.0,
-        };
-        let high = match tightest(&mut tests.high, 1.0) {
-            Some(high) => high,
-            None if self.facts.signed => self.chebyshev(rows, cover.level, 1.0),
-            None => highest_by_noise(rows, cover.level),
-        };
+        let (low, high) = (end(&mut tests.low, -1.0), end(&mut tests.high, 1.0));
         (low.max(0.0), high.max(low).max(0.0))
+    }
+
+    /// An end where no cell is rare enough for a test by ranks.
+    fn without_ranks(&self, rows: &[Row], level: f64, direction: f64, squares: &[f64]) -> f64 {
+        match self.facts.signed {
+            true => chebyshev(rows, level, direction, squares),
+            false if direction < 0.0 => 0.0,
+            false => highest_by_noise(rows, level),
+        }
     }
 
     /// The count that is nearest to `near`, in one direction, among those that are rejected.
@@ -217,27 +241,25 @@ impl ErrorModel {
         }
         outside
     }
+}
 
-    /// A bound by the mean square of the cells, where none of them is rare enough.
-    fn chebyshev(&self, rows: &[Row], level: f64, direction: f64) -> f64 {
-        let squares = rows.iter().map(|row| {
-            let sample = self.groups[row.group].mean_square() * row.stretch * row.stretch;
-            sample / (row.share * row.share)
-        });
-        let needed = rows.len() / 2 + 1;
-        let mut choices = 1.0;
-        for at in 0..needed {
-            choices *= (rows.len() - at) as f64 / (at + 1) as f64;
-        }
-        let reach =
-            (squares.fold(0.0, f64::max) * (choices / level).powf(1.0 / needed as f64)).sqrt();
-        let mut values: Vec<f64> = rows.iter().map(|row| row.value / row.share).collect();
-        values.sort_unstable_by(f64::total_cmp);
-        if direction < 0.0 {
-            values[(rows.len() - 1) / 2] - reach
-        } else {
-            values[rows.len() / 2] + reach
-        }
+/// A bound by the mean squares of the cells of groups, where no cell is rare enough.
+fn chebyshev(rows: &[Row], level: f64, direction: f64, squares: &[f64]) -> f64 {
+    let squares = rows
+        .iter()
+        .map(|row| squares[row.group] * row.stretch * row.stretch / (row.share * row.share));
+    let needed = rows.len() / 2 + 1;
+    let mut choices = 1.0;
+    for at in 0..needed {
+        choices *= (rows.len() - at) as f64 / (at + 1) as f64;
+    }
+    let reach = (squares.fold(0.0, f64::max) * (choices / level).powf(1.0 / needed as f64)).sqrt();
+    let mut values: Vec<f64> = rows.iter().map(|row| row.value / row.share).collect();
+    values.sort_unstable_by(f64::total_cmp);
+    if direction < 0.0 {
+        values[(rows.len() - 1) / 2] - reach
+    } else {
+        values[rows.len() / 2] + reach
     }
 }
 
@@ -261,6 +283,8 @@ pub struct EndTests {
     level: f64,
     low: [Tests; 2],
     high: [Tests; 2],
+    /// The mean square of the errors of each group.
+    squares: Vec<f64>,
 }
 
 impl EndTests {

@@ -19,6 +19,8 @@ pub(super) struct Group {
     prepared: Option<LogDensity>,
     /// Standard deviation of the bulk of the errors.
     pub(super) deviation: f64,
+    /// The error, from the centre, that is exceeded with the probability given to [`Self::prepare`].
+    pub(super) reach: f64,
 }
 
 impl Group {
@@ -35,6 +37,7 @@ impl Group {
             symmetric,
             prepared: None,
             deviation: 1.0,
+            reach: 0.0,
         }
     }
 
@@ -70,8 +73,8 @@ impl Group {
         }
     }
 
-    /// Computes the density of the values.
-    pub(super) fn prepare(&mut self) {
+    /// Computes the density of the values, and the reach for this tail.
+    pub(super) fn prepare(&mut self, tail: f64) {
         if self.prepared.is_some() {
             return;
         }
@@ -86,6 +89,7 @@ impl Group {
         }
         let upper = self.quantile(0.75) - self.quantile(0.25);
         self.deviation = (upper / 2.0 * DEVIATION_OF_HALF).max(0.5);
+        self.reach = self.beyond(tail);
         self.prepared = Some(LogDensity::of(axis, &self.counts, self.sample()));
     }
 
@@ -111,6 +115,11 @@ impl Group {
             true if share >= 0.5 => of(2.0 * share - 1.0),
             true => -of(1.0 - 2.0 * share),
         }
+    }
+
+    /// The error, from the centre, that a share of the values exceeds.
+    pub(super) fn beyond(&self, tail: f64) -> f64 {
+        self.quantile(1.0 - tail) - self.axis.centre
     }
 
     /// The histogram over the bins of the axis.

@@ -73,12 +73,8 @@ impl ErrorModel {
     /// Adds the logarithms of the likelihoods of counts.
     fn likelihoods(&self, rows: &[Row], counts: &[f64], logs: &mut [f64]) {
         for row in rows {
-            let group = &self.groups[row.group];
-            let (density, centre) = (group.density(), group.axis().centre);
-            for (log, &count) in logs.iter_mut().zip(counts) {
-                let error = row.value - count * row.share - centre;
-                *log += density.log(centre + error / row.stretch);
-            }
+            let density = self.groups[row.group].density();
+            density.add_logs((row.value, row.share, row.stretch), counts, logs);
         }
     }
 
@@ -96,15 +92,15 @@ impl ErrorModel {
             let spread = self.groups[row.group].axis().spread * row.stretch / row.share;
             (least, most) = (least.min(spread), most.max(spread));
         }
-        let step = (least / (2.0 * (depth as f64).sqrt())).max(8.5 * most / 150.0);
+        let step = (least / (depth as f64).sqrt()).max(8.5 * most / 150.0);
         let (middle, down, up) = if self.facts.signed {
-            let reach = self.reach(rows, tail_of_middle(depth), most);
+            let reach = self.reach(rows, most);
             (middle_of(rows), reach, reach)
         } else {
             let from_centre =
                 |row: &Row| (row.value - self.groups[row.group].axis().centre) / row.share;
             let lowest = rows.iter().map(from_centre).fold(f64::INFINITY, f64::min);
-            let reach = self.reach(rows, BEYOND.powf(1.0 / depth as f64), most);
+            let reach = self.reach(rows, most);
             (lowest, reach, 12.0 * most)
         };
         let near = if self.facts.signed { 4.0 } else { 3.5 } * most;
@@ -141,19 +137,26 @@ impl ErrorModel {
         &points[..end]
     }
 
-    /// The largest error, from the centre, that a row exceeds with this probability.
-    fn reach(&self, rows: &[Row], tail: f64, most: f64) -> f64 {
+    /// The largest error, from the centre, that a row exceeds with [`Self::tail_of_one_row`].
+    fn reach(&self, rows: &[Row], most: f64) -> f64 {
         let mut reach = 0.0_f64;
-        let mut last = usize::MAX;
+        let fewer = (rows.len() < self.facts.depth).then(|| self.tail_of_one_row(rows.len()));
         for row in rows {
-            if row.group != last {
-                let group = &self.groups[row.group];
-                let beyond = group.quantile(1.0 - tail) - group.axis().centre;
-                reach = reach.max(beyond * row.stretch / row.share);
-                last = row.group;
-            }
+            let group = &self.groups[row.group];
+            // Rows that are not published yet leave the others with a rarer tail.
+            let beyond = fewer.map_or(group.reach, |tail| group.beyond(tail));
+            reach = reach.max(beyond * row.stretch / row.share);
         }
         reach + most
+    }
+
+    /// The tail of one row for which the row statistic of so many is beyond with [`BEYOND`].
+    pub(super) fn tail_of_one_row(&self, rows: usize) -> f64 {
+        if self.facts.signed {
+            tail_of_middle(rows)
+        } else {
+            BEYOND.powf(1.0 / rows as f64)
+        }
     }
 }
 
@@ -167,11 +170,29 @@ fn mean_of(points: &[f64], logs: &[f64]) -> f64 {
             continue;
         }
         let after = points[(at + 1).min(points.len() - 1)];
-        let weight = (log - largest).exp() * (after - points[at.saturating_sub(1)]);
+        let weight = exp(log - largest) * (after - points[at.saturating_sub(1)]);
         sum += weight * (points[at] - middle);
         total += weight;
     }
-    middle + sum / total
+    // Counts near 2^62 are 512 apart: all points may be one.
+    if total > 0.0 {
+        middle + sum / total
+    } else {
+        middle
+    }
+}
+
+/// The exponential function of a number from -700 to 0, to a relative 2e-7: powers of two, and a
+/// Taylor polynomial of the rest, which is at most half of ln 2.
+#[inline]
+fn exp(power: f64) -> f64 {
+    let doublings = (power * std::f64::consts::LOG2_E).round();
+    let rest = power - doublings * std::f64::consts::LN_2;
+    let mut sum = 1.0;
+    for term in [1.0 / 6.0, 1.0 / 5.0, 1.0 / 4.0, 1.0 / 3.0, 1.0 / 2.0, 1.0] {
+        sum = 1.0 + sum * rest * term;
+    }
+    sum * f64::from_bits(((doublings as i64 + 1023) as u64) << 52)
 }
 
 /// The tail of one row for which the middle row is beyond with [`BEYOND`], by the union bound.
@@ -193,4 +214,18 @@ fn middle_of(rows: &[Row]) -> f64 {
     }
     values.sort_unstable_by(f64::total_cmp);
     f64::midpoint(values[rows.len() / 2], values[(rows.len() - 1) / 2])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_exponential_is_that_of_the_standard_library() {
+        for step in 0..=7_000 {
+            let power = -f64::from(step) / 10.0;
+            let (found, known) = (exp(power), power.exp());
+            assert!((found / known - 1.0).abs() < 2e-7, "{power}");
+        }
+    }
 }

@@ -29,10 +29,14 @@ pub struct ErrorModel {
     pub(super) facts: TableErrors,
     classes: Vec<Option<Class>>,
     members: Members,
+    /// Where the class of each column is among the members; [`NOWHERE`] before its first push.
+    places: Vec<u32>,
     /// Width of the errors of each class, relative to those of its group.
     stretches: Vec<f64>,
     pub(super) groups: Vec<Group>,
 }
+
+const NOWHERE: u32 = u32::MAX;
 
 /// One cell of an item.
 #[derive(Debug, Clone, Copy)]
@@ -62,6 +66,7 @@ impl ErrorModel {
             members: Members::of(&classes, facts.depth),
             facts,
             classes,
+            places: Vec::new(),
             stretches: Vec::new(),
             groups: Vec::new(),
         };
@@ -90,14 +95,14 @@ impl ErrorModel {
     /// first push of its column.
     #[inline]
     pub fn row(&self, column: usize, value: f64) -> Option<Row> {
-        let class = self.classes[column].as_ref()?;
-        let at = self.members.find(class).ok()?;
+        let at = self.places[column] as usize;
+        let member = self.members.0.get(at)?;
         Some(Row {
             value,
             share: self.facts.published[column] / self.facts.step,
-            group: self.members.0[at].group,
+            group: member.group,
             stretch: self.stretches[at],
-            variance: class.variance,
+            variance: self.facts.variance[column],
         })
     }
 
@@ -137,7 +142,9 @@ impl ErrorModel {
         self.facts.published[column] = published;
         self.facts.variance[column] = variance;
         self.classes[column] = new;
-        if !same {
+        if same {
+            self.places[column] = self.place(column);
+        } else {
             self.groups.clear();
         }
     }
@@ -147,7 +154,9 @@ impl ErrorModel {
         if self.groups.is_empty() {
             self.form_groups()?;
         }
-        self.groups.iter_mut().for_each(Group::prepare);
+        let tail = self.tail_of_one_row(self.facts.depth);
+        let groups = self.groups.iter_mut();
+        groups.for_each(|group| group.prepare(tail));
         self.stretches.clear();
         for member in &self.members.0 {
             let lacking = member.class.variance - self.members.mean_variance(member.group);
@@ -156,6 +165,13 @@ impl ErrorModel {
             self.stretches.push(stretch);
         }
         Ok(())
+    }
+
+    /// Where the class of a column is among the members.
+    fn place(&self, column: usize) -> u32 {
+        let class = self.classes[column].as_ref();
+        let at = class.and_then(|class| self.members.find(class).ok());
+        at.map_or(NOWHERE, |at| at as u32)
     }
 
     fn form_groups(&mut self) -> Result<()> {
@@ -168,11 +184,12 @@ impl ErrorModel {
             .iter()
             .map(|&columns| memory::room_for(columns * self.facts.depth));
         let mut values = rooms.collect::<Result<Vec<Vec<i64>>>>()?;
+        self.places = (0..width).map(|column| self.place(column)).collect();
+        let members = &self.members.0;
         let groups: Vec<_> = self
-            .classes
+            .places
             .iter()
-            .map(|class| self.members.find(&class.as_ref().copied()?).ok())
-            .map(|found| found.map(|at| self.members.0[at].group))
+            .map(|&at| members.get(at as usize).map(|member| member.group))
             .collect();
         if self.facts.collisions {
             for row in self.facts.table.chunks_exact(width) {

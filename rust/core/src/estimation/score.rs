@@ -24,9 +24,13 @@ const SHIFTS: u32 = 32;
 /// Larger shifts are not tried after one that needs so many times the best one's distance.
 const WORSE: f64 = 1.4;
 /// Choices of one cell per row that stand for all of them when powers are compared.
-const TUPLES: usize = 257;
-const HALVINGS: usize = 7;
-/// Parts of the choices of cells by which tests are compared, with their weights.
+const CHOICES: usize = 160;
+/// Relative precision of the shifts that are compared.
+const PRECISION: f64 = 0.02;
+/// Tests of likelihoods are compared at this part of the level: the cells of other groups may have
+/// somewhat more errors with one score, and the sum that the best test needs should be rare there, too.
+const SLACK: f64 = 0.7;
+/// Parts of the choices of cells by which tests are compared, in ascending order, with their weights.
 const POWERS: [(f64, f64); 2] = [(0.5, 0.8), (0.9, 0.2)];
 
 /// Which end of an interval a test gives.
@@ -50,16 +54,16 @@ pub(super) struct Scores {
 /// Monotone logarithms of the ratios of densities, for every bin of a group's axis.
 fn ratios(group: &Group, end: End, shift: f64) -> Vec<f64> {
     let (axis, density, counts) = (group.axis(), group.density(), group.counts());
-    let mut logs: Vec<f64> = (0..BINS)
-        .map(|bin| {
-            let error = axis.error(bin as f64 + 0.5 - SIDE as f64);
-            let other = match end {
-                End::Low => error - shift,
-                End::High => error + shift,
-            };
-            (density.log(other) - density.log(error)).clamp(LEAST_LOG, MOST_LOG)
-        })
-        .collect();
+    let shift = match end {
+        End::Low => -shift,
+        End::High => shift,
+    };
+    let ratio = |(bin, log): (usize, &f64)| {
+        let other = axis.error(bin as f64 + 0.5 - SIDE as f64) + shift;
+        (density.log(other) - log).clamp(LEAST_LOG, MOST_LOG)
+    };
+    let bins = density.logs().iter().enumerate();
+    let mut logs: Vec<f64> = bins.map(ratio).collect();
     let weight = |bin: usize| f64::from(counts[bin]) + 0.01;
     if end == End::Low {
         return isotonic(&logs, weight);
@@ -163,27 +167,33 @@ pub(super) struct Critical {
 /// The tests of one end at one level, for all choices of groups that occurred.
 #[derive(Debug, Clone)]
 pub(super) struct Tests {
-    end: End,
     level: f64,
     scores: Vec<Scores>,
     known: Vec<Critical>,
 }
 
 impl Tests {
-    /// Tests of this level that reject soonest, among those of likelihoods, unless `shifts` is false,
-    /// and of order statistics.
-    pub(super) fn of(groups: &[Group], depth: usize, end: End, level: f64, shifts: bool) -> Self {
+    /// Tests of this level that reject soonest, among those of likelihoods and of order statistics;
+    /// with `robust`, only among those of order statistics that need at most so many rows.
+    pub(super) fn of(
+        groups: &[Group],
+        depth: usize,
+        end: End,
+        level: f64,
+        robust: Option<usize>,
+    ) -> Self {
         let largest = (0..groups.len()).max_by_key(|&at| groups[at].sample());
         let mut best: Option<(f64, Vec<Scores>)> = None;
         if let Some(largest) = largest {
             let group = &groups[largest];
-            let consider = |test: Test, best: &mut Option<(f64, Vec<Scores>)>| {
+            let choices = choices(group, depth);
+            let consider = |test: Test, level: f64, best: &mut Option<(f64, Vec<Scores>)>| {
                 let scores = &test.scores(&[group], end)[0];
                 let laws: Vec<&[f64]> = vec![&scores.law; depth];
                 let Some(least) = critical(&laws, level) else {
                     return true;
                 };
-                let power = distance(group, scores, end, least, depth);
+                let power = distance(&choices, scores, end, least, depth);
                 let known = best.as_ref().map_or(f64::INFINITY, |(known, _)| *known);
                 if power < known {
                     let all = groups.iter().collect::<Vec<_>>();
@@ -191,18 +201,26 @@ impl Tests {
                 }
                 power <= WORSE * known
             };
-            for number in 0..if shifts { SHIFTS } else { 0 } {
+            let shifts = if robust.is_none() { SHIFTS } else { 0 };
+            for number in 0..shifts {
                 let spreads = FIRST_SHIFT * FACTOR.powi(number as i32);
-                if !consider(Test::Shift(spreads * group.axis().spread), &mut best) {
+                if !consider(
+                    Test::Shift(spreads * group.axis().spread),
+                    SLACK * level,
+                    &mut best,
+                ) {
                     break;
                 }
             }
-            for rows in 1..=depth.min(MOST) {
-                consider(Test::Beyond(tail_of_rows(depth, rows, level)), &mut best);
+            for rows in 1..=robust.unwrap_or(depth) {
+                consider(
+                    Test::Beyond(tail_of_rows(depth, rows, level)),
+                    level,
+                    &mut best,
+                );
             }
         }
         Self {
-            end,
             level,
             scores: best.map_or_else(
                 || Test::Beyond(0.0).scores(&groups.iter().collect::<Vec<_>>(), end),
@@ -210,11 +228,6 @@ impl Tests {
             ),
             known: Vec::new(),
         }
-    }
-
-    /// True for tests of this end and level.
-    pub(super) fn are_for(&self, end: End, level: f64) -> bool {
-        self.end == end && self.level == level
     }
 
     /// The scores of a group.
@@ -286,38 +299,41 @@ fn tail_of_rows(rows: usize, needed: usize, level: f64) -> f64 {
     low
 }
 
-/// The mean of the shifts at which these parts of the choices of cells are rejected; infinite if
-/// there are none. The larger part stands for the widest intervals.
-fn distance(group: &Group, scores: &Scores, end: End, least: u32, depth: usize) -> f64 {
+/// Errors of choices of one cell per row that stand for all choices, one after the other.
+fn choices(group: &Group, depth: usize) -> Vec<f64> {
     // Quantiles in a fixed order that looks random: the powers of a generator modulo a prime.
     let mut state = 1_u64;
-    let errors: Vec<f64> = (0..TUPLES * depth)
-        .map(|_| {
-            state = state * 16_807 % 2_147_483_647;
-            group.quantile(state as f64 / 2_147_483_647.0)
-        })
-        .collect();
+    let each = (0..CHOICES * depth).map(|_| {
+        state = state * 16_807 % 2_147_483_647;
+        group.quantile(state as f64 / 2_147_483_647.0)
+    });
+    each.collect()
+}
+
+/// The mean of the shifts at which these parts of the choices of cells are rejected; infinite if
+/// there are none. The larger part stands for the widest intervals.
+fn distance(choices: &[f64], scores: &Scores, end: End, least: u32, depth: usize) -> f64 {
     let reached = |shift: f64, power: f64| {
         let shift = if end == End::Low { shift } else { -shift };
-        let sum = |tuple: &[f64]| -> u32 {
-            let each = tuple.iter().map(|&error| scores.score(error + shift, 1.0));
+        let sum = |choice: &[f64]| -> u32 {
+            let each = choice.iter().map(|&error| scores.score(error + shift, 1.0));
             each.sum()
         };
-        let rejected = errors
+        let wanted = (power * CHOICES as f64) as usize;
+        let rejected = choices
             .chunks_exact(depth)
-            .filter(|tuple| sum(tuple) >= least);
-        rejected.count() as f64 >= power * TUPLES as f64
+            .filter(|choice| sum(choice) >= least);
+        rejected.take(wanted).count() == wanted
     };
-    let mut distance = 0.0;
+    let (mut distance, mut low, mut high) = (0.0, 0.0, scores.axis.spread);
     for (power, weight) in POWERS {
-        let (mut low, mut high) = (0.0, scores.axis.spread);
         while !reached(high, power) {
             (low, high) = (high, 2.0 * high);
             if high > 1e15 * scores.axis.spread {
                 return f64::INFINITY;
             }
         }
-        for _ in 0..HALVINGS {
+        while high - low > PRECISION * high {
             let middle = f64::midpoint(low, high);
             (low, high) = if reached(middle, power) {
                 (low, middle)
