@@ -13,7 +13,9 @@ is harmless. State is kept in build/mutants, so a run goes on where the last one
 | ``scope`` | which files, in which order; the sample; lines of the current change |
 | ``switches``, ``builds`` | all mutants of the core in one build, and its tests with one of them |
 | ``stages`` | which tests of the core meet a mutant |
+| ``reached`` | which functions each of them reaches |
 | ``rust``, ``python`` | run the tests of the core, and mutmut, on a copy of the sources |
+| ``slow_tests`` | of the package: they meet the mutants that the others leave |
 | ``listed`` | the accepted survivors |
 | ``kept`` | the outcomes in the repository, and the table per module |
 | ``report`` | the errors |

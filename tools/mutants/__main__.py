@@ -38,9 +38,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--changed", action="store_true", help="lines of the current change only")
     parser.add_argument("--only", choices=("rust", "python"), help="one of the two tools")
     parser.add_argument("--file", action="append", help="only files whose path ends like this")
-    parser.add_argument(
-        "--stages", type=int, default=len(STAGES), help="the first stages of the core only"
-    )
+    parser.add_argument("--stages", type=int, default=len(STAGES), help="the first stages only")
     parser.add_argument("--jobs", type=int, default=2, help="mutants that are tested at a time")
     parser.add_argument("--report", action="store_true", help="test nothing")
     return parser
@@ -77,7 +75,7 @@ def _python(
         mutants = [mutant for mutant in existing if in_sample(mutant)]
     else:
         mutants = [it for it in existing if it.number in lines[it.file]]
-    python.test(mutants, deadline, jobs=given.jobs)
+    python.test(mutants, deadline, stages=given.stages, jobs=given.jobs)
     return python, mutants, existing
 
 

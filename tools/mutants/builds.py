@@ -13,15 +13,17 @@ from typing import Final
 
 from tools.mutants.mutant import Mutant, Outcome
 from tools.mutants.stages import Run
-from tools.mutants.switches import ACTIVE, SWITCH, Change, switched
+from tools.mutants.switches import ACTIVE, REACHED, SWITCH, Body, Change, switched
 
-__all__ = ["Build"]
+__all__ = ["FEWEST_CASES", "Build"]
 
 ROUNDS: Final = 12  # the compiler reports errors of types first, then of borrows
 MEMORY: Final = 8 << 30  # bytes per process: a mutant that allocates without end stops
+FEWEST_CASES: Final = 32  # of a property test
 ENVIRONMENT: Final = {
     "RUSTFLAGS": "--cap-lints=allow",
     "RUST_MIN_STACK": str(64 << 20),  # bodies side by side need more of it, unoptimised
+    "PROPTEST_CASES": str(FEWEST_CASES),
     "PROPTEST_MAX_SHRINK_ITERS": "0",
     "PROPTEST_DISABLE_FAILURE_PERSISTENCE": "1",
 }
@@ -33,6 +35,7 @@ class Build:
     def __init__(self, tree: Path, target: Path, texts: Mapping[str, str]) -> None:
         self.tree, self.target, self.texts = tree, target, texts
         self.programs: dict[str, Path] = {}
+        self.functions: dict[Mutant, int] = {}
 
     def compile(
         self, changes: Mapping[Mutant, Change], numbers: Mapping[Mutant, int], *options: str
@@ -52,14 +55,17 @@ class Build:
         """
         left = dict(changes)
         for _ in range(ROUNDS):
-            lines = self._write(left, numbers)
+            bodies = self._write(left, numbers)
             places = self._cargo(options)
             wrong = {
                 mutant
-                for mutant, (file, first, last) in lines.items()
-                if any(file == where and first <= line <= last for where, line in places)
+                for mutant, body in bodies.items()
+                if any(
+                    mutant.file == file and body.first <= line <= body.last for file, line in places
+                )
             }
             if not places:
+                self.functions = {mutant: body.function for mutant, body in bodies.items()}
                 return set(changes) - set(left)
             if not wrong:
                 raise RuntimeError(f"core with its mutants: expected it to compile, got {places}")
@@ -73,7 +79,16 @@ class Build:
             self._put(file, mutated if file == mutant.file else text)
         return not self._cargo(options)
 
-    def outcome(self, run: Run, number: int, seconds: int) -> tuple[Outcome, float]:
+    def tests(self, program: str) -> list[str]:
+        """Return the names of the tests of a program."""
+        command = [str(self.programs[program]), "--list", "--format=terse"]
+        listing = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+        lines = (line.rpartition(": ") for line in listing.splitlines())
+        return [name for name, _, kind in lines if kind == "test"]
+
+    def outcome(
+        self, run: Run, number: int, seconds: int, *, reached: Path | None = None
+    ) -> tuple[Outcome, float]:
         """Return what tests say of a mutant, and the seconds of the processor that they took.
 
         The first failure ends the run. Zero is the library as it was compiled.
@@ -82,6 +97,7 @@ class Build:
             run: the tests.
             number: of the mutant.
             seconds: of the processor, after which a mutant counts as timed out.
+            reached: a file that receives the functions that run.
         """
 
         def limit() -> None:
@@ -89,9 +105,10 @@ class Build:
             resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds + 1))
             resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
+        variables = {ACTIVE: str(number)} | ({REACHED: str(reached)} if reached else {})
         with subprocess.Popen(
-            [self.programs[run.program], *run.arguments, "--test-threads=1"],
-            env={**os.environ, **ENVIRONMENT, ACTIVE: str(number)},
+            [self.programs[run.program], "--test-threads=1", "--exact", *run.tests],
+            env={**os.environ, **ENVIRONMENT, **variables},
             cwd=self.tree / "rust/core",
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -112,12 +129,12 @@ class Build:
 
     def _write(
         self, changes: Mapping[Mutant, Change], numbers: Mapping[Mutant, int]
-    ) -> dict[Mutant, tuple[str, int, int]]:
+    ) -> dict[Mutant, Body]:
         found = {}
         for file, text in self.texts.items():
             ours = {numbers[it]: it for it in changes if it.file == file}
-            new, lines = switched(text, {at: changes[it] for at, it in ours.items()})
-            found.update({ours[at]: (file, *part) for at, part in lines.items()})
+            new, bodies = switched(text, {at: changes[it] for at, it in ours.items()})
+            found.update({ours[at]: body for at, body in bodies.items()})
             self._put(file, new + (SWITCH if file.endswith("src/lib.rs") else ""))
         return found
 

@@ -2,7 +2,8 @@
 
 mutmut puts all mutants of a function into one module and forks a process for each, which runs the
 tests that reach the function: a second or less. The process that forks has only imported, so no
-cache holds what the code without a mutant computed. mutmut knows two layouts of packages, so the
+cache holds what the code without a mutant computed. The slow tests (``slow_tests``) meet only the
+mutants that the others leave, in a process each. mutmut knows two layouts of packages, so the
 copy has the package under src/. What changes the message of an error only is not counted.
 """
 
@@ -19,18 +20,21 @@ import subprocess
 import sys
 import time
 from collections.abc import Collection, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import zip_longest
 from pathlib import Path
 from typing import Final
 
 from tools.mutants.mutant import Mutant, Outcome, State, digest, numbered
 from tools.mutants.scope import PYTHON, ROOT
+from tools.mutants.slow_tests import SLOW
 
 __all__ = ["Python", "functions_of", "mutants_of"]
 
 TREE: Final = ROOT / "build/mutants/python"
 TESTS: Final = ("privacy", "specification", "releases", "heavy_hitters", "windows")
 OUTCOMES: Final[dict[int, Outcome]] = {0: "survived", 1: "killed", 3: "killed", 33: "survived"}
+LONGEST: Final = 1800.0  # seconds of a clock that the slow tests may take
 PORTION: Final = 150  # mutants of one run of mutmut
 TIMEOUTS: Final = {24, 36, 152, 255, -24}
 # Writes the mutants into TREE/mutants, as a run does before its tests; a file that has not changed
@@ -50,6 +54,7 @@ source_paths = ["src/lazysketch"]
 only_mutate = {files}
 also_copy = {copied}
 pytest_add_cli_args_test_selection = {tests}
+pytest_add_cli_args = {slow}
 use_git_change_detection = false
 use_setproctitle = false
 process_isolation = "forkserver"
@@ -71,6 +76,13 @@ def functions_of(code: str) -> dict[str, ast.FunctionDef]:
             methods = (part for part in node.body if isinstance(part, ast.FunctionDef))
             found.update({f"xǁ{node.name}ǁ{method.name}": method for method in methods})
     return found
+
+
+def slow_tests_of(folder: str) -> list[str]:
+    """Return the slow tests whose path begins with a folder."""
+    return [
+        f"{file}::{name}" for file, ones in SLOW.items() if file.startswith(folder) for name in ones
+    ]
 
 
 class _WithoutMessages(ast.NodeTransformer):
@@ -154,6 +166,7 @@ class Python:
         texts = (name for name in tests if name.endswith(".py"))
         self.tests = digest(*((ROOT / name).read_text(encoding="utf-8") for name in texts))
 
+        self._quick = f"quick/{self.tests}"
         self.code = {name: digest(text) for name, text in self._texts.items()}
 
     def _copy(self, files: Iterable[str]) -> None:
@@ -172,6 +185,7 @@ class Python:
             files=json.dumps([name.replace("python/", "src/", 1) for name in files]),
             copied=json.dumps([*folders[1:], f"src/lazysketch/{Path(native.origin).name}"]),
             tests=json.dumps([f"tests/unit/{name}" for name in TESTS]),
+            slow=json.dumps([f"--deselect={test}" for test in slow_tests_of("")]),
         )
         (TREE / "pyproject.toml").write_text(settings, encoding="utf-8")
 
@@ -182,15 +196,19 @@ class Python:
         subprocess.run(command, cwd=TREE, check=True, stdout=subprocess.DEVNULL)
         return [mutant for name in files for mutant in self._read(name)]
 
-    def test(self, mutants: Sequence[Mutant], deadline: float, *, jobs: int) -> None:
+    def test(
+        self, mutants: Sequence[Mutant], deadline: float, *, stages: int = 2, jobs: int
+    ) -> None:
         """Test the mutants of which nothing final is known, until the deadline.
 
         Args:
             mutants: the mutants.
             deadline: of ``time.monotonic()``.
+            stages: 1 for the tests that are not slow only.
             jobs: mutants that are tested at a time.
         """
-        waiting = [mutant for mutant in mutants if self.outcome(mutant) is None]
+        unknown = [mutant for mutant in mutants if self.outcome(mutant) is None]
+        waiting = [mutant for mutant in unknown if not self._is_left(mutant)]
         kept = TREE / "tests.digest"
         if not kept.exists() or kept.read_text(encoding="utf-8") != self.tests:
             (TREE / "mutants/mutmut-stats.json").unlink(missing_ok=True)  # which tests reach what
@@ -198,6 +216,44 @@ class Python:
         for first in range(0, len(waiting), PORTION):
             if time.monotonic() < deadline:
                 self._run(waiting[first : first + PORTION], deadline, jobs)
+        if stages > 1:
+            left = [mutant for mutant in unknown if self._is_left(mutant)]
+            with ThreadPoolExecutor(jobs) as workers:
+                list(workers.map(lambda mutant: self._slowly(mutant, deadline), left))
+
+    def _is_left(self, mutant: Mutant) -> bool:
+        """Return whether the tests that are not slow have left a mutant."""
+        kept = self.state.outcomes.get(mutant.identity)
+        now = {"outcome": "survived", "code": self.code[mutant.file], "tests": self._quick}
+        return kept == now
+
+    def _slowly(self, mutant: Mutant, deadline: float) -> None:
+        """Run the slow tests of the folder of a mutant."""
+        slow = slow_tests_of(f"tests/unit/{Path(mutant.file).parts[2]}/")
+        seconds = deadline - time.monotonic()
+        if seconds <= 0:
+            return
+        environment = {**os.environ, "PYTHONPATH": "src", "MUTANT_UNDER_TEST": mutant.name}
+        command = [sys.executable, "-m", "pytest", "-x", "-q", "--rootdir=.", *slow]
+        outcome: Outcome = "survived"
+        if slow:
+            try:
+                done = subprocess.run(
+                    command,
+                    cwd=TREE / "mutants",
+                    env=environment,
+                    capture_output=True,
+                    check=False,
+                    timeout=min(seconds, LONGEST),
+                )
+            except subprocess.TimeoutExpired:
+                if seconds < LONGEST:
+                    return
+                outcome = "timeout"
+            else:
+                outcome = OUTCOMES[done.returncode]
+        self.state.record(mutant, outcome, code=self.code[mutant.file], tests=self.tests)
+        self.state.save()
 
     def _run(self, mutants: Sequence[Mutant], deadline: float, jobs: int) -> None:
         for file in {mutant.file for mutant in mutants}:
@@ -227,7 +283,7 @@ class Python:
             )
             if outcome is not None:
                 own = self.code[mutant.file]
-                self.state.record(mutant, outcome, code=own, tests=self.tests)
+                self.state.record(mutant, outcome, code=own, tests=self._quick)
         self.state.save()
 
     @staticmethod
@@ -266,12 +322,6 @@ def _exits(file: str) -> dict[str, int | None]:
         "exit_code_by_key"
     ]
     return codes
-
-
-def _outcome(code: int | None) -> Outcome | None:
-    if code is None:
-        return None
-    return "timeout" if code in TIMEOUTS else OUTCOMES.get(code)
 
 
 def _rank(name: str) -> int:

@@ -1,10 +1,9 @@
 """Mutants of the Rust core: cargo-mutants names them, one build holds them all (``switches``).
 
-Three stages, each for the mutants that the one before left. ``own`` runs the tests of the mutated
-file, ``fast`` those of all files without the slowest, ``slow`` the slowest. Tests of time
-(``mechanism/timing.rs``) are left out: they need a quiet machine, and a wrong number does not fail
-them. A mutant that needs six times the usual time of the processor counts as timed out, and no
-other stage tests it.
+A mutant meets the tests that reach its function (``reached``), in three stages: the short tests,
+those of a second, and the long ones, each for the mutants that the one before left. The first
+failure ends it. A mutant that needs four times the usual time of the processor, and half a
+second, counts as timed out, and no other stage tests it.
 """
 
 from __future__ import annotations
@@ -13,16 +12,17 @@ import json
 import re
 import subprocess
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Lock
 from typing import Final
 
-from tools.mutants.builds import Build
+from tools.mutants.builds import FEWEST_CASES, Build
 from tools.mutants.mutant import Mutant, Outcome, State, digest, numbered
+from tools.mutants.reached import Reached
 from tools.mutants.scope import CORE, ROOT
-from tools.mutants.stages import STAGES, Run, Stage, own_tests
+from tools.mutants.stages import STAGES, Stage
 from tools.mutants.switches import Change, change_of
 
 __all__ = ["Rust", "mutants_of"]
@@ -32,9 +32,19 @@ TOOL: Final = ROOT / ".tools/bin/cargo-mutants"
 TEST_MODULE: Final = "\n#[cfg(test)]\nmod tests {"
 # Functions of rust/core/src/planted.rs and its users: no released build runs them.
 PLANTING: Final = re.compile(r"\b(?:is_planted|plant(?:ed)?_\w+)\b")
+# From here to the end of the block, code says when and how a bug is planted.
+PLANTED_IF: Final = re.compile(r"\bif planted!\(\"[^\"]*\"\)(?: && [^{|]+)? \{")
+PLANTED_AND: Final = re.compile(r"\bplanted!\(\"[^\"]*\"\) && ")
 POSITION: Final = re.compile(r"^[^:]+:\d+:\d+: ")
+UNIT: Final = "lazysketch_core"  # the program of the unit tests
 PROFILE: Final = "--profile=mutants"
+CASES: Final = re.compile(rb"\bwith_cases\((\d+)\)")
 SAVED_EVERY: Final = 20  # outcomes
+
+
+def fewer(cases: re.Match[bytes]) -> bytes:
+    """Return the configuration of a property test with an eighth of its cases."""
+    return b"with_cases(%d)" % max(FEWEST_CASES, int(cases[1]) // 8)
 
 
 def mutants_of(listing: str, sources: dict[str, str]) -> list[Mutant]:
@@ -46,13 +56,36 @@ def mutants_of(listing: str, sources: dict[str, str]) -> list[Mutant]:
     """
     found = []
     for entry in json.loads(listing):
-        number = int(entry["span"]["start"]["line"])
-        line = sources[entry["file"]].splitlines()[number - 1].strip()
+        number, column = (int(entry["span"]["start"][at]) for at in ("line", "column"))
+        text = sources[entry["file"]]
         mutation = POSITION.sub("", entry["name"])
-        if PLANTING.search(mutation):
+        if PLANTING.search(mutation) or is_planting(text, number, column):
             continue
+        line = text.splitlines()[number - 1].strip()
         found.append(Mutant(entry["file"], mutation, line, name=entry["name"], number=number))
     return numbered(found)
+
+
+def is_planting(text: str, number: int, column: int) -> bool:
+    """Return whether code runs only if a bug is planted.
+
+    Args:
+        text: of a file.
+        number: of a line, from 1.
+        column: in it, from 1.
+    """
+    lines = text.splitlines(keepends=True)
+    if any(column > found.end() for found in PLANTED_AND.finditer(lines[number - 1])):
+        return True
+    place = sum(len(line) for line in lines[: number - 1]) + column - 1
+    for found in PLANTED_IF.finditer(text):
+        end, depth = found.end(), 1
+        while depth:
+            depth += {"{": 1, "}": -1}.get(text[end], 0)
+            end += 1
+        if found.end() <= place < end:
+            return True
+    return False
 
 
 class Rust:
@@ -61,13 +94,15 @@ class Rust:
     def __init__(self, state: State) -> None:
         self.state = state
         self._saving = Lock()
-        self._limits: dict[Run, int] = {}
+        self._reached = Reached({})
         self._recorded = 0
         self._changes: dict[Mutant, Change] = {}
         trees = [BUILD / name for name in ("together", "alone")]
         self.sources = [self._copy(tree) for tree in trees][0]  # noqa: RUF015 - both are made
         self.texts = {name: text for name, text in self.sources.items() if name.startswith(CORE)}
-        self._together, self._one = (Build(it, BUILD / "target", self.texts) for it in trees)
+        # Cargo gives the programs of both the same names.
+        targets = (BUILD / "target", BUILD / "target-alone")
+        self._together, self._one = map(Build, trees, targets, (self.texts, self.texts))
         self.code = {name: digest(text.split(TEST_MODULE)[0]) for name, text in self.texts.items()}
         core = (name for name in self.sources if name.startswith("rust/core/"))
         self.tests = digest(*(self.sources[name] for name in sorted(core)))
@@ -75,7 +110,8 @@ class Rust:
     @staticmethod
     def _copy(tree: Path) -> dict[str, str]:
         """Bring a copy up to date; unchanged files keep their times, so cargo builds little."""
-        parts = ["Cargo.toml", "Cargo.lock", "rust", "benches/rust"]
+        # The releases are read by tests.
+        parts = ["Cargo.toml", "Cargo.lock", "rust", "benches/rust", "tests/golden/releases"]
         command = ["git", "ls-files", "-co", "--exclude-standard", "--", *parts]
         listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
         names = {name for name in listed.stdout.splitlines() if (ROOT / name).is_file()}
@@ -84,6 +120,8 @@ class Rust:
                 old.unlink()
         for name in names:
             content, copy = (ROOT / name).read_bytes(), tree / name
+            if name.endswith(".rs"):
+                content = CASES.sub(fewer, content)
             if not copy.exists() or copy.read_bytes() != content:
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 copy.write_bytes(content)
@@ -128,60 +166,70 @@ class Rust:
             stages: how many of the stages run, from the first.
             jobs: mutants that are tested at a time.
         """
-        waits = any(self._stage(mutant) in STAGES[:stages] for mutant in mutants)
-        if not waits or time.monotonic() >= deadline:
+        if all(self._stage(it) is None for it in mutants) or time.monotonic() >= deadline:
             return
-        numbers = self._compile({it: self._changes[it] for it in mutants if self._changes[it].fits})
+        numbers = self._compile(jobs)
         for stage in STAGES[:stages]:
             waiting = [mutant for mutant in mutants if self._stage(mutant) is stage]
 
             def tested(mutant: Mutant, stage: Stage = stage) -> None:
                 if time.monotonic() < deadline:
-                    self._record(stage, mutant, self._run(stage, mutant, numbers[mutant]))
+                    found = self._run(stage, mutant, numbers[mutant], self._together)
+                    self._record(stage, mutant, found)
 
             with ThreadPoolExecutor(jobs) as workers:
-                list(workers.map(tested, [it for it in waiting if it in numbers]))
+                list(workers.map(tested, [it for it in waiting if self._changes[it].fits]))
             for mutant in waiting:
-                if mutant not in numbers and time.monotonic() < deadline:
+                if not self._changes[mutant].fits and time.monotonic() < deadline:
                     self._record(stage, mutant, self._alone(stage, mutant))
             self.state.save()
 
-    def _compile(self, changes: Mapping[Mutant, Change]) -> dict[Mutant, int]:
-        """Compile mutants together and return their numbers."""
-        # The numbers are those of all: a later run compiles nothing.
-        numbers = {it: at for at, it in enumerate(changes, 1)}
-        known = {it: changes[it] for it in changes if self.outcome(it) != "unviable"}
+    def _compile(self, jobs: int) -> dict[Mutant, int]:
+        """Compile all mutants together, measure the tests and return the numbers."""
+        fitting = {mutant: change for mutant, change in self._changes.items() if change.fits}
+        numbers = {mutant: at for at, mutant in enumerate(fitting, 1)}
+        known = {it: change for it, change in fitting.items() if self.outcome(it) != "unviable"}
         for mutant in self._together.compile(known, numbers, PROFILE, "--tests"):
             self._record(STAGES[0], mutant, "unviable")
         self.state.save()
+        self._reached = Reached.measured(
+            self._together, self._codes(), BUILD / "reached.json", jobs=jobs
+        )
         return numbers
 
+    def _codes(self) -> dict[str, str]:
+        """Return a digest per program, of all that its tests depend on."""
+        switched = {name: (self._together.tree / name).read_text("utf-8") for name in self.texts}
+        plain = (switched[name].split(TEST_MODULE)[0] for name in sorted(switched))
+        code = digest(*plain)
+        rest = {name: text for name, text in self.sources.items() if name not in self.texts}
+        found = {}
+        for program in self._together.programs:
+            if program == UNIT:
+                found[program] = digest(*(switched[name] for name in sorted(switched)))
+            else:
+                others = {f"rust/core/tests/{other}.rs" for other in self._together.programs}
+                others.remove(f"rust/core/tests/{program}.rs")
+                found[program] = digest(code, *(rest[it] for it in sorted(rest.keys() - others)))
+        return found
+
     def _alone(self, stage: Stage, mutant: Mutant) -> Outcome:
-        """Compile one mutant and test it."""
-        targets = stage.targets(own_tests(mutant.file, self.texts[mutant.file]))
-        if not self._one.compile_one(mutant, self._changes[mutant], PROFILE, *targets):
-            return "unviable"
-        return self._run(stage, mutant, 0, self._one)
-
-    def _run(
-        self, stage: Stage, mutant: Mutant, number: int, build: Build | None = None
-    ) -> Outcome:
-        own = own_tests(mutant.file, self.texts[mutant.file])
-        for run in stage.runs(tuple(self._together.programs), own):
-            seconds = self._limit(run)
-            outcome, _ = (build or self._together).outcome(run, number, seconds)
+        """Compile one mutant and test it: first by the unit tests, which are built sooner."""
+        for targets in ("--lib", "--tests"):
+            if not self._one.compile_one(mutant, self._changes[mutant], PROFILE, targets):
+                return "unviable"
+            outcome = self._run(stage, mutant, 0, self._one)
             if outcome != "survived":
-                return outcome
+                break
+        return outcome
+
+    def _run(self, stage: Stage, mutant: Mutant, number: int, build: Build) -> Outcome:
+        for run in stage.runs(self._reached.tests(self._together.functions.get(mutant))):
+            if run.program in build.programs:
+                outcome, _ = build.outcome(run, number, run.limit)
+                if outcome != "survived":
+                    return outcome
         return "survived"
-
-    def _limit(self, run: Run) -> int:
-        """Return how many seconds of the processor a run may take; it passes without a mutant."""
-        if run not in self._limits:
-            outcome, cpu = self._together.outcome(run, 0, 3600)
-            if outcome != "survived":
-                raise RuntimeError(f"{run.program}: expected tests that pass without a mutant")
-            self._limits[run] = int(3 + 6 * cpu)
-        return self._limits[run]
 
     def _record(self, stage: Stage, mutant: Mutant, outcome: Outcome) -> None:
         with self._saving:

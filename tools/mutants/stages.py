@@ -1,96 +1,83 @@
-"""Which tests of the core meet a mutant, in which order."""
+"""Tests of the core, and in which order they meet a mutant: the short ones first."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import PurePosixPath
 from typing import Final
 
-from tools.mutants.scope import CORE
+__all__ = ["STAGES", "CoreTest", "Run", "Stage"]
 
-__all__ = ["STAGES", "Run", "Stage", "own_tests"]
 
-UNIT: Final = "lazysketch_core"  # the program of the unit tests
-TIMING: Final = ("--skip", "timing")
-# Statistics of many draws and searches through all inputs.
-SLOW: Final = (
-    "draws_follow_the",
-    "tails_follow_the",
-    "a_sigma_wrong_by",
-    "sensitivity_equals_its_definition",
-    "any_number_of_threads",
-    "batches_of_every_type",
-    "rows_equal_updates",
-    "no_two_pushes",
-)
-FAST: Final = (*TIMING, *(word for name in SLOW for word in ("--skip", name)))
-# The program in rust/core/tests that is about files without unit tests.
-ABOUT: Final = {
-    "discovery": "discovery",
-    "release": "codec",
-    "schedule": "sketches",
-    "sketch": "sketches",
-    "table": "sketches",
-}
+@dataclass(frozen=True, order=True)
+class CoreTest:
+    """A test of the core.
+
+    Attributes:
+        program: the test program that contains it.
+        name: its path within the program.
+        seconds: of the processor that it takes without a mutant.
+    """
+
+    program: str
+    name: str
+    seconds: float
 
 
 @dataclass(frozen=True)
 class Run:
-    """One test program and which of its tests run."""
+    """Tests of one program that run in one process.
+
+    Attributes:
+        program: its name.
+        tests: the names of the tests.
+        seconds: of the processor that they take without a mutant.
+    """
 
     program: str
-    arguments: tuple[str, ...]
+    tests: tuple[str, ...]
+    seconds: float
+
+    @property
+    def limit(self) -> int:
+        """After how many seconds of the processor a mutant has timed out."""
+        return math.ceil(0.5 + 4 * self.seconds)
 
 
 @dataclass(frozen=True)
 class Stage:
-    """Tests that run together.
+    """Tests by their time.
 
     Attributes:
         name: under which outcomes are kept.
-        own: only those of the mutated file.
-        slow: the slow tests, instead of all others.
+        least: the tests of the stage take at least so many seconds of the processor.
+        below: they take less than this.
     """
 
     name: str
-    own: bool = False
-    slow: bool = False
+    least: float
+    below: float
 
-    def runs(self, programs: Sequence[str], own: Run) -> list[Run]:
-        """Return what runs.
+    def runs(self, tests: Iterable[CoreTest]) -> list[Run]:
+        """Return what runs, the shortest first.
 
         Args:
-            programs: the names of all.
-            own: the tests of the mutated file.
+            tests: those that can see the mutant.
         """
-        if self.own:
-            return [own]
-        arguments = (*SLOW, *TIMING) if self.slow else FAST
-        return [Run(name, arguments) for name in sorted(programs)]
-
-    def targets(self, own: Run) -> tuple[str, ...]:
-        """Return the options with which cargo builds the programs."""
-        if not self.own:
-            return ("--tests",)
-        return ("--lib",) if own.program == UNIT else (f"--test={own.program}",)
-
-
-STAGES: Final = (Stage("own", own=True), Stage("fast"), Stage("slow", slow=True))
+        programs: dict[str, list[CoreTest]] = {}
+        for test in sorted(tests):
+            if self.least <= test.seconds < self.below:
+                programs.setdefault(test.program, []).append(test)
+        found = [
+            Run(program, tuple(test.name for test in ours), sum(test.seconds for test in ours))
+            for program, ours in programs.items()
+        ]
+        return sorted(found, key=lambda run: run.seconds)
 
 
-def own_tests(file: str, text: str) -> Run:
-    """Return the fast tests of a file.
-
-    Args:
-        file: path of the mutated file.
-        text: its text.
-
-    Returns:
-        The unit tests of its module; without any, the program that is about its folder.
-    """
-    inner = PurePosixPath(file).relative_to(CORE).with_suffix("")
-    if "#[cfg(test)]\nmod tests" in text:
-        return Run(UNIT, ("".join(f"{part}::" for part in inner.parts if part != "mod"), *FAST))
-    program = ABOUT.get(inner.parts[0])
-    return Run(program, FAST) if program else Run(UNIT, FAST)
+STAGES: Final = (
+    Stage("short", 0.0, 0.1),
+    Stage("medium", 0.1, 1.0),
+    Stage("long", 1.0, float("inf")),
+)

@@ -2,38 +2,63 @@
 
 A build of the core costs more than a run of its tests, so all mutants are compiled together: the
 body of a function becomes ``match active() { 17 => {body with mutant 17} ... _ => {body} }``, and
-the environment says which mutant is active. This fails in a constant, and where the type of the
-result is opaque (``impl``), so that two bodies differ in type; these are built one by one.
+the environment says which mutant is active. Where the type of the result is opaque (``impl``), so
+that two bodies differ in type, each is put into a box, if it is an iterator that threads may share.
+The others, and constants, are built one by one.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-__all__ = ["ACTIVE", "SWITCH", "Change", "Span", "change_of", "switched"]
+__all__ = ["ACTIVE", "REACHED", "SWITCH", "Body", "Change", "Span", "change_of", "switched"]
 
 ACTIVE: Final = "ACTIVE_MUTANT"
+REACHED: Final = "REACHED_FUNCTIONS"
 SWITCH: Final = f"""
 pub(crate) mod mutant_switch {{
-    use std::sync::atomic::{{AtomicU32, Ordering}};
-    static ACTIVE: AtomicU32 = AtomicU32::new(u32::MAX);
+    use std::io::Write;
+    use std::sync::atomic::{{AtomicBool, AtomicU32, Ordering}};
+    const UNKNOWN: u32 = u32::MAX;
+    const WRITES: u32 = u32::MAX - 1;
+    static ACTIVE: AtomicU32 = AtomicU32::new(UNKNOWN);
+    static WRITTEN: [AtomicBool; 1 << 16] = [const {{ AtomicBool::new(false) }}; 1 << 16];
+    pub(crate) fn boxed<'a, T>(
+        of: impl Iterator<Item = T> + Send + 'a,
+    ) -> Box<dyn Iterator<Item = T> + Send + 'a> {{
+        Box::new(of)
+    }}
     #[inline]
-    pub(crate) fn active() -> u32 {{
+    pub(crate) fn active(function: usize) -> u32 {{
         match ACTIVE.load(Ordering::Relaxed) {{
-            u32::MAX => read(),
+            UNKNOWN | WRITES => first(function),
             known => known,
         }}
     }}
     #[cold]
-    fn read() -> u32 {{
-        let named = std::env::var("{ACTIVE}").map_or(0, |text| text.parse().unwrap());
-        ACTIVE.store(named, Ordering::Relaxed);
-        named
+    fn first(function: usize) -> u32 {{
+        if ACTIVE.load(Ordering::Relaxed) == WRITES && WRITTEN[function].load(Ordering::Relaxed) {{
+            return 0;
+        }}
+        let Some(path) = std::env::var_os("{REACHED}") else {{
+            let named = std::env::var("{ACTIVE}").map_or(0, |text| text.parse().unwrap());
+            ACTIVE.store(named, Ordering::Relaxed);
+            return named;
+        }};
+        ACTIVE.store(WRITES, Ordering::Relaxed);
+        if !WRITTEN[function].swap(true, Ordering::Relaxed) {{
+            let file = std::fs::OpenOptions::new().append(true).open(path);
+            file.unwrap().write_all(format!("{{function}}\\n").as_bytes()).unwrap();
+        }}
+        0
     }}
 }}
 """
+# What an opaque type may borrow.
+_UNBOUND: Final = re.compile(r"\s*\+\s*(?:use<[^>]*>|'\w+)")
 
 
 @dataclass(frozen=True)
@@ -56,18 +81,19 @@ class Change:
         span: the text that it replaces.
         replacement: by what.
         function: the function around it; ``None`` for a constant.
-        opaque: the function returns ``impl`` something, so its bodies differ in type.
+        item: type of what an opaque iterator yields that the function returns; empty if it
+            returns something else of an opaque type, ``None`` if its type is an ordinary one.
     """
 
     span: Span
     replacement: str
     function: Span | None
-    opaque: bool
+    item: str | None = None
 
     @property
     def fits(self) -> bool:
         """Whether it can be compiled together with others."""
-        return self.function is not None and not self.opaque
+        return self.function is not None and self.item != ""
 
 
 def change_of(entry: Mapping[str, Any], text: str) -> Change:
@@ -94,11 +120,26 @@ def change_of(entry: Mapping[str, Any], text: str) -> Change:
         span=span(entry["span"]),
         replacement=entry["replacement"],
         function=span(function["span"]) if function else None,
-        opaque=bool(function) and "impl " in function["return_type"],
+        item=_item(function["return_type"]) if function else None,
     )
 
 
-def switched(text: str, changes: Mapping[int, Change]) -> tuple[str, dict[int, tuple[int, int]]]:
+@dataclass(frozen=True)
+class Body:
+    """Where a mutant is in the text with all of them.
+
+    Attributes:
+        first: first line of its body.
+        last: last line of its body.
+        function: the number under which its function is written down when it runs.
+    """
+
+    first: int
+    last: int
+    function: int
+
+
+def switched(text: str, changes: Mapping[int, Change]) -> tuple[str, dict[int, Body]]:
     """Return the text with all its mutants.
 
     Args:
@@ -106,31 +147,50 @@ def switched(text: str, changes: Mapping[int, Change]) -> tuple[str, dict[int, t
         changes: those of its functions, by the number that makes each active, from 1.
 
     Returns:
-        The text, and for each number the first and the last line of its body.
+        The text, and the body of each number.
     """
     outermost: list[Span] = []
     for change in sorted(changes.values(), key=_function):
         if not any(other.contains(_function_span(change)) for other in outermost):
             outermost.append(_function_span(change))
     pieces: list[str] = []
-    lines: dict[int, tuple[int, int]] = {}
+    bodies: dict[int, Body] = {}
     done = 0
     for function in outermost:
         body = Span(text.index("{", _after_signature(text, function)), function.end)
         ours = {number: change for number, change in changes.items() if body.contains(change.span)}
         pieces.append(text[done : body.start])
-        pieces.append("{ match crate::mutant_switch::active() {\n")
+        pieces.append(f"{{ match crate::mutant_switch::active({min(ours)}) {{\n")
+        item = next((it.item for it in ours.values() if it.function == function), None)
         for number, change in ours.items():
             before, after = text[body.start : change.span.start], text[change.span.end : body.end]
-            mutated = f"{number}u32 => {before}{change.replacement} {after}\n"
+            whole = _value(f"{before}{change.replacement} {after}", item)
+            mutated = f"{number}u32 => {whole}\n"
             first = sum(piece.count("\n") for piece in pieces) + 1
-            lines[number] = (first, first + mutated.count("\n") - 1)
+            bodies[number] = Body(first, first + mutated.count("\n") - 1, min(ours))
             pieces.append(mutated)
-        pieces.append(f"_ => {text[body.start : body.end]}\n}} }}")
+        pieces.append(f"_ => {_value(text[body.start : body.end], item)}\n}} }}")
         done = body.end
     pieces.append(text[done:])
     # Bodies within bodies: each level would multiply the code by its number of mutants.
-    return "".join(pieces).replace("#[inline(always)]", "#[inline(never)]"), lines
+    return "".join(pieces).replace("#[inline(always)]", "#[inline(never)]"), bodies
+
+
+def _item(returned: str) -> str | None:
+    """Return the type of what ``-> impl Iterator<Item = ...>`` yields.
+
+    It is empty for what no box holds, and ``None`` if the type is an ordinary one.
+    """
+    if not returned.removeprefix("->").strip().startswith("impl "):
+        return None
+    iterator = re.fullmatch(
+        r".*?\bimpl Iterator<Item =\s*(.*)>(?:\s*\+.*)?", _UNBOUND.sub("", returned)
+    )
+    return iterator[1] if iterator and iterator[1] != "Self" else ""
+
+
+def _value(body: str, item: str | None) -> str:
+    return body if item is None else f"crate::mutant_switch::boxed::<{item}>({body}),"
 
 
 def _function_span(change: Change) -> Span:

@@ -189,4 +189,131 @@ mod tests {
             }
         }
     }
+
+    fn shape(kind: TableKind) -> Shape {
+        Shape {
+            kind,
+            depth: 3,
+            width: 8,
+            hash_seed: 1,
+        }
+    }
+
+    fn spec(epsilon: f64, delta: f64) -> NoiseSpec {
+        NoiseSpec {
+            schedule: Schedule::Single { horizon: None },
+            mechanism: MechanismKind::Binary,
+            sigma: 1.0,
+            relation: Relation::ZeroOut,
+            calibration: Calibration::Analytic,
+            epsilon,
+            delta,
+            max_weight: 1,
+            max_events_per_user: 1,
+            max_changes: 1,
+        }
+    }
+
+    /// One event adds 1 to one cell of each of 3 rows, or +1 or -1; its substitute takes away as
+    /// much elsewhere, or turns the sign of the same cells: 2 each, squared. So many counters of a
+    /// step may change by 1, but two at least if one event takes the place of another.
+    #[test]
+    fn sensitivities_are_those_of_one_event() {
+        for (kind, relation, max_changes, expected) in [
+            (TableKind::CountMin, Relation::ZeroOut, 1, 3),
+            (TableKind::CountSketch, Relation::ZeroOut, 1, 3),
+            (TableKind::CountMin, Relation::Substitution, 1, 6),
+            (TableKind::CountSketch, Relation::Substitution, 1, 12),
+            (TableKind::Counters, Relation::ZeroOut, 1, 1),
+            (TableKind::Counters, Relation::Substitution, 1, 2),
+            (TableKind::Counters, Relation::ZeroOut, 5, 5),
+            (TableKind::Counters, Relation::Substitution, 5, 5),
+        ] {
+            let spec = NoiseSpec {
+                relation,
+                max_changes,
+                ..spec(1.0, 1e-6)
+            };
+            assert_eq!(table_sensitivity2(&shape(kind), &spec), expected);
+        }
+    }
+
+    /// Balle and Wang's multiplier for one event of sensitivity sqrt(3), which `Single` leaves as it
+    /// is; c events of weight w of one person need c w times as much.
+    #[test]
+    fn noise_grows_with_the_events_and_the_weight_of_a_person() {
+        for (weight, events) in [(1, 1), (1, 2), (2, 1), (5, 7), (7, 5)] {
+            let needed = 4.2250 * 3_f64.sqrt() * (weight * events) as f64;
+            for (share, private) in [(1.0, true), (0.98, false)] {
+                let spec = NoiseSpec {
+                    sigma: share * needed,
+                    max_weight: weight,
+                    max_events_per_user: events,
+                    ..spec(1.0, 1e-6)
+                };
+                let marks = NotPrivate::of_spec(&shape(TableKind::CountMin), &spec);
+                assert_eq!(marks.is_private(), private, "{weight} {events} {share}");
+                assert_eq!(marks.contains(NotPrivate::TOO_LITTLE_NOISE), !private);
+            }
+        }
+    }
+
+    /// delta = (phi(1) - Q(1)) / multiplier = 8.3e-15 to first order: the difference of two numbers
+    /// of 0.16, each with an error of 2^-56.
+    #[test]
+    fn rounding_errors_do_not_mark_enough_noise() {
+        let spec = NoiseSpec {
+            sigma: 1e13 * 3_f64.sqrt(),
+            ..spec(1e-13, 1e-14)
+        };
+        assert!(NotPrivate::of_spec(&shape(TableKind::CountMin), &spec).is_private());
+    }
+
+    /// The paper's sensitivity is too small for one combination only.
+    #[test]
+    fn the_papers_sensitivity_is_marked() {
+        for kind in [
+            TableKind::CountMin,
+            TableKind::CountSketch,
+            TableKind::Counters,
+        ] {
+            for relation in [Relation::Substitution, Relation::ZeroOut] {
+                for calibration in [Calibration::Analytic, Calibration::Classical] {
+                    let spec = NoiseSpec {
+                        relation,
+                        calibration,
+                        ..spec(1.0, 1e-6)
+                    };
+                    let marked = NotPrivate::of_spec(&shape(kind), &spec)
+                        .contains(NotPrivate::PAPER_SENSITIVITY);
+                    let understated = (kind, relation, calibration)
+                        == (
+                            TableKind::CountSketch,
+                            Relation::Substitution,
+                            Calibration::Classical,
+                        );
+                    assert_eq!(marked, understated);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn marks_are_sets_with_one_reason_each() {
+        let both = NotPrivate::EXACT.with(NotPrivate::INEXACT);
+        assert_eq!(both.with(NotPrivate::EXACT), both);
+        assert!(both.contains(NotPrivate::INEXACT) && !both.contains(NotPrivate::SEEDED));
+        let reasons: Vec<_> = both.reasons().collect();
+        assert_eq!(
+            reasons,
+            [
+                "exact counts, no noise",
+                "a mechanism with inexact rounding, for research"
+            ]
+        );
+        assert_eq!(NotPrivate::default().reasons().count(), 0);
+        let all = NotPrivate::from_bits(63).unwrap();
+        assert_eq!(all.reasons().count(), 6);
+        assert_eq!(NotPrivate::from_bits(64), None);
+    }
 }

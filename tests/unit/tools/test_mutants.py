@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from pathlib import Path
 
@@ -13,8 +14,11 @@ from tools.mutants.__main__ import BEGIN, END
 from tools.mutants.listed import Listed, read
 from tools.mutants.mutant import Mutant, Outcome, State, numbered
 from tools.mutants.python import mutants_of as python_mutants
+from tools.mutants.reached import Reached
 from tools.mutants.report import errors
-from tools.mutants.rust import mutants_of
+from tools.mutants.rust import is_planting, mutants_of
+from tools.mutants.slow_tests import SLOW
+from tools.mutants.stages import CoreTest, Run
 from tools.mutants.switches import Change, Span, change_of, switched
 
 FILE = "rust/core/src/noise/prf.rs"
@@ -49,6 +53,25 @@ def test_an_identity_does_not_depend_on_the_position() -> None:
     assert len({one.identity for one in before}) == 3
     assert [one.number for one in after] == [4, 4, 6]
     assert before[0].mutation == "replace + with - in add"
+
+
+def test_code_that_plants_a_bug_has_no_mutants() -> None:
+    text = """\
+    if planted!("a") && x > 0 {
+        if y > 1 { a(1) }
+        b(2 + 3)
+    } else { b(4 + 5) }
+    let z = c() - planted!("b", 0, 1);
+    let is_low = planted!("c") && z > 0;
+    if planted!("d") || z > 0 { d() }
+    if !planted!("e") { e(1 + 1) }
+"""
+    lines = text.splitlines()
+    marks = {(1, ">"): 1, (1, "&&"): 0, (2, ">"): 1, (3, "+"): 1, (4, "+"): 0, (5, "-"): 0}
+    marks |= {(6, ">"): 1, (6, "&&"): 0, (7, ">"): 0, (7, "d("): 0, (8, "+"): 0}
+    for (number, mark), planting in marks.items():
+        column = lines[number - 1].index(mark) + 1
+        assert is_planting(text, number, column) == bool(planting), (number, mark)
 
 
 def test_state_survives_a_restart_and_forgets_changed_code(tmp_path: Path) -> None:
@@ -134,24 +157,22 @@ def test_every_file_of_the_core_is_in_the_scope_once() -> None:
     folder = ROOT / scope.CORE
     files = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*.rs")}
     code = "".join(path.read_text(encoding="utf-8") for path in files.values())
-    outside = {f"{name}.rs" for name in re.findall(r"#\[cfg\(test\)\]\s+mod (\w+);", code)}
-    outside |= {"lib.rs", "error.rs", "planted.rs"}
+    tests = {f"{name}.rs" for name in re.findall(r"#\[cfg\(test\)\]\s+mod (\w+);", code)}
     found = [
         path.relative_to(folder).as_posix()
-        for pattern in scope.RUST
+        for pattern in (*scope.RUST, *scope.OUTSIDE)
         for path in folder.glob(pattern)
     ]
-    wanted = [name for name, path in files.items() if path.name not in outside]
-    assert sorted(name for name in found if Path(name).name not in outside) == sorted(wanted)
+    wanted = [name for name, path in files.items() if path.name not in tests]
+    assert sorted(name for name in found if Path(name).name not in tests) == sorted(wanted)
 
 
 def test_the_sample_has_its_rate() -> None:
-    """16,000 draws at 1/16: five standard deviations are 153."""
-    sampled = [part for part, rate in scope.PYTHON.items() if rate == 16]
-    for part in sampled:
+    """Five standard deviations of 16,000 draws."""
+    for part, rate in scope.PYTHON.items():
         ones = (Mutant(f"{part}/x.py", "a", str(number)) for number in range(16_000))
-        assert abs(sum(map(scope.in_sample, ones)) - 1_000) < 153
-    assert scope.in_sample(Mutant("python/lazysketch/privacy/x.py", "a", "b"))
+        expected = 16_000 / rate
+        assert abs(sum(map(scope.in_sample, ones)) - expected) < 5 * math.sqrt(expected)
 
 
 def test_lines_of_a_diff() -> None:
@@ -196,20 +217,22 @@ fn other() -> u32 {
 def place(old: str, replacement: str, text: str = CORE) -> Change:
     start = text.index(old)
     function = Span(text.index("///"), text.index("}\n\nfn") + 1)
-    return Change(Span(start, start + len(old)), replacement, function, opaque=False)
+    return Change(Span(start, start + len(old)), replacement, function)
 
 
 def test_all_mutants_are_in_one_text_and_the_function_stays() -> None:
     changes = {4: place("+", "-"), 9: place("a + b", "0")}
-    text, lines = switched(CORE, changes)
+    text, bodies = switched(CORE, changes)
     assert "4u32 => {\n    a - b\n}" in text.replace("-  b", "- b")
     assert "9u32 => {\n    0 \n}" in text
     assert "_ => {\n    a + b\n}" in text
     assert text.startswith("/// With {braces} in the comment.\n#[inline]\nfn sum(a: u32, b: u32)")
     assert text.endswith("fn other() -> u32 {\n    1\n}\n")
-    for number, (first, last) in lines.items():
-        assert text.splitlines()[first - 1].startswith(f"{number}u32 => ")
-        assert text.splitlines()[last - 1] == "}"
+    for number, body in bodies.items():
+        assert text.splitlines()[body.first - 1].startswith(f"{number}u32 => ")
+        assert text.splitlines()[body.last - 1] == "}"
+        assert body.function == 4
+        assert "match crate::mutant_switch::active(4)" in text
     assert switched(CORE, {}) == (CORE, {})
 
 
@@ -217,40 +240,51 @@ def test_a_change_is_read_and_fits_if_its_function_can_choose() -> None:
     def at(line: int, column: int) -> dict[str, int]:
         return {"line": line, "column": column}
 
-    entry = {
+    def of(returned: str) -> Change:
+        function = {"return_type": returned, "span": {"start": at(1, 1), "end": at(5, 2)}}
+        return change_of({**entry, "function": function}, CORE)
+
+    entry: dict[str, object] = {
         "span": {"start": at(4, 7), "end": at(4, 8)},
         "replacement": "-",
-        "function": {
-            "return_type": "-> u32",
-            "span": {"start": at(1, 1), "end": at(5, 2)},
-        },
+        "function": None,
     }
-    change = change_of(entry, CORE)
-    assert change == place("+", "-")
-    assert change.fits
-    assert not change_of({**entry, "function": None}, CORE).fits
-    opaque = {**entry["function"], "return_type": "-> impl Iterator<Item = u32>"}  # type: ignore[dict-item]
-    assert not change_of({**entry, "function": opaque}, CORE).fits
+    assert of("-> u32") == place("+", "-")
+    assert of("-> u32").fits
+    assert not change_of(entry, CORE).fits  # a constant
+    assert of("-> impl Iterator<Item =(u32, f64)>+'_").item == "(u32, f64)"
+    assert of("-> impl Iterator<Item = Option<u8>> + use<>").item == "Option<u8>"
+    assert not of("-> impl Iterator<Item = Self>").fits  # threads may not share it
+    assert not of("-> impl Fn(u32) -> u32").fits
+    text, _ = switched(CORE, {4: of("-> impl Iterator<Item = u32>")})
+    assert "4u32 => crate::mutant_switch::boxed::<u32>({\n    a -" in text
+    assert "_ => crate::mutant_switch::boxed::<u32>({\n    a + b\n})," in text
 
 
-def test_the_first_stage_has_the_tests_of_the_file_and_every_test_is_in_a_stage() -> None:
-    folder, unit = "rust/core/src/", "lazysketch_core"
-    with_tests = "#[cfg(test)]\nmod tests {"
-    own = stages.own_tests(folder + "noise/prf.rs", with_tests)
-    assert (own.program, own.arguments[0]) == (unit, "noise::prf::")
-    module = stages.own_tests(folder + "schedule/mod.rs", with_tests + ";")
-    assert (module.program, module.arguments[0]) == (unit, "schedule::")
-    assert stages.own_tests(folder + "release/codec.rs", "").program == "codec"
-    assert stages.own_tests(folder + "parameters.rs", "").program == unit
-    first, fast, slow = (stage.runs([unit, "codec"], own) for stage in stages.STAGES)
-    assert first == [own]
-    assert [run.program for run in fast] == [run.program for run in slow] == ["codec", unit]
-    skipped = set(fast[0].arguments) - {"--skip", "timing"}
-    assert skipped == set(slow[0].arguments) - {"--skip", "timing"}
-    programs = {path.stem for path in (ROOT / "rust/core/tests").glob("*.rs")}
-    assert set(stages.ABOUT.values()) <= programs
-    targets = [stage.targets(own) for stage in stages.STAGES]
-    assert targets == [("--lib",), ("--tests",), ("--tests",)]
+def test_a_mutant_meets_the_tests_that_reach_its_function_the_short_ones_first() -> None:
+    long, short, other = (
+        CoreTest(name, "test", time) for name, time in (("a", 9), ("b", 0), ("c", 0))
+    )
+    more = CoreTest("b", "more", 0.05)
+    reached = Reached({long: {1, 2}, short: {1}, other: {2}, more: {1}})
+    assert set(reached.tests(1)) == {long, short, more}
+    assert set(reached.tests(3)) == set()
+    assert len(reached.tests(None)) == 4  # a constant
+    first, second, third = (stage.runs(reached.tests(1)) for stage in stages.STAGES)
+    assert first == [Run("b", ("more", "test"), 0.05)]
+    assert (second, third) == ([], [Run("a", ("test",), 9)])
+    assert [run.limit for run in (first[0], third[0])] == [1, 37]
+    alone = stages.STAGES[0].runs(reached.tests(None))
+    assert [run.program for run in alone] == ["c", "b"]  # by time
+    # Every time is in one stage.
+    assert [stage.least for stage in stages.STAGES[1:]] == [it.below for it in stages.STAGES[:-1]]
+    assert (stages.STAGES[0].least, stages.STAGES[-1].below) == (0, float("inf"))
+
+
+def test_the_slow_tests_of_the_package_exist() -> None:
+    for file, names in SLOW.items():
+        text = (ROOT / file).read_text(encoding="utf-8")
+        assert [name for name in names if f"def {name}(" not in text] == []
 
 
 # --- what the repository keeps --------------------------------------------------------------------

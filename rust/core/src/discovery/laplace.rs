@@ -212,6 +212,19 @@ mod tests {
         }
     }
 
+    /// A digit is one for exactly as many of the 2^128 blocks as its threshold says.
+    #[test]
+    fn digits_are_ones_below_their_thresholds() {
+        let laplace = DiscreteLaplace::new(0.3);
+        let mut blocks = laplace.thresholds().to_vec();
+        assert_eq!(laplace.geometric(&blocks), 0);
+        for digit in 0..blocks.len() {
+            blocks[digit] -= 1;
+            assert_eq!(laplace.geometric(&blocks), 1 << digit);
+            blocks[digit] += 1;
+        }
+    }
+
     /// The smallest number of digits that reaches e^-60, two blocks for each, and an upper bound on
     /// the probability of the last value that is at most 1 % too large.
     #[test]

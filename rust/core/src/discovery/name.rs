@@ -270,11 +270,18 @@ mod tests {
             all.push(identity(Item::Bytes(&long.as_bytes()[..length])));
             all.push(identity(Item::Bytes(&[0; 41][..length])));
         }
+        // The same content as text, bytes, a large integer and a UUID.
+        for length in 9..=40 {
+            all.push(identity(Item::Wide(&long.as_bytes()[..length])));
+        }
         all.extend(identities().dummies(100).unwrap());
         // No bytes at all, as text and as bytes: two distinct empty items.
         let distinct: HashSet<_> = all.iter().collect();
         assert_eq!(distinct.len(), all.len() - 1);
-        assert_eq!(identity(Item::Signed(7)), identity(Item::Unsigned(7)));
+        for integer in [0, 7, i64::MAX] {
+            let unsigned = Item::Unsigned(integer.unsigned_abs());
+            assert_eq!(identity(Item::Signed(integer)), identity(unsigned));
+        }
     }
 
     #[test]

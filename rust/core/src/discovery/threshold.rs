@@ -92,6 +92,24 @@ mod tests {
         }
     }
 
+    /// Far beyond all thresholds, where both noises are needed to come there.
+    #[test]
+    fn tails_of_two_equal_their_definition_everywhere() {
+        for epsilon in [0.25, 1.0, 3.0] {
+            let laplace = DiscreteLaplace::new(epsilon);
+            let reach = laplace.reach();
+            for excess in [0, 1, 7, reach / 2, reach, 2 * reach, 5 * reach] {
+                let ends = excess + 3 * reach;
+                let terms = (-ends..=ends).map(|shared| {
+                    let own = laplace.tail(excess - shared);
+                    laplace.probability(shared) * (own + own - own * own)
+                });
+                let ratio = largest_of_two(&laplace, excess) / terms.sum::<f64>();
+                assert!((ratio - 1.0).abs() < 1e-11, "{epsilon} {excess}: {ratio}");
+            }
+        }
+    }
+
     /// P(shared + max(own, own') >= excess), summed directly over the shared draw.
     fn brute_force(laplace: &DiscreteLaplace, excess: i64) -> f64 {
         let reach = excess + 3 * laplace.reach();

@@ -45,7 +45,7 @@ impl Rounding {
     #[inline]
     pub fn round(&self, sum: i128) -> i64 {
         if planted!("rounding-half-to-even") {
-            return half_to_even(sum, self.denominator() as i128);
+            return planted_half_to_even(sum, self.denominator() as i128);
         }
         let dividend = 2 * sum + (self.divisor / 2) as i128;
         // Non-negative and below 2^128: |dividend| < 2^126 <= offset * divisor < 2^126 + D.
@@ -84,7 +84,7 @@ fn high_half(a: u128, b: u128) -> u128 {
 }
 
 /// The rule that leaks; for a planted bug.
-fn half_to_even(sum: i128, denominator: i128) -> i64 {
+fn planted_half_to_even(sum: i128, denominator: i128) -> i64 {
     let (floor, rest) = (sum.div_euclid(denominator), sum.rem_euclid(denominator));
     let up = match (2 * rest).cmp(&denominator) {
         Ordering::Less => 0,
@@ -101,6 +101,44 @@ mod tests {
 
     fn by_definition(sum: i128, denominator: u128) -> i128 {
         (2 * sum + denominator as i128).div_euclid(2 * denominator as i128)
+    }
+
+    /// By long multiplication, one bit at a time, in two words.
+    fn product(a: u128, b: u128) -> (u128, u128) {
+        let (mut high, mut low) = (0_u128, 0_u128);
+        for bit in (0..128).rev() {
+            high = high << 1 | low >> 127;
+            low <<= 1;
+            if b >> bit & 1 == 1 {
+                let (sum, carry) = low.overflowing_add(a);
+                (high, low) = (high + u128::from(carry), sum);
+            }
+        }
+        (high, low)
+    }
+
+    /// Also where all carries come from the lowest of the four partial products.
+    #[test]
+    fn high_half_equals_long_multiplication() {
+        const ONES: u128 = u64::MAX as u128;
+        let mut numbers = vec![
+            0,
+            1,
+            ONES,
+            ONES << 1,
+            1 << 64,
+            ONES << 64,
+            u128::MAX,
+            u128::MAX / 3,
+        ];
+        numbers
+            .extend((0..60).map(|i| 0xD1B5_4A32_D192_ED03_9E37_79B9_7F4A_7C15_u128.rotate_left(i)));
+        for &a in &numbers {
+            for &b in &numbers {
+                assert_eq!(high_half(a, b), product(a, b).0, "{a:#x} {b:#x}");
+            }
+        }
+        assert_eq!(product(u128::MAX, u128::MAX), (u128::MAX - 1, 1));
     }
 
     proptest! {

@@ -232,7 +232,8 @@ mod tests {
         }
     }
 
-    /// Includes numbers whose cut-off part exceeds half of the last place by its last bit only.
+    /// Includes numbers whose cut-off part exceeds half of the last place by its last bit only, and
+    /// by the last bit of the upper 64 as well.
     #[test]
     fn integers_convert_to_floats_as_in_rust() {
         for zeros in 0..=128_u32 {
@@ -243,6 +244,7 @@ mod tests {
                     for v in [
                         top,
                         top | half,
+                        top | half | (1_u128 << 64) >> zeros.min(127),
                         top | (half - u128::from(half > 0)),
                         u128::MAX >> (128 - length),
                     ] {

@@ -187,3 +187,120 @@ fn every_field_enters_the_encoding() {
         assert_eq!(encoded.len(), base.len());
     }
 }
+
+/// Each limit is accepted, and the next number beyond it is refused.
+#[test]
+fn limits_are_part_of_what_they_limit() {
+    let zero_out = |epsilon: f64, delta: f64| {
+        let mut spec = spec();
+        (spec.relation, spec.epsilon, spec.delta) = (Relation::ZeroOut, epsilon, delta);
+        spec.design()
+    };
+    let refused = |found: Result<Design>, name: &str| {
+        let message = found.unwrap_err().to_string();
+        assert!(message.starts_with(name), "{message}");
+    };
+    assert!(zero_out(100.0, 1e-6).is_ok());
+    for epsilon in [0.0, -1.0, 100.0_f64.next_up(), f64::INFINITY] {
+        refused(zero_out(epsilon, 1e-6), "epsilon: expected a number above");
+    }
+    for delta in [0.0, -1e-6, 1.0, 1.5, f64::NAN] {
+        refused(zero_out(1.0, delta), "delta: expected a number between");
+    }
+    // One event: its epsilon is the next number below that of discovery.
+    let least = SMALLEST_EPSILON.next_up();
+    assert_eq!(
+        zero_out(least, 1e-6).unwrap().noise_epsilon,
+        SMALLEST_EPSILON
+    );
+    refused(
+        zero_out(SMALLEST_EPSILON, 1e-6),
+        "epsilon: expected at least",
+    );
+}
+
+/// The dictionary halves epsilon for a substitution, and 3,000 events divide it.
+#[test]
+fn the_least_epsilon_is_named() {
+    let mut spec = spec();
+    (spec.max_events_per_user, spec.capacity) = (3000, 10_000);
+    for (relation, least) in [
+        (Relation::Substitution, "5.859375"),
+        (Relation::ZeroOut, "2.9296875"),
+    ] {
+        spec.relation = relation;
+        let message = spec.design().unwrap_err().to_string();
+        assert!(
+            message.contains(&format!("at least {least} for")),
+            "{message}"
+        );
+    }
+}
+
+/// In the dictionary a substitution at epsilon / 2 on each side needs no more delta than 1 -
+/// e^-(epsilon / 2).
+#[test]
+fn the_largest_delta_of_the_dictionary_is_accepted() {
+    let of = |delta: f64| {
+        let mut spec = spec();
+        (spec.capacity, spec.delta) = (10_000, delta);
+        spec.design()
+    };
+    let epsilon = of(1e-6).unwrap().noise_epsilon;
+    let largest = -libm::expm1(-epsilon);
+    assert!(of(largest).is_ok());
+    assert!(of(largest.next_up()).is_err());
+}
+
+/// The numeric part is paid from delta and takes 1 % of it at most.
+#[test]
+fn the_numeric_part_is_paid() {
+    let of = |delta: f64| {
+        let mut spec = spec();
+        (spec.relation, spec.delta) = (Relation::ZeroOut, delta);
+        spec.design()
+    };
+    let design = of(1e-6).unwrap();
+    let numeric = numeric_delta(&design.laplace, design.noise_epsilon, design.slots, 10_000);
+    // The smallest delta of which it is 1 %.
+    let mut least = 100.0 * numeric * (1.0 - 1e-15);
+    while 0.01 * least < numeric {
+        least = least.next_up();
+    }
+    assert!(of(least).is_ok());
+    assert!(of(least.next_down().next_down()).is_err());
+    for delta in [least, 3.0 * least] {
+        let paid = delta - of(delta).unwrap().threshold_delta;
+        assert!((paid / numeric - 1.0).abs() < 1e-9, "{paid:e} {numeric:e}");
+    }
+}
+
+/// Each field in 8 bytes, the version in 2 and the flags in 1 each; written out by hand.
+#[test]
+fn the_encoding_never_changes() {
+    let mut spec = spec();
+    spec.weighted = true;
+    spec.max_events_per_user = 2;
+    let integer = |value: u8| [vec![value], vec![0; 7]].concat();
+    let expected = [
+        vec![1, 0],
+        vec![0, 0, 0, 0, 0, 0, 0xF0, 0x3F],
+        vec![0x8D, 0xED, 0xB5, 0xA0, 0xF7, 0xC6, 0xB0, 0x3E],
+        vec![1, 1],
+        integer(2),
+        integer(1),
+        vec![0x10, 0x27, 0, 0, 0, 0, 0, 0],
+        integer(1),
+        vec![0, 1, 0, 0, 0, 0, 0, 0],
+        integer(64),
+    ];
+    assert_eq!(spec.encode(), expected.concat());
+    spec.relation = Relation::ZeroOut;
+    assert_eq!(spec.encode()[18], 0);
+}
+
+#[test]
+fn both_ways_of_counting_have_their_names() {
+    assert_eq!(Variant::Dictionary.name(), "dictionary");
+    assert_eq!(Variant::MisraGries.name(), "misra-gries");
+}
