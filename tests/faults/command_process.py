@@ -48,6 +48,12 @@ class Ended:
         return missing + (["traceback"] if "Traceback" in self.err else [])
 
 
+def hear_signals() -> None:
+    """In a child: the tests may run under nohup, or in the background of a script."""
+    for number in STATUS:
+        signal.signal(number, signal.SIG_DFL)
+
+
 class CountingProcess:
     """``lazysketch top -`` that has counted all rows of an open pipe and waits for more."""
 
@@ -60,9 +66,7 @@ class CountingProcess:
         before: Callable[[], None] | None = None,
     ) -> None:
         def prepare() -> None:
-            # The tests may run under nohup, or in the background of a script.
-            for number in (signal.SIGHUP, signal.SIGINT, signal.SIGTERM):
-                signal.signal(number, signal.SIG_DFL)
+            hear_signals()
             if before is not None:
                 before()
 

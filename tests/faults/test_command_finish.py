@@ -111,11 +111,13 @@ class File(io.FileIO):
 
 
 @pytest.fixture(autouse=True)
-def _hears_of_a_closed_terminal() -> Iterator[None]:
-    """The tests may run under nohup."""
-    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+def _hears_signals() -> Iterator[None]:
+    """The tests may run under nohup, or in the background of a script, which ignores SIGINT."""
+    usual = {signal.SIGHUP: signal.SIG_DFL, signal.SIGINT: signal.default_int_handler}
+    before = {number: signal.signal(number, handler) for number, handler in usual.items()}
     yield
-    signal.signal(signal.SIGHUP, before)
+    for number, handler in before.items():
+        signal.signal(number, handler)
 
 
 @pytest.fixture

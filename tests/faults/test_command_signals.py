@@ -22,6 +22,7 @@ from tests.faults.command_process import (
     STATUS,
     CountingProcess,
     Ended,
+    hear_signals,
 )
 
 from lazysketch import Release
@@ -105,6 +106,7 @@ def test_one_signal_at_a_random_moment_of_a_run(tmp_path: Path) -> None:
             stderr=subprocess.PIPE,
             text=True,
             env={**os.environ, "LAZYSKETCH_SAVE_RELEASE": RELEASE},
+            preexec_fn=hear_signals,
         )
         time.sleep(generator.uniform(0.0, 1.5))
         number = generator.choice(SIGNALS)

@@ -106,8 +106,10 @@ def _others(box: Box, chance: Random, disturbance: Disturbance) -> Call:
 def _saved(box: Box, chance: Random, disturbance: Disturbance) -> Call:
     path = chance.choice(["", "\0", "/no/such/folder/r.lzs", "/dev/full", "/dev", "x" * 5000])
     given = path if chance.random() < 0.5 else hostile(chance, disturbance)
-    if isinstance(given, (str, bytes)) and given not in ("", "\0") and "/" not in str(given):
-        given = "/no/such/folder/r.lzs"  # nothing is written into the working folder
+    if isinstance(given, (str, bytes)):  # methods of a subclass may raise
+        plain = str.__str__(given) if isinstance(given, str) else bytes.decode(given, "latin-1")
+        if plain not in ("", "\0") and "/" not in plain:
+            given = "/no/such/folder/r.lzs"  # nothing is written into the working folder
     does = chance.choice([ls.Release.load, box.live.save])
     return Call(lambda: does(given))
 

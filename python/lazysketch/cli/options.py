@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 import click
 
+from lazysketch.arguments import shown
 from lazysketch.cli.settings import (
     DEFAULT_WIDTH,
     KINDS,
@@ -89,7 +90,7 @@ class _Quantity(_ParamType):
         # Exact until the end: 0.1% is the double nearest to 1 / 1000.
         found = None if match is None or scale is None else Fraction(match[1]) * scale
         if found is None or (self._integer and found.denominator > 1):
-            self.fail(f"expected {self._wanted}, got {str(value)[:40]!r}", param, ctx)
+            self.fail(f"expected {self._wanted}, got {shown(str(value))}", param, ctx)
         return int(found) if self._integer else float(found)
 
 

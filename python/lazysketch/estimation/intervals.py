@@ -17,7 +17,7 @@ from typing import Literal, TypeAlias, cast, get_args
 import numpy as np
 import numpy.typing as npt
 
-from lazysketch.arguments import checked_real
+from lazysketch.arguments import checked_real, shown
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.result_tables import MOST_ROWS, arrow_stream, html_table
 
@@ -140,7 +140,7 @@ def checked_at(at: object) -> At:
     if not isinstance(at, str):
         raise ArgumentTypeError(f"at: expected {wanted}, got {type(at).__name__}")
     if at not in get_args(At):
-        raise ArgumentValueError(f"at: expected {wanted}, got {at[:40]!r}")
+        raise ArgumentValueError(f"at: expected {wanted}, got {shown(at)}")
     return cast(At, at)
 
 

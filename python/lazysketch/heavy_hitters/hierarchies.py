@@ -13,10 +13,10 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise
 from typing import Final, cast
 
-from lazysketch.arguments import checked_integer
+from lazysketch.arguments import checked_integer, first_values
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, ItemError
 from lazysketch.releases.items import Item, plain_item, plain_values
 
@@ -143,7 +143,7 @@ class Levels:
 
     def _split(self, item: Item, where: str) -> tuple[Item, ...]:
         try:
-            names = tuple(self.split(item))
+            names = tuple(islice(self.split(item), _MOST_LEVELS + 1))
         except MemoryError:
             raise
         except Exception as error:  # its text may contain the item
@@ -291,7 +291,7 @@ def _prefixes(
     if isinstance(lengths, str | bytes | int):
         raise ArgumentTypeError(f"lengths: expected integers, got {type(lengths).__name__}")
     try:
-        given = tuple(lengths)
+        given = first_values(lengths, bits + 1)  # no more fit in increasing order
     except (TypeError, ValueError):  # cannot be iterated, such as a released memoryview
         got = type(lengths).__name__
         raise ArgumentTypeError(f"lengths: expected integers, got {got}") from None

@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from lazysketch.arguments import checked_real
+from lazysketch.arguments import checked_real, first_values
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.heavy_hitters.joint_privacy import JointPrivacy, Split
 from lazysketch.privacy.accounting import Privacy
@@ -29,6 +29,7 @@ __all__ = ["LevelsPrivacy", "checked_level_weights", "splits_of_levels"]
 _FIRST_SLACK: Final = 1e-9
 _MOST_SLACK: Final = 0.1
 _STEPS: Final = 100
+_MOST_WEIGHTS: Final = 1000  # an iterable may never end
 
 
 @dataclass(frozen=True)
@@ -114,8 +115,8 @@ def checked_level_weights(weights: Sequence[float] | None, *, levels: int) -> tu
     if weights is None:
         weights = (1.0,) * levels
     try:
-        each = [] if isinstance(weights, str | bytes) else list(weights)
-    except TypeError:
+        each = [] if isinstance(weights, str | bytes) else first_values(weights, _MOST_WEIGHTS)
+    except (TypeError, ValueError):  # cannot be iterated over, such as memory that was released
         each = []
     if not each:
         got = type(weights).__name__

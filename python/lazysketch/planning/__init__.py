@@ -77,6 +77,7 @@ def plan(
 
     Raises:
         ArgumentTypeError: a wrong type, a contradiction, or a missing argument.
+        ItemError: a sample of Arrow data with nulls, or of a type that cannot be items.
         ArgumentValueError: a value outside its range, or a target that no sketch reaches; the
             message names changes that would reach it.
 

@@ -13,11 +13,12 @@ from typing import Final, get_args
 
 import numpy as np
 
-from lazysketch.arguments import checked_integer, checked_real
-from lazysketch.errors import ArgumentTypeError, ArgumentValueError
+from lazysketch.arguments import checked_integer, checked_real, shown
+from lazysketch.errors import ArgumentTypeError, ArgumentValueError, LazySketchError
 from lazysketch.estimation.intervals import checked_confidence
 from lazysketch.planning.workload import LARGEST_DISTINCT, Workload
 from lazysketch.privacy.relations import Relation, checked_delta, checked_epsilon, checked_relation
+from lazysketch.releases.items import plain_values
 from lazysketch.specification.schedules import LARGEST_HORIZON
 from lazysketch.specification.sizing import SketchKind
 from lazysketch.specification.table_spec import LARGEST_EVENTS, LARGEST_WEIGHT
@@ -202,7 +203,7 @@ def _kinds(kind: object) -> tuple[SketchKind, ...]:
         raise ArgumentTypeError(f"kind: expected {wanted}, got {type(kind).__name__}")
     chosen = tuple(name for name in known if name == kind)
     if not chosen:
-        raise ArgumentValueError(f"kind: expected {wanted}, got {kind[:40]!r}")
+        raise ArgumentValueError(f"kind: expected {wanted}, got {shown(kind)}")
     return chosen
 
 
@@ -248,13 +249,15 @@ def _counted(sample: object) -> list[int]:
     counts: list[int]
     if isinstance(sample, Mapping):
         counts = [checked_integer("sample", count, least=0) for count in sample.values()]
-    elif isinstance(sample, np.ndarray):
+    elif isinstance(sample, np.ndarray) and sample.dtype.kind not in "OV":  # these have no order
         if sample.ndim != 1:
             raise ArgumentTypeError(f"sample: expected {wanted}, got {sample.ndim} dimensions")
         counts = np.unique(sample, return_counts=True)[1].tolist()
     else:
         try:
-            counts = list(Counter(sample).values())
+            counts = list(Counter(plain_values("sample", sample)).values())
+        except LazySketchError:
+            raise
         except TypeError:
             raise ArgumentTypeError(f"sample: expected {wanted}, got unhashable ones") from None
     if not any(counts):

@@ -22,7 +22,7 @@ import math
 from fractions import Fraction
 from typing import Final, Literal, TypeAlias, cast, get_args
 
-from lazysketch.arguments import checked_integer, checked_real
+from lazysketch.arguments import checked_integer, checked_real, shown
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 
 __all__ = [
@@ -213,7 +213,7 @@ def _checked_choice(name: str, value: object, choices: tuple[str, ...]) -> str:
     if not isinstance(value, str):
         raise ArgumentTypeError(f"{name}: expected {wanted}, got {type(value).__name__}")
     if value not in choices:
-        raise ArgumentValueError(f"{name}: expected {wanted}, got {value[:40]!r}")
+        raise ArgumentValueError(f"{name}: expected {wanted}, got {shown(value)}")
     return str(value)
 
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import date, datetime
-from itertools import islice
 from typing import Final, TypeAlias
 from uuid import UUID
 
 from lazysketch import _native
+from lazysketch.arguments import listed
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 
 __all__ = ["Item", "checked_domain", "distinct_items", "plain_item", "plain_values"]
@@ -87,15 +87,17 @@ def plain_values(name: str, values: object) -> list[object]:
         column = _native.arrow_values(values, name=name)
         if column is not None:
             return column
-        listed: object = values
+        found: object = values
         if hasattr(values, "tolist"):  # numpy, and pandas without Arrow
             try:
-                listed = values.tolist()
-            except ValueError:  # memory that was released
-                listed = None
+                found = values.tolist()
+            except MemoryError:
+                raise
+            except Exception:  # memory that was released, or an error of any library
+                found = None
         # An array without dimensions gives a single value.
-        if isinstance(listed, Iterable) and (listed is values or isinstance(listed, list)):
-            return _listed(name, listed)
+        if isinstance(found, Iterable) and (found is values or isinstance(found, list)):
+            return _listed(name, found)
     raise _not_many(name, values)
 
 
@@ -112,13 +114,7 @@ def _listed(name: str, values: Iterable[object]) -> list[object]:
         each = iter(values)
     except TypeError:
         raise _not_many(name, values) from None
-    listed = list(islice(each, _MOST_OF_AN_ITERABLE + 1))
-    if len(listed) > _MOST_OF_AN_ITERABLE:
-        raise MemoryError(
-            f"{name}: expected an iterable of at most {_MOST_OF_AN_ITERABLE} values, got more; "
-            "nothing was applied: pass it in parts"
-        )
-    return listed
+    return listed(name, each, most=_MOST_OF_AN_ITERABLE)
 
 
 def plain_item(value: object, *, name: str, where: str) -> Item:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
-from math import isfinite
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from lazysketch.arguments import check_bools, checked_real
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 
 if TYPE_CHECKING:
@@ -74,14 +74,15 @@ class PeriodicSaves:
             raise ArgumentTypeError(
                 f"release: expected a function such as sketch.release, got {got}"
             )
-        if isinstance(seconds, bool) or not isinstance(seconds, (int, float)):
-            raise ArgumentTypeError(f"seconds: expected a number, got {type(seconds).__name__}")
-        if not (isfinite(seconds) and 0 < seconds <= _MAX_SECONDS):
-            raise ArgumentValueError(f"seconds: expected a number above 0, got {seconds:g}")
+        wanted = f"a number above 0 and at most {_MAX_SECONDS:g}"
+        interval = checked_real("seconds", seconds, wanted=wanted)
+        if interval > _MAX_SECONDS:
+            raise ArgumentValueError(f"seconds: expected {wanted}, got {interval:g}")
+        check_bools(overwrite=overwrite)
         self.failure: Exception | None = None
         self._release = release
         self._path = path
-        self._seconds = float(seconds)
+        self._seconds = interval
         self._overwrite = overwrite
         self._saved: _State | None = None
         self._done = threading.Event()

@@ -6,7 +6,7 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from lazysketch.arguments import check_bools, check_texts
+from lazysketch.arguments import check_bools, check_texts, checked_integer
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, SourceError
 from lazysketch.sources.formats.hints import hint_on, missing_field
 from lazysketch.sources.formats.registry import AUTO, FORMATS, Format, check_format, find_format
@@ -319,7 +319,7 @@ def open_source(
     """
     check_texts(format=format, field=field, encoding=encoding, weight=weight, time=time)
     check_texts(delimiter=delimiter, item_type=item_type, time_unit=time_unit)
-    check_bools(times=times)
+    check_bools(times=times, strict=strict, follow=follow, ahead=ahead)
     found = expand_paths(paths)
     request = Selection(
         field=field,
@@ -367,8 +367,4 @@ def _check_max_weight(max_weight: int | None, *, weight: str | None) -> int:
         raise ArgumentTypeError(
             "max_weight: expected with weight, since it determines the noise, got none"
         )
-    if isinstance(max_weight, bool) or not isinstance(max_weight, int):
-        raise ArgumentTypeError(f"max_weight: expected an integer, got {type(max_weight).__name__}")
-    if not 1 <= max_weight <= _LARGEST_WEIGHT:
-        raise ArgumentValueError(f"max_weight: expected 1 to 2^63 - 1, got {max_weight}")
-    return max_weight
+    return checked_integer("max_weight", max_weight, most=_LARGEST_WEIGHT)

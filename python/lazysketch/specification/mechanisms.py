@@ -30,7 +30,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lazysketch import _native
-from lazysketch.arguments import checked_integer, checked_integers
+from lazysketch.arguments import checked_integer, checked_integers, shown
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 
 __all__ = [
@@ -76,7 +76,7 @@ def checked_mechanism(argument: str, name: object) -> MechanismName:
     for known in MECHANISMS:
         if name == known:
             return known
-    raise ArgumentValueError(f"{argument}: expected {wanted}, got {name[:40]!r}")
+    raise ArgumentValueError(f"{argument}: expected {wanted}, got {shown(name)}")
 
 
 @dataclass(frozen=True)

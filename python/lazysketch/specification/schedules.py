@@ -28,7 +28,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lazysketch import _native
-from lazysketch.arguments import checked_integer
+from lazysketch.arguments import checked_integer, shown
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.specification.sizing import LARGEST_WIDTH
 
@@ -402,7 +402,7 @@ def _schedule_named(name: str, horizon: int | None) -> Schedule:
         return Geometric()
     if name not in _TIMED:
         known = ", ".join(repr(known) for known in ("geometric", *_TIMED))
-        raise ArgumentValueError(f"schedule: expected one of {known}, got {name[:40]!r}")
+        raise ArgumentValueError(f"schedule: expected one of {known}, got {shown(name)}")
     if name == "single":
         return Single(horizon=horizon)
     if horizon is None:

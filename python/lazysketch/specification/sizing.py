@@ -20,7 +20,7 @@ import math
 from fractions import Fraction
 from typing import Final, Literal, TypeAlias, get_args
 
-from lazysketch.arguments import checked_integer, checked_real
+from lazysketch.arguments import checked_integer, checked_real, shown
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.privacy.relations import LARGEST_DEPTH
 
@@ -95,7 +95,7 @@ def size_of(
         raise ArgumentTypeError(f"kind: expected a str, got {type(kind).__name__}")
     if kind not in get_args(SketchKind):
         wanted = '"count-min" or "count-sketch"'
-        raise ArgumentValueError(f"kind: expected {wanted}, got {kind[:40]!r}")
+        raise ArgumentValueError(f"kind: expected {wanted}, got {shown(kind)}")
     if _sizes_given(depth, width, relative_error, failure_probability):
         return checked_size(depth, width)
     error = Fraction(_checked_fraction("relative_error", relative_error))

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Iterable, Sequence
 from typing import Final, Protocol, TypeAlias, cast, runtime_checkable
 
 import numpy as np
 import numpy.typing as npt
 
 from lazysketch import _native
+from lazysketch.arguments import listed
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.sketches.exact import CountMin
 
@@ -59,10 +59,7 @@ def as_sequence(name: str, values: object) -> Sequence[object]:
         return cast("Sequence[object]", values)
     if name == "items" and (hasattr(values, "to_arrow") or hasattr(values, "collect")):
         _check_items(values)  # polars converts some types to others, and reads lazy ones later
-    found = values
-    if not hasattr(values, "to_pylist"):
-        for method in ("to_numpy", "to_arrow"):
-            found = getattr(values, method)() if hasattr(values, method) else found
+    found = _as_known(name, values)
     is_column = found is not values or isinstance(values, _Sized)
     try:
         # Released memory has no length.
@@ -71,24 +68,29 @@ def as_sequence(name: str, values: object) -> Sequence[object]:
             return cast("Sequence[object]", found)
         if (exported := _native.arrow_values(values, name=name)) is not None:
             return exported
-        each = iter(cast("Iterable[object]", found))
+        return listed(name, cast("Iterable[object]", found), most=_MOST_OF_AN_ITERABLE)
     except (TypeError, ValueError) as failure:
         # Subclasses are what the values themselves raised.
         if type(failure) not in {TypeError, ValueError}:
             raise
         got = type(values).__name__
         raise ArgumentTypeError(f"{name}: expected an array or an iterable, got {got}") from None
-    return _listed(name, each)
 
 
-def _listed(name: str, each: Iterator[object]) -> list[object]:
-    kept = list(islice(each, _MOST_OF_AN_ITERABLE + 1))
-    if len(kept) > _MOST_OF_AN_ITERABLE:
-        raise MemoryError(
-            f"{name}: expected an iterable of at most {_MOST_OF_AN_ITERABLE} values, got more; "
-            "nothing was applied: pass it in parts"
-        )
-    return kept
+def _as_known(name: str, values: object) -> object:
+    """Return a column of polars as one of Arrow, and a column of pandas as an array."""
+    if hasattr(values, "to_pylist"):
+        return values
+    method = next((one for one in ("to_arrow", "to_numpy") if hasattr(values, one)), None)
+    if method is None:
+        return values
+    try:
+        return getattr(values, method)()
+    except MemoryError:
+        raise
+    except Exception:  # of any library; its text may contain a value
+        got = type(values).__name__
+        raise ArgumentTypeError(f"{name}: expected an array or an iterable, got {got}") from None
 
 
 def unchanging(name: str, values: object) -> Sequence[object]:

@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from lazysketch.arguments import converted
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.windows.durations import instant_of
 
@@ -147,7 +148,12 @@ def checked_clock(seconds: object) -> int:
     if isinstance(seconds, bool) or not isinstance(seconds, Real):
         got = type(seconds).__name__
         raise ArgumentTypeError(f"clock: expected seconds since 1970, got {got}")
-    found = float(seconds)
+    try:
+        found = float(seconds)
+    except OverflowError:
+        raise ArgumentValueError(
+            "clock: expected seconds since 1970, got a larger integer"
+        ) from None
     if not abs(found) < _FARTHEST:
         raise ArgumentValueError(f"clock: expected seconds since 1970, got {found:g}")
     return int(found * 1e6) * 1000
@@ -168,7 +174,9 @@ def checked_times(times: object, *, events: int) -> Times:
         ArgumentTypeError: values of any other type.
         ArgumentValueError: a wrong number of times.
     """
-    found = _converted(times)
+    found = converted("times", times)
+    if found is None:
+        raise _no_times(type(times).__name__)
     if found.dtype == object and all(isinstance(one, datetime) for one in found.ravel()):
         found = np.array([instant_of("times", one) for one in found.ravel()], dtype=np.int64)
     if found.dtype.kind == "M":
@@ -181,15 +189,6 @@ def checked_times(times: object, *, events: int) -> Times:
         raise ArgumentValueError(f"times: expected one per item, {events}, got {found.shape}")
     checked: Times = found.astype(np.int64)
     return checked
-
-
-def _converted(times: object) -> npt.NDArray[Any]:
-    try:
-        return np.asarray(times)
-    except MemoryError:
-        raise
-    except Exception:  # of any library; its text may contain a value
-        raise _no_times(type(times).__name__) from None
 
 
 def _no_times(got: str) -> ArgumentTypeError:

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Final
 
+import numpy as np
+
 from lazysketch.arguments import checked_integer
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.heavy_hitters.hitters_spec import CELL_BYTES, LEAST_MEMORY
@@ -152,7 +154,9 @@ def cut_of(
         ArgumentValueError: a value outside its range.
     """
     if not isinstance(every, str | timedelta):
-        parts = None if slices == 1 else slices
+        # Comparing values of other types may raise an error of theirs.
+        only_ends = isinstance(slices, int | np.integer) and slices == 1
+        parts = None if only_ends else slices
         _refuse("begin, end, slices, clock", "windows of steps", begin, end, parts, clock)
         length_of_window = checked_integer("every", every, most=LARGEST_WINDOW)
         return StepCut(length_of_window, only_ends=slices is not None)

@@ -9,6 +9,7 @@ import re
 from datetime import datetime, timedelta, timezone
 from typing import Final
 
+from lazysketch.arguments import shown
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 
 __all__ = ["EPOCH", "duration_of", "instant_of"]
@@ -53,7 +54,7 @@ def duration_of(name: str, value: object) -> int:
         if written is None or written[2] not in _UNITS:
             known = ", ".join(_UNITS)
             raise ArgumentValueError(
-                f"{name}: expected a number and one of {known}, such as 15min, got {value[:40]!r}"
+                f"{name}: expected a number and one of {known}, such as 15min, got {shown(value)}"
             )
         found = int(written[1]) * _UNITS[written[2]]
     else:
@@ -90,7 +91,7 @@ def instant_of(name: str, value: object) -> int:
             value = datetime.fromisoformat(re.sub("[zZ]$", "+00:00", written))
         except ValueError:
             raise ArgumentValueError(
-                f"{name}: expected an instant such as 2026-01-31T12:00Z, got {written[:40]!r}"
+                f"{name}: expected an instant such as 2026-01-31T12:00Z, got {shown(written)}"
             ) from None
     if not isinstance(value, datetime):
         got = type(value).__name__

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from lazysketch.arguments import checked_integer
+from lazysketch.arguments import check_bools, checked_integer, shown
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.estimation.intervals import Interval, checked_confidence
 from lazysketch.heavy_hitters import JointPrivacy
@@ -149,6 +149,7 @@ class PublishedWindows(LiveState):
         """
         most, level = checked_integer("n", n), checked_confidence(confidence)
         asked = checked_integer("last", last)
+        check_bools(include_open=include_open)
         chosen = list(self.windows)[-asked:]
         now = self.open if include_open else None
         chosen += [now] if now is not None else []
@@ -209,7 +210,7 @@ class PublishedWindows(LiveState):
             raise ArgumentTypeError(f"against: expected 'previous' or 'earlier', got {got}")
         if against not in ("previous", "earlier"):
             raise ArgumentValueError(
-                f"against: expected 'previous' or 'earlier', got {against[:40]!r}"
+                f"against: expected 'previous' or 'earlier', got {shown(against)}"
             )
         kept = list(self.windows)
         most = max(len(kept), 1)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable, Iterator
+import struct
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, Final, TypeAlias
 
@@ -16,7 +17,7 @@ from tests.fuzzing.verdicts import CANARY
 import lazysketch as ls
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, ItemError
 from lazysketch.sources import open_source
-from lazysketch.testing import seeded_key
+from lazysketch.testing import draws, seeded_key
 
 __all__ = ["CALLS", "Expected"]
 
@@ -137,7 +138,7 @@ _BATCHES: Final[dict[str, Callable[[], object]]] = {
 
 
 def _times_that_are_no_text() -> None:
-    live = ls.Windows(**_HEAVY, every="1h", begin="2026-01-01", end="2026-01-02")
+    live = _of_range()
     offsets = pa.py_buffer(np.array([0, 12], dtype="i4"))
     text = pa.py_buffer(f"{CANARY} \xff".encode("latin-1") + bytes(2))
     times = pa.Array.from_buffers(pa.string(), 1, [None, offsets, text])
@@ -172,6 +173,56 @@ def _resized() -> None:
     _sketch().update_many(items, [_Resizes(items), 1, 1])
 
 
+def _of_range() -> ls.Windows:
+    return ls.Windows(**_HEAVY, every="1h", begin="2026-01-01", end="2026-01-02")
+
+
+def _broken_views() -> pa.Array:
+    views = struct.pack("<i4sii", 30, CANARY[:4].encode(), 2**31 - 1, 2**31 - 1)
+    buffers = [None, pa.py_buffer(views), pa.py_buffer(b"x" * 40)]
+    return pa.Array.from_buffers(pa.string_view(), 1, buffers, -1)
+
+
+class _Endless(Sequence[Any]):
+    """A sequence that goes on after its length."""
+
+    def __getitem__(self, at: object) -> Any:
+        return 1
+
+    def __len__(self) -> int:
+        return 3
+
+
+def _opened(**settings: Any) -> object:
+    return open_source("/dev/null", **settings)
+
+
+class _NoTruth:
+    def __bool__(self) -> bool:
+        return 3  # type: ignore[return-value]
+
+
+# What windows convert themselves: to NumPy, which some columns of pyarrow and polars cannot.
+_COLUMNS: Final[dict[str, Callable[[], object]]] = {
+    "128-bit integers of polars": lambda: pl.Series([1], dtype=pl.Int128),
+    "a table of unions": lambda: pa.table(
+        {"a": pa.UnionArray.from_sparse(pa.array([0], pa.int8()), [pa.array([CANARY])])}
+    ),
+    "broken views": _broken_views,
+    "a table of broken views": lambda: pa.table({"a": _broken_views()}),
+}
+
+
+def _columns_of_windows() -> Iterator[tuple[str, Callable[[], object], Expected]]:
+    for name, make in _COLUMNS.items():
+        times = lambda make=make: _of_range().update_many([1], times=make())  # noqa: E731
+        weights = lambda make=make: _of_range().update_many([1], make(), times=[0])  # noqa: E731
+        items = lambda make=make: _of_range().update_many(make(), times=[0])  # noqa: E731
+        yield f"times: {name}", times, _WRONG
+        yield f"weights: {name}", weights, (*_WRONG, *_ACCEPTED)
+        yield f"items: {name}", items, _WRONG
+
+
 _CONSTRUCTIONS: Final[dict[str, tuple[Callable[[], object], Expected]]] = {
     "a table of a terabyte": (lambda: ls.CountMin(depth=64, width=2**24), (ArgumentValueError,)),
     "max_item_bytes below 0": (
@@ -199,10 +250,67 @@ _CONSTRUCTIONS: Final[dict[str, tuple[Callable[[], object], Expected]]] = {
         (ArgumentTypeError,),
     ),
     "times that are not UTF-8": (_times_that_are_no_text, (ArgumentTypeError,)),
+    **{
+        f"a long {name}": (partial(_opened, **{name: "x" * 70_000}), (ArgumentValueError,))
+        for name in ("format", "delimiter", "encoding", "item_type", "time_unit")
+    },
+    "a long schedule": (
+        lambda: ls.ContinualCounters(counters=2, horizon=9, schedule="x" * 70_000, **_NOISE),
+        (ArgumentValueError,),
+    ),
+    "a clip without an end": (
+        lambda: open_source("/dev/null", field="a", weight="b", max_weight=10**5000),
+        (ArgumentValueError,),
+    ),
+    "an integer as truth": (lambda: open_source("/dev/null", strict=1), (ArgumentTypeError,)),
+    "an interval of saves above all floats": (
+        lambda: ls.PeriodicSaves(_sketch().release, "a.lzs", seconds=10**400),
+        (ArgumentValueError,),
+    ),
+    "bytes of NumPy as slices": (
+        lambda: ls.Windows(**_HEAVY, every=100, slices=np.void(b"abc")),
+        (ArgumentTypeError,),
+    ),
+    "a clock above all floats": (
+        lambda: ls.Windows(**_HEAVY, every="1h", clock=lambda: 10**400),
+        (ArgumentValueError,),
+    ),
+    "a value without truth": (
+        lambda: ls.Windows(**_HEAVY, every=100).top(3, include_open=_NoTruth()),
+        (ArgumentTypeError,),
+    ),
+    "broken views as pushes": (
+        lambda: ls.Mechanism("haar", leaves=8).variances(_broken_views()),
+        (ArgumentTypeError,),
+    ),
+    "broken views as cells": (
+        lambda: draws(_sketch(), cells=_broken_views(), nodes=[1]),
+        (ArgumentTypeError,),
+    ),
+    "endless prefix lengths": (lambda: ls.ipv4_prefixes(_Endless()), (ArgumentValueError,)),
+    "endless level weights": (
+        lambda: ls.HierarchicalHeavyHitters(
+            ls.dns_names(1), **_HEAVY, discovery_epoch=60, level_weights=_Endless()
+        ),
+        (ArgumentValueError,),
+    ),
+    "endless names of an item": (
+        lambda: ls.Levels(("a", "b"), lambda _: _Endless()).of("a"),
+        (ItemError,),
+    ),
+    "released memory as prefix lengths": (
+        lambda: ls.ipv4_prefixes(_released()),
+        (ArgumentTypeError,),
+    ),
+    "a sample of values without an order": (
+        lambda: ls.plan(steps=100, memory=30_000, **_NOISE, sample=np.array([1, "a"], object)),
+        (*_WRONG, *_ACCEPTED),
+    ),
     "items resized by a weight": (_resized, (*_WRONG, *_ACCEPTED)),
 }
 
 CALLS: Final[list[tuple[str, Callable[[], object], Expected]]] = [
     *_batches(),
+    *_columns_of_windows(),
     *((name, call, expected) for name, (call, expected) in _CONSTRUCTIONS.items()),
 ]

@@ -94,7 +94,7 @@ def test_weight_and_max_weight_require_each_other(tmp_path: Path) -> None:
     with pytest.raises(ArgumentTypeError, match="max_weight: expected none without weight"):
         open_source(path, field="k", max_weight=3)
     for wrong in (0, -1, 1 << 63):
-        with pytest.raises(ArgumentValueError, match=r"max_weight: expected 1 to 2\^63 - 1"):
+        with pytest.raises(ArgumentValueError, match=r"max_weight: expected an integer from 1 to"):
             open_source(path, field="k", weight="n", max_weight=wrong)
     for wrong_type in (True, 1.0, "1"):
         with pytest.raises(ArgumentTypeError, match="max_weight: expected an integer, got"):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import click
 from click.core import ParameterSource
 
+from lazysketch.arguments import shown
 from lazysketch.cli.options import (
     BYTES,
     DURATION,
@@ -70,7 +71,7 @@ def _window_length(
     except (click.BadParameter, OverflowError):
         raise ArgumentValueError(
             "--window: expected a time such as 90s, 15m, 1h or 1d, or a number of steps, "
-            f"got {text[:40]!r}"
+            f"got {shown(text)}"
         ) from None
 
 

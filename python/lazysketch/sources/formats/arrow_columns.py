@@ -20,9 +20,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from lazysketch.arguments import shown
 from lazysketch.errors import SourceError
 from lazysketch.sources.batch import UNKNOWN_TIME, RowBatch
-from lazysketch.sources.formats.selection import names_shown
+from lazysketch.sources.formats.selection import names_shown, type_shown
 from lazysketch.sources.formats.timestamps import TIME_UNITS, nanoseconds, times_of_bytes
 from lazysketch.sources.io.text_blocks import UNDECODABLE
 from lazysketch.sources.limits import LONGEST_ITEM
@@ -120,7 +121,7 @@ def check_types(types: dict[str, pa.DataType], selection: Selection, *, name: st
         selection: The selected fields.
         name: The name of the input in messages.
     """
-    item, weight = types["field"], types.get("weight")
+    item, weight, field = types["field"], types.get("weight"), shown(selection.field)
     if selection.time is not None:
         check_time_type(types["time"], field=selection.time, name=name)
     if pa.types.is_dictionary(item):
@@ -128,23 +129,24 @@ def check_types(types: dict[str, pa.DataType], selection: Selection, *, name: st
     kind = _kind_of(item)
     if kind is None:
         raise SourceError(
-            f"{name}: expected text, bytes or integers in field {selection.field!r}, got {item}"
+            f"{name}: expected text, bytes or integers in field {field}, got {type_shown(item)}"
         )
     if kind == "bytes" and selection.item_type is not None:
         raise SourceError(
             f"{name}: expected items of type {selection.item_type} in field "
-            f"{selection.field!r}, got {item}: bytes are counted in Python only (item_type=None); "
+            f"{field}, got {item}: bytes are counted in Python only (item_type=None); "
             "otherwise convert the column to text"
         )
     if selection.item_type not in (None, kind):
         raise SourceError(
             f"{name}: expected items of type {selection.item_type} in field "
-            f"{selection.field!r}, got {item}: write --items-type {kind} "
+            f"{field}, got {item}: write --items-type {kind} "
             f"(in Python item_type={kind!r})"
         )
     if weight is not None and not pa.types.is_integer(weight):
         raise SourceError(
-            f"{name}: expected integers in field {selection.weight!r} for the weight, got {weight}"
+            f"{name}: expected integers in field {shown(selection.weight)} for the weight, "
+            f"got {type_shown(weight)}"
         )
 
 
@@ -300,8 +302,8 @@ def check_time_type(kind: pa.DataType, *, field: str, name: str) -> None:
     known = (pa.types.is_timestamp, pa.types.is_date, pa.types.is_integer, pa.types.is_decimal)
     if not (any(is_known(kind) for is_known in known) or _is_float(kind) or _is_text(kind)):
         raise SourceError(
-            f"{name}: expected timestamps, dates, numbers or text in field {field!r} for the "
-            f"time, got {kind}"
+            f"{name}: expected timestamps, dates, numbers or text in field {shown(field)} for the "
+            f"time, got {type_shown(kind)}"
         )
 
 
@@ -379,7 +381,7 @@ def type_of(schema: pa.Schema, field: str, *, of: str, name: str) -> pa.DataType
     """
     top, *path = path_of(schema.names, field)
     if schema.names.count(top) > 1:
-        raise SourceError(f"{name}: expected one column {top!r} for {of}, got several")
+        raise SourceError(f"{name}: expected one column {shown(top)} for {of}, got several")
     found: pa.DataType | None = schema.field(top).type if top in schema.names else None
     for part in path:
         if found is None or not pa.types.is_struct(found) or found.get_field_index(part) < 0:
@@ -388,7 +390,7 @@ def type_of(schema: pa.Schema, field: str, *, of: str, name: str) -> pa.DataType
         found = found.field(found.get_field_index(part)).type
     if found is None:
         known = names_shown(schema.names)
-        raise SourceError(f"{name}: expected one of {known} for {of}, got {field!r}")
+        raise SourceError(f"{name}: expected one of {known} for {of}, got {shown(field)}")
     return found
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING
 
+from lazysketch.arguments import shown
 from lazysketch.errors import ArgumentTypeError, SourceError
 from lazysketch.sources.formats.arrow_messages import (
     FILE_MAGIC,
@@ -38,7 +39,7 @@ def hint_on(form: Format, selection: Selection, *, stream: ByteStream, guessed: 
     takes_text = form.name == "jsonl" and selection.item_type == "str"
     if takes_text and holds_integers(Head.of(stream), selection):
         return (
-            f"expected text in field {selection.field!r}, got integers in most of the first "
+            f"expected text in field {shown(selection.field)}, got integers in most of the first "
             "rows; for integers write --items-type int (in Python item_type='int')"
         )
     return ""

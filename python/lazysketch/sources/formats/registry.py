@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+from lazysketch.arguments import shown
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, SourceError
 from lazysketch.sources.formats.access_log import (
     COMBINED_FIELDS,
@@ -93,18 +94,22 @@ class Format:
         format_ = f"for format {self.name!r}"
         if self.fields is not None and request.weight not in (None, *self.weights):
             known = ", ".join(self.weights) or "none"
-            raise ArgumentValueError(f"weight: expected {known} {format_}, got {request.weight!r}")
+            raise ArgumentValueError(
+                f"weight: expected {known} {format_}, got {shown(request.weight)}"
+            )
         if request.delimiter not in (None, self.delimiter) and self.delimiter != "":
             raise ArgumentValueError(
-                f"delimiter: expected none {format_}, got {request.delimiter!r}"
+                f"delimiter: expected none {format_}, got {shown(request.delimiter)}"
             )
         field = self._field(request.field)
         of_integers = field in self.integer_fields
         types = ("int",) if of_integers else self.item_types
         if request.item_type not in (None, *types):
-            format_ = f"for field {field!r} of format {self.name!r}" if of_integers else format_
+            format_ = (
+                f"for field {shown(field)} of format {self.name!r}" if of_integers else format_
+            )
             raise ArgumentValueError(
-                f"item_type: expected {types[0]} {format_}, got {request.item_type!r}"
+                f"item_type: expected {types[0]} {format_}, got {shown(request.item_type)}"
             )
         return Selection(
             field=field,
@@ -132,7 +137,7 @@ class Format:
             has = "no time" if self.time is None else "a fixed place for it"
             raise ArgumentValueError(
                 f"time: expected none, since a row of format {self.name!r} has {has}, "
-                f"got {request.time!r}"
+                f"got {shown(request.time)}"
             )
         if self.time is None:
             raise ArgumentValueError(
@@ -152,12 +157,12 @@ class Format:
         if not self.fields:
             raise ArgumentValueError(
                 f"field: expected none, since a row of format {self.name!r} is one item, "
-                f"got {name!r}"
+                f"got {shown(name)}"
             )
         if name not in self.fields:
             raise ArgumentValueError(
                 f"field: expected one of {', '.join(self.fields)} for format {self.name!r}, "
-                f"got {name!r}"
+                f"got {shown(name)}"
             )
         return name
 
@@ -259,13 +264,13 @@ def check_format(name: str, selection: Selection, *, follow: bool) -> None:
     """Raise an error unless the format is known and supports the selection."""
     if selection.item_type not in (None, *ITEM_TYPES):
         raise ArgumentValueError(
-            f"item_type: expected one of {', '.join(ITEM_TYPES)}, got {selection.item_type!r}"
+            f"item_type: expected one of {', '.join(ITEM_TYPES)}, got {shown(selection.item_type)}"
         )
     if name == AUTO:
         return
     if name not in FORMATS:
         raise ArgumentValueError(
-            f"format: expected one of {', '.join([AUTO, *FORMATS])}, got {name!r}"
+            f"format: expected one of {', '.join([AUTO, *FORMATS])}, got {shown(name)}"
         )
     FORMATS[name].select(selection)
     if follow:
@@ -291,7 +296,7 @@ def find_format(name: str, selection: Selection, *, stream: ByteStream) -> Forma
         advice = advice_on_lines(head)
         looks = f"lines of text; {advice}" if advice else "lines of text"
         raise SourceError(
-            f"{stream.name}: expected rows with a field {selection.field!r}, got {looks}; "
+            f"{stream.name}: expected rows with a field {shown(selection.field)}, got {looks}; "
             "name the format (--format) if they have the field"
         )
     return guess

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from lazysketch.arguments import shown
 from lazysketch.errors import ArgumentValueError, SourceError
 from lazysketch.sources.batch import RowBatch
 from lazysketch.sources.io.byte_stream import ByteStream
@@ -113,7 +114,7 @@ def check_delimiter(delimiter: str | None) -> str | None:
     if len(char) != 1 or not (" " <= char <= "~" or char == "\t") or char.isalnum() or char == '"':
         raise ArgumentValueError(
             "delimiter: expected one ASCII character that separates columns "
-            f"(or tab, comma, semicolon, bar, space), got {delimiter!r}"
+            f"(or tab, comma, semicolon, bar, space), got {shown(delimiter)}"
         )
     return char
 
@@ -158,7 +159,7 @@ def column_number(names: Sequence[str], column: str, *, of: str, name: str) -> i
     if len(found) == 1:
         return found[0]
     if found:
-        raise SourceError(f"{name}: expected one column {column!r} for {of}, got {len(found)}")
+        raise SourceError(f"{name}: expected one column {shown(column)} for {of}, got {len(found)}")
     near = difflib.get_close_matches(
         column.lower(), [known.lower() for known in names[:_COMPARED]], n=1
     )
@@ -166,9 +167,15 @@ def column_number(names: Sequence[str], column: str, *, of: str, name: str) -> i
     also = f"; the name of column {similar[0]} is similar" if similar else ""
     columns = "1 column" if len(names) == 1 else f"{len(names):,} columns"
     raise SourceError(
-        f"{name}: expected a column of the header for {of}, got {column!r}, which is none of its "
-        f"{columns}{also}"
+        f"{name}: expected a column of the header for {of}, got {shown(column)}, which is "
+        f"none of its {columns}{also}"
     )
+
+
+def type_shown(kind: object) -> str:
+    """Return an Arrow type for a message, cut to a readable length."""
+    text = str(kind)
+    return text if len(text) <= _LONGEST_SHOWN else text[:_LONGEST_SHOWN] + "..."
 
 
 def names_shown(names: Sequence[str]) -> str:

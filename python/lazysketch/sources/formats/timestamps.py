@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from lazysketch.arguments import shown
 from lazysketch.errors import ArgumentValueError
 from lazysketch.sources.batch import UNKNOWN_TIME
 
@@ -75,7 +76,7 @@ def check_time_unit(unit: str) -> str:
     """Return the unit of numeric times, or raise ArgumentValueError."""
     if unit not in TIME_UNITS:
         raise ArgumentValueError(
-            f"time_unit: expected one of {', '.join(TIME_UNITS)}, got {unit!r}"
+            f"time_unit: expected one of {', '.join(TIME_UNITS)}, got {shown(unit)}"
         )
     return unit
 

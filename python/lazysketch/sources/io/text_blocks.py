@@ -13,6 +13,7 @@ from __future__ import annotations
 import codecs
 from typing import TYPE_CHECKING, TypeAlias
 
+from lazysketch.arguments import shown
 from lazysketch.errors import ArgumentValueError
 
 if TYPE_CHECKING:
@@ -50,12 +51,12 @@ def check_encoding(encoding: str) -> str:
         fits = "\n".encode("utf-8" if name == "utf-8-sig" else name) == b"\n"
     except (LookupError, ValueError):
         raise ArgumentValueError(
-            f"encoding: expected the name of a text encoding, got {encoding!r}"
+            f"encoding: expected the name of a text encoding, got {shown(encoding)}"
         ) from None
     if not fits or name.startswith(_UNSUPPORTED):
         raise ArgumentValueError(
             "encoding: expected one whose rows end with the byte 0x0A and decode independently "
-            f"(utf-8, latin-1, cp1252, ...), got {encoding!r}"
+            f"(utf-8, latin-1, cp1252, ...), got {shown(encoding)}"
         )
     return "utf-8" if name == "utf-8-sig" else name
 
