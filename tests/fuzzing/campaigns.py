@@ -33,7 +33,8 @@ class Campaign:
         name: its name in the table.
         session: makes the cases of one seed; ``beat=`` and ``kept=`` as in :mod:`.twins`.
         case: what one case is.
-        patience: seconds after which a case counts as a hang.
+        patience: seconds of the processor, or fifths of those of the clock, after which a case
+            counts as a hang.
         memory: bytes of address space that a process may have.
     """
 
@@ -83,7 +84,7 @@ EVERY: Final = {
             name,
             partial(controls.session, kind),
             "a call",
-            patience=2.0 if kind == "hang" else 60.0,
+            patience=0.5 if kind == "hang" else 60.0,
         )
         for name, kind in CONTROLS.items()
     },

@@ -19,6 +19,7 @@ __all__ = ["Slice", "run_session", "run_slice"]
 
 _POLL: Final = 0.02
 _START: Final = 60.0  # seconds until the first beat: a process imports pandas and pyarrow first
+_WAITS: Final = 5  # seconds of the clock for one of the processor: a busy machine is no hang
 # One thread per library: address space is limited, and threads reserve some.
 _ALONE: Final = {
     "OMP_NUM_THREADS": "1",
@@ -104,17 +105,30 @@ def _run(
 
 def _watch(worker: subprocess.Popen[bytes], status: Path, *, patience: float) -> bool:
     """Wait for the end of a worker; kill it, and return True, if a case takes too long."""
-    seen, since = 0, time.monotonic()
+    seen, since, used = 0, time.monotonic(), 0.0
     while worker.poll() is None:
         beats = STATUS.unpack(status.read_bytes())[3]
+        waited = time.monotonic() - since
+        most = patience if seen else _START
         if beats != seen:
-            seen, since = beats, time.monotonic()
-        elif time.monotonic() - since > (patience if seen else _START):
+            seen, since, used = beats, time.monotonic(), _processor_seconds(worker.pid)
+        elif waited > _WAITS * most or (
+            waited > most and _processor_seconds(worker.pid) - used > most
+        ):
             worker.kill()
             worker.wait()
             return True
         time.sleep(_POLL)
     return False
+
+
+def _processor_seconds(pid: int) -> float:
+    """Return the time of the processor that a process used; that of the clock without /proc."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2].split()
+    except OSError:
+        return time.monotonic()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def _shown(text: str) -> str:

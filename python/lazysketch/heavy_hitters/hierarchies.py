@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from itertools import islice, pairwise
 from typing import Final, cast
 
-from lazysketch.arguments import checked_integer, first_values
+from lazysketch.arguments import checked_integer
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, ItemError
+from lazysketch.foreign_values import first_values
 from lazysketch.releases.items import Item, plain_item, plain_values
 
 __all__ = ["Levels", "dns_names", "ipv4_prefixes", "ipv6_prefixes", "url_paths"]

@@ -15,8 +15,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from lazysketch.arguments import checked_real, first_values
+from lazysketch.arguments import checked_real
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
+from lazysketch.foreign_values import first_values
 from lazysketch.heavy_hitters.joint_privacy import JointPrivacy, Split
 from lazysketch.privacy.accounting import Privacy
 from lazysketch.privacy.calibration import gaussian_delta, noise_multiplier

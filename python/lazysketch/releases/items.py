@@ -8,8 +8,8 @@ from typing import Final, TypeAlias
 from uuid import UUID
 
 from lazysketch import _native
-from lazysketch.arguments import listed
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
+from lazysketch.foreign_values import listed
 
 __all__ = ["Item", "checked_domain", "distinct_items", "plain_item", "plain_values"]
 

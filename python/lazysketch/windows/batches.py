@@ -9,8 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from lazysketch import _native
-from lazysketch.arguments import listed
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
+from lazysketch.foreign_values import listed
 from lazysketch.sketches.exact import CountMin
 
 __all__ = ["Weights", "as_sequence", "check_batch", "taken", "unchanging"]

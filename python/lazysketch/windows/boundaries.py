@@ -14,8 +14,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from lazysketch.arguments import converted
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
+from lazysketch.foreign_values import converted
 from lazysketch.windows.durations import instant_of
 
 __all__ = ["UNKNOWN_TIME", "ClockBoundaries", "TimeRange", "checked_clock", "checked_times"]

@@ -1,0 +1,108 @@
+"""Values of classes that the caller chose, whose methods may raise, lie or never end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, cast
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["converted", "first_values", "listed"]
+
+_MOST_OF_A_SEQUENCE: Final = 1 << 24  # of a foreign class; it may never end
+
+
+def converted(name: str, values: object) -> npt.NDArray[Any] | None:
+    """Return values of any library as a NumPy array.
+
+    Args:
+        name: name of the argument, for the message.
+        values: any object.
+
+    Returns:
+        The array, of any type and shape; None if the values cannot be converted. The error of
+        their library is not shown, since its text may contain a value.
+
+    Raises:
+        MemoryError: values that never end.
+
+    Example:
+        >>> converted("cells", range(3))
+        array([0, 1, 2])
+    """
+    try:
+        if hasattr(values, "__arrow_c_array__") or hasattr(values, "__arrow_c_stream__"):
+            # pyarrow would read where broken offsets, views and indices point.
+            validate = getattr(values, "validate", None)
+            if validate is not None:
+                validate(full=True)
+        elif _is_foreign_sequence(values):
+            values = listed(name, cast("Iterable[object]", values), most=_MOST_OF_A_SEQUENCE)
+        return np.asarray(values)
+    except MemoryError:
+        raise
+    except Exception:
+        return None
+
+
+def _is_foreign_sequence(values: object) -> bool:
+    """Tell whether numpy would read a sequence by its methods, which may never end."""
+    plain = (list, tuple, range, str, bytes, bytearray, memoryview, np.ndarray, np.generic, Mapping)
+    if isinstance(values, plain) or hasattr(values, "__array__"):
+        return False
+    return hasattr(type(values), "__len__") and hasattr(type(values), "__getitem__")
+
+
+def first_values(values: Iterable[object], most: int) -> list[object]:
+    """Return the first values of an iterable, which may never end.
+
+    Args:
+        values: the iterable.
+        most: largest number of values.
+
+    Returns:
+        At most that many values.
+
+    Raises:
+        TypeError: it cannot be iterated over.
+
+    Example:
+        >>> from itertools import count
+        >>> first_values(count(), 3)
+        [0, 1, 2]
+    """
+    kept: list[object] = []
+    for value in values:  # itertools.islice raises SystemError for memory that was released
+        if len(kept) == most:
+            break
+        kept.append(value)
+    return kept
+
+
+def listed(name: str, values: Iterable[object], *, most: int) -> list[object]:
+    """Return the values of an iterable, which may never end, as a list.
+
+    Args:
+        name: name of the argument, for the message.
+        values: the iterable.
+        most: largest number of values.
+
+    Returns:
+        The values.
+
+    Raises:
+        TypeError: it cannot be iterated over.
+        MemoryError: more values.
+
+    Example:
+        >>> listed("items", iter("ab"), most=2)
+        ['a', 'b']
+    """
+    kept = first_values(values, most + 1)
+    if len(kept) > most:
+        raise MemoryError(
+            f"{name}: expected an iterable of at most {most} values, got more; "
+            "nothing was applied: pass it in parts"
+        )
+    return kept
