@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 import time
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 from tools.mutants import kept
-from tools.mutants.listed import read
+from tools.mutants.listed import Listed, read
 from tools.mutants.mutant import Mutant, State
 from tools.mutants.python import Python
 from tools.mutants.report import errors
@@ -49,13 +50,19 @@ def _wanted(given: argparse.Namespace, file: str) -> bool:
 
 
 def _rust(
-    state: State, deadline: float, diff: Path | None, given: argparse.Namespace
+    state: State,
+    deadline: float,
+    diff: Path | None,
+    entries: Sequence[Listed],
+    given: argparse.Namespace,
 ) -> tuple[Rust, list[Mutant], list[Mutant]]:
     rust = Rust(state)
     existing = rust.listed(RUST)
     kept.restore(state, existing, kept.read(KEPT))
     mutants = existing if diff is None else rust.listed(RUST, diff)
     wanted = [mutant for mutant in mutants if _wanted(given, mutant.file)]
+    # The accepted survivors meet all tests, so they come last.
+    wanted.sort(key=lambda mutant: any(entry.covers(mutant) for entry in entries))
     rust.test(wanted, deadline, stages=given.stages, jobs=given.jobs)
     for mutant in rust.left(wanted):
         print(f"{mutant.file}:{mutant.number}: not killed so far: {mutant.mutation}")
@@ -103,7 +110,7 @@ def main(arguments: list[str] | None = None) -> int:
         if given.only in (None, name):
             state = State.load(BUILD / f"{name}.json")
             tool, mutants, existing = (
-                _rust(state, deadline, diff, given)
+                _rust(state, deadline, diff, entries, given)
                 if name == "rust"
                 else _python(state, deadline, lines, given)
             )

@@ -179,10 +179,14 @@ class Rust:
 
             with ThreadPoolExecutor(jobs) as workers:
                 list(workers.map(tested, [it for it in waiting if self._changes[it].fits]))
-            for mutant in waiting:
-                if not self._changes[mutant].fits and time.monotonic() < deadline:
-                    self._record(stage, mutant, self._alone(stage, mutant))
             self.state.save()
+        # Each of these costs a build.
+        for mutant in mutants:
+            if not self._changes[mutant].fits:
+                for stage in STAGES[:stages]:
+                    if self._stage(mutant) is stage and time.monotonic() < deadline:
+                        self._record(stage, mutant, self._alone(stage, mutant))
+        self.state.save()
 
     def _compile(self, jobs: int) -> dict[Mutant, int]:
         """Compile all mutants together, measure the tests and return the numbers."""

@@ -118,10 +118,13 @@ mod tests {
     }
 
     /// Variance of the extra leaf: that of the last and, in units of the sensitivity S, S / a^2. For
-    /// a = floor(sqrt(S)) that is below 4, and at most 1.6 for the trees.
+    /// a = floor(sqrt(S)) that is below 4, and at most 1.6 for the trees. The square root has a > 1
+    /// only from 2^14 leaves on.
     #[test]
     fn the_extra_leaf_costs_about_one() {
-        for mechanism in mechanisms() {
+        let root = Mechanism::new(MechanismKind::SquareRoot, 1 << 14).unwrap();
+        assert_eq!(root.extra_entry(), 2);
+        for mechanism in mechanisms().into_iter().chain([root]) {
             let last = mechanism.variance(mechanism.nodes());
             let more = mechanism.variance(mechanism.extra_leaf()) - last;
             let scaled = more * mechanism.sensitivity2();

@@ -87,3 +87,60 @@ fn median(values: &mut [i64]) -> f64 {
         (values[middle - 1] as f64 + values[middle] as f64) / 2.0
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn estimator(kind: TableKind, depth: u32) -> Estimator {
+        Estimator::new(&Shape {
+            kind,
+            depth,
+            width: 64,
+            hash_seed: 3,
+        })
+    }
+
+    #[test]
+    fn medians_are_the_middle_of_all() {
+        for (mut values, expected) in [
+            (vec![4], 4.0),
+            (vec![9, 2], 5.5),
+            (vec![5, -7, 1], 1.0),
+            (vec![1, 10, 3, 2], 2.5),
+            (vec![8, 3, -1, 7, 100], 7.0),
+            (vec![i64::MAX, i64::MAX], i64::MAX as f64),
+        ] {
+            assert_eq!(median(&mut values), expected);
+        }
+    }
+
+    /// The signs of a Count Sketch are undone before the median; the others have the minimum.
+    #[test]
+    fn estimates_follow_from_the_cells_of_an_item() {
+        for depth in 1..6 {
+            for item in 0..50 {
+                let row_value = |row: usize| [30, -20, 50, 10, 40][row];
+                let minimum = (0..depth as usize).map(row_value).min().unwrap() as f64;
+                let plain = estimator(TableKind::CountMin, depth);
+                assert_eq!(plain.estimate(item, |row, _| row_value(row)), minimum);
+                let signed = estimator(TableKind::CountSketch, depth);
+                let turned = |row: usize, column: usize| {
+                    let (expected, negative) = signed.locate(row, item);
+                    assert_eq!(column, expected);
+                    let sign = if negative == 0 { 1 } else { -1 };
+                    sign * row_value(row)
+                };
+                let mut sorted: Vec<i64> = (0..depth as usize).map(row_value).collect();
+                sorted.sort_unstable();
+                let (low, high) = ((depth as usize - 1) / 2, depth as usize / 2);
+                let expected = (sorted[low] + sorted[high]) as f64 / 2.0;
+                assert_eq!(signed.estimate(item, turned), expected, "{depth} {item}");
+            }
+        }
+        let both = (0..50).map(|item| estimator(TableKind::CountSketch, 1).locate(0, item).1);
+        assert_eq!(both.collect::<std::collections::HashSet<_>>().len(), 2);
+        let counters = estimator(TableKind::Counters, 1);
+        assert_eq!(counters.estimate(7, |_, column| column as i64), 7.0);
+    }
+}

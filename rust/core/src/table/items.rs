@@ -3,6 +3,9 @@
 //! A batch is checked in full before the first event is applied. Items are hashed in small chunks
 //! that stay in the fastest cache.
 
+#[cfg(test)]
+mod tests;
+
 use crate::item::Item;
 use crate::table::hash::Fingerprinter;
 use crate::table::kernels::CHUNK;
