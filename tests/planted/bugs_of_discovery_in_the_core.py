@@ -12,6 +12,12 @@ _UNIT: Final = "tests/unit/"
 
 BUGS_OF_DISCOVERY_IN_THE_CORE: tuple[PlantedBug, ...] = (
     PlantedBug(
+        name="numeric-delta-of-discovery-not-paid",
+        subject="discovery",
+        claim="The threshold of names takes all of delta, and the numerics take more.",
+        caught_by="lib discovery::spec::tests::the_numeric_part_is_paid",
+    ),
+    PlantedBug(
         name="threshold-2-low",
         subject="discovery",
         claim="Names are published at 2 below the threshold.",

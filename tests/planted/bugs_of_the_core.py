@@ -220,6 +220,18 @@ BUGS_OF_THE_CORE: tuple[PlantedBug, ...] = (
         caught_by=_UNIT + "native/test_boundary.py::test_the_core_marks_insufficient_noise",
     ),
     PlantedBug(
+        name="own-check-for-one-event",
+        subject="sensitivity",
+        claim="The core's own check of sigma covers one event of a person, however many there are.",
+        caught_by=("lib guarantee::tests::noise_grows_with_the_events_and_the_weight_of_a_person"),
+    ),
+    PlantedBug(
+        name="own-check-without-the-substitute",
+        subject="sensitivity",
+        claim="The core's own check of sigma leaves out the event that takes the place of another.",
+        caught_by="lib guarantee::tests::sensitivities_are_those_of_one_event",
+    ),
+    PlantedBug(
         name="weight-not-checked",
         subject="sensitivity",
         claim="One event may have a weight above max_weight.",

@@ -48,13 +48,16 @@ class Reached:
         return [test for test, reached in self.functions.items() if function in reached]
 
     @classmethod
-    def measured(cls, build: Build, codes: Mapping[str, str], kept: Path, *, jobs: int) -> Reached:
+    def measured(
+        cls, build: Build, codes: Mapping[str, str], kept: Path, *, below: float, jobs: int
+    ) -> Reached:
         """Measure the tests of a build, except those that were measured with the same code.
 
         Args:
             build: with all mutants.
             codes: a digest per program, of all that its tests depend on.
             kept: the file with earlier measurements.
+            below: tests that took so many seconds are not wanted.
             jobs: tests that run at a time.
 
         Raises:
@@ -64,6 +67,8 @@ class Reached:
         known = {name: _Measured(**entry) for name, entry in entries.items()}
         names = [(program, name) for program in codes for name in build.tests(program)]
         names = [(program, name) for program, name in names if TIMING not in name]
+        late = {name for name, it in known.items() if it.seconds >= below}
+        names = [(program, name) for program, name in names if f"{program} {name}" not in late]
 
         def measure(one: tuple[str, str]) -> _Measured:
             program, name = one
@@ -82,7 +87,8 @@ class Reached:
 
         with ThreadPoolExecutor(jobs) as workers:
             measured = dict(zip(names, workers.map(measure, names), strict=True))
-        entries = {f"{program} {name}": asdict(it) for (program, name), it in measured.items()}
+        known |= {f"{program} {name}": it for (program, name), it in measured.items()}
+        entries = {name: asdict(it) for name, it in known.items()}
         kept.write_text(json.dumps(entries), encoding="utf-8")
         return cls(
             {

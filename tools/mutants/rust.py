@@ -168,7 +168,7 @@ class Rust:
         """
         if all(self._stage(it) is None for it in mutants) or time.monotonic() >= deadline:
             return
-        numbers = self._compile(jobs)
+        numbers = self._compile(STAGES[stages - 1].below, jobs)
         for stage in STAGES[:stages]:
             waiting = [mutant for mutant in mutants if self._stage(mutant) is stage]
 
@@ -188,7 +188,7 @@ class Rust:
                         self._record(stage, mutant, self._alone(stage, mutant))
         self.state.save()
 
-    def _compile(self, jobs: int) -> dict[Mutant, int]:
+    def _compile(self, below: float, jobs: int) -> dict[Mutant, int]:
         """Compile all mutants together, measure the tests and return the numbers."""
         fitting = {mutant: change for mutant, change in self._changes.items() if change.fits}
         numbers = {mutant: at for at, mutant in enumerate(fitting, 1)}
@@ -197,7 +197,7 @@ class Rust:
             self._record(STAGES[0], mutant, "unviable")
         self.state.save()
         self._reached = Reached.measured(
-            self._together, self._codes(), BUILD / "reached.json", jobs=jobs
+            self._together, self._codes(), BUILD / "reached.json", below=below, jobs=jobs
         )
         return numbers
 

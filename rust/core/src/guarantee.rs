@@ -101,7 +101,8 @@ impl NotPrivate {
 /// True if the Gaussian mechanism with this sigma is (epsilon, delta)-DP by Balle and Wang 2018,
 /// Theorem 8, up to 1 % of delta.
 fn is_served(shape: &Shape, spec: &NoiseSpec, mechanism: &Mechanism) -> bool {
-    let scale = spec.max_weight as f64 * spec.max_events_per_user as f64;
+    let events = planted!("own-check-for-one-event", 1, spec.max_events_per_user);
+    let scale = spec.max_weight as f64 * events as f64;
     let sensitivity2 = table_sensitivity2(shape, spec) as f64 * mechanism.sensitivity2();
     let multiplier = spec.sigma / (sensitivity2.sqrt() * scale);
     let centre = spec.epsilon * multiplier;
@@ -114,6 +115,9 @@ fn is_served(shape: &Shape, spec: &NoiseSpec, mechanism: &Mechanism) -> bool {
 /// Squared L2 sensitivity of the count table per unit weight (docs/theory.md).
 fn table_sensitivity2(shape: &Shape, spec: &NoiseSpec) -> u64 {
     let depth = u64::from(shape.depth);
+    if planted!("own-check-without-the-substitute") {
+        return depth;
+    }
     match (shape.kind, spec.relation) {
         (TableKind::Counters, Relation::ZeroOut) => u64::from(spec.max_changes).max(1),
         (TableKind::Counters, Relation::Substitution) => u64::from(spec.max_changes).max(2),

@@ -272,6 +272,26 @@ proptest! {
     }
 }
 
+/// Two names that are equal where they are cut are two names, in both ways of counting.
+#[test]
+fn names_that_are_cut_stay_two() {
+    for capacity in [3, 40] {
+        let mut sketch = seeded(capacity, true, 5);
+        let texts = ["a name of many bytes: one", "a name of many bytes: two"];
+        for _ in 0..15 {
+            for text in texts {
+                sketch.update(Item::Text(text), MAX_WEIGHT).unwrap();
+            }
+        }
+        sketch.end_epoch().unwrap();
+        let found: Vec<&Kept> = sketch.discovery().candidates().map(|it| it.0).collect();
+        assert_eq!(found.len(), 2, "{capacity}");
+        assert!(found.iter().all(|kept| kept.truncated));
+        assert_eq!(found[0].bytes, found[1].bytes);
+        assert_ne!(found[0].fingerprint, found[1].fingerprint);
+    }
+}
+
 /// An integer is the same item in all three batch types and as a single event.
 #[test]
 fn integers_are_one_item_in_every_form() {

@@ -161,3 +161,41 @@ impl MisraGries {
 fn upper(identity: u128) -> u64 {
     (identity >> 64) as u64
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whatever slots the keys have, and also where the upper halves of their identities are equal.
+    #[test]
+    fn the_smallest_identity_at_zero_leaves_first() {
+        let fingerprinter = Fingerprinter::new(0);
+        for orders in [[2, 0, 1], [1, 2, 0], [0, 1, 2]] {
+            for unit in [1_u128 << 64, 1] {
+                let key = |number: u128| (1 << 100) + (1 + number) * unit;
+                let mut summary = MisraGries::new(vec![1, 2, 3], 16).unwrap();
+                let add = |summary: &mut MisraGries, number: u128| {
+                    summary.add(
+                        key(number),
+                        1,
+                        Item::Unsigned(number as u64),
+                        &fingerprinter,
+                    );
+                };
+                for number in orders {
+                    add(&mut summary, number);
+                }
+                add(&mut summary, 8); // takes one off each of the three, and is gone
+                assert_eq!(summary.slots().find(key(8)), None);
+                for number in 0..3 {
+                    assert!(
+                        summary.slots().find(key(number)).is_some(),
+                        "{orders:?} {unit}"
+                    );
+                    add(&mut summary, 10 + number);
+                    assert_eq!(summary.slots().find(key(number)), None, "{orders:?} {unit}");
+                }
+            }
+        }
+    }
+}

@@ -120,7 +120,8 @@ impl DiscoverySpec {
             let expected = format!("at least {:e} after shares of each event", 100.0 * numeric);
             return Err(Error::parameter("delta", expected, unit.delta));
         }
-        let threshold_delta = unit.delta - numeric;
+        let paid = planted!("numeric-delta-of-discovery-not-paid", 0.0, numeric);
+        let threshold_delta = unit.delta - paid;
         let of_variant = match variant {
             Variant::Dictionary => threshold::dictionary,
             Variant::MisraGries => threshold::misra_gries,

@@ -101,3 +101,21 @@ fn kinds_have_their_limits() {
         assert_eq!(mechanism.rows().is_empty(), !tabled);
     }
 }
+
+/// The key of the noise depends on the digest, so two tables never share it.
+#[test]
+fn digests_are_those_of_the_rows() {
+    for kind in [MechanismKind::Tree, MechanismKind::TreeLog] {
+        for leaves in [1024, 4096] {
+            let mechanism = Mechanism::new(kind, leaves).unwrap();
+            let rows = mechanism.rows().iter();
+            let bytes: Vec<u8> = rows.flat_map(|entry| entry.to_le_bytes()).collect();
+            let hash = blake3::hash(&bytes);
+            assert_eq!(
+                mechanism.table().1,
+                hash.as_bytes()[..16],
+                "{kind:?} {leaves}"
+            );
+        }
+    }
+}

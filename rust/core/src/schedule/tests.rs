@@ -73,7 +73,9 @@ proptest! {
     fn published_steps_are_the_steps_of_the_last_pushes(
         schedule in schedules(), width in 1..12_u32, step in 0..400_u64,
     ) {
-        for (column, &last) in schedule.published_steps(step, width).unwrap().iter().enumerate() {
+        let found = schedule.published_steps(step, width).unwrap();
+        prop_assert_eq!(found.len(), width as usize);
+        for (column, &last) in found.iter().enumerate() {
             let pushes = |step| pushes_by_definition(&schedule, width, column as u32, step);
             let first = (0..=step).find(|&earlier| pushes(earlier) == pushes(step));
             prop_assert_eq!(Some(last), first);
@@ -211,4 +213,55 @@ proptest! {
             prop_assert_eq!(back, after);
         }
     }
+}
+
+/// From every step to every later one, also to the very step of a push and beyond the last round.
+#[test]
+fn geometric_cursors_stop_where_new_ones_do() {
+    for width in 1..5 {
+        for rounds in [1, 2, 7, 100] {
+            let schedule = Schedule::Geometric {
+                growth: DEFAULT_GROWTH,
+                rounds,
+            };
+            for start in 0..60 {
+                let before = schedule.cursor(start, width);
+                for step in start..60 {
+                    assert_eq!(before.moved_to(step), schedule.cursor(step, width));
+                }
+            }
+        }
+    }
+}
+
+/// Nothing is pending where every column was pushed at the current step; stated for the schedules
+/// that push all columns together, and for no table with older pushes.
+#[test]
+fn nothing_is_pending_where_all_was_pushed_now() {
+    for width in [1, 2, 5] {
+        for (schedule, together) in [
+            (Schedule::round_robin(9), false),
+            (Schedule::geometric(), false),
+            (Schedule::Punctual { horizon: 9 }, true),
+            (Schedule::Batch { horizon: 9 }, true),
+            (Schedule::Single { horizon: Some(9) }, true),
+            (Schedule::Single { horizon: None }, true),
+        ] {
+            for step in 1..=9 {
+                let pushed = schedule.published_steps(step, width).unwrap();
+                let all_now = pushed.iter().all(|&pushed| pushed == step);
+                let stated = schedule.nothing_pending(schedule.progress(step, width));
+                assert_eq!(stated, together && all_now, "{schedule:?} {step}");
+            }
+        }
+    }
+}
+
+#[test]
+fn numbers_of_last_pushes_are_zero_where_there_is_none() {
+    let of = |rounds, column| Progress { rounds, column }.last_pushes().numbers;
+    assert_eq!(
+        [of(0, 0), of(3, 0), of(0, 2), of(3, 2)],
+        [[0, 0], [3, 0], [0, 1], [3, 4]]
+    );
 }
