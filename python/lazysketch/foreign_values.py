@@ -26,11 +26,14 @@ def converted(name: str, values: object) -> npt.NDArray[Any] | None:
 
     Raises:
         MemoryError: values that never end.
+        OSError: of the system.
 
     Example:
         >>> converted("cells", range(3))
         array([0, 1, 2])
     """
+    if type(values) is np.ndarray:
+        return values
     try:
         if hasattr(values, "__arrow_c_array__") or hasattr(values, "__arrow_c_stream__"):
             # pyarrow would read where broken offsets, views and indices point.
@@ -40,7 +43,7 @@ def converted(name: str, values: object) -> npt.NDArray[Any] | None:
         elif _is_foreign_sequence(values):
             values = listed(name, cast("Iterable[object]", values), most=_MOST_OF_A_SEQUENCE)
         return np.asarray(values)
-    except MemoryError:
+    except (MemoryError, OSError):
         raise
     except Exception:
         return None

@@ -91,7 +91,7 @@ def plain_values(name: str, values: object) -> list[object]:
         if hasattr(values, "tolist"):  # numpy, and pandas without Arrow
             try:
                 found = values.tolist()
-            except MemoryError:
+            except (MemoryError, OSError):
                 raise
             except Exception:  # memory that was released, or an error of any library
                 found = None

@@ -86,7 +86,7 @@ def _as_known(name: str, values: object) -> object:
         return values
     try:
         return getattr(values, method)()
-    except MemoryError:
+    except (MemoryError, OSError):
         raise
     except Exception:  # of any library; its text may contain a value
         got = type(values).__name__

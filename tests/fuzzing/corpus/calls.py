@@ -223,6 +223,12 @@ def _columns_of_windows() -> Iterator[tuple[str, Callable[[], object], Expected]
         yield f"items: {name}", items, _WRONG
 
 
+def _hardly_confident(kind: Any, confidence: float) -> object:
+    live = kind(depth=5, width=33, **_NOISE, key=seeded_key(1))
+    live.update_many(["a"] * 8)
+    return live.interval_many(["a", "b"], confidence=confidence)
+
+
 _CONSTRUCTIONS: Final[dict[str, tuple[Callable[[], object], Expected]]] = {
     "a table of a terabyte": (lambda: ls.CountMin(depth=64, width=2**24), (ArgumentValueError,)),
     "max_item_bytes below 0": (
@@ -306,6 +312,14 @@ _CONSTRUCTIONS: Final[dict[str, tuple[Callable[[], object], Expected]]] = {
         lambda: ls.plan(steps=100, memory=30_000, **_NOISE, sample=np.array([1, "a"], object)),
         (*_WRONG, *_ACCEPTED),
     ),
+    **{
+        f"{kind.__name__} at confidence {confidence}": (
+            partial(_hardly_confident, kind, confidence),
+            _ACCEPTED,
+        )
+        for kind in (ls.LazyCountMin, ls.LazyCountSketch)
+        for confidence in (1e-3, 1e-17)
+    },
     "items resized by a weight": (_resized, (*_WRONG, *_ACCEPTED)),
 }
 

@@ -333,7 +333,8 @@ fn distance(choices: &[f64], scores: &Scores, end: End, least: u32, depth: usize
                 return f64::INFINITY;
             }
         }
-        while high - low > PRECISION * high {
+        // At low confidence a shift of nothing is rejected; twice nothing would never be more.
+        while high - low > PRECISION * high && high > PRECISION * scores.axis.spread {
             let middle = f64::midpoint(low, high);
             (low, high) = if reached(middle, power) {
                 (low, middle)
