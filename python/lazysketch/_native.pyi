@@ -318,6 +318,9 @@ class Release:
         estimator: Estimator | None = None,
         at: At | None = None,
     ) -> npt.NDArray[np.float64]: ...
+    def decode(
+        self, model: ErrorModel, items: object, column: str | None = None
+    ) -> npt.NDArray[np.float64]: ...
     def interval(
         self, model: ErrorModel, item: object, *, level: float, deviations: float, now: bool
     ) -> tuple[float, float, float]: ...

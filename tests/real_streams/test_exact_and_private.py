@@ -19,6 +19,7 @@ from tests.oracle.schedules import Geometric, ceil_div
 
 import lazysketch as ls
 from lazysketch.estimation.estimators import Estimator
+from lazysketch.testing import seeded_key
 
 DEPTH, WIDTH, HASH_SEED = 3, 4096, 20_250_703
 TOP = 20
@@ -170,3 +171,27 @@ def test_the_top_items_are_within_lag_noise_and_collisions(
         assert item != top[0] or bound < truth[item] / 10
         assert estimate == release.estimate(item, estimator=paper)
         assert sketch.estimate(item) == release.estimate(item)
+
+
+@streams
+@pytest.mark.parametrize("make", [ls.LazyCountMin, ls.LazyCountSketch])
+def test_decoding_of_the_heaviest_is_better(
+    stream: str, make: type[ls.LazyCountMin] | type[ls.LazyCountSketch]
+) -> None:
+    """Mean absolute errors of a public list; with absent names it must not be worse, either."""
+    events, counts = counted(stream)
+    sketch = make(depth=4, width=1024, epsilon=1.0, delta=1e-6, key=seeded_key(1), hash_seed=7)
+    sketch.update_many(events)
+    release = sketch.release()
+    known = [item for item, _ in counts.most_common(1_000)]
+    absent = [-1 - number if isinstance(known[0], int) else f"-{number}" for number in range(1_000)]
+    ratios = []
+    for listed in (known[:300], known, known[:100] + absent):
+        true = np.array([counts[item] for item in listed])
+        errors = [
+            np.abs(estimates - true).mean()
+            for estimates in (release.decode(listed), release.estimate_many(listed))
+        ]
+        ratios.append(errors[0] / errors[1])
+    assert max(ratios[:2]) < 0.9
+    assert ratios[2] < 1.03

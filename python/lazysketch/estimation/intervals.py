@@ -11,7 +11,7 @@ Costs some milliseconds per table and confidence, and microseconds per item.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias, cast, get_args
 
 import numpy as np
@@ -92,6 +92,19 @@ class Intervals:
 
     def __iter__(self) -> Iterator[Interval]:
         return (self[position] for position in range(len(self)))
+
+    def around(self, estimate: Array) -> Intervals:
+        """Return the intervals with other estimates, grown to contain them: so they stay valid.
+
+        Args:
+            estimate: float64 of shape (items,); 0 replaces what is below.
+
+        Returns:
+            Intervals of the same counts, confidence and time.
+        """
+        shown = np.maximum(estimate, 0.0)
+        low, high = np.minimum(self.low, shown), np.maximum(self.high, shown)
+        return replace(self, estimate=shown, low=low, high=high)
 
     def to_dict(self) -> dict[str, list[float]]:
         """Return estimates and ends as columns.

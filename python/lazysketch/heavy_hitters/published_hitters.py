@@ -229,7 +229,7 @@ def _read(
 ) -> list[HeavyHitter]:
     if not items:
         return []
-    found = release.interval_many(list(items), confidence=confidence, at="now", among=among)
+    found = release._intervals_of_list(list(items), confidence=confidence, among=among)
     return hitters_of(items, found, size=size)
 
 

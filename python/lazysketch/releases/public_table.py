@@ -7,6 +7,7 @@ for later queries, each of which then takes microseconds.
 from __future__ import annotations
 
 import math
+from collections.abc import Sized
 from functools import cached_property
 from typing import Final
 
@@ -29,6 +30,8 @@ from lazysketch.estimation.moments import Moment, inner_product, second_moment
 from lazysketch.releases.parts import ReleasePart, parts_of
 
 __all__ = ["PublicTable"]
+
+Array = npt.NDArray[np.float64]
 
 LARGEST_CHOICE: Final = 2**40
 
@@ -103,6 +106,33 @@ class PublicTable:
         """
         chosen = self._default if estimator is None else estimator
         return self._native.estimate_many_by(self._errors, items, column, estimator=chosen, at=at)
+
+    def decode(self, items: object, *, column: str | None = None) -> npt.NDArray[np.float64]:
+        """Return the estimated counts of known names at this step, decoded together.
+
+        The heavy names of the list are taken out of each other's cells, and every name is estimated
+        from what is left. The more of the stream the names have, the smaller the errors; where
+        taking names out does not make them smaller, and for more names than cells, the estimates
+        are those of :meth:`estimate_many`.
+
+        Guarantee: post-processing; neither clipped nor rounded. The estimate of a name depends on
+        the list, but not on its order, nor on names that are listed twice.
+
+        Args:
+            items: Arrow data, a numpy array or an iterable of items, chosen without knowledge of
+                the hash seed: a public list, or names from discovery.
+            column: the name of the column, for a table with several columns.
+
+        Returns:
+            float64 array, in the order of the items.
+
+        Raises:
+            ArgumentTypeError: a single str, bytes or dict; several columns without ``column``.
+            ItemError: an invalid item; the message gives its position.
+
+        Source: docs/estimators.md#known-names.
+        """
+        return self._native.decode(self._errors, items, column)
 
     def interval(self, item: object, *, confidence: float = 0.95, at: At = "now") -> Interval:
         """Return an estimate of one item's count with an interval that covers it.
@@ -200,6 +230,22 @@ class PublicTable:
             estimate = np.maximum(estimate, 0.0)
             low, high = np.minimum(low, estimate), np.maximum(high, estimate)
         return Intervals(estimate, low, high, level, moment, among is not None)
+
+    def _estimates_of_list(self, items: Sized, *, most: int = 2**62) -> Array:
+        """Return estimates of a whole list of known names, decoded together if they are few.
+
+        Exact tables, whose estimates are the paper's, are not decoded.
+        """
+        if self._default == "joint" and len(items) <= min(self.depth * self.width, most):
+            return self.decode(items)
+        return self.estimate_many(items)
+
+    def _intervals_of_list(
+        self, items: Sized, *, confidence: float, among: int | None, at: At = "now"
+    ) -> Intervals:
+        """Return intervals of a whole list of known names, around its decoded estimates."""
+        found = self.interval_many(items, confidence=confidence, at=at, among=among)
+        return found.around(self._estimates_of_list(items)) if at == "now" else found
 
     def second_moment(self, *, confidence: float = 0.95) -> Moment:
         """Return the sum of squared counts of all items (F2), for Count Sketch.

@@ -201,7 +201,7 @@ class Release(PublicTable):
         listed = list(self._names) if items is None else distinct_items("items", items)
         if not listed:
             return HeavyItems()
-        found = self.interval_many(listed, confidence=level, at=moment, simultaneous=True)
+        found = self._intervals_of_list(listed, confidence=level, at=moment, among=len(listed))
         ranked = hitters_of(listed, found, size=self._size(moment))
         return HeavyItems(sorted(ranked, key=lambda hitter: -hitter.estimate)[:most])
 
@@ -297,6 +297,28 @@ class ReadsByRelease:
     @abstractmethod
     def release(self) -> Release:
         """Return the public table at this step."""
+
+    def decode(self, items: object, *, column: str | None = None) -> npt.NDArray[np.float64]:
+        """Return the estimated counts of known names at this step, decoded together.
+
+        Guarantee: as :meth:`Release.decode`. Each call makes a release.
+
+        Args:
+            items: Arrow data, a numpy array or an iterable of items.
+            column: the name of the column, for a table with several columns.
+
+        Returns:
+            float64 array, in the order of the items.
+
+        Raises:
+            ItemError: an invalid item; the message gives its position.
+            ArgumentTypeError: a single str, bytes or dict; several columns without ``column``.
+            ClosedError: after ``close()``.
+            LiveStateError: called in a forked child process.
+
+        Source: docs/estimators.md#known-names.
+        """
+        return self.release().decode(items, column=column)
 
     def interval(self, item: object, *, confidence: float = 0.95, at: At = "now") -> Interval:
         """Return an estimate of one item's count with an interval that covers it.

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 CONFIDENCE: Final = 0.95
 _SPARE: Final = 16
 _MAX_CANDIDATES: Final = 1 << 16  # of items with equal quick estimates
+_MAX_DECODED: Final = 2_000  # names that are decoded together: a tenth of a second per table
 _SMALL_LAG: Final = 0.05  # fraction of the stream; a smaller lag is not mentioned
 _MIN_ADVISED_WIDTH: Final = 32  # below, collisions would cost more than the lag
 
@@ -75,23 +76,25 @@ def heaviest(release: Release, items: Sequence[str] | Sequence[int], *, most: in
     The intervals cover all items of the list simultaneously. The largest estimates among many
     items that never occurred are those with the largest noise, so separate intervals would miss.
     """
+    estimates = release._estimates_of_list(items, most=_MAX_DECODED)
     if most < len(items):
         # Estimates select more candidates than will be shown, which are clipped to intervals.
         wanted = min(2 * most + _SPARE, len(items))
-        quick = release.estimate_many(items)
-        candidates = np.flatnonzero(quick >= np.partition(quick, -wanted)[-wanted])
+        least = np.partition(estimates, -wanted)[-wanted]
+        candidates = np.flatnonzero(estimates >= least)
         candidates = candidates[:_MAX_CANDIDATES]
     else:
         candidates = np.arange(len(items))
     chosen = [items[int(i)] for i in candidates]
     found = release.interval_many(chosen, confidence=CONFIDENCE, at="now", among=len(items))
+    found = found.around(estimates[candidates])
     order = np.argsort(-found.estimate, kind="stable")[:most]
     return _rows(release, chosen, found, order, ranked=True)
 
 
 def counts(release: Release, items: Sequence[str] | Sequence[int]) -> list[ItemRow]:
     """Return the rows of all items, in their order."""
-    found = release.interval_many(items, confidence=CONFIDENCE, at="now")
+    found = release._intervals_of_list(items, confidence=CONFIDENCE, among=None)
     return _rows(release, items, found, np.arange(len(items)), ranked=False)
 
 

@@ -27,16 +27,27 @@ pub(super) struct Axis {
     pub(super) centre: f64,
     /// A power of two: half of the cells are within it, and not within half of it.
     pub(super) spread: f64,
+    /// Bins of the central width in one count.
+    scale: f64,
 }
 
 impl Axis {
+    /// The axis with this centre and spread.
+    fn new(centre: f64, spread: f64) -> Self {
+        Self {
+            centre,
+            spread,
+            scale: BINS_OF_SPREAD / spread,
+        }
+    }
+
     /// The position of an error, from `-SIDE` to `SIDE`; that of the centre is 0.
     #[inline]
     pub(super) fn position(self, error: f64) -> f64 {
         let distance = error - self.centre;
-        let scaled = distance.abs() * (BINS_OF_SPREAD / self.spread) + LINEAR as f64;
+        let scaled = distance.abs() * self.scale + LINEAR as f64;
         let bits = scaled.to_bits();
-        let exponent = (bits >> MANTISSA) as f64 - FIRST_EXPONENT;
+        let exponent = (bits >> MANTISSA) as i32 as f64 - FIRST_EXPONENT;
         let fraction = f64::from_bits(bits & ((1 << MANTISSA) - 1) | (1023 << MANTISSA)) - 1.0;
         let position = (exponent + fraction) * LINEAR as f64;
         position.min(SIDE as f64 - 1e-6).copysign(distance)
@@ -45,7 +56,7 @@ impl Axis {
     /// The bin of an error.
     #[inline]
     pub(super) fn bin(self, error: f64) -> usize {
-        (self.position(error).floor() + SIDE as f64) as usize
+        (self.position(error) + SIDE as f64) as usize
     }
 
     /// The error at a position: the inverse of [`Self::position`].
@@ -63,7 +74,7 @@ impl Axis {
         } else {
             SIDE - 1 - bin
         };
-        ((outward / LINEAR) as f64).exp2()
+        (1_u64 << (outward / LINEAR)) as f64
     }
 }
 
@@ -71,10 +82,7 @@ impl Axis {
 /// the absolute ones. A function of the values alone that changes rarely when one of them does.
 pub(super) fn axis_of(sorted: &[i64], symmetric: bool) -> Axis {
     let Some(&median) = sorted.get(sorted.len().saturating_sub(1) / 2) else {
-        return Axis {
-            centre: 0.0,
-            spread: 1.0,
-        };
+        return Axis::new(0.0, 1.0);
     };
     let below = |threshold: i128| sorted.partition_point(|&value| i128::from(value) < threshold);
     let mut power = 0;
@@ -92,10 +100,7 @@ pub(super) fn axis_of(sorted: &[i64], symmetric: bool) -> Axis {
         };
         let within = below(i128::from(centre) + i128::from(spread)) - least;
         if 2 * within >= sorted.len() || power == 60 {
-            return Axis {
-                centre: centre as f64,
-                spread: spread as f64,
-            };
+            return Axis::new(centre as f64, spread as f64);
         }
         power += 1;
     }
@@ -117,10 +122,7 @@ mod tests {
 
     #[test]
     fn positions_and_errors_are_inverse_and_increase() {
-        let axis = Axis {
-            centre: -3.0,
-            spread: 64.0,
-        };
+        let axis = Axis::new(-3.0, 64.0);
         let mut last = -1e9;
         for step in -5_000..5_000 {
             let error = f64::from(step) * 37.25;
@@ -137,10 +139,7 @@ mod tests {
 
     #[test]
     fn widths_are_those_of_the_bins() {
-        let axis = Axis {
-            centre: 0.0,
-            spread: 16.0,
-        };
+        let axis = Axis::new(0.0, 16.0);
         for bin in [
             0,
             5,

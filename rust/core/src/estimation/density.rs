@@ -91,9 +91,9 @@ impl LogDensity {
         );
         for (log, &count) in logs.iter_mut().zip(counts) {
             let point = first - slope * count;
-            let at = point as i64;
+            let at = point as i32;
             *log += match self.bulk.get(at as usize) {
-                Some([value, difference]) => value + difference * (point - at as f64),
+                Some([value, difference]) => value + difference * (point - f64::from(at)),
                 None => self.log(centre + (value - count * share - centre) / stretch),
             };
         }

@@ -12,7 +12,7 @@ const BEYOND: f64 = 5e-4;
 /// Counts that are summed at most.
 const MOST: usize = 256;
 /// Growth of their distances in the tails.
-const GROWTH: f64 = 1.25;
+const GROWTH: f64 = 1.35;
 
 /// Which estimate is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,6 +78,25 @@ impl ErrorModel {
         }
     }
 
+    /// How much better these rows agree with some count of at least `least` than with 0: the
+    /// difference of the logarithms of the likelihoods.
+    pub(super) fn evidence(&self, rows: &[Row], least: f64) -> f64 {
+        if rows.len() < 2 {
+            return f64::NEG_INFINITY;
+        }
+        let (mut points, mut logs) = ([0.0; MOST], [0.0; MOST]);
+        let counts = self.plausible(rows, &mut points);
+        let logs = &mut logs[..counts.len()];
+        self.likelihoods(rows, counts, logs);
+        let mut none = [0.0];
+        self.likelihoods(rows, &[0.0], &mut none);
+        let large = counts
+            .iter()
+            .zip(logs)
+            .filter(|(count, _)| **count >= least);
+        large.map(|(_, log)| *log).fold(f64::NEG_INFINITY, f64::max) - none[0]
+    }
+
     /// The published count that goes with a count at this step, at the item's own rate.
     pub fn published(rows: &[Row], count: f64) -> f64 {
         let shares: f64 = rows.iter().map(|row| row.share).sum();
@@ -95,7 +114,11 @@ impl ErrorModel {
         let step = (least / (depth as f64).sqrt()).max(8.5 * most / 150.0);
         let (middle, down, up) = if self.facts.signed {
             let reach = self.reach(rows, most);
-            (middle_of(rows), reach, reach)
+            let (middle, lowest, highest) = middle_of(rows);
+            // Counts beyond all rows would need errors in one direction in all of them.
+            let margin = 8.0 * most;
+            let down = (middle - lowest + margin).min(reach);
+            (middle, down, (highest - middle + margin).min(reach))
         } else {
             let from_centre =
                 |row: &Row| (row.value - self.groups[row.group].axis().centre) / row.share;
@@ -186,7 +209,9 @@ fn mean_of(points: &[f64], logs: &[f64]) -> f64 {
 /// Taylor polynomial of the rest, which is at most half of ln 2.
 #[inline]
 fn exp(power: f64) -> f64 {
-    let doublings = (power * std::f64::consts::LOG2_E).round();
+    // Adding and subtracting 1.5 * 2^52 rounds to an integer.
+    const ROUND: f64 = 6_755_399_441_055_744.0;
+    let doublings = power * std::f64::consts::LOG2_E + ROUND - ROUND;
     let rest = power - doublings * std::f64::consts::LN_2;
     let mut sum = 1.0;
     for term in [1.0 / 6.0, 1.0 / 5.0, 1.0 / 4.0, 1.0 / 3.0, 1.0 / 2.0, 1.0] {
@@ -205,15 +230,16 @@ fn tail_of_middle(depth: usize) -> f64 {
     (BEYOND / choices).powf(1.0 / needed as f64)
 }
 
-/// The middle of the rows, or the mean of the two middle ones.
-fn middle_of(rows: &[Row]) -> f64 {
+/// The middle of the rows, or the mean of the two middle ones, the lowest and the highest.
+fn middle_of(rows: &[Row]) -> (f64, f64, f64) {
     let mut values = [0.0; 64];
     let values = &mut values[..rows.len()];
     for (value, row) in values.iter_mut().zip(rows) {
         *value = row.value / row.share;
     }
     values.sort_unstable_by(f64::total_cmp);
-    f64::midpoint(values[rows.len() / 2], values[(rows.len() - 1) / 2])
+    let middle = f64::midpoint(values[rows.len() / 2], values[(rows.len() - 1) / 2]);
+    (middle, values[0], values[rows.len() - 1])
 }
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ const FIRST_SHIFT: f64 = 0.7;
 const FACTOR: f64 = std::f64::consts::SQRT_2;
 const SHIFTS: u32 = 32;
 /// Larger shifts are not tried after one that needs so many times the best one's distance.
-const WORSE: f64 = 1.4;
+const WORSE: f64 = 1.2;
 /// Choices of one cell per row that stand for all of them when powers are compared.
 const CHOICES: usize = 160;
 /// Relative precision of the shifts that are compared.
@@ -316,8 +316,8 @@ fn distance(choices: &[f64], scores: &Scores, end: End, least: u32, depth: usize
     let reached = |shift: f64, power: f64| {
         let shift = if end == End::Low { shift } else { -shift };
         let sum = |choice: &[f64]| -> u32 {
-            let each = choice.iter().map(|&error| scores.score(error + shift, 1.0));
-            each.sum()
+            let bins = choice.iter().map(|&error| scores.axis.bin(error + shift));
+            bins.map(|bin| u32::from(scores.of_bin[bin])).sum()
         };
         let wanted = (power * CHOICES as f64) as usize;
         let rejected = choices
