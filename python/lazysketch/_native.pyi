@@ -23,6 +23,7 @@ __all__ = [
     "HeavySketch",
     "Key",
     "NestingLock",
+    "PeeledTable",
     "PrivateSketch",
     "Release",
     "__version__",
@@ -340,6 +341,33 @@ class Release:
     def hash_seed(self) -> int: ...
     @property
     def parts(self) -> tuple[PartFacts, ...]: ...
+
+# A public table from which the heavy names of a list are taken out.
+@final
+class PeeledTable:
+    def __new__(
+        cls,
+        model: ErrorModel,
+        columns: npt.NDArray[np.uint32],
+        flipped: npt.NDArray[np.bool_],
+    ) -> PeeledTable: ...
+    def ends(
+        self,
+        columns: npt.NDArray[np.uint32],
+        flipped: npt.NDArray[np.bool_],
+        *,
+        estimates: npt.NDArray[np.float64],
+        level: float,
+    ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]] | None: ...
+    @property
+    def taken(self) -> int: ...
+    @property
+    def pays(self) -> bool: ...
+    @property
+    def takes_all(self) -> bool: ...
+    def estimates(
+        self, columns: npt.NDArray[np.uint32], flipped: npt.NDArray[np.bool_]
+    ) -> npt.NDArray[np.float64]: ...
 
 # One change at several tables: at all of them, or at none.
 def update_all(tables: Sequence[HeavySketch], names: Sequence[Item], weight: int) -> None: ...

@@ -343,6 +343,12 @@ BUGS_OF_THE_CORE: tuple[PlantedBug, ...] = (
         caught_by=_UNIT + "releases/test_release.py::test_merging_adds[CountMin]",
     ),
     PlantedBug(
+        name="names-fitted-once-for-all-counts",
+        subject="distribution",
+        claim="The names that share cells with an item are fitted once, not to each tested count.",
+        caught_by="peeling the_true_count_is_rejected_as_often_as_the_level_says",
+    ),
+    PlantedBug(
         name="key-shown-in-debug-output",
         subject="accounting",
         claim="The debug output of a key shows its bytes.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from tools.accuracy import coverage, estimators, heavy_hitters, planner
+from tools.accuracy import coverage, estimators, heavy_hitters, known_names, planner
 
 __all__: list[str] = []
 
@@ -36,6 +36,12 @@ def _heavy_hitters(data: Path, seeds: int) -> str:
     return heavy_hitters.table(cells)
 
 
+def _known_names(data: Path, seeds: int) -> str:
+    names = known_names.STREAMS
+    cells = [cell for name in names for cell in known_names.measure(name, data=data, seeds=seeds)]
+    return known_names.table(cells)
+
+
 def _planner(data: Path, seeds: int) -> str:
     return planner.table(planner.measured_streams(data=data, seeds=seeds))
 
@@ -44,6 +50,7 @@ _TABLES = {
     "coverage": _coverage,
     "estimators": _estimators,
     "heavy-hitters": _heavy_hitters,
+    "known-names": _known_names,
     "planner": _planner,
 }
 

@@ -201,9 +201,9 @@ class Release(PublicTable):
         listed = list(self._names) if items is None else distinct_items("items", items)
         if not listed:
             return HeavyItems()
-        found = self._intervals_of_list(listed, confidence=level, at=moment, among=len(listed))
-        ranked = hitters_of(listed, found, size=self._size(moment))
-        return HeavyItems(sorted(ranked, key=lambda hitter: -hitter.estimate)[:most])
+        places, found = self._heaviest(listed, n=most, confidence=level, at=moment)
+        chosen = [listed[place] for place in places]
+        return HeavyItems(hitters_of(chosen, found, size=self._size(moment)))
 
     def __getitem__(self, item: object) -> float:
         """Return the estimated count of one item, as :meth:`estimate` does."""
@@ -353,6 +353,7 @@ class ReadsByRelease:
         at: At = "now",
         simultaneous: bool = False,
         among: int | None = None,
+        known: object = None,
         column: str | None = None,
     ) -> Intervals:
         """Return estimates and intervals of many items, in order.
@@ -365,6 +366,7 @@ class ReadsByRelease:
             at: ``"now"`` or ``"published"``.
             simultaneous: True to cover all counts together.
             among: number of items from which these were selected; the confidence holds for all.
+            known: a public list of names, as for :meth:`Release.interval_many`.
             column: the name of the column, for a table with several columns.
 
         Returns:
@@ -385,5 +387,6 @@ class ReadsByRelease:
             at=at,
             simultaneous=simultaneous,
             among=among,
+            known=known,
             column=column,
         )

@@ -157,10 +157,10 @@ class PublishedWindows(LiveState):
         if not items or not chosen:
             return HeavyItems()
         release = merged(chosen)
-        found = release.interval_many(items, confidence=level, simultaneous=True)
+        places, found = release._heaviest(items, n=most, confidence=level)
+        heaviest = [items[place] for place in places]
         size = total_of(chosen, release, failure=(1.0 - level) / 2.0).estimate
-        known = hitters_of(items, found, size=size)
-        return HeavyItems(sorted(known, key=lambda hitter: -hitter.estimate)[:most])
+        return HeavyItems(hitters_of(heaviest, found, size=size))
 
     def changes(self, *, confidence: float = 0.95, against: Against = "previous") -> Changes:
         """Return the items whose share of the stream changed in the last window.

@@ -27,6 +27,7 @@ mod key;
 mod live_view;
 mod nesting_lock;
 mod owned_items;
+mod peeling;
 mod private;
 mod release;
 mod several_tables;
@@ -68,6 +69,8 @@ mod _native {
     use super::key::Key;
     #[pymodule_export]
     use super::nesting_lock::NestingLock;
+    #[pymodule_export]
+    use super::peeling::PeeledTable;
     #[pymodule_export]
     use super::private::PrivateSketch;
     #[pymodule_export]

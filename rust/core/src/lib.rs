@@ -14,6 +14,8 @@
 //!                 \      /
 //!                   table      items, hashes, exact counts, the loops that count a batch
 //!                     |
+//!                     |   peeling    intervals without the heavy names of a public list
+//!                     |  /
 //!                estimation    estimates and intervals of counts from public values
 //!                     |
 //!                 guarantee    what is NOT PRIVATE, and why
@@ -46,6 +48,7 @@ pub mod noise;
 pub mod parameters;
 #[cfg(test)]
 mod pearson;
+pub mod peeling;
 pub mod release;
 pub mod schedule;
 mod simd;

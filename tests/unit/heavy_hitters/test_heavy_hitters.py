@@ -100,7 +100,7 @@ def test_a_known_domain_is_the_sketch_alone() -> None:
         sketch.update_many(EVENTS)
     assert np.array_equal(heavy.release().table, alone.release().table)
     answers = alone.release().interval_many(
-        list(range(1, 20)), confidence=0.9, at="now", simultaneous=True
+        range(1, 20), confidence=0.9, at="now", simultaneous=True, known=range(1, 20)
     )
     shown = {hitter.item: hitter for hitter in heavy.top(19, confidence=0.9)}
     for item, answer in zip(range(1, 20), answers, strict=True):

@@ -64,7 +64,7 @@ def test_top_is_the_head_of_all_simultaneous_intervals(
     assert len(top) == min(n, len(distinct))
     if not items:
         return
-    found = release.interval_many(distinct, at=at, simultaneous=True)
+    found = release.interval_many(distinct, at=at, simultaneous=True, known=distinct)
     if now and release.private:
         found = found.around(release.decode(distinct))
     by_item = {item: found[i] for i, item in enumerate(distinct)}

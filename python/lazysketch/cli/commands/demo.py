@@ -129,6 +129,7 @@ def demo(*, traffic: Traffic, rows_shown: int, output: str, sketch: SketchSettin
             part_read=lambda: counter.step / traffic.events,
         ):
             true, seconds = _feed(counter, traffic)
+        counter.finish()
         release = counter.release()
     write(_report(release, rows(release), traffic, true=true, seconds=seconds), output=output)
 

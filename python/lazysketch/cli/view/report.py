@@ -19,15 +19,12 @@ from lazysketch.specification.schedules import Punctual, Single
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from numpy.typing import NDArray
     from typing_extensions import NotRequired
 
     from lazysketch import Intervals, Release
     from lazysketch.releases.items import Item
 
 CONFIDENCE: Final = 0.95
-_SPARE: Final = 16
-_MAX_CANDIDATES: Final = 1 << 16  # of items with equal quick estimates
 _MAX_DECODED: Final = 2_000  # names that are decoded together: a tenth of a second per table
 _SMALL_LAG: Final = 0.05  # fraction of the stream; a smaller lag is not mentioned
 _MIN_ADVISED_WIDTH: Final = 32  # below, collisions would cost more than the lag
@@ -73,29 +70,18 @@ class Moment:
 def heaviest(release: Release, items: Sequence[str] | Sequence[int], *, most: int) -> list[ItemRow]:
     """Return the rows of the items with the largest estimates, ties in the list's order.
 
-    The intervals cover all items of the list simultaneously. The largest estimates among many
-    items that never occurred are those with the largest noise, so separate intervals would miss.
+    The intervals cover all items of the list simultaneously.
     """
-    estimates = release._estimates_of_list(items, most=_MAX_DECODED)
-    if most < len(items):
-        # Estimates select more candidates than will be shown, which are clipped to intervals.
-        wanted = min(2 * most + _SPARE, len(items))
-        least = np.partition(estimates, -wanted)[-wanted]
-        candidates = np.flatnonzero(estimates >= least)
-        candidates = candidates[:_MAX_CANDIDATES]
-    else:
-        candidates = np.arange(len(items))
-    chosen = [items[int(i)] for i in candidates]
-    found = release.interval_many(chosen, confidence=CONFIDENCE, at="now", among=len(items))
-    found = found.around(estimates[candidates])
-    order = np.argsort(-found.estimate, kind="stable")[:most]
-    return _rows(release, chosen, found, order, ranked=True)
+    places, found = release._heaviest(
+        items, n=most, confidence=CONFIDENCE, most_decoded=_MAX_DECODED
+    )
+    return _rows(release, [items[place] for place in places], found, ranked=True)
 
 
 def counts(release: Release, items: Sequence[str] | Sequence[int]) -> list[ItemRow]:
     """Return the rows of all items, in their order."""
     found = release._intervals_of_list(items, confidence=CONFIDENCE, among=None)
-    return _rows(release, items, found, np.arange(len(items)), ranked=False)
+    return _rows(release, items, found, ranked=False)
 
 
 def row_of(item: Item, estimate: float, low: float, high: float, *, share: float | None) -> ItemRow:
@@ -277,7 +263,6 @@ def _rows(
     release: Release,
     items: Sequence[str | int],
     found: Intervals,
-    order: NDArray[np.intp],
     *,
     ranked: bool,
 ) -> list[ItemRow]:
@@ -285,10 +270,10 @@ def _rows(
     weighted = any(part.privacy.max_weight > 1 for part in release.parts)
     steps = max(release.step, 1)
     rows: list[ItemRow] = []
-    for rank, i in enumerate(order, start=1):
-        estimate = float(found.estimate[i])
+    for rank, (item, interval) in enumerate(zip(items, found, strict=True), start=1):
+        estimate = interval.estimate
         share = None if weighted else as_number(round(estimate, 1)) / steps
-        row = row_of(items[i], estimate, float(found.low[i]), float(found.high[i]), share=share)
+        row = row_of(item, estimate, interval.low, interval.high, share=share)
         rows.append({"rank": rank, **row} if ranked else row)
     return rows
 

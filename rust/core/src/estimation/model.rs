@@ -75,6 +75,11 @@ impl ErrorModel {
         Ok(model)
     }
 
+    /// The table.
+    pub fn table(&self) -> &TableErrors {
+        &self.facts
+    }
+
     /// Number of columns.
     pub fn width(&self) -> usize {
         self.facts.published.len()
@@ -91,6 +96,12 @@ impl ErrorModel {
         self.facts.table[row * self.facts.published.len() + column]
     }
 
+    /// The part of the steps up to which a column is published.
+    #[inline]
+    pub fn share(&self, column: usize) -> f64 {
+        self.facts.published[column] / self.facts.step
+    }
+
     /// What is known of an item's cell with this value, times the item's sign; `None` before the
     /// first push of its column.
     #[inline]
@@ -99,7 +110,7 @@ impl ErrorModel {
         let member = self.members.0.get(at)?;
         Some(Row {
             value,
-            share: self.facts.published[column] / self.facts.step,
+            share: self.share(column),
             group: member.group,
             stretch: self.stretches[at],
             variance: self.facts.variance[column],

@@ -75,7 +75,7 @@ def test_intervals_of_the_rows_cover_the_list_that_they_were_chosen_from(
     asked = ["top", "rows.txt", "--domain", "items.txt", "-k", "2", "--save-release", "kept.lzs"]
     shown = result_of(capsys, *asked, "--width", "64")["items"]
     release = ls.Release.load("kept.lzs")
-    together = release.interval_many(listed, at="now", simultaneous=True)
+    together = release.interval_many(listed, simultaneous=True, known=listed)
     assert [row["item"] for row in shown] == ["most", "some"]
     for place, row in enumerate(shown):
         assert (row["low"], row["high"]) == (

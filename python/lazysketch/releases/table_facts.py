@@ -1,0 +1,151 @@
+"""What a public table is: its values, its shape, the steps and the noise of its columns."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from lazysketch import _native
+from lazysketch.errors import ArgumentTypeError
+from lazysketch.estimation.error_model import error_model
+from lazysketch.estimation.estimators import Estimator
+from lazysketch.estimation.intervals import At
+from lazysketch.estimation.peeling import Cells, PeeledTable, can_peel
+from lazysketch.releases.parts import ReleasePart, parts_of
+
+__all__ = ["TableFacts"]
+
+
+class TableFacts:
+    """A release without its queries."""
+
+    def __init__(self, native: _native.Release) -> None:
+        """Wrap a release of the core; users get releases from sketches, files and merges."""
+        if not isinstance(native, _native.Release):
+            raise ArgumentTypeError(
+                "release: expected one made by a sketch, Release.load or Release.from_bytes, "
+                f"got {type(native).__name__}"
+            )
+        self._native = native
+        self._parts = parts_of(native.kind, native.depth, native.parts)
+
+    @property
+    def table(self) -> npt.NDArray[np.int64]:
+        """The table, int64 of shape (depth, width), read-only."""
+        # A view of a read-only array: callers cannot make it writable.
+        table: npt.NDArray[np.int64] = self._table.view()
+        return table
+
+    @property
+    def kind(self) -> str:
+        """``"count-min"``, ``"count-sketch"`` or ``"counters"``."""
+        return self._native.kind
+
+    @property
+    def depth(self) -> int:
+        """Rows."""
+        return self._native.depth
+
+    @property
+    def width(self) -> int:
+        """Columns."""
+        return self._native.width
+
+    @property
+    def hash_seed(self) -> int:
+        """The public seed of the hash functions."""
+        return self._native.hash_seed
+
+    @property
+    def parts(self) -> tuple[ReleasePart, ...]:
+        """The sketches in this release, ordered by id once merged."""
+        return self._parts
+
+    @property
+    def step(self) -> int:
+        """Steps seen by all parts together."""
+        return sum(part.step for part in self._parts)
+
+    @property
+    def noise_deviation(self) -> npt.NDArray[np.float64]:
+        """Standard deviation of the noise in the cells of every column, float64 of (width,)."""
+        return np.sqrt(self._noise_variance)
+
+    @cached_property
+    def _table(self) -> npt.NDArray[np.int64]:
+        table = self._native.table
+        table.setflags(write=False)
+        return table
+
+    @cached_property
+    def _noise_variance(self) -> npt.NDArray[np.float64]:
+        variance = np.zeros(self.width)
+        for part in self._parts:
+            variance += part.noise_variance(self.width)
+        return variance
+
+    @cached_property
+    def _published_steps(self) -> npt.NDArray[np.float64]:
+        """Number of published steps of every column, summed over all parts."""
+        steps = np.zeros(self.width)
+        for part in self._parts:
+            steps += part.published_steps(self.width)
+        return steps
+
+    def _size(self, at: At) -> float:
+        """Return the denominator of shares, at least 1: the steps, or else the noisy total.
+
+        The total of a table covers published events; with ``at="now"`` it is extrapolated at its
+        rate per step, like the estimates. For a Count Sketch with weights or batches neither is
+        known: NaN.
+        """
+        unit = all(
+            part.privacy.max_weight == 1
+            and part.schedule is not None
+            and part.schedule.name != "batch"
+            for part in self._parts
+        )
+        signed = self.kind == "count-sketch"
+        published = float(self._published_steps.sum())
+        if unit and (signed or all(p.privacy.relation == "substitution" for p in self._parts)):
+            return max(float(self.step) if at == "now" else published / self.width, 1.0)
+        if signed:
+            return math.nan
+        total = float(self._table.sum(axis=1).mean())
+        if at == "now":
+            total = total * self.step * self.width / max(published, 1.0)
+        return max(total, 1.0)
+
+    @cached_property
+    def _errors(self) -> _native.ErrorModel:
+        return error_model(
+            self._table,
+            kind=self._native.kind,
+            published_steps=self._published_steps,
+            noise_variance=self._noise_variance,
+            step=self.step,
+            max_weight=self._max_weight,
+        )
+
+    @cached_property
+    def _default(self) -> Estimator:
+        """The estimator of exact counts is the paper's: their minimum never underestimates."""
+        if any(part.mechanism is not None for part in self._parts):
+            return "joint"
+        return "median" if self.kind == "count-sketch" else "minimum"
+
+    @property
+    def _max_weight(self) -> int:
+        return max(part.privacy.max_weight for part in self._parts)
+
+    def _peeled(self, names: Cells) -> PeeledTable | None:
+        """Take the heavy names out; None where that is not possible, or does not pay."""
+        exact = self._default != "joint"
+        steps = self._published_steps
+        if exact or not len(names[0]) or not can_peel(self._native.kind, steps):
+            return None
+        peeled = PeeledTable(self._errors, published_shares=steps / self.step, names=names)
+        return peeled if peeled.pays else None

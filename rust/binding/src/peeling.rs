@@ -1,0 +1,156 @@
+//! Intervals from tables whose heavy names are taken out.
+
+use crate::arrays::array_of;
+use crate::errors::{ArgumentValueError, raise};
+use crate::estimation::ErrorModel;
+use lazysketch_core::peeling::{Asked, Cell, Peeled, Tests};
+use lazysketch_core::{Result, memory};
+use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
+use pyo3::prelude::*;
+use std::sync::{Mutex, PoisonError};
+
+type Ends<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
+type Columns<'py> = PyReadonlyArray2<'py, u32>;
+type Flipped<'py> = PyReadonlyArray2<'py, bool>;
+
+/// Levels whose tests are kept.
+const KEPT: usize = 8;
+
+/// A public table from which the heavy names of a list are taken out.
+#[pyclass(frozen, module = "lazysketch._native")]
+pub(crate) struct PeeledTable {
+    inner: Peeled,
+    depth: usize,
+    width: usize,
+    tests: Mutex<Vec<(f64, Option<Tests>)>>,
+}
+
+#[pymethods]
+impl PeeledTable {
+    /// Take names out of the table of a model.
+    #[new]
+    fn new(
+        py: Python<'_>,
+        model: &ErrorModel,
+        columns: Columns<'_>,
+        flipped: Flipped<'_>,
+    ) -> PyResult<Self> {
+        let model = model.core();
+        let (depth, width) = (model.depth(), model.width());
+        let names = cells_of(&columns, &flipped, (depth, width))?;
+        let inner = py
+            .detach(|| Peeled::of(model.table(), &names))
+            .map_err(raise)?;
+        Ok(Self {
+            inner,
+            depth,
+            width,
+            tests: Mutex::new(Vec::new()),
+        })
+    }
+
+    /// Number of names that are taken out.
+    #[getter]
+    fn taken(&self) -> usize {
+        self.inner.taken()
+    }
+
+    /// Whether all names of the list are taken out.
+    #[getter]
+    fn takes_all(&self) -> bool {
+        self.inner.takes_all()
+    }
+
+    /// Whether the errors that are left spread less than those of the table.
+    #[getter]
+    fn pays(&self) -> bool {
+        self.inner.pays()
+    }
+
+    /// Counts of items with these cells.
+    fn estimates<'py>(
+        &self,
+        py: Python<'py>,
+        columns: Columns<'py>,
+        flipped: Flipped<'py>,
+    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
+        let cells = cells_of(&columns, &flipped, (self.depth, self.width))?;
+        let found = py.detach(|| self.inner.estimates(&cells)).map_err(raise)?;
+        Ok(array_of(py, found))
+    }
+
+    /// Lower and upper ends of the counts of items that tests of this level accept; `None` if they
+    /// reject nothing. The estimates are within the intervals.
+    #[pyo3(signature = (columns, flipped, *, estimates, level))]
+    fn ends<'py>(
+        &self,
+        py: Python<'py>,
+        columns: Columns<'py>,
+        flipped: Flipped<'py>,
+        estimates: PyReadonlyArray1<'py, f64>,
+        level: f64,
+    ) -> PyResult<Option<Ends<'py>>> {
+        let cells = cells_of(&columns, &flipped, (self.depth, self.width))?;
+        let estimates = estimates.as_array();
+        let items = columns.as_array().nrows();
+        if estimates.len() != items || !estimates.iter().all(|estimate| estimate.is_finite()) {
+            let message = "estimates: expected a finite one per item, got others";
+            return Err(ArgumentValueError::new_err(message));
+        }
+        let mut asked = memory::room_for(items).map_err(raise)?;
+        let each = cells.chunks_exact(self.depth).zip(estimates);
+        asked.extend(each.map(|(cells, &estimate)| Asked { cells, estimate }));
+        let found = py.detach(|| self.with_tests(level, |tests| self.inner.ends(&asked, tests)));
+        let Some(found) = found.map_err(raise)? else {
+            return Ok(None);
+        };
+        let column = |value: fn(&lazysketch_core::peeling::Ends) -> f64| {
+            array_of(py, found.iter().map(value).collect())
+        };
+        Ok(Some((column(|ends| ends.low), column(|ends| ends.high))))
+    }
+}
+
+impl PeeledTable {
+    /// Work with the tests of a level, which are computed once.
+    fn with_tests<T>(
+        &self,
+        level: f64,
+        work: impl FnOnce(&Tests) -> Result<T>,
+    ) -> Result<Option<T>> {
+        let mut kept = self.tests.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = kept.iter().find(|(its, _)| *its == level);
+        let tests = match known {
+            Some((_, tests)) => tests.clone(),
+            None => {
+                let tests = self.inner.tests(level)?;
+                kept.truncate(KEPT - 1);
+                kept.insert(0, (level, tests.clone()));
+                tests
+            }
+        };
+        drop(kept);
+        tests.map(|tests| work(&tests)).transpose()
+    }
+}
+
+/// Return the cells of items, `depth` per item, checked.
+fn cells_of(
+    columns: &Columns<'_>,
+    flipped: &Flipped<'_>,
+    (depth, width): (usize, usize),
+) -> PyResult<Vec<Cell>> {
+    let (columns, flipped) = (columns.as_array(), flipped.as_array());
+    let outside = columns.iter().any(|&column| column as usize >= width);
+    if columns.ncols() != depth || columns.dim() != flipped.dim() || outside {
+        let message = "columns: expected one column of the table per row, got others";
+        return Err(ArgumentValueError::new_err(message));
+    }
+    let mut cells = memory::room_for(columns.len()).map_err(raise)?;
+    let each = columns.iter().zip(flipped).enumerate();
+    cells.extend(each.map(|(at, (&column, &flipped))| Cell {
+        at: (at % depth * width) as u32 + column,
+        sign: if flipped { -1.0 } else { 1.0 },
+    }));
+    Ok(cells)
+}

@@ -1,0 +1,132 @@
+//! Where items are counted, and the table that they are counted in.
+
+use crate::estimation::TableErrors;
+use crate::{Error, Result, memory};
+use std::cmp::Ordering;
+
+/// One cell of an item.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Cell {
+    /// Row times width plus column.
+    pub at: u32,
+    /// What one count adds to the cell: 1, or the sign in a Count Sketch.
+    pub sign: f32,
+}
+
+/// The order of items with one cell in each row.
+pub(super) fn order(one: &[Cell], two: &[Cell]) -> Ordering {
+    let key = |cell: &Cell| (cell.at, cell.sign < 0.0);
+    one.iter().map(key).cmp(two.iter().map(key))
+}
+
+/// A public table whose values are extrapolated to one step, at the rate of their column.
+#[derive(Debug, Clone)]
+pub(super) struct Extrapolated {
+    /// True for Count Sketch.
+    pub(super) signed: bool,
+    /// Rows.
+    pub(super) depth: usize,
+    /// Columns.
+    pub(super) width: usize,
+    /// Values, row by row.
+    pub(super) table: Vec<f64>,
+}
+
+impl Extrapolated {
+    pub(super) fn of(facts: &TableErrors) -> Result<Self> {
+        let (width, cells) = (facts.published.len(), facts.table.len());
+        let published = facts.published.iter().all(|&step| step > 0.0);
+        if !published || !facts.collisions || cells != facts.depth * width || cells == 0 {
+            let wanted = "a table of items, all columns of which were published";
+            return Err(Error::parameter("table", wanted, "another one"));
+        }
+        if cells > u32::MAX as usize {
+            return Err(Error::parameter("table", "at most 2^32 - 1 cells", "more"));
+        }
+        let mut table = memory::room_for(cells)?;
+        for row in facts.table.chunks_exact(width) {
+            let cells = row.iter().zip(&facts.published);
+            table.extend(cells.map(|(&value, step)| value as f64 * (facts.step / step)));
+        }
+        Ok(Self {
+            signed: facts.signed,
+            depth: facts.depth,
+            width,
+            table,
+        })
+    }
+}
+
+/// Random choices of one cell per row: names that never occurred. A fixed seed serves, as all
+/// values are public.
+pub(super) fn random_choices(number: usize, facts: &Extrapolated) -> Result<Vec<Cell>> {
+    let mut state = 0x9E37_79B9_7F4A_7C15_u64;
+    let choices = (0..number * facts.depth).map(|at| {
+        let random = next_random(&mut state);
+        let column = ((u128::from(random) * facts.width as u128) >> 64) as usize;
+        Cell {
+            at: (at % facts.depth * facts.width + column) as u32,
+            sign: if facts.signed && random & 1 == 1 {
+                -1.0
+            } else {
+                1.0
+            },
+        }
+    });
+    memory::collected(choices)
+}
+
+/// The next number of SplitMix64. Source: G. Steele, D. Lea and C. Flood 2014.
+fn next_random(state: &mut u64) -> u64 {
+    *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
+    let mixed = (*state ^ *state >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
+    mixed ^ mixed >> 31
+}
+
+/// The table less the middle of each row, and how far its errors spread.
+#[derive(Debug, Clone)]
+pub(super) struct Background {
+    /// Released values; less the median of their row in a Count-Min sketch.
+    pub(super) values: Vec<f64>,
+    /// Standard deviation of the bulk of the values, at least 0.5.
+    pub(super) spread: f64,
+}
+
+impl Background {
+    pub(super) fn of(facts: &Extrapolated) -> Result<Self> {
+        let mut values = memory::copied(&facts.table)?;
+        less_middles(&mut values, facts)?;
+        let spread = spread_of(&values, facts.signed)?;
+        Ok(Self { values, spread })
+    }
+}
+
+/// Subtracts the median of each row; errors of a Count Sketch have none.
+pub(super) fn less_middles(values: &mut [f64], facts: &Extrapolated) -> Result<()> {
+    if facts.signed {
+        return Ok(());
+    }
+    for row in values.chunks_exact_mut(facts.width) {
+        let median = middle(&mut memory::copied(row)?);
+        row.iter_mut().for_each(|value| *value -= median);
+    }
+    Ok(())
+}
+
+/// The standard deviation of the bulk of errors; without signs, of their lower half.
+pub(super) fn spread_of(errors: &[f64], signed: bool) -> Result<f64> {
+    let mut sizes = memory::room_for(errors.len())?;
+    let bulk = errors.iter().filter(|&&error| signed || error <= 0.0);
+    sizes.extend(bulk.map(|error| error.abs()));
+    Ok((1.4826 * middle(&mut sizes)).max(0.5))
+}
+
+/// The middle of some values, which are put in another order; 0 without any.
+fn middle(values: &mut [f64]) -> f64 {
+    if values.is_empty() {
+        return 0.0;
+    }
+    let at = values.len() / 2;
+    *values.select_nth_unstable_by(at, f64::total_cmp).1
+}

@@ -1,0 +1,186 @@
+//! How rare the cells of an item are among all choices of one cell per row.
+//!
+//! An item's cells are equally likely to be any choice, whatever the rest of the stream is. So the
+//! share of choices whose sum of levels is at least the item's own is a p-value, and it is computed
+//! exactly: the sum of independent levels, one per row.
+
+use super::score::{LEVELS, Score};
+use crate::{Result, memory};
+
+/// Which end of an interval a test bounds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    /// Rejects counts that are too low: too much is left in the item's cells.
+    Low,
+    /// Rejects counts that are too high.
+    High,
+}
+
+impl End {
+    fn direction(self) -> f64 {
+        match self {
+            Self::Low => 1.0,
+            Self::High => -1.0,
+        }
+    }
+}
+
+/// The levels of all cells, row by row.
+#[derive(Debug, Clone)]
+pub(super) struct Ranks {
+    score: Score,
+    end: End,
+    signed: bool,
+    /// [`LEVELS`] numbers of cells per row.
+    numbers: Vec<f64>,
+    /// Choices of a cell in a row.
+    choices: f64,
+}
+
+impl Ranks {
+    /// The levels of errors, row by row.
+    pub(super) fn of(
+        score: Score,
+        end: End,
+        errors: &[f64],
+        width: usize,
+        signed: bool,
+    ) -> Result<Self> {
+        let rows = errors.len() / width;
+        let mut ranks = Self {
+            score,
+            end,
+            signed,
+            numbers: memory::filled(0.0, rows * LEVELS)?,
+            choices: (width << usize::from(signed)) as f64,
+        };
+        for (row, errors) in errors.chunks_exact(width).enumerate() {
+            errors
+                .iter()
+                .for_each(|&error| ranks.count(row, error, 1.0));
+        }
+        Ok(ranks)
+    }
+
+    /// Adds to the number of cells of a row with this error.
+    #[inline]
+    pub(super) fn count(&mut self, row: usize, error: f64, number: f64) {
+        let level = self.level(error);
+        self.numbers[row * LEVELS + level] += number;
+        if self.signed {
+            let level = self.level(-error);
+            self.numbers[row * LEVELS + level] += number;
+        }
+    }
+
+    /// The level of an error, with the item's sign applied.
+    #[inline]
+    pub(super) fn level(&self, error: f64) -> usize {
+        self.score.level(error * self.end.direction())
+    }
+
+    /// The share of choices with each sum of levels.
+    pub(super) fn sums(&self) -> Result<Vec<f64>> {
+        self.sums_of(&self.numbers)
+    }
+
+    /// The share of choices whose sum is at least this one.
+    pub(super) fn at_least(&self, sum: usize) -> Result<f64> {
+        // The last row needs no sums of its own: only how many of its cells reach what is missing.
+        let (others, last) = self.numbers.split_at(self.numbers.len() - LEVELS);
+        let mut reaching = [0.0; LEVELS + 1];
+        for level in (0..LEVELS).rev() {
+            reaching[level] = reaching[level + 1] + last[level] / self.choices;
+        }
+        let sums = self.sums_of(others)?;
+        let shares = sums
+            .iter()
+            .enumerate()
+            .map(|(found, share)| share * reaching[sum.saturating_sub(found).min(LEVELS)]);
+        Ok(shares.sum())
+    }
+
+    /// Takes over the numbers of other ranks with the same score.
+    pub(super) fn reset(&mut self, to: &Self) {
+        self.numbers.copy_from_slice(&to.numbers);
+    }
+
+    fn sums_of(&self, numbers: &[f64]) -> Result<Vec<f64>> {
+        let mut sums = memory::filled(1.0, 1)?;
+        for row in numbers.chunks_exact(LEVELS) {
+            let mut longer = memory::filled(0.0, sums.len() + LEVELS - 1)?;
+            for (at, &number) in row.iter().enumerate().filter(|(_, number)| **number > 0.0) {
+                let share = number / self.choices;
+                let places = longer[at..].iter_mut().zip(&sums);
+                places.for_each(|(place, sum)| *place += share * sum);
+            }
+            sums = longer;
+        }
+        Ok(sums)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::score::Density;
+    use super::*;
+
+    /// All sums of levels, one choice of a cell and a sign per row after the other.
+    fn all_sums(ranks: &Ranks, errors: &[f64], width: usize, signed: bool) -> Vec<usize> {
+        let signs: &[f64] = if signed { &[1.0, -1.0] } else { &[1.0] };
+        let mut sums = vec![0];
+        for row in errors.chunks_exact(width) {
+            let levels = row
+                .iter()
+                .flat_map(|error| signs.iter().map(move |sign| error * sign));
+            let levels: Vec<_> = levels.map(|error| ranks.level(error)).collect();
+            let longer = sums
+                .iter()
+                .flat_map(|sum| levels.iter().map(move |level| sum + level));
+            sums = longer.collect();
+        }
+        sums
+    }
+
+    #[test]
+    fn shares_are_those_of_all_choices() {
+        let (width, depth) = (7, 3);
+        let errors: Vec<f64> = (0..width * depth)
+            .map(|at| (at * at % 23) as f64 - 9.0)
+            .collect();
+        for signed in [false, true] {
+            for end in [End::Low, End::High] {
+                let density = Density::of(errors.iter().copied(), 3.0).unwrap();
+                let score = density.score(2.0).unwrap();
+                let ranks = Ranks::of(score, end, &errors, width, signed).unwrap();
+                let sums = all_sums(&ranks, &errors, width, signed);
+                let choices = sums.len() as f64;
+                for least in 0..depth * LEVELS {
+                    let wanted = sums.iter().filter(|&&sum| sum >= least).count() as f64 / choices;
+                    let found = ranks.at_least(least).unwrap();
+                    assert!(
+                        (found - wanted).abs() < 1e-12,
+                        "{least}: {found} for {wanted}"
+                    );
+                }
+                let total: f64 = ranks.sums().unwrap().iter().sum();
+                assert!((total - 1.0).abs() < 1e-12);
+            }
+        }
+    }
+
+    #[test]
+    fn cells_are_moved_to_their_new_level() {
+        let mut errors = vec![1.0, 2.0, -8.0, 30.0, 4.0, 0.0];
+        let score = Density::of(errors.iter().copied(), 2.0)
+            .unwrap()
+            .score(4.0)
+            .unwrap();
+        let mut ranks = Ranks::of(score.clone(), End::High, &errors, 3, true).unwrap();
+        ranks.count(1, errors[3], -1.0);
+        errors[3] = -2.0;
+        ranks.count(1, errors[3], 1.0);
+        let other = Ranks::of(score, End::High, &errors, 3, true).unwrap();
+        assert_eq!(ranks.numbers, other.numbers);
+    }
+}
