@@ -56,6 +56,10 @@ def sketch(
         several("estimate", lambda one: one.live.estimate(items[0]), reads=True),
         several("estimate_many", lambda one: one.live.estimate_many(items), reads=True),
         several("interval", lambda one: one.live.interval(items[0]), reads=True),
+        several(
+            "interval_many", lambda one: one.live.interval_many(items, known=items), reads=True
+        ),
+        several("decode", lambda one: one.live.decode(items), reads=True),
         several("release", lambda one: one.live.release(), reads=True),
     ]
     if exact:

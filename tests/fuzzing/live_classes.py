@@ -59,8 +59,9 @@ _ESTIMATES: Final = (
     called(
         "interval_many",
         "items",
-        optional=("confidence", "at", "simultaneous", "among", "column"),
+        optional=("confidence", "at", "simultaneous", "among", "known", "column"),
     ),
+    called("decode", "items", optional=("column",)),
 )
 
 

@@ -76,6 +76,7 @@ ITEM: Maker = lambda c, d: good_item(c) if c.random() < 0.5 else hostile(c, d)  
 MAKERS: Mapping[str, Maker] = {
     "item": ITEM,
     "items": columns.items,
+    "known": columns.items,
     "weights": columns.weights,
     "empty_rows": columns.positions,
     "weight": values.integer,

@@ -127,10 +127,11 @@ _QUERIES: Final = (
         called(
             "interval_many",
             "items",
-            optional=("confidence", "at", "simultaneous", "among", "column"),
+            optional=("confidence", "at", "simultaneous", "among", "known", "column"),
         )
     ]
     * 3,
+    called("decode", "items", optional=("column",)),
     *[called("top", optional=("items", "n", "confidence", "at"))] * 3,
     called("second_moment", optional=("confidence",)),
     *(Operation("merge", _others), Operation("files", _saved), Operation("index", _index)),

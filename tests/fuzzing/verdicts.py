@@ -24,6 +24,7 @@ _OF_VALUES: Final = {
     "generator raised StopIteration",
     "__str__ returned non-string (type NoneType)",
     "operation forbidden on released memoryview object",
+    "len() takes exactly one argument (0 given)",  # as a clock
     (
         "Exceeds the limit (4300 digits) for integer string conversion; "
         "use sys.set_int_max_str_digits() to increase the limit"

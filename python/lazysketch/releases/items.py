@@ -81,7 +81,13 @@ def plain_values(name: str, values: object) -> list[object]:
         MemoryError: more values than fit in memory, or an iterable of more than 2^24.
     """
     if isinstance(values, list | tuple):
-        return list(values)
+        try:
+            return list(values)
+        except TypeError as failure:
+            # A subclass without an iterator; errors of its own methods have other types.
+            if type(failure) is not TypeError:
+                raise
+            raise _not_many(name, values) from None
     if not isinstance(values, str | bytes | bytearray | dict):
         # Arrow data of any producer are validated in the core, as for the other classes.
         column = _native.arrow_values(values, name=name)

@@ -157,6 +157,11 @@ def _update(live: Any, make: Callable[[], object]) -> None:
     live.update_many(make())
 
 
+class _WithoutIterator(list):  # type: ignore[type-arg]
+    def __iter__(self) -> Any:
+        return {}
+
+
 class _Resizes:
     """A weight that resizes the array of items while weights are converted."""
 
@@ -320,6 +325,10 @@ _CONSTRUCTIONS: Final[dict[str, tuple[Callable[[], object], Expected]]] = {
         for kind in (ls.LazyCountMin, ls.LazyCountSketch)
         for confidence in (1e-3, 1e-17)
     },
+    "a list without an iterator": (
+        lambda: _sketch().release().top(_WithoutIterator([1])),
+        (ArgumentTypeError,),
+    ),
     "items resized by a weight": (_resized, (*_WRONG, *_ACCEPTED)),
 }
 
