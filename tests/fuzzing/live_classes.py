@@ -239,6 +239,7 @@ FAMILIES: Final = {
                 called("estimate_many", "items", items=_indices),
                 called("interval", "item", item=_index),
                 called("interval_many", "items", optional=("among", "at"), items=_indices),
+                called("decode", "items", items=_indices),
                 *(_TICK, called("release"), duplications, *_ENDS),
                 reads("steps", "counters", "horizon", "closed", *_NOTED),
             ),

@@ -10,6 +10,7 @@ from tests.planted.planted_bug import PlantedBug
 __all__ = ["BUGS_OF_DISCOVERY"]
 
 _PUBLISHED: Final = "lazysketch.heavy_hitters.published_hitters"
+_HEAVIEST = "lazysketch.releases.public_table:PublicTable._heaviest"
 
 BUGS_OF_DISCOVERY: Final = (
     PlantedBug(
@@ -69,9 +70,7 @@ BUGS_OF_DISCOVERY: Final = (
         claim="The intervals of the top items of a release are those of single items.",
         caught_by="tests/unit/releases/test_heavy_items.py::"
         "test_top_is_the_head_of_all_simultaneous_intervals[count-min]",
-        patch=edited(
-            "lazysketch.releases.release:Release.top", ("simultaneous=True", "simultaneous=False")
-        ),
+        patch=edited(_HEAVIEST, ("among = max(len(estimates), 1)", "among = None")),
     ),
     PlantedBug(
         name="top-of-windows-without-correction",
@@ -79,10 +78,7 @@ BUGS_OF_DISCOVERY: Final = (
         claim="The intervals of the top items of windows are those of single items.",
         caught_by="tests/unit/windows/test_questions.py::"
         "test_intervals_of_the_top_cover_the_list_that_it_was_chosen_from",
-        patch=edited(
-            "lazysketch.windows.published_windows:PublishedWindows.top",
-            ("simultaneous=True", "simultaneous=False"),
-        ),
+        patch=edited(_HEAVIEST, ("max(len(estimates), 1)", "1 + len(order) // 2")),
     ),
     PlantedBug(
         name="changes-without-correction",
@@ -102,8 +98,6 @@ BUGS_OF_DISCOVERY: Final = (
         claim="The command's intervals cover the rows that it shows, not the list it chose from.",
         caught_by="tests/unit/cli/commands/test_releases.py::"
         "test_intervals_of_the_rows_cover_the_list_that_they_were_chosen_from",
-        patch=edited(
-            "lazysketch.cli.view.report:heaviest", ("among=len(items)", "among=len(chosen)")
-        ),
+        patch=edited(_HEAVIEST, ("max(len(estimates), 1)", "max(len(order), 1)")),
     ),
 )
