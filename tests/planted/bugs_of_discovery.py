@@ -10,7 +10,7 @@ from tests.planted.planted_bug import PlantedBug
 __all__ = ["BUGS_OF_DISCOVERY"]
 
 _PUBLISHED: Final = "lazysketch.heavy_hitters.published_hitters"
-_HEAVIEST = "lazysketch.releases.public_table:PublicTable._heaviest"
+_HEAVIEST: Final = "lazysketch.releases.public_table:PublicTable._heaviest"
 
 BUGS_OF_DISCOVERY: Final = (
     PlantedBug(
