@@ -60,10 +60,14 @@ class Levels:
 
     def __post_init__(self) -> None:
         """Check the types of all fields and the number of names."""
-        names = self.names
-        if not isinstance(names, tuple) or not all(isinstance(name, str) for name in names):
-            got = type(names).__name__
+        given = self.names
+        # As the base classes do: a subclass could override the methods.
+        each = tuple(tuple.__iter__(given)) if isinstance(given, tuple) else (None,)
+        if not all(isinstance(name, str) for name in each):
+            got = type(given).__name__
             raise ArgumentTypeError(f"names: expected a tuple of str, got {got}")
+        names = tuple(str.__str__(name) for name in each)
+        object.__setattr__(self, "names", names)
         if not 1 <= len(names) <= _MOST_LEVELS or len(set(names)) < len(names):
             raise ArgumentValueError(
                 f"names: expected 1 to {_MOST_LEVELS} different names, got {len(names)}, "

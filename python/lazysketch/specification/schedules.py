@@ -217,12 +217,14 @@ class Geometric(_Base):
 
     def __post_init__(self) -> None:
         """Check every parameter."""
-        if not isinstance(self.growth, tuple) or len(self.growth) != 2:
+        # As the base class does: a subclass could override the methods.
+        if not isinstance(self.growth, tuple) or tuple.__len__(self.growth) != 2:
             raise ArgumentTypeError(
                 f"growth: expected (numerator, denominator), got {type(self.growth).__name__}"
             )
-        numerator = checked_integer("growth", self.growth[0], most=2**20)
-        denominator = checked_integer("growth", self.growth[1], least=numerator, most=2**20)
+        first, second = tuple.__iter__(self.growth)
+        numerator = checked_integer("growth", first, most=2**20)
+        denominator = checked_integer("growth", second, least=numerator, most=2**20)
         self._store("growth", (numerator, denominator))
         self._store("rounds", checked_integer("rounds", self.rounds, most=2**20))
 

@@ -19,7 +19,7 @@ Positions: TypeAlias = npt.NDArray[np.int64]
 Weights: TypeAlias = npt.NDArray[np.uint64]
 
 _PLAIN: Final = (list, tuple, range)
-_MOST_OF_AN_ITERABLE: Final = 1 << 26  # as for a sketch; an iterable may never end
+_MOST_OF_AN_ITERABLE: Final = 1 << 24  # as for a sketch; an iterable may never end
 
 
 @runtime_checkable

@@ -122,10 +122,10 @@ fn from_iterable(items: &Bound<'_, PyAny>, target: Target<'_>) -> PyResult<Vec<u
     Ok(converted)
 }
 
-/// Most values of an iterable: 512 MiB of fingerprints, and seconds of calls of its methods. A batch
+/// Most values of an iterable: 128 MiB of fingerprints, and seconds of calls of its methods. A batch
 /// is kept until all of it is checked, and an iterable may never end. Lists and arrays are in memory
 /// already.
-const MOST_OF_AN_ITERABLE: usize = 1 << 26;
+const MOST_OF_AN_ITERABLE: usize = 1 << 24;
 
 /// The values of any iterable, at most [`MOST_OF_AN_ITERABLE`]. Ctrl-C works during iterators that
 /// run no Python code.

@@ -162,6 +162,11 @@ class _WithoutIterator(list):  # type: ignore[type-arg]
         return {}
 
 
+class _Unmeasured(tuple):  # type: ignore[type-arg]
+    def __len__(self) -> Any:
+        return None
+
+
 class _Resizes:
     """A weight that resizes the array of items while weights are converted."""
 
@@ -328,6 +333,14 @@ _CONSTRUCTIONS: Final[dict[str, tuple[Callable[[], object], Expected]]] = {
     "a list without an iterator": (
         lambda: _sketch().release().top(_WithoutIterator([1])),
         (ArgumentTypeError,),
+    ),
+    "a pair without a length": (
+        lambda: ls.Geometric(growth=_Unmeasured((1, 2))),
+        _ACCEPTED,
+    ),
+    "names of levels without a length": (
+        lambda: ls.Levels(_Unmeasured(("a", "b")), lambda item: (item, item)).of("a"),
+        _ACCEPTED,
     ),
     "items resized by a weight": (_resized, (*_WRONG, *_ACCEPTED)),
 }
