@@ -31,8 +31,7 @@ def test_every_large_allocation_fails_once(record_property: Record) -> None:
         if not any(points for _, points, *_ in results):
             wrong.append(f"{family}: expected large allocations, got none")
         for operation, points, injected, violations, examples in results:
-            name = f"{operation} (allocations)"
-            record_property("faults", (name, points, injected, violations))
+            record_property("faults", (operation, "allocations", points, injected, violations))
             wrong += examples
     assert not wrong
     assert operations == len(LARGE_OPERATIONS)

@@ -34,8 +34,9 @@ def descriptions(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
 
 
-def _require_none(result: Result, record: Record) -> None:
-    record("faults", (result.operation, result.points, result.injected, dict(result.violations)))
+def _require_none(result: Result, between: Between, record: Record) -> None:
+    counts = (result.points, result.injected, dict(result.violations))
+    record("faults", (result.operation, between, *counts))
     assert not result.violations, result.examples
     if result.points:
         assert result.injected >= 3
@@ -44,7 +45,8 @@ def _require_none(result: Result, record: Record) -> None:
 @pytest.mark.parametrize("operation", OPERATIONS, ids=str)
 def test_some_lines(operation: Operation, record_property: Record) -> None:
     few = 2 if operation.reads else _FEW.get(operation.family.split(" ")[0], 4)
-    _require_none(run(operation, operation.points("lines"), most=few, seed=_SEED), record_property)
+    result = run(operation, operation.points("lines"), most=few, seed=_SEED)
+    _require_none(result, "lines", record_property)
 
 
 @pytest.mark.long
@@ -52,4 +54,4 @@ def test_some_lines(operation: Operation, record_property: Record) -> None:
 @pytest.mark.parametrize("operation", OPERATIONS, ids=str)
 def test_all_points(operation: Operation, between: Between, record_property: Record) -> None:
     result = run(operation, operation.points(between), most=_MOST[between], seed=_SEED)
-    _require_none(result, record_property)
+    _require_none(result, between, record_property)

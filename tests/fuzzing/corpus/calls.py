@@ -303,6 +303,7 @@ _CONSTRUCTIONS: Final[dict[str, tuple[Callable[[], object], Expected]]] = {
         lambda: draws(_sketch(), cells=_broken_views(), nodes=[1]),
         (ArgumentTypeError,),
     ),
+    "endless paths": (lambda: open_source(_Endless()), (MemoryError, ArgumentTypeError)),
     "endless prefix lengths": (lambda: ls.ipv4_prefixes(_Endless()), (ArgumentValueError,)),
     "endless level weights": (
         lambda: ls.HierarchicalHeavyHitters(

@@ -9,11 +9,10 @@ import io
 from typing import TYPE_CHECKING
 
 from lazysketch.arguments import shown
-from lazysketch.errors import ArgumentTypeError, SourceError
+from lazysketch.errors import ArgumentTypeError
 from lazysketch.sources.formats.arrow_messages import (
     FILE_MAGIC,
     CheckedMessages,
-    DamagedMessageError,
 )
 from lazysketch.sources.formats.json_lines import holds_integers
 from lazysketch.sources.formats.selection import Head, delimiter_of, names_of, names_shown
@@ -71,8 +70,10 @@ def _columns(form: Format, stream: ByteStream) -> str:
             return f"; its columns are {names_shown(parquet.read_schema(stream.path).names)}"
         if form.name == "arrow":
             return f"; its columns are {names_shown(_arrow_names(stream.head()))}"
-    except (ImportError, OSError, ValueError, SourceError, DamagedMessageError):
-        # Reading reports the error.
+    except MemoryError:
+        raise
+    except Exception:
+        # Errors of pyarrow have many classes. Reading reports what is wrong with the input.
         return ""
     rows = Head.of(stream).rows
     if form.name in ("csv", "tsv") and rows:

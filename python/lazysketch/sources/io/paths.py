@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import glob
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from lazysketch.errors import ArgumentTypeError, SourceError
+from lazysketch.foreign_values import listed
 from lazysketch.sources.io.byte_stream import STANDARD_INPUT, check_path
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
+
+_MOST_PATHS: Final = 1 << 16  # an iterable may never end
 
 
 def expand_paths(paths: str | Path | Iterable[str | Path]) -> tuple[str | Path, ...]:
@@ -23,6 +26,7 @@ def expand_paths(paths: str | Path | Iterable[str | Path]) -> tuple[str | Path, 
 
     Raises:
         ArgumentTypeError: No path, or something that is not a path.
+        MemoryError: An iterable of more than 2^16 paths.
         SourceError: A missing file, a directory, a pattern without a match, or
             standard input twice.
 
@@ -31,17 +35,18 @@ def expand_paths(paths: str | Path | Iterable[str | Path]) -> tuple[str | Path, 
         ('-',)
     """
     try:
-        given = (paths,) if isinstance(paths, (str, Path)) else tuple(paths)
+        given: list[object] = (
+            [paths] if isinstance(paths, (str, Path)) else listed("paths", paths, most=_MOST_PATHS)
+        )
     except (TypeError, ValueError):  # cannot be iterated
         got = type(paths).__name__
         raise ArgumentTypeError(f"paths: expected one path or several, got {got}") from None
     if not given:
         raise ArgumentTypeError("paths: expected at least one input, got none")
+    found: list[str | Path] = []
     for path in given:
         if not isinstance(path, (str, Path)):
             raise ArgumentTypeError(f"paths: expected paths, got {type(path).__name__}")
-    found: list[str | Path] = []
-    for path in given:
         found.extend(_matches(path) if isinstance(path, str) and _is_pattern(path) else [path])
     if sum(str(path) == STANDARD_INPUT for path in found) > 1:
         raise SourceError("standard input: expected it once among the inputs, got it twice")
