@@ -45,6 +45,9 @@ pub enum Error {
     /// Bytes that are not a release this version can read.
     #[error("release: {0}")]
     Format(String),
+    /// A saved state that this version, or a sketch with these parameters, cannot go on from.
+    #[error("state: {0}")]
+    State(String),
     /// Releases that cannot be added.
     #[error("merge: {0}")]
     Merge(String),

@@ -24,6 +24,8 @@ pub enum Purpose {
     Discovery,
     /// The secret hash that identifies items in discovery.
     ItemIdentity,
+    /// The ids of the sketches of a store.
+    StoredId,
 }
 
 impl Purpose {
@@ -33,6 +35,7 @@ impl Purpose {
             Self::HashSeed => b"lazysketch hash seed",
             Self::Discovery => b"lazysketch discovery noise",
             Self::ItemIdentity => b"lazysketch item identity",
+            Self::StoredId => b"lazysketch stored id",
         }
     }
 }
@@ -191,6 +194,27 @@ impl Identity {
         })
     }
 
+    /// The id of a sketch of a store: pseudo-random under the store's key, and the same whenever the
+    /// store makes this sketch again from its log.
+    ///
+    /// The caller is a store that holds its lock and found its anchor. It counts one history under
+    /// (`era`, `name`, `number`), whatever happens in between, and begins another era in any doubt.
+    pub fn stored(key: &MasterKey, store: &[u8; 16], era: u64, name: &str, number: u64) -> Self {
+        let place = [&era.to_le_bytes(), &number.to_le_bytes(), name.as_bytes()].concat();
+        let bytes = key
+            .derive(Purpose::StoredId, &SketchId(*store), &place)
+            .bytes;
+        Self {
+            id: SketchId(bytes),
+            chosen: false,
+        }
+    }
+
+    /// The public id.
+    pub fn id(&self) -> SketchId {
+        self.id
+    }
+
     /// An id chosen by the caller, for tests and replay. It marks the sketch NOT PRIVATE: the
     /// difference of two streams under one working key is exact.
     pub fn chosen(id: SketchId) -> Self {
@@ -267,6 +291,31 @@ mod tests {
         assert_eq!(MasterKey::seeded(1).origin(), Origin::Seeded);
     }
 
+    /// Every field tells two ids apart, also where one name begins with bytes of a number.
+    #[test]
+    fn ids_of_a_store_repeat_for_one_sketch_only() {
+        let (key, other) = (
+            MasterKey::from_bytes([7; 32]),
+            MasterKey::from_bytes([8; 32]),
+        );
+        let of = |key: &MasterKey, store: u8, era: u64, name: &str, number: u64| {
+            Identity::stored(key, &[store; 16], era, name, number)
+        };
+        let first = of(&key, 1, 2, "visits", 3);
+        assert!(!first.chosen && first.id() == of(&key, 1, 2, "visits", 3).id());
+        for different in [
+            of(&other, 1, 2, "visits", 3),
+            of(&key, 2, 2, "visits", 3),
+            of(&key, 1, 3, "visits", 3),
+            of(&key, 1, 2, "visit", 3),
+            of(&key, 1, 2, "", 3),
+            of(&key, 1, 2, "visits", 4),
+            of(&key, 1, 3, "visits", 2),
+        ] {
+            assert_ne!(first.id(), different.id());
+        }
+    }
+
     /// Keyed BLAKE3 of label, version, id and parameters, each after its length in 8 bytes.
     #[test]
     fn every_key_follows_its_definition() {
@@ -276,6 +325,7 @@ mod tests {
             (Purpose::HashSeed, "lazysketch hash seed"),
             (Purpose::Discovery, "lazysketch discovery noise"),
             (Purpose::ItemIdentity, "lazysketch item identity"),
+            (Purpose::StoredId, "lazysketch stored id"),
         ] {
             for parameters in [&b""[..], b"parameters"] {
                 let mut message = Vec::new();

@@ -26,6 +26,8 @@
 //!                 |
 //!               noise          the keyed pseudo-random function, Gaussian draws
 //!                 |
+//!         saved_state  byte_reader    the exact state of a live sketch in bytes
+//!                 |
 //!   simd  key  item  memory  error   one loop for several widths of registers; keys; values
 //! ```
 //!
@@ -36,6 +38,7 @@
 #[macro_use]
 mod planted;
 
+mod byte_reader;
 pub mod discovery;
 pub mod error;
 pub mod estimation;
@@ -50,6 +53,7 @@ pub mod parameters;
 mod pearson;
 pub mod peeling;
 pub mod release;
+pub mod saved_state;
 pub mod schedule;
 mod simd;
 pub mod sketch;

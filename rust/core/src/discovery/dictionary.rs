@@ -7,6 +7,7 @@
 use super::slots::Slots;
 use crate::Result;
 use crate::item::Item;
+use crate::saved_state::{StateReader, StateWriter, refused};
 use crate::table::hash::Fingerprinter;
 
 /// One slot per distinct item, in the order of first arrival.
@@ -46,6 +47,29 @@ impl Dictionary {
     /// Number of distinct items.
     pub(crate) fn used(&self) -> usize {
         self.used
+    }
+
+    /// Bytes that [`Self::save`] writes.
+    pub(crate) fn saved_bytes(&self) -> usize {
+        let slots = (0..self.used).map(|slot| self.slots.saved_bytes(slot));
+        8 + slots.sum::<usize>()
+    }
+
+    /// Writes the slots in use.
+    pub(crate) fn save(&self, out: &mut StateWriter) {
+        out.put((self.used as u64).to_le_bytes());
+        (0..self.used).for_each(|slot| self.slots.save(slot, out));
+    }
+
+    /// Takes over what a dictionary of the same size wrote; this one is empty.
+    pub(crate) fn restore(&mut self, state: &mut StateReader<'_>) -> Result<()> {
+        let used = state.take_u64()?;
+        if used > self.slots.counts().len() as u64 {
+            return refused("expected at most as many names as slots, got more");
+        }
+        (0..used as usize).try_for_each(|slot| self.slots.restore(slot, state))?;
+        self.used = used as usize;
+        Ok(())
     }
 
     /// The count in a slot.

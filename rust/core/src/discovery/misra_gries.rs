@@ -12,6 +12,7 @@
 
 use super::slots::Slots;
 use crate::item::Item;
+use crate::saved_state::{StateReader, StateWriter, refused};
 use crate::table::hash::Fingerprinter;
 use crate::{Result, memory};
 
@@ -71,6 +72,37 @@ impl MisraGries {
     /// The count in a slot.
     pub(crate) fn count(&self, slot: usize) -> u64 {
         self.slots.counts()[slot] - self.taken_off
+    }
+
+    /// Bytes that [`Self::save`] writes.
+    pub(crate) fn saved_bytes(&self) -> usize {
+        let slots = (0..self.dummies.len()).map(|slot| self.slots.saved_bytes(slot));
+        8 + slots.sum::<usize>()
+    }
+
+    /// Writes every slot, dummies included.
+    pub(crate) fn save(&self, out: &mut StateWriter) {
+        out.put(self.taken_off.to_le_bytes());
+        (0..self.dummies.len()).for_each(|slot| self.slots.save(slot, out));
+    }
+
+    /// Takes over what a summary with the same dummies wrote; this one is empty.
+    ///
+    /// The list of slots at zero is made anew: counts only grow between two subtractions, so the
+    /// slots at zero now are those of the old list that were neither used nor counted since.
+    pub(crate) fn restore(&mut self, state: &mut StateReader<'_>) -> Result<()> {
+        self.taken_off = state.take_u64()?;
+        (0..self.dummies.len()).try_for_each(|slot| self.slots.restore(slot, state))?;
+        if self
+            .slots
+            .counts()
+            .iter()
+            .any(|&count| count < self.taken_off)
+        {
+            return refused("expected counts of at least what was taken off, got a smaller one");
+        }
+        self.list_zeros();
+        Ok(())
     }
 
     /// Counts an item `weight` times, equivalent to `weight` single events.
@@ -135,6 +167,12 @@ impl MisraGries {
             weight.min(lowest.map_or(0, |lowest| lowest - self.taken_off))
         };
         self.taken_off += taken;
+        self.list_zeros();
+        taken
+    }
+
+    /// Lists the slots at zero, smallest identity first.
+    fn list_zeros(&mut self) {
         let level = self.taken_off;
         self.zeros.clear();
         self.next_zero = 0;
@@ -153,7 +191,6 @@ impl MisraGries {
             let whole = |slot: u32| slots.identity(slot as usize);
             (one.0.cmp(&other.0)).then_with(|| whole(one.1).cmp(&whole(other.1)))
         });
-        taken
     }
 }
 

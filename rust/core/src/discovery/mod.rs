@@ -28,6 +28,7 @@ mod long_items;
 mod misra_gries;
 pub mod name;
 mod name_store;
+mod saved;
 mod slots;
 pub mod spec;
 mod threshold;

@@ -2,6 +2,7 @@
 
 use super::name::{Kept, NameKind, item_of, parts_of};
 use crate::item::Item;
+use crate::saved_state::{StateReader, StateWriter, refused};
 use crate::table::hash::Fingerprinter;
 use crate::{Result, memory};
 use zeroize::Zeroize;
@@ -71,6 +72,46 @@ impl NameStore {
             kind: kind as u8,
             truncated,
         };
+    }
+
+    /// Bytes that [`Self::save`] writes for a slot.
+    pub(crate) fn saved_bytes(&self, slot: usize) -> usize {
+        1 + 1 + 4 + 8 + self.heads[slot].length as usize
+    }
+
+    /// Writes the name in a slot, or that it has none.
+    pub(crate) fn save(&self, slot: usize, out: &mut StateWriter) {
+        let (head, start) = (self.heads[slot], slot * self.max_item_bytes);
+        out.put([head.kind]);
+        out.put_flag(head.truncated);
+        out.put(head.length.to_le_bytes());
+        out.put(head.fingerprint.to_le_bytes());
+        out.put_bytes(&self.bytes[start..start + head.length as usize]);
+    }
+
+    /// Takes over the name that a slot wrote.
+    pub(crate) fn restore(&mut self, slot: usize, state: &mut StateReader<'_>) -> Result<()> {
+        let [kind] = state.take()?;
+        let head = Head {
+            kind,
+            truncated: state.take_flag()?,
+            length: state.take_u32()?,
+            fingerprint: state.take_u64()?,
+        };
+        let length = head.length as usize;
+        if kind != NO_ITEM && usize::from(kind) >= NameKind::ALL.len() {
+            return refused(format!("expected a known type of a name, got {kind}"));
+        }
+        if length > self.max_item_bytes {
+            return refused(format!(
+                "expected names of at most {} bytes, got a longer one",
+                self.max_item_bytes
+            ));
+        }
+        let start = slot * self.max_item_bytes;
+        self.bytes[start..start + length].copy_from_slice(state.take_bytes(length)?);
+        self.heads[slot] = head;
+        Ok(())
     }
 
     /// Removes all names.

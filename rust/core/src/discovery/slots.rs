@@ -8,6 +8,8 @@
 use super::name::Kept;
 use super::name_store::NameStore;
 use crate::item::Item;
+use crate::parameters::LARGEST_COUNT;
+use crate::saved_state::{StateReader, StateWriter, refused};
 use crate::table::hash::Fingerprinter;
 use crate::{Result, memory};
 use std::hint::black_box;
@@ -112,6 +114,13 @@ impl Slots {
         item: Item<'_>,
         fingerprinter: &Fingerprinter,
     ) {
+        self.enter(slot, identity);
+        self.names.keep(slot, item, fingerprinter);
+    }
+
+    /// Enters a slot that is not in the index under an identity.
+    #[inline]
+    fn enter(&mut self, slot: usize, identity: u128) {
         let mask = self.index.len() - 1;
         let mut place = self.place(identity);
         while self.index[place] != FREE {
@@ -119,7 +128,36 @@ impl Slots {
         }
         self.index[place] = self.entry(slot, identity);
         self.identities[slot] = identity;
-        self.names.keep(slot, item, fingerprinter);
+    }
+
+    /// Bytes that [`Self::save`] writes for a slot.
+    pub(crate) fn saved_bytes(&self, slot: usize) -> usize {
+        16 + 8 + self.names.saved_bytes(slot)
+    }
+
+    /// Writes identity, count and name of a slot. The index follows from them; hints only save time.
+    pub(crate) fn save(&self, slot: usize, out: &mut StateWriter) {
+        out.put(self.identities[slot].to_le_bytes());
+        out.put(self.counts[slot].to_le_bytes());
+        self.names.save(slot, out);
+    }
+
+    /// Takes over what a slot wrote; it is not in the index.
+    pub(crate) fn restore(&mut self, slot: usize, state: &mut StateReader<'_>) -> Result<()> {
+        let identity = u128::from_le_bytes(state.take()?);
+        self.counts[slot] = state.take_u64()?;
+        if self.counts[slot] >= LARGEST_COUNT {
+            return refused("expected counts below 2^62, got a larger one");
+        }
+        self.names.restore(slot, state)?;
+        if !self.names.has_item(slot) {
+            self.identities[slot] = identity;
+        } else if self.find(identity).is_some() {
+            return refused("expected each name once, got one twice");
+        } else {
+            self.enter(slot, identity);
+        }
+        Ok(())
     }
 
     /// The identity of an item, if a hint leads to a slot that holds exactly this item.

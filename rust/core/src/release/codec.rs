@@ -5,8 +5,8 @@
 //! the input before anything is allocated, every field against its range, the checksum (BLAKE3)
 //! over everything before it, and trailing bytes are rejected.
 
-use super::byte_reader::{ByteReader, malformed, truncated};
 use super::names;
+use crate::byte_reader::{ByteReader, malformed, truncated};
 use crate::guarantee::NotPrivate;
 use crate::item::Item;
 use crate::key::SketchId;

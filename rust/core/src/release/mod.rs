@@ -13,7 +13,6 @@ use crate::table::hash::Fingerprinter;
 use crate::table::items::Items;
 use crate::{Error, Result, memory};
 
-mod byte_reader;
 pub mod codec;
 mod names;
 

@@ -5,7 +5,7 @@
 //! against the length of the input before anything is allocated, and names that are accepted encode
 //! to the same bytes again.
 
-use super::byte_reader::{ByteReader, malformed};
+use crate::byte_reader::{ByteReader, malformed};
 use crate::item::{Item, UUID_BYTES};
 use crate::{Error, Result, memory};
 

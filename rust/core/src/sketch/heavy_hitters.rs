@@ -14,6 +14,7 @@ use crate::item::Item;
 use crate::key::{Identity, MasterKey};
 use crate::parameters::{NoiseSpec, Shape, TableKind};
 use crate::release::codec;
+use crate::saved_state::StateReader;
 use crate::table::items::{Items, StepRows};
 use crate::{Error, Result, memory};
 
@@ -188,6 +189,11 @@ impl HeavySketch {
             found.push((kept.clone(), epoch, estimate));
         }
         Ok(found)
+    }
+
+    /// Takes over the saved state of discovery; the sketch's was before it.
+    pub(super) fn restore_discovery(&mut self, from: &mut StateReader<'_>) -> Result<()> {
+        self.discovery.restore(from)
     }
 
     /// Destroys keys and counts; the current epoch is never published.

@@ -6,6 +6,7 @@
 //! | `updates`, `point_query`, `oracle` | updates, queries, and draws (for tests) of a private sketch |
 //! | [`public_view`] | the public table of a live sketch, kept between reads |
 //! | `private` | the private sketch: parameters, state, checks, release |
+//! | `saved` | the state of a live sketch in bytes, and going on from it |
 //! | `open_step`, `cell_noise` | events of a step that is not over; the noise of every (cell, push) |
 //! | [`exact`] | sketches without noise, NOT PRIVATE |
 
@@ -17,6 +18,7 @@ mod oracle;
 mod point_query;
 mod private;
 pub mod public_view;
+mod saved;
 mod updates;
 
 pub use private::PrivateSketch;

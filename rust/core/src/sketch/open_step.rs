@@ -3,6 +3,7 @@
 //! the step is closed.
 
 use crate::Result;
+use crate::saved_state::{StateReader, StateWriter};
 use crate::table::Table;
 use crate::table::ingest::CheckedBatch;
 
@@ -53,6 +54,31 @@ impl OpenStep {
         self.table.clear();
         self.events = 0;
         self.begun = false;
+    }
+
+    /// Bytes that [`Self::save`] writes.
+    pub(super) fn saved_bytes(&self) -> usize {
+        1 + 8 + self.table.saved_bytes()
+    }
+
+    /// Writes the events of the step.
+    pub(super) fn save(&self, out: &mut StateWriter) {
+        out.put_flag(self.begun);
+        out.put(self.events.to_le_bytes());
+        self.table.save(out);
+    }
+
+    /// The open step of a sketch with this table, as it was written.
+    pub(super) fn restored(
+        table: &Table,
+        state: &mut StateReader<'_>,
+        bound: u128,
+    ) -> Result<Self> {
+        let (begun, events) = (state.take_flag()?, state.take_u64()?);
+        let mut open = Self::of(table)?;
+        open.table.restore(state, bound)?;
+        (open.begun, open.events) = (begun, events);
+        Ok(open)
     }
 
     /// Pretends more events than a test could add.

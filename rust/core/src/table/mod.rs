@@ -11,6 +11,7 @@ pub(crate) mod ingest;
 pub mod items;
 pub(crate) mod kernels;
 
+use crate::saved_state::{StateReader, StateWriter, refused};
 use crate::schedule::Cursor;
 use crate::{Result, memory};
 use kernels::{
@@ -211,6 +212,41 @@ impl Table {
             rows.extend((0..self.width).map(|column| self.published(row, column)));
         }
         Ok(rows)
+    }
+}
+
+impl Table {
+    /// Bytes that [`Self::save`] writes.
+    pub(crate) fn saved_bytes(&self) -> usize {
+        1 + with_cells!(&self.cells, cells => size_of_val(cells.as_slice()))
+    }
+
+    /// Writes the counts; the shape is a parameter of the sketch.
+    pub(crate) fn save(&self, out: &mut StateWriter) {
+        out.put_flag(matches!(self.cells, Cells::Wide(_)));
+        with_cells!(&self.cells, cells => {
+            cells.iter().for_each(|count| out.put(count.to_le_bytes()));
+        });
+    }
+
+    /// Takes over the counts that a table of this shape wrote, none of which can be beyond `bound`.
+    pub(crate) fn restore(&mut self, state: &mut StateReader<'_>, bound: u128) -> Result<()> {
+        let is_wide = state.take_flag()?;
+        let counters = with_cells!(&self.cells, cells => cells.len());
+        let size = if is_wide { 8 } else { 4 };
+        let words = state.take_bytes(counters * size)?.chunks_exact(size);
+        self.cells = if is_wide {
+            let word = |word: &[u8]| i64::from_le_bytes(word.try_into().unwrap_or_default());
+            Cells::Wide(memory::collected(words.map(word))?)
+        } else {
+            let word = |word: &[u8]| i32::from_le_bytes(word.try_into().unwrap_or_default());
+            Cells::Narrow(memory::collected(words.map(word))?)
+        };
+        let is_possible = |count: i64| u128::from(count.unsigned_abs()) <= bound;
+        if with_cells!(&self.cells, cells => cells.iter().all(|count| is_possible(count.wide()))) {
+            return Ok(());
+        }
+        refused("expected counts that the step allows, got a larger one")
     }
 }
 
