@@ -57,7 +57,7 @@ class Reached:
             build: with all mutants.
             codes: a digest per program, of all that its tests depend on.
             kept: the file with earlier measurements.
-            below: tests that took so many seconds are not wanted.
+            below: seconds; tests that took as long or longer are not wanted.
             jobs: tests that run at a time.
 
         Raises:

@@ -51,7 +51,7 @@ class Stage:
 
     Attributes:
         name: under which outcomes are kept.
-        least: the tests of the stage take at least so many seconds of the processor.
+        least: seconds of the processor that each test of the stage takes at least.
         below: they take less than this.
     """
 

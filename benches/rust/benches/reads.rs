@@ -2,11 +2,10 @@
 //! estimate, intervals; live reads with and without a push since the last one.
 
 use lazysketch_benches::interleaved::{Contender, measured, print};
+use lazysketch_benches::sketches::private_with_noise;
 use lazysketch_benches::streams::zipf;
 use lazysketch_core::estimation::{Cover, ErrorModel, How, TableErrors};
-use lazysketch_core::key::{Identity, MasterKey};
-use lazysketch_core::mechanism::MechanismKind;
-use lazysketch_core::parameters::{Calibration, NoiseSpec, Relation, Shape, TableKind};
+use lazysketch_core::parameters::TableKind;
 use lazysketch_core::release::Release;
 use lazysketch_core::schedule::Schedule;
 use lazysketch_core::sketch::PrivateSketch;
@@ -28,27 +27,7 @@ const PAPER: How = How {
 };
 
 fn sketch(kind: TableKind) -> PrivateSketch {
-    let shape = Shape {
-        kind,
-        depth: DEPTH,
-        width: WIDTH,
-        hash_seed: 1,
-    };
-    let spec = NoiseSpec {
-        schedule: Schedule::geometric(),
-        mechanism: MechanismKind::Haar,
-        sigma: 20.0,
-        relation: Relation::Substitution,
-        calibration: Calibration::Analytic,
-        epsilon: 1.0,
-        delta: 1e-6,
-        max_weight: 1,
-        max_events_per_user: 1,
-        max_changes: 1,
-    };
-    let key = MasterKey::generate().expect("entropy");
-    let identity = Identity::fresh().expect("entropy");
-    PrivateSketch::new(shape, spec, &key, identity).expect("valid parameters")
+    private_with_noise(kind, [DEPTH, WIDTH], Schedule::geometric(), 20.0)
 }
 
 /// The errors of a release, as if all columns had been pushed at one step.

@@ -23,10 +23,20 @@ pub fn exact(kind: TableKind, depth: u32, width: u32) -> ExactSketch {
 
 /// Return a private sketch.
 pub fn private(kind: TableKind, depth: u32, width: u32, schedule: Schedule) -> PrivateSketch {
+    private_with_noise(kind, [depth, width], schedule, 60.0)
+}
+
+/// Return a private sketch with `depth` and `width`, whose nodes have noise of this deviation.
+pub fn private_with_noise(
+    kind: TableKind,
+    [depth, width]: [u32; 2],
+    schedule: Schedule,
+    sigma: f64,
+) -> PrivateSketch {
     let spec = NoiseSpec {
         schedule,
         mechanism: MechanismKind::Haar,
-        sigma: 60.0,
+        sigma,
         relation: Relation::Substitution,
         calibration: Calibration::Analytic,
         epsilon: 1.0,

@@ -240,14 +240,14 @@ class PublicTable(TableFacts):
         return self._default == "joint" and names <= min(self.depth * self.width, most)
 
     def _intervals_of_list(
-        self, items: Sized, *, confidence: float, among: int | None, at: At = "now"
+        self, items: Sized, *, confidence: float, among: int | None
     ) -> Intervals:
         """Return intervals of a whole list of known names, around its decoded estimates."""
-        known = items if len(items) <= _FEW else None
-        found = self.interval_many(items, confidence=confidence, at=at, among=among, known=known)
-        if at != "now" or not self._is_decoded(len(items)):
-            return found
-        return found.around(self.decode(items))
+        level = checked_confidence(confidence)
+        cells = self._native.cells_many(items)
+        peeled = self._peeled(cells) if len(items) <= _FEW else None
+        found = self._intervals(cells, level, "now", among=among, peeled=peeled)
+        return found.around(self.decode(items)) if self._is_decoded(len(items)) else found
 
     def _intervals(
         self,

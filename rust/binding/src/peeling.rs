@@ -49,12 +49,6 @@ impl PeeledTable {
         })
     }
 
-    /// Number of names that are taken out.
-    #[getter]
-    fn taken(&self) -> usize {
-        self.inner.taken()
-    }
-
     /// Whether all names of the list are taken out.
     #[getter]
     fn takes_all(&self) -> bool {

@@ -250,7 +250,7 @@ impl Taken {
 }
 
 /// A number that looks random, for public values. Source: G. Steele, D. Lea and C. Flood 2014.
-fn mixed(number: u64) -> u64 {
+pub(crate) fn mixed(number: u64) -> u64 {
     let state = (number + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     let mixed = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
     let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);

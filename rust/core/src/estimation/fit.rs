@@ -219,7 +219,7 @@ fn names_at(cells: &[Cell], depth: usize, number: usize) -> (Vec<u32>, Vec<u32>)
 }
 
 /// The middle of some values, which are put in another order; 0 without any.
-fn middle(values: &mut [f64]) -> f64 {
+pub(crate) fn middle(values: &mut [f64]) -> f64 {
     if values.is_empty() {
         return 0.0;
     }

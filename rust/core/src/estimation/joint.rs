@@ -173,7 +173,7 @@ impl ErrorModel {
         reach + most
     }
 
-    /// The tail of one row for which the row statistic of so many is beyond with [`BEYOND`].
+    /// The tail of one row for which the row statistic of this number of rows is beyond with [`BEYOND`].
     pub(super) fn tail_of_one_row(&self, rows: usize) -> f64 {
         if self.facts.signed {
             tail_of_middle(rows)

@@ -32,7 +32,9 @@ mod joint;
 mod model;
 mod score;
 
+pub(crate) use decode::mixed;
 pub use ends::{Bounds, Cover, EndTests};
 pub use fit::Cell;
+pub(crate) use fit::middle;
 pub use joint::How;
 pub use model::{ErrorModel, Row, TableErrors};

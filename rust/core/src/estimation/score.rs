@@ -21,7 +21,7 @@ const MOST_LOG: f64 = 24.0;
 const FIRST_SHIFT: f64 = 0.7;
 const FACTOR: f64 = std::f64::consts::SQRT_2;
 const SHIFTS: u32 = 32;
-/// Larger shifts are not tried after one that needs so many times the best one's distance.
+/// Larger shifts are not tried after one that needs this multiple of the best distance.
 const WORSE: f64 = 1.2;
 /// Choices of one cell per row that stand for all of them when powers are compared.
 const CHOICES: usize = 160;
@@ -174,7 +174,7 @@ pub(super) struct Tests {
 
 impl Tests {
     /// Tests of this level that reject soonest, among those of likelihoods and of order statistics;
-    /// with `robust`, only among those of order statistics that need at most so many rows.
+    /// with `robust`, only among those of order statistics that need at most that number of rows.
     pub(super) fn of(
         groups: &[Group],
         depth: usize,

@@ -1,6 +1,6 @@
 //! Where items are counted, and the table that they are counted in.
 
-use crate::estimation::TableErrors;
+use crate::estimation::{TableErrors, middle, mixed};
 use crate::{Error, Result, memory};
 use std::cmp::Ordering;
 
@@ -57,12 +57,11 @@ impl Extrapolated {
     }
 }
 
-/// Random choices of one cell per row: names that never occurred. A fixed seed serves, as all
-/// values are public.
+/// Random choices of one cell per row: names that never occurred. All values are public,
+/// so the choices may be fixed.
 pub(super) fn random_choices(number: usize, facts: &Extrapolated) -> Result<Vec<Cell>> {
-    let mut state = 0x9E37_79B9_7F4A_7C15_u64;
     let choices = (0..number * facts.depth).map(|at| {
-        let random = next_random(&mut state);
+        let random = mixed(at as u64 + 1);
         let column = ((u128::from(random) * facts.width as u128) >> 64) as usize;
         Cell {
             at: (at % facts.depth * facts.width + column) as u32,
@@ -74,14 +73,6 @@ pub(super) fn random_choices(number: usize, facts: &Extrapolated) -> Result<Vec<
         }
     });
     memory::collected(choices)
-}
-
-/// The next number of SplitMix64. Source: G. Steele, D. Lea and C. Flood 2014.
-fn next_random(state: &mut u64) -> u64 {
-    *state = state.wrapping_add(0x9E37_79B9_7F4A_7C15);
-    let mixed = (*state ^ *state >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    let mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-    mixed ^ mixed >> 31
 }
 
 /// The table less the middle of each row, and how far its errors spread.
@@ -120,13 +111,4 @@ pub(super) fn spread_of(errors: &[f64], signed: bool) -> Result<f64> {
     let bulk = errors.iter().filter(|&&error| signed || error <= 0.0);
     sizes.extend(bulk.map(|error| error.abs()));
     Ok((1.4826 * middle(&mut sizes)).max(0.5))
-}
-
-/// The middle of some values, which are put in another order; 0 without any.
-fn middle(values: &mut [f64]) -> f64 {
-    if values.is_empty() {
-        return 0.0;
-    }
-    let at = values.len() / 2;
-    *values.select_nth_unstable_by(at, f64::total_cmp).1
 }

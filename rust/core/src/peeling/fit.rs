@@ -91,11 +91,6 @@ impl Fitted {
         chosen.find(own).map_or(0.0, |name| self.counts[name])
     }
 
-    /// Number of names that are taken out.
-    pub(super) fn taken(&self) -> usize {
-        self.taken.iter().filter(|&&taken| taken).count()
-    }
-
     /// Go on with this fit, in a copy.
     pub(super) fn resumed<'a>(&self, chosen: &'a Chosen, signed: bool) -> Result<Fit<'a>> {
         let (names, cells) = (self.counts.len(), self.errors.len());

@@ -103,11 +103,6 @@ impl Peeled {
         })
     }
 
-    /// Number of names that are taken out.
-    pub fn taken(&self) -> usize {
-        self.best().1.taken()
-    }
-
     /// Whether the list is so short that all its names are taken out.
     pub fn takes_all(&self) -> bool {
         self.decoded.is_none()
