@@ -23,6 +23,8 @@ pub(crate) fn raise(error: Error) -> PyErr {
         Error::Closed | Error::Finished => ClosedError::new_err(message),
         Error::Memory { .. } => PyMemoryError::new_err(message),
         Error::Entropy(_) => LazySketchError::new_err(message),
+        // Unreachable until a store restores states.
+        Error::State(_) => LazySketchError::new_err(message),
         Error::Format(_) => ReleaseFormatError::new_err(message),
         Error::Merge(_) => MergeError::new_err(message),
     }
