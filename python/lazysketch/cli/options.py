@@ -17,7 +17,6 @@ import click
 
 from lazysketch.arguments import shown
 from lazysketch.cli.settings import (
-    DEFAULT_WIDTH,
     KINDS,
     InputSettings,
     PrivacySettings,
@@ -153,12 +152,12 @@ def privacy_options(command: Command) -> Command:
 
 def sketch_options(command: Command) -> Command:
     """Add the options of a sketch; the command gets them as ``sketch``."""
-    return _sketch_options(f"{DEFAULT_WIDTH}")(command)
+    return _sketch_options("by predicted error")(command)
 
 
 def discovering_sketch_options(command: Command) -> Command:
     """Add the options of a sketch with or without discovery, as ``sketch`` too."""
-    return _sketch_options(f"{DEFAULT_WIDTH}; derived from --share without --domain")(command)
+    return _sketch_options("by predicted error, and without --domain by --share")(command)
 
 
 def sample_options(command: Command) -> Command:

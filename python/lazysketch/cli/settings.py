@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from lazysketch import HeavyHitters, LazyCountMin, LazyCountSketch
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
+from lazysketch.heavy_hitters.default_width import default_width
 from lazysketch.sources import open_source
 from lazysketch.specification.schedules import Geometric, RoundRobin, Schedule, Single
 from lazysketch.specification.table_spec import TableSpec
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
 
 PrivateSketch: TypeAlias = "LazyCountMin | LazyCountSketch"
 
-DEFAULT_WIDTH: Final = 1024
+DEFAULT_WIDTH: Final = 1024  # without a horizon
+_SHARE: Final = 0.01  # of the items of a list
+_MEMORY: Final = 32 << 20
 _MAX_ITEM_BYTES: Final = 256  # request paths and user agents are longer than addresses
 KINDS: Final[dict[SketchKind, type[LazyCountMin] | type[LazyCountSketch]]] = {
     "count-min": LazyCountMin,
@@ -85,11 +88,6 @@ class SketchSettings(PrivacySettings):
         return replace(self, at_end=stored and not result.early and self.horizon is None)
 
     @property
-    def columns(self) -> int:
-        """The width of a sketch whose width nothing else determines."""
-        return DEFAULT_WIDTH if self.width is None else self.width
-
-    @property
     def schedule(self) -> Schedule:
         """The publication schedule."""
         if self.period != 1 and self.horizon is None:
@@ -101,15 +99,23 @@ class SketchSettings(PrivacySettings):
         return RoundRobin(horizon=self.horizon, period=self.period)
 
     def spec(self, *, max_weight: int = 1) -> TableSpec:
-        """Return the checked description of the sketch."""
-        return TableSpec(
+        """Return the checked description of the sketch.
+
+        The default width is that of heavy hitters; but of a stream of unknown length that is
+        published on the way, it is small, so that the first rows are soon public.
+        """
+        spec = TableSpec(
             kind=self.kind,
             depth=self.depth,
-            width=self.columns,
+            width=self.width or DEFAULT_WIDTH,
             schedule=self.schedule,
             hash_seed=self.hash_seed,
             **self._table_options(max_weight),
         )
+        if self.width is not None or isinstance(spec.schedule, Geometric):
+            return spec
+        columns = default_width(_SHARE, spec, memory=_MEMORY)
+        return replace(spec, width=columns)
 
     def create(self, *, max_weight: int = 1) -> PrivateSketch:
         """Return a fresh sketch."""

@@ -5,19 +5,19 @@ Every default depends on public arguments only; nothing here reads a stream.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from lazysketch.arguments import checked_integer, checked_real
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
+from lazysketch.heavy_hitters.default_width import CELL_BYTES, default_width
 from lazysketch.heavy_hitters.discovery_spec import LARGEST_EPOCH, DiscoverySpec, discovery_for
 from lazysketch.heavy_hitters.joint_privacy import JointPrivacy, Split, split_of
 from lazysketch.privacy.accounting import Privacy
 from lazysketch.privacy.relations import LARGEST_DEPTH
 from lazysketch.releases.items import Item, checked_domain
-from lazysketch.specification.schedules import Batch, RoundRobin, Schedule
+from lazysketch.specification.schedules import Batch, Schedule
 from lazysketch.specification.sizing import LARGEST_WIDTH, SketchKind
 from lazysketch.specification.table_spec import TableOptions, TableSpec
 
@@ -37,16 +37,12 @@ __all__ = [
     "checked_share",
 ]
 
-CELL_BYTES: Final = 8
 DEPTH: Final = 4
 ITEM_BYTES: Final = 64
 MEMORY: Final = 64 << 20
 LEAST_MEMORY: Final = 1 << 16
 LARGEST_MEMORY: Final = 1 << 40
 _SHARE_OF_DOMAIN: Final = 0.001  # default of above() with a public list
-_NARROWEST, _WIDEST = 1024, 1 << 20
-_COLUMNS_PER_ITEM: Final = 8
-_ROUNDS: Final = 20  # with a horizon: the lag stays below a twentieth of the stream
 
 
 class HittersOptions(TableOptions, total=False):
@@ -234,16 +230,20 @@ class TableShape:
     Attributes:
         kind: kind of the sketch.
         depth: number of rows.
-        width: number of columns.
+        width: number of columns; None for the default, by its predicted error.
         schedule: when columns are pushed.
         seed: public hash seed, or None.
+        share: wanted share of the stream.
+        memory: largest number of bytes of a table with the default width.
     """
 
     kind: SketchKind
     depth: int
-    width: int
+    width: int | None
     schedule: Schedule
     seed: int | None
+    share: float
+    memory: int
 
     @classmethod
     def of(
@@ -257,18 +257,15 @@ class TableShape:
         width: int | None,
         seed: int | None,
     ) -> TableShape:
-        """Return the shape for a share, within ``memory`` bytes.
+        """Return the checked shape for a share, within ``memory`` bytes.
 
         Raises:
             ArgumentTypeError: a wrong type.
             ArgumentValueError: a value outside its range.
         """
         rows = checked_integer("depth", depth, most=LARGEST_DEPTH)
-        if width is None:
-            columns = _width_for(share, depth=rows, memory=memory, schedule=schedule)
-        else:
-            columns = checked_integer("width", width, most=LARGEST_WIDTH)
-        return cls(kind, rows, columns, schedule, seed)
+        columns = None if width is None else checked_integer("width", width, most=LARGEST_WIDTH)
+        return cls(kind, rows, columns, schedule, seed, share, memory)
 
     def described(self, **options: Unpack[TableOptions]) -> TableSpec:
         """Return the description of the table with these privacy options.
@@ -281,11 +278,14 @@ class TableShape:
         spec = TableSpec(
             kind=_checked_kind(self.kind),
             depth=self.depth,
-            width=self.width,
+            width=self.width or 1,
             schedule=self.schedule,
             hash_seed=self.seed,
             **options,
         )
+        if self.width is None:
+            columns = default_width(self.share, spec, memory=self.memory)
+            spec = replace(spec, width=columns)
         counted = spec.relation == "substitution" and spec.max_weight == 1
         if spec.kind == "count-sketch" and (not counted or isinstance(self.schedule, Batch)):
             raise ArgumentValueError(
@@ -365,15 +365,3 @@ def checked_memory(memory: object, *, default: int = MEMORY, tables: int = 1) ->
     if memory is None:
         return default
     return checked_integer("memory", memory, least=LEAST_MEMORY * tables, most=LARGEST_MEMORY)
-
-
-def _width_for(share: float, *, depth: int, memory: int, schedule: Schedule) -> int:
-    """Return a width that is large enough for the share, and small enough for memory and lag."""
-    wanted = 1 << max(math.ceil(math.log2(_COLUMNS_PER_ITEM / share)), 0)
-    columns = min(max(wanted, _NARROWEST), _WIDEST)
-    while columns > 1 and CELL_BYTES * depth * columns > memory:
-        columns //= 2
-    if isinstance(schedule, RoundRobin):  # the others push all columns together or are endless
-        while columns > 1 and columns * schedule.period * _ROUNDS > schedule.horizon:
-            columns //= 2
-    return columns

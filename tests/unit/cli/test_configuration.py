@@ -38,7 +38,7 @@ def refused(capsys: pytest.CaptureFixture[str], text: str, *more: str) -> str:
 
 
 def test_precedence(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
-    assert width(capsys, *TOP) == 1024
+    assert width(capsys, *TOP) == 16_384
     Path("c.toml").write_text("width = 2\n")
     settings = [*TOP, "--config", "c.toml"]
     assert width(capsys, *settings) == 2
@@ -63,12 +63,12 @@ def test_a_file_named_by_the_environment(
 
 def test_no_file_is_read_by_default(capsys: pytest.CaptureFixture[str]) -> None:
     Path("lazysketch.toml").write_text("width = 2\n")
-    assert width(capsys, *TOP) == 1024
+    assert width(capsys, *TOP) == 16_384
 
 
 def test_the_top_level_may_have_options_of_other_verbs(capsys: pytest.CaptureFixture[str]) -> None:
     Path("c.toml").write_text("events = 100\nseed = 3\n[demo]\nk = 1\n")
-    assert width(capsys, *TOP, "--config", "c.toml") == 1024
+    assert width(capsys, *TOP, "--config", "c.toml") == 16_384
 
 
 @pytest.mark.parametrize(

@@ -29,6 +29,7 @@ from lazysketch.cli.settings import SketchSettings
 from lazysketch.cli.view.live import live
 from lazysketch.cli.view.output import Report, write
 from lazysketch.cli.view.report import heaviest, report
+from lazysketch.heavy_hitters.default_width import NARROWEST
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -116,6 +117,8 @@ def demo(*, traffic: Traffic, rows_shown: int, output: str, sketch: SketchSettin
     Example:
       lazysketch demo --field host --epsilon 0.5
     """
+    if sketch.width is None:
+        sketch = dataclasses.replace(sketch, width=NARROWEST)
     with sketch.create() as counter:
         items = traffic.items  # computed before two threads need it
 

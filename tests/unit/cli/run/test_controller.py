@@ -91,7 +91,7 @@ def test_the_default_privacy_is_printed(capsys: pytest.CaptureFixture[str], rows
     release = Release.load("r.lzs")
     assert (release.privacy.epsilon, release.privacy.delta) == (1.0, 1e-8)
     assert str(release.privacy) in out
-    assert "40,000 steps of rows.txt (lines); count-min 4 x 1,024" in out
+    assert "40,000 steps of rows.txt (lines); count-min 4 x 16,384" in out
 
 
 def test_malformed_rows_are_steps_and_reported_to_the_operator_only(
