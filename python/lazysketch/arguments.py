@@ -176,6 +176,35 @@ def shown(text: str | None) -> str:
     return repr(plain if len(plain) <= _SHOWN_CHARACTERS else plain[:_SHOWN_CHARACTERS] + "...")
 
 
+def checked_choice(name: str, value: object, choices: tuple[str, ...]) -> str:
+    """Return a text argument that is one of some choices, or raise.
+
+    Args:
+        name: name of the argument, for the message.
+        value: value of the argument.
+        choices: what is accepted.
+
+    Returns:
+        The choice, as a plain str.
+
+    Raises:
+        ArgumentTypeError: not a str.
+        ArgumentValueError: another str.
+
+    Example:
+        >>> checked_choice("kind", "count-min", ("count-min", "count-sketch"))
+        'count-min'
+    """
+    wanted = " or ".join(f'"{choice}"' for choice in choices)
+    if not isinstance(value, str):
+        raise ArgumentTypeError(f"{name}: expected {wanted}, got {type(value).__name__}")
+    # As the base class does: a subclass could override comparisons.
+    plain = str.__str__(value)
+    if plain not in choices:
+        raise ArgumentValueError(f"{name}: expected {wanted}, got {shown(plain)}")
+    return plain
+
+
 def checked_integer(name: str, value: object, *, least: int = 1, most: int = 2**63 - 1) -> int:
     """Return an integer argument as a Python int, or raise.
 

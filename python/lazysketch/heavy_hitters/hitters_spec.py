@@ -18,7 +18,7 @@ from lazysketch.privacy.accounting import Privacy
 from lazysketch.privacy.relations import LARGEST_DEPTH
 from lazysketch.releases.items import Item, checked_domain
 from lazysketch.specification.schedules import Batch, Schedule
-from lazysketch.specification.sizing import LARGEST_WIDTH, SketchKind
+from lazysketch.specification.sizing import LARGEST_WIDTH, SketchKind, checked_sketch_kind
 from lazysketch.specification.table_spec import TableOptions, TableSpec
 
 if TYPE_CHECKING:
@@ -276,7 +276,7 @@ class TableShape:
                 steps is not the size of the stream.
         """
         spec = TableSpec(
-            kind=_checked_kind(self.kind),
+            kind=checked_sketch_kind(self.kind),
             depth=self.depth,
             width=self.width or 1,
             schedule=self.schedule,
@@ -337,14 +337,6 @@ def _checked_epoch(epoch: int | None, schedule: Schedule) -> int | None:
     horizon = schedule.horizon
     most = LARGEST_EPOCH if horizon is None else min(horizon, LARGEST_EPOCH)
     return checked_integer("discovery_epoch", epoch, most=most)
-
-
-def _checked_kind(kind: object) -> SketchKind:
-    if kind == "count-min":
-        return "count-min"
-    if kind == "count-sketch":
-        return "count-sketch"
-    raise ArgumentValueError(f"kind: expected 'count-min' or 'count-sketch', got {repr(kind)[:40]}")
 
 
 def checked_memory(memory: object, *, default: int = MEMORY, tables: int = 1) -> int:

@@ -13,14 +13,14 @@ from typing import Final, get_args
 
 import numpy as np
 
-from lazysketch.arguments import checked_integer, checked_real, shown
+from lazysketch.arguments import checked_integer, checked_real
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, LazySketchError
 from lazysketch.estimation.intervals import checked_confidence
 from lazysketch.planning.workload import LARGEST_DISTINCT, Workload
 from lazysketch.privacy.relations import Relation, checked_delta, checked_epsilon, checked_relation
 from lazysketch.releases.items import plain_values
 from lazysketch.specification.schedules import LARGEST_HORIZON
-from lazysketch.specification.sizing import SketchKind
+from lazysketch.specification.sizing import SketchKind, checked_sketch_kind
 from lazysketch.specification.table_spec import LARGEST_EVENTS, LARGEST_WEIGHT
 
 __all__ = ["SHARE", "Request", "request_of"]
@@ -195,16 +195,7 @@ def _mean_weight(mean_weight: float | None, heaviest: int) -> float:
 
 
 def _kinds(kind: object) -> tuple[SketchKind, ...]:
-    known: tuple[SketchKind, ...] = get_args(SketchKind)
-    if kind is None:
-        return known
-    wanted = '"count-min" or "count-sketch"'
-    if not isinstance(kind, str):
-        raise ArgumentTypeError(f"kind: expected {wanted}, got {type(kind).__name__}")
-    chosen = tuple(name for name in known if name == kind)
-    if not chosen:
-        raise ArgumentValueError(f"kind: expected {wanted}, got {shown(kind)}")
-    return chosen
+    return get_args(SketchKind) if kind is None else (checked_sketch_kind(kind),)
 
 
 def _fraction(name: str, value: object) -> float | None:

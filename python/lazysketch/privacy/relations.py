@@ -22,7 +22,7 @@ import math
 from fractions import Fraction
 from typing import Final, Literal, TypeAlias, cast, get_args
 
-from lazysketch.arguments import checked_integer, checked_real, shown
+from lazysketch.arguments import checked_choice, checked_integer, checked_real
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 
 __all__ = [
@@ -165,7 +165,7 @@ def checked_relation(value: object) -> Relation:
         >>> checked_relation("zero-out")
         'zero-out'
     """
-    return cast(Relation, _checked_choice("relation", value, get_args(Relation)))
+    return cast(Relation, checked_choice("relation", value, get_args(Relation)))
 
 
 def checked_kind(value: object) -> CountKind:
@@ -185,7 +185,7 @@ def checked_kind(value: object) -> CountKind:
         >>> checked_kind("counters")
         'counters'
     """
-    return cast(CountKind, _checked_choice("kind", value, get_args(CountKind)))
+    return cast(CountKind, checked_choice("kind", value, get_args(CountKind)))
 
 
 def checked_calibration(value: object) -> Calibration:
@@ -205,16 +205,7 @@ def checked_calibration(value: object) -> Calibration:
         >>> checked_calibration("analytic")
         'analytic'
     """
-    return cast(Calibration, _checked_choice("calibration", value, get_args(Calibration)))
-
-
-def _checked_choice(name: str, value: object, choices: tuple[str, ...]) -> str:
-    wanted = " or ".join(f'"{choice}"' for choice in choices)
-    if not isinstance(value, str):
-        raise ArgumentTypeError(f"{name}: expected {wanted}, got {type(value).__name__}")
-    if value not in choices:
-        raise ArgumentValueError(f"{name}: expected {wanted}, got {shown(value)}")
-    return str(value)
+    return cast(Calibration, checked_choice("calibration", value, get_args(Calibration)))
 
 
 def checked_epsilon(value: object) -> float:

@@ -18,9 +18,9 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Final, Literal, TypeAlias, get_args
+from typing import Final, Literal, TypeAlias, cast, get_args
 
-from lazysketch.arguments import checked_integer, checked_real, shown
+from lazysketch.arguments import checked_choice, checked_integer, checked_real
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.privacy.relations import LARGEST_DEPTH
 
@@ -30,6 +30,7 @@ __all__ = [
     "LARGEST_WIDTH",
     "SketchKind",
     "checked_size",
+    "checked_sketch_kind",
     "size_of",
 ]
 
@@ -91,17 +92,33 @@ def size_of(
         >>> size_of("count-sketch", relative_error=0.05, failure_probability=0.05)
         (9, 1600)
     """
-    if not isinstance(kind, str):
-        raise ArgumentTypeError(f"kind: expected a str, got {type(kind).__name__}")
-    if kind not in get_args(SketchKind):
-        wanted = '"count-min" or "count-sketch"'
-        raise ArgumentValueError(f"kind: expected {wanted}, got {shown(kind)}")
+    kind = checked_sketch_kind(kind)
     if _sizes_given(depth, width, relative_error, failure_probability):
         return checked_size(depth, width)
     error = Fraction(_checked_fraction("relative_error", relative_error))
     failure = Fraction(_checked_fraction("failure_probability", failure_probability))
     derive = _count_min_size if kind == "count-min" else _count_sketch_size
     return checked_size(*derive(error, failure))
+
+
+def checked_sketch_kind(value: object) -> SketchKind:
+    """Return the kind of a sketch, or raise.
+
+    Args:
+        value: value of the argument ``kind``.
+
+    Returns:
+        The kind.
+
+    Raises:
+        ArgumentTypeError: not a str.
+        ArgumentValueError: another str.
+
+    Example:
+        >>> checked_sketch_kind("count-sketch")
+        'count-sketch'
+    """
+    return cast(SketchKind, checked_choice("kind", value, get_args(SketchKind)))
 
 
 def _sizes_given(

@@ -335,6 +335,10 @@ _CONSTRUCTIONS: Final[dict[str, tuple[Callable[[], object], Expected]]] = {
         lambda: _sketch().release().top(_WithoutIterator([1])),
         (ArgumentTypeError,),
     ),
+    "a kind that cannot be compared": (
+        lambda: ls.HeavyHitters(**_HEAVY, kind=np.void(b"abc")),
+        (ArgumentTypeError,),
+    ),
     "a pair without a length": (
         lambda: ls.Geometric(growth=_Unmeasured((1, 2))),
         _ACCEPTED,
