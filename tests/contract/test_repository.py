@@ -168,7 +168,14 @@ def test_versions_agree() -> None:
     released = re.findall(r"^## \[(\d[^\]]*)\]", read("CHANGELOG.md"), re.MULTILINE)
     assert released, "CHANGELOG.md has no released version"
     assert released[0] == number
-    for crate in ("rust/core", "rust/capture", "rust/text", "rust/binding", "benches/rust"):
+    for crate in (
+        "rust/core",
+        "rust/capture",
+        "rust/text",
+        "rust/store",
+        "rust/binding",
+        "benches/rust",
+    ):
         assert "version.workspace = true" in read(f"{crate}/Cargo.toml"), crate
 
 

@@ -233,7 +233,8 @@ pub fn fresh_hash_seed() -> Result<u64> {
     Ok(u64::from_le_bytes(entropy()?))
 }
 
-fn entropy<const N: usize>() -> Result<[u8; N]> {
+/// Random bytes of the operating system, for keys and ids that other crates keep.
+pub fn entropy<const N: usize>() -> Result<[u8; N]> {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).map_err(|error| Error::Entropy(error.to_string()))?;
     Ok(bytes)

@@ -25,7 +25,14 @@ def test_this_repository_has_no_cycle(capsys: pytest.CaptureFixture[str]) -> Non
     assert module_graph.main() == 0
     out, err = capsys.readouterr()
     assert not err
-    for folder in ("rust/binding", "rust/capture", "rust/core", "rust/text", "benches/rust"):
+    for folder in (
+        "rust/binding",
+        "rust/capture",
+        "rust/core",
+        "rust/store",
+        "rust/text",
+        "benches/rust",
+    ):
         assert folder in out.splitlines(), folder
     assert "  sketch -> " in out
 

@@ -1,0 +1,133 @@
+//! The open files of a store, and the orders in which they are written.
+//!
+//! Whatever fails here leaves files of which nothing is known: the caller drops them, and the store
+//! takes nothing more.
+
+use crate::anchor::{AnchorFile, Position};
+use crate::disk::Folder;
+use crate::error::Result;
+use crate::key_ring::{Checkpoint, KeyFiles, KeyRing, Place, Segment};
+use crate::recovered::Recovered;
+use crate::sealing::{SealingKey, StoreKey};
+use crate::segment::{self, LogFile, Tail};
+use crate::slot;
+
+/// A store ready for use.
+pub(crate) struct OpenStore {
+    pub(crate) files: Files,
+    pub(crate) tail: Tail,
+    pub(crate) recovered: Recovered,
+}
+
+/// Everything that one thread at a time writes to.
+pub(crate) struct Files {
+    pub(crate) folder: Folder,
+    pub(crate) key: StoreKey,
+    pub(crate) ring: KeyRing,
+    pub(crate) key_files: KeyFiles,
+    pub(crate) log: LogFile,
+    pub(crate) anchor: Option<AnchorFile>,
+    /// The last record that is durable.
+    pub(crate) committed: Place,
+    /// An empty buffer, kept for its memory.
+    pub(crate) spare: Vec<u8>,
+}
+
+impl Files {
+    /// Makes sealed records durable, and then the anchor that states them.
+    pub(crate) fn commit(&mut self, mut sealed: Vec<u8>, end: Place) -> Result<()> {
+        if end != self.committed {
+            self.log.write(&mut sealed)?;
+            if !planted!("commit-without-fsync") {
+                self.log.sync()?;
+            }
+            self.committed = end;
+            self.advance_anchor()?;
+        }
+        self.spare = sealed;
+        Ok(())
+    }
+
+    /// Writes a checkpoint of all records through `through`, begins a segment after them, and
+    /// drops what lies wholly before the older checkpoint.
+    ///
+    /// Both are durable before the key ring lists them; files are removed after it has left them.
+    pub(crate) fn checkpoint(
+        &mut self,
+        body: Vec<u8>,
+        next: Segment,
+        key: SealingKey,
+    ) -> Result<()> {
+        let checkpoint = Checkpoint {
+            number: next.number,
+            slot: self.ring.free_slot(),
+            through: next.after,
+            key,
+        };
+        let store_id = self.ring.secrets.store_id;
+        slot::write(&self.folder, &checkpoint, &store_id, body)?;
+        self.log = LogFile::create(&self.folder, &store_id, &next)?;
+        self.log.sync()?;
+        self.folder.sync()?;
+        let ring = self.ring.with_checkpoint(checkpoint, next);
+        self.write_ring(ring)?;
+        self.advance_anchor()?;
+        self.remove_unlisted()
+    }
+
+    /// Wraps the key ring under another key.
+    pub(crate) fn rotate(&mut self, key: &StoreKey) -> Result<()> {
+        self.key = key.clone();
+        let ring = self.ring.clone();
+        self.write_ring(ring)?;
+        self.advance_anchor()
+    }
+
+    /// Writes the ring as the next generation.
+    pub(crate) fn write_ring(&mut self, mut ring: KeyRing) -> Result<()> {
+        ring.generation = self.ring.generation + 1;
+        self.key_files.write(&ring, &self.key)?;
+        self.ring = ring;
+        Ok(())
+    }
+
+    /// States the last durable record in the anchor, if there is one.
+    pub(crate) fn advance_anchor(&mut self) -> Result<()> {
+        let position = self.position();
+        match &mut self.anchor {
+            Some(anchor) => anchor.advance(&self.ring.secrets, &position),
+            None => Ok(()),
+        }
+    }
+
+    /// As [`Self::advance_anchor`], in a new file: what another process wrote may be in the cache
+    /// only.
+    pub(crate) fn state_in_new_anchor(&mut self) -> Result<()> {
+        let position = self.position();
+        match &mut self.anchor {
+            Some(anchor) => anchor.create(&self.ring.secrets, &position),
+            None => Ok(()),
+        }
+    }
+
+    fn position(&self) -> Position {
+        Position {
+            generation: self.ring.generation,
+            place: self.committed,
+        }
+    }
+
+    /// Removes the segments that the key ring does not list. A file that stays is removed next
+    /// time; its key is gone.
+    pub(crate) fn remove_unlisted(&self) -> Result<()> {
+        let listed: Vec<String> = (self.ring.segments.iter())
+            .map(|segment| segment::name(segment.number))
+            .collect();
+        for name in self.folder.list()? {
+            if segment::is_name(&name) && !listed.contains(&name) {
+                self.folder.remove(&name)?;
+            }
+        }
+        Ok(())
+    }
+}

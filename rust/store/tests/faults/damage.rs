@@ -1,0 +1,389 @@
+//! Changed bytes, older copies, other keys: refused, repaired, or no content at all.
+
+use crate::machine::{ANCHOR, Copy, Machine, STORE};
+use crate::model::{Model, anchor, body_of, key, open};
+use crate::random::Random;
+use lazysketch_store::{Anchor, AnchorPlace, Error, LARGEST_RECORD, Recovered, Store};
+
+/// A store of two checkpoints and three lives, with copies of all files on the way; every record
+/// is acknowledged.
+fn history() -> (Model, Machine, Vec<Copy>) {
+    let (machine, mut model, mut random) = (Machine::new(7), Model::new(), Random(7));
+    let mut copies = Vec::new();
+    for life in 0..3 {
+        let (store, recovered) = model.open(&machine).unwrap();
+        model.check(&recovered).unwrap();
+        for step in 0..3 {
+            for _ in 0..3 {
+                model.appended.push(random.bytes(24));
+                store.append(model.appended.last().unwrap()).unwrap();
+            }
+            model.durable = store.commit().unwrap() as usize;
+            copies.push(machine.copy());
+            if life < 2 && step == 1 {
+                let through = model.appended.len() as u64;
+                store.checkpoint(through, body_of(&model.appended)).unwrap();
+                copies.push(machine.copy());
+            }
+        }
+        if life == 1 {
+            store.rotate(&key(1)).unwrap();
+            model.keys = vec![key(1)];
+            copies.push(machine.copy());
+        }
+    }
+    (model, machine, copies)
+}
+
+fn without_anchor(machine: &Machine, model: &Model) -> Result<(Store, Recovered), Error> {
+    Store::open(machine.disk(STORE), &model.keys[0], &Anchor::None)
+}
+
+/// The store opens with all that was acknowledged, or not at all; true if it opened.
+fn is_whole_or_refused(model: &Model, files: &Copy) -> bool {
+    let machine = Machine::with(files);
+    match model.clone().open(&machine) {
+        Ok((_, recovered)) => {
+            model.check_content(&recovered).unwrap();
+            assert_eq!(
+                recovered.last as usize,
+                model.appended.len(),
+                "lost records"
+            );
+            true
+        }
+        Err(Error::Io { .. } | Error::Poisoned | Error::Core(_) | Error::Locked { .. }) => {
+            panic!("an error that says nothing about the files")
+        }
+        Err(_) => false,
+    }
+}
+
+/// All places of all files, but of long runs of zeros only every thirteenth.
+fn places(files: &Copy) -> Vec<(usize, String, usize)> {
+    let mut places = Vec::new();
+    for (folder, files) in files.iter().enumerate() {
+        for (name, bytes) in files {
+            let dull = |at: usize| bytes[at] == 0 && !at.is_multiple_of(13);
+            let kept = (0..bytes.len()).filter(|&at| !dull(at));
+            places.extend(kept.map(|at| (folder, name.clone(), at)));
+        }
+    }
+    places
+}
+
+#[test]
+fn one_changed_bit_is_repaired_or_refused() {
+    let (model, machine, _) = history();
+    let mut files = machine.copy();
+    let (mut opened, mut refused) = (0, 0);
+    for (folder, name, at) in places(&files) {
+        let flip = 1 << (at % 8);
+        files[folder].get_mut(&name).unwrap()[at] ^= flip;
+        if is_whole_or_refused(&model, &files) {
+            opened += 1;
+        } else {
+            refused += 1;
+        }
+        files[folder].get_mut(&name).unwrap()[at] ^= flip;
+    }
+    println!("{opened} repaired or of no meaning, {refused} refused");
+    assert!(opened > 5000 && refused > 500);
+}
+
+/// Without an anchor only the last group can be lost: nothing says that it was acknowledged.
+#[test]
+fn without_an_anchor_a_changed_bit_costs_the_last_group_at_most() {
+    let (model, machine, _) = history();
+    let mut files = machine.copy();
+    let total = model.appended.len();
+    let logs: Vec<_> = (places(&files).into_iter())
+        .filter(|(_, name, _)| name.starts_with("log-"))
+        .collect();
+    let mut dropped = 0;
+    for (folder, name, at) in logs {
+        files[folder].get_mut(&name).unwrap()[at] ^= 0x10;
+        let damaged = Machine::with(&files);
+        if let Ok((_, recovered)) = without_anchor(&damaged, &model) {
+            model.check_content(&recovered).unwrap();
+            assert!(!recovered.anchored);
+            assert!(
+                recovered.last as usize >= total - 3,
+                "an earlier group was dropped"
+            );
+            dropped += usize::from((recovered.last as usize) < total);
+        }
+        files[folder].get_mut(&name).unwrap()[at] ^= 0x10;
+    }
+    assert!(dropped > 100);
+}
+
+#[test]
+fn older_copies_of_any_files_are_refused() {
+    let (model, machine, copies) = history();
+    let newest = machine.copy();
+    let (mut opened, mut refused) = (0, 0);
+    for older in &copies[..copies.len() - 1] {
+        let mut names: Vec<&String> = older[STORE].keys().chain(newest[STORE].keys()).collect();
+        names.sort();
+        names.dedup();
+        for subset in 1_u32..1 << names.len() {
+            let mut files = newest.clone();
+            for (index, name) in names.iter().enumerate() {
+                if subset >> index & 1 == 1 {
+                    match older[STORE].get(*name) {
+                        Some(bytes) => files[STORE].insert((*name).clone(), bytes.clone()),
+                        None => files[STORE].remove(*name),
+                    };
+                }
+            }
+            if is_whole_or_refused(&model, &files) {
+                opened += 1;
+            } else {
+                refused += 1;
+            }
+        }
+        // All of them.
+        let mut files = older.clone();
+        files[ANCHOR] = newest[ANCHOR].clone();
+        let found = model.clone().open(&Machine::with(&files)).err();
+        let by_key = matches!(found, Some(Error::WrongKey { .. }));
+        assert!(
+            by_key || matches!(found, Some(Error::RolledBack(_))),
+            "{found:?}"
+        );
+        // An older anchor alone.
+        let mut files = newest.clone();
+        files[ANCHOR] = older[ANCHOR].clone();
+        is_whole_or_refused(&model, &files);
+    }
+    println!("{opened} opened whole, {refused} refused");
+    assert!(opened > 50 && refused > 300);
+}
+
+/// What an anchor cannot see: a copy of both. And without an anchor, an older copy says so.
+#[test]
+fn an_older_copy_without_its_anchor_is_not_anchored() {
+    let (model, _, copies) = history();
+    let mut model = model;
+    model.keys = vec![key(0), key(1)];
+    for older in &copies {
+        let (_, recovered) = model.clone().open(&Machine::with(older)).unwrap();
+        assert!(recovered.anchored);
+        let mut files = older.clone();
+        files[ANCHOR].clear();
+        let (_, recovered) = model.clone().open(&Machine::with(&files)).unwrap();
+        assert!(!recovered.anchored && !recovered.is_new);
+        model.check_content(&recovered).unwrap();
+    }
+}
+
+#[test]
+fn a_damaged_newest_checkpoint_costs_nothing() {
+    let (model, machine, _) = history();
+    let mut files = machine.copy();
+    let (_, before) = model.clone().open(&Machine::with(&files)).unwrap();
+    let newest = before.checkpoint.unwrap().through;
+    for slot in ["slot-0", "slot-1"] {
+        let bytes = files[STORE].get_mut(slot).unwrap();
+        *bytes.last_mut().unwrap() ^= 1;
+        let damaged = Machine::with(&files);
+        let (store, recovered) = model.clone().open(&damaged).unwrap();
+        model.check_content(&recovered).unwrap();
+        let through = recovered.checkpoint.as_ref().unwrap().through;
+        assert!(through <= newest);
+        // The next checkpoint leaves the one that is whole alone.
+        let all = model.appended.len() as u64;
+        store.checkpoint(all, body_of(&model.appended)).unwrap();
+        drop(store);
+        let (_, again) = model.clone().open(&damaged).unwrap();
+        model.check_content(&again).unwrap();
+        assert_eq!(again.checkpoint.unwrap().through, all);
+        *files[STORE].get_mut(slot).unwrap().last_mut().unwrap() ^= 1;
+    }
+}
+
+/// Records of equal length, exchanged, repeated, or left out, without an anchor that would notice.
+#[test]
+fn a_record_at_another_place_is_refused() {
+    let (machine, mut model) = (Machine::new(1), Model::new());
+    let (store, _) = model.open(&machine).unwrap();
+    for number in 0..6_u8 {
+        model.appended.push(vec![number; 8]);
+        store.append(&[number; 8]).unwrap();
+        store.commit().unwrap();
+    }
+    drop(store);
+    let files = machine.copy();
+    let (name, log) = files[STORE]
+        .iter()
+        .find(|(name, _)| name.starts_with("log-"))
+        .unwrap();
+    let (header, size) = (48, 48 + 8);
+    let record = |number: usize| header + number * size..header + (number + 1) * size;
+    for (to, from) in [(0, 1), (1, 0), (2, 4), (4, 2), (5, 0)] {
+        let mut changed = log.clone();
+        changed.copy_within(record(from), record(to).start);
+        let exchanged = from != 0 && to != 5;
+        if exchanged {
+            changed[record(from)].copy_from_slice(&log[record(to)]);
+        }
+        let mut files = files.clone();
+        files[STORE].insert(name.clone(), changed);
+        let opened = without_anchor(&Machine::with(&files), &model);
+        match opened {
+            Err(Error::Damaged(_)) => {}
+            Err(error) => panic!("{error}"),
+            // The last record, overwritten, is a torn tail.
+            Ok((_, recovered)) => {
+                assert_eq!((to, recovered.last), (5, 5));
+                model.check_content(&recovered).unwrap();
+            }
+        }
+    }
+    let mut shorter = log.clone();
+    shorter.drain(record(2));
+    let mut files = files.clone();
+    files[STORE].insert(name.clone(), shorter);
+    let opened = without_anchor(&Machine::with(&files), &model);
+    assert!(matches!(opened, Err(Error::Damaged(_))));
+}
+
+#[test]
+fn another_key_is_refused_by_name_and_changes_nothing() {
+    let (model, machine, _) = history();
+    let before = machine.copy();
+    for wrong in [key(0), key(9)] {
+        match open(&machine, &wrong) {
+            Err(Error::WrongKey { expected, got }) => assert_ne!(expected, got),
+            other => panic!("{:?}", other.err()),
+        }
+    }
+    let mut after = machine.copy();
+    after[ANCHOR].remove("anchor.lock");
+    let mut before = before;
+    before[ANCHOR].remove("anchor.lock");
+    assert!(before == after);
+    assert!(is_whole_or_refused(&model, &after));
+}
+
+#[test]
+fn a_store_or_an_anchor_opens_once_at_a_time() {
+    let (model, machine, _) = history();
+    let (store, _) = open(&machine, &model.keys[0]).unwrap();
+    let second = open(&machine, &model.keys[0]).err();
+    assert!(matches!(second, Some(Error::Locked { .. })), "{second:?}");
+    // A copy of the directory under the same anchor.
+    let copy = Machine::with(&machine.copy());
+    let second = Store::open(copy.disk(STORE), &model.keys[0], &anchor(&machine)).err();
+    assert!(matches!(second, Some(Error::Locked { .. })), "{second:?}");
+    drop(store);
+    assert!(open(&machine, &model.keys[0]).is_ok());
+}
+
+/// Two copies that take turns under one anchor: the second is behind it.
+#[test]
+fn copies_cannot_take_turns_under_one_anchor() {
+    let (model, machine, _) = history();
+    let copy = Machine::with(&machine.copy());
+    let (store, _) = open(&machine, &model.keys[0]).unwrap();
+    store.append(b"on").unwrap();
+    store.commit().unwrap();
+    drop(store);
+    let second = Store::open(copy.disk(STORE), &model.keys[0], &anchor(&machine)).err();
+    assert!(matches!(second, Some(Error::RolledBack(_))), "{second:?}");
+    // Going on in doubt replaces the anchor, and the first copy is refused then.
+    let place = AnchorPlace {
+        disk: machine.disk(ANCHOR),
+        name: "anchor".to_owned(),
+    };
+    let renewed = Store::open(copy.disk(STORE), &model.keys[0], &Anchor::Renew(place));
+    let (store, recovered) = renewed.unwrap();
+    assert!(!recovered.anchored);
+    store.append(b"another").unwrap();
+    store.commit().unwrap();
+    drop(store);
+    let first = open(&machine, &model.keys[0]).err();
+    assert!(matches!(first, Some(Error::RolledBack(_))), "{first:?}");
+}
+
+#[test]
+fn an_anchor_of_another_store_is_refused() {
+    let (model, machine, _) = history();
+    let fresh = Machine::new(3);
+    for disk in [fresh.disk(STORE), machine.disk(STORE)] {
+        let other = Machine::new(4);
+        open(&other, &model.keys[0]).unwrap();
+        let found = Store::open(disk, &model.keys[0], &anchor(&other)).err();
+        assert!(matches!(found, Some(Error::ForeignAnchor)), "{found:?}");
+    }
+}
+
+#[test]
+fn another_version_is_refused_by_name() {
+    let (model, machine, _) = history();
+    for (folder, name) in [(STORE, "keys-0"), (ANCHOR, "anchor")] {
+        let mut files = machine.copy();
+        files[folder].get_mut(name).unwrap()[8] = 2;
+        let found = open(&Machine::with(&files), &model.keys[0]).err();
+        assert!(
+            matches!(found, Some(Error::Version { got: 2, .. })),
+            "{found:?}"
+        );
+    }
+}
+
+#[test]
+fn records_without_key_files_are_refused() {
+    let (model, machine, _) = history();
+    let mut files = machine.copy();
+    files[STORE].retain(|name, _| !name.starts_with("keys-"));
+    let found = without_anchor(&Machine::with(&files), &model).err();
+    assert!(matches!(found, Some(Error::Damaged(_))), "{found:?}");
+}
+
+#[test]
+fn nothing_on_the_disk_is_in_clear() {
+    let machine = Machine::new(5);
+    let canary = [0xc5_u8, 0x1a, 0x77, 0x02, 0x9e, 0x4d, 0xb8, 0x63];
+    let secret = lazysketch_store::StoreKey::from_bytes([canary; 4].concat().try_into().unwrap());
+    let (store, recovered) = open(&machine, &secret).unwrap();
+    let noise = *recovered.noise_key.expose();
+    for _ in 0..3 {
+        let through = store.append(&canary.repeat(5)).unwrap();
+        store.commit().unwrap();
+        store.checkpoint(through, canary.repeat(9)).unwrap();
+    }
+    store.append(&canary).unwrap();
+    store.commit().unwrap();
+    for bytes in machine.copy().iter().flat_map(|files| files.values()) {
+        assert!(!bytes.windows(8).any(|window| window == canary));
+        assert!(
+            !bytes
+                .windows(8)
+                .any(|window| noise.chunks(8).any(|part| part == window))
+        );
+    }
+    assert!(!format!("{secret:?}").contains("c51a77"));
+}
+
+#[test]
+fn wrong_calls_change_nothing() {
+    let (machine, mut model) = (Machine::new(1), Model::new());
+    let (store, _) = model.open(&machine).unwrap();
+    assert_eq!(store.commit().unwrap(), 0);
+    let too_large = vec![0; LARGEST_RECORD + 1];
+    assert!(matches!(
+        store.append(&too_large),
+        Err(Error::TooLarge { .. })
+    ));
+    store.append(b"one").unwrap();
+    assert!(matches!(store.checkpoint(0, vec![]), Err(Error::Order)));
+    assert_eq!(store.append(b"two").unwrap(), 2);
+    assert_eq!(store.commit().unwrap(), 2);
+    drop(store);
+    model.appended = vec![b"one".to_vec(), b"two".to_vec()];
+    let (_, recovered) = model.open(&machine).unwrap();
+    model.check_content(&recovered).unwrap();
+    assert!(recovered.checkpoint.is_none() && recovered.last == 2);
+}

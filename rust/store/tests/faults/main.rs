@@ -1,0 +1,9 @@
+//! The store on a simulated machine: crashes, errors, damaged and older files.
+
+mod campaign;
+mod damage;
+mod history;
+mod machine;
+mod model;
+mod random;
+mod simulated_disk;
