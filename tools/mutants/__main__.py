@@ -56,12 +56,12 @@ def _rust(
     entries: Sequence[Listed],
     given: argparse.Namespace,
 ) -> tuple[Rust, list[Mutant], list[Mutant]]:
-    rust = Rust(state)
+    rust = Rust(state, entries)
     existing = rust.listed(RUST)
     kept.restore(state, existing, kept.read(KEPT))
     mutants = existing if diff is None else rust.listed(RUST, diff)
     wanted = [mutant for mutant in mutants if _wanted(given, mutant.file)]
-    # The accepted survivors meet all tests, so they come last.
+    # The accepted survivors meet the most tests, so they come last.
     wanted.sort(key=lambda mutant: any(entry.covers(mutant) for entry in entries))
     rust.test(wanted, deadline, stages=given.stages, jobs=given.jobs)
     for mutant in rust.left(wanted):

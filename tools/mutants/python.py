@@ -1,10 +1,10 @@
 """Mutants of the Python modules that compute noise and guarantees, by mutmut, on a copy.
 
-mutmut puts all mutants of a function into one module and forks a process for each, which runs the
-tests that reach the function: a second or less. The process that forks has only imported, so no
-cache holds what the code without a mutant computed. The slow tests (``slow_tests``) meet only the
-mutants that the others leave, in a process each. mutmut knows two layouts of packages, so the
-copy has the package under src/. What changes the message of an error only is not counted.
+mutmut puts all mutants of a function into one module. A mutant meets the tests that reach its
+function (``forked``), in three stages: tests of ten seconds together, those of its own folder
+first; tests of another minute; the slow tests of its folder (``slow_tests``). Times are of the
+processor. mutmut knows two layouts of packages, so the copy has the package under src/. What
+changes the message of an error only is not counted.
 """
 
 from __future__ import annotations
@@ -13,18 +13,19 @@ import ast
 import copy
 import importlib.util
 import json
-import os
 import shutil
-import signal
 import subprocess
 import sys
 import time
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import zip_longest
 from pathlib import Path
+from queue import SimpleQueue
+from threading import Lock
 from typing import Final
 
+from tools.mutants.forked import Forked, PackageTest, Reaching, portion
 from tools.mutants.mutant import Mutant, Outcome, State, digest, numbered
 from tools.mutants.scope import PYTHON, ROOT
 from tools.mutants.slow_tests import SLOW
@@ -33,10 +34,10 @@ __all__ = ["Python", "functions_of", "mutants_of"]
 
 TREE: Final = ROOT / "build/mutants/python"
 TESTS: Final = ("privacy", "specification", "releases", "heavy_hitters", "windows")
-OUTCOMES: Final[dict[int, Outcome]] = {0: "survived", 1: "killed", 3: "killed", 33: "survived"}
-LONGEST: Final = 1800.0  # seconds of a clock that the slow tests may take
-PORTION: Final = 150  # mutants of one run of mutmut
-TIMEOUTS: Final = {24, 36, 152, 255, -24}
+STAGES: Final = ("quick", "more", "slow")
+# Seconds of the tests of the first two stages, all tests in their order.
+BETWEEN: Final = {"quick": (0.0, 10.0), "more": (10.0, 70.0)}
+SLOWEST: Final = 100.0  # seconds of the processor of a slow test, roughly
 # Writes the mutants into TREE/mutants, as a run does before its tests; a file that has not changed
 # is left alone.
 GENERATE: Final = """\
@@ -53,12 +54,7 @@ SETTINGS: Final = """\
 source_paths = ["src/lazysketch"]
 only_mutate = {files}
 also_copy = {copied}
-pytest_add_cli_args_test_selection = {tests}
-pytest_add_cli_args = {slow}
 use_git_change_detection = false
-use_setproctitle = false
-process_isolation = "forkserver"
-timeout_constant = 5.0
 
 [tool.pytest.ini_options]
 pythonpath = ["."]
@@ -166,7 +162,12 @@ class Python:
         texts = (name for name in tests if name.endswith(".py"))
         self.tests = digest(*((ROOT / name).read_text(encoding="utf-8") for name in texts))
 
-        self._quick = f"quick/{self.tests}"
+        files = tuple(f"tests/unit/{name}/test_" for name in TESTS)
+        self._reaching = Reaching(
+            TREE.with_name("reached_python.json"),
+            {name: (ROOT / name).read_text("utf-8") for name in tests if name.startswith(files)},
+        )
+        self._saving = Lock()
         self.code = {name: digest(text) for name, text in self._texts.items()}
 
     def _copy(self, files: Iterable[str]) -> None:
@@ -184,118 +185,83 @@ class Python:
         settings = SETTINGS.format(
             files=json.dumps([name.replace("python/", "src/", 1) for name in files]),
             copied=json.dumps([*folders[1:], f"src/lazysketch/{Path(native.origin).name}"]),
-            tests=json.dumps([f"tests/unit/{name}" for name in TESTS]),
-            slow=json.dumps([f"--deselect={test}" for test in slow_tests_of("")]),
         )
         (TREE / "pyproject.toml").write_text(settings, encoding="utf-8")
 
     def generate(self, files: Sequence[str]) -> list[Mutant]:
         """Return the mutants of some of the files, in the order of the files."""
-        self._copy(files)
+        # mutmut makes all of them: it does not look again at a file that it has once left alone.
+        self._copy(self.files())
         command = [sys.executable, "-c", GENERATE]
         subprocess.run(command, cwd=TREE, check=True, stdout=subprocess.DEVNULL)
         return [mutant for name in files for mutant in self._read(name)]
 
     def test(
-        self, mutants: Sequence[Mutant], deadline: float, *, stages: int = 2, jobs: int
+        self, mutants: Sequence[Mutant], deadline: float, *, stages: int = 3, jobs: int
     ) -> None:
         """Test the mutants of which nothing final is known, until the deadline.
 
         Args:
             mutants: the mutants.
             deadline: of ``time.monotonic()``.
-            stages: 1 for the tests that are not slow only.
+            stages: how many of the stages run, from the first.
             jobs: mutants that are tested at a time.
         """
-        unknown = [mutant for mutant in mutants if self.outcome(mutant) is None]
-        waiting = [mutant for mutant in unknown if not self._is_left(mutant)]
-        kept = TREE / "tests.digest"
-        if not kept.exists() or kept.read_text(encoding="utf-8") != self.tests:
-            (TREE / "mutants/mutmut-stats.json").unlink(missing_ok=True)  # which tests reach what
-            kept.write_text(self.tests, encoding="utf-8")
-        for first in range(0, len(waiting), PORTION):
-            if time.monotonic() < deadline:
-                self._run(waiting[first : first + PORTION], deadline, jobs)
-        if stages > 1:
-            left = [mutant for mutant in unknown if self._is_left(mutant)]
-            with ThreadPoolExecutor(jobs) as workers:
-                list(workers.map(lambda mutant: self._slowly(mutant, deadline), left))
-
-    def _is_left(self, mutant: Mutant) -> bool:
-        """Return whether the tests that are not slow have left a mutant."""
-        kept = self.state.outcomes.get(mutant.identity)
-        now = {"outcome": "survived", "code": self.code[mutant.file], "tests": self._quick}
-        return kept == now
-
-    def _slowly(self, mutant: Mutant, deadline: float) -> None:
-        """Run the slow tests of the folder of a mutant."""
-        slow = slow_tests_of(f"tests/unit/{Path(mutant.file).parts[2]}/")
-        seconds = deadline - time.monotonic()
-        if seconds <= 0:
+        if all(self._stage(it) is None for it in mutants) or time.monotonic() >= deadline:
             return
-        environment = {**os.environ, "PYTHONPATH": "src", "MUTANT_UNDER_TEST": mutant.name}
-        command = [sys.executable, "-m", "pytest", "-x", "-q", "--rootdir=.", *slow]
-        outcome: Outcome = "survived"
-        if slow:
-            try:
-                done = subprocess.run(
-                    command,
-                    cwd=TREE / "mutants",
-                    env=environment,
-                    capture_output=True,
-                    check=False,
-                    timeout=min(seconds, LONGEST),
-                )
-            except subprocess.TimeoutExpired:
-                if seconds < LONGEST:
-                    return
-                outcome = "timeout"
-            else:
-                outcome = OUTCOMES[done.returncode]
-        self.state.record(mutant, outcome, code=self.code[mutant.file], tests=self.tests)
-        self.state.save()
+        servers: SimpleQueue[Forked] = SimpleQueue()
+        for _ in range(jobs):
+            servers.put(Forked(TREE / "mutants"))
+        try:
+            self._measure(servers)
+            for stage in STAGES[:stages]:
+                waiting = [it for it in mutants if self._stage(it) == stage]
+                with ThreadPoolExecutor(jobs) as workers:
 
-    def _run(self, mutants: Sequence[Mutant], deadline: float, jobs: int) -> None:
-        for file in {mutant.file for mutant in mutants}:
-            self._forget(file, {mutant.name for mutant in mutants})
-        command = [sys.executable, "-m", "mutmut", "run", f"--max-children={jobs}"]
-        command += [mutant.name for mutant in mutants]
-        environment = {**os.environ, "PYTHONPATH": ""}
-        with (
-            (TREE / "run.log").open("w", encoding="utf-8") as log,
-            subprocess.Popen(command, cwd=TREE, env=environment, stdout=log, stderr=log) as running,
-        ):
-            stopped = False
-            try:
-                running.wait(max(1.0, deadline - time.monotonic()))
-            except subprocess.TimeoutExpired:
-                stopped = True
-                running.send_signal(signal.SIGINT)
-        if running.returncode and not stopped:
-            raise RuntimeError(
-                f"mutmut: expected tests that pass without a mutant, got status "
-                f"{running.returncode}; see {(TREE / 'run.log').relative_to(ROOT)}"
-            )
-        for mutant in mutants:
-            code = _exits(mutant.file).get(mutant.name)
-            outcome = (
-                None if code is None else "timeout" if code in TIMEOUTS else OUTCOMES.get(code)
-            )
-            if outcome is not None:
-                own = self.code[mutant.file]
-                self.state.record(mutant, outcome, code=own, tests=self._quick)
-        self.state.save()
+                    def tested(mutant: Mutant, stage: str = stage) -> None:
+                        if time.monotonic() < deadline:
+                            self._test(mutant, stage, servers)
 
-    @staticmethod
-    def _forget(file: str, names: Collection[str]) -> None:
-        """Remove what earlier runs found, which may be about other tests."""
-        path = _meta(file)
-        meta = json.loads(path.read_text(encoding="utf-8"))
-        codes = meta["exit_code_by_key"]
-        meta["exit_code_by_key"] = {
-            name: None if name in names else code for name, code in codes.items()
-        }
-        path.write_text(json.dumps(meta), encoding="utf-8")
+                    list(workers.map(tested, waiting))
+        finally:
+            for _ in range(jobs):
+                servers.get().close()
+
+    def _measure(self, servers: SimpleQueue[Forked]) -> None:
+        """Measure the files of tests that are new."""
+        for file in self._reaching.missing:
+            server = servers.get()
+            try:
+                slow = [f"{file}::{name}" for name in SLOW.get(file, ())]
+                self._reaching.add(file, server.measured(file, slow))
+            finally:
+                servers.put(server)
+
+    def _test(self, mutant: Mutant, stage: str, servers: SimpleQueue[Forked]) -> None:
+        folder = f"tests/unit/{Path(mutant.file).parts[2]}/"
+        reaching = self._reaching.tests(mutant.name.partition("__mutmut_")[0], folder)
+        slow = [PackageTest(far=False, seconds=SLOWEST, name=it) for it in slow_tests_of(folder)]
+        tests = slow if stage == STAGES[-1] else portion(reaching, *BETWEEN[stage])
+        server = servers.get()
+        try:
+            outcome = server.outcome(mutant.name, tests)
+        finally:
+            servers.put(server)
+        final = stage == STAGES[-1] or outcome == "timeout"
+        under = self.tests if final else f"{stage}/{self.tests}"
+        with self._saving:
+            self.state.record(mutant, outcome, code=self.code[mutant.file], tests=under)
+            self.state.save()
+
+    def _stage(self, mutant: Mutant) -> str | None:
+        """Return the stage that a mutant waits for: with other code or tests, the first."""
+        if self.outcome(mutant) is not None:
+            return None
+        kept = self.state.outcomes.get(mutant.identity)
+        done = [f"{stage}/{self.tests}" for stage in STAGES]
+        if kept is None or kept["code"] != self.code[mutant.file] or kept["tests"] not in done:
+            return STAGES[0]
+        return STAGES[done.index(kept["tests"]) + 1]
 
     def _read(self, file: str) -> list[Mutant]:
         mutated = _meta(file).with_suffix("")
@@ -315,13 +281,6 @@ def _meta(file: str) -> Path:
     """Return the file in which mutmut keeps what became of the mutants of a file."""
     path = TREE / "mutants" / file.replace("python/", "src/", 1)
     return path.with_name(path.name + ".meta")
-
-
-def _exits(file: str) -> dict[str, int | None]:
-    codes: dict[str, int | None] = json.loads(_meta(file).read_text(encoding="utf-8"))[
-        "exit_code_by_key"
-    ]
-    return codes
 
 
 def _rank(name: str) -> int:

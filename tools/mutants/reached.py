@@ -14,12 +14,17 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from tools.mutants.builds import Build
+from tools.mutants.scope import READING
 from tools.mutants.stages import CoreTest, Run
 
 __all__ = ["Reached"]
 
 TIMING = "timing"  # tests of time: they need a quiet machine, and no wrong number fails them
 LONGEST = 3600  # seconds of the processor
+
+
+def _is_wanted(program: str, name: str) -> bool:
+    return TIMING not in name and program not in READING and name.split("::")[0] not in READING
 
 
 @dataclass(frozen=True)
@@ -66,7 +71,7 @@ class Reached:
         entries = json.loads(kept.read_text(encoding="utf-8")) if kept.exists() else {}
         known = {name: _Measured(**entry) for name, entry in entries.items()}
         names = [(program, name) for program in codes for name in build.tests(program)]
-        names = [(program, name) for program, name in names if TIMING not in name]
+        names = [one for one in names if _is_wanted(*one)]
         late = {name for name, it in known.items() if it.seconds >= below}
         names = [(program, name) for program, name in names if f"{program} {name}" not in late]
 

@@ -3,7 +3,8 @@
 A mutant meets the tests that reach its function (``reached``), in three stages: the short tests,
 those of a second, and the long ones, each for the mutants that the one before left. The first
 failure ends it. A mutant that needs four times the usual time of the processor, and half a
-second, counts as timed out, and no other stage tests it.
+second, counts as timed out, and no other stage tests it. An accepted survivor does not meet the
+long tests: its reason is an argument, and they take a minute.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ from threading import Lock
 from typing import Final
 
 from tools.mutants.builds import FEWEST_CASES, Build
+from tools.mutants.listed import Listed
 from tools.mutants.mutant import Mutant, Outcome, State, digest, numbered
+from tools.mutants.passed import Passed
 from tools.mutants.reached import Reached
 from tools.mutants.scope import CORE, ROOT
 from tools.mutants.stages import STAGES, Stage
@@ -91,8 +94,10 @@ def is_planting(text: str, number: int, column: int) -> bool:
 class Rust:
     """The core's mutants and their outcomes."""
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: State, entries: Sequence[Listed] = ()) -> None:
         self.state = state
+        self._entries = entries
+        self._passed: Passed | None = None
         self._saving = Lock()
         self._reached = Reached({})
         self._recorded = 0
@@ -153,7 +158,13 @@ class Rust:
 
     def outcome(self, mutant: Mutant) -> Outcome | None:
         """Return what is known of a mutant."""
-        return self.state.outcome(mutant, code=self.code[mutant.file], tests=self.tests)
+        found = self.state.outcome(mutant, code=self.code[mutant.file], tests=self.tests)
+        if found is None and self._stage(mutant) is None:
+            return "survived"
+        return found
+
+    def _is_listed(self, mutant: Mutant) -> bool:
+        return any(entry.covers(mutant) for entry in self._entries)
 
     def test(
         self, mutants: Sequence[Mutant], deadline: float, *, stages: int = len(STAGES), jobs: int
@@ -179,14 +190,14 @@ class Rust:
 
             with ThreadPoolExecutor(jobs) as workers:
                 list(workers.map(tested, [it for it in waiting if self._changes[it].fits]))
-            self.state.save()
+            self._save()
         # Each of these costs a build.
         for mutant in mutants:
             if not self._changes[mutant].fits:
                 for stage in STAGES[:stages]:
                     if self._stage(mutant) is stage and time.monotonic() < deadline:
                         self._record(stage, mutant, self._alone(stage, mutant))
-        self.state.save()
+        self._save()
 
     def _compile(self, below: float, jobs: int) -> dict[Mutant, int]:
         """Compile all mutants together, measure the tests and return the numbers."""
@@ -196,15 +207,18 @@ class Rust:
         for mutant in self._together.compile(known, numbers, PROFILE, "--tests"):
             self._record(STAGES[0], mutant, "unviable")
         self.state.save()
+        codes = self._codes()
+        self._passed = Passed(BUILD / "passed.json", codes)
         self._reached = Reached.measured(
-            self._together, self._codes(), BUILD / "reached.json", below=below, jobs=jobs
+            self._together, codes, BUILD / "reached.json", below=below, jobs=jobs
         )
         return numbers
 
     def _codes(self) -> dict[str, str]:
         """Return a digest per program, of all that its tests depend on."""
         switched = {name: (self._together.tree / name).read_text("utf-8") for name in self.texts}
-        plain = (switched[name].split(TEST_MODULE)[0] for name in sorted(switched))
+        core = (name for name in sorted(switched) if not name.endswith("/tests.rs"))
+        plain = (switched[name].split(TEST_MODULE)[0] for name in core)
         code = digest(*plain)
         rest = {name: text for name, text in self.sources.items() if name not in self.texts}
         found = {}
@@ -228,11 +242,14 @@ class Rust:
         return outcome
 
     def _run(self, stage: Stage, mutant: Mutant, number: int, build: Build) -> Outcome:
+        assert self._passed is not None
         for run in stage.runs(self._reached.tests(self._together.functions.get(mutant))):
-            if run.program in build.programs:
+            if run.program in build.programs and not self._passed.has(mutant, run):
                 outcome, _ = build.outcome(run, number, run.limit)
                 if outcome != "survived":
                     return outcome
+                with self._saving:
+                    self._passed.add(mutant, run)
         return "survived"
 
     def _record(self, stage: Stage, mutant: Mutant, outcome: Outcome) -> None:
@@ -242,7 +259,12 @@ class Rust:
             self.state.record(mutant, outcome, code=self.code[mutant.file], tests=tests)
             self._recorded += 1
             if self._recorded % SAVED_EVERY == 0:
-                self.state.save()
+                self._save()
+
+    def _save(self) -> None:
+        self.state.save()
+        if self._passed is not None:
+            self._passed.save()
 
     def left(self, mutants: Iterable[Mutant]) -> list[Mutant]:
         """Return those that one stage has left and another one still has to test."""
@@ -250,13 +272,15 @@ class Rust:
 
     def _stage(self, mutant: Mutant) -> Stage | None:
         """Return the stage that a mutant waits for: with other code or tests, the first."""
-        if self.outcome(mutant) is not None:
+        code = self.code[mutant.file]
+        if self.state.outcome(mutant, code=code, tests=self.tests) is not None:
             return None
         kept = self.state.outcomes.get(mutant.identity)
-        if kept is None or kept["code"] != self.code[mutant.file]:
+        if kept is None or kept["code"] != code:
             return STAGES[0]
         done = [f"{stage.name}/{self.tests}" for stage in STAGES]
-        return STAGES[done.index(kept["tests"]) + 1] if kept["tests"] in done else STAGES[0]
+        following = STAGES[done.index(kept["tests"]) + 1] if kept["tests"] in done else STAGES[0]
+        return None if following is STAGES[-1] and self._is_listed(mutant) else following
 
 
 def matches(file: str, pattern: str) -> bool:

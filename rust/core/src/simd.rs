@@ -23,24 +23,42 @@ pub(crate) enum Registers {
     Avx512,
 }
 
+#[cfg(target_arch = "x86_64")]
+impl Registers {
+    /// The widest of a processor, which needs every feature that a loop is compiled for.
+    #[inline]
+    fn with(avx2: [bool; 2], avx512: [bool; 5]) -> Self {
+        if avx2 != [true; 2] {
+            Self::Baseline
+        } else if avx512 != [true; 5] {
+            Self::Avx2
+        } else {
+            Self::Avx512
+        }
+    }
+}
+
 impl Width {
     /// The widest registers; the processor is asked once per process, later calls are a load.
     #[inline]
     pub(crate) fn widest() -> Self {
         #[cfg(target_arch = "x86_64")]
-        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi2") {
-            let avx512 = is_x86_feature_detected!("avx512f")
-                && is_x86_feature_detected!("avx512cd")
-                && is_x86_feature_detected!("avx512dq")
-                && is_x86_feature_detected!("avx512vl")
-                && is_x86_feature_detected!("avx512bw");
-            return Self(if avx512 {
-                Registers::Avx512
-            } else {
-                Registers::Avx2
-            });
-        }
-        Self(Registers::Baseline)
+        let registers = Registers::with(
+            [
+                is_x86_feature_detected!("avx2"),
+                is_x86_feature_detected!("bmi2"),
+            ],
+            [
+                is_x86_feature_detected!("avx512f"),
+                is_x86_feature_detected!("avx512cd"),
+                is_x86_feature_detected!("avx512dq"),
+                is_x86_feature_detected!("avx512vl"),
+                is_x86_feature_detected!("avx512bw"),
+            ],
+        );
+        #[cfg(not(target_arch = "x86_64"))]
+        let registers = Registers::Baseline;
+        Self(registers)
     }
 
     /// All widths that this processor has, for tests.
@@ -113,4 +131,24 @@ pub(crate) fn inputs() -> impl Iterator<Item = Vec<u64>> {
         let bits = |i: u64| (i ^ length << 7).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         (0..length).map(|i| bits(i) >> (7 * i % 64)).collect()
     })
+}
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use super::*;
+
+    /// A loop whose feature is missing must never run, so all sets of features are tried.
+    #[test]
+    fn registers_need_every_feature() {
+        for set in 0..1 << 7 {
+            let has: [bool; 7] = std::array::from_fn(|at| set >> at & 1 == 1);
+            let found = Registers::with([has[0], has[1]], [has[2], has[3], has[4], has[5], has[6]]);
+            let expected = match set {
+                0b111_1111 => Registers::Avx512,
+                _ if set & 0b11 == 0b11 => Registers::Avx2,
+                _ => Registers::Baseline,
+            };
+            assert_eq!(found, expected, "{set:07b}");
+        }
+    }
 }

@@ -13,7 +13,7 @@ use proptest::prelude::*;
 
 const CHECKSUM: usize = 32;
 
-fn release(id: u8) -> Release {
+fn sketch(id: u8, schedule: Schedule) -> PrivateSketch {
     let shape = Shape {
         kind: TableKind::CountSketch,
         depth: 2,
@@ -21,7 +21,7 @@ fn release(id: u8) -> Release {
         hash_seed: 1,
     };
     let spec = NoiseSpec {
-        schedule: Schedule::round_robin(1000),
+        schedule,
         mechanism: MechanismKind::Haar,
         sigma: 10.0,
         relation: Relation::ZeroOut,
@@ -33,9 +33,23 @@ fn release(id: u8) -> Release {
         max_changes: 1,
     };
     let identity = Identity::chosen(SketchId([id; 16]));
-    let mut sketch = PrivateSketch::new(shape, spec, &MasterKey::seeded(1), identity).unwrap();
+    PrivateSketch::new(shape, spec, &MasterKey::seeded(1), identity).unwrap()
+}
+
+fn release(id: u8) -> Release {
+    let mut sketch = sketch(id, Schedule::round_robin(1000));
     sketch.tick(5).unwrap();
     sketch.release().unwrap()
+}
+
+fn exact() -> ExactSketch {
+    let shape = Shape {
+        kind: TableKind::CountMin,
+        depth: 2,
+        width: 3,
+        hash_seed: 1,
+    };
+    ExactSketch::new(shape).unwrap()
 }
 
 /// The bytes with a valid checksum, as an attacker would write them.
@@ -103,13 +117,7 @@ fn parts_must_be_ordered_and_distinct() {
 
 #[test]
 fn exact_releases_say_so_and_come_back() {
-    let shape = Shape {
-        kind: TableKind::CountMin,
-        depth: 2,
-        width: 3,
-        hash_seed: 1,
-    };
-    let mut sketch = ExactSketch::new(shape).unwrap();
+    let mut sketch = exact();
     sketch.update(5, 7).unwrap();
     let release = sketch.release().unwrap();
     assert!(!release.not_private().is_private());
@@ -118,6 +126,106 @@ fn exact_releases_say_so_and_come_back() {
         ExactSketch::from_release(&decoded).unwrap().table(),
         sketch.table()
     );
+}
+
+/// A release of each schedule, at its last step if it has one, and at the first.
+#[test]
+fn every_schedule_comes_back() {
+    for schedule in [
+        Schedule::round_robin(9),
+        Schedule::geometric(),
+        Schedule::Punctual { horizon: 9 },
+        Schedule::Batch { horizon: 9 },
+        Schedule::Single { horizon: Some(9) },
+        Schedule::Single { horizon: None },
+    ] {
+        for finishes in [false, true] {
+            let mut sketch = sketch(1, schedule);
+            for steps in [0, 9] {
+                sketch.tick(steps).unwrap();
+                let release = sketch.release().unwrap();
+                let bytes = codec::encode(&release).unwrap();
+                assert_eq!(codec::decode(&bytes).unwrap(), release, "{schedule:?}");
+            }
+            if finishes {
+                sketch.finish().unwrap();
+                let release = sketch.release().unwrap();
+                let bytes = codec::encode(&release).unwrap();
+                assert_eq!(codec::decode(&bytes).unwrap(), release, "{schedule:?}");
+            }
+        }
+    }
+}
+
+// Offsets of docs/release-format.md: the first part's flags 32, id 33, step 49.
+const FLAGS: usize = 32;
+const STEP: usize = 49;
+
+#[test]
+fn steps_beyond_the_horizon_and_unmarked_exact_parts_are_refused() {
+    let mut sketch = sketch(1, Schedule::round_robin(9));
+    sketch.tick(9).unwrap();
+    let bytes = codec::encode(&sketch.release().unwrap()).unwrap();
+    for (step, accepted) in [
+        (0_u64, true),
+        (8, true),
+        (9, true),
+        (10, false),
+        (1 << 61, false),
+    ] {
+        let mut other = bytes.clone();
+        other[STEP..STEP + 8].copy_from_slice(&step.to_le_bytes());
+        assert_eq!(
+            codec::decode(&resealed(other)).is_ok(),
+            accepted,
+            "step {step}"
+        );
+    }
+    let mut bytes = codec::encode(&exact().release().unwrap()).unwrap();
+    assert!(codec::decode(&bytes).is_ok());
+    bytes[FLAGS] = 0;
+    assert!(codec::decode(&resealed(bytes)).is_err());
+}
+
+/// Exact parts are the shortest, 26 bytes each. One byte fewer than the sizes need is refused at
+/// once, not where the bytes end.
+#[test]
+fn sizes_are_compared_before_parts_are_read() {
+    let releases: Vec<_> = (0..3).map(|_| exact().release().unwrap()).collect();
+    let merged = Release::merge(&releases.iter().collect::<Vec<_>>()).unwrap();
+    let bytes = codec::encode(&merged).unwrap();
+    assert_eq!(bytes.len(), FLAGS + 3 * 26 + 6 * 8 + CHECKSUM);
+    assert_eq!(codec::decode(&bytes).unwrap(), merged);
+    let refused = |bytes: Vec<u8>| codec::decode(&resealed(bytes)).unwrap_err().to_string();
+    let mut shorter = bytes.clone();
+    shorter.remove(FLAGS + 3 * 26);
+    assert!(refused(shorter).contains("sizes that agree with the length"));
+    // Without parts, and with the second before the first or equal to it.
+    let mut none = bytes.clone();
+    none[28..32].fill(0);
+    none.drain(FLAGS..FLAGS + 3 * 26);
+    assert!(refused(none).contains("sizes that agree with the length"));
+    let mut swapped = bytes.clone();
+    swapped[FLAGS..FLAGS + 2 * 26].rotate_left(26);
+    assert!(refused(swapped).contains("ordered by sketch id"));
+    let mut twice = bytes;
+    twice.copy_within(FLAGS..FLAGS + 26, FLAGS + 26);
+    assert!(refused(twice).contains("ordered by sketch id"));
+}
+
+#[test]
+fn counters_have_no_names() {
+    let shape = Shape {
+        kind: TableKind::Counters,
+        depth: 1,
+        width: 3,
+        hash_seed: 0,
+    };
+    let release = ExactSketch::new(shape).unwrap().release().unwrap();
+    assert!(codec::decode(&codec::encode(&release).unwrap()).is_ok());
+    let bytes = codec::encode_with_names(&release, &[Item::Text("a")]).unwrap();
+    let message = codec::decode(&bytes).unwrap_err().to_string();
+    assert!(message.contains("no names of counters"), "{message}");
 }
 
 /// An integer in the form that [`Item::Wide`] has.

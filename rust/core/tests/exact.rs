@@ -89,7 +89,7 @@ fn totals_stay_below_their_bound() {
             let items = vec![1; weights.len()];
             exact(kind).update_many(Items::Ready(&items), Some(weights))
         };
-        refused(batch(&[0, LARGEST_COUNT]), "weights:");
+        refused(batch(&[0, LARGEST_COUNT]), "weights: expected integers");
         refused(batch(&[1, most]), "weights: expected a total");
         assert_eq!(batch(&[0, most]), Ok(()));
         sketch.update(1, most).unwrap();

@@ -13,10 +13,11 @@ from tools.mutants import kept, scope, stages
 from tools.mutants.__main__ import BEGIN, END
 from tools.mutants.listed import Listed, read
 from tools.mutants.mutant import Mutant, Outcome, State, numbered
+from tools.mutants.passed import Passed
 from tools.mutants.python import mutants_of as python_mutants
 from tools.mutants.reached import Reached
 from tools.mutants.report import errors
-from tools.mutants.rust import is_planting, mutants_of
+from tools.mutants.rust import Rust, is_planting, mutants_of
 from tools.mutants.slow_tests import SLOW
 from tools.mutants.stages import CoreTest, Run
 from tools.mutants.switches import Change, Span, change_of, switched
@@ -279,6 +280,33 @@ def test_a_mutant_meets_the_tests_that_reach_its_function_the_short_ones_first()
     # Every time is in one stage.
     assert [stage.least for stage in stages.STAGES[1:]] == [it.below for it in stages.STAGES[:-1]]
     assert (stages.STAGES[0].least, stages.STAGES[-1].below) == (0, float("inf"))
+
+
+def test_tests_are_passed_with_their_code_only(tmp_path: Path) -> None:
+    path, run = tmp_path / "passed.json", Run("batches", ("one", "two"), 0.5)
+    passed = Passed(path, {"batches": "code"})
+    assert not passed.has(mutant(), run)
+    passed.add(mutant(), run)
+    passed.save()
+    again = Passed(path, {"batches": "code"})
+    assert again.has(mutant(), run)
+    assert not again.has(mutant("b + a"), run)
+    assert not again.has(mutant(), Run("batches", ("one",), 0.5))
+    assert not Passed(path, {"batches": "other"}).has(mutant(), run)
+
+
+def test_an_accepted_survivor_does_not_meet_the_long_tests(tmp_path: Path) -> None:
+    for entries, expected in ([ENTRY], "survived"), ([], None):
+        tool = Rust.__new__(Rust)  # without the copies of the core
+        tool.state, tool.code, tool.tests = State(tmp_path / "state"), {FILE: "code"}, "tests"
+        tool._entries = entries
+        assert tool.outcome(mutant()) is None
+        tool.state.record(mutant(), "survived", code="code", tests="short/tests")
+        assert tool.outcome(mutant()) is None
+        tool.state.record(mutant(), "survived", code="code", tests="medium/tests")
+        assert tool.outcome(mutant()) == expected
+        tool.state.record(mutant(), "survived", code="code", tests="medium/others")
+        assert tool.outcome(mutant()) is None
 
 
 def test_the_slow_tests_of_the_package_exist() -> None:

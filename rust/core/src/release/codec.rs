@@ -162,11 +162,8 @@ fn read_parts(reader: &mut ByteReader<'_>, shape: &Shape, version: u16) -> Resul
     let mut parts: Vec<Part> = memory::room_for(count)?;
     for _ in 0..count {
         let part = read_part(reader, shape, version)?;
-        if count > 1
-            && parts
-                .last()
-                .is_some_and(|last| last.sketch_id >= part.sketch_id)
-        {
+        let last = parts.last();
+        if last.is_some_and(|last| last.sketch_id >= part.sketch_id) {
             return malformed("expected parts ordered by sketch id, each once");
         }
         parts.push(part);

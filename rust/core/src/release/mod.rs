@@ -15,6 +15,8 @@ use crate::{Error, Result, memory};
 
 pub mod codec;
 mod names;
+#[cfg(test)]
+mod tests;
 
 /// Most parts of a merged release.
 pub const LARGEST_PARTS: usize = 1 << 16;

@@ -91,10 +91,9 @@ impl Noise {
                 }
                 let noises = &mut noises[..found];
                 if push > 0 {
-                    let of_last_round = group == 1 && pushes.numbers[0] > 0;
                     let group = planted!(
                         "new-push-takes-the-noise-of-the-last",
-                        usize::from(!of_last_round) * group,
+                        if pushes.numbers[0] > 0 { 0 } else { group },
                         group
                     );
                     self.path(group, pushes.numbers[group]).noises(
@@ -107,9 +106,20 @@ impl Noise {
                 let values = values.iter_mut().zip(cells);
                 let values = values.filter(|(_, (_, column))| pushed(*column));
                 for ((value, _), &noise) in values.zip(noises.iter()) {
-                    let no_noise = planted!("zero-counts-without-noise") && *value == 0
-                        || planted!("last-push-without-noise") && push == self.mechanism.nodes();
-                    let noise = if no_noise { 0 } else { noise };
+                    let noise = planted!(
+                        "zero-counts-without-noise",
+                        if *value == 0 { 0 } else { noise },
+                        noise
+                    );
+                    let noise = planted!(
+                        "last-push-without-noise",
+                        if push == self.mechanism.nodes() {
+                            0
+                        } else {
+                            noise
+                        },
+                        noise
+                    );
                     *value = if push > 0 { *value + noise } else { 0 };
                 }
             }

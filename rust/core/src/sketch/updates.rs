@@ -1,5 +1,8 @@
 //! Updates of a private sketch: events are checked as a whole, counted, and due pushes executed.
 
+#[cfg(test)]
+mod tests;
+
 use super::open_step::OpenStep;
 use super::private::PrivateSketch;
 use crate::parameters::TableKind;
@@ -281,61 +284,5 @@ impl PrivateSketch {
         {
             open.close_into(&mut state.table);
         }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::key::{Identity, MasterKey, SketchId};
-    use crate::mechanism::MechanismKind;
-    use crate::parameters::{Calibration, NoiseSpec, Relation, Shape, TableKind};
-    use crate::schedule::Schedule;
-
-    /// Sets the number of events by hand, as no test could bring that many.
-    #[test]
-    fn a_step_refuses_events_above_its_bound() {
-        let spec = NoiseSpec {
-            schedule: Schedule::Batch { horizon: 3 },
-            mechanism: MechanismKind::Haar,
-            sigma: 3.0,
-            relation: Relation::Substitution,
-            calibration: Calibration::Analytic,
-            epsilon: 1.0,
-            delta: 1e-6,
-            max_weight: 1,
-            max_events_per_user: 1,
-            max_changes: 1,
-        };
-        let shape = Shape {
-            kind: TableKind::CountMin,
-            depth: 2,
-            width: 3,
-            hash_seed: 1,
-        };
-        let identity = Identity::chosen(SketchId([1; 16]));
-        let mut sketch = PrivateSketch::new(shape, spec, &MasterKey::seeded(1), identity).unwrap();
-        let one = Items::Ready(&[7]);
-        sketch.add_to_batch(one, None).unwrap();
-        let most = spec.schedule.events_per_step();
-        sketch
-            .state
-            .as_mut()
-            .unwrap()
-            .open
-            .as_mut()
-            .unwrap()
-            .set_events(most - 1);
-        let two = Items::Ready(&[7, 8]);
-        assert!(sketch.add_to_batch(two, None).is_err());
-        assert!(sketch.update_batch(two, None).is_err());
-        sketch.add_to_batch(one, None).unwrap();
-        assert!(sketch.add_to_batch(one, None).is_err());
-        assert!(sketch.update(7, 1).is_err());
-        assert!(sketch.update_many(one, None).is_err());
-        assert_eq!(sketch.step(), 0);
-        sketch.tick(1).unwrap();
-        sketch.update(7, 1).unwrap();
-        assert_eq!(sketch.step(), 2);
     }
 }

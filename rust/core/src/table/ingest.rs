@@ -230,3 +230,159 @@ pub(crate) fn columns_between(
     let pushes = pushes_between(before, after, width as u32).min(u128::from(width)) as u64;
     (0..pushes).map(move |offset| ((u64::from(before.column) + offset) % width) as u32)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::schedule::Schedule;
+
+    const DEPTH: u32 = 2;
+
+    /// A batch of some items, and its events again one by one.
+    struct Batch {
+        items: Vec<u64>,
+        weights: Vec<u64>,
+        hashes: RowHashes,
+        fingerprinter: Fingerprinter,
+    }
+
+    impl Batch {
+        fn new(length: u64, width: u32) -> Self {
+            Self {
+                items: (0..length).map(|i| i * i % 1009).collect(),
+                weights: (0..length).map(|i| i % 7).collect(),
+                hashes: RowHashes::new(3, DEPTH, width),
+                fingerprinter: Fingerprinter::new(3),
+            }
+        }
+
+        fn checked(&self) -> CheckedBatch<'_> {
+            CheckedBatch {
+                kind: TableKind::CountSketch,
+                fingerprinter: &self.fingerprinter,
+                hashes: &self.hashes,
+                items: Items::Ready(&self.items),
+                weights: Some(&self.weights),
+                max_weight: 7,
+            }
+        }
+    }
+
+    /// The published counts now, and after a further push of every column.
+    fn counts(mut table: Table, width: u32) -> [Vec<i64>; 2] {
+        let now = table.rows().unwrap();
+        (0..width).for_each(|column| table.push(column));
+        [now, table.rows().unwrap()]
+    }
+
+    /// 65,536 events for each thread, and four for each cell of its table.
+    #[test]
+    fn threads_have_enough_events() {
+        let empty = Batch::new(0, 1);
+        for (events, width, threads, share) in [
+            (10, 4, 8, 10),
+            (131_071, 4, 8, 131_071),
+            (131_072, 4, 8, 65_536),
+            (131_072, 4, 1, 131_072),
+            (200_000, 4, 2, 100_000),
+            (200_001, 4, 2, 100_001),
+            (196_608, 4, 9, 65_536),
+            // 8 * 10,000 cells need 80,000 events.
+            (131_072, 10_000, 8, 131_072),
+            (160_000, 10_000, 8, 80_000),
+        ] {
+            let items = vec![0; events];
+            let batch = CheckedBatch {
+                items: Items::Ready(&items),
+                ..empty.checked()
+            };
+            let table = Table::new(DEPTH, width, true).unwrap();
+            assert_eq!(
+                batch.share(&table, threads),
+                share,
+                "{events} {width} {threads}"
+            );
+        }
+    }
+
+    /// Three threads, whose shares end within chunks, rounds and periods, after some pending events.
+    #[test]
+    fn shares_add_up_to_the_batch() {
+        let (width, before) = (5, 13);
+        let (early, late) = (Batch::new(before, width), Batch::new(196_613, width));
+        let period = Schedule::RoundRobin {
+            horizon: 1 << 40,
+            period: 3,
+        };
+        for schedule in [period, Schedule::geometric()] {
+            let mut found = Vec::new();
+            for threads in [1, 3] {
+                let mut table = Table::new(DEPTH, width, true).unwrap();
+                let mut cursor = schedule.cursor(0, width);
+                let start = cursor.moved_to(before);
+                let batch = early.checked();
+                batch.count(&mut table, &mut cursor, &start, 0, 1).unwrap();
+                let batch = late.checked();
+                let after = start.moved_to(before + late.items.len() as u64);
+                batch
+                    .count(&mut table, &mut cursor, &after, before, threads)
+                    .unwrap();
+                assert_eq!(cursor, after);
+                found.push(counts(table, width));
+            }
+            assert_eq!(found[0], found[1], "{schedule:?}");
+        }
+    }
+
+    /// The definition: each event is added to the pending counts, then the due columns are pushed.
+    #[test]
+    fn batches_of_every_depth_equal_single_events() {
+        for (depth, period) in [(3, 1), (9, 1), (10, 3), (64, 1)] {
+            let width = 5;
+            let mut batch = Batch::new(1_203, width);
+            batch.hashes = RowHashes::new(3, depth, width);
+            let schedule = Schedule::RoundRobin {
+                horizon: 1 << 40,
+                period,
+            };
+            let mut single = Table::new(depth, width, true).unwrap();
+            let mut cursor = schedule.cursor(0, width);
+            let events = batch.items.iter().zip(&batch.weights);
+            for (step, (&item, &weight)) in (1..).zip(events) {
+                single.add_one(&Signed(&batch.hashes), item, weight);
+                while cursor.next_step() == step {
+                    single.push(cursor.advance());
+                }
+            }
+            let mut batched = Table::new(depth, width, true).unwrap();
+            let mut before = schedule.cursor(0, width);
+            batch
+                .checked()
+                .count(&mut batched, &mut before, &cursor, 0, 1)
+                .unwrap();
+            assert_eq!(before, cursor);
+            assert_eq!(
+                counts(batched, width),
+                counts(single, width),
+                "depth {depth}"
+            );
+        }
+    }
+
+    /// The columns of all pushes in between, none twice.
+    #[test]
+    fn columns_between_two_states_are_those_pushed() {
+        let progress = |rounds, column| Progress { rounds, column };
+        for (before, after, expected) in [
+            (progress(0, 0), progress(0, 0), vec![]),
+            (progress(0, 1), progress(0, 3), vec![1, 2]),
+            (progress(2, 3), progress(3, 1), vec![3, 0]),
+            (progress(2, 2), progress(3, 2), vec![2, 3, 0, 1]),
+            (progress(2, 2), progress(9, 3), vec![2, 3, 0, 1]),
+        ] {
+            let found: Vec<u32> = columns_between(before, after, 4).collect();
+            assert_eq!(found, expected, "{before:?} {after:?}");
+        }
+        assert_eq!(pushes_between(progress(1, 3), progress(4, 1), 4), 10);
+    }
+}

@@ -255,3 +255,69 @@ impl Drop for Table {
         with_cells!(&mut self.cells, cells => cells.zeroize());
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use kernels::Index;
+
+    /// 2^30 - 1, and half of it for events of weight 2.
+    #[test]
+    fn counters_are_narrow_up_to_their_bound() {
+        let most = 1_073_741_823;
+        assert_eq!(Table::last_narrow_step(1), most);
+        assert_eq!(Table::last_narrow_step(2), most / 2);
+        assert_eq!(Table::last_narrow_step(3), most / 3);
+        assert_eq!(Table::last_narrow_step(1 << 30), 0);
+        let mut table = Table::new(1, 3, true).unwrap();
+        for bound in [0, 1, u128::from(most)] {
+            assert_eq!(table.wider(bound).unwrap(), None);
+        }
+        table.add_one(&Index, 2, most);
+        table.push(2);
+        table.add_one(&Index, 2, most);
+        let wider = table.wider(u128::from(most) + 1).unwrap().unwrap();
+        assert!(wider.is_empty() && wider.capacity() >= 6);
+        table.widen(wider);
+        assert_eq!(table.wider(u128::MAX).unwrap(), None);
+        table.add_one(&Index, 2, 4 * most);
+        assert_eq!(table.rows().unwrap(), [0, 0, most as i64]);
+        table.push(2);
+        assert_eq!(table.rows().unwrap(), [0, 0, 6 * most as i64]);
+    }
+
+    /// Column by column, also in a table of several rows, which share the index.
+    #[test]
+    fn places_of_counters_follow_from_the_index() {
+        let mut out = [0; 3];
+        Index.places(2, 5, &[0, 3, 4], &mut out);
+        assert_eq!(out, [2, 17, 22]);
+        assert_eq!(Index.locate(2, 3), (3, 0));
+    }
+
+    /// Both halves of a table, at both widths of counters.
+    #[test]
+    fn tables_are_added_cell_by_cell() {
+        for is_wide in [false, true] {
+            let table = |weight: u64| {
+                let mut table = Table::new(1, 2, true).unwrap();
+                table
+                    .make_room(if is_wide { u128::MAX } else { 1 })
+                    .unwrap();
+                table.add_one(&Index, 0, weight);
+                table.push(0);
+                table.add_one(&Index, 1, 10 * weight);
+                table
+            };
+            let (mut sum, other) = (table(1), table(2));
+            sum.add_table(&other);
+            assert_eq!(sum.rows().unwrap(), [3, 0]);
+            sum.push(1);
+            assert_eq!(sum.rows().unwrap(), [3, 30]);
+            assert_eq!(
+                (sum.cells(), sum.empty().unwrap().rows().unwrap()),
+                (2, vec![0, 0])
+            );
+        }
+    }
+}

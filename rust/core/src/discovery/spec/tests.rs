@@ -304,3 +304,17 @@ fn both_ways_of_counting_have_their_names() {
     assert_eq!(Variant::Dictionary.name(), "dictionary");
     assert_eq!(Variant::MisraGries.name(), "misra-gries");
 }
+
+/// Digit i of a geometric draw is 1 with probability 1 / (1 + e^(epsilon 2^i)).
+#[test]
+fn the_digits_of_the_noise_are_those_of_its_epsilon() {
+    for epsilon in [0.5, 2.0] {
+        let design = design(|spec| (spec.relation, spec.epsilon) = (Relation::ZeroOut, epsilon));
+        assert!(design.noise_digits().len() > 4);
+        for (digit, &threshold) in design.noise_digits().iter().take(5).enumerate() {
+            let expected = 1.0 / (1.0 + (epsilon * f64::from(1 << digit)).exp());
+            let found = threshold as f64 / 2_f64.powi(128);
+            assert!((found / expected - 1.0).abs() < 1e-9, "{epsilon} {digit}");
+        }
+    }
+}

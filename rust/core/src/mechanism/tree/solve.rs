@@ -218,27 +218,83 @@ mod tests {
     }
 
     /// weights R = unit vector of the node itself, exactly: N is U^-1 z.
-    #[test]
-    fn weights_invert_the_rows() {
-        for (rows, _) in tables(10) {
-            let k = rows.depth();
-            for p in 1..=1_u64 << k {
-                let solution = solve(rows, p).unwrap();
-                let (d, v) = node_at(k, p);
-                assert_eq!(solution.nodes[d as usize], p);
-                for j in 0..=d {
-                    let row = |i: u32| rows.row(i, if i == 0 { 0 } else { v >> (d - i) });
-                    let terms = (j..=d)
-                        .map(|i| solution.numerators[i as usize] * i128::from(row(i)[j as usize]));
-                    let expected = if j == d {
-                        solution.denominator as i128
-                    } else {
-                        0
-                    };
-                    assert_eq!(terms.sum::<i128>(), expected, "k {k} p {p} column {j}");
-                }
+    fn assert_inverse(rows: &StrategyRows) {
+        let k = rows.depth();
+        for p in 1..=1_u64 << k {
+            let solution = solve(rows, p).unwrap();
+            let (d, v) = node_at(k, p);
+            assert_eq!(solution.nodes[d as usize], p);
+            for j in 0..=d {
+                let row = |i: u32| rows.row(i, if i == 0 { 0 } else { v >> (d - i) });
+                let terms = (j..=d)
+                    .map(|i| solution.numerators[i as usize] * i128::from(row(i)[j as usize]));
+                let expected = if j == d {
+                    solution.denominator as i128
+                } else {
+                    0
+                };
+                assert_eq!(terms.sum::<i128>(), expected, "k {k} p {p} column {j}");
             }
         }
+    }
+
+    #[test]
+    fn weights_invert_the_rows() {
+        tables(10).for_each(|(rows, _)| assert_inverse(rows));
+    }
+
+    /// The sign of a row is free: its draw is symmetric.
+    #[test]
+    fn weights_invert_rows_of_both_signs() {
+        let (rows, _) = table_for(8, Target::Even).unwrap();
+        let mut start = 0;
+        for d in 0..=rows.depth() as usize {
+            for _ in 0..if d == 0 { 1 } else { 1 << (d - 1) } {
+                let mut entries = rows.entries().to_vec();
+                entries[start..=start + d]
+                    .iter_mut()
+                    .for_each(|entry| *entry = -*entry);
+                assert_inverse(&StrategyRows::with_entries(rows.depth(), entries));
+                start += d + 1;
+            }
+        }
+    }
+
+    /// Every node of a depth has the same row.
+    fn table_of(k: u32, entry: impl Fn(usize, usize) -> i16) -> StrategyRows {
+        let mut entries = Vec::new();
+        for d in 0..=k as usize {
+            for _ in 0..if d == 0 { 1 } else { 1_u64 << (d - 1) } {
+                entries.extend((0..=d).map(|i| entry(d, i)));
+            }
+        }
+        StrategyRows::with_entries(k, entries)
+    }
+
+    /// 2^124 in a denominator alone, and in a numerator alone; half of it fits.
+    #[test]
+    fn numbers_of_125_bits_are_refused() {
+        let diagonal = |last: i16| {
+            table_of(8, move |d, i| match (d, i) {
+                (8, 8) => last,
+                _ => i16::from(d == i) << 14,
+            })
+        };
+        // 2^14 in each of eight ancestors, and 2^12 in the node.
+        assert!(solve(&diagonal(1 << 12), 1).is_none());
+        assert_eq!(solve(&diagonal(1 << 11), 1).unwrap().denominator, 1 << 123);
+        let chain = |first: i16| {
+            table_of(9, move |d, i| match (d, i) {
+                (1, 0) => first,
+                (d, i) if d == i => 1,
+                (d, i) if d == i + 1 => i16::MIN,
+                _ => 0,
+            })
+        };
+        assert!(solve(&chain(16), 1).is_none());
+        let solution = solve(&chain(8), 1).unwrap();
+        let largest = solution.terms().map(|(_, n)| n.unsigned_abs()).max();
+        assert_eq!((largest, solution.denominator), (Some(1 << 123), 1));
     }
 
     /// ||U 1_{t >= l}||^2 and the number of its non-zero entries, by definition.

@@ -167,3 +167,24 @@ fn pieces_are_the_rows_in_order() {
     let none = StepRows::new(Items::Ready(&[]), None, &[]).unwrap();
     assert!(!none.begins_with_an_event() && none.steps() == 0);
 }
+
+/// Rows 1, 2 and 5 of seven are empty.
+#[test]
+fn rows_come_in_pieces_between_empty_ones() {
+    let items = [10, 11, 12, 13];
+    let weights = [1, 2, 3, 4];
+    let rows = StepRows::new(Items::Ready(&items), Some(&weights), &[1, 2, 5]).unwrap();
+    let found: Vec<_> = rows
+        .pieces()
+        .map(|(items, weights, empty)| match items {
+            Items::Ready(items) => (items.to_vec(), weights.unwrap().to_vec(), empty),
+            _ => panic!("expected fingerprints"),
+        })
+        .collect();
+    let expected = [
+        (vec![10], vec![1], 2),
+        (vec![11, 12], vec![2, 3], 1),
+        (vec![13], vec![4], 0),
+    ];
+    assert_eq!(found, expected);
+}

@@ -1,0 +1,148 @@
+//! Limits of releases and the memory of their bytes, which need parts that no sketch makes.
+
+use super::*;
+use crate::item::Item;
+use crate::mechanism::MechanismKind;
+use crate::parameters::{Calibration, Relation, TableKind};
+use crate::schedule::Growth;
+
+fn shape(width: u32) -> Shape {
+    Shape {
+        kind: TableKind::CountMin,
+        depth: 1,
+        width,
+        hash_seed: 1,
+    }
+}
+
+fn noise(schedule: Schedule) -> NoiseSpec {
+    NoiseSpec {
+        schedule,
+        mechanism: MechanismKind::Binary,
+        sigma: 3.0,
+        relation: Relation::Substitution,
+        calibration: Calibration::Analytic,
+        epsilon: 1.0,
+        delta: 1e-6,
+        max_weight: 1,
+        max_events_per_user: 1,
+        max_changes: 1,
+    }
+}
+
+fn part(number: u32, noise: Option<NoiseSpec>) -> Part {
+    let mut id = [0; 16];
+    id[..4].copy_from_slice(&number.to_be_bytes());
+    Part {
+        sketch_id: SketchId(id),
+        step: 3,
+        finished: None,
+        not_private: noise.map_or(NotPrivate::EXACT, |noise| {
+            NotPrivate::of_spec(&shape(1), &noise)
+        }),
+        noise,
+    }
+}
+
+fn exact(numbers: std::ops::Range<u32>) -> Release {
+    let parts = numbers.map(|number| part(number, None)).collect();
+    Release::new(shape(1), parts, vec![1])
+}
+
+#[test]
+fn a_release_has_at_most_65536_parts() {
+    let most = 65_536;
+    let merged = |one, other| Release::merge(&[&exact(0..one), &exact(one..other)]);
+    for one in [1, most / 2, most - 1] {
+        let release = merged(one, most).unwrap();
+        assert_eq!(release.parts().len(), most as usize);
+        assert_eq!(release.table(), [2]);
+        assert!(matches!(merged(one, most + 1), Err(Error::Merge(_))));
+    }
+    assert!(matches!(merged(most, most + 1), Err(Error::Merge(_))));
+    assert!(matches!(merged(most - 1, 2 * most), Err(Error::Merge(_))));
+}
+
+/// A column has a later push of the mechanism, or keeps the last one that it has if nothing is
+/// pending. Every pair of numbers, against this rule for each column.
+#[test]
+fn final_pushes_follow_those_of_the_schedule() {
+    let growth = Growth {
+        numerator: 1,
+        denominator: 1,
+    };
+    let shape = shape(3);
+    for schedule in [
+        Schedule::RoundRobin {
+            horizon: 12,
+            period: 1,
+        },
+        Schedule::Punctual { horizon: 6 },
+        Schedule::Single { horizon: Some(5) },
+        Schedule::Single { horizon: None },
+        Schedule::Geometric { growth, rounds: 2 },
+    ] {
+        let noise = noise(schedule);
+        let extra = noise.mechanism(&shape).unwrap().extra_leaf();
+        for step in 0..=schedule.horizon().unwrap_or(8) {
+            let progress = schedule.progress(step, shape.width);
+            let keeps = schedule.nothing_pending(progress);
+            for first in 0..=extra + 1 {
+                for second in 0..=extra + 1 {
+                    let numbers = [first, second];
+                    let possible = (0..shape.width).all(|column| {
+                        let last = progress.pushes(column);
+                        let number = numbers[usize::from(column < progress.column)];
+                        let is_later = (last + 1..=extra).contains(&number);
+                        is_later || keeps && last == number && number != 0
+                    });
+                    let expected = possible && (progress.column > 0 || second == 0);
+                    let part = Part {
+                        step,
+                        finished: Some(numbers),
+                        ..part(1, Some(noise))
+                    };
+                    let found = part.has_possible_finish(&shape);
+                    assert_eq!(found, expected, "{schedule:?} {step} {numbers:?}");
+                }
+            }
+        }
+    }
+    for (numbers, expected) in [([0, 0], true), ([1, 0], false), ([0, 1], false)] {
+        let finished = Some(numbers);
+        let part = Part {
+            finished,
+            ..part(1, None)
+        };
+        assert_eq!(part.has_possible_finish(&shape), expected);
+    }
+}
+
+/// A buffer that is too small would grow, at least to twice its size, and end the process if there
+/// is no memory; one that is far too large would be refused.
+#[test]
+fn the_memory_of_the_bytes_is_allocated_once() {
+    let text = "x".repeat(5_000);
+    let bytes = vec![0x7F; 6_000];
+    let all = [Item::Text(&text), Item::Bytes(&bytes), Item::Wide(&bytes)];
+    let integers: Vec<_> = (0..2_000).map(|i| Item::Signed(i64::MAX - i)).collect();
+    let schedule = Schedule::Punctual { horizon: 6 };
+    for (width, parts) in [(2_000, 1), (1, 60), (40, 7)] {
+        for finished in [None, Some([4, 0])] {
+            let parts = (0..parts).map(|number| Part {
+                finished,
+                ..part(number, Some(noise(schedule)))
+            });
+            let release = Release::new(shape(width), parts.collect(), vec![5; width as usize]);
+            let count = release.parts().len();
+            for names in [&[][..], &all[..1], &all[1..2], &all[2..], &integers] {
+                let bytes = codec::encode_with_names(&release, names).unwrap();
+                // No more than 30 bytes too many per part, 12 per name, and some once.
+                let most = bytes.len() + 30 * count + 12 * names.len() + 64;
+                assert!(bytes.capacity() <= most, "{} {most}", bytes.capacity());
+                let (decoded, again) = codec::decode_with_names(&bytes).unwrap();
+                assert_eq!((decoded, again), (release.clone(), names.to_vec()));
+            }
+        }
+    }
+}
