@@ -9,7 +9,13 @@ from typing import Literal, TypeAlias
 import pytest
 
 Subject: TypeAlias = Literal[
-    "reuse of draws", "distribution", "sensitivity", "schedule", "discovery", "accounting"
+    "reuse of draws",
+    "distribution",
+    "sensitivity",
+    "schedule",
+    "discovery",
+    "accounting",
+    "durable state",
 ]
 Patch: TypeAlias = Callable[[pytest.MonkeyPatch], None]
 
@@ -26,7 +32,8 @@ class PlantedBug:
         subject: what it breaks.
         claim: what is wrong, in one sentence.
         caught_by: a test that fails: the id of a Python test, or the target and the path of a test
-            of the core, such as ``lib noise::prf::tests::no_two_pairs_share_a_block``.
+            of the core, such as ``lib noise::prf::tests::no_two_pairs_share_a_block``;
+            the name of another crate stands before.
         patch: plants the bug in this process; None for a bug of the core.
     """
 
@@ -38,10 +45,10 @@ class PlantedBug:
 
     @property
     def in_core(self) -> bool:
-        """True for a bug that the cargo feature compiles in."""
+        """True for a bug of a crate, which the cargo feature compiles in."""
         return self.patch is None
 
     @property
     def is_caught_by_core(self) -> bool:
-        """True if ``caught_by`` is a test of the core."""
+        """True if ``caught_by`` is a test of a crate."""
         return ".py::" not in self.caught_by

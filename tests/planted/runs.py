@@ -62,7 +62,7 @@ def run(bug: PlantedBug, *, on_installed_package: bool = False) -> Run:
     """
     started = time.monotonic()
     if bug.is_caught_by_core:
-        done = _run(_cargo_command(*bug.caught_by.split()), planted=bug.name)
+        done = _run(_cargo_command(bug.caught_by), planted=bug.name)
         is_caught = "test result: FAILED" in done.stdout
     else:
         package = None if on_installed_package else _PACKAGE
@@ -84,7 +84,7 @@ def passes_without_bugs(bugs: Iterable[PlantedBug]) -> str | None:
     """
     in_core = {bug.caught_by for bug in bugs if bug.is_caught_by_core}
     in_python = {bug.caught_by for bug in bugs if not bug.is_caught_by_core}
-    commands = [(_cargo_command(*test.split()), "1 passed") for test in sorted(in_core)]
+    commands = [(_cargo_command(test), "1 passed") for test in sorted(in_core)]
     if in_python:
         commands.append((_pytest_command(sorted(in_python)), f"{len(in_python)} passed"))
     for command, wanted in commands:
@@ -94,8 +94,9 @@ def passes_without_bugs(bugs: Iterable[PlantedBug]) -> str | None:
     return None
 
 
-def _cargo_command(target: str, path: str) -> list[str]:
-    options = ["--package", "lazysketch-core", "--features", "planted"]
+def _cargo_command(test: str) -> list[str]:
+    *crates, target, path = test.split()
+    options = ["--package", *(crates or ["lazysketch-core"]), "--features", "planted"]
     options += ["--lib"] if target == "lib" else ["--test", target]
     return ["cargo", "test", "--locked", "--quiet", *options, "--", "--exact", path]
 

@@ -9,22 +9,24 @@ import pytest
 from tests.planted import runs
 from tests.planted.bugs_of_the_core import BUGS_OF_THE_CORE
 from tests.planted.bugs_of_the_package import BUGS_OF_THE_PACKAGE
+from tests.planted.bugs_of_the_store import BUGS_OF_THE_STORE
 from tests.planted.catalogue import BUGS
 from tests.planted.planted_bug import SWITCH, PlantedBug
 
 import lazysketch._native
 
 SWITCHES = re.compile(r'planted!\(\s*"([^"]+)"')
-SOURCES = runs.ROOT / "rust" / "core" / "src"
+CRATES = {"core": BUGS_OF_THE_CORE, "store": BUGS_OF_THE_STORE}
 # One bug in eight, a minute in all; `make planted` runs all of them.
 SAMPLE = BUGS_OF_THE_PACKAGE[::8]
 
 
-def test_every_switch_of_the_core_is_listed_and_every_listed_one_exists() -> None:
-    files = SOURCES.rglob("*.rs")
+@pytest.mark.parametrize("crate", CRATES)
+def test_every_switch_of_a_crate_is_listed_and_every_listed_one_exists(crate: str) -> None:
+    files = (runs.ROOT / "rust" / crate / "src").rglob("*.rs")
     switches = {name for file in files for name in SWITCHES.findall(file.read_text("utf-8"))}
-    assert switches == {bug.name for bug in BUGS_OF_THE_CORE}
-    assert all(bug.in_core for bug in BUGS_OF_THE_CORE)
+    assert switches == {bug.name for bug in CRATES[crate]}
+    assert all(bug.in_core for bug in CRATES[crate])
     assert not any(bug.in_core for bug in BUGS_OF_THE_PACKAGE)
 
 
@@ -33,7 +35,7 @@ def test_names_and_claims_are_distinct_and_there_are_enough() -> None:
     assert len({bug.name for bug in BUGS}) == len({bug.claim for bug in BUGS}) == len(BUGS)
     assert {bug.subject for bug in BUGS} == {
         *("reuse of draws", "distribution", "sensitivity"),
-        *("schedule", "discovery", "accounting"),
+        *("schedule", "discovery", "accounting", "durable state"),
     }
 
 
@@ -41,7 +43,8 @@ def test_the_installed_core_has_no_switch() -> None:
     native = Path(lazysketch._native.__file__).read_bytes()
     assert b"lazysketch" in native  # strings are found at all
     assert SWITCH.encode() not in native
-    assert not [bug.name for bug in BUGS_OF_THE_CORE if bug.name.encode() in native]
+    compiled_in = (*BUGS_OF_THE_CORE, *BUGS_OF_THE_STORE)
+    assert not [bug.name for bug in compiled_in if bug.name.encode() in native]
 
 
 @pytest.mark.parametrize("bug", SAMPLE, ids=lambda bug: bug.name)

@@ -38,10 +38,13 @@ impl Files {
     pub(crate) fn commit(&mut self, mut sealed: Vec<u8>, end: Place) -> Result<()> {
         if end != self.committed {
             self.log.write(&mut sealed)?;
+            self.committed = end;
+            if planted!("anchor-before-the-log") {
+                self.advance_anchor()?;
+            }
             if !planted!("commit-without-fsync") {
                 self.log.sync()?;
             }
-            self.committed = end;
             self.advance_anchor()?;
         }
         self.spare = sealed;
@@ -68,7 +71,9 @@ impl Files {
         slot::write(&self.folder, &checkpoint, &store_id, body)?;
         self.log = LogFile::create(&self.folder, &store_id, &next)?;
         self.log.sync()?;
-        self.folder.sync()?;
+        if !planted!("new-segment-without-its-name") {
+            self.folder.sync()?;
+        }
         let ring = self.ring.with_checkpoint(checkpoint, next);
         self.write_ring(ring)?;
         self.advance_anchor()?;
