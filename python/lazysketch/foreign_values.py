@@ -8,7 +8,7 @@ from typing import Any, Final, cast
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["converted", "first_values", "listed"]
+__all__ = ["converted", "first_values", "listed", "plain_tuple"]
 
 _MOST_OF_A_SEQUENCE: Final = 1 << 24  # of a foreign class; it may never end
 
@@ -47,6 +47,22 @@ def converted(name: str, values: object) -> npt.NDArray[Any] | None:
         raise
     except Exception:
         return None
+
+
+def plain_tuple(values: object) -> tuple[object, ...] | None:
+    """Return the values of a tuple, as the base class does: a subclass could override the methods.
+
+    Args:
+        values: any object.
+
+    Returns:
+        A plain tuple; None if the object is not a tuple.
+
+    Example:
+        >>> plain_tuple((1, 2)), plain_tuple([1, 2])
+        ((1, 2), None)
+    """
+    return tuple(tuple.__iter__(values)) if isinstance(values, tuple) else None
 
 
 def _is_foreign_sequence(values: object) -> bool:

@@ -18,7 +18,7 @@ from typing import Final, cast
 
 from lazysketch.arguments import checked_integer
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, ItemError
-from lazysketch.foreign_values import first_values
+from lazysketch.foreign_values import first_values, plain_tuple
 from lazysketch.releases.items import Item, plain_item, plain_values
 
 __all__ = ["Levels", "dns_names", "ipv4_prefixes", "ipv6_prefixes", "url_paths"]
@@ -60,13 +60,11 @@ class Levels:
 
     def __post_init__(self) -> None:
         """Check the types of all fields and the number of names."""
-        given = self.names
-        # As the base classes do: a subclass could override the methods.
-        each = tuple(tuple.__iter__(given)) if isinstance(given, tuple) else (None,)
-        if not all(isinstance(name, str) for name in each):
-            got = type(given).__name__
+        given = plain_tuple(self.names)
+        if given is None or not all(isinstance(name, str) for name in given):
+            got = type(self.names).__name__
             raise ArgumentTypeError(f"names: expected a tuple of str, got {got}")
-        names = tuple(str.__str__(name) for name in each)
+        names = tuple(str.__str__(name) for name in given)
         object.__setattr__(self, "names", names)
         if not 1 <= len(names) <= _MOST_LEVELS or len(set(names)) < len(names):
             raise ArgumentValueError(

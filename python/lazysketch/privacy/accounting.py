@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Final
 
 from lazysketch.arguments import check_bools, checked_integer, checked_real
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, MissingPackageError
+from lazysketch.foreign_values import plain_tuple
 from lazysketch.privacy.calibration import gaussian_delta
 from lazysketch.privacy.curve import GaussianCurve, curve_of
 from lazysketch.privacy.relations import (
@@ -115,10 +116,12 @@ class Privacy:
 
     def _check_reasons(self) -> None:
         check_bools(private=self.private)
-        reasons = self.not_private_because
-        if not isinstance(reasons, tuple) or not all(isinstance(why, str) for why in reasons):
-            found = type(reasons).__name__
+        given = plain_tuple(self.not_private_because)
+        if given is None or not all(isinstance(why, str) for why in given):
+            found = type(self.not_private_because).__name__
             raise ArgumentTypeError(f"not_private_because: expected a tuple of str, got {found}")
+        reasons = tuple(str.__str__(why) for why in given)
+        self._store("not_private_because", reasons)
         if not all(why.strip() for why in reasons):
             raise ArgumentValueError("not_private_because: expected reasons, got an empty one")
         if self.private == bool(reasons):

@@ -24,6 +24,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
+from lazysketch.foreign_values import plain_tuple
 from lazysketch.privacy.accounting import Privacy, dp_accounting_module
 from lazysketch.privacy.curve import GaussianCurve, curve_of
 from lazysketch.privacy.relations import Relation
@@ -67,9 +68,11 @@ class Composition:
 
     def __post_init__(self) -> None:
         """Check that the parts can be composed."""
-        if not isinstance(self.parts, tuple):
+        parts = plain_tuple(self.parts)
+        if parts is None:
             found = type(self.parts).__name__
             raise ArgumentTypeError(f"parts: expected a tuple of Privacy, got {found}")
+        object.__setattr__(self, "parts", parts)
         for part in self.parts:
             if not isinstance(part, Privacy):
                 raise ArgumentTypeError(

@@ -30,6 +30,7 @@ import numpy.typing as npt
 from lazysketch import _native
 from lazysketch.arguments import checked_integer, shown
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
+from lazysketch.foreign_values import plain_tuple
 from lazysketch.specification.sizing import LARGEST_WIDTH
 
 __all__ = [
@@ -217,14 +218,13 @@ class Geometric(_Base):
 
     def __post_init__(self) -> None:
         """Check every parameter."""
-        # As the base class does: a subclass could override the methods.
-        if not isinstance(self.growth, tuple) or tuple.__len__(self.growth) != 2:
+        pair = plain_tuple(self.growth)
+        if pair is None or len(pair) != 2:
             raise ArgumentTypeError(
                 f"growth: expected (numerator, denominator), got {type(self.growth).__name__}"
             )
-        first, second = tuple.__iter__(self.growth)
-        numerator = checked_integer("growth", first, most=2**20)
-        denominator = checked_integer("growth", second, least=numerator, most=2**20)
+        numerator = checked_integer("growth", pair[0], most=2**20)
+        denominator = checked_integer("growth", pair[1], least=numerator, most=2**20)
         self._store("growth", (numerator, denominator))
         self._store("rounds", checked_integer("rounds", self.rounds, most=2**20))
 

@@ -167,6 +167,11 @@ class _Unmeasured(tuple):  # type: ignore[type-arg]
         return None
 
 
+class _WithoutParts(tuple):  # type: ignore[type-arg]
+    def __iter__(self) -> Any:
+        return 3
+
+
 class _Resizes:
     """A weight that resizes the array of items while weights are converted."""
 
@@ -342,6 +347,10 @@ _CONSTRUCTIONS: Final[dict[str, tuple[Callable[[], object], Expected]]] = {
     "a pair without a length": (
         lambda: ls.Geometric(growth=_Unmeasured((1, 2))),
         _ACCEPTED,
+    ),
+    "parts that give no iterator": (
+        lambda: ls.Composition(_WithoutParts((1, 2))),
+        (ArgumentTypeError,),
     ),
     "names of levels without a length": (
         lambda: ls.Levels(_Unmeasured(("a", "b")), lambda item: (item, item)).of("a"),
