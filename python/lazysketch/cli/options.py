@@ -230,12 +230,12 @@ def _sketch_options(width: str) -> Decorator:
             metavar="STEPS",
             help="Longest possible stream, if known; reduces the noise.  [default: unlimited]",
         ),
-        option_with_default(
+        click.option(
             "--period",
             type=int,
-            default=1,
             metavar="STEPS",
-            help="With --horizon: steps from one column to the next; less noise, more lag.",
+            help="With --horizon: steps from one column to the next; less noise, more lag.  "
+            "[default: by predicted error]",
         ),
         option_with_default("--depth", type=int, default=4, help="Rows of the sketch."),
         click.option("--width", type=int, help=f"Buckets per row.  [default: {width}]"),

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 from lazysketch import HeavyHitters, LazyCountMin, LazyCountSketch
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.heavy_hitters.default_width import default_width
+from lazysketch.heavy_hitters.hitters_spec import HeavyHittersSpec
+from lazysketch.planning import best_schedule
 from lazysketch.sources import open_source
 from lazysketch.specification.schedules import Geometric, RoundRobin, Schedule, Single
 from lazysketch.specification.table_spec import TableSpec
@@ -26,6 +28,7 @@ PrivateSketch: TypeAlias = "LazyCountMin | LazyCountSketch"
 
 DEFAULT_WIDTH: Final = 1024  # without a horizon
 _SHARE: Final = 0.01  # of the items of a list
+_LARGEST_SHARE: Final = 0.5  # a plan is for an item among others
 _MEMORY: Final = 32 << 20
 _MAX_ITEM_BYTES: Final = 256  # request paths and user agents are longer than addresses
 KINDS: Final[dict[SketchKind, type[LazyCountMin] | type[LazyCountSketch]]] = {
@@ -64,7 +67,7 @@ class SketchSettings(PrivacySettings):
     """The parameters of a private sketch."""
 
     horizon: int | None
-    period: int
+    period: int | None
     depth: int
     width: int | None
     kind: SketchKind
@@ -90,13 +93,23 @@ class SketchSettings(PrivacySettings):
     @property
     def schedule(self) -> Schedule:
         """The publication schedule."""
-        if self.period != 1 and self.horizon is None:
-            raise ArgumentTypeError("period: expected 1 without a horizon, got another value")
+        if self.period is not None and self.horizon is None:
+            raise ArgumentTypeError("period: expected none without a horizon, got one")
         if self.at_end:
             return Single()
         if self.horizon is None:
             return Geometric()
-        return RoundRobin(horizon=self.horizon, period=self.period)
+        return RoundRobin(horizon=self.horizon, period=self.period or 1)
+
+    def _planned(self, spec: TableSpec, *, share: float = _SHARE) -> TableSpec:
+        """Return the table with the schedule of the least predicted error, if none is asked for.
+
+        A run that publishes on the way is read at any time. The choice depends on options only.
+        """
+        if self.horizon is None or self.period is not None or self.at_end:
+            return spec
+        best = best_schedule(spec, steps=self.horizon, share=min(share, _LARGEST_SHARE))
+        return replace(spec, schedule=best)
 
     def spec(self, *, max_weight: int = 1) -> TableSpec:
         """Return the checked description of the sketch.
@@ -112,10 +125,9 @@ class SketchSettings(PrivacySettings):
             hash_seed=self.hash_seed,
             **self._table_options(max_weight),
         )
-        if self.width is not None or isinstance(spec.schedule, Geometric):
-            return spec
-        columns = default_width(_SHARE, spec, memory=_MEMORY)
-        return replace(spec, width=columns)
+        if self.width is None and not isinstance(spec.schedule, Geometric):
+            spec = replace(spec, width=default_width(_SHARE, spec, memory=_MEMORY))
+        return self._planned(spec)
 
     def create(self, *, max_weight: int = 1) -> PrivateSketch:
         """Return a fresh sketch."""
@@ -141,13 +153,16 @@ class SketchSettings(PrivacySettings):
             raise ArgumentValueError(
                 f"mechanism: expected tree without a public list (--domain), got {self.mechanism}"
             )
+        options = self.hitters_options(discovery, max_weight=max_weight)
+        schedule, epoch = self.schedule, discovery.discovery_epoch
         try:
-            return HeavyHitters(
-                discovery_epoch=discovery.discovery_epoch,
-                schedule=self.schedule,
-                kind=self.kind,
-                **self.hitters_options(discovery, max_weight=max_weight),
-            )
+            if self.horizon is not None and not self.at_end:
+                found = HeavyHittersSpec.of(
+                    discovery_epoch=epoch, schedule=schedule, kind=self.kind, **options
+                )
+                schedule = self._planned(found.table, share=discovery.share).schedule
+                options["width"] = found.table.width
+            return HeavyHitters(discovery_epoch=epoch, schedule=schedule, kind=self.kind, **options)
         except ArgumentValueError as error:
             if not str(error).startswith("epsilon: ") or f"got {self.epsilon:g}" in str(error):
                 raise

@@ -4,18 +4,21 @@
 and returns one with the parts of its predicted error. It reads no private stream and makes no
 table. Costs about a second. Choose ``depth`` and ``width`` by hand to follow a paper.
 
-Floors, downward: sketch_plan -> search, plot -> prediction -> design -> request -> workload.
+Floors, downward: sketch_plan -> comparison, plot -> search -> prediction -> design -> request ->
+workload, reads.
 """
 
 from __future__ import annotations
 
+from lazysketch.planning.comparison import Compared, best_schedule
 from lazysketch.planning.prediction import Prediction
+from lazysketch.planning.reads import Reads
 from lazysketch.planning.request import SHARE, request_of
 from lazysketch.planning.sketch_plan import Plan, planned
 from lazysketch.privacy.relations import Relation
 from lazysketch.specification.sizing import SketchKind
 
-__all__ = ["Plan", "Prediction", "plan"]
+__all__ = ["Compared", "Plan", "Prediction", "Reads", "best_schedule", "plan"]
 
 
 def plan(
@@ -38,18 +41,19 @@ def plan(
     skew: float | None = None,
     distinct: int | None = None,
     sample: object = None,
+    reads: Reads = "continually",
 ) -> Plan:
     """Return a sketch to make: the smallest that reaches an error, or the best within a memory.
 
     With neither ``relative_error`` nor ``memory``, it is the smallest sketch whose error exceeds
     the least possible one by at most a tenth. The error is half the width of
     ``release.interval(item, at="now")`` for an item with the given share of the stream, after
-    ``steps`` steps.
+    ``steps`` steps. Schedules are compared at the moments at which the sketch will be read.
 
     Guarantee: the parameters can be used: the sketch can be made, each of its columns is published
-    at least eight times, and the interval of the item is predicted to be narrower than its count.
-    A ``sample`` must be public: parameters chosen by a private one reveal it and void the
-    guarantee.
+    at least eight times unless only its end is read, and the interval of the item is predicted to
+    be narrower than its count. A ``sample`` must be public: parameters chosen by a private one
+    reveal it and void the guarantee.
 
     Args:
         epsilon: privacy parameter, above 0.
@@ -71,6 +75,8 @@ def plan(
         skew: skew of a Zipf distribution of the items, 0 to 10; 1.1 if None.
         distinct: number of items of that distribution, 1 to 2^22; 2^20 or ``steps`` if None.
         sample: a *public* sample of the stream instead: items, or a mapping from items to counts.
+        reads: when the sketch is read: ``"continually"``, at any steps; every so many steps, an
+            integer; or at the ``"end"`` only, after ``finish()``.
 
     Returns:
         The plan: parameters, predicted errors, and the sketch by :meth:`Plan.sketch`.
@@ -110,5 +116,6 @@ def plan(
             skew=skew,
             distinct=distinct,
             sample=sample,
+            reads=reads,
         )
     )

@@ -9,21 +9,24 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from lazysketch.planning.reads import mean_wait
 from lazysketch.planning.request import Request
 from lazysketch.privacy.relations import table_sensitivity2
-from lazysketch.specification.schedules import Geometric, RoundRobin
+from lazysketch.specification.schedules import Batch, Geometric, RoundRobin, Single
 from lazysketch.specification.sizing import SketchKind
 from lazysketch.specification.table_spec import TableSpec
 
-__all__ = ["Design", "Noise", "noise_variances", "round_length"]
+__all__ = ["Design", "Noise", "Planned", "Public", "noise_variances", "round_length"]
 
 Array = npt.NDArray[np.float64]
+Planned: TypeAlias = RoundRobin | Geometric | Batch | Single
 
+_WIDE: Final = 16  # bytes of a cell with two 64-bit counters
 _PUSHES: Final = 33  # number of pushes over which the variance is averaged
 
 
@@ -37,13 +40,15 @@ class Design:
         depth: number of rows.
         width: number of columns.
         schedule: when columns are pushed.
+        batch: steps of the stream in one step of the schedule, 1 unless that is batch.
     """
 
     request: Request
     kind: SketchKind
     depth: int
     width: int
-    schedule: RoundRobin | Geometric
+    schedule: Planned
+    batch: int = 1
 
     @cached_property
     def spec(self) -> TableSpec:
@@ -65,17 +70,71 @@ class Design:
         )
 
     @property
+    def finished(self) -> bool:
+        """True if the sketch is read after ``finish()``."""
+        return self.request.reads == "end"
+
+    @property
+    def wait(self) -> float:
+        """Mean number of steps for which a column has waited at a read."""
+        if self.finished:
+            return 0.0
+        if isinstance(self.schedule, Batch):
+            return mean_wait(self.request.reads, batch=self.batch)
+        return round_length(self.schedule, self.width, self.request.steps) / 2.0
+
+    def public(self, *, waited: int = 0) -> Public:
+        """Return what is public of each column at a read near the last step.
+
+        Args:
+            waited: steps since the last batch; 0 for other schedules.
+
+        Returns:
+            Steps and pushes.
+        """
+        steps = self.request.steps
+        taken = (steps - waited) // self.batch
+        pushes = self.schedule.pushes(self.width, taken)
+        if self.finished:
+            whole = isinstance(self.schedule, Batch) and steps % self.batch == 0
+            final = self.spec.chosen_mechanism.final_pushes(pushes, nothing_pending=whole)
+            return Public(np.full(self.width, float(steps)), final)
+        if isinstance(self.schedule, Batch):
+            return Public(np.full(self.width, float(steps - waited)), pushes)
+        published = self.schedule.published_steps(self.width, steps)
+        return Public(published.astype(np.float64), pushes)
+
+    @property
     def cells(self) -> int:
         """Number of cells."""
         return self.depth * self.width
 
     @property
     def memory(self) -> int:
-        """Bytes of all cells at the end of the stream."""
+        """Bytes of all cells at the end of the stream.
+
+        The open step of batches has cells of its own, and as any number of events may be in one,
+        counters are wide from the start.
+        """
+        if isinstance(self.schedule, Batch):
+            return 2 * self.cells * _WIDE
         return self.cells * self.request.cell_bytes
 
 
-def round_length(schedule: RoundRobin | Geometric, width: int, steps: int) -> int:
+@dataclass(frozen=True, eq=False)
+class Public:
+    """What is public of the columns of a sketch.
+
+    Attributes:
+        steps: step of the stream up to which each column is published, float64 of shape (width,).
+        pushes: number of its last push, int64 of shape (width,).
+    """
+
+    steps: Array
+    pushes: npt.NDArray[np.int64]
+
+
+def round_length(schedule: Planned, width: int, steps: int) -> int:
     """Return the largest number of steps from one push of a column to the next.
 
     Args:
@@ -84,12 +143,14 @@ def round_length(schedule: RoundRobin | Geometric, width: int, steps: int) -> in
         steps: length of the stream so far.
 
     Returns:
-        The length of a round.
+        The length of a round; of batches and of a single publication, 0.
 
     Example:
         >>> round_length(RoundRobin(horizon=1000, period=2), 64, 1000)
         128
     """
+    if isinstance(schedule, Batch | Single):
+        return 0
     if isinstance(schedule, RoundRobin):
         return schedule.period * width
     numerator, denominator = schedule.growth
@@ -118,7 +179,8 @@ class Noise:
 
     Attributes:
         sigma: standard deviation of a draw for a Count-Min sketch of depth 1.
-        variance: of a release in units of sigma^2, mean over the second half of the stream.
+        variance: of a release in units of sigma^2, at the end if only that is read, else the mean
+            over the second half of the stream.
     """
 
     sigma: float
@@ -137,13 +199,17 @@ class Noise:
         Raises:
             ArgumentValueError: no mechanism supports the privacy parameters.
         """
-        steps = design.request.steps
-        first = design.schedule.pushes(design.width, steps - steps // 2)
-        last = design.schedule.pushes(design.width, steps)
-        pushes = np.linspace(max(int(first.min()), 1), int(last.max()), _PUSHES)
-        spec = replace(design, kind="count-min", depth=1).spec
-        variances = spec.chosen_mechanism.variances(np.unique(pushes.astype(np.int64)))
-        return cls(spec.sigma, float(variances.mean()))
+        steps, batch = design.request.steps, design.batch
+        design = replace(design, kind="count-min", depth=1)
+        mechanism = design.spec.chosen_mechanism
+        if design.finished:
+            pushes = design.public().pushes
+        else:
+            first = design.schedule.pushes(design.width, (steps - steps // 2) // batch)
+            last = design.schedule.pushes(design.width, steps // batch)
+            spread = np.linspace(max(int(first.min()), 1), int(last.max()), _PUSHES)
+            pushes = np.unique(spread.astype(np.int64))
+        return cls(design.spec.sigma, float(mechanism.variances(pushes).mean()))
 
     def deviation(self, design: Design) -> float:
         """Return the standard deviation of a cell's noise, in counts.
@@ -152,7 +218,7 @@ class Noise:
             design: one of the designs.
 
         Returns:
-            Root mean square over the second half of the stream.
+            Root mean square over the second half of the stream, or at its end.
         """
         relation = design.request.relation
         own = table_sensitivity2(design.kind, depth=design.depth, relation=relation)

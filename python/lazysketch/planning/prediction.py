@@ -6,10 +6,12 @@ and the lag widens the result by the events of the item in a round. A score cost
 millisecond once the collisions of its width are known, so that a search can afford thousands.
 
 :func:`predict` simulates releases: some tables are filled with collisions of the workload and with
-noise of the exact variance of each column at the last step. Items of the requested share are put
-into random cells, and :mod:`lazysketch.estimation` computes their estimates and intervals as for a
-real release. It costs some tens of milliseconds. The parts of the error come from the scores; they
-do not add up, because errors of both signs cancel.
+noise of the exact variance of each column at the last step, or after ``finish()`` if only the end
+is read. Items of the requested share are put into random cells, and :mod:`lazysketch.estimation`
+computes their estimates and intervals as for a real release. A table of batches does not know how
+many events its open batch has, so the estimate is that of the last whole one. It costs some tens of
+milliseconds. The parts of the error come from the scores; they do not add up, because errors of
+both signs cancel.
 
 Source: docs/planning.md; docs/intervals.md for the intervals.
 """
@@ -25,11 +27,13 @@ from typing import Final, Literal
 import numpy as np
 import numpy.typing as npt
 
-from lazysketch.estimation.error_model import BURSTINESS, deviations_of, error_model, level_of
-from lazysketch.planning.design import Design, Noise, noise_variances, round_length
+from lazysketch.estimation.error_model import BURSTINESS, deviations_of, level_of
+from lazysketch.planning.design import Design, Noise, Planned, round_length
+from lazysketch.planning.reads import waits
 from lazysketch.planning.request import Request
+from lazysketch.planning.simulation import SimulatedTable
 from lazysketch.planning.workload import Workload
-from lazysketch.specification.schedules import Geometric, RoundRobin
+from lazysketch.specification.schedules import Batch
 from lazysketch.specification.sizing import SketchKind
 
 __all__ = [
@@ -139,6 +143,10 @@ def lag_width(half: float, design: Design) -> float:
         In counts.
     """
     request = design.request
+    if design.finished:
+        return half
+    if isinstance(design.schedule, Batch):  # what waits is not known, so it is an error as it is
+        return half + request.count * design.wait / request.steps
     wait = round_length(design.schedule, design.width, request.steps) / request.steps
     deviations = _normal.inv_cdf((1.0 + request.confidence) / 2.0)
 
@@ -161,7 +169,7 @@ class Scores:
 
     request: Request
     _collisions: dict[int, tuple[Array, Array]] = field(default_factory=dict)
-    _noise: dict[tuple[int, RoundRobin | Geometric], Noise] = field(default_factory=dict)
+    _noise: dict[tuple[int, Planned], Noise] = field(default_factory=dict)
 
     def of(self, design: Design) -> float:
         """Return half the width of the interval of the item's count at the last step.
@@ -294,7 +302,7 @@ def predict(scores: Scores, design: Design) -> Prediction:
     """
     request = scores.request
     typical, half = simulated(design, count=request.count)
-    wait = round_length(design.schedule, design.width, request.steps) / 2.0
+    wait = design.wait
     return Prediction(
         count=request.count,
         typical_error=typical,
@@ -307,61 +315,50 @@ def predict(scores: Scores, design: Design) -> Prediction:
     )
 
 
-def simulated(design: Design, *, count: float) -> tuple[float, float]:
+def simulated(design: Design, *, count: float, among: int | None = None) -> tuple[float, float]:
     """Return the mean absolute error and the mean half width of intervals in simulated releases.
 
     Args:
         design: the sketch.
         count: count of the queried items at the last step; 0 for absent ones.
+        among: number of items whose intervals cover together; None for each alone.
 
     Returns:
-        (typical error, half width), both in counts.
+        (typical error, half width), both in counts. What waits in an open batch, which no interval
+        knows, is part of both.
     """
-    steps = design.request.steps
-    columns = min(design.width, max(_SIMULATED_CELLS // design.depth, 1))
-    shown = np.arange(columns) * design.width // columns
-    published = design.schedule.published_steps(design.width, steps)[shown]
-    pushes = design.schedule.pushes(design.width, steps)[shown]
-    variance = noise_variances(design, pushes)
+    level = level_of(design.request.confidence, among=among)
     answers = [
-        _queried(design, count, published.astype(np.float64), variance, seed=table)
-        for table in range(1, _TABLES + 1)
+        _queried(design, count, waited, level=level, seed=table)
+        for table, waited in enumerate(
+            waits(design.request.reads, batch=design.batch, number=_TABLES), start=1
+        )
     ]
     errors = np.concatenate([np.abs(estimates - count) for estimates, _ in answers])
     widths = np.concatenate([widths for _, widths in answers])
-    return float(errors.mean()), float(widths.mean()) / 2.0
+    unknown = count * design.wait / design.request.steps if design.batch > 1 else 0.0
+    return float(errors.mean()), float(widths.mean()) / 2.0 + unknown
 
 
 def _queried(
-    design: Design, count: float, published: Array, variance: Array, *, seed: int
+    design: Design, count: float, waited: int, *, level: float, seed: int
 ) -> tuple[Array, Array]:
     """Return estimates of items, and widths of their intervals, in one simulated release."""
     request = design.request
-    signed = design.kind == "count-sketch"
     generator = np.random.default_rng(seed)
-    cells = request.workload.cells(
-        design.width, rows=design.depth, columns=len(published), seed=seed
-    )[signed]
-    noise = generator.standard_normal(cells.shape) * np.sqrt(variance)
-    table = np.rint(cells * request.mean_weight * published + noise).astype(np.int64)
-    model = error_model(
-        table,
-        kind=design.kind,
-        published_steps=published,
-        noise_variance=variance,
-        step=request.steps,
-        max_weight=request.max_weight,
-    )
-    columns = generator.integers(0, len(published), (_ITEMS, design.depth))
+    columns = min(design.width, max(_SIMULATED_CELLS // design.depth, 1))
+    table = SimulatedTable.of(design, columns=columns, waited=waited, seed=seed)
+    places = generator.integers(0, columns, (_ITEMS, design.depth))
     # Events of the item come at random, so the unpublished number is Poisson.
-    ages = request.steps - published[columns]
+    ages = request.steps - table.published[places]
+    if isinstance(design.schedule, Batch):  # the same events for all rows
+        ages = ages[:, :1]
     waiting = request.mean_weight * generator.poisson(
         count / request.mean_weight * ages / request.steps
     )
     own = np.maximum(count - waiting, 0.0)
-    errors = table[np.arange(design.depth), columns]
-    level = level_of(request.confidence, among=None)
-    estimates, low, high = model.intervals(
-        own + errors, columns, level=level, deviations=deviations_of(level), now=True
+    errors = table.values[np.arange(design.depth), places]
+    estimates, low, high = table.model.intervals(
+        own + errors, places, level=level, deviations=deviations_of(level), now=True
     )
     return estimates, high - low

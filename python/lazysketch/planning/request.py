@@ -16,6 +16,7 @@ import numpy as np
 from lazysketch.arguments import checked_integer, checked_real
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, LazySketchError
 from lazysketch.estimation.intervals import checked_confidence
+from lazysketch.planning.reads import Reads, checked_reads
 from lazysketch.planning.workload import LARGEST_DISTINCT, Workload
 from lazysketch.privacy.relations import Relation, checked_delta, checked_epsilon, checked_relation
 from lazysketch.releases.items import plain_values
@@ -51,6 +52,7 @@ class Request:
         memory: largest table, in bytes, or None.
         confidence: confidence of the interval.
         workload: distribution of the weight over items.
+        reads: when the sketch is read.
     """
 
     steps: int
@@ -67,6 +69,7 @@ class Request:
     memory: int | None
     confidence: float
     workload: Workload
+    reads: Reads = "continually"
 
     @property
     def total(self) -> float:
@@ -107,6 +110,7 @@ def request_of(
     skew: float | None,
     distinct: int | None,
     sample: object,
+    reads: object,
 ) -> Request:
     """Check the arguments of :func:`lazysketch.plan`, which describes them.
 
@@ -144,6 +148,7 @@ def request_of(
         memory=None if memory is None else checked_integer("memory", memory),
         confidence=checked_confidence(confidence),
         workload=_workload(skew, distinct, sample, events=length * weight),
+        reads=checked_reads(reads),
     )
 
 

@@ -1,21 +1,22 @@
 """Search for a sketch: the smallest that reaches an error, or the best within a memory.
 
 Widths form a geometric grid and depths go from 2 to 8: with a single row, a collision with a heavy
-item cannot be distinguished from a count. The schedules are the geometric one and, with a horizon,
-round robin with width steps to a round and with the round at which noise and lag balance. The grid
-does not depend on the target, so more memory is never worse. All designs are scored; those that
-are candidates for the answer are simulated (:mod:`.prediction`).
+item cannot be distinguished from a count. If only the end is read, everything is published once.
+Otherwise the schedules are the geometric one and, with a horizon, round robin with width steps to a
+round and with the round at which noise and lag balance; and, for reads at known steps, batches. The
+grid does not depend on the target, so more memory is never worse. All designs are scored; those
+that are candidates for the answer are simulated (:mod:`.prediction`).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Final
 
 from lazysketch.errors import ArgumentValueError
-from lazysketch.planning.design import Design, round_length
+from lazysketch.planning.design import Design, Planned, round_length
 from lazysketch.planning.prediction import (
     CellErrors,
     Prediction,
@@ -24,11 +25,12 @@ from lazysketch.planning.prediction import (
     lag_width,
     predict,
 )
+from lazysketch.planning.reads import Reads
 from lazysketch.planning.request import Request
-from lazysketch.specification.schedules import Geometric, RoundRobin
+from lazysketch.specification.schedules import Batch, Geometric, RoundRobin, Single
 from lazysketch.specification.sizing import LARGEST_CELLS
 
-__all__ = ["FINE", "Candidate", "candidates", "chosen", "frontier"]
+__all__ = ["FINE", "Candidate", "candidates", "chosen", "frontier", "schedules_for", "whole_batch"]
 
 _LEAST_WIDTH: Final = 16
 _LARGEST_PLANNED: Final = 2**22
@@ -60,18 +62,17 @@ def candidates(
     """
     request = scores.request
     most = LARGEST_CELLS if memory is None else memory // request.cell_bytes
-    rounds = _balanced_round(scores)
+    balanced = _Balanced.of(scores)
     found = []
     for width in _widths(min(most, _LARGEST_PLANNED), fine):
-        for schedule in _schedules(request, width, rounds):
+        for schedule, batch in _schedules(request, width, balanced):
             for depth in range(_SHALLOWEST, min(_DEEPEST, most // width) + 1):
-                if depth * width * request.cell_bytes < least:
-                    continue
                 for kind in request.kinds:
-                    design = Design(request, kind, depth, width, schedule)
-                    found.append((scores.of(design), design))
+                    design = Design(request, kind, depth, width, schedule, batch)
+                    if design.memory >= least and (memory is None or design.memory <= memory):
+                        found.append((scores.of(design), design))
     # Among designs of one size the best comes first, so a search can stop at the first match.
-    return sorted(found, key=lambda pair: (pair[1].cells, pair[0]))
+    return sorted(found, key=lambda pair: (pair[1].memory, pair[0]))
 
 
 def chosen(scores: Scores) -> tuple[Design, Prediction]:
@@ -151,37 +152,105 @@ def _widths(most: int, fine: int) -> Iterator[int]:
         yield width
 
 
-def _schedules(request: Request, width: int, rounds: float) -> Iterator[RoundRobin | Geometric]:
+def schedules_for(scores: Scores, width: int) -> list[tuple[Planned, int]]:
+    """Return the schedules that are planned for a width.
+
+    Args:
+        scores: scores of the request.
+        width: number of columns.
+
+    Returns:
+        Schedules, each with the steps of the stream in one of its steps: 1 unless it is batch.
+    """
+    return list(_schedules(scores.request, width, _Balanced.of(scores)))
+
+
+@dataclass(frozen=True)
+class _Balanced:
+    """Lengths that minimise the error from noise and lag, in steps.
+
+    Attributes:
+        round: of a round of round robin.
+        batch: of a batch.
+    """
+
+    round: int
+    batch: int
+
+    @classmethod
+    def of(cls, scores: Scores) -> _Balanced:
+        request = scores.request
+        if request.horizon is None or request.reads == "end":
+            return cls(1, 1)
+        unit = request.reads if isinstance(request.reads, int) else 1
+        rounds = {
+            period * _LEAST_WIDTH: (RoundRobin(horizon=request.horizon, period=period), 1)
+            for period in _lengths(1, request.steps // _LEAST_WIDTH)
+        }
+        batches = {
+            batch: (Batch(horizon=-(-request.horizon // batch)), batch)
+            for batch in _lengths(unit, request.steps)
+        }
+        return cls(_best(scores, rounds), _best(scores, batches))
+
+
+def _lengths(unit: int, steps: int) -> Iterator[int]:
+    while unit <= _LONGEST_ROUND * steps:
+        yield unit
+        unit *= 2
+
+
+def _best(scores: Scores, options: Mapping[int, tuple[Planned, int]]) -> int:
+    """Return the key with the least error of a table without collisions."""
+    request = scores.request
+    best, length = math.inf, 1
+    for key, (schedule, batch) in options.items():
+        design = Design(request, request.kinds[0], 3, _LEAST_WIDTH, schedule, batch)
+        none = 0.0 * scores.collisions(design)
+        errors = CellErrors(none, scores.deviation(design), LARGEST_CELLS)
+        half = half_width(errors, design.kind, 3, confidence=request.confidence)
+        score = lag_width(half, design)
+        if score < best:
+            best, length = score, key
+    return length
+
+
+def _schedules(request: Request, width: int, balanced: _Balanced) -> Iterator[tuple[Planned, int]]:
+    if request.reads == "end":
+        yield Single(), 1
+        return
     longest = _LONGEST_ROUND * request.steps
     options: list[RoundRobin | Geometric] = [Geometric()]
     if request.horizon is not None:
-        periods = {1, max(1, round(rounds / width))}
+        periods = {1, max(1, round(balanced.round / width))}
         options += [RoundRobin(horizon=request.horizon, period=p) for p in sorted(periods)]
     for schedule in options:
         if round_length(schedule, width, request.steps) <= longest:
-            yield schedule
+            yield schedule, 1
+    # The estimate does not know what an open batch has, so batches are for reads that follow one.
+    if request.horizon is not None and isinstance(request.reads, int):
+        batch = whole_batch(balanced.batch, reads=request.reads, width=width)
+        if batch <= longest:
+            yield Batch(horizon=-(-request.horizon // batch)), batch
 
 
-def _balanced_round(scores: Scores) -> float:
-    """Return the length of a round that minimises the error from noise and lag, in steps."""
-    request = scores.request
-    if request.horizon is None:
-        return 1.0
-    width, depth = _LEAST_WIDTH, 3
-    best, length = math.inf, float(width)
-    for power in range(200):
-        period = 2**power
-        schedule = RoundRobin(horizon=request.horizon, period=period)
-        if period * width > _LONGEST_ROUND * request.steps:
-            break
-        design = Design(request, request.kinds[0], depth, width, schedule)
-        none = 0.0 * scores.collisions(design)
-        errors = CellErrors(none, scores.deviation(design), LARGEST_CELLS)
-        half = half_width(errors, design.kind, depth, confidence=request.confidence)
-        score = lag_width(half, design)
-        if score < best:
-            best, length = score, float(period * width)
-    return length
+def whole_batch(batch: int, *, reads: Reads, width: int) -> int:
+    """Return a length of batches that reads can follow, and that costs as little as round robin.
+
+    Args:
+        batch: wanted number of steps.
+        reads: when the sketch is read.
+        width: columns, all of which a batch publishes: at most one per step of the stream.
+
+    Returns:
+        At least ``width``, a multiple of the steps between two reads.
+
+    Example:
+        >>> whole_batch(10, reads=300, width=1000), whole_batch(5000, reads="continually", width=64)
+        (1200, 5000)
+    """
+    unit = reads if isinstance(reads, int) else 1
+    return max(round(batch / unit), -(-width // unit), 1) * unit
 
 
 def _too_little(request: Request) -> ArgumentValueError:

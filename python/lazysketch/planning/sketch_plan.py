@@ -6,15 +6,19 @@ from dataclasses import asdict, dataclass, replace
 from os import PathLike
 from typing import Final
 
-from lazysketch.planning.design import Design, round_length
+from lazysketch.arguments import checked_integer
+from lazysketch.planning.comparison import Compared, compared, name_of
+from lazysketch.planning.design import Design, Planned, round_length
 from lazysketch.planning.plot import Point, draw
-from lazysketch.planning.prediction import Prediction, Scores
+from lazysketch.planning.prediction import Prediction, Scores, simulated
+from lazysketch.planning.reads import Reads
 from lazysketch.planning.request import Request
 from lazysketch.planning.search import candidates, chosen, frontier
+from lazysketch.planning.simulation import known_half_width
 from lazysketch.privacy.relations import Relation
 from lazysketch.sketches.keys import Key
 from lazysketch.sketches.private_sketches import LazyCountMin, LazyCountSketch
-from lazysketch.specification.schedules import Geometric, RoundRobin
+from lazysketch.specification.schedules import Batch, Geometric, RoundRobin, Single
 from lazysketch.specification.sizing import SketchKind
 from lazysketch.specification.table_spec import TableSpec
 
@@ -45,6 +49,8 @@ class Plan:
         workload: assumed distribution of the items, in words.
         sampled: True if it was estimated from a sample.
         predicted: the errors.
+        schedules: predicted errors of this table with other schedules too, in the order of their
+            typical errors.
     """
 
     spec: TableSpec
@@ -55,6 +61,7 @@ class Plan:
     workload: str
     sampled: bool
     predicted: Prediction
+    schedules: tuple[Compared, ...]
     _design: Design
     _scores: Scores
 
@@ -74,9 +81,19 @@ class Plan:
         return self.spec.width
 
     @property
-    def schedule(self) -> RoundRobin | Geometric:
+    def schedule(self) -> Planned:
         """The schedule by which columns are pushed."""
         return self._design.schedule
+
+    @property
+    def batch(self) -> int:
+        """Events of one call of ``update_batch``, with the batch schedule; else 1."""
+        return self._design.batch
+
+    @property
+    def reads(self) -> Reads:
+        """When the sketch is read: ``"continually"``, at the ``"end"``, or every so many steps."""
+        return self._scores.request.reads
 
     @property
     def mechanism(self) -> str:
@@ -115,7 +132,7 @@ class Plan:
 
     @property
     def horizon(self) -> int | None:
-        """Largest number of steps; None for an unbounded stream."""
+        """Largest number of steps (of batches with that schedule); None if unbounded."""
         return self.schedule.horizon
 
     def sketch(
@@ -133,13 +150,38 @@ class Plan:
         spec = self.spec if hash_seed is None else replace(self.spec, hash_seed=hash_seed)
         return _CLASSES[self.kind].from_spec(spec, key=key)
 
+    def half_width(self, *, names: int, known: bool = False) -> float:
+        """Return the half width of intervals that cover the counts of a list together.
+
+        Guarantee: none; as for :attr:`predicted`. It costs up to a second.
+
+        Args:
+            names: length of the list; the intervals are those of its items with about ``share``.
+            known: True for ``release.interval_many(items, known=names)`` of the heaviest items,
+                as ``top`` computes them.
+
+        Returns:
+            Mean half width in counts, with the confidence of the plan.
+
+        Raises:
+            ArgumentTypeError: not an integer.
+            ArgumentValueError: outside its range.
+        """
+        number = checked_integer("names", names, most=_MOST_NAMES)
+        count = self.predicted.count
+        if known:
+            found = known_half_width(self._design, count=count, names=number)
+            if found is not None:
+                return found
+        return simulated(self._design, count=count, among=number)[1]
+
     def explain(self) -> str:
         """Return in words which part of the error dominates, and what would reduce it.
 
         Returns:
             Some sentences, one per line. Every figure is computed for this plan.
         """
-        parts = self.predicted
+        parts, own = self.predicted, self.predicted.interval_half_width
         known = (
             f"An item of {self.share:.3g} of the stream, {parts.count:,.0f} counts after "
             f"{self.steps:,} steps, will be known to within {parts.interval_half_width:,.0f} "
@@ -149,16 +191,37 @@ class Plan:
         split = (
             f"{_DOMINANT[parts.dominant]}: collisions alone would give {parts.collisions:,.0f}, "
             f"noise alone {parts.noise:,.0f}; on average {parts.lag:,.0f} counts are unpublished "
-            f'(for {parts.lag_steps:,.0f} steps); at="now" compensates for them.'
+            f"(for {parts.lag_steps:,.0f} steps){self._compensation}."
         )
         lines = [
             known,
             split,
-            *(f"{what} would give {_change(now, parts)}." for what, now in self._changes()),
+            self._comparison(),
+            *(f"{what} would give {_change(now, own)}." for what, now in self._changes()),
         ]
         if self.sampled:
             lines.append(f"Planned from {self.workload}: {SAMPLE_WARNING}.")
         return "\n".join(lines)
+
+    @property
+    def _compensation(self) -> str:
+        if not self.predicted.lag:
+            return ""
+        if self.batch > 1:
+            return ", as a batch does not publish how many events it has"
+        return '; at="now" compensates for them'
+
+    def _comparison(self) -> str:
+        """Return which schedule this is and why, and the typical errors of others."""
+        own = self.predicted.typical_error
+        others = [
+            f"{each.name} {_change(each.typical_error, own)}"
+            for each in self.schedules
+            if (each.schedule, each.batch) != (self.schedule, self.batch)
+        ]
+        when = f"Read {_READS.get(self.reads) or f'every {self.reads:,} steps'}"
+        line = f"{when}, by {name_of(self.schedule, self.batch)}: {_WHY[self.schedule.name]}"
+        return f"{line}. Typical errors of others: {'; '.join(others)}." if others else f"{line}."
 
     def to_dict(self) -> dict[str, object]:
         """Return parameters and predictions as plain values, for JSON."""
@@ -170,6 +233,8 @@ class Plan:
             "schedule": self.schedule.name,
             "horizon": self.horizon,
             "period": self.schedule.period if isinstance(self.schedule, RoundRobin) else None,
+            "batch": self.batch,
+            "reads": self.reads,
             "mechanism": self.mechanism,
             "sigma": self.sigma,
             "epsilon": self.epsilon,
@@ -184,19 +249,32 @@ class Plan:
                 "typical_relative_error": self.predicted.typical_relative_error,
                 "dominant": self.predicted.dominant,
             },
+            "schedules": [
+                {
+                    "schedule": each.name,
+                    "typical_error": each.typical_error,
+                    "interval_half_width": each.interval_half_width,
+                    "lag_steps": each.lag_steps,
+                }
+                for each in self.schedules
+            ],
             "command": self.command(),
         }
 
-    def command(self) -> str:
-        """Return the command-line options that make the same sketch."""
+    def command(self) -> str | None:
+        """Return the command-line options that make the same sketch; None for batches.
+
+        A plan for the end is for regular files, which the command publishes once.
+        """
+        if isinstance(self.schedule, Batch):
+            return None
         options = [f"--kind {self.kind} --depth {self.depth} --width {self.width}"]
         options += [f"--epsilon {self.epsilon!r} --delta {self.delta!r}"]
         if self.relation != "substitution":
             options.append(f"--relation {self.relation}")
         if isinstance(self.schedule, RoundRobin):
             options.append(f"--horizon {self.schedule.horizon}")
-            if self.schedule.period > 1:
-                options.append(f"--period {self.schedule.period}")
+            options.append(f"--period {self.schedule.period}")
         if self.max_weight > 1:
             options.append(f"--weight FIELD --max-weight {self.max_weight}")
         if self.max_events_per_user > 1:
@@ -249,6 +327,8 @@ class Plan:
 
     def _rounds(self) -> list[tuple[str, RoundRobin]]:
         """Return schedules with longer and shorter rounds."""
+        if isinstance(self.schedule, Batch | Single):
+            return []
         if isinstance(self.schedule, Geometric):
             last = self._scores.request.horizon or self.steps
             return [("A horizon, and round robin", RoundRobin(horizon=last))]
@@ -292,6 +372,7 @@ def planned(request: Request) -> Plan:
         workload=request.workload.description,
         sampled=request.workload.sampled,
         predicted=predicted,
+        schedules=compared(scores, design),
         _design=design,
         _scores=scores,
     )
@@ -304,8 +385,18 @@ _DOMINANT: Final = {
 }
 
 
-def _change(now: float, before: Prediction) -> str:
-    ratio = now / before.interval_half_width
+_READS: Final[dict[Reads, str]] = {"continually": "continually", "end": "at the end"}
+_WHY: Final = {
+    "single": "one publication has the least noise, and no lag after finish()",
+    "round robin": "a longer round has less noise, a shorter one less lag",
+    "geometric": "it needs no horizon",
+    "batch": "a read after a batch has no lag; call update_batch for each",
+}
+_MOST_NAMES: Final = 1 << 22
+
+
+def _change(now: float, before: float) -> str:
+    ratio = now / before
     if abs(ratio - 1) < 0.005:
         return f"the same {now:,.0f}"
     direction = "less" if ratio < 1 else "more"

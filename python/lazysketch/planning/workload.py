@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -110,6 +110,28 @@ class Workload:
         mass = np.add.reduceat(tail, starts) if len(tail) else np.empty(0)
         numbers = np.add.reduceat(tail / lumps, starts) if len(tail) else np.empty(0)
         return cls(counts[:singly] / total, mass / numbers / total, numbers, description, sampled)
+
+    def without(self, names: int) -> tuple[Array, Workload]:
+        """Return the shares of the heaviest items, and the workload of the others.
+
+        Args:
+            names: number of items, 1 or more.
+
+        Returns:
+            Their shares, at most ``names``, in descending order; and what is left.
+
+        Example:
+            >>> shares, rest = Workload.zipf(1.0, distinct=3, events=6.0).without(2)
+            >>> len(shares), round(float(shares.sum() + (rest.shares * rest.numbers).sum()), 3)
+            (2, 1.0)
+        """
+        heavy = self.heavy[:names]
+        left = names - len(heavy)
+        before = np.concatenate([[0.0], np.cumsum(np.floor(self.numbers))[:-1]])
+        taken = np.clip(left - before, 0.0, np.floor(self.numbers))
+        shares = np.concatenate([heavy, np.repeat(self.shares, taken.astype(np.int64))])
+        rest = replace(self, heavy=self.heavy[names:], numbers=self.numbers - taken)
+        return np.sort(shares)[::-1], rest
 
     def cells(self, width: int, *, rows: int, columns: int, seed: int = 0) -> tuple[Array, Array]:
         """Return the mass in some cells of a table, without and with random signs.

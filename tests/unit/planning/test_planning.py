@@ -98,7 +98,9 @@ def test_a_plan_keeps_the_privacy_that_was_asked_for(relation: Any) -> None:
         "max_events_per_user": 2,
     }
     plan = ls.plan(steps=10**5, memory=1 << 12, kind="count-min", mean_weight=2.0, **asked)
-    words = plan.command().split()
+    command = plan.command()
+    assert command is not None
+    words = command.split()
     options = {name: value for name, value in pairwise(words) if name.startswith("--")}
     options.setdefault("--relation", "substitution")
     with plan.sketch() as sketch:

@@ -24,10 +24,11 @@ from lazysketch.cli.settings import KINDS, InputSettings, PrivacySettings
 from lazysketch.cli.view.output import Report, write
 from lazysketch.errors import ArgumentTypeError
 from lazysketch.planning import plan as make_plan
+from lazysketch.planning.reads import checked_reads
 
 if TYPE_CHECKING:
     from lazysketch.cli.view.output import Row
-    from lazysketch.planning import Plan
+    from lazysketch.planning import Plan, Reads
     from lazysketch.specification.sizing import SketchKind
 
 
@@ -43,6 +44,7 @@ class StreamSettings:
     distinct: int | None
     sample: str | None
     mean_weight: float | None
+    reads: Reads
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,13 @@ class GoalSettings:
     share: float
     memory: int | None
     confidence: float
+
+
+def _reads(_context: click.Context, _option: click.Parameter, text: str) -> Reads:
+    """Return when the sketch is read; a number may be written as in other options."""
+    if text in ("continually", "end"):
+        return checked_reads(text)
+    return checked_reads(int(STEPS.convert(text, None, None)))
 
 
 _STREAM: Final = (
@@ -105,6 +114,14 @@ _STREAM: Final = (
         type=float,
         metavar="WEIGHT",
         help="Mean weight of an event; with --max-weight.  [default: that of the sample]",
+    ),
+    option_with_default(
+        "--reads",
+        default="continually",
+        metavar="continually|end|STEPS",
+        callback=_reads,
+        help="When the sketch is read: at any time, as of a pipe; at the end, as of a file; or "
+        "every so many steps.",
     ),
 )
 _GOAL: Final = (
@@ -219,6 +236,7 @@ def _planned(
         skew=stream.skew,
         distinct=stream.distinct,
         sample=counts,
+        reads=stream.reads,
     )
 
 
@@ -263,7 +281,7 @@ def _report(found: Plan, *, explain: bool) -> Report:
             f"{found.share:.3g} of {found.steps:,} steps; for {found.workload}"
         ),
         *shown,
-        f"options: {found.command()}",
+        f"options: {found.command() or 'none, as top and estimate have no batches'}",
     ]
     summary = found.to_dict()
     if explain:

@@ -168,7 +168,7 @@ def test_failures_are_one_line_with_the_name_of_the_option(
 def test_a_longer_round_needs_a_horizon(capsys: pytest.CaptureFixture[str]) -> None:
     Path("items.txt").write_text("a\n")
     top = ["top", "sample.txt", "--domain", "items.txt", "--period", "2"]
-    assert "--period: expected 1 without a horizon" in refused(capsys, *top)
+    assert "--period: expected none without a horizon" in refused(capsys, *top)
     assert main([*top, "--horizon", "2400", "--width", "32", "--save-release", "r.lzs"]) == 0
     (part,) = ls.Release.load("r.lzs").parts
     assert part.schedule == ls.RoundRobin(horizon=2400, period=2)
