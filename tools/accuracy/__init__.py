@@ -2,6 +2,6 @@
 
     python -m tools.accuracy TABLE [--data ../shared/data] [--seeds 20]
 
-TABLE is one of estimators, coverage, heavy-hitters and planner. Real streams are read from a folder
-that is not part of the repository.
+TABLE is one of estimators, coverage, heavy-hitters, planner and schedules. Real streams are read
+from a folder that is not part of the repository.
 """

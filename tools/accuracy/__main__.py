@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from tools.accuracy import coverage, estimators, heavy_hitters, known_names, planner
+from tools.accuracy import coverage, estimators, heavy_hitters, known_names, planner, schedules
 
 __all__: list[str] = []
 
@@ -42,6 +42,10 @@ def _known_names(data: Path, seeds: int) -> str:
     return known_names.table(cells)
 
 
+def _schedules(data: Path, seeds: int) -> str:
+    return schedules.table(schedules.measured_schedules(data=data, seeds=seeds))
+
+
 def _planner(data: Path, seeds: int) -> str:
     return planner.table(planner.measured_streams(data=data, seeds=seeds))
 
@@ -52,6 +56,7 @@ _TABLES = {
     "heavy-hitters": _heavy_hitters,
     "known-names": _known_names,
     "planner": _planner,
+    "schedules": _schedules,
 }
 
 

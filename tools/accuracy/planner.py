@@ -20,7 +20,7 @@ import lazysketch as ls
 from lazysketch.planning.prediction import simulated
 from lazysketch.specification.sizing import SketchKind
 
-__all__ = ["Comparison", "best_skew", "compared", "measure", "table"]
+__all__ = ["Comparison", "best_skew", "compared", "marked", "measure", "table"]
 
 _SHARE = 0.001
 _MEMORY = 1 << 16
@@ -150,7 +150,7 @@ def table(found: list[Comparison]) -> str:
     lines = [f"| {' | '.join(names)} |", "| --- " * len(names) + "|"]
     for c in found:
         shown = [
-            f"{predicted:.1f} | {measured:.1f} | {_marked(predicted / measured)}"
+            f"{predicted:.1f} | {measured:.1f} | {marked(predicted / measured)}"
             for predicted, measured in (c.typical, c.half_width)
         ]
         lines.append(
@@ -160,6 +160,7 @@ def table(found: list[Comparison]) -> str:
     return "\n".join(lines)
 
 
-def _marked(ratio: float) -> str:
+def marked(ratio: float) -> str:
+    """Return a ratio, bold if it is not near 1."""
     near = 1 / (1 + _TOLERANCE) <= ratio <= 1 + _TOLERANCE
     return f"{ratio:.2f}" if near else f"**{ratio:.2f}**"

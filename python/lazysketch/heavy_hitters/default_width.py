@@ -53,7 +53,7 @@ def default_width(share: float, spec: TableSpec, *, memory: int) -> int:
         ...     kind="count-min", depth=4, width=1, schedule=Single(), epsilon=1.0, delta=1e-8
         ... )
         >>> default_width(0.01, spec, memory=1 << 25)
-        8192
+        16384
     """
     most = widest(spec.schedule, depth=spec.depth, memory=memory)
     wanted = max(1 << max(math.ceil(math.log2(_COLUMNS_PER_ITEM / share)), 0), NARROWEST)

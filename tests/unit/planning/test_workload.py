@@ -110,3 +110,17 @@ def test_a_single_item_and_a_sample_of_rare_items() -> None:
     plain, _ = rare.cells(100, rows=10, columns=100)
     assert plain.mean() == pytest.approx(0.01, rel=0.01)
     assert plain.std() < 0.001  # items seen once represent many items that occur once
+
+
+def test_items_that_are_taken_out_and_the_others_are_the_workload() -> None:
+    """Shares add up to those of the stream, heavy ones first, also where items are in groups."""
+    counts = np.array([5000, 300, 300, 40, 40, 40, 7, 7, 3, 1, 1, 1])
+    whole = Workload.sample(counts, events=float(counts.sum()))
+    for names in (1, 2, 5, 8, 12, 100):
+        shares, rest = whole.without(names)
+        left = rest.heavy.sum() + (rest.shares * rest.numbers).sum()
+        assert shares.sum() + left == pytest.approx(1.0)
+        assert len(shares) <= names
+        assert np.allclose(shares, np.sort(counts)[::-1][: len(shares)] / counts.sum())
+        assert (rest.numbers >= 0).all()
+    assert len(whole.without(8)[0]) == 8
