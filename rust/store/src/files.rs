@@ -35,32 +35,40 @@ pub(crate) struct Files {
 
 impl Files {
     /// Makes sealed records durable, and then the anchor that states them.
-    pub(crate) fn commit(&mut self, mut sealed: Vec<u8>, end: Place) -> Result<()> {
-        if end != self.committed {
-            self.log.write(&mut sealed)?;
+    pub(crate) fn commit(&mut self, sealed: Vec<u8>, end: Place) -> Result<()> {
+        if planted!("anchor-before-the-log") {
             self.committed = end;
-            if planted!("anchor-before-the-log") {
-                self.advance_anchor()?;
-            }
+            self.advance_anchor()?;
+        }
+        self.write_log(sealed, end)?;
+        self.advance_anchor()
+    }
+
+    /// Makes sealed records durable.
+    fn write_log(&mut self, mut sealed: Vec<u8>, end: Place) -> Result<()> {
+        if !sealed.is_empty() {
+            self.log.write(&mut sealed)?;
             if !planted!("commit-without-fsync") {
                 self.log.sync()?;
             }
-            self.advance_anchor()?;
         }
+        self.committed = end;
         self.spare = sealed;
         Ok(())
     }
 
-    /// Writes a checkpoint of all records through `through`, begins a segment after them, and
-    /// drops what lies wholly before the older checkpoint.
+    /// Makes the last records durable, writes a checkpoint of all, begins a segment after them,
+    /// and drops what lies wholly before the older checkpoint.
     ///
     /// Both are durable before the key ring lists them; files are removed after it has left them.
     pub(crate) fn checkpoint(
         &mut self,
+        sealed: Vec<u8>,
         body: Vec<u8>,
         next: Segment,
         key: SealingKey,
     ) -> Result<()> {
+        self.write_log(sealed, next.after)?;
         let checkpoint = Checkpoint {
             number: next.number,
             slot: self.ring.free_slot(),

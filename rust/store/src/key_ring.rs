@@ -120,7 +120,7 @@ impl KeyRing {
         self.wrap_with(key, &entropy()?)
     }
 
-    fn wrap_with(&self, key: &StoreKey, salt: &[u8; 32]) -> Result<Vec<u8>> {
+    pub(crate) fn wrap_with(&self, key: &StoreKey, salt: &[u8; 32]) -> Result<Vec<u8>> {
         if self.segments.len() > SEGMENTS_AT_MOST {
             return Err(Error::damaged("too many segments of the log"));
         }

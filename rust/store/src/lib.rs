@@ -35,6 +35,8 @@ mod error;
 mod fields;
 mod file_system;
 mod files;
+#[cfg(test)]
+mod golden;
 mod key_ring;
 mod log;
 mod recovered;

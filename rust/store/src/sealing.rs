@@ -7,8 +7,10 @@
 //!   grows. A segment is written by one life of one process: after a write that failed the store
 //!   takes nothing more, and every opening begins a new segment under a new key. So a sequence that
 //!   a torn tail gave back is used again under another key.
-//! - Each write of a *checkpoint* and of a *key file* has a random key of its own (a key file:
-//!   derived from the caller's key and 32 fresh random bytes), and the nonce 0.
+//! - Each write of a *checkpoint* has a random key of its own; the nonce of a part of its body is
+//!   the number of the part.
+//! - Each write of a *key file* has a key of its own, derived from the caller's key and 32 fresh
+//!   random bytes, and the nonce 0.
 //!
 //! GCM-SIV is misuse-resistant: were all this wrong, two equal contents would be seen to be equal,
 //! and no more. Random keys come from the operating system.

@@ -4,20 +4,23 @@
 //! write costs no metadata. The key ring says which slots hold checkpoints of this store; a header
 //! that disagrees with it, or a body that is not authentic, is not a checkpoint.
 
-use crate::disk::Folder;
+use crate::disk::{Folder, Handle};
 use crate::error::{Error, Result};
-use crate::fields::{START_BYTES, start};
+use crate::fields::{Fields, START_BYTES, start};
 use crate::key_ring::Checkpoint;
-use crate::sealing::TAG_BYTES;
+use crate::sealing::{Sealer, TAG_BYTES};
 use std::io::ErrorKind;
+use std::sync::mpsc;
 use zeroize::Zeroizing;
 
 const MAGIC: &[u8; 8] = b"LZSKSLOT";
-const TAG_AT: usize = START_BYTES + 8 + 8 + 8;
-const HEADER_BYTES: usize = TAG_AT + TAG_BYTES;
-/// The body begins at a page of its own.
+const HEADER_BYTES: usize = START_BYTES + 8 + 8 + 8;
+/// The body begins at a page of its own; the tags of its parts follow it.
 const BODY_AT: u64 = 4096;
-/// The limit of the cipher is 2^36.
+/// A body is sealed in parts, so that one is written while the next is sealed.
+const PART: usize = 1 << 20;
+/// Bytes that are written between two syncs.
+const SYNC_AFTER: usize = 16 << 20;
 const LARGEST: u64 = 1 << 35;
 
 pub(crate) fn name(slot: u8) -> String {
@@ -42,8 +45,13 @@ pub(crate) fn check_size(body: &[u8]) -> Result<()> {
     Ok(())
 }
 
-fn associated(checkpoint: &Checkpoint, store_id: &[u8; 16], length: u64) -> [u8; TAG_AT] {
-    let mut bytes = [0; TAG_AT];
+/// The first bytes of a slot; every tag authenticates them.
+pub(crate) fn header(
+    checkpoint: &Checkpoint,
+    store_id: &[u8; 16],
+    length: u64,
+) -> [u8; HEADER_BYTES] {
+    let mut bytes = [0; HEADER_BYTES];
     bytes[..START_BYTES].copy_from_slice(&start(MAGIC, store_id));
     let fields = [checkpoint.number, checkpoint.through.sequence, length];
     for (to, field) in bytes[START_BYTES..].chunks_exact_mut(8).zip(fields) {
@@ -52,18 +60,35 @@ fn associated(checkpoint: &Checkpoint, store_id: &[u8; 16], length: u64) -> [u8;
     bytes
 }
 
-/// Encrypts the body in place, and returns the header.
-pub(crate) fn seal(
-    checkpoint: &Checkpoint,
-    store_id: &[u8; 16],
-    body: &mut [u8],
-) -> [u8; HEADER_BYTES] {
-    let associated = associated(checkpoint, store_id, body.len() as u64);
-    let tag = checkpoint.key.sealer().seal(0, &associated, body);
-    let mut header = [0; HEADER_BYTES];
-    header[..TAG_AT].copy_from_slice(&associated);
-    header[TAG_AT..].copy_from_slice(&tag);
-    header
+/// The parts of a body that were sealed in place, in order; an empty body has one.
+pub(crate) struct Sealing<'a> {
+    sealer: Sealer,
+    header: &'a [u8; HEADER_BYTES],
+    tags: Vec<[u8; TAG_BYTES]>,
+}
+
+impl<'a> Sealing<'a> {
+    pub(crate) fn new(checkpoint: &Checkpoint, header: &'a [u8; HEADER_BYTES]) -> Self {
+        Self {
+            sealer: checkpoint.key.sealer(),
+            header,
+            tags: Vec::new(),
+        }
+    }
+
+    /// Seals the next part.
+    pub(crate) fn seal(&mut self, part: &mut [u8]) {
+        let number = self.tags.len() as u64;
+        self.tags.push(self.sealer.seal(number, self.header, part));
+    }
+
+    pub(crate) fn tags(&self) -> Vec<u8> {
+        self.tags.concat()
+    }
+}
+
+fn parts_of(length: u64) -> u64 {
+    length.div_ceil(PART as u64).max(1)
 }
 
 /// Writes a checkpoint to its slot and makes it durable; it counts once the key ring lists it.
@@ -73,14 +98,52 @@ pub(crate) fn write(
     store_id: &[u8; 16],
     mut body: Vec<u8>,
 ) -> Result<()> {
-    let header = seal(checkpoint, store_id, &mut body);
+    let header = header(checkpoint, store_id, body.len() as u64);
+    let mut sealing = Sealing::new(checkpoint, &header);
     let file = folder.open_or_create(&name(checkpoint.slot))?;
     file.write_all(0, &header)?;
-    file.write_all(BODY_AT, &body)?;
+    if body.len() <= PART {
+        sealing.seal(&mut body);
+        file.write_all(BODY_AT, &body)?;
+    } else {
+        write_parts(&file, &mut sealing, &mut body)?;
+    }
+    file.write_all(BODY_AT + body.len() as u64, &sealing.tags())?;
     if planted!("checkpoint-listed-before-it-is-durable") {
         return Ok(());
     }
     file.sync()
+}
+
+/// Seals in this thread and writes in another; syncs on the way keep the disk busy.
+fn write_parts(file: &Handle, sealing: &mut Sealing<'_>, body: &mut [u8]) -> Result<()> {
+    std::thread::scope(|scope| {
+        let (sender, parts) = mpsc::channel::<(u64, &[u8])>();
+        let writer = scope.spawn(move || {
+            let mut not_synced = 0;
+            for (at, part) in parts {
+                file.write_all(at, part)?;
+                not_synced += part.len();
+                if not_synced >= SYNC_AFTER {
+                    file.sync()?;
+                    not_synced = 0;
+                }
+            }
+            Ok(())
+        });
+        let mut at = BODY_AT;
+        for part in body.chunks_mut(PART) {
+            sealing.seal(part);
+            let length = part.len() as u64;
+            // The writer has gone if it failed; it says why below.
+            if sender.send((at, part)).is_err() {
+                break;
+            }
+            at += length;
+        }
+        drop(sender);
+        writer.join().unwrap_or(Err(Error::Poisoned))
+    })
 }
 
 /// The body of a checkpoint; `None` if the slot does not hold it.
@@ -93,23 +156,38 @@ pub(crate) fn read(
         Err(Error::Io { source, .. }) if source.kind() == ErrorKind::NotFound => return Ok(None),
         opened => opened?,
     };
-    let length = file.length()?;
-    if length < HEADER_BYTES as u64 {
+    let available = file.length()?;
+    if available < HEADER_BYTES as u64 {
         return Ok(None);
     }
-    let mut header = [0; HEADER_BYTES];
-    file.read_exact(0, &mut header)?;
-    let mut body_length = [0; 8];
-    body_length.copy_from_slice(&header[TAG_AT - 8..TAG_AT]);
-    let body_length = u64::from_le_bytes(body_length);
-    let associated = associated(checkpoint, store_id, body_length);
-    let fits = body_length <= LARGEST && body_length <= length.saturating_sub(BODY_AT);
-    if !fits || header[..TAG_AT] != associated {
+    let mut found = [0; HEADER_BYTES];
+    file.read_exact(0, &mut found)?;
+    let Some(length) = Fields(&found[HEADER_BYTES - 8..]).u64() else {
+        return Ok(None);
+    };
+    let expected = header(checkpoint, store_id, length);
+    let tags_length = parts_of(length.min(LARGEST)) * TAG_BYTES as u64;
+    let fits = length <= LARGEST && BODY_AT + length + tags_length <= available;
+    if !fits || found != expected {
         return Ok(None);
     }
-    let mut body = file.read(BODY_AT, body_length)?;
-    let mut tag = [0; TAG_BYTES];
-    tag.copy_from_slice(&header[TAG_AT..]);
-    let is_authentic = (checkpoint.key.sealer()).open(0, &associated, &mut body, &tag);
+    let mut body = file.read(BODY_AT, length)?;
+    let tags = file.read(BODY_AT + length, tags_length)?;
+    let is_authentic = open_parts(checkpoint, &expected, &mut body, &tags);
     Ok(is_authentic.then_some(body))
+}
+
+fn open_parts(
+    checkpoint: &Checkpoint,
+    header: &[u8; HEADER_BYTES],
+    body: &mut [u8],
+    tags: &[u8],
+) -> bool {
+    let sealer = checkpoint.key.sealer();
+    let (tags, _) = tags.as_chunks::<TAG_BYTES>();
+    if body.is_empty() {
+        return sealer.open(0, header, body, &tags[0]);
+    }
+    let mut parts = body.chunks_mut(PART).zip(tags).zip(0..);
+    parts.all(|((part, tag), number)| sealer.open(number, header, part, tag))
 }

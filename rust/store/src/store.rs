@@ -12,10 +12,13 @@ use crate::sealing::{SealingKey, StoreKey};
 use crate::segment::Tail;
 use crate::slot;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::time::{Duration, Instant};
 
 const LOCK: &str = "lock";
 /// Sealed bytes that may wait for a commit; an append above commits what waits.
 const WAITING_AT_MOST: usize = 8 << 20;
+/// A disk that was slow once does not make all later commits wait.
+const LONGEST_PATIENCE: Duration = Duration::from_millis(10);
 
 /// An open store. All methods may be called by many threads at a time.
 ///
@@ -27,6 +30,8 @@ pub struct Store {
     shared: Mutex<Shared>,
     /// Notified when the files are given back.
     given_back: Condvar,
+    /// Notified when as many threads wait for a commit as the last one served.
+    gathered: Condvar,
     _lock: Box<dyn Lock>,
 }
 
@@ -37,6 +42,19 @@ struct Shared {
     /// `None` while one thread writes; then the others append, and wait if they commit.
     files: Option<Box<Files>>,
     has_failed: bool,
+    group: Group,
+}
+
+/// The threads that the next commit will serve.
+#[derive(Default)]
+struct Group {
+    /// Calls that wait for records which no commit has taken yet.
+    arrived: usize,
+    /// The last record that a commit has taken.
+    taken: Sequence,
+    /// Calls that the last commit served, and how long it wrote.
+    last: usize,
+    last_took: Duration,
 }
 
 type Guard<'a> = MutexGuard<'a, Shared>;
@@ -69,8 +87,10 @@ impl Store {
                 tail,
                 files: Some(Box::new(files)),
                 has_failed: false,
+                group: Group::default(),
             }),
             given_back: Condvar::new(),
+            gathered: Condvar::new(),
             _lock: lock,
         };
         Ok((store, recovered))
@@ -94,21 +114,43 @@ impl Store {
     /// Makes all records durable that were appended before the call, and returns the last record
     /// that is.
     ///
-    /// One thread writes and syncs for all that wait.
+    /// One thread writes and syncs for all that wait. Threads that were just served are about to
+    /// come back, so it first waits for as many as last time, for a fraction of the time that
+    /// the last write took: a single writer never waits.
     pub fn commit(&self) -> Result<Sequence> {
         let mut shared = self.lock()?;
         let target = shared.tail.end.sequence;
+        if target > shared.group.taken {
+            shared.group.arrived += 1;
+            if shared.group.arrived >= shared.group.last {
+                self.gathered.notify_one();
+            }
+        }
         while shared.committed < target {
             shared = match shared.files.take() {
                 None => self.wait(shared)?,
-                Some(mut files) => {
-                    let sealed = shared.tail.take(std::mem::take(&mut files.spare));
-                    let end = shared.tail.end;
-                    self.write(shared, files, |files| files.commit(sealed, end))?
-                }
+                Some(files) => self.commit_group(shared, files)?,
             };
         }
         Ok(shared.committed)
+    }
+
+    fn commit_group<'a>(&'a self, shared: Guard<'a>, mut files: Box<Files>) -> Result<Guard<'a>> {
+        let patience = shared.group.last_took / 2;
+        let gathered = self
+            .gathered
+            .wait_timeout_while(shared, patience, |shared| {
+                shared.group.arrived < shared.group.last
+            });
+        let (mut shared, _) = gathered.map_err(|_| Error::Poisoned)?;
+        let sealed = shared.tail.take(std::mem::take(&mut files.spare));
+        let end = shared.tail.end;
+        shared.group.last = std::mem::take(&mut shared.group.arrived);
+        shared.group.taken = end.sequence;
+        let start = Instant::now();
+        let mut shared = self.write(shared, files, |files| files.commit(sealed, end))?;
+        shared.group.last_took = start.elapsed().min(LONGEST_PATIENCE);
+        Ok(shared)
     }
 
     /// Writes a checkpoint that stands for all records through `through`, the last that was
@@ -138,8 +180,7 @@ impl Store {
         let tail = Tail::new(&secrets.store_id, &secrets.chain, &next);
         let sealed = std::mem::replace(&mut shared.tail, tail).buffer;
         let done = self.write(shared, files, |files| {
-            files.commit(sealed, end)?;
-            files.checkpoint(body, next, checkpoint_key)
+            files.checkpoint(sealed, body, next, checkpoint_key)
         });
         done.map(drop)
     }

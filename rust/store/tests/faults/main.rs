@@ -6,4 +6,5 @@ mod history;
 mod machine;
 mod model;
 mod random;
+mod refusals;
 mod simulated_disk;
