@@ -14,6 +14,7 @@ the stream::
     ├── MergeError           (ValueError)  releases that cannot be added
     ├── OverwriteError       (FileExistsError) saving over a file that is not a release
     ├── SourceError          (OSError)     an input that cannot be read
+    ├── StoreError           (OSError)     a store that cannot be opened, or written to
     └── MissingPackageError  (ImportError) an optional package that a call needs
 """
 
@@ -32,6 +33,7 @@ __all__ = [
     "OverwriteError",
     "ReleaseFormatError",
     "SourceError",
+    "StoreError",
 ]
 
 
@@ -81,6 +83,10 @@ class OverwriteError(LazySketchError, FileExistsError):
 
 class SourceError(LazySketchError, OSError):
     """Raised when an input is missing, unreadable, truncated or of an unknown format."""
+
+
+class StoreError(LazySketchError, OSError):
+    """Raised when a store cannot be opened or written to; what it holds stays as it was."""
 
 
 class MissingPackageError(LazySketchError, ImportError):

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from lazysketch import _native
 from lazysketch.arguments import check_keywords, with_options
@@ -48,6 +48,8 @@ if TYPE_CHECKING:
 __all__ = ["HierarchicalHeavyHitters"]
 
 _HASH_SEEDS: Final = 2**64
+# The key of a level's table, and the state of a store where it goes on.
+Origin: TypeAlias = tuple[Key, _native.SavedState | None]
 _EXAMPLE: Final = "HierarchicalHeavyHitters(ipv4_prefixes(), share=0.01, epsilon=1.0, delta=1e-8)"
 
 
@@ -105,18 +107,41 @@ class HierarchicalHeavyHitters(ClosedByBlock, PublishedLevels):
     ) -> None:
         """Split privacy and memory among the levels, and make their tables."""
         check_keywords(type(self), positional, options, HittersOptions, example=_EXAMPLE)
-        if not isinstance(levels, Levels):
-            got = "none" if levels is None else type(levels).__name__
-            raise ArgumentTypeError(f"levels: expected Levels, as in {_EXAMPLE}, got {got}")
-        whole, specs = _specs_of_levels(
-            len(levels.names),
+        one = key_or_fresh(key)
+        self._make(
+            levels,
+            lambda _: (one, None),
             schedule_for(schedule, horizon),
             kind=kind,
             level_weights=level_weights,
             discovery_epoch=discovery_epoch,
             **options,
         )
-        tables = _tables_of_levels(specs, key=key_or_fresh(key))
+
+    def _make(
+        self,
+        levels: Levels | None,
+        origin: Callable[[int], Origin],
+        schedule: Schedule,
+        *,
+        kind: SketchKind = "count-min",
+        level_weights: Sequence[float] | None = None,
+        discovery_epoch: int | None = None,
+        **options: Unpack[HittersOptions],
+    ) -> None:
+        """Make the tables, each with the key and the state that its level has."""
+        if not isinstance(levels, Levels):
+            got = "none" if levels is None else type(levels).__name__
+            raise ArgumentTypeError(f"levels: expected Levels, as in {_EXAMPLE}, got {got}")
+        whole, specs = _specs_of_levels(
+            len(levels.names),
+            schedule,
+            kind=kind,
+            level_weights=level_weights,
+            discovery_epoch=discovery_epoch,
+            **options,
+        )
+        tables = _tables_of_levels(specs, origin)
         super().__init__(levels, tables, specs, whole=whole)
 
     def update(self, item: Item, weight: int = 1) -> None:
@@ -336,12 +361,15 @@ def _specs_of_levels(
     return whole, specs
 
 
-def _tables_of_levels(specs: Sequence[HeavyHittersSpec], *, key: Key) -> list[DiscoveringTable]:
+def _tables_of_levels(
+    specs: Sequence[HeavyHittersSpec], origin: Callable[[int], Origin]
+) -> list[DiscoveringTable]:
     """Return the live tables, with consecutive hash seeds."""
     tables: list[DiscoveringTable] = []
     for at, spec in enumerate(specs):
         if tables:
             seed = (tables[0].hash_seed + at) % _HASH_SEEDS
             spec = replace(spec, table=spec.table.with_hash_seed(seed))
-        tables.append(DiscoveringTable.of(spec, key=key))
+        key, state = origin(at)
+        tables.append(DiscoveringTable.of(spec, key=key, state=state))
     return tables

@@ -34,12 +34,19 @@ class DiscoveringTable(_native.HeavySketch, PrivateTable):
     """
 
     @classmethod
-    def of(cls, spec: HeavyHittersSpec, *, key: Key | None = None) -> Self:
+    def of(
+        cls,
+        spec: HeavyHittersSpec,
+        *,
+        key: Key | None = None,
+        state: _native.SavedState | None = None,
+    ) -> Self:
         """Return an empty table with a given description.
 
         Args:
             spec: a description with discovery.
             key: master key; a fresh one when None.
+            state: where the table goes on, for a store; empty when None.
 
         Returns:
             The live table.
@@ -50,7 +57,7 @@ class DiscoveringTable(_native.HeavySketch, PrivateTable):
         """
         if spec.discovery is None:
             raise ArgumentValueError("spec: expected one with discovery, got one with a domain")
-        self = _native.HeavySketch.__new__(cls, spec, key=key_or_fresh(key))
+        self = _native.HeavySketch.__new__(cls, spec, key=key_or_fresh(key), state=state)
         self._spec = spec.table
         return self
 
@@ -63,12 +70,15 @@ class DiscoveringTable(_native.HeavySketch, PrivateTable):
 HittersTable: TypeAlias = ListedTable | DiscoveringTable
 
 
-def table_for(spec: HeavyHittersSpec, *, key: Key | None) -> HittersTable:
+def table_for(
+    spec: HeavyHittersSpec, *, key: Key | None, state: _native.SavedState | None = None
+) -> HittersTable:
     """Return the empty live table of a description.
 
     Args:
         spec: description of heavy hitters.
         key: master key; a fresh one when None.
+        state: where the table goes on, for a store; empty when None.
 
     Returns:
         A table with discovery, or with a public list.
@@ -77,5 +87,5 @@ def table_for(spec: HeavyHittersSpec, *, key: Key | None) -> HittersTable:
         ArgumentTypeError: not a key.
     """
     if spec.discovery is None:
-        return ListedTable.from_spec(spec.table, key=key)
-    return DiscoveringTable.of(spec, key=key)
+        return ListedTable._made(spec.table, key=key_or_fresh(key), state=state)
+    return DiscoveringTable.of(spec, key=key, state=state)

@@ -69,6 +69,11 @@ class Key(_native.Key):
             raise ArgumentTypeError(f"secret: expected bytes, got {type(secret).__name__}")
         return super().__new__(cls, secret)
 
+    @classmethod
+    def _of(cls, like: _native.Key) -> Key:
+        """Return a key of the core as one of this class."""
+        return super().__new__(cls, like=like)
+
     def to_bytes(self) -> bytes:
         """Return the 32 secret bytes; store them where secrets are stored.
 

@@ -70,8 +70,15 @@ class PrivateTable(ClosedByBlock, LiveState, _native.PrivateSketch, ReadsByRelea
         """
         if not isinstance(spec, TableSpec):
             raise ArgumentTypeError(f"spec: expected a TableSpec, got {type(spec).__name__}")
+        return cls._made(spec, key=key_or_fresh(key))
+
+    @classmethod
+    def _made(
+        cls, spec: TableSpec, *, key: _native.Key, state: _native.SavedState | None = None
+    ) -> Self:
+        """Return a table with a description that goes on from a state of a store."""
         cls._check_spec(spec)
-        self = _native.PrivateSketch.__new__(cls, spec, key=key_or_fresh(key))
+        self = _native.PrivateSketch.__new__(cls, spec, key=key, state=state)
         self._spec = spec
         return self
 

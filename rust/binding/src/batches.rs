@@ -11,6 +11,7 @@ use crate::arrow_items;
 use crate::columns::HashedColumns;
 use crate::errors::{ArgumentTypeError, ArgumentValueError, raise, says_wrong_type, type_name};
 use crate::items::{Column, Target, small_count, small_integer};
+use crate::logged_events::LoggedEvents;
 use lazysketch_core::item::Item;
 use lazysketch_core::memory;
 use lazysketch_core::table::items::Items;
@@ -30,6 +31,8 @@ pub(crate) enum PreparedBatch<'py> {
     Integers(Integers<'py>),
     /// Columns of Arrow data, hashed while counting.
     Columns(HashedColumns),
+    /// A batch of a store, which is logged as it is counted.
+    Logged(Bound<'py, LoggedEvents>),
 }
 
 impl PreparedBatch<'_> {
@@ -39,6 +42,7 @@ impl PreparedBatch<'_> {
             Self::Ready(items) => Ok(Items::Ready(items)),
             Self::Integers(integers) => integers.items(),
             Self::Columns(columns) => Ok(Items::columns(columns)),
+            Self::Logged(events) => Ok(events.get().items()),
         }
     }
 }
@@ -60,6 +64,12 @@ pub(crate) fn batch_of<'py>(
         if let Ok(tuple) = items.cast_exact::<PyTuple>() {
             return from_sequence(tuple.len(), tuple.iter(), target);
         }
+    }
+    if let Ok(events) = items.cast_exact::<LoggedEvents>() {
+        return match target {
+            Target::Fingerprint(_) => Ok(PreparedBatch::Logged(events.clone())),
+            Target::Index(_) => events.get().indices(target).map(PreparedBatch::Ready),
+        };
     }
     refuse_single_values("items", items)?;
     if let Some(chunks) = arrow_import::arrays_of(items, "items")? {

@@ -13,6 +13,7 @@ pyo3::import_exception!(lazysketch.errors, LazySketchError);
 pyo3::import_exception!(lazysketch.errors, LiveStateError);
 pyo3::import_exception!(lazysketch.errors, MergeError);
 pyo3::import_exception!(lazysketch.errors, ReleaseFormatError);
+pyo3::import_exception!(lazysketch.errors, StoreError);
 
 /// Return the exception for a core error.
 pub(crate) fn raise(error: Error) -> PyErr {
@@ -23,8 +24,7 @@ pub(crate) fn raise(error: Error) -> PyErr {
         Error::Closed | Error::Finished => ClosedError::new_err(message),
         Error::Memory { .. } => PyMemoryError::new_err(message),
         Error::Entropy(_) => LazySketchError::new_err(message),
-        // Unreachable until a store restores states.
-        Error::State(_) => LazySketchError::new_err(message),
+        Error::State(_) => StoreError::new_err(message),
         Error::Format(_) => ReleaseFormatError::new_err(message),
         Error::Merge(_) => MergeError::new_err(message),
     }

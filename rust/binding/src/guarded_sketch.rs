@@ -1,9 +1,11 @@
 //! Guards of a private sketch: one lock, one process, no use after a failure.
 
 use crate::batches::{SHORT_BATCH, batch_of};
-use crate::errors::{ClosedError, LiveStateError, raise};
+use crate::errors::{ClosedError, raise};
 use crate::items::{Column, Target};
+use crate::maker_process::MakerProcess;
 use crate::weights::weights_of;
+use lazysketch_core::saved_state::SavedState;
 use lazysketch_core::sketch::PrivateSketch;
 use lazysketch_core::sketch::heavy_hitters::HeavySketch;
 use lazysketch_core::table::items::Items;
@@ -11,27 +13,10 @@ use lazysketch_core::{Error, Result};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
 use std::collections::HashSet;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
-/// Number of forks that led to this process; a sketch works only in the generation it was made in.
-static GENERATION: AtomicU64 = AtomicU64::new(0);
-
-/// Mark this process as a child; registered with `os.register_at_fork`. (`os.getpid()` per call
-/// would cost more than an update.)
-#[pyfunction]
-#[pyo3(name = "_after_fork_in_child")]
-pub(crate) fn after_fork_in_child() {
-    GENERATION.fetch_add(1, Ordering::Relaxed);
-}
-
-fn forked() -> PyErr {
-    LiveStateError::new_err(
-        "sketch: expected use in the process that made it, got use in a forked child; two \
-         processes would publish the same noise with different counts. Make one sketch per \
-         process, with the same hash_seed, and merge their releases",
-    )
-}
+const ADVICE: &str = "two processes would publish the same noise with different counts. Make one \
+                      sketch per process, with the same hash_seed, and merge their releases";
 
 /// A sketch of the core, with or without discovery.
 #[expect(
@@ -106,6 +91,22 @@ impl Core {
         }
     }
 
+    /// Return a digest of every parameter.
+    pub(crate) fn parameters_digest(&self) -> [u8; 32] {
+        match self {
+            Self::Plain(sketch) => sketch.parameters_digest(),
+            Self::Heavy(sketch) => sketch.parameters_digest(),
+        }
+    }
+
+    /// Return the exact state, for a store.
+    pub(crate) fn save(&self) -> Result<SavedState> {
+        match self {
+            Self::Plain(sketch) => sketch.save(),
+            Self::Heavy(sketch) => sketch.save(),
+        }
+    }
+
     pub(crate) fn close(&mut self) {
         match self {
             Self::Plain(sketch) => sketch.close(),
@@ -123,38 +124,26 @@ fn broken(mut core: MutexGuard<'_, Core>) -> PyErr {
 
 /// The core sketch with its lock, and the process that made it.
 pub(crate) struct GuardedSketch {
-    generation: u64,
-    process: u32,
+    maker: MakerProcess,
     inner: Mutex<Core>,
 }
 
 impl GuardedSketch {
     pub(crate) fn new(core: Core) -> Self {
         Self {
-            generation: GENERATION.load(Ordering::Relaxed),
-            process: std::process::id(),
+            maker: MakerProcess::this("sketch", ADVICE),
             inner: Mutex::new(core),
         }
     }
 
-    /// Raise in a child made by `os.fork()`. Called after items were converted, because conversion
-    /// may run Python code, which may fork.
+    /// Raise in a child made by `os.fork()`.
     pub(crate) fn check_generation(&self) -> PyResult<()> {
-        if self.generation == GENERATION.load(Ordering::Relaxed) {
-            return Ok(());
-        }
-        Err(forked())
+        self.maker.check_generation()
     }
 
-    /// Raise in any other process: a fork from native code runs no hook. The check costs a system
-    /// call, so single updates and short batches, which publish nothing, omit it.
+    /// Raise in any other process.
     pub(crate) fn check_process(&self) -> PyResult<()> {
-        self.check_generation()?;
-        if self.process == std::process::id() {
-            Ok(())
-        } else {
-            Err(forked())
-        }
+        self.maker.check()
     }
 
     /// Lock the core, for short work under the interpreter lock.

@@ -10,6 +10,7 @@ use crate::items::{Column, Steps, Threads, Weight, no_item, object_of, with_item
 use crate::key::Key;
 use crate::owned_items::{BorrowedItems, OwnedItems, owned_items_of};
 use crate::private::PrivateSketch;
+use crate::saved_state::{SavedState, same_id};
 use crate::weights::{counts_of, weights_of};
 use lazysketch_core::discovery::name::{Kept, NameKind, item_of};
 use lazysketch_core::sketch::heavy_hitters::HeavySketch as CoreHeavy;
@@ -73,17 +74,25 @@ fn count<'py>(
 #[pymethods]
 impl HeavySketch {
     #[new]
-    #[pyo3(signature = (spec, *, key))]
+    #[pyo3(signature = (spec, *, key, state=None))]
     fn new(
         spec: Described<HeavyHittersSpec>,
         key: &Bound<'_, Key>,
+        state: Option<&Bound<'_, SavedState>>,
     ) -> PyResult<PyClassInitializer<Self>> {
         let (spec, key) = (spec.0, key.get());
         let identity = key.identity()?;
         let (shape, noise) = (spec.table.shape(key, &identity)?, spec.table.noise()?);
         let discovery = spec.discovery.core()?;
-        let core = CoreHeavy::new(shape, noise, discovery, &key.master, identity).map_err(raise)?;
-        let base = PrivateSketch::of_core(Core::Heavy(Box::new(core)));
+        let core = match state {
+            None => CoreHeavy::new(shape, noise, discovery, &key.master, identity),
+            Some(state) => {
+                let (id, saved) = (identity.id(), state.get().core());
+                let restored = CoreHeavy::restore(shape, noise, discovery, &key.master, saved);
+                restored.and_then(|core| same_id(core.sketch().sketch_id(), id).map(|()| core))
+            }
+        };
+        let base = PrivateSketch::of_core(Core::Heavy(Box::new(core.map_err(raise)?)));
         Ok(PyClassInitializer::from(base).add_subclass(Self))
     }
 

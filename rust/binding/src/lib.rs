@@ -16,6 +16,7 @@ mod columns;
 mod descriptions;
 mod errors;
 mod estimation;
+mod event_logging;
 mod exact;
 #[cfg(feature = "faults")]
 mod failing_allocator;
@@ -25,13 +26,17 @@ mod introspection;
 mod items;
 mod key;
 mod live_view;
+mod logged_events;
+mod maker_process;
 mod nesting_lock;
 mod owned_items;
 mod peeling;
 mod private;
 mod release;
+mod saved_state;
 mod several_tables;
 mod standard_types;
+mod store;
 mod text;
 mod weights;
 
@@ -49,12 +54,12 @@ mod _native {
     #[pymodule_export]
     use super::estimation::ErrorModel;
     #[pymodule_export]
+    use super::event_logging::logged_events;
+    #[pymodule_export]
     use super::exact::ExactSketch;
     #[cfg(feature = "faults")]
     #[pymodule_export]
     use super::failing_allocator::{fail_allocation, stop_failing_allocations};
-    #[pymodule_export]
-    use super::guarded_sketch::after_fork_in_child;
     #[pymodule_export]
     use super::heavy_sketch::HeavySketch;
     #[pymodule_export]
@@ -68,6 +73,10 @@ mod _native {
     #[pymodule_export]
     use super::key::Key;
     #[pymodule_export]
+    use super::logged_events::LoggedEvents;
+    #[pymodule_export]
+    use super::maker_process::after_fork_in_child;
+    #[pymodule_export]
     use super::nesting_lock::NestingLock;
     #[pymodule_export]
     use super::peeling::PeeledTable;
@@ -76,10 +85,14 @@ mod _native {
     #[pymodule_export]
     use super::release::Release;
     #[pymodule_export]
+    use super::saved_state::SavedState;
+    #[pymodule_export]
     use super::several_tables::{
         add_to_batch_of_all, call_locked, close_all, end_epoch_of_all, finish_all, tick_all,
         update_all, update_batch_of_all, update_rows_of_all,
     };
+    #[pymodule_export]
+    use super::store::Store;
     #[pymodule_export]
     use super::text::{access_log_items, access_log_times, json_rows, line_items};
     #[pymodule_export]

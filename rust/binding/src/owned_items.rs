@@ -11,11 +11,13 @@ use crate::batches::{
     IterableValues, as_contiguous, objects_of, refuse_single_values, require_plain,
 };
 use crate::columns::HashedColumns;
-use crate::errors::{ArgumentTypeError, raise};
+use crate::errors::ArgumentTypeError;
 use crate::items::{Column, Fault, no_item, with_item};
+use crate::logged_events::LoggedEvents;
+use lazysketch_core::Error;
 use lazysketch_core::item::Item;
+use lazysketch_core::table::item_list::MixedItems;
 use lazysketch_core::table::items::Items;
-use lazysketch_core::{Error, memory};
 use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyList, PyTuple};
@@ -31,12 +33,10 @@ pub(crate) enum OwnedItems<'py> {
     /// A numpy array of unsigned integers.
     Unsigned(Values<'py, u64>),
     /// Copies.
-    Copied(Copies),
+    Copied(MixedItems),
+    /// A batch of a store, which is logged as it is counted.
+    Logged(Bound<'py, LoggedEvents>),
 }
-
-/// Most bytes of text, bytes and large integers that are copied for one batch. A short list can hold
-/// the same long text any number of times.
-const MOST_BYTES: usize = 1 << 31;
 
 /// Items in the core's form, borrowed from a batch.
 pub(crate) enum BorrowedItems<'a> {
@@ -50,93 +50,6 @@ impl BorrowedItems<'_> {
             Self::InPlace(items) => *items,
             Self::Collected(items) => Items::Mixed(items),
         }
-    }
-}
-
-/// Concatenated items.
-#[derive(Default)]
-pub(crate) struct Copies {
-    text: String,
-    bytes: Vec<u8>,
-    entries: Vec<Entry>,
-}
-
-/// A number, or the end of a text or of bytes among the others.
-enum Entry {
-    Text(usize),
-    Bytes(usize),
-    Wide(usize),
-    Uuid(usize),
-    Signed(i64),
-    Unsigned(u64),
-    Instant(i64),
-    Date(i32),
-}
-
-impl Copies {
-    /// The items of a list.
-    pub(crate) fn of(items: &Bound<'_, PyList>) -> PyResult<Self> {
-        copied(objects_of(items).map(Ok))
-    }
-
-    fn push(&mut self, item: Item<'_>) -> Result<(), Fault> {
-        let (is_text, bytes) = match item {
-            Item::Text(text) => (true, text.len()),
-            Item::Bytes(bytes) | Item::Wide(bytes) => (false, bytes.len()),
-            Item::Uuid(bytes) => (false, bytes.len()),
-            _ => (false, 0),
-        };
-        if self.text.len() + self.bytes.len() + bytes > MOST_BYTES {
-            let message =
-                format!("items: expected at most {MOST_BYTES} bytes in a batch, got more");
-            return Err(Fault::too_large(message));
-        }
-        let reserved = match is_text {
-            true => self.text.try_reserve(bytes),
-            false => self.bytes.try_reserve(bytes),
-        };
-        reserved.map_err(|_| Fault::memory(&Error::Memory { bytes }))?;
-        let entry = match item {
-            Item::Text(text) => {
-                self.text.push_str(text);
-                Entry::Text(self.text.len())
-            }
-            Item::Bytes(bytes) => {
-                self.bytes.extend(bytes);
-                Entry::Bytes(self.bytes.len())
-            }
-            Item::Wide(bytes) => {
-                self.bytes.extend(bytes);
-                Entry::Wide(self.bytes.len())
-            }
-            Item::Signed(integer) => Entry::Signed(integer),
-            Item::Unsigned(integer) => Entry::Unsigned(integer),
-            Item::Instant(microseconds) => Entry::Instant(microseconds),
-            Item::Date(days) => Entry::Date(days),
-            Item::Uuid(bytes) => {
-                self.bytes.extend(bytes);
-                Entry::Uuid(self.bytes.len())
-            }
-        };
-        memory::push(&mut self.entries, entry).map_err(|error| Fault::memory(&error))
-    }
-
-    pub(crate) fn items(&self) -> PyResult<Vec<Item<'_>>> {
-        let (mut text_start, mut start) = (0, 0);
-        let mut bytes = |end: usize| &self.bytes[std::mem::replace(&mut start, end)..end];
-        let item = |entry: &Entry| match *entry {
-            Entry::Text(end) => {
-                Item::Text(&self.text[std::mem::replace(&mut text_start, end)..end])
-            }
-            Entry::Bytes(end) => Item::Bytes(bytes(end)),
-            Entry::Wide(end) => Item::Wide(bytes(end)),
-            Entry::Signed(integer) => Item::Signed(integer),
-            Entry::Unsigned(integer) => Item::Unsigned(integer),
-            Entry::Instant(microseconds) => Item::Instant(microseconds),
-            Entry::Date(days) => Item::Date(days),
-            Entry::Uuid(end) => Item::Uuid(bytes(end).try_into().expect("16 bytes were pushed")),
-        };
-        memory::collected(self.entries.iter().map(item)).map_err(raise)
     }
 }
 
@@ -154,7 +67,8 @@ impl OwnedItems<'_> {
             Self::Unsigned(array) => {
                 BorrowedItems::InPlace(Items::Unsigned(array.as_slice("items")?))
             }
-            Self::Copied(copies) => BorrowedItems::Collected(copies.items()?),
+            Self::Copied(copies) => BorrowedItems::InPlace(Items::columns(copies)),
+            Self::Logged(events) => BorrowedItems::InPlace(events.get().items()),
         })
     }
 }
@@ -169,11 +83,14 @@ pub(crate) fn owned_items_of<'py>(
     // batch.
     if column.is_none() {
         if let Ok(list) = items.cast_exact::<PyList>() {
-            return Copies::of(list).map(OwnedItems::Copied);
+            return copies_of(list).map(OwnedItems::Copied);
         }
         if let Ok(tuple) = items.cast_exact::<PyTuple>() {
             return copied(tuple.iter().map(Ok)).map(OwnedItems::Copied);
         }
+    }
+    if let Ok(events) = items.cast_exact::<LoggedEvents>() {
+        return Ok(OwnedItems::Logged(events.clone()));
     }
     refuse_single_values("items", items)?;
     if let Some(chunks) = arrow_import::arrays_of(items, "items")? {
@@ -213,11 +130,20 @@ fn copied_of_any(items: &Bound<'_, PyAny>) -> PyResult<OwnedItems<'static>> {
     copied(IterableValues::of("items", "items", items)?).map(OwnedItems::Copied)
 }
 
-fn copied<'py>(objects: impl Iterator<Item = PyResult<Bound<'py, PyAny>>>) -> PyResult<Copies> {
-    let mut copies = Copies::default();
+/// Copy the items of a list.
+pub(crate) fn copies_of(items: &Bound<'_, PyList>) -> PyResult<MixedItems> {
+    copied(objects_of(items).map(Ok))
+}
+
+fn copied<'py>(objects: impl Iterator<Item = PyResult<Bound<'py, PyAny>>>) -> PyResult<MixedItems> {
+    let mut copies = MixedItems::default();
+    let mut push = |item: Item<'_>| match copies.push(item) {
+        Err(error @ Error::Memory { .. }) => Err(Fault::memory(&error)),
+        Err(error) => Err(Fault::too_large(error.to_string())),
+        Ok(()) => Ok(()),
+    };
     for (position, object) in objects.enumerate() {
-        with_item(&object?, &no_item, |item| copies.push(item))
-            .map_err(|fault| fault.at(position))?;
+        with_item(&object?, &no_item, &mut push).map_err(|fault| fault.at(position))?;
     }
     Ok(copies)
 }

@@ -10,6 +10,7 @@ use crate::items::{Column, Steps, Target, Threads, Weight};
 use crate::key::Key;
 use crate::live_view::LiveView;
 use crate::release::{Release, target_of};
+use crate::saved_state::{SavedState, same_id};
 use crate::weights::{counts_of, weights_in_place, weights_of};
 use lazysketch_core::guarantee::NotPrivate;
 use lazysketch_core::key::SketchId;
@@ -65,13 +66,31 @@ impl PrivateSketch {
 #[pymethods]
 impl PrivateSketch {
     #[new]
-    #[pyo3(signature = (spec, *, key))]
-    fn new(spec: Described<TableSpec>, key: &Bound<'_, Key>) -> PyResult<Self> {
+    #[pyo3(signature = (spec, *, key, state=None))]
+    fn new(
+        spec: Described<TableSpec>,
+        key: &Bound<'_, Key>,
+        state: Option<&Bound<'_, SavedState>>,
+    ) -> PyResult<Self> {
         let (spec, key) = (spec.0, key.get());
         let identity = key.identity()?;
         let (shape, noise) = (spec.shape(key, &identity)?, spec.noise()?);
-        let sketch = CoreSketch::new(shape, noise, &key.master, identity).map_err(raise)?;
-        Ok(Self::of_core(Core::Plain(sketch)))
+        let sketch = match state {
+            None => CoreSketch::new(shape, noise, &key.master, identity),
+            Some(state) => {
+                let id = identity.id();
+                let restored = CoreSketch::restore(shape, noise, &key.master, state.get().core());
+                restored.and_then(|sketch| same_id(sketch.sketch_id(), id).map(|()| sketch))
+            }
+        };
+        Ok(Self::of_core(Core::Plain(sketch.map_err(raise)?)))
+    }
+
+    /// A digest of every parameter, for a store.
+    #[getter]
+    fn _parameters_digest<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let digest = self.guarded.lock(py)?.parameters_digest();
+        Ok(PyBytes::new(py, &digest))
     }
 
     /// Count one event, which takes one step.

@@ -7,7 +7,7 @@ use crate::errors::raise;
 use crate::estimation::{Choice, ErrorModel, how_of};
 use crate::introspection::reasons_of;
 use crate::items::{Column, Target, object_of};
-use crate::owned_items::Copies;
+use crate::owned_items::copies_of;
 use lazysketch_core::parameters::{Shape, TableKind};
 use lazysketch_core::release::codec;
 use lazysketch_core::release::{Part, Release as CoreRelease};
@@ -65,8 +65,9 @@ impl Release {
         let Some(names) = names else {
             return bytes_object(py, &codec::encode(&self.inner).map_err(raise)?);
         };
-        let names = Copies::of(names)?;
-        let bytes = codec::encode_with_names(&self.inner, &names.items()?).map_err(raise)?;
+        let names = copies_of(names)?;
+        let bytes = codec::encode_with_names(&self.inner, &names.collected().map_err(raise)?)
+            .map_err(raise)?;
         bytes_object(py, &bytes)
     }
 

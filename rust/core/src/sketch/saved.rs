@@ -22,7 +22,7 @@ impl PrivateSketch {
     /// The exact state, for a store: secret, and to be restored once at a time.
     pub fn save(&self) -> Result<SavedState> {
         let mut out = StateWriter::with_room(self.saved_bytes()?)?;
-        self.write(&mut out, &digest_of(&self.shape, &self.spec, None))?;
+        self.write(&mut out, &self.parameters_digest())?;
         Ok(out.finish())
     }
 
@@ -42,6 +42,11 @@ impl PrivateSketch {
         sketch.read(&mut from)?;
         from.finish()?;
         Ok(sketch)
+    }
+
+    /// A digest of every parameter: equal for sketches that can go on from one state.
+    pub fn parameters_digest(&self) -> [u8; DIGEST] {
+        digest_of(&self.shape, &self.spec, None)
     }
 
     fn saved_bytes(&self) -> Result<usize> {
@@ -89,13 +94,18 @@ impl PrivateSketch {
 }
 
 impl HeavySketch {
+    /// As [`PrivateSketch::parameters_digest`], with those of discovery.
+    pub fn parameters_digest(&self) -> [u8; DIGEST] {
+        let sketch = self.sketch();
+        digest_of(sketch.shape(), sketch.spec(), Some(self.discovery().spec()))
+    }
+
     /// As [`PrivateSketch::save`], with discovery.
     pub fn save(&self) -> Result<SavedState> {
         let (sketch, discovery) = (self.sketch(), self.discovery());
         let length = sketch.saved_bytes()? + discovery.saved_bytes()?;
         let mut out = StateWriter::with_room(length)?;
-        let digest = digest_of(sketch.shape(), sketch.spec(), Some(discovery.spec()));
-        sketch.write(&mut out, &digest)?;
+        sketch.write(&mut out, &self.parameters_digest())?;
         discovery.save(&mut out)?;
         Ok(out.finish())
     }

@@ -8,6 +8,7 @@ pub(crate) mod estimator;
 pub mod hash;
 mod hash_batch;
 pub(crate) mod ingest;
+pub mod item_list;
 pub mod items;
 pub(crate) mod kernels;
 

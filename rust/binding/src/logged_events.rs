@@ -1,0 +1,67 @@
+//! Batches of a store: converted once, then counted and logged as one value.
+
+use crate::errors::{ArgumentTypeError, raise};
+use crate::items::{Target, object_of};
+use lazysketch_core::memory;
+use lazysketch_core::table::item_list::ItemList;
+use lazysketch_core::table::items::Items;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+
+/// The items of a batch, which no other code can change any more.
+#[pyclass(frozen, module = "lazysketch._native")]
+pub(crate) struct LoggedEvents {
+    items: ItemList,
+}
+
+impl LoggedEvents {
+    pub(crate) fn of(items: ItemList) -> Self {
+        Self { items }
+    }
+
+    /// Return the items in the core's form.
+    pub(crate) fn items(&self) -> Items<'_> {
+        self.items.items()
+    }
+
+    /// Return the items as indices of counters.
+    pub(crate) fn indices(&self, target: Target<'_>) -> PyResult<Vec<u64>> {
+        let mut indices = memory::room_for(self.items.len()).map_err(raise)?;
+        let items = (0..self.items.len()).map_while(|at| self.items.item(at));
+        for (position, item) in items.enumerate() {
+            indices.push(target.item(item).map_err(|fault| fault.at(position))?);
+        }
+        Ok(indices)
+    }
+}
+
+#[pymethods]
+impl LoggedEvents {
+    /// Read the bytes that another object returned.
+    #[staticmethod]
+    fn from_bytes(data: &Bound<'_, PyBytes>) -> PyResult<Self> {
+        let (items, rest) = ItemList::read(data.as_bytes()).map_err(raise)?;
+        if rest.is_empty() {
+            return Ok(Self { items });
+        }
+        let message = "data: expected the bytes of one batch, got more";
+        Err(ArgumentTypeError::new_err(message))
+    }
+
+    /// Return the bytes of the batch, for a log.
+    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
+        let mut bytes = Vec::new();
+        self.items.write(&mut bytes).map_err(raise)?;
+        Ok(PyBytes::new(py, &bytes))
+    }
+
+    /// Return the items as Python values.
+    fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        let items = (0..self.items.len()).map_while(|at| self.items.item(at));
+        items.map(|item| object_of(py, item)).collect()
+    }
+
+    fn __len__(&self) -> usize {
+        self.items.len()
+    }
+}

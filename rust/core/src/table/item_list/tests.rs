@@ -1,0 +1,115 @@
+use super::*;
+use proptest::prelude::*;
+
+#[derive(Debug, Clone)]
+enum Value {
+    Text(String),
+    Bytes(Vec<u8>),
+    Wide(Vec<u8>),
+    Uuid([u8; 16]),
+    Signed(i64),
+    Unsigned(u64),
+    Instant(i64),
+    Date(i32),
+}
+
+impl Value {
+    fn item(&self) -> Item<'_> {
+        match self {
+            Self::Text(text) => Item::Text(text),
+            Self::Bytes(bytes) => Item::Bytes(bytes),
+            Self::Wide(bytes) => Item::Wide(bytes),
+            Self::Uuid(bytes) => Item::Uuid(bytes),
+            Self::Signed(integer) => Item::Signed(*integer),
+            Self::Unsigned(integer) => Item::Unsigned(*integer),
+            Self::Instant(instant) => Item::Instant(*instant),
+            Self::Date(days) => Item::Date(*days),
+        }
+    }
+}
+
+fn values() -> impl Strategy<Value = Vec<Value>> {
+    let bytes = || proptest::collection::vec(any::<u8>(), 0..200);
+    proptest::collection::vec(
+        prop_oneof![
+            ".{0,80}".prop_map(Value::Text),
+            bytes().prop_map(Value::Bytes),
+            bytes().prop_map(Value::Wide),
+            any::<[u8; 16]>().prop_map(Value::Uuid),
+            any::<i64>().prop_map(Value::Signed),
+            any::<u64>().prop_map(Value::Unsigned),
+            any::<i64>().prop_map(Value::Instant),
+            any::<i32>().prop_map(Value::Date),
+        ],
+        0..150,
+    )
+}
+
+fn all(list: &ItemList) -> Vec<Item<'_>> {
+    (0..list.len()).map_while(|at| list.item(at)).collect()
+}
+
+/// Written, followed by other bytes, and read again.
+fn read_again(list: &ItemList) -> ItemList {
+    let mut bytes = vec![7];
+    list.write(&mut bytes).unwrap();
+    bytes.extend([1, 2, 3]);
+    let (again, rest) = ItemList::read(&bytes[1..]).unwrap();
+    assert_eq!(rest, [1, 2, 3]);
+    for length in 1..bytes.len() - 3 {
+        assert!(ItemList::read(&bytes[1..length]).is_err());
+    }
+    again
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(64))]
+
+    /// Items, fingerprints and the order of a batch survive the log.
+    #[test]
+    fn items_are_read_as_they_were_written(values in values()) {
+        let items: Vec<Item<'_>> = values.iter().map(Value::item).collect();
+        let list = ItemList::copied(Items::Mixed(&items)).unwrap();
+        prop_assert_eq!(all(&list), items.clone());
+        let again = read_again(&list);
+        prop_assert_eq!(all(&again), items.clone());
+        let fingerprinter = Fingerprinter::new(9);
+        let expected: Vec<u64> = items.iter().map(|&item| fingerprinter.item(item)).collect();
+        let mut found: Vec<u64> = Vec::new();
+        again.items().for_each_chunk(&fingerprinter, |_, chunk| found.extend(chunk));
+        prop_assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn integers_are_read_as_they_were_written(values in proptest::collection::vec(any::<i64>(), 0..50)) {
+        let unsigned: Vec<u64> = values.iter().map(|&it| it.cast_unsigned()).collect();
+        let narrow: Vec<i32> = values.iter().map(|&it| it as i32).collect();
+        for (items, is_expected) in [
+            (Items::Signed(&values), 0),
+            (Items::Unsigned(&unsigned), 1),
+            (Items::Narrow(&narrow), 2),
+        ] {
+            let again = read_again(&ItemList::copied(items).unwrap());
+            match (again, is_expected) {
+                (ItemList::Signed(found), 0) => prop_assert_eq!(&found, &values),
+                (ItemList::Unsigned(found), 1) => prop_assert_eq!(&found, &unsigned),
+                (ItemList::Signed(found), _) => {
+                    prop_assert!(found.iter().zip(&narrow).all(|(a, &b)| *a == i64::from(b)));
+                }
+                _ => prop_assert!(false, "another form"),
+            }
+        }
+    }
+
+    /// Whatever the bytes are, nothing panics, and memory is in proportion to them.
+    #[test]
+    fn other_bytes_are_refused(bytes in proptest::collection::vec(any::<u8>(), 0..80), form in 1..4_u8) {
+        for number in [0_u64, 3, 1 << 40, u64::MAX] {
+            let mut data = vec![form];
+            data.extend(number.to_le_bytes());
+            data.extend(&bytes);
+            let _ = ItemList::read(&data);
+        }
+        let _ = ItemList::read(&bytes);
+    }
+}
