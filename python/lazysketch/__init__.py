@@ -52,6 +52,7 @@ from lazysketch.sketches.private_sketches import (
 from lazysketch.specification.mechanisms import Mechanism
 from lazysketch.specification.schedules import Batch, Geometric, Punctual, RoundRobin, Single
 from lazysketch.specification.table_spec import TableSpec
+from lazysketch.store import Store, open_store
 from lazysketch.windows import Change, Changes, Window, Windows
 
 __all__ = [
@@ -94,6 +95,7 @@ __all__ = [
     "ReleasePart",
     "RoundRobin",
     "Single",
+    "Store",
     "TableSpec",
     "Window",
     "Windows",
@@ -102,6 +104,7 @@ __all__ = [
     "dns_names",
     "ipv4_prefixes",
     "ipv6_prefixes",
+    "open_store",
     "plan",
     "url_paths",
 ]

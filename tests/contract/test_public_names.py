@@ -55,6 +55,7 @@ EXPORTED = SKETCHES | {
     "ReleasePart",
     "RoundRobin",
     "Single",
+    "Store",
     "TableSpec",
     "Window",
     "Windows",
@@ -64,6 +65,7 @@ EXPORTED = SKETCHES | {
     "ipv4_prefixes",
     "ipv6_prefixes",
     "url_paths",
+    "open_store",
     "plan",
 }
 CONSTRUCTED = {"ContinualCounters", "HeavyHitters", "HierarchicalHeavyHitters", "Windows"}

@@ -1,0 +1,18 @@
+"""Stores: state that survives a restart.
+
+Every change of an object of a store is counted and logged; what is read is durable. After a crash
+the same objects go on, with the same counts and the same noise.
+
+============== =====================================================================
+opening        the directory, the key, the anchor
+store          objects by name, exactly-once ingestion, checkpoints
+stored_objects the live classes, with changes that are logged and reads after a commit
+journal        the order of changes, and what happens when one is interrupted
+calls          changes as records
+============== =====================================================================
+"""
+
+from lazysketch.store.opening import anchor_of, open_store
+from lazysketch.store.store import Store
+
+__all__ = ["Store", "anchor_of", "open_store"]

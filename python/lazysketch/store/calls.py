@@ -1,0 +1,136 @@
+"""Changes of stored objects as records of a log.
+
+A record is one call: a header in JSON after its length, then the bytes of its batches. Items are
+converted once, in the core, so that what is counted and what is logged are one value.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from lazysketch import _native
+from lazysketch.errors import StoreError
+
+__all__ = ["Call", "plain_counts"]
+
+_LENGTH: Final = struct.Struct("<I")
+Counts = npt.NDArray[np.uint64]
+
+
+@dataclass(frozen=True)
+class Call:
+    """One change of one object.
+
+    Attributes:
+        object: name of the object.
+        method: what is called.
+        events: batches of items, one per table.
+        weights: one weight per item; None for 1 each.
+        empty_rows: positions of rows without an event.
+        steps: steps without an event.
+        source: where the batch comes from, for a batch that is counted once; None otherwise.
+        sequence: place of the batch in its source.
+        digest: of the parameters, where an object is made.
+        threads: for counting, not logged: the result is the same for any number.
+    """
+
+    object: str
+    method: str
+    events: tuple[_native.LoggedEvents, ...] = ()
+    weights: Counts | None = None
+    empty_rows: Counts | None = None
+    steps: int = 0
+    source: str | None = None
+    sequence: int = 0
+    digest: str = ""
+    threads: int = 1
+
+    def encoded(self) -> list[bytes]:
+        """Return the parts of the record."""
+        parts = [batch.to_bytes() for batch in self.events]
+        parts += [
+            counts.tobytes() for counts in (self.weights, self.empty_rows) if counts is not None
+        ]
+        header: dict[str, Any] = {"object": self.object, "method": self.method}
+        header |= {
+            "batches": len(self.events),
+            "weights": self.weights is not None,
+            "empty rows": self.empty_rows is not None,
+            "sizes": [len(part) for part in parts],
+        }
+        if self.steps:
+            header["steps"] = self.steps
+        if self.source is not None:
+            header |= {"source": self.source, "sequence": self.sequence}
+        if self.digest:
+            header["digest"] = self.digest
+        head = json.dumps(header, separators=(",", ":")).encode()
+        return [_LENGTH.pack(len(head)), head, *parts]
+
+    @classmethod
+    def decoded(cls, record: bytes) -> Call:
+        """Return the call of a record.
+
+        Args:
+            record: bytes of :meth:`encoded`, one after the other.
+
+        Raises:
+            StoreError: other bytes.
+        """
+        try:
+            (length,) = _LENGTH.unpack_from(record)
+            start = _LENGTH.size + length
+            header = json.loads(record[_LENGTH.size : start])
+            parts = _parts(record, start, header["sizes"])
+            events = tuple(
+                _native.LoggedEvents.from_bytes(next(parts)) for _ in range(header["batches"])
+            )
+            weights = _counts(next(parts)) if header["weights"] else None
+            empty = _counts(next(parts)) if header["empty rows"] else None
+            return cls(
+                object=header["object"],
+                method=header["method"],
+                events=events,
+                weights=weights,
+                empty_rows=empty,
+                steps=header.get("steps", 0),
+                source=header.get("source"),
+                sequence=header.get("sequence", 0),
+                digest=header.get("digest", ""),
+            )
+        except (KeyError, TypeError, ValueError, StopIteration, struct.error) as error:
+            raise StoreError(
+                f"state: expected a record of this version, got another ({type(error).__name__})"
+            ) from None
+
+
+def plain_counts(values: object) -> Counts | None:
+    """Return weights or positions as an array that no other code can change, or None for None.
+
+    Args:
+        values: one integer per item, or None.
+
+    Raises:
+        ArgumentTypeError: not integers.
+        ArgumentValueError: a negative one.
+    """
+    return None if values is None else _native.plain_weights(values)
+
+
+def _parts(record: bytes, start: int, sizes: list[int]) -> Iterator[bytes]:
+    for size in sizes:
+        yield record[start : start + size]
+        start += size
+    if start != len(record):
+        raise ValueError("sizes")
+
+
+def _counts(part: bytes) -> Counts:
+    return np.frombuffer(part, dtype="<u8").astype(np.uint64, copy=False)

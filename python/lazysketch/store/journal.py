@@ -1,0 +1,114 @@
+"""The journal of a store: each change is counted and logged, and read after it is durable."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
+
+from lazysketch import _native
+from lazysketch.errors import LazySketchError, StoreError
+from lazysketch.sketches.live_state import exclusive
+from lazysketch.store.calls import Call
+
+__all__ = ["Journal", "Stored"]
+
+Result = TypeVar("Result")
+
+
+class Stored(Protocol):
+    """A live object of a store."""
+
+    def _carry_out(self, call: Call) -> None:
+        """Make a change that was converted, logged or not."""
+
+
+class Journal:
+    """The order of all changes of a store.
+
+    Guarantee: what is read is durable. After a change that was interrupted the object may be ahead
+    of the log; so nothing is read or changed any more, and the store has to be opened again.
+    """
+
+    def __init__(self, store: _native.Store) -> None:
+        """Log into an open store."""
+        self.native = store
+        self.lock = self._lock = _native.NestingLock()
+        self._changing = False
+        self.last = store.last
+        self.bytes_logged = 0
+        self.sources: dict[str, int] = {}
+
+    @exclusive
+    def change(self, stored: Stored, call: Call) -> None:
+        """Count and log a change; durable after the next commit.
+
+        Args:
+            stored: the object.
+            call: the change.
+
+        Raises:
+            StoreError: after an interrupted change, or if the log cannot be written.
+            LazySketchError: a change that the object refuses; nothing was counted or logged.
+        """
+        self.check()
+        parts = call.encoded()
+        self._changing = True
+        try:
+            stored._carry_out(call)
+        except LazySketchError:
+            self._changing = False
+            raise
+        self.last = self.native.append(parts)
+        if call.source is not None:
+            self.sources[call.source] = call.sequence
+        self._changing = False
+        self.bytes_logged += sum(map(len, parts))
+
+    @exclusive
+    def change_once(self, stored: Stored, call: Call) -> bool:
+        """Make a change unless its source says that it was made; return whether it was made now.
+
+        Args:
+            stored: the object.
+            call: a change with a source and a sequence.
+        """
+        self.check()
+        if call.source is not None and call.sequence <= self.sources.get(call.source, 0):
+            return False
+        self.change(stored, call)
+        return True
+
+    @exclusive
+    def log(self, call: Call) -> None:
+        """Log what changes no object, such as that one was made.
+
+        Args:
+            call: what happened.
+        """
+        self.check()
+        self.last = self.native.append(call.encoded())
+
+    @exclusive
+    def read(self, reading: Callable[..., Result], *args: Any, **kwargs: Any) -> Result:
+        """Return what a function reads, after everything that it can see is durable.
+
+        Args:
+            reading: the function.
+            *args: its arguments.
+            **kwargs: its named arguments.
+        """
+        self.commit()
+        return reading(*args, **kwargs)
+
+    def commit(self) -> int:
+        """Make all changes durable that were made before the call; return the last one's number."""
+        self.check()
+        return self.native.commit()
+
+    def check(self) -> None:
+        """Raise after a change that was interrupted."""
+        if self._changing:
+            raise StoreError(
+                "store: expected an intact store, got one whose last change was interrupted; open "
+                "it again, it goes on from what was committed"
+            )

@@ -1,0 +1,124 @@
+"""Stores of tests, with an object of every kind."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import lazysketch as ls
+from lazysketch.store import Store, open_store
+
+KEY = ls.Key.generate()
+NOISE: dict[str, Any] = {"epsilon": 1.0, "delta": 1e-6}
+CANARY = "canary-7f3a"
+
+
+def table(kind: Any = "count-min", schedule: Any = None, **options: Any) -> ls.TableSpec:
+    depth = 1 if kind == "counters" else 2
+    seed = 0 if kind == "counters" else None
+    return ls.TableSpec(
+        kind=kind,
+        depth=depth,
+        width=8,
+        schedule=schedule or ls.Geometric(),
+        hash_seed=seed,
+        **(NOISE | options),
+    )
+
+
+def hitters(schedule: Any = None, **options: Any) -> ls.HeavyHittersSpec:
+    return ls.HeavyHittersSpec.of(
+        schedule=schedule or ls.Geometric(),
+        share=0.2,
+        width=16,
+        depth=2,
+        discovery_epoch=options.pop("discovery_epoch", 60),
+        epsilon=20.0,
+        delta=1e-2,
+        **options,
+    )
+
+
+@dataclass(frozen=True)
+class Kind:
+    """How an object of a store is opened, and what can happen to it."""
+
+    open: Callable[[Store], Any]
+    item: Callable[[Random], Any]
+    batches: bool = False
+    vectors: bool = False
+
+
+def text(chance: Random) -> Any:
+    number = chance.randrange(6)
+    return chance.choice([f"item {number}", number, -number, f"{number}".encode(), "x" * 70])
+
+
+def address(chance: Random) -> str:
+    return f"10.0.{chance.randrange(3)}.{chance.randrange(4)}"
+
+
+KINDS = {
+    "count-min": Kind(lambda store: store.sketch("a", table()), text),
+    "round robin": Kind(
+        lambda store: store.sketch("a", table(schedule=ls.RoundRobin(horizon=9_000))), text
+    ),
+    "punctual": Kind(
+        lambda store: store.sketch("a", table("count-sketch", ls.Punctual(horizon=9_000))), text
+    ),
+    "single": Kind(lambda store: store.sketch("a", table(schedule=ls.Single())), text),
+    "batches": Kind(
+        lambda store: store.sketch("a", table(schedule=ls.Batch(horizon=9_000))), text, batches=True
+    ),
+    "counters": Kind(
+        lambda store: store.counters("a", table("counters", ls.RoundRobin(horizon=9_000))),
+        lambda chance: chance.randrange(8),
+        vectors=True,
+    ),
+    "heavy hitters": Kind(lambda store: store.heavy_hitters("a", hitters()), text),
+    "hitters of batches": Kind(
+        lambda store: store.heavy_hitters("a", hitters(ls.Batch(horizon=9_000), discovery_epoch=5)),
+        text,
+        batches=True,
+    ),
+    "listed": Kind(
+        lambda store: store.heavy_hitters(
+            "a", ls.HeavyHittersSpec.of(schedule=ls.Geometric(), domain=["a", 1], width=8, **NOISE)
+        ),
+        text,
+    ),
+    "hierarchy": Kind(
+        lambda store: store.hierarchy(
+            "a",
+            ls.ipv4_prefixes((8, 32)),
+            share=0.2,
+            width=16,
+            depth=2,
+            epsilon=20.0,
+            delta=1e-2,
+            discovery_epoch=60,
+        ),
+        address,
+    ),
+}
+
+
+class Lives:
+    """The lives of one store in a folder."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.anchor = folder / "store", folder / "outside" / "anchor"
+
+    def open(self, **options: Any) -> Store:
+        return open_store(self.folder, key=KEY, anchor=self.anchor, **options)
+
+    def copied_to(self, folder: Path) -> Lives:
+        other = Lives(folder)
+        shutil.copytree(self.folder, other.folder)
+        other.anchor.parent.mkdir()
+        shutil.copy(self.anchor, other.anchor)
+        return other
