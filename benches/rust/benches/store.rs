@@ -22,14 +22,11 @@ fn folder(name: &str) -> PathBuf {
 }
 
 fn open(folder: &Path) -> (Store, u64) {
-    let disk = |name: &str| Arc::new(Directory::open(folder.join(name)).expect("a directory"));
-    let place = AnchorPlace {
-        disk: disk("anchors"),
-        name: "anchor".to_owned(),
-    };
+    let disk = Arc::new(Directory::open(folder.join("store")).expect("a directory"));
+    let place = AnchorPlace::of_path(&folder.join("anchors/anchor")).expect("a directory");
     let key = StoreKey::from_bytes([9; 32]);
     let (store, recovered) =
-        Store::open(disk("store"), &key, &Anchor::At(place)).expect("a store that opens");
+        Store::open(disk, &key, &Anchor::At(place)).expect("a store that opens");
     (store, recovered.last)
 }
 

@@ -7,8 +7,11 @@
 use crate::disk::{Disk, Folder, Handle, Lock};
 use crate::error::{Error, Result};
 use crate::fields::{Fields, START_BYTES, check_version, start};
+use crate::file_system::Directory;
 use crate::key_ring::{Place, Secrets};
 use crate::sealing::keyed;
+use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
 const MAGIC: &[u8; 8] = b"LZSKANCH";
@@ -23,6 +26,17 @@ pub struct AnchorPlace {
     pub disk: Arc<dyn Disk>,
     /// The name of the file in it.
     pub name: String,
+}
+
+impl AnchorPlace {
+    /// A file of the file system; its directory is made if it is missing.
+    pub fn of_path(path: &Path) -> io::Result<Self> {
+        let name = path.file_name().and_then(|name| name.to_str());
+        let name = name.ok_or(io::ErrorKind::InvalidInput)?.to_owned();
+        let parent = path.parent().filter(|it| !it.as_os_str().is_empty());
+        let disk = Arc::new(Directory::open(parent.unwrap_or(Path::new(".")))?);
+        Ok(Self { disk, name })
+    }
 }
 
 /// What `Store::open` does about the anchor.

@@ -251,17 +251,16 @@ fn unwrap(mut bytes: Zeroizing<Vec<u8>>, key: &StoreKey, file: &str) -> Result<F
     Ok(ring.map_or(Found::Damaged, |ring| Found::Ring(Box::new(ring))))
 }
 
-/// The newest ring.
+/// The newest ring. One key file is enough: the other may be damaged or unreadable.
 ///
 /// A file that another key wraps was written by a rotation that a crash cut short, before the
 /// caller was told that it was done: the ring of the other file is the same.
 pub(crate) fn read(folder: &Folder, names: &[String], key: &StoreKey) -> Result<KeyRing> {
-    let (mut newest, mut other) = (None::<Box<KeyRing>>, None);
+    let (mut newest, mut other, mut unreadable) = (None::<Box<KeyRing>>, None, None);
     for name in NAMES.iter().filter(|name| names.iter().any(|n| n == *name)) {
-        let file = folder.open(name)?;
-        let length = file.length()?.min(FILE_BYTES as u64 + 1);
-        match unwrap(file.read(0, length)?, key, name)? {
-            Found::Ring(ring) => {
+        let found = read_file(folder, name, key);
+        match found {
+            Ok(Found::Ring(ring)) => {
                 if newest
                     .as_ref()
                     .is_none_or(|it| it.generation < ring.generation)
@@ -269,18 +268,27 @@ pub(crate) fn read(folder: &Folder, names: &[String], key: &StoreKey) -> Result<
                     newest = Some(ring);
                 }
             }
-            Found::OtherKey(id) => other = Some(id),
-            Found::Damaged => {}
+            Ok(Found::OtherKey(id)) => other = Some(id),
+            Ok(Found::Damaged) => {}
+            Err(error @ Error::Io { .. }) => unreadable = Some(error),
+            Err(error) => return Err(error),
         }
     }
-    match (newest, other) {
-        (Some(ring), _) => Ok(*ring),
-        (None, Some(id)) => Err(Error::WrongKey {
+    match (newest, unreadable, other) {
+        (Some(ring), _, _) => Ok(*ring),
+        (None, Some(error), _) => Err(error),
+        (None, None, Some(id)) => Err(Error::WrongKey {
             expected: hex(&id),
             got: hex(&key.id()),
         }),
-        (None, None) => Err(Error::damaged("no key file that is whole")),
+        (None, None, None) => Err(Error::damaged("no key file that is whole")),
     }
+}
+
+fn read_file(folder: &Folder, name: &str, key: &StoreKey) -> Result<Found> {
+    let file = folder.open(name)?;
+    let length = file.length()?.min(FILE_BYTES as u64 + 1);
+    unwrap(file.read(0, length)?, key, name)
 }
 
 /// The open key files of a store; the process that holds them has synced both.

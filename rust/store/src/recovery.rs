@@ -73,16 +73,22 @@ fn open_anchor(anchor: &Anchor, ring: &KeyRing) -> Result<(Option<AnchorFile>, O
     }
 }
 
-/// The newest checkpoint whose slot is whole; the ring forgets those that are not.
+/// The newest checkpoint whose slot is whole and can be read; the ring forgets the others. The log
+/// begins where the older one ends, so nothing is lost with the newest.
 fn newest_checkpoint(folder: &Folder, ring: &mut KeyRing) -> Result<Option<RecoveredCheckpoint>> {
+    let mut unreadable = Ok(());
     while let Some(newest) = ring.checkpoints.first() {
-        if let Some(body) = slot::read(folder, newest, &ring.secrets.store_id)? {
-            let through = newest.through.sequence;
-            return Ok(Some(RecoveredCheckpoint { through, body }));
+        match slot::read(folder, newest, &ring.secrets.store_id) {
+            Ok(Some(body)) => {
+                let through = newest.through.sequence;
+                return Ok(Some(RecoveredCheckpoint { through, body }));
+            }
+            Ok(None) => {}
+            Err(error) => unreadable = Err(error),
         }
         ring.checkpoints.remove(0);
     }
-    Ok(None)
+    unreadable.map(|()| None)
 }
 
 /// Compares the store with what its anchor states.

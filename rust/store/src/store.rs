@@ -25,7 +25,7 @@ const LONGEST_PATIENCE: Duration = Duration::from_millis(10);
 /// Guarantee: a record is durable when a [`Store::commit`] that began after its append returns;
 /// what was durable is given back by every later opening, once and in order, and so is all that an
 /// opening gave back. After an error of a write or a sync every call fails: what the disk holds is
-/// then known to the next opening only.
+/// then known to the next opening only. A store that is dropped commits nothing.
 pub struct Store {
     shared: Mutex<Shared>,
     /// Notified when the files are given back.
@@ -179,6 +179,8 @@ impl Store {
         let secrets = &files.ring.secrets;
         let tail = Tail::new(&secrets.store_id, &secrets.chain, &next);
         let sealed = std::mem::replace(&mut shared.tail, tail).buffer;
+        shared.group.arrived = 0;
+        shared.group.taken = through;
         let done = self.write(shared, files, |files| {
             files.checkpoint(sealed, body, next, checkpoint_key)
         });

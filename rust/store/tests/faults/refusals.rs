@@ -143,3 +143,18 @@ fn wrong_calls_change_nothing() {
     model.check_content(&recovered).unwrap();
     assert!(recovered.checkpoint.is_none() && recovered.last == 2);
 }
+
+/// Memory is bounded: records that nobody commits are committed when too many wait.
+#[test]
+fn many_records_are_committed_without_being_asked() {
+    let (machine, mut model) = (Machine::new(1), Model::new());
+    let (store, _) = model.open(&machine).unwrap();
+    for number in 0..40_u8 {
+        model.appended.push(vec![number; 1 << 18]);
+        store.append(&model.appended[number as usize]).unwrap();
+    }
+    drop(store);
+    let (_, recovered) = model.open(&machine).unwrap();
+    model.check_content(&recovered).unwrap();
+    assert!((30..40).contains(&recovered.last));
+}
