@@ -77,7 +77,7 @@ def measure(name: str, *, data: Path, seeds: int) -> Iterator[Found]:
                 batch = slice(heavy.step, cell.steps)
                 heavy.update_many(events[batch], None if weighing is None else each[batch])
                 if cell.part == 1.0:
-                    heavy.end_discovery_epoch()
+                    heavy.finish()
                 shown = {cast("int", hitter.item): hitter.estimate for hitter in heavy.above()}
                 cell.add(shown, counts, items)
         yield from cells
