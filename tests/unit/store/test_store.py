@@ -95,6 +95,30 @@ def test_other_parameters_are_refused(lives: Lives) -> None:
             store.checkpoint()
 
 
+def test_weights_and_empty_rows_survive(lives: Lives) -> None:
+    spec = table(max_weight=5)
+    with lives.open() as store:
+        live = store.sketch("a", spec)
+        live.update_many(["x", "y"], [5, 0])
+        live.update("x", 4)
+        live.update_rows(["x"], [3], empty_rows=[0, 2])
+        expected = seen(live)
+        assert live.step == 6
+    with lives.open() as store:
+        assert seen(store.sketch("a", spec)) == expected
+
+
+def test_tables_of_a_store_have_their_own_ids(lives: Lives, tmp_path: Path) -> None:
+    """Equal ids under equal parameters share all noise."""
+    ids: list[bytes] = []
+    for place in (lives, Lives(tmp_path / "other")):
+        with place.open() as store:
+            ids += [store.sketch(name, table()).sketch_id for name in "abc"]
+            nets = opened(store, "hierarchy")
+            ids += [nets.release(number).sketch_id for number in (0, 1)]
+    assert len(set(ids)) == len(ids) == 10
+
+
 def test_an_unopened_object_keeps_its_changes(lives: Lives) -> None:
     with lives.open() as store:
         store.sketch("a", table()).update_many(["x"] * 5)
