@@ -256,8 +256,8 @@ class Store(ClosedByBlock, LiveState):
             ClosedError: after ``close()``.
         """
         self._journal.commit()
-        if self._journal.bytes_logged >= self._checkpoint_bytes and not self._kept:
-            self.checkpoint()
+        if self._is_checkpoint_due:
+            self._checkpoint_if_due()
 
     def publish(self) -> dict[str, Release]:
         """Commit, and return the release of every open sketch and of all heavy hitters.
@@ -310,6 +310,16 @@ class Store(ClosedByBlock, LiveState):
             raise ArgumentTypeError(f"key: expected a Key, got {type(key).__name__}")
         self._journal.check()
         self._native.rotate(key)
+
+    @property
+    def _is_checkpoint_due(self) -> bool:
+        return self._journal.bytes_logged >= self._checkpoint_bytes and not self._kept
+
+    @exclusive
+    def _checkpoint_if_due(self) -> None:
+        # Another thread may have written it in the meantime.
+        if self._is_checkpoint_due:
+            self.checkpoint()
 
     @property
     def names(self) -> tuple[str, ...]:

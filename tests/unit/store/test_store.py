@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -45,6 +46,29 @@ def test_a_batch_of_a_source_is_counted_once(lives: Lives) -> None:
         live = store.sketch("a", table())
         assert not store.ingest("web", 6, ["x"] * 5, into=live)
         assert (live.step, store.last_sequence("web"), store.last_sequence("new")) == (15, 7, 0)
+
+
+def test_threads_count_each_batch_once(lives: Lives) -> None:
+    """Eight senders, each of which repeats every batch, with many checkpoints in between."""
+    with lives.open(checkpoint_bytes=1 << 12) as store:
+        live = store.heavy_hitters("a", hitters())
+
+        def send(source: int) -> int:
+            batches = [(number, ["x", source]) for number in range(1, 26) for _ in range(2)]
+            counted = [
+                store.ingest(f"sender {source}", number, items, into=live)
+                for number, items in batches
+            ]
+            return sum(counted)
+
+        with ThreadPoolExecutor(8) as pool:
+            assert list(pool.map(send, range(8))) == [25] * 8
+        assert live.step == 8 * 25 * 2
+        expected = seen(live)
+    with lives.open() as store:
+        live = store.heavy_hitters("a", hitters())
+        assert seen(live) == expected
+        assert [store.last_sequence(f"sender {source}") for source in range(8)] == [25] * 8
 
 
 def test_a_refused_change_is_not_logged(lives: Lives) -> None:
