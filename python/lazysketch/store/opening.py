@@ -10,7 +10,7 @@ from typing import Final
 
 from lazysketch import _native
 from lazysketch.arguments import checked_integer
-from lazysketch.errors import ArgumentTypeError, StoreError
+from lazysketch.errors import ArgumentTypeError, ArgumentValueError, StoreError
 from lazysketch.sketches.keys import Key
 from lazysketch.store.store import Store
 
@@ -45,7 +45,7 @@ def open_store(
 
     Raises:
         ArgumentTypeError: a wrong type.
-        ArgumentValueError: a key of tests.
+        ArgumentValueError: a key of tests, or an anchor inside the directory.
         StoreError: a store that is open elsewhere, damaged, older than its anchor, of another key
             or version; or a store without its anchor. Nothing was changed.
 
@@ -65,6 +65,11 @@ def open_store(
         raise ArgumentTypeError(f"key: expected a Key, got {type(chosen).__name__}")
     most = checked_integer("checkpoint_bytes", checkpoint_bytes, least=_LEAST_BYTES)
     place = anchor_of(path) if anchor is None else _path("anchor", anchor)
+    if place.resolve().is_relative_to(path.resolve()):
+        raise ArgumentValueError(
+            "anchor: expected a file outside of the store, whose copies would contain it, got one "
+            "inside"
+        )
     _make(path)
     _make(place.parent)
     if not place.exists() and any(path.glob("keys-*")):

@@ -204,6 +204,11 @@ def test_wrong_arguments(lives: Lives, tmp_path: Path) -> None:
         open_store(tmp_path / "s", key=b"secret")  # type: ignore[arg-type]
     with pytest.raises(ArgumentValueError, match="key: expected a secret key, got a test key"):
         open_store(tmp_path / "s", key=seeded_key(1))
+    for inside in (tmp_path / "s" / "anchor", tmp_path / "s" / "deeper" / ".." / "anchor"):
+        with pytest.raises(
+            ArgumentValueError, match="anchor: expected a file outside of the store"
+        ):
+            open_store(tmp_path / "s", key=KEY, anchor=inside)
     (tmp_path / "file").write_text("x")
     with pytest.raises(StoreError, match="folder: expected a directory"):
         open_store(tmp_path / "file", key=KEY, anchor=tmp_path / "anchor")
