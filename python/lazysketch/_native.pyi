@@ -365,9 +365,6 @@ class Release:
         estimator: Estimator | None = None,
         at: At | None = None,
     ) -> npt.NDArray[np.float64]: ...
-    def decode(
-        self, model: ErrorModel, items: object, column: str | None = None
-    ) -> npt.NDArray[np.float64]: ...
     def interval(
         self, model: ErrorModel, item: object, *, level: float, deviations: float, now: bool
     ) -> tuple[float, float, float]: ...
@@ -402,13 +399,8 @@ class PeeledTable:
         columns: npt.NDArray[np.uint32],
         flipped: npt.NDArray[np.bool_],
         *,
-        estimates: npt.NDArray[np.float64],
         level: float,
     ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]] | None: ...
-    @property
-    def pays(self) -> bool: ...
-    @property
-    def takes_all(self) -> bool: ...
     def estimates(
         self, columns: npt.NDArray[np.uint32], flipped: npt.NDArray[np.bool_]
     ) -> npt.NDArray[np.float64]: ...

@@ -51,6 +51,9 @@ RATES = {
     "timing": Rate("rust/core/src/mechanism/timing.rs", 1e-39, 10),
     "coverage": Rate("tests/statistical/test_interval_coverage.py", 1.5e-5, 15, fresh=False),
     "known names": Rate("tests/statistical/test_known_names.py", 1.4e-5, 14, fresh=False),
+    "simultaneous lists": Rate(
+        "tests/statistical/test_simultaneous_lists.py", 1.2e-5, 120, fresh=False
+    ),
     "ranked lists": Rate("tests/statistical/test_ranked_lists.py", 5e-6, 5, fresh=False),
     "core draws": Rate("rust/core/src/noise/distribution.rs", 1.8e-5, 18, fresh=False),
     "core Laplace": Rate("rust/core/src/discovery/laplace.rs", 5e-6, 5, fresh=False),

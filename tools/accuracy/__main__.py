@@ -5,7 +5,15 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from tools.accuracy import coverage, estimators, heavy_hitters, known_names, planner, schedules
+from tools.accuracy import (
+    coverage,
+    estimators,
+    heavy_hitters,
+    known_names,
+    planner,
+    schedules,
+    simultaneous,
+)
 
 __all__: list[str] = []
 
@@ -50,6 +58,18 @@ def _planner(data: Path, seeds: int) -> str:
     return planner.table(planner.measured_streams(data=data, seeds=seeds))
 
 
+def _simultaneous(data: Path, seeds: int) -> str:
+    cells = [
+        cell
+        for name in simultaneous.STREAMS
+        for schedule in simultaneous.SCHEDULES
+        for cell in simultaneous.measure(
+            name, schedule, seeds=seeds, long_seeds=min(seeds, 10), data=data
+        )
+    ]
+    return simultaneous.table(cells)
+
+
 _TABLES = {
     "coverage": _coverage,
     "estimators": _estimators,
@@ -57,6 +77,7 @@ _TABLES = {
     "known-names": _known_names,
     "planner": _planner,
     "schedules": _schedules,
+    "simultaneous": _simultaneous,
 }
 
 

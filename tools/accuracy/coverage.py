@@ -18,7 +18,7 @@ from experiments.streams import REAL, asked_items, named
 import lazysketch as ls
 from lazysketch.estimation.intervals import At
 
-__all__ = ["STREAMS", "Coverage", "measure", "table"]
+__all__ = ["STREAMS", "CountsAt", "Coverage", "measure", "table"]
 
 STREAMS = (*REAL, "zipf-1.1")
 _PARTS = (0.1, 0.5, 1.0)
@@ -69,7 +69,7 @@ class Coverage:
         return float(high - low)
 
 
-class _Counts:
+class CountsAt:
     """Counts of given items after any step."""
 
     def __init__(self, events: Counts, items: Counts) -> None:
@@ -89,7 +89,7 @@ def measure(name: str, kind: str, schedule: str, *, data: Path, seeds: int) -> I
     """Yield the coverage of every group after every part of a stream."""
     events = named(name, data)
     groups = asked_items(events)
-    counts = {group: _Counts(events, items) for group, items in groups.items()}
+    counts = {group: CountsAt(events, items) for group, items in groups.items()}
     moments: tuple[At, At] = ("published", "now")
     found: dict[tuple[str, float, At], Coverage] = {}
     for _ in range(seeds):
@@ -106,7 +106,7 @@ def measure(name: str, kind: str, schedule: str, *, data: Path, seeds: int) -> I
     yield from found.values()
 
 
-def _add(cell: Coverage, release: ls.Release, items: Counts, counts: _Counts) -> None:
+def _add(cell: Coverage, release: ls.Release, items: Counts, counts: CountsAt) -> None:
     answer = release.interval_many(items, confidence=_CONFIDENCE, at=cell.at)
     (part,) = release.parts
     columns, _ = release._native.cells_many(items)

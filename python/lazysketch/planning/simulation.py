@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from lazysketch import _native
 from lazysketch.estimation.error_model import error_model, level_of
-from lazysketch.estimation.peeling import Cells, PeeledTable, can_peel
+from lazysketch.estimation.peeling import Cells, PeeledTable
 from lazysketch.planning.design import Design, noise_variances
 from lazysketch.planning.workload import Workload
 from lazysketch.specification.schedules import Batch
@@ -133,16 +133,12 @@ def known_half_width(design: Design, *, count: float, names: int) -> float | Non
         flips &= design.kind == "count-sketch"
         own = Named(shares, (places[: len(shares)], flips[: len(shares)]), rest)
         table = SimulatedTable.of(design, columns=design.width, waited=0, seed=seed, named=own)
-        if not can_peel(design.kind, table.published):
-            return None
         last = table.published.max() if design.batch > 1 else request.steps
         peeled = PeeledTable(
             table.model, published_shares=table.published / last, names=(places, flips)
         )
-        ends = None
-        if peeled.pays and peeled.narrows(level=level):
-            cells = places[near], flips[near]
-            ends = peeled.ends(cells, level=level, max_weight=request.max_weight)
+        cells = places[near], flips[near]
+        ends = peeled.ends(cells, level=level, max_weight=request.max_weight)
         if ends is None:
             return None
         found.append(float(np.mean(ends[1] - ends[0])) / 2.0)

@@ -101,9 +101,10 @@ class PublicTable(TableFacts):
         """Return the estimated counts of known names at this step, decoded together.
 
         The heavy names of the list are taken out of each other's cells, and every name is estimated
-        from what is left. The more of the stream the names have, the smaller the errors; where
-        taking names out does not make them smaller, and for more names than cells, the estimates
-        are those of :meth:`estimate_many`.
+        from what is left. The more of the stream the names have, the smaller the errors. Of more
+        names than cells, those are taken out that have certainly occurred; so names that never
+        occurred are not mistaken for a part of them. Where taking names out does not make the
+        errors smaller, the estimates are those of :meth:`estimate_many`.
 
         Guarantee: post-processing; neither clipped nor rounded. The estimate of a name depends on
         the list, but not on its order, nor on names that are listed twice.
@@ -122,7 +123,8 @@ class PublicTable(TableFacts):
 
         Source: docs/estimators.md#known-names.
         """
-        return self._native.decode(self._errors, items, column)
+        cells = self._native.cells_many(items, column)
+        return self._peeled(cells).estimates(cells)
 
     def interval(self, item: object, *, confidence: float = 0.95, at: At = "now") -> Interval:
         """Return an estimate of one item's count with an interval that covers it.
@@ -155,7 +157,7 @@ class PublicTable(TableFacts):
         estimate, low, high = self._native.interval(
             self._errors, item, level=side, deviations=deviations_of(side), now=moment == "now"
         )
-        if self._default != "joint":
+        if self._is_exact:
             estimate = max(self._native.estimate(item), 0.0)
         return Interval(estimate, min(low, estimate), max(high, estimate), level, moment)
 
@@ -208,11 +210,11 @@ class PublicTable(TableFacts):
             most = given if among is None else among
             among = checked_integer("among", most, least=given, most=LARGEST_CHOICE)
         names = None if known is None else self._native.cells_many(known, column)
-        peeled = None if names is None else self._peeled(names)
+        peeled = None if names is None or self._is_exact else self._peeled(names)
         return self._intervals(cells, level, moment, among=among, peeled=peeled)
 
     def _heaviest(
-        self, items: Sized, *, n: int, confidence: float, at: At = "now", most_decoded: int = 2**62
+        self, items: Sized, *, n: int, confidence: float, at: At = "now"
     ) -> tuple[list[int], Intervals]:
         """Return the places of the largest estimates in a public list, ties in its order.
 
@@ -220,24 +222,15 @@ class PublicTable(TableFacts):
         among many items that never occurred are those with the largest noise.
         """
         cells = self._native.cells_many(items)
-        peeled = self._peeled(cells) if at == "now" else None
-        if at == "now" and self._is_decoded(len(items), most_decoded):
-            estimates = self.decode(items)
-        else:
-            estimates = self.estimate_many(items, at=at)
-            if peeled is not None and not peeled.takes_all:
-                estimates = peeled.without_ghosts(estimates, cells)
-        order = np.argsort(-np.maximum(estimates, 0.0), kind="stable")[:n]
+        peeled = self._peeled(cells) if at == "now" and not self._is_exact else None
+        listed = self.estimate_many(items, at=at) if peeled is None else peeled.estimates(cells)
+        order = np.argsort(-np.maximum(listed, 0.0), kind="stable")[:n]
         cells = cells[0][order], cells[1][order]
-        among = max(len(estimates), 1)
+        among = max(len(listed), 1)
         found = self._intervals(
-            cells, confidence, at, among=among, peeled=peeled, estimates=estimates[order]
+            cells, confidence, at, among=among, peeled=peeled, estimates=listed[order]
         )
         return order.tolist(), found
-
-    def _is_decoded(self, names: int, most: int = 2**62) -> bool:
-        """Return whether names are estimated together: exact tables are not, nor long lists."""
-        return self._default == "joint" and names <= min(self.depth * self.width, most)
 
     def _intervals_of_list(
         self, items: Sized, *, confidence: float, among: int | None
@@ -245,9 +238,11 @@ class PublicTable(TableFacts):
         """Return intervals of a whole list of known names, around its decoded estimates."""
         level = checked_confidence(confidence)
         cells = self._native.cells_many(items)
-        peeled = self._peeled(cells) if len(items) <= _FEW else None
-        found = self._intervals(cells, level, "now", among=among, peeled=peeled)
-        return found.around(self.decode(items)) if self._is_decoded(len(items)) else found
+        peeled = None if self._is_exact else self._peeled(cells)
+        # A name is not taken out of its own cells.
+        tested = peeled if 1 < len(items) <= _FEW else None
+        found = self._intervals(cells, level, "now", among=among, peeled=tested)
+        return found if peeled is None else found.around(peeled.estimates(cells))
 
     def _intervals(
         self,
@@ -271,12 +266,12 @@ class PublicTable(TableFacts):
             deviations=deviations_of(side),
             now=at == "now",
         )
-        if self._default != "joint" and len(values):
+        if self._is_exact and len(values):
             least = self._default == "minimum"
             estimate = values.min(axis=1) if least else np.median(values, axis=1)
             estimate = np.maximum(estimate, 0.0)
             low, high = np.minimum(low, estimate), np.maximum(high, estimate)
-        if peeled is not None and at == "now" and peeled.narrows(level=side):
+        if peeled is not None and at == "now":
             ends = peeled.ends(cells, level=side, max_weight=self._max_weight)
             low, high = (low, high) if ends is None else ends
         found = Intervals(estimate, low, high, confidence, at, together)

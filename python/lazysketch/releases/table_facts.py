@@ -13,7 +13,7 @@ from lazysketch.errors import ArgumentTypeError
 from lazysketch.estimation.error_model import error_model
 from lazysketch.estimation.estimators import Estimator
 from lazysketch.estimation.intervals import At
-from lazysketch.estimation.peeling import Cells, PeeledTable, can_peel
+from lazysketch.estimation.peeling import Cells, PeeledTable
 from lazysketch.releases.parts import ReleasePart, parts_of
 
 __all__ = ["TableFacts"]
@@ -131,9 +131,14 @@ class TableFacts:
         )
 
     @cached_property
+    def _is_exact(self) -> bool:
+        """Whether no part has noise."""
+        return all(part.mechanism is None for part in self._parts)
+
+    @cached_property
     def _default(self) -> Estimator:
         """The estimator of exact counts is the paper's: their minimum never underestimates."""
-        if any(part.mechanism is not None for part in self._parts):
+        if not self._is_exact:
             return "joint"
         return "median" if self.kind == "count-sketch" else "minimum"
 
@@ -141,11 +146,7 @@ class TableFacts:
     def _max_weight(self) -> int:
         return max(part.privacy.max_weight for part in self._parts)
 
-    def _peeled(self, names: Cells) -> PeeledTable | None:
-        """Take the heavy names out; None where that is not possible, or does not pay."""
-        exact = self._default != "joint"
-        steps = self._published_steps
-        if exact or not len(names[0]) or not can_peel(self._native.kind, steps):
-            return None
-        peeled = PeeledTable(self._errors, published_shares=steps / self.step, names=names)
-        return peeled if peeled.pays else None
+    def _peeled(self, names: Cells) -> PeeledTable:
+        """Return the table with a list of names that can be taken out of it."""
+        shares = self._published_steps / max(self.step, 1)
+        return PeeledTable(self._errors, published_shares=shares, names=names)

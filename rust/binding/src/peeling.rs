@@ -1,15 +1,15 @@
-//! Intervals from tables whose heavy names are taken out.
+//! Counts and intervals from tables whose heavy names are taken out.
 
 use crate::arrays::array_of;
 use crate::errors::{ArgumentValueError, raise};
 use crate::estimation::ErrorModel;
-use lazysketch_core::peeling::{Asked, Cell, Peeled, Tests};
+use lazysketch_core::peeling::{Cell, Ends, Peeled, Tests};
 use lazysketch_core::{Result, memory};
-use numpy::{PyArray1, PyReadonlyArray1, PyReadonlyArray2};
+use numpy::{PyArray1, PyReadonlyArray2};
 use pyo3::prelude::*;
 use std::sync::{Mutex, PoisonError};
 
-type Ends<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
+type Arrays<'py> = (Bound<'py, PyArray1<f64>>, Bound<'py, PyArray1<f64>>);
 type Columns<'py> = PyReadonlyArray2<'py, u32>;
 type Flipped<'py> = PyReadonlyArray2<'py, bool>;
 
@@ -38,27 +38,13 @@ impl PeeledTable {
         let model = model.core();
         let (depth, width) = (model.depth(), model.width());
         let names = cells_of(&columns, &flipped, (depth, width))?;
-        let inner = py
-            .detach(|| Peeled::of(model.table(), &names))
-            .map_err(raise)?;
+        let inner = py.detach(|| Peeled::of(model, names)).map_err(raise)?;
         Ok(Self {
             inner,
             depth,
             width,
             tests: Mutex::new(Vec::new()),
         })
-    }
-
-    /// Whether all names of the list are taken out.
-    #[getter]
-    fn takes_all(&self) -> bool {
-        self.inner.takes_all()
-    }
-
-    /// Whether the errors that are left spread less than those of the table.
-    #[getter]
-    fn pays(&self) -> bool {
-        self.inner.pays()
     }
 
     /// Counts of items with these cells.
@@ -74,39 +60,27 @@ impl PeeledTable {
     }
 
     /// Lower and upper ends of the counts of items that tests of this level accept; `None` if they
-    /// reject nothing. The estimates are within the intervals.
-    #[pyo3(signature = (columns, flipped, *, estimates, level))]
+    /// reject nothing, or no sooner than without the names.
+    #[pyo3(signature = (columns, flipped, *, level))]
     fn ends<'py>(
         &self,
         py: Python<'py>,
         columns: Columns<'py>,
         flipped: Flipped<'py>,
-        estimates: PyReadonlyArray1<'py, f64>,
         level: f64,
-    ) -> PyResult<Option<Ends<'py>>> {
+    ) -> PyResult<Option<Arrays<'py>>> {
         let cells = cells_of(&columns, &flipped, (self.depth, self.width))?;
-        let estimates = estimates.as_array();
-        let items = columns.as_array().nrows();
-        if estimates.len() != items || !estimates.iter().all(|estimate| estimate.is_finite()) {
-            let message = "estimates: expected a finite one per item, got others";
-            return Err(ArgumentValueError::new_err(message));
-        }
-        let mut asked = memory::room_for(items).map_err(raise)?;
-        let each = cells.chunks_exact(self.depth).zip(estimates);
-        asked.extend(each.map(|(cells, &estimate)| Asked { cells, estimate }));
-        let found = py.detach(|| self.with_tests(level, |tests| self.inner.ends(&asked, tests)));
+        let found = py.detach(|| self.with_tests(level, |tests| self.inner.ends(&cells, tests)));
         let Some(found) = found.map_err(raise)? else {
             return Ok(None);
         };
-        let column = |value: fn(&lazysketch_core::peeling::Ends) -> f64| {
-            array_of(py, found.iter().map(value).collect())
-        };
+        let column = |value: fn(&Ends) -> f64| array_of(py, found.iter().map(value).collect());
         Ok(Some((column(|ends| ends.low), column(|ends| ends.high))))
     }
 }
 
 impl PeeledTable {
-    /// Work with the tests of a level, which are computed once.
+    /// Work with the tests of a level, which are computed once; `None` if the names are of no use.
     fn with_tests<T>(
         &self,
         level: f64,
@@ -117,7 +91,10 @@ impl PeeledTable {
         let tests = match known {
             Some((_, tests)) => tests.clone(),
             None => {
-                let tests = self.inner.tests(level)?;
+                let tests = match self.inner.tests(level)? {
+                    Some(tests) if self.inner.narrows(&tests)? => Some(tests),
+                    _ => None,
+                };
                 kept.truncate(KEPT - 1);
                 kept.insert(0, (level, tests.clone()));
                 tests

@@ -147,22 +147,6 @@ impl Release {
         Ok(array_of(py, estimates))
     }
 
-    /// The estimates of known names, decoded together; the model is that of this release.
-    #[pyo3(signature = (model, items, column=None))]
-    fn decode<'py>(
-        &self,
-        py: Python<'py>,
-        model: &ErrorModel,
-        items: &Bound<'py, PyAny>,
-        column: Option<Column>,
-    ) -> PyResult<Bound<'py, PyArray1<f64>>> {
-        let target = target_of(self.inner.shape(), &self.fingerprinter);
-        let batch = batch_of(items, column.as_ref(), target)?;
-        let (items, reader) = (batch.items()?, self.inner.reader());
-        let counts = py.detach(|| reader.decode(model.core(), items, &self.fingerprinter));
-        Ok(array_of(py, counts.map_err(raise)?))
-    }
-
     /// Estimate, lower and upper end of one item; the model is that of this release.
     #[pyo3(signature = (model, item, *, level, deviations, now))]
     fn interval(

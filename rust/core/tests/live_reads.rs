@@ -4,6 +4,7 @@
 use lazysketch_core::estimation::{ErrorModel, How, Row, TableErrors};
 use lazysketch_core::mechanism::MechanismKind;
 use lazysketch_core::parameters::{Shape, TableKind};
+use lazysketch_core::peeling::{Cell, Peeled};
 use lazysketch_core::release::Release;
 use lazysketch_core::schedule::{Growth, Schedule};
 use lazysketch_core::sketch::PrivateSketch;
@@ -244,19 +245,26 @@ fn a_list_is_decoded_by_its_names() {
         names.sort_unstable();
         names.dedup();
         let hashes = RowHashes::new(release.shape().hash_seed, 4, 64);
-        let mut cells = Vec::new();
-        for &name in &names {
-            for row in 0..4 {
+        let cells_of = |names: &[u64]| -> Vec<Cell> {
+            let rows = names
+                .iter()
+                .flat_map(|&name| (0..4).map(move |row| (name, row)));
+            let cells = rows.map(|(name, row)| {
                 let is_signed = kind == TableKind::CountSketch;
                 let negative = is_signed && hashes.negative(row, name) != 0;
-                cells.push(model.cell(row, hashes.column(row, name), negative));
-            }
-        }
-        let counts = model.decode(&cells).unwrap();
-        let reader = release.reader();
-        let found = reader.decode(&model, Items::Ready(&list), &release.fingerprinter());
+                Cell {
+                    at: (row * 64 + hashes.column(row, name)) as u32,
+                    sign: if negative { -1.0 } else { 1.0 },
+                }
+            });
+            cells.collect()
+        };
+        let peeled = Peeled::of(&model, cells_of(&names)).unwrap();
+        let counts = peeled.estimates(&cells_of(&names)).unwrap();
+        let listed = Peeled::of(&model, cells_of(&list)).unwrap();
+        let found = listed.estimates(&cells_of(&list)).unwrap();
         let expected = list.map(|item| counts[names.binary_search(&item).unwrap()]);
-        assert_eq!(found.unwrap(), expected);
+        assert_eq!(found, expected);
         // They differ, and are near the counts.
         assert!(expected[0] != expected[1]);
         let of_one = (0..400_u64).filter(|event| event * event % 31 == 1).count();

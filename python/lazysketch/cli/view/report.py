@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from lazysketch.releases.items import Item
 
 CONFIDENCE: Final = 0.95
-_MAX_DECODED: Final = 2_000  # names that are decoded together: a tenth of a second per table
 _SMALL_LAG: Final = 0.05  # fraction of the stream; a smaller lag is not mentioned
 _MIN_ADVISED_WIDTH: Final = 32  # below, collisions would cost more than the lag
 
@@ -72,9 +71,7 @@ def heaviest(release: Release, items: Sequence[str] | Sequence[int], *, most: in
 
     The intervals cover all items of the list simultaneously.
     """
-    places, found = release._heaviest(
-        items, n=most, confidence=CONFIDENCE, most_decoded=_MAX_DECODED
-    )
+    places, found = release._heaviest(items, n=most, confidence=CONFIDENCE)
     return _rows(release, [items[place] for place in places], found, ranked=True)
 
 

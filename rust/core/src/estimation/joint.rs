@@ -78,25 +78,6 @@ impl ErrorModel {
         }
     }
 
-    /// How much better these rows agree with some count of at least `least` than with 0: the
-    /// difference of the logarithms of the likelihoods.
-    pub(super) fn evidence(&self, rows: &[Row], least: f64) -> f64 {
-        if rows.len() < 2 {
-            return f64::NEG_INFINITY;
-        }
-        let (mut points, mut logs) = ([0.0; MOST], [0.0; MOST]);
-        let counts = self.plausible(rows, &mut points);
-        let logs = &mut logs[..counts.len()];
-        self.likelihoods(rows, counts, logs);
-        let mut none = [0.0];
-        self.likelihoods(rows, &[0.0], &mut none);
-        let large = counts
-            .iter()
-            .zip(logs)
-            .filter(|(count, _)| **count >= least);
-        large.map(|(_, log)| *log).fold(f64::NEG_INFINITY, f64::max) - none[0]
-    }
-
     /// The published count that goes with a count at this step, at the item's own rate.
     pub fn published(rows: &[Row], count: f64) -> f64 {
         let shares: f64 = rows.iter().map(|row| row.share).sum();

@@ -6,8 +6,6 @@
 //! pushed, only the groups of cells that it leaves and enters are computed again.
 //!
 //! ```text
-//!     decode      known names taken out of each other's cells; their fit is in `fit`
-//!       |
 //!     model       the errors of a table: groups with their densities; one column changed
 //!    /     \
 //! joint   ends       the mean of the joint likelihood   |   the counts that a test rejects
@@ -23,18 +21,13 @@
 
 mod axis;
 mod classes;
-mod decode;
 mod density;
 mod ends;
-mod fit;
 mod group;
 mod joint;
 mod model;
 mod score;
 
-pub(crate) use decode::mixed;
 pub use ends::{Bounds, Cover, EndTests};
-pub use fit::Cell;
-pub(crate) use fit::middle;
 pub use joint::How;
 pub use model::{ErrorModel, Row, TableErrors};

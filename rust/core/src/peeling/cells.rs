@@ -1,7 +1,7 @@
 //! Where items are counted, and the table that they are counted in.
 
-use crate::estimation::{TableErrors, middle, mixed};
-use crate::{Error, Result, memory};
+use crate::estimation::TableErrors;
+use crate::{Result, memory};
 use std::cmp::Ordering;
 
 /// One cell of an item.
@@ -33,27 +33,47 @@ pub(super) struct Extrapolated {
 }
 
 impl Extrapolated {
-    pub(super) fn of(facts: &TableErrors) -> Result<Self> {
+    /// `None` for counters, and before the first push of every column.
+    pub(super) fn of(facts: &TableErrors) -> Result<Option<Self>> {
         let (width, cells) = (facts.published.len(), facts.table.len());
         let published = facts.published.iter().all(|&step| step > 0.0);
-        if !published || !facts.collisions || cells != facts.depth * width || cells == 0 {
-            let wanted = "a table of items, all columns of which were published";
-            return Err(Error::parameter("table", wanted, "another one"));
-        }
-        if cells > u32::MAX as usize {
-            return Err(Error::parameter("table", "at most 2^32 - 1 cells", "more"));
+        if !published || !facts.collisions || cells > u32::MAX as usize {
+            return Ok(None);
         }
         let mut table = memory::room_for(cells)?;
         for row in facts.table.chunks_exact(width) {
             let cells = row.iter().zip(&facts.published);
             table.extend(cells.map(|(&value, step)| value as f64 * (facts.step / step)));
         }
-        Ok(Self {
+        Ok(Some(Self {
             signed: facts.signed,
             depth: facts.depth,
             width,
             table,
-        })
+        }))
+    }
+
+    /// The other rows, and the cells of items in them.
+    pub(super) fn without_row(&self, row: usize, items: &[Cell]) -> Result<(Self, Vec<Cell>)> {
+        let (begin, end) = (row * self.width, (row + 1) * self.width);
+        let mut table = memory::room_for(self.table.len() - self.width)?;
+        table.extend_from_slice(&self.table[..begin]);
+        table.extend_from_slice(&self.table[end..]);
+        let mut cells = memory::room_for(items.len() / self.depth * (self.depth - 1))?;
+        for own in items.chunks_exact(self.depth) {
+            let rest = own.iter().enumerate().filter(|(at, _)| *at != row);
+            cells.extend(rest.map(|(at, cell)| Cell {
+                at: cell.at - if at > row { self.width as u32 } else { 0 },
+                sign: cell.sign,
+            }));
+        }
+        let others = Self {
+            signed: self.signed,
+            depth: self.depth - 1,
+            width: self.width,
+            table,
+        };
+        Ok((others, cells))
     }
 }
 
@@ -111,4 +131,21 @@ pub(super) fn spread_of(errors: &[f64], signed: bool) -> Result<f64> {
     let bulk = errors.iter().filter(|&&error| signed || error <= 0.0);
     sizes.extend(bulk.map(|error| error.abs()));
     Ok((1.4826 * middle(&mut sizes)).max(0.5))
+}
+
+/// The middle of some values, which are put in another order; 0 without any.
+fn middle(values: &mut [f64]) -> f64 {
+    if values.is_empty() {
+        return 0.0;
+    }
+    let at = values.len() / 2;
+    *values.select_nth_unstable_by(at, f64::total_cmp).1
+}
+
+/// A number that looks random, for public values. Source: G. Steele, D. Lea and C. Flood 2014.
+pub(super) fn mixed(number: u64) -> u64 {
+    let state = number.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+    let mixed = (state ^ (state >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    mixed ^ (mixed >> 31)
 }

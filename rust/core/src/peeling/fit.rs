@@ -6,8 +6,10 @@
 //! of a few cells only their neighbourhood is fitted again.
 
 use super::cells::{Background, Cell, Extrapolated, less_middles, spread_of};
-use super::chosen::Chosen;
+use super::evidence::Rule;
+use super::huber::{best_change, clips_of};
 use super::journal::Journal;
+use super::names::Names;
 use crate::{Result, memory};
 use std::collections::VecDeque;
 
@@ -15,12 +17,6 @@ use std::collections::VecDeque;
 const ROUNDS: usize = 4;
 /// A change of a count below this, in spreads, queues no other name.
 const TOLERANCE: f64 = 0.02;
-/// Weight of the square of a count, which decides between names with equal cells.
-const RIDGE: f64 = 1e-6;
-/// Where the loss becomes linear, in spreads: below and above, without and with signs.
-const BELOW: f64 = 2.0;
-const ABOVE: f64 = 1.5;
-const BOTH: f64 = 2.0;
 /// Visits of a name, on average, after which the descent ends in any case: each visit lowers a
 /// convex loss, so only rounding could make it go on.
 const MOST_VISITS: usize = 200;
@@ -28,7 +24,7 @@ const MOST_VISITS: usize = 200;
 /// A table, the names taken out of it, their counts, and the errors that they leave.
 #[derive(Debug, Clone)]
 pub(super) struct Fit<'a> {
-    pub(super) chosen: &'a Chosen,
+    pub(super) names: &'a Names,
     pub(super) counts: Vec<f64>,
     pub(super) errors: Vec<f64>,
     pub(super) spread: f64,
@@ -42,73 +38,102 @@ pub(super) struct Fit<'a> {
 /// What a fit found, without what it needs to go on.
 #[derive(Debug, Clone)]
 pub(super) struct Fitted {
-    counts: Vec<f64>,
-    taken: Vec<bool>,
-    errors: Vec<f64>,
+    pub(super) counts: Vec<f64>,
+    /// Of every cell.
+    pub(super) errors: Vec<f64>,
     pub(super) spread: f64,
+    taken: Vec<bool>,
 }
 
 impl Fitted {
-    /// Fit the chosen names to the whole table.
+    /// Fit names to the whole table, from counts that may be wrong.
     pub(super) fn of(
-        chosen: &Chosen,
+        names: &Names,
+        counts: Vec<f64>,
         background: &Background,
         facts: &Extrapolated,
     ) -> Result<Self> {
-        let names = 0..chosen.len();
-        let own = |name| chosen.is_taken(chosen.own(name), &background.values);
         let begun = Self {
-            counts: memory::filled(0.0, chosen.len())?,
-            taken: memory::collected(names.map(own))?,
+            taken: memory::filled(true, names.len())?,
             errors: memory::copied(&background.values)?,
             spread: background.spread,
+            counts,
         };
-        let mut fit = begun.resumed(chosen, facts.signed)?;
+        let mut fit = begun.resumed(names, facts.signed)?;
+        for (own, &count) in names.all().zip(&begun.counts) {
+            for cell in own {
+                fit.errors[cell.at as usize] -= count * f64::from(cell.sign);
+            }
+        }
         for _ in 0..ROUNDS {
             less_middles(&mut fit.errors, facts)?;
             fit.spread = spread_of(&fit.errors, facts.signed)?;
             fit.clips = clips_of(fit.spread, facts.signed);
-            for name in 0..chosen.len() {
+            for name in 0..names.len() {
                 fit.enqueue(name as u32);
             }
             fit.descend();
         }
+        Ok(fit.fitted())
+    }
+
+    /// The same fit as one of other names, of which those with a count are taken out.
+    pub(super) fn of_others(&self, names: &Names, others: &Names) -> Result<Self> {
+        let counts = others.all().map(|own| match names.find(own) {
+            Some(name) => (self.counts[name], true),
+            None => (0.0, false),
+        });
+        let counts = memory::collected(counts)?;
         Ok(Self {
-            spread: fit.spread,
-            counts: fit.counts,
-            taken: fit.taken,
-            errors: fit.errors,
+            counts: memory::collected(counts.iter().map(|each| each.0))?,
+            taken: memory::collected(counts.iter().map(|each| each.1))?,
+            errors: memory::copied(&self.errors)?,
+            spread: self.spread,
         })
     }
 
-    /// Errors of all cells.
-    pub(super) fn errors(&self) -> &[f64] {
-        &self.errors
-    }
-
-    /// The count of a name that is taken out; 0 for all other items.
-    pub(super) fn count(&self, chosen: &Chosen, own: &[Cell]) -> f64 {
-        chosen.find(own).map_or(0.0, |name| self.counts[name])
+    /// Number of names that are taken out.
+    pub(super) fn number(&self) -> usize {
+        self.taken.iter().filter(|&&taken| taken).count()
     }
 
     /// Go on with this fit, in a copy.
-    pub(super) fn resumed<'a>(&self, chosen: &'a Chosen, signed: bool) -> Result<Fit<'a>> {
-        let (names, cells) = (self.counts.len(), self.errors.len());
+    pub(super) fn resumed<'a>(&self, names: &'a Names, signed: bool) -> Result<Fit<'a>> {
+        let (number, cells) = (self.counts.len(), self.errors.len());
         Ok(Fit {
-            chosen,
+            names,
             counts: memory::copied(&self.counts)?,
             errors: memory::copied(&self.errors)?,
             taken: memory::copied(&self.taken)?,
             spread: self.spread,
             clips: clips_of(self.spread, signed),
             queue: VecDeque::new(),
-            queued: memory::filled(false, names)?,
-            journal: Journal::of(cells, names)?,
+            queued: memory::filled(false, number)?,
+            journal: Journal::of(cells, number)?,
         })
     }
 }
 
 impl Fit<'_> {
+    /// What was found.
+    pub(super) fn fitted(self) -> Fitted {
+        Fitted {
+            counts: self.counts,
+            taken: self.taken,
+            errors: self.errors,
+            spread: self.spread,
+        }
+    }
+
+    /// Takes a name out if a rule says so, or puts it back; whether that changed.
+    pub(super) fn choose(&mut self, name: u32, rule: &Rule) -> bool {
+        let own = self.names.own(name as usize);
+        let taken = rule.takes(own, &self.errors, self.counts[name as usize]);
+        let changed = self.taken[name as usize] != taken;
+        self.set_taken(name, taken);
+        changed
+    }
+
     /// Adds to the table, in the cells of an item.
     pub(super) fn add(&mut self, own: &[Cell], counts: f64) {
         for cell in own {
@@ -152,7 +177,7 @@ impl Fit<'_> {
                 continue;
             }
             visits -= 1;
-            let own = self.chosen.own(name as usize);
+            let own = self.names.own(name as usize);
             let count = self.counts[name as usize];
             let change = best_change(own, count, &self.errors, self.clips);
             if change != 0.0 {
@@ -181,14 +206,14 @@ impl Fit<'_> {
     fn change(&mut self, name: u32, change: f64) {
         self.journal.keep_name(name, &self.counts, &self.taken);
         self.counts[name as usize] += change;
-        let chosen = self.chosen;
-        self.add(chosen.own(name as usize), -change);
+        let names = self.names;
+        self.add(names.own(name as usize), -change);
     }
 
     fn enqueue_neighbours(&mut self, name: u32) {
-        let chosen = self.chosen;
-        for cell in chosen.own(name as usize) {
-            for &other in chosen.sharing(cell.at) {
+        let names = self.names;
+        for cell in names.own(name as usize) {
+            for &other in names.sharing(cell.at) {
                 if other != name {
                     self.enqueue(other);
                 }
@@ -197,94 +222,17 @@ impl Fit<'_> {
     }
 }
 
-fn clips_of(spread: f64, signed: bool) -> (f64, f64) {
-    if signed {
-        (BOTH * spread, BOTH * spread)
-    } else {
-        (BELOW * spread, ABOVE * spread)
-    }
-}
-
-/// The change of one count that minimises the loss of its cells.
-fn best_change(own: &[Cell], count: f64, errors: &[f64], (below, above): (f64, f64)) -> f64 {
-    // The slope of the loss grows with the change and is linear between these ends.
-    let mut ends = [0.0; 128];
-    let mut own_errors = [0.0; 64];
-    let own_errors = &mut own_errors[..own.len()];
-    let ends = &mut ends[..2 * own.len()];
-    for ((cell, error), ends) in own
-        .iter()
-        .zip(&mut *own_errors)
-        .zip(ends.chunks_exact_mut(2))
-    {
-        *error = errors[cell.at as usize] * f64::from(cell.sign);
-        (ends[0], ends[1]) = (*error - above, *error + below);
-    }
-    ends.sort_unstable_by(f64::total_cmp);
-    let slope = |change: f64| {
-        let losses = own_errors
-            .iter()
-            .map(|error| (error - change).clamp(-below, above));
-        RIDGE * (count + change) - losses.sum::<f64>()
-    };
-    let after = ends.partition_point(|&end| slope(end) < 0.0);
-    if after == 0 || after == ends.len() {
-        return ends[after.min(ends.len() - 1)];
-    }
-    let (low, high) = (ends[after - 1], ends[after]);
-    let (at_low, at_high) = (slope(low), slope(high));
-    low + (high - low) * at_low / (at_low - at_high)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Loss of a change, by its definition.
-    fn loss(own: &[Cell], count: f64, errors: &[f64], clips: (f64, f64), change: f64) -> f64 {
-        let huber = |error: f64| {
-            let clip = if error < 0.0 { clips.0 } else { clips.1 };
-            let size = error.abs();
-            if size <= clip {
-                size * size / 2.0
-            } else {
-                clip * (size - clip / 2.0)
-            }
-        };
-        let cells = own.iter().map(|cell| {
-            let sign = f64::from(cell.sign);
-            huber(errors[cell.at as usize] * sign - change)
-        });
-        cells.sum::<f64>() + RIDGE / 2.0 * (count + change).powi(2)
-    }
-
-    fn cells_of(signs: &[f32]) -> Vec<Cell> {
-        let cells = signs.iter().enumerate();
-        cells
-            .map(|(at, &sign)| Cell {
-                at: at as u32,
-                sign,
-            })
-            .collect()
-    }
-
-    #[test]
-    fn a_change_minimises_the_loss() {
-        let errors = [3.0, -50.0, 7.5, 40.0, 0.25];
-        for signs in [[1.0; 5], [1.0, -1.0, -1.0, 1.0, -1.0]] {
-            let own = cells_of(&signs);
-            for clips in [(2.0, 1.5), (20.0, 15.0), (200.0, 200.0)] {
-                let found = best_change(&own, 10.0, &errors, clips);
-                let least = loss(&own, 10.0, &errors, clips, found);
-                for nearby in -4000..4000 {
-                    let other = f64::from(nearby) / 50.0;
-                    assert!(
-                        loss(&own, 10.0, &errors, clips, other) >= least - 1e-9,
-                        "{clips:?}"
-                    );
-                }
-            }
-        }
+    fn all(list: &[Cell], facts: &Extrapolated) -> (Names, Fitted) {
+        let background = Background::of(facts).unwrap();
+        let names: Vec<_> = list.chunks_exact(facts.depth).collect();
+        let names = Names::of(names, facts.depth, facts.table.len()).unwrap();
+        let counts = vec![0.0; names.len()];
+        let fitted = Fitted::of(&names, counts, &background, facts).unwrap();
+        (names, fitted)
     }
 
     /// A table of names with known counts, small errors, and shared cells.
@@ -323,12 +271,10 @@ mod tests {
     fn counts_that_explain_a_table_are_found() {
         for signed in [false, true] {
             let (facts, cells, counts) = table(signed);
-            let background = Background::of(&facts).unwrap();
-            let chosen = Chosen::by_cells(&cells, &background, &facts).unwrap();
-            assert_eq!((chosen.len(), chosen.threshold), (counts.len(), None));
-            let fitted = Fitted::of(&chosen, &background, &facts).unwrap();
+            let (names, fitted) = all(&cells, &facts);
+            assert_eq!(names.len(), counts.len());
             for (own, count) in cells.chunks_exact(3).zip(&counts) {
-                let found = fitted.count(&chosen, own);
+                let found = fitted.counts[names.find(own).unwrap()];
                 assert!(
                     (found - count).abs() < 15.0,
                     "{found} for {count}, signed: {signed}"
@@ -336,8 +282,8 @@ mod tests {
             }
             // Every coordinate is at its minimum.
             let clips = clips_of(fitted.spread, signed);
-            for name in 0..chosen.len() {
-                let own = chosen.own(name);
+            for name in 0..names.len() {
+                let own = names.own(name);
                 let change = best_change(own, fitted.counts[name], &fitted.errors, clips);
                 assert!(change.abs() < 4.0 * TOLERANCE * fitted.spread, "{change}");
             }
@@ -347,18 +293,16 @@ mod tests {
     #[test]
     fn undo_restores_everything_and_another_way_leads_to_the_same_fit() {
         let (facts, cells, _) = table(true);
-        let background = Background::of(&facts).unwrap();
-        let chosen = Chosen::by_cells(&cells, &background, &facts).unwrap();
-        let fitted = Fitted::of(&chosen, &background, &facts).unwrap();
-        let mut fit = fitted.resumed(&chosen, true).unwrap();
-        let own = chosen.own(0).to_vec();
+        let (names, fitted) = all(&cells, &facts);
+        let mut fit = fitted.resumed(&names, true).unwrap();
+        let own = names.own(0).to_vec();
         let mut ends = Vec::new();
         for first in [0.0, 9000.0, -500.0] {
             fit.set_taken(0, false);
             for count in [first, 3900.0] {
                 fit.add(&own, -count);
                 for cell in &own {
-                    chosen
+                    names
                         .sharing(cell.at)
                         .iter()
                         .for_each(|&name| fit.enqueue(name));

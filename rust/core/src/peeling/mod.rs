@@ -6,25 +6,31 @@
 //! post-processing of released values.
 //!
 //! ```text
-//!        peeled      a table, its heavy names; the counts and the intervals of items
+//!        peeled        a table and a list; the counts and the intervals of items
 //!       /      \
-//!  decode       |    which names of a long list have occurred
-//!      \        |
-//!       fit   ranks    counts that explain the table   |   how rare the cells of an item are
-//!        |      |
-//!     chosen  score    which names are taken out; a journal of changes   |   how telling an error is
-//!         \    /
-//!         cells      where an item is counted
+//!  choice    intervals   which names have occurred   |   tests of a count against the rest
+//!       \   /     \
+//!        fit     ranks   counts that explain the table   |   how rare the cells of an item are
+//!       / | \      |
+//! evidence | huber |     do cells agree on a count   |   the loss of one count
+//!       \  |       /
+//!      score, names      how telling an error is   |   names by cell
+//!           |
+//!         cells          where an item is counted
 //! ```
 
 mod cells;
-mod chosen;
-mod decode;
+mod choice;
+mod evidence;
 mod fit;
+mod huber;
+mod intervals;
 mod journal;
+mod names;
 mod peeled;
 mod ranks;
 mod score;
 
 pub use cells::Cell;
-pub use peeled::{Asked, Ends, Peeled, Tests};
+pub use intervals::{Ends, Tests};
+pub use peeled::Peeled;

@@ -46,6 +46,15 @@ impl Density {
         Ok(Self { per_bin, spread })
     }
 
+    /// The logarithm of the density in every bin. The outermost ones stand for all errors beyond,
+    /// which are far from each other.
+    pub(super) fn logs(&self) -> Result<Vec<f32>> {
+        let rare = ANYWHERE / BINS as f64;
+        let mut logs = memory::collected(self.per_bin.iter().map(|each| each.ln() as f32))?;
+        (logs[0], logs[BINS - 1]) = (rare.ln() as f32, rare.ln() as f32);
+        Ok(logs)
+    }
+
     /// The score that tells errors from errors that are `shift` spreads higher.
     pub(super) fn score(&self, shift: f64) -> Result<Score> {
         let bins = (shift / BIN).round() as usize;
@@ -77,7 +86,7 @@ impl Score {
 
 /// The bin of an error in spreads; the outermost take all beyond.
 #[inline]
-fn bin_of(error: f64) -> usize {
+pub(super) fn bin_of(error: f64) -> usize {
     // A cast of a float saturates.
     (((error + REACH) / BIN) as usize).min(BINS - 1)
 }

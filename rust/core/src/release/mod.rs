@@ -253,31 +253,6 @@ impl ReleaseReader<'_> {
         });
     }
 
-    /// The estimates of known names, decoded together with a model of this release's table.
-    pub fn decode(
-        &self,
-        model: &ErrorModel,
-        items: Items<'_>,
-        fingerprinter: &Fingerprinter,
-    ) -> Result<Vec<f64>> {
-        let mut names = memory::room_for(items.len())?;
-        items.for_each_chunk(fingerprinter, |_, chunk| names.extend_from_slice(chunk));
-        // An item that is listed twice is one name.
-        let mut distinct = memory::copied(&names)?;
-        distinct.sort_unstable();
-        distinct.dedup();
-        let mut cells = memory::room_for(distinct.len().saturating_mul(model.depth()))?;
-        for &name in &distinct {
-            for row in 0..model.depth() {
-                let (column, negative) = self.estimator.locate(row, name);
-                cells.push(model.cell(row, column, negative != 0));
-            }
-        }
-        let counts = model.decode(&cells)?;
-        let place = |name| distinct.partition_point(|other| other < name);
-        memory::collected(names.iter().map(|name| counts[place(name)]))
-    }
-
     /// The cells of many items, in order and row by row: their columns, and whether their values
     /// count with the opposite sign.
     pub fn locate_many(

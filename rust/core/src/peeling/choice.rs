@@ -1,0 +1,288 @@
+//! Which names of a list are taken out of a table.
+//!
+//! Round by round, the names whose cells agree on a count are taken out together, and what their fit
+//! leaves decides anew. How strongly they have to agree is decided with random choices of cells,
+//! which are names that never occurred. Source: J. Elias and S. Gygi 2007 (target-decoy search).
+
+use super::cells::{Background, Cell, Extrapolated, random_choices};
+use super::evidence::{Evidence, Rule};
+use super::fit::Fitted;
+use super::names::{Names, names_in};
+use crate::{Result, memory};
+
+const MOST_ROUNDS: usize = 12;
+/// A choice is stable if it changes by at most this part.
+const STABLE: f64 = 0.03;
+/// Part of the strength of a name from which it is a candidate.
+const CANDIDATE: f32 = 0.5;
+/// Passes over the candidates until their choice agrees with their fit, at most.
+const MOST_PASSES: usize = 4;
+
+/// Which names count as having occurred.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Purity {
+    /// Of a list that is not much longer than the table is large, an absent name costs little: as
+    /// many as possible, of which [`ABSENT`] are expected to be absent.
+    Most,
+    /// Of a long list few names have occurred, and an absent one takes the counts of others: those of
+    /// which [`FEW_ABSENT`] are expected to be absent. So few that no item whose interval is asked for
+    /// is taken out for its noise: the choice would then depend on the item's own cells.
+    Sure,
+}
+
+const ABSENT: f64 = 0.1;
+const FEW_ABSENT: f64 = 5e-3;
+/// The decoy from whose strength the strength of few absent names follows. The strongest decoys may
+/// share cells with a name that is not taken out yet.
+const DECOY: usize = 8;
+
+impl Purity {
+    fn decoys(self, names: usize) -> usize {
+        match self {
+            Self::Most => (4 * names).clamp(4096, 32_768),
+            Self::Sure => 1 << 16,
+        }
+    }
+
+    /// The strength from which names are taken out; both are in descending order.
+    fn least(self, strong: &[f32], absent: &[f32], weight: f64) -> f32 {
+        match self {
+            Self::Most => {
+                let accepted = (1..=strong.len()).rev().find(|&number| {
+                    let least = strong[number - 1];
+                    let expected = weight * absent.partition_point(|&each| each >= least) as f64;
+                    expected <= ABSENT * number as f64
+                });
+                accepted.map_or(f32::INFINITY, |number| strong[number - 1])
+            }
+            Self::Sure => {
+                // A ratio of likelihoods of x or more has a probability of at most 1 / x.
+                let decoy = absent.get(DECOY - 1).map_or(0.0, |most| most.max(0.0));
+                decoy + (DECOY as f64 * weight / FEW_ABSENT).ln().max(1.0) as f32
+            }
+        }
+    }
+
+    /// Most names that are taken out of a table with this number of cells.
+    fn most(self, cells: usize) -> usize {
+        match self {
+            Self::Most => cells / 2,
+            Self::Sure => cells / 5,
+        }
+    }
+}
+
+/// Names and their fit to a table.
+#[derive(Debug, Clone)]
+pub(super) struct Chosen {
+    pub(super) names: Names,
+    pub(super) fitted: Fitted,
+    /// Which of the names are taken out; all without a rule.
+    pub(super) rule: Option<Rule>,
+}
+
+impl Chosen {
+    /// These names of a table, whose counts are looked for from those of others.
+    fn of(
+        names: Vec<&[Cell]>,
+        others: Option<&Self>,
+        background: &Background,
+        facts: &Extrapolated,
+    ) -> Result<Self> {
+        let names = Names::of(names, facts.depth, facts.table.len())?;
+        let counts = names
+            .all()
+            .map(|own| others.map_or(0.0, |others| others.count(own)));
+        let counts = memory::collected(counts)?;
+        Ok(Self {
+            fitted: Fitted::of(&names, counts, background, facts)?,
+            names,
+            rule: None,
+        })
+    }
+
+    /// All names of a list.
+    pub(super) fn all(
+        list: &[Cell],
+        background: &Background,
+        facts: &Extrapolated,
+    ) -> Result<Self> {
+        let names = memory::collected(list.chunks_exact(facts.depth))?;
+        Self::of(names, None, background, facts)
+    }
+
+    /// The names of a list that have occurred, as it seems. Those of [`Purity::Sure`] are among
+    /// weaker candidates, so that they can be chosen again.
+    pub(super) fn occurred(
+        list: &[Cell],
+        purity: Purity,
+        background: &Background,
+        facts: &Extrapolated,
+    ) -> Result<Self> {
+        let names = names_in(list, facts.depth)?;
+        let plausible = match purity {
+            Purity::Most => None,
+            Purity::Sure => Some(plausible(list, background, facts)?),
+        };
+        let search = Search {
+            decoys: random_choices(purity.decoys(names as usize), facts)?,
+            names,
+            list: plausible.as_deref().unwrap_or(list),
+            purity,
+            background,
+            facts,
+        };
+        let (found, last) = search.found()?;
+        match last {
+            Some((rule, likely)) if purity == Purity::Sure => {
+                search.with_candidates(&found, rule, &likely)
+            }
+            _ => Ok(found),
+        }
+    }
+
+    /// The count of an item that is taken out; 0 for all others.
+    pub(super) fn count(&self, own: &[Cell]) -> f64 {
+        let found = self.names.find(own);
+        found.map_or(0.0, |name| self.fitted.counts[name])
+    }
+}
+
+/// Names of a list with their strength, the strongest first.
+type Strong = Vec<(f32, u32)>;
+
+/// The search for the names that have occurred.
+struct Search<'a> {
+    list: &'a [Cell],
+    /// How many names there are, each counted once.
+    names: f64,
+    decoys: Vec<Cell>,
+    purity: Purity,
+    background: &'a Background,
+    facts: &'a Extrapolated,
+}
+
+impl<'a> Search<'a> {
+    fn own(&self, name: u32) -> &'a [Cell] {
+        let depth = self.facts.depth;
+        &self.list[name as usize * depth..(name as usize + 1) * depth]
+    }
+
+    fn cells_of(&self, names: &[(f32, u32)]) -> Result<Vec<&'a [Cell]>> {
+        memory::collected(names.iter().map(|&(_, name)| self.own(name)))
+    }
+
+    /// The names that are taken out; the rule that chose them, with all that are half as strong.
+    fn found(&self) -> Result<(Chosen, Option<(Rule, Strong)>)> {
+        let mut found = Chosen::of(Vec::new(), None, self.background, self.facts)?;
+        let (mut taken, mut last) = (Vec::new(), None);
+        for _ in 0..MOST_ROUNDS {
+            let evidence = of_fit(&found.fitted, self.facts)?;
+            let mut strong = self.strong(&found, &taken, &evidence)?;
+            let absent = self.absent(&found, &evidence)?;
+            let strengths = memory::collected(strong.iter().map(|each| each.0))?;
+            let weight = self.names * self.facts.depth as f64 / self.decoys.len() as f64;
+            let most = self.purity.most(self.facts.table.len()).min(strong.len());
+            let least = self.purity.least(&strengths[..most], &absent, weight);
+            let accepted = strengths[..most].partition_point(|&each| each >= least);
+            strong.truncate(strengths.partition_point(|&each| each >= CANDIDATE * least));
+            let own = self.cells_of(&strong[..accepted])?;
+            let stay = own.iter().filter(|own| found.names.find(own).is_some());
+            let changed = own.len() + found.names.len() - 2 * stay.count().min(found.names.len());
+            let is_stable = changed as f64 <= STABLE * own.len() as f64;
+            if !is_stable {
+                found = Chosen::of(own, Some(&found), self.background, self.facts)?;
+                taken = memory::collected(strong[..accepted].iter().map(|each| each.1))?;
+                taken.sort_unstable();
+            }
+            last = Some((Rule { evidence, least }, strong));
+            if is_stable {
+                break;
+            }
+        }
+        Ok((found, last))
+    }
+
+    /// The names with any strength; `taken` are those that were taken out, in order.
+    fn strong(&self, found: &Chosen, taken: &[u32], evidence: &Evidence) -> Result<Strong> {
+        let errors = &found.fitted.errors;
+        let mut taken = taken.iter().copied().peekable();
+        let mut strong = Vec::new();
+        for (name, own) in self.list.chunks_exact(self.facts.depth).enumerate() {
+            let count = match taken.next_if_eq(&(name as u32)) {
+                Some(_) => found.count(own),
+                None if self.is_passed_over(own, evidence, errors) => continue,
+                None => 0.0,
+            };
+            let strength = evidence.strength(own, errors, count);
+            if strength > 0.0 {
+                memory::push(&mut strong, (strength, name as u32))?;
+            }
+        }
+        strong.sort_unstable_by(|one, two| two.0.total_cmp(&one.0).then(one.1.cmp(&two.1)));
+        Ok(strong)
+    }
+
+    fn is_passed_over(&self, own: &[Cell], evidence: &Evidence, errors: &[f64]) -> bool {
+        self.purity == Purity::Sure && !evidence.is_promising(own, errors)
+    }
+
+    /// The strengths of the decoys, the largest first.
+    fn absent(&self, found: &Chosen, evidence: &Evidence) -> Result<Vec<f32>> {
+        let errors = &found.fitted.errors;
+        let mut absent = Vec::new();
+        for own in self.decoys.chunks_exact(self.facts.depth) {
+            if !self.is_passed_over(own, evidence, errors) {
+                memory::push(&mut absent, evidence.strength(own, errors, 0.0))?;
+            }
+        }
+        absent.sort_unstable_by(|one, two| two.total_cmp(one));
+        Ok(absent)
+    }
+
+    /// The names that were found, and the candidates that the rule does not take out.
+    fn with_candidates(&self, found: &Chosen, rule: Rule, likely: &Strong) -> Result<Chosen> {
+        let most = self.facts.table.len().min(likely.len());
+        let mut own = self.cells_of(&likely[..most])?;
+        memory::reserve(&mut own, found.names.len())?;
+        own.extend(found.names.all());
+        let names = Names::of(own, self.facts.depth, self.facts.table.len())?;
+        let fitted = found.fitted.of_others(&found.names, &names)?;
+        let mut fit = fitted.resumed(&names, self.facts.signed)?;
+        for _ in 0..MOST_PASSES {
+            let mut changed = false;
+            for name in 0..names.len() as u32 {
+                changed |= fit.choose(name, &rule);
+            }
+            fit.descend();
+            if !changed {
+                break;
+            }
+        }
+        Ok(Chosen {
+            fitted: fit.fitted(),
+            names,
+            rule: Some(rule),
+        })
+    }
+}
+
+/// With the errors that a fit leaves.
+fn of_fit(fitted: &Fitted, facts: &Extrapolated) -> Result<Evidence> {
+    Evidence::of(&fitted.errors, fitted.spread, facts.signed)
+}
+
+/// The names of a long list whose cells may agree when other names are taken out.
+fn plausible(list: &[Cell], background: &Background, facts: &Extrapolated) -> Result<Vec<Cell>> {
+    let none = Chosen::of(Vec::new(), None, background, facts)?;
+    let evidence = of_fit(&none.fitted, facts)?;
+    let mut found = Vec::new();
+    for own in list.chunks_exact(facts.depth) {
+        if evidence.is_plausible(own, &none.fitted.errors) {
+            for &cell in own {
+                memory::push(&mut found, cell)?;
+            }
+        }
+    }
+    Ok(found)
+}

@@ -1,0 +1,161 @@
+//! How much better the cells of a name agree with some count than with none.
+//!
+//! The logarithm of a ratio of likelihoods, with the density of the errors that are left. A density
+//! that is wrong takes out too few names or too many; it cannot make an interval invalid.
+
+use super::cells::Cell;
+use super::score::{Density, bin_of};
+use crate::Result;
+
+/// Smallest count that a name is taken out for, in spreads.
+const LEAST: f64 = 1.0;
+/// Values of at least this size, in spreads, are needed in most rows before a name of a long list is
+/// looked at.
+const PROMISING: f64 = 2.0;
+
+/// The density of the errors, as logarithms.
+#[derive(Debug, Clone)]
+pub(super) struct Evidence {
+    logs: Vec<f32>,
+    scale: f64,
+    signed: bool,
+}
+
+impl Evidence {
+    /// With the errors of a table, which have this spread.
+    pub(super) fn of(errors: &[f64], spread: f64, signed: bool) -> Result<Self> {
+        let density = if signed {
+            let both = errors.iter().flat_map(|&error| [error, -error]);
+            Density::of(both, spread)?
+        } else {
+            Density::of(errors.iter().copied(), spread)?
+        };
+        Ok(Self {
+            logs: density.logs()?,
+            scale: 1.0 / spread,
+            signed,
+        })
+    }
+
+    /// Whether a name of a long list may have evidence: most of its cells are large.
+    #[inline]
+    pub(super) fn is_promising(&self, own: &[Cell], errors: &[f64]) -> bool {
+        self.large(own, errors, PROMISING) >= self.needed(own.len())
+    }
+
+    /// Whether it may have evidence when other names are taken out: the errors spread less then, and
+    /// with signs a name may be hidden in one more of its cells.
+    #[inline]
+    pub(super) fn is_plausible(&self, own: &[Cell], errors: &[f64]) -> bool {
+        let hidden = usize::from(self.signed);
+        self.large(own, errors, PROMISING / 2.0) + hidden >= self.needed(own.len())
+    }
+
+    /// How many of these cells are larger than a number of spreads.
+    #[inline]
+    fn large(&self, own: &[Cell], errors: &[f64], spreads: f64) -> usize {
+        let least = spreads / self.scale;
+        let large = |cell: &&Cell| errors[cell.at as usize] * f64::from(cell.sign) > least;
+        own.iter().filter(large).count()
+    }
+
+    /// How many have to be large. One may be off: by a name that was taken out too much, or, with
+    /// signs, by any other.
+    fn needed(&self, rows: usize) -> usize {
+        match (self.signed, rows) {
+            (_, 1 | 2) => rows,
+            (true, _) => rows / 2 + 1,
+            (false, _) => rows - 1,
+        }
+    }
+
+    /// How much better these cells, of which `count` was taken out, agree with some count of at least
+    /// [`LEAST`] spreads than with none.
+    pub(super) fn strength(&self, own: &[Cell], errors: &[f64], count: f64) -> f32 {
+        let mut room = [0.0; 64];
+        let values = &mut room[..own.len()];
+        for (value, cell) in values.iter_mut().zip(own) {
+            *value = (errors[cell.at as usize] * f64::from(cell.sign) + count) * self.scale;
+        }
+        values.sort_unstable_by(f64::total_cmp);
+        let values = &*values;
+        let likelihood = |count: f64| -> f32 {
+            let logs = values.iter().map(|value| self.log(value - count));
+            logs.sum()
+        };
+        // The density is highest at 0: counts that put a row there, or two, are the likely ones.
+        let middles = values
+            .windows(2)
+            .map(|pair| f64::midpoint(pair[0], pair[1]));
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        let counts = values.iter().copied().chain(middles).chain([mean]);
+        let best = counts
+            .filter(|&count| count >= LEAST)
+            .map(likelihood)
+            .fold(f32::NEG_INFINITY, f32::max);
+        best - likelihood(0.0)
+    }
+
+    #[inline]
+    fn log(&self, error: f64) -> f32 {
+        self.logs[bin_of(error)]
+    }
+}
+
+/// Decides again whether a name is taken out of a table that differs in a few cells.
+#[derive(Debug, Clone)]
+pub(super) struct Rule {
+    pub(super) evidence: Evidence,
+    pub(super) least: f32,
+}
+
+impl Rule {
+    /// Whether to take out a name of which `count` is out of the errors.
+    #[inline]
+    pub(super) fn takes(&self, own: &[Cell], errors: &[f64], count: f64) -> bool {
+        self.evidence.strength(own, errors, count) >= self.least
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn strength(signed: bool, values: &[f64]) -> f32 {
+        // Errors of a few counts, and some collisions.
+        let errors = (0..4000).map(|at| match at % 50 {
+            0 => 400.0,
+            other => f64::from(other * 7 % 21) - 10.0,
+        });
+        let errors: Vec<f64> = errors.collect();
+        let evidence = Evidence::of(&errors, 6.0, signed).unwrap();
+        let cells = (0..values.len() as u32).map(|at| Cell { at, sign: 1.0 });
+        evidence.strength(&cells.collect::<Vec<_>>(), values, 0.0)
+    }
+
+    #[test]
+    fn cells_that_agree_are_evidence() {
+        for signed in [false, true] {
+            let all = strength(signed, &[60.0, 66.0, 58.0, 61.0]);
+            let most = strength(signed, &[60.0, 66.0, 300.0, 61.0]);
+            let two = strength(signed, &[60.0, 66.0, 300.0, 450.0]);
+            assert!(all > most && most > two && two > 4.0, "{all} {most} {two}");
+            assert!(strength(signed, &[2.0, -5.0, 3.0, 300.0]) < 1.0);
+            assert!(strength(signed, &[-60.0, -66.0, -58.0, -61.0]) < 0.0);
+        }
+    }
+
+    #[test]
+    fn what_was_taken_out_counts() {
+        let errors: Vec<f64> = (0..4000).map(|at| f64::from(at * 7 % 21) - 10.0).collect();
+        let evidence = Evidence::of(&errors, 6.0, false).unwrap();
+        let own = [0, 1, 2].map(|at| Cell { at, sign: 1.0 });
+        let mut before = errors.clone();
+        own.iter().for_each(|cell| before[cell.at as usize] += 80.0);
+        let (taken, left) = (
+            evidence.strength(&own, &errors, 80.0),
+            evidence.strength(&own, &before, 0.0),
+        );
+        assert_eq!(taken, left);
+    }
+}

@@ -1,0 +1,152 @@
+//! Names that may be taken out of a table: their cells, and which names have a cell.
+
+use super::cells::{Cell, mixed, order};
+use crate::{Result, memory};
+use std::cmp::Ordering;
+
+/// Names with one cell per row; those with the same cells are one name.
+#[derive(Debug, Clone)]
+pub(super) struct Names {
+    depth: usize,
+    /// `depth` cells per name, in order.
+    cells: Vec<Cell>,
+    /// For each cell of the table, the end of its part of `sharing`.
+    ends: Vec<u32>,
+    /// The names that have a cell, cell by cell.
+    sharing: Vec<u32>,
+}
+
+impl Names {
+    /// Names of a table with this number of cells.
+    pub(super) fn of(mut names: Vec<&[Cell]>, depth: usize, cells: usize) -> Result<Self> {
+        names.sort_unstable_by(|one, two| order(one, two));
+        names.dedup();
+        let mut found = Self {
+            depth,
+            cells: memory::room_for(names.len() * depth)?,
+            ends: Vec::new(),
+            sharing: Vec::new(),
+        };
+        names
+            .iter()
+            .for_each(|own| found.cells.extend_from_slice(own));
+        found.index(cells)?;
+        Ok(found)
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.cells.len() / self.depth
+    }
+
+    /// The name with these cells.
+    pub(super) fn find(&self, own: &[Cell]) -> Option<usize> {
+        let mut names = 0..self.len();
+        while !names.is_empty() {
+            let middle = usize::midpoint(names.start, names.end);
+            match order(self.own(middle), own) {
+                Ordering::Less => names.start = middle + 1,
+                Ordering::Greater => names.end = middle,
+                Ordering::Equal => return Some(middle),
+            }
+        }
+        None
+    }
+
+    /// The cells of a name.
+    pub(super) fn own(&self, name: usize) -> &[Cell] {
+        &self.cells[name * self.depth..(name + 1) * self.depth]
+    }
+
+    /// The cells of all names, in order.
+    pub(super) fn all(&self) -> impl ExactSizeIterator<Item = &[Cell]> {
+        self.cells.chunks_exact(self.depth)
+    }
+
+    /// The names that have a cell.
+    pub(super) fn sharing(&self, at: u32) -> &[u32] {
+        let at = at as usize;
+        let begin = if at == 0 { 0 } else { self.ends[at - 1] };
+        &self.sharing[begin as usize..self.ends[at] as usize]
+    }
+
+    /// Sort the names by cell.
+    fn index(&mut self, cells: usize) -> Result<()> {
+        self.ends = memory::filled(0, cells)?;
+        for cell in &self.cells {
+            self.ends[cell.at as usize] += 1;
+        }
+        let mut end = 0;
+        for each in &mut self.ends {
+            end += *each;
+            *each = end;
+        }
+        self.sharing = memory::filled(0, self.cells.len())?;
+        let mut next = memory::copied(&self.ends)?;
+        for (at, cell) in self.cells.iter().enumerate().rev() {
+            let place = &mut next[cell.at as usize];
+            *place -= 1;
+            self.sharing[*place as usize] = (at / self.depth) as u32;
+        }
+        Ok(())
+    }
+}
+
+/// The number of different names of a list, to about one in a thousand: from the part of the places
+/// of a hash table that is empty. Source: K.-Y. Whang, B. Vander-Zanden and H. Taylor 1990.
+pub(super) fn names_in(list: &[Cell], depth: usize) -> Result<f64> {
+    let places = (list.len() / depth * 4).max(1 << 16).next_power_of_two();
+    let mut filled = memory::zeros::<u64>(places / 64)?;
+    for own in list.chunks_exact(depth) {
+        let hash = own.iter().fold(0, |hash, cell| {
+            mixed(hash ^ (u64::from(cell.at) << 1 | u64::from(cell.sign < 0.0)))
+        });
+        let place = hash as usize & (places - 1);
+        filled[place / 64] |= 1 << (place % 64);
+    }
+    let filled: u32 = filled.iter().map(|word| word.count_ones()).sum();
+    let empty = 1.0 - f64::from(filled) / places as f64;
+    Ok((-(places as f64) * empty.ln()).round())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cells(names: impl Iterator<Item = u32>) -> Vec<Cell> {
+        let cell = |at| Cell { at, sign: 1.0 };
+        names
+            .flat_map(|name| [cell(name % 1009), cell(2000 + name / 1009)])
+            .collect()
+    }
+
+    #[test]
+    fn names_are_counted_once_each() {
+        for number in [0, 1, 30, 5_000, 300_000] {
+            let once = names_in(&cells(0..number), 2).unwrap();
+            let thrice = names_in(&cells((0..3 * number).map(|name| name % number)), 2).unwrap();
+            for found in [once, thrice] {
+                let most = 1.0 + 0.01 * f64::from(number);
+                assert!(
+                    (found - f64::from(number)).abs() <= most,
+                    "{found} for {number}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn names_are_found_by_their_cells_and_in_them() {
+        let list = cells([5, 9, 5, 1014, 7].into_iter());
+        let names = Names::of(list.chunks_exact(2).collect(), 2, 4000).unwrap();
+        assert_eq!(names.len(), 4);
+        for own in list.chunks_exact(2) {
+            let name = names.find(own).unwrap();
+            assert_eq!(names.own(name), own);
+            for cell in own {
+                assert!(names.sharing(cell.at).contains(&(name as u32)));
+            }
+        }
+        assert_eq!(names.sharing(list[0].at).len(), 2);
+        assert_eq!(names.find(&cells([6].into_iter())), None);
+    }
+}
