@@ -255,7 +255,7 @@ BUGS_OF_CALIBRATION: Final = (
         "test_the_numeric_account_has_every_draw_of_the_table[1-substitution]",
         patch=edited(
             f"{_SPEC}:TableSpec._calibrated",
-            ("self.depth * self.width * (mechanism.nodes + 1)", "mechanism.nodes + 1"),
+            ("self.depth * self.width * mechanism.draws", "mechanism.draws"),
         ),
     ),
     PlantedBug(

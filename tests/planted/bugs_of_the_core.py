@@ -22,6 +22,36 @@ BUGS_OF_THE_CORE: tuple[PlantedBug, ...] = (
         caught_by=_PROPERTIES + "test_reach.py::test_no_two_pushes_have_the_same_noise[tree]",
     ),
     PlantedBug(
+        name="rounded-after-the-children",
+        subject="distribution",
+        claim="Deeper nodes use the noise of a node before it is rounded.",
+        caught_by="lib mechanism::descent::tests::shifts_commute",
+    ),
+    PlantedBug(
+        name="halves-rounded-to-even",
+        subject="distribution",
+        claim="A node rounds halves down or up by the noise, which does not commute with counts.",
+        caught_by="lib mechanism::descent::tests::division_rounds_halves_up",
+    ),
+    PlantedBug(
+        name="left-end-forgotten",
+        subject="sensitivity",
+        claim="Shared rows do not sum to zero: the left end of their block has no entry.",
+        caught_by="lib mechanism::deep::tests::sensitivity_equals_its_definition",
+    ),
+    PlantedBug(
+        name="window-of-five-turns",
+        subject="sensitivity",
+        claim="The recursion takes half of the nodes below a 6th ancestor.",
+        caught_by="lib mechanism::deep::tests::sensitivity_equals_its_definition",
+    ),
+    PlantedBug(
+        name="sensitivity-of-a-smaller-tree",
+        subject="sensitivity",
+        claim="A tree with shared rows has the sensitivity of the tree with half as many leaves.",
+        caught_by="lib mechanism::deep::tests::sensitivity_equals_its_definition",
+    ),
+    PlantedBug(
         name="node-number-in-16-bits",
         subject="reuse of draws",
         claim="The number of a node is cut to 16 bits.",

@@ -85,7 +85,7 @@ BUGS_OF_THE_END: Final = (
         "test_the_numeric_account_has_every_draw_of_the_table[1-substitution]",
         patch=edited(
             "lazysketch.specification.table_spec:TableSpec._calibrated",
-            ("(mechanism.nodes + 1)", "mechanism.nodes"),
+            ("* mechanism.draws", "* (mechanism.draws - 1)"),
         ),
     ),
     PlantedBug(

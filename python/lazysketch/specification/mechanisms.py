@@ -8,6 +8,7 @@ mechanism    description                            most pushes        variance 
 ===========  =====================================  =================  =====================
 tree         optimised tables                       2^14               9.48 max, 9.32 mean
 tree-log     the same, even over log t              2^12               less early, more late
+tree-deep    rows shared by the nodes of a depth    2^48               9.9 max, 9.6 mean
 haar         the tree in closed form                2^48               17.7 max, 12.7 mean
 binary       the paper's GaussBM                    2^48               110 max, 55 mean
 square-root  Toeplitz, for research, NOT PRIVATE    2^16               10.7 max, 9.7 mean
@@ -16,8 +17,8 @@ square-root  Toeplitz, for research, NOT PRIVATE    2^16               10.7 max,
 Variances are per unit of sensitivity (``sensitivity2`` times :meth:`Mechanism.variances`). A read
 costs log2 n draws; with square-root it costs one draw per push. :func:`mechanisms_for` replaces
 ``"tree"`` by ``"tree-log"`` under the geometric schedule with more than 512 rounds, and by
-``"haar"`` for one or two pushes, for more pushes than the tables serve, and where the numbers of a
-table would not fit.
+``"tree-deep"`` for more than 2^14 pushes, and by ``"haar"`` for one or two pushes, and where the
+numbers of the others would not fit.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ __all__ = [
     "mechanisms_for",
 ]
 
-MechanismName: TypeAlias = Literal["tree", "tree-log", "haar", "binary", "square-root"]
+MechanismName: TypeAlias = Literal["tree", "tree-log", "tree-deep", "haar", "binary", "square-root"]
 MECHANISMS: Final[tuple[MechanismName, ...]] = get_args(MechanismName)
 LARGEST_LEAVES: Final = 2**48
 # Up to this number of pushes the closed form has less noise than the smallest table; for one push
@@ -50,6 +51,8 @@ LARGEST_LEAVES: Final = 2**48
 _FEWEST_FOR_TABLES: Final = 2
 # The smallest table of tree-log serves 1024 pushes; tree has less noise for far fewer pushes.
 _FEWEST_FOR_EARLY: Final = 512
+# The smallest tree with shared rows serves 1024 pushes; haar has less noise for far fewer pushes.
+_FEWEST_FOR_SHARED: Final = 512
 
 
 def checked_mechanism(argument: str, name: object) -> MechanismName:
@@ -86,6 +89,11 @@ class Mechanism:
     Guarantee: ``sensitivity2`` is exact: the largest squared L2 norm of the change of all noisy
     queries of one cell when one count changes by one.
 
+    Attributes:
+        nodes_per_leaf: largest number of noisy queries that one count changes.
+        nodes: most pushes of a cell, at least ``leaves``.
+        draws: most draws for one cell, with that of a final push after the last leaf.
+
     Args:
         name: one of :data:`MECHANISMS`.
         leaves: largest number of pushes of a cell, from 1 to the limit of the mechanism.
@@ -109,6 +117,7 @@ class Mechanism:
     sensitivity2: int | Fraction = field(init=False)
     nodes_per_leaf: int = field(init=False)
     nodes: int = field(init=False)
+    draws: int = field(init=False)
 
     def __post_init__(self) -> None:
         """Check the arguments and read the other fields from the core."""
@@ -116,7 +125,7 @@ class Mechanism:
         most = _native.mechanism_largest_leaves(mechanism=self.name)
         leaves = checked_integer("leaves", self.leaves, most=most)
         object.__setattr__(self, "leaves", leaves)
-        sensitivity2, nodes_per_leaf, nodes = _native.mechanism_facts(
+        sensitivity2, nodes_per_leaf, nodes, draws = _native.mechanism_facts(
             mechanism=self.name, leaves=leaves
         )
         # Only the square-root mechanism has a fraction, which the core rounds up.
@@ -124,9 +133,10 @@ class Mechanism:
         object.__setattr__(self, "sensitivity2", exact)
         object.__setattr__(self, "nodes_per_leaf", nodes_per_leaf)
         object.__setattr__(self, "nodes", nodes)
+        object.__setattr__(self, "draws", draws)
 
     def fits(self, sigma: float) -> bool:
-        """Return True if the exact sums of this mechanism stay within 126 bits.
+        """Return True if the exact sums of this mechanism fit the integers they are computed in.
 
         Args:
             sigma: standard deviation of the draws, in counts.
@@ -223,9 +233,9 @@ def mechanisms_for(
 
     Example:
         >>> [known.name for known in mechanisms_for("tree", leaves=2000, growing=True)]
-        ['tree-log', 'tree', 'haar']
+        ['tree-log', 'tree', 'tree-deep', 'haar']
         >>> [known.name for known in mechanisms_for("tree", leaves=10**6, growing=False)]
-        ['haar']
+        ['tree-deep', 'haar']
     """
     if isinstance(mechanism, Mechanism):
         if mechanism.leaves != leaves:
@@ -239,10 +249,8 @@ def mechanisms_for(
     if leaves <= _FEWEST_FOR_TABLES:
         return (Mechanism("haar", leaves=leaves),)
     early = growing and leaves > _FEWEST_FOR_EARLY
-    names: tuple[MechanismName, ...] = ("tree-log", "tree", "haar") if early else ("tree", "haar")
-    serving = (
-        known
-        for known in names
-        if leaves <= _native.mechanism_largest_leaves(mechanism=known) or known == "haar"
-    )
+    names: list[MechanismName] = ["tree-log"] if early else []
+    names += ["tree", "tree-deep"] if leaves > _FEWEST_FOR_SHARED else ["tree"]
+    most = {known: _native.mechanism_largest_leaves(mechanism=known) for known in names}
+    serving: list[MechanismName] = [*(known for known in names if leaves <= most[known]), "haar"]
     return tuple(Mechanism(known, leaves=leaves) for known in serving)

@@ -159,8 +159,8 @@ class TableSpec:
     def _chosen(self, mechanisms: Sequence[Mechanism]) -> tuple[Mechanism, NoiseCalibration]:
         """Return the best mechanism whose arithmetic can represent the noise, and that noise.
 
-        The optimised tables have large entries. With large weights their sums could exceed 126
-        bits, or their draws the precision of a float; the closed form may still fit.
+        The optimised tables have large entries. With large weights their sums could exceed the
+        integers of the core, or their draws the precision of a float; another may still fit.
         """
         *better, last = mechanisms
         for mechanism in better:
@@ -189,7 +189,7 @@ class TableSpec:
             changed_cells=changed_cells(
                 self.kind, depth=self.depth, relation=self.relation, max_changes=self.max_changes
             ),
-            draws=self.depth * self.width * (mechanism.nodes + 1),  # one for the final push
+            draws=self.depth * self.width * mechanism.draws,
             max_weight=self.max_weight,
             max_events_per_user=self.max_events_per_user,
         )

@@ -36,6 +36,7 @@ pub(crate) fn mechanism_of(name: &str) -> PyResult<MechanismKind> {
         "tree" => Ok(MechanismKind::Tree),
         "tree-log" => Ok(MechanismKind::TreeLog),
         "square-root" => Ok(MechanismKind::SquareRoot),
+        "tree-deep" => Ok(MechanismKind::DeepTree),
         other => unknown("mechanism", "a known mechanism", other),
     }
 }
@@ -154,15 +155,16 @@ pub(crate) fn facts_of<'py>(py: Python<'py>, design: &Design) -> PyResult<Bound<
     Ok(facts)
 }
 
-/// Return `(sensitivity2, nodes_per_leaf, nodes)` of a mechanism for a number of pushes.
+/// Return `(sensitivity2, nodes_per_leaf, nodes, draws)` of a mechanism for a number of pushes.
 #[pyfunction]
 #[pyo3(signature = (*, mechanism, leaves))]
-pub(crate) fn mechanism_facts(mechanism: &str, leaves: u64) -> PyResult<(f64, u64, u64)> {
+pub(crate) fn mechanism_facts(mechanism: &str, leaves: u64) -> PyResult<(f64, u64, u64, u64)> {
     let mechanism = Mechanism::new(mechanism_of(mechanism)?, leaves).map_err(raise)?;
     Ok((
         mechanism.sensitivity2(),
         mechanism.nodes_per_leaf(),
         mechanism.nodes(),
+        mechanism.draws(),
     ))
 }
 

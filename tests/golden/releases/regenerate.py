@@ -96,6 +96,7 @@ GOLDEN: dict[str, Callable[[], ls.Release]] = {
     "counters-round-robin": lambda: _noisy("counters", "round robin", number=7, max_changes=4),
     "counters-geometric": lambda: _noisy("counters", "geometric", number=10),
     "counters-punctual": lambda: _noisy("counters", "punctual", number=11),
+    "count-min-deep": lambda: _noisy("count-min", "punctual", number=19, mechanism="tree-deep"),
     "merged": _merged,
     "finished-round-robin": lambda: _noisy(
         "count-min", "round robin", number=13, mechanism="tree", finished=True

@@ -7,6 +7,7 @@
 //! the times n and n + 1 with a^2 <= `sensitivity2`: N(n + 1) = N(n) + z / a. A change at or before
 //! n cancels in that row, and a change at n + 1 is in no other (docs/theory.md, "The final push").
 
+use super::descent::{Descent, Row};
 use super::{Mechanism, Path, Weights};
 
 impl Mechanism {
@@ -46,11 +47,12 @@ impl Mechanism {
             Self::Tree(tree) => tree.quietest_after(pushes),
             // Its variances grow with the number of the push.
             Self::SquareRoot(_) => pushes + 1,
+            Self::DeepTree(tree) => tree.quiet_after(pushes),
         }
     }
 
     /// The entry a of the extra row: the largest integer whose square is at most `sensitivity2`.
-    fn extra_entry(&self) -> u64 {
+    pub(super) fn extra_entry(&self) -> u64 {
         let sensitivity2 = self.sensitivity2().floor() as u64;
         let entry = sensitivity2.isqrt();
         planted!("extra-row-too-heavy", 2 * entry, entry)
@@ -59,6 +61,15 @@ impl Mechanism {
     /// The weights of the extra leaf: N(n) + z / a over one denominator.
     pub(super) fn extra_weights(&self) -> Weights {
         let (last, entry) = (self.nodes(), self.extra_entry());
+        if let Self::DeepTree(tree) = self {
+            let mut rows = tree.rows(last);
+            rows.push(Row {
+                node: self.draws(),
+                own: entry as i32,
+                earlier: vec![(rows.len() - 1, -(entry as i32))],
+            });
+            return Weights::ByNode(Box::new(Descent::new(&rows)));
+        }
         match self.weights(last) {
             Weights::Exact(path) => {
                 let denominator = path.denominator();
@@ -73,6 +84,7 @@ impl Mechanism {
                 terms.push((self.extra_leaf(), 1.0 / entry as f64));
                 Weights::Real(terms)
             }
+            Weights::ByNode(_) => unreachable!("extended above, from its rows"),
         }
     }
 }

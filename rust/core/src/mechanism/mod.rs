@@ -1,18 +1,22 @@
 //! Mechanisms: how one cell counts n pushes under continual release.
 //!
-//! A mechanism is a linear map from independent rounded-Gaussian node draws to the noise of
-//! each push: `noise(p) = sum over the path of p of numerator / denominator * z(node)`. The
-//! weights depend on p alone and are shared by all cells; nothing is stored per cell and a
-//! read costs O(log n) draws. Node ids are 1 ..= n.
+//! A mechanism maps independent rounded-Gaussian node draws to the noise of each push. The noise is
+//! their weighted sum, `sum over the path of p of numerator / denominator * z(node)`, rounded at the
+//! end ([`Path`]), or solved node by node and rounded at each ([`Descent`]). Weights and rows depend on
+//! p alone and are shared by all cells; nothing is stored per cell and a read costs O(log n) draws.
+//! Node ids are 1 ..= n.
 //!
 //! | mechanism | `sensitivity2` | variance at n = 2^10, max / mean, per unit of sensitivity |
 //! |---|---|---|
 //! | [`binary`], the paper's GaussBM | floor(log2 n) + 1 | 110 / 55 |
 //! | [`haar`], the tree in closed form | 4 log2 n + 9 | 17.7 / 12.7 |
 //! | [`tree`], optimised tables up to 2^14 | about 2^16, by table | 9.48 / 9.32 |
+//! | [`deep`], shared rows up to 2^48 | by table and depth | 30.7 / 29.9 at n = 2^20 |
 //! | [`square_root`], for research, NOT PRIVATE | sum of c_j^2 | 10.7 / 9.7 |
 
 pub mod binary;
+mod deep;
+mod descent;
 mod final_push;
 pub mod haar;
 mod path;
@@ -28,6 +32,8 @@ use crate::noise::gaussian::RoundedGaussian;
 use crate::noise::prf::NoiseFunction;
 use crate::{Error, Result};
 use binary::Binary;
+use deep::DeepTree;
+pub use descent::Descent;
 use haar::Haar;
 pub use path::{LARGEST_PATH, Path};
 use square_root::SquareRoot;
@@ -50,16 +56,19 @@ pub enum MechanismKind {
     TreeLog,
     /// The square-root mechanism, inexact.
     SquareRoot,
+    /// The tree mechanism with shared rows, for any number of pushes.
+    DeepTree,
 }
 
 impl MechanismKind {
     /// All of them.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Binary,
         Self::Haar,
         Self::Tree,
         Self::TreeLog,
         Self::SquareRoot,
+        Self::DeepTree,
     ];
 
     /// The name in the public interface.
@@ -70,6 +79,7 @@ impl MechanismKind {
             Self::Tree => "tree",
             Self::TreeLog => "tree-log",
             Self::SquareRoot => "square-root",
+            Self::DeepTree => "tree-deep",
         }
     }
 
@@ -80,6 +90,7 @@ impl MechanismKind {
             Self::Tree => 1 << tables::deepest(Target::Even),
             Self::TreeLog => 1 << tables::deepest(Target::Early),
             Self::SquareRoot => square_root::LARGEST_LEAVES,
+            Self::DeepTree => 1 << deep::DEEPEST,
         }
     }
 }
@@ -95,6 +106,8 @@ pub enum Mechanism {
     Tree(Tree),
     /// See [`square_root`].
     SquareRoot(SquareRoot),
+    /// See [`deep`].
+    DeepTree(DeepTree),
 }
 
 /// Bounds on the numbers of a mechanism.
@@ -128,6 +141,7 @@ impl Mechanism {
                 Self::Tree(Tree::new(leaves, Target::Early).ok_or_else(refused)?)
             }
             MechanismKind::SquareRoot => Self::SquareRoot(SquareRoot::new(leaves)),
+            MechanismKind::DeepTree => Self::DeepTree(DeepTree::new(leaves).ok_or_else(refused)?),
         })
     }
 
@@ -146,16 +160,27 @@ impl Mechanism {
                 )
             }
             Self::SquareRoot(root) => root.sensitivity2(),
+            Self::DeepTree(tree) => tree.sensitivity2() as f64,
         }
     }
 
-    /// Nodes are numbered from 1 to this; the extra leaf has one more.
+    /// Most pushes of a cell; the extra leaf is one more.
     pub fn nodes(&self) -> u64 {
         match self {
             Self::Binary(binary) => binary.nodes(),
             Self::Haar(haar) => haar.nodes(),
             Self::Tree(tree) => tree.nodes(),
             Self::SquareRoot(root) => root.nodes(),
+            Self::DeepTree(tree) => tree.leaves(),
+        }
+    }
+
+    /// Nodes are numbered from 1 to this; the last is that of the extra leaf. Where a tree serves its
+    /// first leaves only, nodes on their paths have larger numbers.
+    pub fn draws(&self) -> u64 {
+        match self {
+            Self::DeepTree(tree) => tree.last_node() + 1,
+            _ => self.extra_leaf(),
         }
     }
 
@@ -167,6 +192,7 @@ impl Mechanism {
             Self::Haar(haar) => haar.nodes_per_leaf(),
             Self::Tree(tree) => tree.facts().nodes_per_leaf,
             Self::SquareRoot(root) => root.nodes_per_leaf(),
+            Self::DeepTree(tree) => tree.nodes_per_leaf(),
         }
     }
 
@@ -174,14 +200,16 @@ impl Mechanism {
     pub fn table(&self) -> (u64, [u8; 16]) {
         match self {
             Self::Tree(tree) => (tree.rows().depth().into(), tree.rows().digest()),
+            Self::DeepTree(tree) => tree.table(),
             _ => (0, [0; 16]),
         }
     }
 
-    /// The rows of the mechanism's table, depth by depth; empty for closed forms.
+    /// The rows of the mechanism's table as in its file; empty for closed forms.
     pub fn rows(&self) -> &'static [i16] {
         match self {
             Self::Tree(tree) => tree.rows().entries(),
+            Self::DeepTree(tree) => tree.file(),
             _ => &[],
         }
     }
@@ -196,6 +224,7 @@ impl Mechanism {
             Self::Haar(haar) => Weights::Exact(Box::new(haar.path(p))),
             Self::Tree(tree) => Weights::Exact(Box::new(tree.path(p))),
             Self::SquareRoot(root) => Weights::Real(root.weights(p).collect()),
+            Self::DeepTree(tree) => Weights::ByNode(Box::new(tree.path(p))),
         }
     }
 
@@ -210,11 +239,18 @@ impl Mechanism {
                     .sum()
             }
             Weights::Real(terms) => terms.iter().map(|(_, weight)| weight * weight).sum(),
+            Weights::ByNode(path) => path.variance(),
         }
     }
 
-    /// Rejects a sigma whose largest possible sums would exceed 126 bits.
+    /// Rejects a sigma whose largest possible sums would exceed the integers that they are computed in.
     pub fn check_size(&self, gaussian: &RoundedGaussian) -> Result<()> {
+        if let Self::DeepTree(tree) = self {
+            // The extra leaf: its row has two entries of the same size.
+            let of_leaves = tree.largest_number(gaussian.bound());
+            let extra = gaussian.bound() + 2.0 * self.extra_entry() as f64 * of_leaves;
+            return within(extra, descent::BITS);
+        }
         let Size {
             sum,
             denominator,
@@ -225,13 +261,7 @@ impl Mechanism {
         if largest < 2_f64.powi(125) && weight * gaussian.bound() < 2e18 {
             return Ok(());
         }
-        let expected =
-            "parameters whose noise fits into 126 bits (smaller max_weight, larger epsilon)";
-        Err(Error::parameter(
-            "max_weight",
-            expected,
-            format!("2^{:.0}", largest.log2()),
-        ))
+        Err(too_large(largest, 126))
     }
 
     fn size(&self) -> Size {
@@ -275,6 +305,7 @@ impl Mechanism {
                     weight: facts.largest_weight as f64,
                 }
             }
+            Self::DeepTree(_) => unreachable!("its numbers have a bound of their own"),
             Self::SquareRoot(root) => {
                 let nodes = root.nodes() as f64;
                 Size {
@@ -287,7 +318,21 @@ impl Mechanism {
     }
 }
 
-/// Weights that turn the draws of nodes into the noise of one push.
+fn within(largest: f64, bits: i32) -> Result<()> {
+    if largest < 2_f64.powi(bits) {
+        return Ok(());
+    }
+    Err(too_large(largest, bits))
+}
+
+fn too_large(largest: f64, bits: i32) -> Error {
+    let expected = format!(
+        "parameters whose noise fits into {bits} bits (smaller max_weight, larger epsilon)"
+    );
+    Error::parameter("max_weight", expected, format!("2^{:.0}", largest.log2()))
+}
+
+/// What turns the draws of nodes into the noise of one push.
 #[derive(Debug, Clone)]
 pub enum Weights {
     /// Exact rationals: rounding their sum is post-processing.
@@ -295,6 +340,8 @@ pub enum Weights {
     /// Real numbers: rounding their sum is not post-processing, and releases are marked NOT
     /// PRIVATE.
     Real(Vec<(u64, f64)>),
+    /// Rows of integers, solved node by node and rounded at each: post-processing as well.
+    ByNode(Box<Descent>),
 }
 
 impl Weights {
@@ -311,6 +358,7 @@ impl Weights {
                     .sum();
                 (sum + 0.5).floor() as i64
             }
+            Self::ByNode(path) => path.noise(prf, gaussian, cell),
         }
     }
 
@@ -330,6 +378,7 @@ impl Weights {
                     *out = self.noise(prf, gaussian, cell);
                 }
             }
+            Self::ByNode(path) => path.noises(prf, gaussian, cells, out),
         }
     }
 
@@ -337,7 +386,15 @@ impl Weights {
     pub fn exact(&self) -> Option<&Path> {
         match self {
             Self::Exact(path) => Some(path),
-            Self::Real(_) => None,
+            Self::Real(_) | Self::ByNode(_) => None,
+        }
+    }
+
+    /// The nodes and rows of the path, if noise is rounded at every node.
+    pub fn by_node(&self) -> Option<&Descent> {
+        match self {
+            Self::ByNode(path) => Some(path),
+            Self::Exact(_) | Self::Real(_) => None,
         }
     }
 }

@@ -91,11 +91,17 @@ fn kinds_have_their_limits() {
         (MechanismKind::Tree, "tree", 1 << 14),
         (MechanismKind::TreeLog, "tree-log", 1 << 12),
         (MechanismKind::SquareRoot, "square-root", 1 << 16),
+        (MechanismKind::DeepTree, "tree-deep", 1 << 48),
     ] {
         assert_eq!((kind.name(), kind.largest_leaves()), (name, most));
         assert!(Mechanism::new(kind, 0).is_err() && Mechanism::new(kind, most + 1).is_err());
         let mechanism = Mechanism::new(kind, 1).unwrap();
-        let tabled = matches!(kind, MechanismKind::Tree | MechanismKind::TreeLog);
+        let closed = [
+            MechanismKind::Binary,
+            MechanismKind::Haar,
+            MechanismKind::SquareRoot,
+        ];
+        let tabled = !closed.contains(&kind);
         assert_eq!(mechanism.table().0 > 0, tabled);
         assert_eq!(mechanism.table().1 != [0; 16], tabled);
         assert_eq!(mechanism.rows().is_empty(), !tabled);
@@ -105,8 +111,12 @@ fn kinds_have_their_limits() {
 /// The key of the noise depends on the digest, so two tables never share it.
 #[test]
 fn digests_are_those_of_the_rows() {
-    for kind in [MechanismKind::Tree, MechanismKind::TreeLog] {
-        for leaves in [1024, 4096] {
+    for kind in [
+        MechanismKind::Tree,
+        MechanismKind::TreeLog,
+        MechanismKind::DeepTree,
+    ] {
+        for leaves in [1024, 2304, 4096] {
             let mechanism = Mechanism::new(kind, leaves).unwrap();
             let rows = mechanism.rows().iter();
             let bytes: Vec<u8> = rows.flat_map(|entry| entry.to_le_bytes()).collect();

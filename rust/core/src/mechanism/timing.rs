@@ -22,6 +22,7 @@
 //! Not detected: leaks below a tenth of a per cent, and leaks through caches or power.
 
 use crate::key::{MasterKey, Purpose, SketchId};
+use crate::mechanism::descent::solve;
 use crate::mechanism::rounding::Rounding;
 use crate::mechanism::{Mechanism, MechanismKind, Path};
 use crate::noise::gaussian::RoundedGaussian;
@@ -239,6 +240,34 @@ fn a_path_is_constant_time() {
             );
         }
     }
+}
+
+/// The solve node by node from draws: small ones against any.
+#[test]
+fn a_solve_by_node_is_constant_time() {
+    let weights = Mechanism::new(MechanismKind::DeepTree, 1 << 20)
+        .unwrap()
+        .weights(333_333);
+    let path = weights.by_node().unwrap();
+    let draws = |label: &str, right: u32| -> Vec<[i64; 21]> {
+        let random = bits(label, 21 * 1024);
+        let draw = |&bits: &u128| (bits as i64) >> right;
+        random
+            .chunks_exact(21)
+            .map(|of_path| std::array::from_fn(|i| draw(&of_path[i])))
+            .collect()
+    };
+    let mut sums = [[0.0; 16]; 21];
+    assert_eq!(path.nodes().len(), 21);
+    assert_constant(
+        "solve by node",
+        &[draws("near zero", 60), draws("any", 24)],
+        |draws| {
+            let mut out = [0];
+            solve(path, draws, &mut sums, &mut out);
+            black_box(out);
+        },
+    );
 }
 
 /// Full reads, cipher included: the cells with the smallest noise against those with the largest.

@@ -247,6 +247,7 @@ fn write_noise(out: &mut Vec<u8>, shape: &Shape, noise: &NoiseSpec) {
         MechanismKind::Tree => 3,
         MechanismKind::TreeLog => 4,
         MechanismKind::SquareRoot => 5,
+        MechanismKind::DeepTree => 6,
     });
     let (parameter, digest) = noise.mechanism(shape).map_or((0, [0; 16]), |m| m.table());
     out.extend(parameter.to_le_bytes());
@@ -366,7 +367,8 @@ fn read_noise(reader: &mut ByteReader<'_>, shape: &Shape) -> Result<NoiseSpec> {
         3 => MechanismKind::Tree,
         4 => MechanismKind::TreeLog,
         5 => MechanismKind::SquareRoot,
-        other => return malformed(format!("expected mechanism 1 to 5, got {other}")),
+        6 => MechanismKind::DeepTree,
+        other => return malformed(format!("expected mechanism 1 to 6, got {other}")),
     };
     let table = (u64::from_le_bytes(reader.take()?), reader.take::<16>()?);
     let sigma = f64::from_le_bytes(reader.take()?);

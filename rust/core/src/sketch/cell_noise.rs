@@ -39,7 +39,7 @@ impl Noise {
 
     /// The largest node, which is that of the extra leaf.
     pub(crate) fn nodes(&self) -> u64 {
-        self.mechanism.extra_leaf()
+        self.mechanism.draws()
     }
 
     /// The draw of one node of one cell.

@@ -19,6 +19,7 @@ pub mod tables;
 use super::path::Path;
 use rows::StrategyRows;
 use solve::{Facts, solve};
+pub(super) use solve::{ancestor_time, node_at};
 use tables::{Target, table_for};
 
 /// The tree mechanism with optimised rows for 2^k pushes.

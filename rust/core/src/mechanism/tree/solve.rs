@@ -48,7 +48,7 @@ impl Solution {
 }
 
 /// The node of time `p` in a tree of 2^k leaves: its depth and index.
-fn node_at(k: u32, p: u64) -> (u32, u64) {
+pub(in crate::mechanism) fn node_at(k: u32, p: u64) -> (u32, u64) {
     let trailing = p.trailing_zeros();
     if trailing == k {
         (0, 0)
@@ -58,7 +58,7 @@ fn node_at(k: u32, p: u64) -> (u32, u64) {
 }
 
 /// The time of the ancestor at depth `i` of node (d, v).
-fn ancestor_time(k: u32, d: u32, v: u64, i: u32) -> u64 {
+pub(in crate::mechanism) fn ancestor_time(k: u32, d: u32, v: u64, i: u32) -> u64 {
     if i == 0 {
         1 << k
     } else {

@@ -1,0 +1,425 @@
+//! The noise of one push, found node by node from the root, rounded at every node.
+//!
+//! N_v = floor((z_v - sum over earlier nodes a of `U[v,a]` N_a) / `U[v,v]` + 1/2), an integer that the
+//! later nodes of the path use. For every integer vector a, N(z + U a) = N(z) + a: the argument of
+//! the floor at v grows by exactly a_v, node after node. So count + N is a function of
+//! U (counts) + z, as releases must be, without another rounding, and without the large numerators
+//! and denominators of an exact solution (docs/theory.md, "Rounding at every node").
+//!
+//! All cells of a push share the path, so several cells are computed side by side. The arithmetic is
+//! that of integers in double precision: every number stays below 2^[`BITS`], where sums and
+//! products are exact. No operation depends on a draw: the division by the entry of a node, which is
+//! public, is a multiplication by its reciprocal with an exact correction.
+
+use crate::noise::gaussian::RoundedGaussian;
+use crate::noise::prf::{NoiseFunction, packed};
+use crate::simd::widest;
+
+/// Most nodes on the path of one push.
+const LARGEST_DESCENT: usize = 128;
+
+/// No number of a path may exceed 2^50; one bit less than conversions need.
+pub(super) const BITS: i32 = 50;
+
+/// Cells computed side by side: as many as the widest registers hold twice.
+const LANES: usize = 16;
+
+/// 1.5 * 2^52: adding it rounds a small number to an integer, which the last bits then hold.
+const SHIFT: f64 = 6_755_399_441_055_744.0;
+
+/// A node of a path and its row: its own entry, and those at earlier nodes of the path.
+#[derive(Debug, Clone)]
+pub(super) struct Row {
+    pub(super) node: u64,
+    pub(super) own: i32,
+    /// Positions on the path and entries.
+    pub(super) earlier: Vec<(usize, i32)>,
+}
+
+/// The nodes of one push in their order, with what each adds to the later ones.
+#[derive(Debug, Clone)]
+pub struct Descent {
+    nodes: Vec<u64>,
+    owns: Vec<f64>,
+    /// 1 / own, rounded.
+    reciprocals: Vec<f64>,
+    /// Entries of later rows (positions on the path) at the first node, then at the second, ...
+    entries: Vec<(usize, f64)>,
+    /// Where the entries at each node end.
+    ends: Vec<usize>,
+}
+
+impl Descent {
+    /// A path of at least one node; every row has earlier nodes only, and a positive own entry.
+    pub(super) fn new(rows: &[Row]) -> Self {
+        debug_assert!((1..=LARGEST_DESCENT).contains(&rows.len()));
+        let mut path = Self {
+            nodes: rows.iter().map(|row| row.node).collect(),
+            owns: rows.iter().map(|row| f64::from(row.own)).collect(),
+            reciprocals: rows.iter().map(|row| f64::from(row.own).recip()).collect(),
+            entries: Vec::new(),
+            ends: Vec::new(),
+        };
+        for at in 0..rows.len() {
+            for (later, row) in rows.iter().enumerate().skip(at + 1) {
+                let entry: i32 = row.earlier.iter().filter(|e| e.0 == at).map(|e| e.1).sum();
+                if entry != 0 {
+                    path.entries.push((later, f64::from(entry)));
+                }
+            }
+            path.ends.push(path.entries.len());
+        }
+        path
+    }
+
+    /// Entries of later rows at the node of this position.
+    fn entries_at(&self, at: usize) -> &[(usize, f64)] {
+        let begin = if at == 0 { 0 } else { self.ends[at - 1] };
+        &self.entries[begin..self.ends[at]]
+    }
+
+    /// The nodes of the path, first to last.
+    pub fn nodes(&self) -> &[u64] {
+        &self.nodes
+    }
+
+    /// The rows of the path, first to last: own entry, then positions and entries of later rows.
+    pub fn columns(&self) -> impl Iterator<Item = (i64, Vec<(usize, i64)>)> + '_ {
+        (0..self.nodes.len()).map(|at| {
+            let later = self.entries_at(at).iter();
+            let later = later.map(|&(row, entry)| (row, entry as i64)).collect();
+            (self.owns[at] as i64, later)
+        })
+    }
+
+    /// Variance of the noise before it is rounded, in units of sigma^2: that of the last row of the
+    /// inverse.
+    pub(super) fn variance(&self) -> f64 {
+        let length = self.nodes.len();
+        let (mut weights, mut sum) = (vec![0.0; length], 0.0);
+        for at in (0..length).rev() {
+            let later = self.entries_at(at).iter();
+            let from_later: f64 = later.map(|&(row, entry)| entry * weights[row]).sum();
+            let last = if at + 1 == length { 1.0 } else { 0.0 };
+            weights[at] = (last - from_later) * self.reciprocals[at];
+            sum += weights[at] * weights[at];
+        }
+        sum
+    }
+
+    /// The noise of one cell.
+    pub(super) fn noise(&self, prf: &NoiseFunction, gaussian: &RoundedGaussian, cell: u64) -> i64 {
+        let mut noise = [0];
+        self.noises(prf, gaussian, &[cell], &mut noise);
+        noise[0]
+    }
+
+    /// Writes the noise of several cells to `out`: their draws are computed in batches.
+    pub(super) fn noises(
+        &self,
+        prf: &NoiseFunction,
+        gaussian: &RoundedGaussian,
+        cells: &[u64],
+        out: &mut [i64],
+    ) {
+        // Clearing long buffers would take a large part of the time of a point query.
+        let blocks = self.nodes.len() * cells.len().min(LANES);
+        if blocks <= 8 * LANES && self.nodes.len() <= 32 {
+            self.noises_at_once::<{ 8 * LANES }, 32>(prf, gaussian, cells, out);
+        } else if self.nodes.len() <= 32 {
+            self.noises_at_once::<{ 32 * LANES }, 32>(prf, gaussian, cells, out);
+        } else {
+            self.noises_at_once::<{ LARGEST_DESCENT * LANES }, LARGEST_DESCENT>(
+                prf, gaussian, cells, out,
+            );
+        }
+    }
+
+    #[inline]
+    fn noises_at_once<const BLOCKS: usize, const NODES: usize>(
+        &self,
+        prf: &NoiseFunction,
+        gaussian: &RoundedGaussian,
+        cells: &[u64],
+        out: &mut [i64],
+    ) {
+        let (mut blocks, mut draws) = ([0; BLOCKS], [0; BLOCKS]);
+        let mut sums = [[0.0; LANES]; NODES];
+        for (cells, out) in cells.chunks(LANES).zip(out.chunks_mut(LANES)) {
+            let number = self.nodes.len() * cells.len();
+            let (blocks, draws) = (&mut blocks[..number], &mut draws[..number]);
+            for (&node, blocks) in self.nodes.iter().zip(blocks.chunks_exact_mut(cells.len())) {
+                for (block, &cell) in blocks.iter_mut().zip(cells) {
+                    *block = packed(cell, node);
+                }
+            }
+            prf.encrypt(blocks);
+            gaussian.draws(blocks, draws);
+            solve(self, draws, &mut sums, out);
+        }
+    }
+}
+
+widest! {
+    /// Writes the noise of up to [`LANES`] cells: `draws` has those of the first node, then of the
+    /// second, and so on. `sums` is overwritten; it has at least as many places as the path has nodes.
+    fn solve, solve_at(
+        path: &Descent, draws: &[i64], sums: &mut [[f64; LANES]], out: &mut [i64],
+    ) = solve_loop
+}
+
+#[inline(always)]
+fn solve_loop(path: &Descent, draws: &[i64], sums: &mut [[f64; LANES]], out: &mut [i64]) {
+    let length = path.nodes.len();
+    let sums = &mut sums[..length];
+    for (sums, draws) in sums.iter_mut().zip(draws.chunks_exact(out.len())) {
+        for (sum, &draw) in sums.iter_mut().zip(draws) {
+            *sum = float_of(draw);
+        }
+    }
+    let (mut noise, mut begin) = ([0.0; LANES], 0);
+    for at in 0..length {
+        let (own, reciprocal, end) = (path.owns[at], path.reciprocals[at], path.ends[at]);
+        noise = sums[at];
+        for noise in &mut noise {
+            *noise = nearest(*noise, own, reciprocal);
+        }
+        if planted!("rounded-after-the-children") && at + 1 < length {
+            // What the children use is not what an observer could shift by integers.
+            noise = sums[at].map(|sum| sum * reciprocal);
+        }
+        for &(later, entry) in &path.entries[begin..end] {
+            for (sum, noise) in sums[later].iter_mut().zip(&noise) {
+                *sum -= entry * noise;
+            }
+        }
+        begin = end;
+    }
+    for (out, noise) in out.iter_mut().zip(noise) {
+        *out = integer_of(noise);
+    }
+}
+
+/// floor(sum / own + 1/2) for integers |sum| < 2^51 and 0 < own < 2^31.
+///
+/// The estimate differs from the quotient by at most 1/2 and a rounding error below 1/2; so it is
+/// the result or next to it, and the exact rest tells which.
+#[inline(always)]
+fn nearest(sum: f64, own: f64, reciprocal: f64) -> f64 {
+    let estimate = (sum * reciprocal + SHIFT) - SHIFT;
+    let rest = 2.0 * (sum - estimate * own);
+    let (up, down) = (one_if(rest >= own), one_if(rest < -own));
+    let up = planted!("halves-rounded-to-even", one_if(rest > own), up);
+    estimate + up - down
+}
+
+/// 1 or 0, without a branch.
+#[inline(always)]
+fn one_if(condition: bool) -> f64 {
+    f64::from_bits(u64::from(condition).wrapping_neg() & 1.0_f64.to_bits())
+}
+
+/// An integer below 2^51 as a float.
+#[inline(always)]
+fn float_of(value: i64) -> f64 {
+    f64::from_bits(value.cast_unsigned().wrapping_add(SHIFT.to_bits())) - SHIFT
+}
+
+/// The integer in a float below 2^51.
+#[inline(always)]
+fn integer_of(value: f64) -> i64 {
+    let bits = (value + SHIFT).to_bits();
+    bits.wrapping_sub(SHIFT.to_bits()).cast_signed()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::key::{MasterKey, Purpose, SketchId};
+    use crate::simd::Width;
+    use proptest::prelude::*;
+    use std::collections::HashMap;
+
+    /// The definition, in 128-bit integers.
+    fn by_definition(rows: &[Row], draws: &[i64]) -> Vec<i128> {
+        let mut noise: Vec<i128> = Vec::new();
+        for (row, &draw) in rows.iter().zip(draws) {
+            let earlier = row.earlier.iter();
+            let known: i128 = earlier
+                .map(|&(at, entry)| i128::from(entry) * noise[at])
+                .sum();
+            let (sum, own) = (i128::from(draw) - known, i128::from(row.own));
+            noise.push((2 * sum + own).div_euclid(2 * own));
+        }
+        noise
+    }
+
+    fn random_rows(length: usize, largest: i32, bits: impl Fn(usize) -> u64) -> Vec<Row> {
+        let entry = |i: usize| (bits(i) % (2 * largest as u64 + 1)) as i32 - largest;
+        let row = |i: usize| Row {
+            node: 3 * i as u64 + 1,
+            own: 1 + (bits(1000 + i) % 200) as i32 + largest,
+            earlier: (0..i)
+                .filter(|at| (i + at) % 3 > 0)
+                .map(|at| (at, entry(i * 61 + at) / i as i32))
+                .collect(),
+        };
+        (0..length).map(row).collect()
+    }
+
+    fn mixed(seed: u64) -> impl Fn(usize) -> u64 {
+        move |i| {
+            (i as u64 + 1)
+                .wrapping_mul(0x9E37_79B9_7F4A_7C15)
+                .rotate_left(29)
+                ^ seed
+        }
+    }
+
+    /// At every width of registers, for few and many nodes, and numbers of cells around the lanes.
+    #[test]
+    fn equals_the_definition() {
+        let key = MasterKey::seeded(1).derive(Purpose::Noise, &SketchId([0; 16]), b"descents");
+        let (prf, gaussian) = (NoiseFunction::new(&key), RoundedGaussian::new(1e6));
+        for length in [1, 2, 3, 8, 9, 31, 32, 33, 97, LARGEST_DESCENT] {
+            let rows = random_rows(length, 90, mixed(5));
+            let path = Descent::new(&rows);
+            for number in [1, 3, 4, 15, 16, 17, 64, 65] {
+                let cells: Vec<u64> = (0..number).map(|i| i * 0x1_0001).collect();
+                let mut out = vec![0; cells.len()];
+                path.noises(&prf, &gaussian, &cells, &mut out);
+                for (&cell, &noise) in cells.iter().zip(&out) {
+                    let draw = |row: &Row| gaussian.draw(prf.block(cell, row.node));
+                    let draws: Vec<i64> = rows.iter().map(draw).collect();
+                    let expected = *by_definition(&rows, &draws).last().unwrap();
+                    assert_eq!(i128::from(noise), expected, "{length} nodes, cell {cell}");
+                    assert_eq!(path.noise(&prf, &gaussian, cell), noise);
+                }
+            }
+        }
+    }
+
+    fn at_every_width(path: &Descent, draws: &[i64]) -> Vec<i64> {
+        let solved = |width| {
+            let (mut sums, mut out) = ([[0.0; LANES]; LARGEST_DESCENT], [0]);
+            solve_at(width, path, draws, &mut sums, &mut out);
+            out[0]
+        };
+        Width::all().into_iter().map(solved).collect()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(2048))]
+
+        #[test]
+        fn division_rounds_halves_up(sum in -(1_i64 << 50)..1 << 50, own in 1..40_000_i64, near in -1..=1_i64) {
+            // Also at ties and next to them.
+            let tie = sum - sum.rem_euclid(2 * own) + own;
+            for sum in [sum, tie / 2 + near] {
+                let expected = (2 * sum + own).div_euclid(2 * own);
+                let found = nearest(float_of(sum), own as f64, (own as f64).recip());
+                prop_assert_eq!(integer_of(found), expected);
+            }
+        }
+
+        /// N(z + U a) = N(z) + a, also at ties: what makes a release post-processing.
+        #[test]
+        fn shifts_commute(
+            seed in any::<u64>(), length in 1..12_usize, largest in 1..200_i32, spread in 1..40_u32,
+        ) {
+            let bits = mixed(seed);
+            let rows = random_rows(length, largest, &bits);
+            let path = Descent::new(&rows);
+            let draws: Vec<i64> = (0..length).map(|i| bits(7 * i) as i64 >> (24 + spread)).collect();
+            let shift: Vec<i64> = (0..length).map(|i| bits(11 * i) as i64 >> 50).collect();
+            let moved: Vec<i64> = rows.iter().enumerate().map(|(i, row)| {
+                let earlier = row.earlier.iter().map(|&(at, e)| i64::from(e) * shift[at]);
+                draws[i] + i64::from(row.own) * shift[i] + earlier.sum::<i64>()
+            }).collect();
+            let last = shift[length - 1];
+            for (one, other) in at_every_width(&path, &draws).into_iter().zip(at_every_width(&path, &moved)) {
+                prop_assert_eq!(other, one + last);
+                prop_assert_eq!(i128::from(one), *by_definition(&rows, &draws).last().unwrap());
+            }
+        }
+    }
+
+    /// Every transcript of two pushes under narrow noise: the draws are shifted by U (change), and no
+    /// set of transcripts tells more than the draws themselves. Sums over draws within 9 sigma.
+    #[test]
+    fn no_transcript_tells_more_than_its_draws() {
+        let sigma = 2.5_f64;
+        let row = |node, own, earlier| Row { node, own, earlier };
+        for (root, entry, own) in [(3, -2, 4), (3, -1, 2), (5, -3, 4), (2, 0, 3)] {
+            let rows = [row(2, root, vec![]), row(1, own, vec![(0, entry)])];
+            let (at_two, at_one) = (Descent::new(&rows[..1]), Descent::new(&rows));
+            // The event comes at leaf 1 and changes both prefix counts, or at leaf 2 and changes one.
+            for change in [[1, 1], [1, 0]] {
+                let shift = [root * change[0], entry * change[0] + own * change[1]];
+                let mass = |z: i64| {
+                    let upper = |x: f64| libm::erfc(x / sigma / 2.0_f64.sqrt()) / 2.0;
+                    upper(z as f64 - 0.5) - upper(z as f64 + 0.5)
+                };
+                let most = 23 + 9;
+                let mut released: HashMap<(i64, i64), [f64; 2]> = HashMap::new();
+                let mut of_draws: HashMap<(i64, i64), [f64; 2]> = HashMap::new();
+                for z in (-most..=most).flat_map(|a| (-most..=most).map(move |b| [a, b])) {
+                    let two = at_every_width(&at_two, &z[..1])[0];
+                    let one = at_every_width(&at_one, &z)[0];
+                    let probability = mass(z[0]) * mass(z[1]);
+                    for world in [0, 1] {
+                        let [at_one, at_two] = [change[1], change[0]].map(|c| i64::from(c) * world);
+                        let seen = (one + at_one, two + at_two);
+                        released.entry(seen).or_default()[world as usize] += probability;
+                        let [a, b] = [0, 1].map(|i| z[i] + world * i64::from(shift[i]));
+                        of_draws.entry((a, b)).or_default()[world as usize] += probability;
+                    }
+                }
+                for epsilon in [0.1_f64, 0.5, 1.5] {
+                    let delta = |table: &HashMap<(i64, i64), [f64; 2]>, from: usize| -> f64 {
+                        let excess =
+                            |p: &[f64; 2]| (p[from] - epsilon.exp() * p[1 - from]).max(0.0);
+                        table.values().map(excess).sum()
+                    };
+                    for from in [0, 1] {
+                        let (seen, drawn) = (delta(&released, from), delta(&of_draws, from));
+                        assert!(
+                            seen <= drawn + 1e-12,
+                            "{rows:?} {change:?}: {seen} above {drawn}"
+                        );
+                        assert!(seen > 0.0);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn conversions_keep_every_integer() {
+        let largest = 1_i64 << BITS;
+        for value in [
+            0,
+            1,
+            -1,
+            2,
+            -2,
+            12345,
+            largest,
+            -largest,
+            largest - 1,
+            1 - largest,
+        ] {
+            assert_eq!(float_of(value), value as f64);
+            assert_eq!(integer_of(value as f64), value);
+        }
+    }
+
+    /// The variance by the inverse of [[2, 0], [-3, 4]]: (3/8)^2 + (1/4)^2.
+    #[test]
+    fn variance_is_that_of_the_inverse() {
+        let row = |node, own, earlier| Row { node, own, earlier };
+        let path = Descent::new(&[row(8, 2, vec![]), row(4, 4, vec![(0, -3)])]);
+        assert!((path.variance() - (9.0 / 64.0 + 1.0 / 16.0)).abs() < 1e-15);
+        assert_eq!(path.nodes(), [8, 4]);
+    }
+}
