@@ -155,10 +155,11 @@ class ClaimedNoise:
         return self.sigma**2 + 1 / 12
 
     def rounding(self, push: int) -> tuple[float, float]:
-        """Return the mean and variance that the final floor(N + 1/2) adds.
+        """Return the mean and variance that rounding adds: at the end, or at every node.
 
         N lies on a lattice of step 1 / den and sigma is many steps, so N is uniform on it
-        modulo 1. If den is even, ties round up; if den is 1, rounding adds nothing.
+        modulo 1. If den is even, ties round up; if den is 1, rounding adds nothing. At a node,
+        den is its own entry, and its error reaches the push with a weight.
 
         Args:
             push: a push number.
@@ -166,8 +167,20 @@ class ClaimedNoise:
         Returns:
             Mean and variance.
         """
+        if self.strategy.rounds_every_node:
+            errors = self.strategy.roundings(push).values()
+            mean = sum(weight * 0.5 / own for weight, own in errors if own % 2 == 0)
+            return mean, self._rounding_covariance(push, push)
         den = self.strategy.denominator(push)
         return (0.5 / den if den % 2 == 0 else 0.0, (1 - 1 / den**2) / 12)
+
+    def _rounding_covariance(self, push: int, other: int) -> float:
+        """Return the covariance that rounding adds to two pushes."""
+        if not self.strategy.rounds_every_node:
+            return self.rounding(push)[1] if push == other else 0.0
+        one, two = self.strategy.roundings(push), self.strategy.roundings(other)
+        common = ((weight * two[v][0], own) for v, (weight, own) in one.items() if v in two)
+        return sum(weight * (1 - 1 / own**2) / 12 for weight, own in common)
 
     def deviation(self, push: int) -> float:
         """Return the standard deviation of the released noise of one push.
@@ -191,8 +204,8 @@ class ClaimedNoise:
             A square matrix.
         """
         matrix = np.array([[self.strategy.covariance(p, q) for q in pushes] for p in pushes])
-        added = [self.rounding(p)[1] for p in pushes]
-        result: NDArray[np.float64] = matrix * self.draw_variance + np.diag(added)
+        added = np.array([[self._rounding_covariance(p, q) for q in pushes] for p in pushes])
+        result: NDArray[np.float64] = matrix * self.draw_variance + added
         return result
 
     def standardised(self, residuals: NDArray[np.float64], push: int) -> NDArray[np.float64]:

@@ -24,34 +24,52 @@ from lazysketch.errors import ArgumentValueError
 
 __all__ = ["Strategy", "strategy"]
 
+# Shared rows: the sixteenths of the leaves that tables serve, the smallest depth of a tree, depths
+# with rows of their own, the last depths, and where rows begin in a file.
+_SIXTEENTHS = (9, 10, 12, 14, 16)
+_SHALLOWEST, _TOP, _LAST = 10, 7, 3
+_HEADER, _SHARED = 4, 4 + 1 + 7 * 2**7
+
 
 @dataclass(frozen=True)
 class Strategy:
     """U and its inverse, for one mechanism and one number of pushes.
 
     Args:
-        mechanism: ``"binary"``, ``"haar"``, ``"tree"`` or ``"tree-log"``.
+        mechanism: ``"binary"``, ``"haar"``, ``"tree"``, ``"tree-log"`` or ``"tree-deep"``.
         leaves: largest number of pushes.
+
+    Attributes:
+        nodes: most pushes.
+        size: largest node; a tree that serves its first leaves only has larger ones.
     """
 
     mechanism: str
     leaves: int
     nodes: int = field(init=False)
+    size: int = field(init=False)
 
     def __post_init__(self) -> None:
         """Find the size of the tree."""
-        if self.mechanism not in ("binary", "haar", "tree", "tree-log"):
+        if self.mechanism not in ("binary", "haar", "tree", "tree-log", "tree-deep"):
             raise ArgumentValueError(
                 "mechanism: expected one with an exact distribution "
-                f"(tree, tree-log, haar, binary), got {self.mechanism!r}"
+                f"(tree, tree-log, tree-deep, haar, binary), got {self.mechanism!r}"
             )
         if self.mechanism == "binary":
             nodes = self.leaves
         elif self.mechanism == "haar":
             nodes = 1 << (self.leaves - 1).bit_length()
+        elif self.mechanism == "tree-deep":
+            size = 1 << max(_SHALLOWEST, (self.leaves - 1).bit_length())
+            served = (size * sixteenths // 16 for sixteenths in _SIXTEENTHS)
+            object.__setattr__(self, "nodes", next(n for n in served if self.leaves <= n))
+            object.__setattr__(self, "size", size)
+            return
         else:
             nodes = 1 << (next(k for k in range(60) if 1 + k * 2**k >= self._table.size))
         object.__setattr__(self, "nodes", nodes)
+        object.__setattr__(self, "size", nodes)
 
     @property
     def _table(self) -> Integers:
@@ -66,7 +84,7 @@ class Strategy:
         Returns:
             Push numbers.
         """
-        left, right, found = 0, self.nodes, [self.nodes]
+        left, right, found = 0, self.size, [self.size]
         while found[-1] != push:
             middle = (left + right) // 2
             found.append(middle)
@@ -87,13 +105,53 @@ class Strategy:
         if self.mechanism == "haar":
             if depth == 0:
                 return [3]
-            size = self.nodes >> depth  # the block is push - size to push + size
+            size = self.size >> depth  # the block is push - size to push + size
             bounds = {push - size: -2, push + size: -2}
             return [bounds.get(time, 0) for time in path[:-1]] + [4]
         # Depths before d hold (d - 1) 2^(d-1) + 1 entries; node (d, v) has d + 1 of them.
-        index = push * 2**depth // (2 * self.nodes)
+        index = push * 2**depth // (2 * self.size)
         start = 0 if depth == 0 else 1 + (depth - 1) * 2 ** (depth - 1) + index * (depth + 1)
+        if self.mechanism == "tree-deep":
+            if depth > _TOP:
+                return self._shared_row(path, index)
+            start += _HEADER
         return [int(entry) for entry in self._table[start : start + depth + 1]]
+
+    def _shared_row(self, path: list[int], index: int) -> list[int]:
+        """Return the row of a node below depth 7, by the last 6 turns on its path."""
+        depth = len(path) - 1
+        which = max(0, depth - (self.size.bit_length() - 1 - _LAST)) * 64 + index % 64
+        own, *above, right = (int(entry) for entry in self._table[_SHARED + 8 * which :][:8])
+        row = dict(zip(path[-2:-8:-1], above, strict=True))
+        # The block of the 6th ancestor lies half a block on both of its sides.
+        middle, half = path[-7], self.size >> (depth - 6)
+        row[middle + half] = right
+        if middle > half:
+            row[middle - half] = -own - sum(above) - right
+        return [row.get(time, 0) for time in path[:-1]] + [own]
+
+    @property
+    def rounds_every_node(self) -> bool:
+        """True if noise is rounded at every node of a path, False if at its end."""
+        return self.mechanism == "tree-deep"
+
+    def roundings(self, push: int) -> dict[int, tuple[float, int]]:
+        """Return the weight of each node's rounding error in the noise of a push, and its entry.
+
+        Args:
+            push: 1 to the number of pushes, or one more for the extra leaf of a final push.
+
+        Returns:
+            For the nodes of the path: weight of the draw times own entry, and own entry.
+        """
+        if push == self.nodes + 1:
+            return {
+                **self.roundings(self.nodes),
+                self.size + 1: (1.0, math.isqrt(self.sensitivity2)),
+            }
+        weights = self.weights(push)
+        owns = {node: self.row(node)[-1] for node in self.path(push)}
+        return {v: (float(weights.get(v, 0) * own), own) for v, own in owns.items()}
 
     def weights(self, push: int) -> dict[int, Fraction]:
         """Return the weight of each draw in the noise of a push: its row of U^-1.
@@ -131,7 +189,7 @@ class Strategy:
         Returns:
             U 1(t >= first); node v at position v - 1.
         """
-        node = np.arange(1, self.nodes + 1)
+        node = np.arange(1, self.size + 1)
         if self.mechanism == "binary":
             return ((node - (node & -node) < first) & (first <= node)).astype(np.int64)
         times, entries = _dense(self)
@@ -193,7 +251,7 @@ def _table(mechanism: str, leaves: int) -> Integers:
 @cache
 def _weights(of: Strategy, push: int) -> dict[int, Fraction]:
     if push == of.nodes + 1:  # N(n) + z / a, with a^2 within the squared sensitivity
-        return {**_weights(of, of.nodes), push: Fraction(1, math.isqrt(of.sensitivity2))}
+        return {**_weights(of, of.nodes), of.size + 1: Fraction(1, math.isqrt(of.sensitivity2))}
     if of.mechanism == "binary":
         found, node = {}, push
         while node:
@@ -221,10 +279,10 @@ def _covariance(of: Strategy, push: int, other: int) -> float:
 @cache
 def _dense(of: Strategy) -> tuple[Integers, Integers]:
     """Times and entries of all rows, padded with 0 at time 0."""
-    length = of.nodes.bit_length()
-    times = np.zeros((of.nodes, length), dtype=np.int64)
-    entries = np.zeros((of.nodes, length), dtype=np.int64)
-    for push in range(1, of.nodes + 1):
+    length = of.size.bit_length()
+    times = np.zeros((of.size, length), dtype=np.int64)
+    entries = np.zeros((of.size, length), dtype=np.int64)
+    for push in range(1, of.size + 1):
         path = of.path(push)
         times[push - 1, : len(path)] = path
         entries[push - 1, : len(path)] = of.row(push)
@@ -240,8 +298,8 @@ def _sensitivity2(of: Strategy) -> int:
     times, entries = (np.take_along_axis(x, order, axis=1) for x in (times, entries))
     squares = np.cumsum(entries, axis=1) ** 2
     # Between two consecutive times of a row, its sum is constant.
-    below = np.concatenate([times[:, 1:], np.zeros((of.nodes, 1), dtype=np.int64)], axis=1)
-    jumps = np.zeros(of.nodes + 2, dtype=np.int64)
+    below = np.concatenate([times[:, 1:], np.zeros((of.size, 1), dtype=np.int64)], axis=1)
+    jumps = np.zeros(of.size + 2, dtype=np.int64)
     np.add.at(jumps, below + 1, squares)
     np.add.at(jumps, times + 1, -squares)
     return int(np.cumsum(jumps)[1 : of.nodes + 1].max())

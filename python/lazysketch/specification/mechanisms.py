@@ -8,7 +8,7 @@ mechanism    description                            most pushes        variance 
 ===========  =====================================  =================  =====================
 tree         optimised tables                       2^14               9.48 max, 9.32 mean
 tree-log     the same, even over log t              2^12               less early, more late
-tree-deep    rows shared by the nodes of a depth    2^48               9.9 max, 9.6 mean
+tree-deep    rows shared by the nodes of a depth    2^48               10.6 max, 9.5 mean
 haar         the tree in closed form                2^48               17.7 max, 12.7 mean
 binary       the paper's GaussBM                    2^48               110 max, 55 mean
 square-root  Toeplitz, for research, NOT PRIVATE    2^16               10.7 max, 9.7 mean

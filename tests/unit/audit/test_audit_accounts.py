@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from tests.locations import ROOT
 from tests.oracle import haar
+from tests.oracle.deep_tree import DeepTree
 from tests.oracle.schedules import last_push, pushes
 from tests.oracle.tree import Tree
 from tests.statistical import claimed
@@ -104,6 +105,47 @@ def test_trees_equal_the_table_files(name: str, file: str) -> None:
     for push in {1, 2, 7, tree.n // 2, tree.n - 1, tree.n}:
         assert of.weights(push) == {v: x for v, x in tree.weights(push).items() if x}
         assert int((of.shift(push) ** 2).sum()) == squares[push - 1]
+
+
+@pytest.mark.parametrize(("leaves", "sixteenths"), [(576, 9), (1000, 16)])
+def test_shared_rows_equal_the_table_files(leaves: int, sixteenths: int) -> None:
+    file = TABLES.parents[1] / f"deep/tables/deep_{sixteenths}.i16"
+    tree, of = DeepTree(file.read_bytes(), 10), strategy("tree-deep", leaves)
+    squares = [square for square, _ in tree.changes()][::-1]
+    assert (of.nodes, of.size) == (sixteenths * 64, 1024)
+    assert of.sensitivity2 == max(squares[: of.nodes])
+    for push in {1, 2, 7, 333, of.nodes - 1, of.nodes}:
+        weights = of.weights(push)
+        assert sum(weight**2 for weight in weights.values()) == tree.variance(push)
+        assert int((of.shift(push) ** 2).sum()) == squares[push - 1]
+        assert of.row(push)[-1] == tree.row(push)[push]
+
+
+def test_claimed_rounding_at_every_node_equals_simulation() -> None:
+    """Mean and covariance of what rounding adds, from 2^17 wide draws; 5 deviations of slack."""
+    of = strategy("tree-deep", 576)
+    noise, random = ClaimedNoise(3000.0, of), np.random.default_rng(7)
+    file = TABLES.parents[1] / "deep/tables/deep_9.i16"
+    tree, errors = DeepTree(file.read_bytes(), 10), []
+    draws = {v: random.integers(-9000, 9001, 2**17) for v in {*of.path(333), *of.path(335)}}
+    for push in (333, 335):
+        rounded: dict[int, np.ndarray] = {}
+        exact: dict[int, np.ndarray] = {}
+        for node in of.path(push):
+            row = tree.row(node)
+            above = [(at, entry) for at, entry in row.items() if at != node and entry]
+            rest = draws[node] - sum(entry * rounded[at] for at, entry in above)
+            rounded[node] = (2 * rest + row[node]) // (2 * row[node])
+            exact[node] = (draws[node] - sum(e * exact[at] for at, e in above)) / row[node]
+        errors.append(rounded[push] - exact[push])
+    scale = 5 / math.sqrt(2**17)
+    for push, error in zip((333, 335), errors, strict=True):
+        mean, variance = noise.rounding(push)
+        assert error.mean() == pytest.approx(mean, abs=scale * math.sqrt(variance))
+        assert error.var() == pytest.approx(variance, rel=2 * scale)
+    claimed = noise.covariance([333, 335])[0, 1] - of.covariance(333, 335) * noise.draw_variance
+    assert np.cov(errors)[0, 1] == pytest.approx(claimed, rel=0.05, abs=1e-4)
+    assert claimed > 0.0
 
 
 @pytest.mark.parametrize("n", [*range(1, 40), 64, 65, 100])

@@ -21,7 +21,7 @@ def computed() -> dict[str, str]:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", ["variances", "deviations"])
+@pytest.mark.parametrize("name", ["variances", "long streams", "deviations"])
 def test_the_document_shows_what_is_computed(name: str, computed: dict[str, str]) -> None:
     shown = re.search(rf"<!-- begin {name} -->\n(.*?)\n<!-- end {name} -->", TEXT, re.DOTALL)
     assert shown is not None

@@ -11,7 +11,7 @@
 //! | [`binary`], the paper's GaussBM | floor(log2 n) + 1 | 110 / 55 |
 //! | [`haar`], the tree in closed form | 4 log2 n + 9 | 17.7 / 12.7 |
 //! | [`tree`], optimised tables up to 2^14 | about 2^16, by table | 9.48 / 9.32 |
-//! | [`deep`], shared rows up to 2^48 | by table and depth | 30.7 / 29.9 at n = 2^20 |
+//! | [`deep`], shared rows up to 2^48 | by table and depth | 10.6 / 9.5; 30.7 max at n = 2^20 |
 //! | [`square_root`], for research, NOT PRIVATE | sum of c_j^2 | 10.7 / 9.7 |
 
 pub mod binary;

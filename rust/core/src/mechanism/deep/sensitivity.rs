@@ -13,8 +13,14 @@
 //! number of nodes that a leaf changes. At time 0, the left end of a tree, there is no node, and no
 //! leaf before it.
 
-use super::tables::{ENTRIES, TOP, TURNS};
 use std::ops::{RangeBounds, RangeInclusive};
+
+/// Depths with rows of their own.
+pub(in crate::mechanism) const TOP: u32 = 7;
+/// Turns that determine the row of a deeper node, and its nearest ancestors.
+pub(in crate::mechanism) const TURNS: u32 = 6;
+/// Entries of a shared row.
+pub(in crate::mechanism) const ENTRIES: usize = TURNS as usize + 2;
 
 /// Sums over rows for the leaves of each piece.
 #[derive(Debug, Clone, Default)]

@@ -5,18 +5,11 @@
 //! times 64 rows of 8 entries: own, the 6 nearest ancestors from the parent on, right end. The first
 //! 64 are for all depths below 7 but the last three, which have the others.
 
-use super::sensitivity::{self, Sums};
+use super::sensitivity::{self, ENTRIES, Sums, TOP, TURNS};
 use std::sync::OnceLock;
 
-/// Depths with rows of their own.
-pub(in crate::mechanism) const TOP: u32 = 7;
-/// Turns that determine the row of a deeper node, and its nearest ancestors.
-pub(in crate::mechanism) const TURNS: u32 = 6;
 /// Last depths that have shared rows of their own.
 pub(in crate::mechanism) const LAST: u32 = 3;
-
-/// Entries of a shared row.
-pub(in crate::mechanism) const ENTRIES: usize = TURNS as usize + 2;
 
 /// The smallest and the largest k that a tree is made for.
 pub(in crate::mechanism) const SHALLOWEST: u32 = TOP + LAST;
