@@ -56,6 +56,7 @@ class Contender:
         cell_bytes: bytes per cell, by the paper's accounting and by ours.
         width_by: the accounting that converts a given memory into a width.
         horizon: True if the class is given the number of steps.
+        once: True for a Count-Min that publishes once, at the end; read after ``finish()`` only.
         mechanism: mechanism of a private sketch.
         calibration: calibration of a private sketch.
         estimator: estimator applied to releases; None for the paper's.
@@ -68,6 +69,7 @@ class Contender:
     cell_bytes: Mapping[str, int]
     width_by: str
     horizon: bool
+    once: bool
     mechanism: MechanismName
     calibration: Calibration
     estimator: Estimator | None
@@ -84,6 +86,7 @@ class Contender:
             cell_bytes={key: cell_bytes.integer(key) for key in cell_bytes.values},
             width_by=entry.text("width_by"),
             horizon=entry.flag("horizon"),
+            once=entry.text("schedule", "") == "single",
             mechanism=checked_mechanism("mechanism", entry.text("mechanism", "tree")),
             calibration=_CALIBRATIONS[entry.text("calibration", "analytic")],
             estimator=_ESTIMATORS[entry.text("estimator", "")],
@@ -133,6 +136,20 @@ class Contender:
         sketch_id = generator.bytes(16)
         if self.owner in _EXACT:
             return _EXACT[self.owner](depth=depth, width=width, hash_seed=hash_seed)
+        key = seeded_key(seed, sketch_id=sketch_id)
+        if self.once:
+            once = ls.TableSpec(
+                kind="count-min",
+                depth=depth,
+                width=width,
+                schedule=ls.Single(),
+                epsilon=epsilon,
+                delta=delta,
+                mechanism=self.mechanism,
+                calibration=self.calibration,
+                hash_seed=hash_seed,
+            )
+            return ls.LazyCountMin.from_spec(once, key=key)
         return _PRIVATE[self.owner](
             depth=depth,
             width=width,
@@ -142,11 +159,16 @@ class Contender:
             mechanism=self.mechanism,
             calibration=self.calibration,
             hash_seed=hash_seed,
-            key=seeded_key(seed, sketch_id=sketch_id),
+            key=key,
         )
 
     def read(self, sketch: Sketch, items: npt.NDArray[np.int64]) -> Numbers:
-        """Return the estimates of some items from a release of this step."""
+        """Return the estimates of some items from a release of this step.
+
+        What is published once is published now, and counts nothing after that.
+        """
+        if self.once:
+            private(sketch).finish()
         paper: Estimator = "median" if self.owner.endswith("CountSketch") else "minimum"
         chosen = self.estimator or paper
         return sketch.release().estimate_many(items, estimator=chosen, at=self.at)

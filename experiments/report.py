@@ -140,19 +140,14 @@ def _numbers(result: Result) -> str:
 
 
 def _preamble(definitions: Definitions, results: Results) -> str:
-    made = next(iter(results.values())).made
-    seconds = {name: float(result.made["seconds"]) for name, result in results.items()}
-    timed = sum(each for name, each in seconds.items() if definitions[name].sequential)
-    total = sum(seconds.values())
+    made = max((result.made for result in results.values()), key=lambda made: str(made["date"]))
+    total = sum(float(result.made["seconds"]) for result in results.values())
     text = _PREAMBLE.read_text(encoding="utf-8")
     facts = f"{made['date']}, {made['machine']}, {made['versions']}"
-    trials = max(result.trials for result in results.values())
-    return text.format(
-        facts=facts,
-        minutes=f"{total / 60:.0f}",
-        on_two_cores=f"{((total - timed) / 2 + timed) / 60:.0f}",
-        trials=trials,
-    )
+    random = [one for name, one in results.items() if not definitions[name].sequential]
+    trials = sorted({one.trials for one in random or results.values()} - {1})
+    shown = f"{trials[0]} to {trials[-1]}" if len(trials) > 1 else f"{(trials or [1])[0]}"
+    return text.format(facts=facts, minutes=f"{total / 60:.0f}", trials=shown)
 
 
 def _markdown_table(head: Sequence[str], rows: Table) -> str:

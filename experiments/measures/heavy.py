@@ -1,8 +1,8 @@
 """Heavy hitters on real streams: precision, recall and error, by memory and by epsilon.
 
 An item is heavy if it makes up more than 1/k of the stream. A sketch cannot list items: it is
-queried for every item of the domain (all that occur, taken as public). Discovery gets no list. The
-error is that of the heavy items that were found.
+queried for every item of the domain (all that occur, taken as public). Discovery gets no list; it
+publishes once, at the end. The error is that of the heavy items that were found.
 """
 
 from __future__ import annotations
@@ -101,10 +101,10 @@ def _discovered(events: Items, parameters: Settings, generator: np.random.Genera
         epsilon=parameters.number("epsilon"),
         delta=parameters.number("delta"),
         memory=int(parameters.number("memory") * 1000),
-        horizon=len(events),
+        schedule="single",
         hash_seed=int(generator.integers(2**63)),
         key=seeded_key(int(generator.integers(2**63)), sketch_id=generator.bytes(16)),
     )
     heavy.update_many(events)
-    heavy.end_discovery_epoch()
+    heavy.finish()
     return {cast("int", hitter.item): hitter.estimate for hitter in heavy.above()}

