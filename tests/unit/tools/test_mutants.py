@@ -14,7 +14,6 @@ from tools.mutants.__main__ import BEGIN, END
 from tools.mutants.listed import Listed, read
 from tools.mutants.mutant import Mutant, Outcome, State, numbered
 from tools.mutants.passed import Passed
-from tools.mutants.python import mutants_of as python_mutants
 from tools.mutants.reached import Reached
 from tools.mutants.report import errors
 from tools.mutants.rust import Rust, is_planting, mutants_of
@@ -357,57 +356,3 @@ def test_the_document_has_the_table_of_the_outcomes() -> None:
     assert {entry.outcomes.strip("kltsu?-") for entry in entries.values()} == {""}
     text = (ROOT / "docs/testing.md").read_text(encoding="utf-8")
     assert text.split(BEGIN)[1].split(END)[0] == kept.table(entries) + "\n"
-
-
-# --- Python --------------------------------------------------------------------------------------
-
-SOURCE = '''\
-"""A module."""
-
-
-def half(x: float) -> float:
-    if x < 0:
-        raise ValueError("x: expected more")
-    return 0.5 * x
-
-
-class Box:
-    def size(self) -> int:
-        return 1
-'''
-MUTATED = """\
-def half(x): ...
-def x_half__mutmut_orig(x: float) -> float:
-    if x < 0:
-        raise ValueError("x: expected more")
-    return 0.5 * x
-def x_half__mutmut_1(x: float) -> float:
-    if x <= 0:
-        raise ValueError("x: expected more")
-    return 0.5 * x
-def x_half__mutmut_2(x: float) -> float:
-    if x < 0:
-        raise ValueError("XXx: expected moreXX")
-    return 0.5 * x
-def x_half__mutmut_3(x: float) -> float:
-    if x < 0:
-        raise ValueError("x: expected more")
-    return 0.5 / x
-class Box:
-    def size(self): ...
-    def xǁBoxǁsize__mutmut_orig(self) -> int:
-        return 1
-    def xǁBoxǁsize__mutmut_1(self) -> int:
-        return 2
-"""
-
-
-def test_mutants_of_python_have_lines_of_the_source_and_messages_do_not_count() -> None:
-    found = python_mutants("python/lazysketch/privacy/x.py", SOURCE, MUTATED)
-    assert [(one.mutation, one.line, one.number) for one in found] == [
-        ("half: if x <= 0:", "if x < 0:", 5),
-        ("half: return 0.5 / x", "return 0.5 * x", 7),
-        ("Box.size: return 2", "return 1", 12),
-    ]
-    assert found[0].name == "lazysketch.privacy.x.x_half__mutmut_1"
-    assert scope.module_of(found[0].file) == "lazysketch/privacy"
