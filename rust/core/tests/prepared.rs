@@ -1,9 +1,11 @@
 //! What is prepared then succeeds, what is refused is refused before anything changes, and
 //! preparing changes nothing that can be seen.
 
+use lazysketch_core::key::MasterKey;
 use lazysketch_core::mechanism::MechanismKind;
 use lazysketch_core::parameters::TableKind;
 use lazysketch_core::release::codec;
+use lazysketch_core::saved_state::SavedState;
 use lazysketch_core::schedule::Schedule;
 use lazysketch_core::sketch::PrivateSketch;
 use lazysketch_core::table::items::{Items, StepRows};
@@ -82,5 +84,25 @@ proptest! {
         }
         prop_assert_eq!(apply(&mut with), Ok(()));
         prop_assert_eq!(bytes(&mut with), bytes(&mut without));
+    }
+}
+
+/// A saved state of the last step is restored; one of a later step is refused.
+#[test]
+fn steps_of_states_end_with_the_horizon() {
+    let (kind, schedule) = (TableKind::CountMin, Schedule::Punctual { horizon: HORIZON });
+    let mut last = sketch(kind, schedule);
+    last.tick(HORIZON).unwrap();
+    let saved = last.save().unwrap();
+    // After the version, a digest, the id and a flag.
+    let place = 2 + 32 + 16 + 1;
+    assert_eq!(saved.expose()[place..place + 8], HORIZON.to_le_bytes());
+    for (step, accepted) in [(11, true), (12, true), (13, false), (14, false)] {
+        let mut bytes = saved.expose().to_vec();
+        bytes[place] = step;
+        let state = SavedState::from_bytes(bytes);
+        let key = MasterKey::seeded(5);
+        let restored = PrivateSketch::restore(*last.shape(), *last.spec(), &key, &state);
+        assert_eq!(restored.is_ok(), accepted, "step {step}");
     }
 }

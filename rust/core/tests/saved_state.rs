@@ -407,27 +407,3 @@ fn a_closed_sketch_has_no_state() {
     sketch.close();
     assert_eq!(sketch.save().err(), Some(Error::Closed));
 }
-
-/// A state of the last step is restored; one of a later step would have counts without a push.
-#[test]
-fn steps_end_with_the_horizon() {
-    let (shape, key) = (shape(TableKind::CountMin), MasterKey::seeded(5));
-    let spec = noise(Schedule::Punctual { horizon: 9 }, MechanismKind::Haar, 3);
-    let identity = Identity::chosen(SketchId([3; 16]));
-    let mut sketch = PrivateSketch::new(shape, spec, &key, identity).unwrap();
-    sketch.tick(9).unwrap();
-    let saved = sketch.save().unwrap();
-    // After the version, the digest, the id and a flag.
-    let place = 2 + 32 + 16 + 1;
-    assert_eq!(saved.expose()[place..place + 8], 9_u64.to_le_bytes());
-    for (step, accepted) in [(8, true), (9, true), (10, false), (11, false)] {
-        let mut bytes = saved.expose().to_vec();
-        bytes[place] = step;
-        let state = SavedState::from_bytes(bytes);
-        let restored = PrivateSketch::restore(shape, spec, &key, &state);
-        assert_eq!(
-            restored.map(|it| it.step()).ok(),
-            accepted.then_some(step.into())
-        );
-    }
-}
