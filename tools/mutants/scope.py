@@ -41,6 +41,8 @@ RUST: Final = (
     "mechanism/square_root.rs",
     "mechanism/final_push.rs",
     "mechanism/mod.rs",
+    "mechanism/descent.rs",
+    "mechanism/deep/*.rs",
     "mechanism/tree/*.rs",
     "schedule/*.rs",
     "discovery/mod.rs",
