@@ -10,7 +10,6 @@ import pytest
 
 import lazysketch as ls
 from lazysketch import testing
-from lazysketch.planning import prediction
 from lazysketch.planning.design import Design, noise_variances, round_length
 from lazysketch.planning.prediction import tails
 from lazysketch.specification.schedules import Geometric, RoundRobin
@@ -117,7 +116,7 @@ def test_a_wrong_variance_of_the_noise_is_caught(
     def planted(design: Design, pushes: np.ndarray) -> np.ndarray:
         return wrong * noise_variances(design, pushes)
 
-    monkeypatch.setattr(prediction, "noise_variances", planted)
+    monkeypatch.setattr("lazysketch.planning.simulation.noise_variances", planted)
     false = ls.plan(**asked)
     assert (false.depth, false.width) == (right.depth, right.width)
     assert false.predicted.interval_half_width != pytest.approx(half, rel=HALF_WIDTH)

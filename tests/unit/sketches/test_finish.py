@@ -186,7 +186,7 @@ def test_the_names_of_the_last_epoch_are_published() -> None:
 
 
 def test_single_has_one_epoch_and_one_push_for_any_length() -> None:
-    heavy = ls.HeavyHitters(share=0.1, schedule="single", **PRIVACY)
+    heavy = ls.HeavyHitters(share=0.1, width=1024, schedule="single", **PRIVACY)
     heavy.update_many((["a"] * 3 + ["b"]) * 2_000)
     assert heavy.candidates == []
     assert not heavy.release().table.any()
@@ -194,7 +194,7 @@ def test_single_has_one_epoch_and_one_push_for_any_length() -> None:
     assert heavy.candidates == ["a", "b"]
     release = heavy.release()
     assert release.pushes.tolist() == [1] * release.width
-    other = ls.HeavyHitters(share=0.1, **PRIVACY)
+    other = ls.HeavyHitters(share=0.1, width=1024, **PRIVACY)
     other.update_many(["a"] * 8_000)
     assert release.noise_deviation.max() < 0.6 * other.release().noise_deviation.max()
 
