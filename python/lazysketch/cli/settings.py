@@ -120,7 +120,7 @@ class SketchSettings(PrivacySettings):
         spec = TableSpec(
             kind=self.kind,
             depth=self.depth,
-            width=self.width or DEFAULT_WIDTH,
+            width=DEFAULT_WIDTH if self.width is None else self.width,
             schedule=self.schedule,
             hash_seed=self.hash_seed,
             **self._table_options(max_weight),

@@ -278,7 +278,7 @@ class TableShape:
         spec = TableSpec(
             kind=checked_sketch_kind(self.kind),
             depth=self.depth,
-            width=self.width or 1,
+            width=1 if self.width is None else self.width,
             schedule=self.schedule,
             hash_seed=self.seed,
             **options,

@@ -69,7 +69,7 @@ def test_four_times_the_columns_hardly_help(weights: str) -> None:
     """Streams that the rule was not made for: the error falls by less than half.
 
     False alarms: over 300 items and 2 seeds the ratio of two such means moves by about 6 %; at a
-    width of 1024 it is above 3 on all three streams.
+    width of 256 it is above 3.7 on all three streams.
     """
     generator = np.random.default_rng(5)
     shares = {
@@ -93,4 +93,4 @@ def test_four_times_the_columns_hardly_help(weights: str) -> None:
         return float(np.mean(found))
 
     assert error(chosen) < 2.0 * error(4 * chosen)
-    assert error(1024) > 2.0 * error(4 * chosen), "the test can fail"
+    assert error(256) > 2.0 * error(4 * chosen), "the test can fail"
