@@ -69,7 +69,7 @@ TABLE = Array(b"+s", 2, [None], children=[replace(TEXT, name=b"item")])
 
 def test_the_well_formed_ones_are_counted() -> None:
     for array in (TEXT, WORDS, VIEWS, KEYS, TABLE):
-        counted = CountMin(depth=2, width=16)
+        counted = CountMin(depth=2, width=16, hash_seed=1)
         counted.update_many(array)
         assert (counted.step, counted.estimate("a")) == (2, 1)
     counted = CountMin(depth=2, width=16)

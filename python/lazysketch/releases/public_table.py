@@ -273,7 +273,11 @@ class PublicTable(TableFacts):
             low, high = np.minimum(low, estimate), np.maximum(high, estimate)
         if peeled is not None and at == "now":
             ends = peeled.ends(cells, level=side, max_weight=self._max_weight)
-            low, high = (low, high) if ends is None else ends
+            if ends is not None:
+                # At some levels no count is too low for the test: then it bounds no item of the
+                # list, and the low ends of the model stay.
+                low = ends[0] if ends[0].any() else low
+                high = ends[1]
         found = Intervals(estimate, low, high, confidence, at, together)
         return found.around(estimate if estimates is None else estimates)
 

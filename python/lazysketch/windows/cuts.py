@@ -32,8 +32,8 @@ __all__ = ["LARGEST_WINDOW", "Cut", "cut_of", "leaves_of"]
 LARGEST_WINDOW: Final = 2**40
 _SLICES: Final = 60
 _MOST_SLICES: Final = 960
-_WIDEST, _NARROWEST = 8192, 1024
-_PART: Final = 4  # of the memory of a window, for the cells of its table and of its open step
+# Shares divide by the noisy total of a row, whose noise grows with the number of its cells.
+_WIDTH: Final = 1024
 
 
 class Cut(ABC):
@@ -42,12 +42,14 @@ class Cut(ABC):
     Attributes:
         schedule: schedule of the tables of each window.
         steps: number of steps of a window; names are published after the last.
+        width: default number of columns, None if it follows from the steps.
         open_windows: how many windows are open at the same time.
         takes_times: True if events come with times.
     """
 
     schedule: Schedule
     steps: int
+    width: int | None = _WIDTH
     open_windows: int = 1
     takes_times: bool = False
 
@@ -75,8 +77,7 @@ class Cut(ABC):
         share = memory // self.open_windows
         if isinstance(self.schedule, Batch):
             rows = checked_integer("depth", depth, most=LARGEST_DEPTH)
-            default = self.default_width(memory, depth=rows) or 1
-            columns = default if width is None else checked_integer("width", width)
+            columns = _WIDTH if width is None else checked_integer("width", width)
             share -= CELL_BYTES * rows * columns
         if share < LEAST_MEMORY:
             least = (memory // self.open_windows - share + LEAST_MEMORY) * self.open_windows
@@ -86,26 +87,11 @@ class Cut(ABC):
             )
         return share
 
-    def default_width(self, memory: int, *, depth: int) -> int | None:
-        """Return the number of columns, None if it follows from the share and the steps.
-
-        Columns of these schedules are pushed together, so that there is no lag; how many events a
-        window has is not known.
-
-        Args:
-            memory: bytes for all open windows.
-            depth: rows.
-        """
-        if not isinstance(self.schedule, Batch):
-            return None
-        columns, cells = _WIDEST, memory // self.open_windows // _PART // (2 * CELL_BYTES)
-        while columns > _NARROWEST and columns * depth > cells:
-            columns //= 2
-        return columns
-
 
 class StepCut(Cut):
     """Windows of a number of steps."""
+
+    width = None
 
     def __init__(self, steps: int, *, only_ends: bool = False) -> None:
         """Cut after every ``steps`` steps; with ``only_ends`` an open window publishes nothing."""

@@ -104,7 +104,7 @@ class Windows(ClosedByBlock, PublishedWindows):
             room, depth=options.get("depth", DEPTH), width=options.get("width")
         )
         if options.get("width") is None:
-            options["width"] = cut.default_width(room, depth=options.get("depth", DEPTH))
+            options["width"] = cut.width
         spec = HeavyHittersSpec.of(
             schedule=cut.schedule,
             domain=domain,
