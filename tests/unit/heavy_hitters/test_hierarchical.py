@@ -244,7 +244,9 @@ def test_intervals_of_implied_parents_cover_the_published_names_too() -> None:
     among = 1 + len(published)
     wanted = release.interval_many(["11.0.0.0/8"], at="now", among=among)[0]
     assert (implied.low, implied.high) == (wanted.low, wanted.high)
-    assert implied.high > release.interval("11.0.0.0/8", at="now").high
+    # Each level has its own test, so intervals of two levels need not be nested.
+    alone = release.interval("11.0.0.0/8", at="now")
+    assert (implied.low, implied.high) != (alone.low, alone.high)
 
 
 def test_names_that_were_cut_have_no_parent() -> None:
