@@ -187,9 +187,9 @@ class PublicTable(TableFacts):
             among: number of items from which these were selected, such as the length of the list
                 whose heaviest they are; at least the number of ``items``.
             known: a public list of names, with the items or without. The heavy ones are taken out
-                of each other's cells first, which makes intervals narrower, those of long lists
-                several times. It takes about a millisecond per item, and has no effect with
-                ``at="published"``.
+                of each other's cells first: estimates are those of :meth:`decode`, and intervals
+                are narrower, those of long lists several times. It takes about a millisecond per
+                item, and has no effect with ``at="published"``.
             column: the name of the column, for a table with several columns.
 
         Returns:
@@ -210,8 +210,13 @@ class PublicTable(TableFacts):
             most = given if among is None else among
             among = checked_integer("among", most, least=given, most=LARGEST_CHOICE)
         names = None if known is None else self._native.cells_many(known, column)
-        peeled = None if names is None or self._is_exact else self._peeled(names)
-        return self._intervals(cells, level, moment, among=among, peeled=peeled)
+        if names is None or self._is_exact or moment != "now":
+            return self._intervals(cells, level, moment, among=among)
+        peeled = self._peeled(names)
+        estimates = peeled.estimates(cells)
+        return self._intervals(
+            cells, level, moment, among=among, peeled=peeled, estimates=estimates
+        )
 
     def _heaviest(
         self, items: Sized, *, n: int, confidence: float, at: At = "now"
@@ -251,7 +256,7 @@ class PublicTable(TableFacts):
         at: At,
         *,
         among: int | None,
-        peeled: PeeledTable | None,
+        peeled: PeeledTable | None = None,
         estimates: Array | None = None,
     ) -> Intervals:
         columns, flipped = cells
@@ -274,10 +279,7 @@ class PublicTable(TableFacts):
         if peeled is not None and at == "now":
             ends = peeled.ends(cells, level=side, max_weight=self._max_weight)
             if ends is not None:
-                # At some levels no count is too low for the test: then it bounds no item of the
-                # list, and the low ends of the model stay.
-                low = ends[0] if ends[0].any() else low
-                high = ends[1]
+                low, high = ends
         found = Intervals(estimate, low, high, confidence, at, together)
         return found.around(estimate if estimates is None else estimates)
 

@@ -181,11 +181,8 @@ def test_lists_show_decoded_estimates_in_valid_intervals(make: Sketch) -> None:
         assert isinstance(hitter.item, int)
         assert hitter.estimate == decoded[hitter.item]
         each = alone[hitter.item]
-        # Where the joint estimate is an end, that interval has grown to contain it.
-        if each.low < each.estimate:
-            assert hitter.low == min(each.low, hitter.estimate)
-        if each.high > each.estimate:
-            assert hitter.high == max(each.high, hitter.estimate)
+        shown = (hitter.estimate, hitter.low, hitter.high)
+        assert shown == (each.estimate, each.low, each.high)
         assert hitter.low <= hitter.estimate <= hitter.high
     published = release.top(names, 200, at="published")
     known = release.interval_many(names, simultaneous=True, at="published")

@@ -325,8 +325,12 @@ def test_batches_share_a_step_and_need_a_discovery_epoch() -> None:
 
 @pytest.mark.parametrize("relation", ["substitution", "zero-out"])
 def test_weights_are_counted_by_the_sketch_and_events_by_discovery(relation: Any) -> None:
-    """One event of weight 50 and fifty events of weight 1 weigh the same; only those are many."""
-    heavy = made(share=0.1, max_weight=50, discovery_epoch=20_000, epsilon=8.0, relation=relation)
+    """One event of weight 50 and fifty events of weight 1 weigh the same; only those are many.
+
+    The total that shares are parts of has the noise of a row, so the rows are short.
+    """
+    options: dict[str, Any] = {"share": 0.1, "width": 256, "max_weight": 50, "epsilon": 8.0}
+    heavy = made(discovery_epoch=20_000, relation=relation, **options)
     rng = np.random.default_rng(1)
     events = np.concatenate([np.repeat([1, 2], 8_000), np.arange(100, 4_100)])
     weights = np.where(events == 1, 50, 1)

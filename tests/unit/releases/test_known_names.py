@@ -36,7 +36,9 @@ def test_intervals_of_a_short_list_are_narrower(made: Any, finish: bool) -> None
     known = release.interval_many(items, simultaneous=True, known=NAMES[:100])
     assert np.median(known.high - known.low) < np.median(plain.high - plain.low)
     assert ((known.low <= TRUE[items]) & (TRUE[items] <= known.high)).sum() >= 19
-    assert known.estimate.tolist() == plain.estimate.tolist()
+    # A decoded list needs all its names: these are estimated as the first of the hundred.
+    decoded = release.decode(NAMES[:100])[:20]
+    assert known.estimate.tolist() == np.maximum(decoded, 0.0).tolist()
 
 
 @pytest.mark.parametrize("made", CLASSES)

@@ -53,7 +53,9 @@ def test_intervals_of_the_top_cover_the_list_that_it_was_chosen_from() -> None:
     windows = made(every=1_000, key=...)
     windows.update_many(np.arange(3_000) % 50)
     for last in (1, 3):
-        together = windows.release(last).interval_many(range(50), simultaneous=True)
+        together = windows.release(last).interval_many(
+            range(50), simultaneous=True, known=range(50)
+        )
         top = windows.top(3, last=last)
         assert len(top) == 3
         for hitter in top:

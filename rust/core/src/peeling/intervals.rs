@@ -98,7 +98,8 @@ impl Test {
         for shift in SHIFTS {
             let score = density.score(shift)?;
             let ranks = Ranks::of(score, end, errors, facts.width, facts.signed)?;
-            let Some(critical) = critical_of(&ranks.sums()?, level) else {
+            // The cells of a count that is to be rejected are among those with the highest level.
+            let Some(critical) = critical_of(&ranks.with_an_item().sums()?, level) else {
                 continue;
             };
             let half_power = half_power_of(&ranks, critical, &trials, facts.depth, spread * sign);

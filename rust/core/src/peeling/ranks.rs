@@ -73,6 +73,17 @@ impl Ranks {
         }
     }
 
+    /// The same ranks with an item whose count is wrong by any amount: its cell of each row has the
+    /// highest level, and no longer one in the middle.
+    pub(super) fn with_an_item(&self) -> Self {
+        let mut with = self.clone();
+        for row in 0..self.numbers.len() / LEVELS {
+            with.count(row, 0.0, -1.0);
+            with.count(row, f64::INFINITY * self.end.direction(), 1.0);
+        }
+        with
+    }
+
     /// The level of an error, with the item's sign applied.
     #[inline]
     pub(super) fn level(&self, error: f64) -> usize {
@@ -165,6 +176,24 @@ mod tests {
                 }
                 let total: f64 = ranks.sums().unwrap().iter().sum();
                 assert!((total - 1.0).abs() < 1e-12);
+            }
+        }
+    }
+
+    #[test]
+    fn an_item_adds_one_cell_of_each_row_to_the_highest_level() {
+        let (width, depth) = (5, 2);
+        let errors = [1.0, -2.0, 0.0, 3.0, -1.0, 0.0, 2.0, 90.0, -3.0, 1.0];
+        for signed in [false, true] {
+            for end in [End::Low, End::High] {
+                let density = Density::of(errors.iter().copied(), 2.0).unwrap();
+                let score = density.score(2.0).unwrap();
+                let wrong = 1e9 * end.direction();
+                let with = [1.0, -2.0, wrong, 3.0, -1.0, wrong, 2.0, 90.0, -3.0, 1.0];
+                let wanted = Ranks::of(score.clone(), end, &with, width, signed).unwrap();
+                let found = Ranks::of(score, end, &errors, width, signed).unwrap();
+                assert_eq!(found.with_an_item().numbers, wanted.numbers);
+                assert_eq!(wanted.numbers.len(), depth * LEVELS);
             }
         }
     }
