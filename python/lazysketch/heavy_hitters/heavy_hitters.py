@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
+from lazysketch import _native
 from lazysketch.arguments import check_keywords, with_options
 from lazysketch.errors import ArgumentTypeError
 from lazysketch.heavy_hitters.hitters_spec import HeavyHittersSpec, HittersOptions
@@ -101,8 +102,15 @@ class HeavyHitters(ClosedByBlock, PublishedHitters):
         """
         if not isinstance(spec, HeavyHittersSpec):
             raise ArgumentTypeError(f"spec: expected a HeavyHittersSpec, got {type(spec).__name__}")
+        return cls._made(spec, key=key)
+
+    @classmethod
+    def _made(
+        cls, spec: HeavyHittersSpec, *, key: Key | None, state: _native.SavedState | None = None
+    ) -> Self:
+        """Return heavy hitters with a description that go on from a state of a store."""
         self = cls.__new__(cls)
-        PublishedHitters.__init__(self, table_for(spec, key=key), spec)
+        PublishedHitters.__init__(self, table_for(spec, key=key, state=state), spec)
         return self
 
     def update(self, item: Item, weight: int = 1) -> None:

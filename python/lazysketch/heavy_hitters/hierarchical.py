@@ -48,8 +48,8 @@ if TYPE_CHECKING:
 __all__ = ["HierarchicalHeavyHitters"]
 
 _HASH_SEEDS: Final = 2**64
-# The key of a level's table, and the state of a store where it goes on.
-Origin: TypeAlias = tuple[Key, _native.SavedState | None]
+# The key of the table of a level, and the state of a store where it goes on.
+Origins: TypeAlias = Callable[[int], tuple[Key, _native.SavedState | None]]
 _EXAMPLE: Final = "HierarchicalHeavyHitters(ipv4_prefixes(), share=0.01, epsilon=1.0, delta=1e-8)"
 
 
@@ -121,7 +121,7 @@ class HierarchicalHeavyHitters(ClosedByBlock, PublishedLevels):
     def _make(
         self,
         levels: Levels | None,
-        origin: Callable[[int], Origin],
+        origin: Origins,
         schedule: Schedule,
         *,
         kind: SketchKind = "count-min",
@@ -361,9 +361,7 @@ def _specs_of_levels(
     return whole, specs
 
 
-def _tables_of_levels(
-    specs: Sequence[HeavyHittersSpec], origin: Callable[[int], Origin]
-) -> list[DiscoveringTable]:
+def _tables_of_levels(specs: Sequence[HeavyHittersSpec], origin: Origins) -> list[DiscoveringTable]:
     """Return the live tables, with consecutive hash seeds."""
     tables: list[DiscoveringTable] = []
     for at, spec in enumerate(specs):

@@ -75,7 +75,7 @@ def plan(
         skew: skew of a Zipf distribution of the items, 0 to 10; 1.1 if None.
         distinct: number of items of that distribution, 1 to 2^22; 2^20 or ``steps`` if None.
         sample: a *public* sample of the stream instead: items, or a mapping from items to counts.
-        reads: when the sketch is read: ``"continually"``, at any steps; every so many steps, an
+        reads: when the sketch is read: ``"continually"``, at any step; every that many steps, an
             integer; or at the ``"end"`` only, after ``finish()``.
 
     Returns:

@@ -92,7 +92,7 @@ class Plan:
 
     @property
     def reads(self) -> Reads:
-        """When the sketch is read: ``"continually"``, at the ``"end"``, or every so many steps."""
+        """When the sketch is read: ``"continually"``, at the ``"end"``, or every N steps."""
         return self._scores.request.reads
 
     @property

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from lazysketch import _native
 from lazysketch.arguments import shown
 from lazysketch.errors import ArgumentValueError, LazySketchError, StoreError
+from lazysketch.heavy_hitters.hierarchical import Origins
 from lazysketch.sketches.keys import Key
 from lazysketch.store.calls import Call
 from lazysketch.store.stored_objects import tables_of
 
 __all__ = [
-    "Origins",
     "RecoveredObjects",
     "digest_of",
     "header_of",
@@ -26,9 +26,6 @@ __all__ = [
 _MADE: Final = "made"
 _VERSION: Final = 1
 _ERA: Final = 0  # of the ids; another one begins where an older state may have been put back
-
-# The key of each table of an object, and the state where it goes on.
-Origins: TypeAlias = Callable[[int], tuple[Key, "_native.SavedState | None"]]
 
 
 @dataclass

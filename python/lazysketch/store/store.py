@@ -12,6 +12,7 @@ from lazysketch.errors import (
     ArgumentValueError,
     StoreError,
 )
+from lazysketch.heavy_hitters.hierarchical import Origins
 from lazysketch.heavy_hitters.hierarchies import Levels
 from lazysketch.heavy_hitters.hitters_spec import HeavyHittersSpec, HittersOptions
 from lazysketch.releases.release import Release
@@ -22,7 +23,6 @@ from lazysketch.specification.table_spec import TableSpec
 from lazysketch.store.calls import Call, plain_counts
 from lazysketch.store.journal import Journal
 from lazysketch.store.recovered_objects import (
-    Origins,
     RecoveredObjects,
     header_of,
     made_record,
@@ -46,7 +46,6 @@ _LONGEST_NAME: Final = 200
 _LARGEST_SEQUENCE: Final = 2**63 - 1
 
 Object = TypeVar("Object", StoredSketch, StoredCounters, StoredHitters, StoredHierarchy)
-Table = TypeVar("Table", StoredSketch, StoredCounters)
 
 
 class Store(ClosedByBlock, LiveState):
@@ -101,9 +100,9 @@ class Store(ClosedByBlock, LiveState):
             ...     store.sketch("visits", spec).step
             3
         """
-        if not isinstance(spec, TableSpec):
-            raise ArgumentTypeError(f"spec: expected a TableSpec, got {type(spec).__name__}")
-        return self._opened(name, self._table(class_of(spec), name, spec))
+        _require(TableSpec, spec)
+        kind = class_of(spec)
+        return self._opened(name, lambda origin: _one_table(kind._made, spec, origin))
 
     def counters(self, name: str, spec: TableSpec) -> StoredCounters:
         """Return the counters of a name: new ones, or those that the store has.
@@ -122,7 +121,8 @@ class Store(ClosedByBlock, LiveState):
             ArgumentValueError: a name that is open already, or another description.
             StoreError: a store that cannot be read or written.
         """
-        return self._opened(name, self._table(StoredCounters, name, spec))
+        _require(TableSpec, spec)
+        return self._opened(name, lambda origin: _one_table(StoredCounters._made, spec, origin))
 
     def heavy_hitters(self, name: str, spec: HeavyHittersSpec) -> StoredHitters:
         """Return the heavy hitters of a name: new ones, or those that the store has.
@@ -141,14 +141,8 @@ class Store(ClosedByBlock, LiveState):
             ArgumentValueError: a name that is open already, or another description.
             StoreError: a store that cannot be read or written.
         """
-        if not isinstance(spec, HeavyHittersSpec):
-            raise ArgumentTypeError(f"spec: expected a HeavyHittersSpec, got {type(spec).__name__}")
-        return self._opened(
-            name,
-            lambda origin: StoredHitters._opened(
-                spec, journal=self._journal, name=name, key=origin(0)[0], state=origin(0)[1]
-            ),
-        )
+        _require(HeavyHittersSpec, spec)
+        return self._opened(name, lambda origin: _one_table(StoredHitters._made, spec, origin))
 
     def hierarchy(
         self,
@@ -181,10 +175,7 @@ class Store(ClosedByBlock, LiveState):
         """
         chosen = schedule_for(schedule, horizon)
         return self._opened(
-            name,
-            lambda origin: StoredHierarchy._opened(
-                levels, origin, chosen, journal=self._journal, name=name, **options
-            ),
+            name, lambda origin: StoredHierarchy._of_levels(levels, origin, chosen, **options)
         )
 
     def ingest(
@@ -224,14 +215,10 @@ class Store(ClosedByBlock, LiveState):
         number = checked_integer("sequence", sequence, most=_LARGEST_SEQUENCE)
         if self._open.get(getattr(into, "_name", "")) is not into:
             raise ArgumentValueError("into: expected an open object of this store, got another")
-        if isinstance(into, StoredHierarchy):
-            events = into._columns(items)
-        else:
-            events = [_native.logged_events(items, column=column)]
         call = Call(
             object=into._name,
             method="update_many",
-            events=tuple(events),
+            events=tuple(into._batches(items, column)),
             weights=plain_counts(weights),
             source=name,
             sequence=number,
@@ -337,31 +324,10 @@ class Store(ClosedByBlock, LiveState):
                 _native.PrivateSketch.close(table)
         self._native.close()
 
-    def _table(self, kind: type[Table], name: str, spec: TableSpec) -> Callable[[Origins], Table]:
-        if not isinstance(spec, TableSpec):
-            raise ArgumentTypeError(f"spec: expected a TableSpec, got {type(spec).__name__}")
-
-        def made(origin: Origins) -> Table:
-            key, state = origin(0)
-            return kind._opened(spec, journal=self._journal, name=name, key=key, state=state)
-
-        return made
-
-    def _opened(
-        self,
-        name: str,
-        make: Callable[[Origins], Object],
-    ) -> Object:
-        """Make an object, or restore it and repeat its changes."""
-        checked = _checked_name("name", name)
-        return self._opened_alone(checked, make)
-
     @exclusive
-    def _opened_alone(
-        self,
-        name: str,
-        make: Callable[[Origins], Object],
-    ) -> Object:
+    def _opened(self, name: str, make: Callable[[Origins], Object]) -> Object:
+        """Make an object, or restore it and repeat its changes."""
+        name = _checked_name("name", name)
         self._journal.check()
         if name in self._open:
             raise ArgumentValueError(f"name: expected one that is not open, got {shown(name)}")
@@ -370,12 +336,24 @@ class Store(ClosedByBlock, LiveState):
             stored = make(self._kept.origins(name))
         except StoreError as error:
             raise (other_parameters(name) if "the parameters" in str(error) else error) from None
+        stored._join(self._journal, name)
         if is_new:
             self._journal.log(made_record(name, stored))
         else:
             self._kept.repeat(name, stored)
         self._open[name] = stored
         return stored
+
+
+def _require(kind: type, spec: object) -> None:
+    if not isinstance(spec, kind):
+        got = type(spec).__name__
+        raise ArgumentTypeError(f"spec: expected a {kind.__name__}, got {got}")
+
+
+def _one_table(made: Callable[..., Object], spec: object, origin: Origins) -> Object:
+    key, state = origin(0)
+    return made(spec, key=key, state=state)
 
 
 def _checked_name(argument: str, value: object) -> str:

@@ -15,8 +15,6 @@ from lazysketch.arguments import checked_integer
 from lazysketch.errors import ArgumentValueError, StoreError
 from lazysketch.heavy_hitters.heavy_hitters import HeavyHitters
 from lazysketch.heavy_hitters.hierarchical import HierarchicalHeavyHitters
-from lazysketch.heavy_hitters.published_hitters import PublishedHitters
-from lazysketch.heavy_hitters.tables import table_for
 from lazysketch.sketches.counters import ContinualCounters
 from lazysketch.sketches.private_sketches import (
     LazyCountMin,
@@ -33,10 +31,9 @@ from lazysketch.store.journal import Journal
 if TYPE_CHECKING:
     from typing_extensions import Self
 
+    from lazysketch.heavy_hitters.hierarchical import Origins
     from lazysketch.heavy_hitters.hierarchies import Levels
-    from lazysketch.heavy_hitters.hitters_spec import HeavyHittersSpec
     from lazysketch.releases.items import Item
-    from lazysketch.sketches.keys import Key
     from lazysketch.specification.schedules import Schedule
 
 __all__ = [
@@ -94,6 +91,14 @@ class _Changes:
     _journal: Journal
     _name: str
 
+    def _join(self, journal: Journal, name: str) -> None:
+        """Log all changes from here on, under a name."""
+        self._journal, self._name = journal, name
+
+    def _batches(self, items: object, column: str | None = None) -> list[_native.LoggedEvents]:
+        """Return the items as batches that are counted and logged, one per table."""
+        raise NotImplementedError
+
     def _change(
         self,
         method: str,
@@ -136,9 +141,12 @@ class _Changes:
 class _ItemChanges(_Changes):
     """Changes with items of one table."""
 
+    def _batches(self, items: object, column: str | None = None) -> list[_native.LoggedEvents]:
+        return [_native.logged_events(items, column=column)]
+
     def update(self, item: object, weight: int = 1) -> None:
         """Count one event, as the method without a store."""
-        self._change("update_many", [_native.logged_events([item])], [weight])
+        self._change("update_many", self._batches([item]), [weight])
 
     def update_rows(
         self,
@@ -149,32 +157,17 @@ class _ItemChanges(_Changes):
         column: str | None = None,
     ) -> None:
         """Count rows, some without an event, as the method without a store."""
-        events = [_native.logged_events(items, column=column)]
-        self._change("update_rows", events, weights, empty_rows=empty_rows)
+        self._change("update_rows", self._batches(items, column), weights, empty_rows=empty_rows)
 
     def update_batch(
         self, items: object, weights: object = None, *, column: str | None = None
     ) -> None:
         """Count any number of events in one step, as the method without a store."""
-        self._change("update_batch", [_native.logged_events(items, column=column)], weights)
+        self._change("update_batch", self._batches(items, column), weights)
 
 
 class _StoredTable(_ItemChanges, PrivateTable):
     """A sketch or counters of a store."""
-
-    @classmethod
-    def _opened(
-        cls,
-        spec: TableSpec,
-        *,
-        journal: Journal,
-        name: str,
-        key: Key,
-        state: _native.SavedState | None,
-    ) -> Self:
-        self = cls._made(spec, key=key, state=state)
-        self._journal, self._name = journal, name
-        return self
 
     def update_many(
         self,
@@ -185,8 +178,7 @@ class _StoredTable(_ItemChanges, PrivateTable):
         threads: int = 1,
     ) -> None:
         """Count many events, one step each, as the method without a store."""
-        events = [_native.logged_events(items, column=column)]
-        self._change("update_many", events, weights, threads=threads)
+        self._change("update_many", self._batches(items, column), weights, threads=threads)
 
     def _carry_out(self, call: Call) -> None:
         core = _native.PrivateSketch
@@ -230,26 +222,11 @@ class StoredCounters(_StoredTable, ContinualCounters):
 class StoredHitters(_ItemChanges, HeavyHitters):
     """Heavy hitters of a store."""
 
-    @classmethod
-    def _opened(
-        cls,
-        spec: HeavyHittersSpec,
-        *,
-        journal: Journal,
-        name: str,
-        key: Key,
-        state: _native.SavedState | None,
-    ) -> Self:
-        self = cls.__new__(cls)
-        PublishedHitters.__init__(self, table_for(spec, key=key, state=state), spec)
-        self._journal, self._name = journal, name
-        return self
-
     def update_many(
         self, items: object, weights: object = None, *, column: str | None = None
     ) -> None:
         """Count many events, one step each, as the method without a store."""
-        self._change("update_many", [_native.logged_events(items, column=column)], weights)
+        self._change("update_many", self._batches(items, column), weights)
 
     def end_discovery_epoch(self) -> None:
         """Publish the names of the open epoch now, as the method without a store."""
@@ -282,42 +259,34 @@ class StoredHierarchy(_Changes, HierarchicalHeavyHitters):
     """
 
     @classmethod
-    def _opened(
-        cls,
-        levels: Levels,
-        origin: Callable[[int], tuple[Key, _native.SavedState | None]],
-        schedule: Schedule,
-        *,
-        journal: Journal,
-        name: str,
-        **options: Any,
+    def _of_levels(
+        cls, levels: Levels, origin: Origins, schedule: Schedule, **options: Any
     ) -> Self:
         self = cls.__new__(cls)
         self._make(levels, origin, schedule, **options)
-        self._journal, self._name = journal, name
         return self
 
     def update(self, item: Item, weight: int = 1) -> None:
         """Count one event at every level, as the method without a store."""
-        self._change("update_many", self._columns([item]), [weight])
+        self._change("update_many", self._batches([item]), [weight])
 
     def update_many(self, items: object, weights: object = None) -> None:
         """Count many events at every level, as the method without a store."""
-        self._change("update_many", self._columns(items), weights)
+        self._change("update_many", self._batches(items), weights)
 
     def update_rows(self, items: object, weights: object = None, *, empty_rows: object) -> None:
         """Count rows, some without an event, as the method without a store."""
-        self._change("update_rows", self._columns(items), weights, empty_rows=empty_rows)
+        self._change("update_rows", self._batches(items), weights, empty_rows=empty_rows)
 
     def update_batch(self, items: object, weights: object = None) -> None:
         """Count any number of events in one step, as the method without a store."""
-        self._change("update_batch", self._columns(items), weights)
+        self._change("update_batch", self._batches(items), weights)
 
     def end_discovery_epoch(self) -> None:
         """Publish the names of the open epochs now, as the method without a store."""
         self._change("end_discovery_epoch")
 
-    def _columns(self, items: object) -> list[_native.LoggedEvents]:
+    def _batches(self, items: object, column: str | None = None) -> list[_native.LoggedEvents]:  # noqa: ARG002 -- levels have no columns
         return [_native.logged_events(column) for column in self.levels.columns(items)]
 
     def _carry_out(self, call: Call) -> None:

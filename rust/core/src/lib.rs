@@ -35,8 +35,9 @@
 //! point query costs depth * O(log n) draws of some tens of nanoseconds. Source: R. Holland,
 //! "Faster Differentially Private Sketches under Continual Observation", arXiv 2507.03361, with the
 //! corrections recorded in docs/guarantees.md.
+#[doc(hidden)]
 #[macro_use]
-mod planted;
+pub mod planted;
 
 mod byte_reader;
 pub mod discovery;

@@ -7,7 +7,10 @@
 
 use std::sync::OnceLock;
 
-/// Takes the wrong expression if the named bug is planted, the right one otherwise.
+/// Takes the wrong expression if the named bug is planted, the right one otherwise. The cargo feature
+/// is that of the crate that uses it.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! planted {
     ($bug:literal, $wrong:expr, $right:expr) => {
         if cfg!(feature = "planted") && $crate::planted::is_planted($bug) {
@@ -17,12 +20,12 @@ macro_rules! planted {
         }
     };
     ($bug:literal) => {
-        planted!($bug, true, false)
+        $crate::planted!($bug, true, false)
     };
 }
 
 /// True if the environment names this bug; it is read once.
-pub(crate) fn is_planted(bug: &str) -> bool {
+pub fn is_planted(bug: &str) -> bool {
     static PLANTED: OnceLock<Option<String>> = OnceLock::new();
     let named = PLANTED.get_or_init(|| std::env::var("PLANTED_BUG").ok());
     named.as_deref() == Some(bug)

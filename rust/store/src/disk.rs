@@ -16,7 +16,7 @@ pub trait Disk: Send + Sync {
     fn create(&self, name: &str) -> io::Result<Box<dyn DiskFile>>;
     /// A file that exists, for reading and writing.
     fn open(&self, name: &str) -> io::Result<Box<dyn DiskFile>>;
-    /// Gives a file another name; one of that name is replaced, at once.
+    /// Gives a file another name; one of that name is replaced atomically.
     fn rename(&self, from: &str, to: &str) -> io::Result<()>;
     /// Removes a file.
     fn remove(&self, name: &str) -> io::Result<()>;

@@ -11,6 +11,7 @@ use crate::recovered::Recovered;
 use crate::sealing::{SealingKey, StoreKey};
 use crate::segment::{self, LogFile, Tail};
 use crate::slot;
+use lazysketch_core::planted;
 
 /// A store ready for use.
 pub(crate) struct OpenStore {

@@ -12,6 +12,7 @@ use crate::error::{Error, Result};
 use crate::fields::{Fields, START_BYTES, check_version, start};
 use crate::sealing::{ChainKey, Digest, SealingKey, StoreKey, TAG_BYTES, hex};
 use lazysketch_core::key::entropy;
+use lazysketch_core::planted;
 use zeroize::{ZeroizeOnDrop, Zeroizing};
 
 pub(crate) const NAMES: [&str; 2] = ["keys-0", "keys-1"];

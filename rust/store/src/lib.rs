@@ -25,9 +25,6 @@
 //! them without a decision.
 #![forbid(unsafe_code)]
 
-#[macro_use]
-mod planted;
-
 mod anchor;
 mod creation;
 mod disk;

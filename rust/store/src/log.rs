@@ -7,6 +7,7 @@ use crate::recovered::Opened;
 use crate::sealing::first_half;
 use crate::segment::{self, HEADER_BYTES, OVERHEAD, Records};
 use lazysketch_core::memory;
+use lazysketch_core::planted;
 use std::io::ErrorKind;
 
 /// The log from some place on.

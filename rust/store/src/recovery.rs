@@ -17,6 +17,7 @@ use crate::sealing::{SealingKey, StoreKey};
 use crate::segment::{LogFile, Tail};
 use crate::slot;
 use lazysketch_core::key::MasterKey;
+use lazysketch_core::planted;
 
 /// Sealed bytes that recovery writes at a time.
 const CHUNK: usize = 1 << 20;

@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::fields::{Fields, START_BYTES, start};
 use crate::key_ring::Checkpoint;
 use crate::sealing::{Sealer, TAG_BYTES};
+use lazysketch_core::planted;
 use std::io::ErrorKind;
 use std::sync::mpsc;
 use zeroize::Zeroizing;

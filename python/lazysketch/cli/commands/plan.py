@@ -121,7 +121,7 @@ _STREAM: Final = (
         metavar="continually|end|STEPS",
         callback=_reads,
         help="When the sketch is read: at any time, as of a pipe; at the end, as of a file; or "
-        "every so many steps.",
+        "every STEPS steps.",
     ),
 )
 _GOAL: Final = (

@@ -8,7 +8,7 @@ use lazysketch_store::{Anchor, AnchorPlace, Error, Recovered, Store, StoreKey};
 pub(crate) struct Model {
     /// Every record that was appended in the present history.
     pub(crate) appended: Vec<Vec<u8>>,
-    /// So many of them were acknowledged, or given back by an opening.
+    /// How many of them were acknowledged, or given back by an opening.
     pub(crate) durable: usize,
     /// Keys of which one opens the store.
     pub(crate) keys: Vec<StoreKey>,

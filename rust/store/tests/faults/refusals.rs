@@ -37,7 +37,7 @@ fn a_store_or_an_anchor_opens_once_at_a_time() {
     assert!(open(&machine, &model.keys[0]).is_ok());
 }
 
-/// Two copies that take turns under one anchor: the second is behind it.
+/// Two copies that take turns under one anchor: the second is older than it.
 #[test]
 fn copies_cannot_take_turns_under_one_anchor() {
     let (model, machine, _) = history();
@@ -144,7 +144,7 @@ fn wrong_calls_change_nothing() {
     assert!(recovered.checkpoint.is_none() && recovered.last == 2);
 }
 
-/// Memory is bounded: records that nobody commits are committed when too many wait.
+/// Memory is bounded: records that no caller commits are committed when too many wait.
 #[test]
 fn many_records_are_committed_without_being_asked() {
     let (machine, mut model) = (Machine::new(1), Model::new());
