@@ -251,12 +251,46 @@ impl Tests {
     }
 }
 
-/// The least sum of independent scores that occurs, or is exceeded, with at most this probability.
+/// The least sum of independent scores that occurs, or is exceeded, with at most this probability;
+/// `None` if that is no sum that occurs.
 fn critical(laws: &[&[f64]], level: f64) -> Option<u32> {
+    // Of all sums only some tails are needed: those of two halves of the rows give them.
+    let (one, other) = laws.split_at(laws.len() / 2);
+    let same = one.len() == other.len() && one.iter().zip(other).all(|(a, b)| std::ptr::eq(*a, *b));
+    let other = law_of_sum(other);
+    let one = if same { other.clone() } else { law_of_sum(one) };
+    let mut reaching = other;
+    for at in (1..reaching.len()).rev() {
+        reaching[at - 1] += reaching[at];
+    }
+    let tail = |sum: usize| -> f64 {
+        let first = (sum + 1).saturating_sub(reaching.len());
+        let pairs = one.iter().enumerate().skip(first);
+        pairs
+            .map(|(score, probability)| probability * reaching[sum.saturating_sub(score)])
+            .sum()
+    };
+    let (mut rare, mut frequent) = (one.len() + reaching.len() - 1, 0);
+    if tail(frequent) <= level {
+        return None;
+    }
+    while rare - frequent > 1 {
+        let middle = usize::midpoint(rare, frequent);
+        if tail(middle) <= level {
+            rare = middle;
+        } else {
+            frequent = middle;
+        }
+    }
+    (tail(rare) > 0.0).then_some(rare as u32)
+}
+
+/// Probabilities of all sums of independent scores.
+fn law_of_sum(laws: &[&[f64]]) -> Vec<f64> {
     let mut sums = vec![1.0];
     for law in laws {
-        // Scores below the first possible one only cost time.
         let mut next = vec![0.0; sums.len() + law.len() - 1];
+        // Scores below the first possible one only cost time.
         for (at, &probability) in sums.iter().enumerate().filter(|(_, p)| **p > 0.0) {
             for (out, &other) in next[at..].iter_mut().zip(*law) {
                 *out += probability * other;
@@ -264,14 +298,7 @@ fn critical(laws: &[&[f64]], level: f64) -> Option<u32> {
         }
         sums = next;
     }
-    let mut beyond = 0.0;
-    for (sum, probability) in sums.iter().enumerate().rev() {
-        beyond += probability;
-        if beyond > level {
-            return (sum + 1 < sums.len() && beyond > *probability).then_some(sum as u32 + 1);
-        }
-    }
-    None
+    sums
 }
 
 /// The probability of one event with which at least `needed` of `rows` happen with this probability.
