@@ -152,23 +152,26 @@ fn columns_of<'py>(py: Python<'py>, bounds: &[Bounds]) -> Columns3<'py> {
 pub(crate) struct Choice<'py>(Bound<'py, PyAny>);
 
 impl Choice<'_> {
-    /// Return the position among the known names.
-    fn among(&self, name: &str, known: &[&str], place: &str) -> PyResult<usize> {
-        let wanted = known.iter().map(|each| format!("'{each}'"));
-        let wanted = wanted.collect::<Vec<_>>();
-        let wanted = match known {
-            [_, _] => wanted.join(" or "),
-            _ => format!("one of {}", wanted.join(", ")),
+    /// Return the position among the known names, of all tables or of one kind.
+    fn among(&self, name: &str, known: &[&str], of: Option<TableKind>) -> PyResult<usize> {
+        // Words are made for errors only: a read takes less than a microsecond.
+        let expected = || {
+            let quoted: Vec<_> = known.iter().map(|each| format!("'{each}'")).collect();
+            let place = of.map_or_else(String::new, |kind| format!(" for {}", kind.name()));
+            match known {
+                [_, _] => format!("{name}: expected {}{place}", quoted.join(" or ")),
+                _ => format!("{name}: expected one of {}{place}", quoted.join(", ")),
+            }
         };
         let Ok(text) = self.0.cast::<PyString>() else {
             let got = self.0.get_type().name()?;
-            let message = format!("{name}: expected {wanted}{place}, got {got}");
+            let message = format!("{}, got {got}", expected());
             return Err(ArgumentTypeError::new_err(message));
         };
         let text = text.to_string_lossy();
         known.iter().position(|each| *each == text).ok_or_else(|| {
             let got: String = text.chars().take(40).collect();
-            ArgumentValueError::new_err(format!("{name}: expected {wanted}{place}, got {got:?}"))
+            ArgumentValueError::new_err(format!("{}, got {got:?}", expected()))
         })
     }
 }
@@ -186,14 +189,11 @@ pub(crate) fn how_of(
     };
     let joint = match estimator {
         None => true,
-        Some(choice) => {
-            let place = format!(" for {}", kind.name());
-            choice.among("estimator", &["joint", paper], &place)? == 0
-        }
+        Some(choice) => choice.among("estimator", &["joint", paper], Some(kind))? == 0,
     };
     let now = match at {
         None => joint,
-        Some(choice) => choice.among("at", &["published", "now"], "")? == 1,
+        Some(choice) => choice.among("at", &["published", "now"], None)? == 1,
     };
     Ok(How { joint, now })
 }
