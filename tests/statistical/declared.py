@@ -54,6 +54,9 @@ RATES = {
     "simultaneous lists": Rate(
         "tests/statistical/test_simultaneous_lists.py", 1.2e-5, 120, fresh=False
     ),
+    "lists of real streams": Rate(
+        "tests/real_streams/test_simultaneous_lists.py", 2e-5, 200, fresh=False
+    ),
     "ranked lists": Rate("tests/statistical/test_ranked_lists.py", 5e-6, 5, fresh=False),
     "core draws": Rate("rust/core/src/noise/distribution.rs", 1.8e-5, 18, fresh=False),
     "core Laplace": Rate("rust/core/src/discovery/laplace.rs", 5e-6, 5, fresh=False),
