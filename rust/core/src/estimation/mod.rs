@@ -10,8 +10,9 @@
 //!    /     \
 //! joint   ends       the mean of the joint likelihood   |   the counts that a test rejects
 //!    |     |
-//!    |   score       tests of a count, with their critical sums
-//!    \     /
+//!    |   score       tests of a count
+//!    |   /  \
+//!    |  /   sums     laws of sums of scores, and which sums are rare
 //!    group        cells with one error distribution: histogram, axis, density
 //!    /    \
 //! density  classes   kernel estimate with real tails   |   which columns go together
@@ -27,6 +28,7 @@ mod group;
 mod joint;
 mod model;
 mod score;
+mod sums;
 
 pub use ends::{Bounds, Cover, EndTests};
 pub use joint::How;
