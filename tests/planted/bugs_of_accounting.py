@@ -10,6 +10,7 @@ from tests.planted.planted_bug import PlantedBug
 __all__ = ["BUGS_OF_ACCOUNTING"]
 
 _ACCOUNTING: Final = "lazysketch.privacy.accounting"
+_ADAPTIVE: Final = "lazysketch.privacy.adaptive"
 _COMPOSITION: Final = "lazysketch.privacy.composition"
 _CURVE: Final = "lazysketch.privacy.curve"
 _PARTS: Final = "lazysketch.releases.parts"
@@ -255,6 +256,39 @@ BUGS_OF_ACCOUNTING: Final = (
         patch=edited(
             "lazysketch.heavy_hitters.published_levels:PublishedLevels.not_private_because",
             ("for one in self._tables for", "for one in self._tables[:0] for"),
+        ),
+    ),
+    PlantedBug(
+        name="noise-of-integers-taken-for-real-numbers",
+        subject="accounting",
+        claim="What is known before an event does not restrict the noise: integers are ignored.",
+        caught_by="tests/unit/privacy/test_adaptive.py::test_no_lattice_exceeds_the_bound",
+        patch=edited(
+            f"{_ADAPTIVE}:_bound",
+            (
+                "return factor * gaussian_delta(epsilon, math.sqrt(left))",
+                "return gaussian_delta(epsilon, math.sqrt(square))",
+            ),
+        ),
+    ),
+    PlantedBug(
+        name="smoothing-for-free",
+        subject="accounting",
+        claim="Noise keeps its whole variance although a part of it fills the gaps of the lattice.",
+        caught_by="tests/unit/privacy/test_adaptive.py::test_no_lattice_exceeds_the_bound",
+        patch=edited(
+            f"{_ADAPTIVE}:_bound",
+            ("left = (square - smoothing)", "left = square"),
+        ),
+    ),
+    PlantedBug(
+        name="tails-of-one-event-only",
+        subject="accounting",
+        claim="An adversary who waits for an extreme draw has only the draws of one event.",
+        caught_by="tests/unit/privacy/test_adaptive.py::test_aimed_draws_in_the_tail_are_counted",
+        patch=edited(
+            f"{_ADAPTIVE}:adaptive_delta_of",
+            ("tail = curve.tail + draws *", "tail = curve.tail + 0.0 * draws *"),
         ),
     ),
 )

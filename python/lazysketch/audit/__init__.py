@@ -12,7 +12,7 @@ module              what it tests
 ``residuals``       the distribution of the noise, from Python, saved releases and the command line
 ``sensitivity``     the distance of neighbours, by enumeration on small tables
 ``distinguisher``   both, by attacks on whole trajectories of releases
-``adaptive``        an attack that chooses the event from releases: reported, not tested
+``adaptive``        an attack that chooses the event from releases
 ``low_bits``        rounding and floating point
 ``hygiene``         keys, ids, draws, replay, counters
 ``behaviour``       errors, sizes, allocations

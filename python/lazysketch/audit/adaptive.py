@@ -1,18 +1,18 @@
-"""An attack that chooses the differing event by looking at earlier releases: reported, not tested.
+"""An attack that chooses the differing event by looking at earlier releases.
 
-The guarantee fixes the pair of neighbouring streams in advance (docs/guarantees.md). Here an
-attacker reads every release and then commits to the step and the items of the differing event:
+An attacker reads every release and then commits to the step and the items of the differing event:
 where the noise of the latest releases is most extreme in the direction that the event would move.
-He decides by the likelihood ratio of that pair over all releases. No theorem bounds his mu, so the
-finding always passes; its figure ``mu_audited`` is a lower bound at 95 %.
+He decides by the likelihood ratio of that pair over all releases.
 
 For ideal Gaussian noise his gain is zero: given the past, the loss of every choice is normal, with
-a mu that does not depend on what was seen. A bound above the stated mu would be worth a report.
+a mu that does not depend on what was seen. Noise of integers is worth at most a little more
+(docs/theory.md, Theorem 15): that mu, from its definition, is what the attack may not exceed.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lazysketch.audit.case import NO_EVENT, Case
-from lazysketch.audit.claimed_noise import epsilon_of
+from lazysketch.audit.claimed_noise import epsilon_of, table_sensitivity2
 from lazysketch.audit.confidence import Mistakes
 from lazysketch.audit.distinguisher import REPORTED, Pair
-from lazysketch.audit.finding import Outcome
+from lazysketch.audit.finding import ALARM, Outcome
 from lazysketch.audit.sensitivity import patterns
 from lazysketch.audit.system_under_test import LiveTable, SystemUnderTest
 
@@ -32,6 +32,8 @@ __all__ = ["distinguish_adaptively"]
 Sample = NDArray[np.float64]
 _FIRST = 2  # reads before the attacker may commit
 _EXTREME = 2.0  # deviations at which he commits before the last opportunity
+# rho^2 of the theorem: the factor on delta is below 1 + 4e-6 for each changed cell.
+_SMOOTHING = 0.75
 
 
 @dataclass(frozen=True)
@@ -116,8 +118,23 @@ def _attacked(
     return float(direction @ np.concatenate(seen)) > middle
 
 
+def largest_mu(case: Case) -> float:
+    """Return the mu that Theorem 15 proves for an event chosen from releases.
+
+    Args:
+        case: a small table, for single events.
+
+    Returns:
+        1 / sqrt(1 / mu^2 - rho^2 / table sensitivity); infinite where nothing is proven.
+    """
+    spec = case.spec
+    squared = table_sensitivity2(spec.kind, depth=spec.depth, relation=spec.relation)
+    left = 1 / case.mu**2 - _SMOOTHING / squared
+    return 1 / math.sqrt(left) if left > 0 else math.inf
+
+
 def distinguish_adaptively(system: SystemUnderTest, case: Case, *, trials: int) -> Outcome:
-    """Report the mu that an attacker attains who chooses the differing event from releases.
+    """Bound the mu from below that an attacker attains who chooses the event from releases.
 
     Args:
         system: the system under test.
@@ -125,7 +142,7 @@ def distinguish_adaptively(system: SystemUnderTest, case: Case, *, trials: int) 
         trials: tables per stream.
 
     Returns:
-        Always passed; lower bounds at 95 % in its figures.
+        Failed if the bound on mu exceeds the one that is proven, at a risk of :data:`ALARM`.
     """
     mechanism = system.open(case, hash_seed=1).mechanism
     noise = case.claimed_noise(mechanism)
@@ -142,14 +159,15 @@ def distinguish_adaptively(system: SystemUnderTest, case: Case, *, trials: int) 
         for second in (False, True)
     ]
     mistakes = Mistakes(wrong[0], trials, wrong[1], trials)
-    mu, delta = mistakes.mu(REPORTED), case.spec.delta
+    mu, delta, most = mistakes.mu(REPORTED), case.spec.delta, largest_mu(case)
     return Outcome(
-        claim="reported only: no theorem covers an event that is chosen from releases",
+        claim=f"mu <= {most:.3f} for an event that is chosen from releases",
         observed=f"mu >= {mu:.3f} at 95 %, stated {case.mu:.3f} for a fixed event",
         samples=2 * trials,
-        passed=True,
+        passed=mistakes.mu(ALARM) <= most,
         figures={
             "mu_claimed": case.mu,
+            "mu_proven": most,
             "mu_audited": mu,
             "epsilon_claimed": case.spec.epsilon,
             "epsilon_audited": mistakes.epsilon(delta, REPORTED),

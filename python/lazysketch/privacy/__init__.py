@@ -2,12 +2,14 @@
 
 ``relations`` bounds how far one event moves the counts, ``calibration`` computes the noise that
 (epsilon, delta) then requires, ``accounting`` describes the guarantee, ``curve`` gives it at other
-epsilons, ``composition`` combines several guarantees, and ``wording`` puts them into words.
+epsilons, ``adaptive`` for events that are chosen from releases, ``composition`` combines several
+guarantees, and ``wording`` puts them into words.
 """
 
 from __future__ import annotations
 
 from lazysketch.privacy.accounting import Privacy
+from lazysketch.privacy.adaptive import adaptive_delta
 from lazysketch.privacy.calibration import (
     NoiseCalibration,
     calibrate,
@@ -31,6 +33,7 @@ __all__ = [
     "NoiseCalibration",
     "Privacy",
     "Relation",
+    "adaptive_delta",
     "calibrate",
     "changed_cells",
     "classical_noise_multiplier",

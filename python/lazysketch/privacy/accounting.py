@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Final
 from lazysketch.arguments import check_bools, checked_integer, checked_real
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, MissingPackageError
 from lazysketch.foreign_values import plain_tuple
+from lazysketch.privacy.adaptive import adaptive_delta_of
 from lazysketch.privacy.calibration import gaussian_delta
 from lazysketch.privacy.curve import GaussianCurve, curve_of
 from lazysketch.privacy.relations import (
@@ -197,6 +198,53 @@ class Privacy:
             inf
         """
         return math.inf if self.noise_multiplier == 0.0 else 1.0 / self.noise_multiplier
+
+    @property
+    def rho(self) -> float:
+        """The rho of zero-concentrated differential privacy: mu^2 / 2, of ideal noise.
+
+        Guarantee: for neighbouring streams that are fixed in advance. Parts that share a person
+        add up. Infinite without noise.
+
+        Returns:
+            rho, above 0.
+
+        Source: M. Bun and T. Steinke, 2016, Proposition 1.6.
+
+        Example:
+            >>> Privacy.without_noise(because=("exact",)).rho
+            inf
+        """
+        return self.mu**2 / 2.0
+
+    def adaptive_delta_at(self, epsilon: float) -> float:
+        """Return a delta that holds for one event which is chosen by looking at releases.
+
+        Guarantee: an upper bound that includes floating point, against an adversary who chooses
+        the differing event and its alternative, or all events of one person together, by
+        everything published before it. It is a little above ``delta`` at ``epsilon``. 1 if not
+        ``private``.
+
+        Args:
+            epsilon: 0 < epsilon <= 100.
+
+        Returns:
+            delta, in [1e-280, 1], non-increasing in epsilon.
+
+        Raises:
+            ArgumentTypeError: not a real number.
+            ArgumentValueError: outside its range.
+
+        Source: docs/theory.md, Theorems 15 and 16.
+
+        Example:
+            >>> import lazysketch as ls
+            >>> sketch = ls.LazyCountMin(depth=3, width=64, epsilon=1.0, delta=1e-8)
+            >>> round(sketch.privacy.adaptive_delta_at(1.0) / 1e-8, 2)
+            1.16
+        """
+        asked = checked_epsilon(epsilon)
+        return adaptive_delta_of(self._curve, asked, sigma=self.sigma) if self.private else 1.0
 
     def delta_at(self, epsilon: float) -> float:
         """Return a delta that holds at another epsilon, with the same noise.

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.foreign_values import plain_tuple
 from lazysketch.privacy.accounting import Privacy, dp_accounting_module
+from lazysketch.privacy.adaptive import adaptive_delta_of
 from lazysketch.privacy.curve import GaussianCurve, curve_of
 from lazysketch.privacy.relations import Relation
 from lazysketch.privacy.wording import guarantee, promise
@@ -120,6 +121,32 @@ class Composition:
     def noise_multiplier(self) -> float:
         """Multiplier of the single Gaussian mechanism with the same mu, rounded down."""
         return (1.0 - 1e-15) / self.mu
+
+    @property
+    def rho(self) -> float:
+        """The sum of the parts' rho (zero-concentrated differential privacy), of ideal noise."""
+        return self.mu**2 / 2.0
+
+    def adaptive_delta_at(self, epsilon: float) -> float:
+        """Return a delta that holds for one event which is chosen by looking at releases.
+
+        Guarantee: as :meth:`lazysketch.privacy.Privacy.adaptive_delta_at`, for the releases of all
+        parts, which may be made in turns.
+
+        Args:
+            epsilon: 0 < epsilon <= 100.
+
+        Returns:
+            delta, in [1e-280, 1].
+
+        Raises:
+            ArgumentTypeError: not a real number.
+            ArgumentValueError: outside its range.
+
+        Source: docs/theory.md, Theorems 15 and 16.
+        """
+        sigma = max(part.sigma for part in self.parts)
+        return adaptive_delta_of(self._curve, epsilon, sigma=sigma, parts=len(self.parts))
 
     def delta_at(self, epsilon: float) -> float:
         """Return a delta that holds at this epsilon, rounded up.
