@@ -42,6 +42,7 @@ from lazysketch.errors import (
 )
 from lazysketch.releases.periodic import PeriodicSaves
 from lazysketch.sources import feed
+from lazysketch.sources.formats.hints import what_to_check
 
 if TYPE_CHECKING:
     from collections.abc import Generator
@@ -398,13 +399,13 @@ def _report_to_operator(source: Source, done: _Reading) -> None:
         line += f"; total weight {tally.total_weight:,}, {tally.clipped:,} weights clipped"
     tell(f"{line} (for the operator, outside the guarantee)")
     if tally.malformed and tally.malformed == tally.rows:
-        tell(f"every row was malformed, read as {'; '.join(tally.formats)}; check --format")
+        tell(f"every row was malformed, {what_to_check(tally.formats, hints=tally.hints)}")
 
 
 def _status(source: Source) -> int:
     """Return the exit status of a run that read its input; warn if most rows were malformed."""
     tally = source.tally
     if tally.rows > tally.malformed > tally.rows / 2:
-        formats = "; ".join(tally.formats)
-        tell(f"more than half of the rows were malformed, read as {formats}; check --format")
+        check = what_to_check(tally.formats, hints=tally.hints)
+        tell(f"more than half of the rows were malformed, {check}")
     return FAILED if tally.malformed == tally.rows else 0

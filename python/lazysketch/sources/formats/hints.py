@@ -17,6 +17,7 @@ from lazysketch.sources.formats.arrow_messages import (
 from lazysketch.sources.formats.json_lines import holds_integers
 from lazysketch.sources.formats.selection import Head, delimiter_of, names_of, names_shown
 from lazysketch.sources.formats.unread_formats import advice_on_lines
+from lazysketch.sources.limits import LONGEST_ITEM
 
 if TYPE_CHECKING:
     from lazysketch.sources.formats.registry import Format
@@ -42,6 +43,23 @@ def hint_on(form: Format, selection: Selection, *, stream: ByteStream, guessed: 
             "rows; for integers write --items-type int (in Python item_type='int')"
         )
     return ""
+
+
+def what_to_check(formats: list[str], *, hints: list[str]) -> str:
+    """Return how an input of malformed rows was read, and what may be wrong, unless a hint says it.
+
+    Args:
+        formats: As of the tally.
+        hints: Likewise.
+    """
+    read_as = f"read as {'; '.join(formats)}"
+    if hints:
+        return read_as
+    if all(form.startswith(("parquet", "arrow")) for form in formats):
+        # Their first bytes name the format, so it is the items that are malformed.
+        longest = LONGEST_ITEM >> 10
+        return f"{read_as}; an item that is null, or longer than {longest} KiB, is malformed"
+    return f"{read_as}; check --format"
 
 
 def missing_field(form: Format, *, stream: ByteStream | None) -> ArgumentTypeError:

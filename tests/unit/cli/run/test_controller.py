@@ -11,7 +11,9 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
+from pyarrow import parquet
 from tests.locations import DATA
 
 from lazysketch import LazyCountMin, Release
@@ -114,6 +116,25 @@ def test_all_rows_malformed_is_status_2(capsys: pytest.CaptureFixture[str], rows
     captured = capsys.readouterr()
     assert "every row was malformed, read as common, field host" in captured.err
     assert "40,000 steps" in captured.out
+
+
+@pytest.mark.parametrize(
+    ("name", "looks"),
+    [
+        ("long.parquet", "read as parquet, field v; an item that is null, or longer than 64 KiB"),
+        ("whole.jsonl", "every row was malformed, read as jsonl, field v\n"),
+        ("text.jsonl", "read as jsonl, field v; check --format\n"),
+    ],
+)
+def test_malformed_rows_are_not_put_down_to_a_format_that_is_right(
+    capsys: pytest.CaptureFixture[str], rows: Path, name: str, looks: str
+) -> None:
+    if name.endswith("parquet"):
+        parquet.write_table(pa.table({"v": ["x" * 70_000] * 9}), name)
+    else:
+        Path(name).write_text(('{"v": 7}\n' if name == "whole.jsonl" else '{"w": "a"}\n') * 9)
+    assert main(["top", name, "--by", "v", "--domain", "items.txt", *CLEAR]) == 2
+    assert looks in capsys.readouterr().err
 
 
 def saved_while_open(*, width: int, steps: int) -> None:
