@@ -4,7 +4,7 @@ A build of the core costs more than a run of its tests, so all mutants are compi
 body of a function becomes ``match active() { 17 => {body with mutant 17} ... _ => {body} }``, and
 the environment says which mutant is active. Where the type of the result is opaque (``impl``), so
 that two bodies differ in type, each is put into a box, if it is an iterator that threads may share.
-The others, and constants, are built one by one.
+The others, constants and ``const`` functions are built one by one.
 """
 
 from __future__ import annotations
@@ -59,6 +59,7 @@ pub(crate) mod mutant_switch {{
 """
 # What an opaque type may borrow.
 _UNBOUND: Final = re.compile(r"\s*\+\s*(?:use<[^>]*>|'\w+)")
+_CONSTANT: Final = re.compile(r"\s*(?:pub\s*(?:\([^)]*\)\s*)?)?const\s+(?:unsafe\s+)?fn\b")
 
 
 @dataclass(frozen=True)
@@ -80,7 +81,8 @@ class Change:
     Attributes:
         span: the text that it replaces.
         replacement: by what.
-        function: the function around it; ``None`` for a constant.
+        function: the function around it; ``None`` for a constant, or a function that the compiler
+            runs.
         item: type of what an opaque iterator yields that the function returns; empty if it
             returns something else of an opaque type, ``None`` if its type is an ordinary one.
     """
@@ -116,10 +118,13 @@ def change_of(entry: Mapping[str, Any], text: str) -> Change:
         )
 
     function = entry["function"]
+    around = span(function["span"]) if function else None
+    if around is not None and _CONSTANT.match(text, _after_signature(text, around)):
+        around = None
     return Change(
         span=span(entry["span"]),
         replacement=entry["replacement"],
-        function=span(function["span"]) if function else None,
+        function=around,
         item=_item(function["return_type"]) if function else None,
     )
 

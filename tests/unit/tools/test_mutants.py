@@ -240,9 +240,9 @@ def test_a_change_is_read_and_fits_if_its_function_can_choose() -> None:
     def at(line: int, column: int) -> dict[str, int]:
         return {"line": line, "column": column}
 
-    def of(returned: str) -> Change:
+    def of(returned: str, text: str = CORE) -> Change:
         function = {"return_type": returned, "span": {"start": at(1, 1), "end": at(5, 2)}}
-        return change_of({**entry, "function": function}, CORE)
+        return change_of({**entry, "function": function}, text)
 
     entry: dict[str, object] = {
         "span": {"start": at(4, 7), "end": at(4, 8)},
@@ -252,6 +252,13 @@ def test_a_change_is_read_and_fits_if_its_function_can_choose() -> None:
     assert of("-> u32") == place("+", "-")
     assert of("-> u32").fits
     assert not change_of(entry, CORE).fits  # a constant
+    for runs_when_compiled in (
+        "const fn sum",
+        "pub(crate) const fn sum",
+        "pub const unsafe fn sum",
+    ):
+        assert not of("-> u32", CORE.replace("fn sum", runs_when_compiled)).fits
+    assert of("-> u32", CORE.replace("With", "A const fn with")).fits
     assert of("-> impl Iterator<Item =(u32, f64)>+'_").item == "(u32, f64)"
     assert of("-> impl Iterator<Item = Option<u8>> + use<>").item == "Option<u8>"
     assert not of("-> impl Iterator<Item = Self>").fits  # threads may not share it
