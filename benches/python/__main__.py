@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from . import contenders, footprint, input_types, instructions, report
+from . import contenders, footprint, input_types, instructions, report, stores
 from .measuring import Results
 
 RECORDS = Path(__file__).parents[1] / "record"
@@ -35,6 +35,7 @@ def run(programs: Path, *, quick: bool) -> Results:
         "batches": lambda: contenders.batch_ingest(quick=quick, rounds=rounds),
         "discovery": lambda: contenders.discovery(rounds=rounds),
         "input types": lambda: input_types.input_types(rounds=rounds),
+        "stores": lambda: stores.stores(rounds=rounds),
         "single calls": lambda: contenders.single_calls(rounds=rounds),
         "reads": lambda: contenders.reads_of_tables(rounds=rounds),
         "memory": footprint.memory_per_cell,

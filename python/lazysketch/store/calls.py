@@ -10,7 +10,7 @@ import json
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,10 +18,17 @@ import numpy.typing as npt
 from lazysketch import _native
 from lazysketch.errors import StoreError
 
-__all__ = ["Call", "plain_counts"]
+__all__ = ["Call", "Record", "plain_counts"]
 
 _LENGTH: Final = struct.Struct("<I")
 Counts = npt.NDArray[np.uint64]
+
+
+class Record(NamedTuple):
+    """The parts of a record, one after the other, and its number of bytes."""
+
+    parts: list[bytes | _native.LoggedEvents]
+    size: int
 
 
 @dataclass(frozen=True)
@@ -52,18 +59,18 @@ class Call:
     digest: str = ""
     threads: int = 1
 
-    def encoded(self) -> list[bytes]:
-        """Return the parts of the record."""
-        parts = [batch.to_bytes() for batch in self.events]
-        parts += [
+    def encoded(self) -> Record:
+        """Return the record of the call."""
+        counted = [
             counts.tobytes() for counts in (self.weights, self.empty_rows) if counts is not None
         ]
+        sizes = [*(batch.size for batch in self.events), *map(len, counted)]
         header: dict[str, Any] = {"object": self.object, "method": self.method}
         header |= {
             "batches": len(self.events),
             "weights": self.weights is not None,
             "empty rows": self.empty_rows is not None,
-            "sizes": [len(part) for part in parts],
+            "sizes": sizes,
         }
         if self.steps:
             header["steps"] = self.steps
@@ -72,14 +79,15 @@ class Call:
         if self.digest:
             header["digest"] = self.digest
         head = json.dumps(header, separators=(",", ":")).encode()
-        return [_LENGTH.pack(len(head)), head, *parts]
+        start = _LENGTH.pack(len(head)) + head
+        return Record([start, *self.events, *counted], len(start) + sum(sizes))
 
     @classmethod
     def decoded(cls, record: bytes) -> Call:
         """Return the call of a record.
 
         Args:
-            record: bytes of :meth:`encoded`, one after the other.
+            record: the parts of :meth:`encoded`, one after the other.
 
         Raises:
             StoreError: other bytes.

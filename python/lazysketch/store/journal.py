@@ -51,18 +51,18 @@ class Journal:
             LazySketchError: a change that the object refuses; nothing was counted or logged.
         """
         self.check()
-        parts = call.encoded()
+        record = call.encoded()
         self._changing = True
         try:
             stored._carry_out(call)
         except LazySketchError:
             self._changing = False
             raise
-        self.last = self.native.append(parts)
+        self.last = self.native.append(record.parts)
         if call.source is not None:
             self.sources[call.source] = call.sequence
         self._changing = False
-        self.bytes_logged += sum(map(len, parts))
+        self.bytes_logged += record.size
 
     @exclusive
     def change_once(self, stored: Stored, call: Call) -> bool:
@@ -86,7 +86,7 @@ class Journal:
             call: what happened.
         """
         self.check()
-        self.last = self.native.append(call.encoded())
+        self.last = self.native.append(call.encoded().parts)
 
     @exclusive
     def read(self, reading: Callable[..., Result], *args: Any, **kwargs: Any) -> Result:

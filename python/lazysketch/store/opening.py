@@ -34,8 +34,9 @@ def open_store(
 
     Args:
         folder: the directory; made if it is missing.
-        key: the key that opens the store, or a function that returns it. It is not in the
-            directory; without it the store cannot be read.
+        key: the key that opens the store, or a function that returns it, such as one that asks a
+            key management service. It is not in the directory; without it the store cannot be
+            read. See also :meth:`Key.from_file` and :meth:`Key.from_environment`.
         anchor: a file outside of the directory, which is not copied or backed up together with it;
             by default one in the state directory of the user, found by the path of the directory.
         checkpoint_bytes: the log is replaced by a checkpoint when it has this many bytes.

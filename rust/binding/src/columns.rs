@@ -19,7 +19,7 @@ use arrow_schema::DataType;
 use lazysketch_core::item::Item;
 use lazysketch_core::memory;
 use lazysketch_core::table::hash::Fingerprinter;
-use lazysketch_core::table::items::Columns;
+use lazysketch_core::table::items::{Columns, TextRun};
 use pyo3::prelude::*;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
@@ -170,6 +170,20 @@ impl Columns for HashedColumns {
                 .expect("no more than there are");
             column.items(start, part);
         }
+    }
+
+    fn texts(&self) -> Option<Vec<TextRun<'_>>> {
+        let runs = self.columns.iter().map(|column| match column {
+            Hashed::Column(column) => {
+                let texts = column.as_string_opt::<i32>()?;
+                Some(TextRun {
+                    content: texts.value_data(),
+                    offsets: texts.value_offsets(),
+                })
+            }
+            _ => None,
+        });
+        runs.collect()
     }
 }
 

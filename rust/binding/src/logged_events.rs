@@ -2,9 +2,9 @@
 
 use crate::errors::{ArgumentTypeError, raise};
 use crate::items::{Target, object_of};
-use lazysketch_core::memory;
 use lazysketch_core::table::item_list::ItemList;
 use lazysketch_core::table::items::Items;
+use lazysketch_core::{Error, memory};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
@@ -12,11 +12,24 @@ use pyo3::types::PyBytes;
 #[pyclass(frozen, module = "lazysketch._native")]
 pub(crate) struct LoggedEvents {
     items: ItemList,
+    /// Its bytes in a log.
+    size: usize,
 }
 
 impl LoggedEvents {
     pub(crate) fn of(items: ItemList) -> Self {
-        Self { items }
+        let size = items.written_size();
+        Self { items, size }
+    }
+
+    /// Append the bytes of the batch.
+    pub(crate) fn write(&self, out: &mut Vec<u8>) -> Result<(), Error> {
+        self.items.write(out)
+    }
+
+    /// Number of those bytes.
+    pub(crate) fn written_size(&self) -> usize {
+        self.size
     }
 
     /// Return the items in the core's form.
@@ -42,17 +55,16 @@ impl LoggedEvents {
     fn from_bytes(data: &Bound<'_, PyBytes>) -> PyResult<Self> {
         let (items, rest) = ItemList::read(data.as_bytes()).map_err(raise)?;
         if rest.is_empty() {
-            return Ok(Self { items });
+            return Ok(Self::of(items));
         }
         let message = "data: expected the bytes of one batch, got more";
         Err(ArgumentTypeError::new_err(message))
     }
 
-    /// Return the bytes of the batch, for a log.
-    fn to_bytes<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
-        let mut bytes = Vec::new();
-        self.items.write(&mut bytes).map_err(raise)?;
-        Ok(PyBytes::new(py, &bytes))
+    /// Number of bytes of the batch in a log.
+    #[getter]
+    fn size(&self) -> usize {
+        self.size
     }
 
     /// Return the items as Python values.

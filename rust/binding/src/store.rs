@@ -4,6 +4,7 @@
 
 use crate::errors::{ArgumentValueError, ClosedError, StoreError, raise};
 use crate::key::{Key, Place};
+use crate::logged_events::LoggedEvents;
 use crate::maker_process::MakerProcess;
 use crate::private::PrivateSketch;
 use crate::saved_state::SavedState;
@@ -171,14 +172,14 @@ impl Store {
     }
 
     /// Append a record, and return its number. It is durable after the next commit.
-    fn append(&self, py: Python<'_>, parts: Vec<Bound<'_, PyBytes>>) -> PyResult<u64> {
+    fn append(&self, py: Python<'_>, parts: Vec<RecordPart<'_>>) -> PyResult<u64> {
         let store = self.opened()?;
-        let length = parts.iter().map(|part| part.as_bytes().len()).sum();
-        let mut record = memory::room_for(length).map_err(raise)?;
-        for part in &parts {
-            record.extend_from_slice(part.as_bytes());
-        }
-        py.detach(|| store.append(&record).map_err(raise_store))
+        let parts: Vec<LoggedPart<'_>> = parts.iter().map(RecordPart::content).collect();
+        let size = parts.iter().map(LoggedPart::size).sum();
+        py.detach(|| {
+            let write = |out: &mut Vec<u8>| parts.iter().try_for_each(|part| part.write(out));
+            store.append_written(size, write).map_err(raise_store)
+        })
     }
 
     /// Make every record durable that was appended, and return the number of the last one.
@@ -228,6 +229,47 @@ impl Store {
         };
         self.maker.check()?;
         py.detach(|| store.commit().map(drop).map_err(raise_store))
+    }
+}
+
+/// What a record consists of: bytes, and batches that are written where they are sealed.
+#[derive(FromPyObject)]
+enum RecordPart<'py> {
+    Bytes(Bound<'py, PyBytes>),
+    Events(Bound<'py, LoggedEvents>),
+}
+
+/// A part that any thread can read.
+enum LoggedPart<'a> {
+    Bytes(&'a [u8]),
+    Events(&'a LoggedEvents),
+}
+
+impl RecordPart<'_> {
+    fn content(&self) -> LoggedPart<'_> {
+        match self {
+            Self::Bytes(bytes) => LoggedPart::Bytes(bytes.as_bytes()),
+            Self::Events(events) => LoggedPart::Events(events.get()),
+        }
+    }
+}
+
+impl LoggedPart<'_> {
+    fn size(&self) -> usize {
+        match self {
+            Self::Bytes(bytes) => bytes.len(),
+            Self::Events(events) => events.written_size(),
+        }
+    }
+
+    fn write(&self, out: &mut Vec<u8>) -> Result<(), Error> {
+        match self {
+            Self::Bytes(bytes) => {
+                out.extend_from_slice(bytes);
+                Ok(())
+            }
+            Self::Events(events) => events.write(out),
+        }
     }
 }
 

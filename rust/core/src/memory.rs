@@ -7,6 +7,7 @@
 
 use crate::{Error, Result};
 use std::alloc::{Layout, alloc_zeroed};
+use zeroize::Zeroize;
 
 /// Integers of which 0 is the value with all bits zero.
 ///
@@ -91,6 +92,16 @@ pub fn collected<T>(values: impl ExactSizeIterator<Item = T>) -> Result<Vec<T>> 
     Ok(collected)
 }
 
+/// Overwrites bytes with zeros, also where nothing reads them any more; eight at a time, because the
+/// compiler keeps each write.
+pub fn wipe(bytes: &mut [u8]) {
+    // SAFETY: any eight bytes are a value of u64, and it has no invalid ones.
+    let (before, words, after) = unsafe { bytes.align_to_mut::<u64>() };
+    before.zeroize();
+    words.zeroize();
+    after.zeroize();
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -110,6 +121,23 @@ mod tests {
             }
             assert_eq!(pushed, values);
             assert!(room_for::<u8>(length).unwrap().capacity() >= length);
+        }
+    }
+
+    #[test]
+    fn bytes_are_wiped_at_any_alignment() {
+        for start in 0..9 {
+            for length in 0..40 {
+                let mut bytes = [7_u8; 64];
+                wipe(&mut bytes[start..start + length]);
+                let left = |at: usize| !(start..start + length).contains(&at);
+                assert!(
+                    bytes
+                        .iter()
+                        .enumerate()
+                        .all(|(at, &byte)| (byte == 7) == left(at))
+                );
+            }
         }
     }
 

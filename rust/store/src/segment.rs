@@ -94,21 +94,18 @@ impl Records {
         Self { sealer, place }
     }
 
-    /// Appends the record after `before` to a buffer with room for it.
-    pub(crate) fn seal(&self, before: &Place, group: u32, record: &[u8], buffer: &mut Vec<u8>) {
+    /// Seals the record after `before`, whose payload is in place after room for its header.
+    pub(crate) fn seal(&self, before: &Place, group: u32, record: &mut [u8]) {
+        let (header, payload) = record.split_at_mut(OVERHEAD);
         let fields = RecordFields {
-            length: record.len() as u32,
+            length: payload.len() as u32,
             group,
             sequence: before.sequence + 1,
             link: first_half(before.digest),
         };
         let bytes = fields.to_bytes();
-        let start = buffer.len();
-        buffer.extend_from_slice(&bytes);
-        buffer.extend_from_slice(&[0; TAG_BYTES]);
-        buffer.extend_from_slice(record);
-        let (header, payload) = buffer[start..].split_at_mut(OVERHEAD);
         let tag = (self.sealer).seal(fields.sequence, &self.associated(&bytes), payload);
+        header[..FIELDS_BYTES].copy_from_slice(&bytes);
         header[FIELDS_BYTES..].copy_from_slice(&tag);
     }
 
@@ -180,23 +177,49 @@ impl Tail {
 
     /// Seals one record into the buffer.
     pub(crate) fn append(&mut self, record: &[u8]) -> Result<u64> {
-        if record.len() > LARGEST_RECORD {
-            return Err(Error::TooLarge {
-                what: "record",
-                largest: LARGEST_RECORD as u64,
-                got: record.len() as u64,
-            });
-        }
-        let more = record.len() + OVERHEAD;
+        self.append_written(record.len(), |buffer| {
+            buffer.extend_from_slice(record);
+            Ok(())
+        })
+    }
+
+    /// Seals one record in place: `write` appends at most `most` bytes, its payload.
+    pub(crate) fn append_written(
+        &mut self,
+        most: usize,
+        write: impl FnOnce(&mut Vec<u8>) -> lazysketch_core::Result<()>,
+    ) -> Result<u64> {
+        check_size(most)?;
+        let more = most + OVERHEAD;
         (self.buffer.try_reserve(more))
             .map_err(|_| lazysketch_core::Error::Memory { bytes: more })?;
-        (self.records).seal(&self.end, self.group, record, &mut self.buffer);
-        self.group = self.group.saturating_add(1);
+        let start = self.buffer.len();
+        self.buffer.resize(start + OVERHEAD, 0);
+        let written = write(&mut self.buffer).map_err(Error::from);
+        let payload = start + OVERHEAD..self.buffer.len();
+        if let Err(error) = written.and_then(|()| check_size(payload.len())) {
+            memory::wipe(&mut self.buffer[start..]);
+            self.buffer.truncate(start);
+            return Err(error);
+        }
         let sequence = self.end.sequence + 1;
-        let digest = self.chain.after(&self.end.digest, sequence, record);
+        let digest = (self.chain).after(&self.end.digest, sequence, &self.buffer[payload]);
+        (self.records).seal(&self.end, self.group, &mut self.buffer[start..]);
+        self.group = self.group.saturating_add(1);
         self.end = Place { sequence, digest };
         Ok(sequence)
     }
+}
+
+fn check_size(bytes: usize) -> Result<()> {
+    if bytes <= LARGEST_RECORD {
+        return Ok(());
+    }
+    Err(Error::TooLarge {
+        what: "record",
+        largest: LARGEST_RECORD as u64,
+        got: bytes as u64,
+    })
 }
 
 /// An open segment that is appended to.

@@ -102,13 +102,30 @@ impl Store {
     ///
     /// [`Error::TooLarge`], or no memory: nothing was appended. [`Error::Poisoned`].
     pub fn append(&self, record: &[u8]) -> Result<Sequence> {
+        self.append_written(record.len(), |out| {
+            out.extend_from_slice(record);
+            Ok(())
+        })
+    }
+
+    /// As [`Self::append`], of a record that `write` appends to a buffer, where it is sealed in
+    /// place. It has at most `most` bytes.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`Self::append`] and of `write`: nothing was appended.
+    pub fn append_written(
+        &self,
+        most: usize,
+        write: impl FnOnce(&mut Vec<u8>) -> lazysketch_core::Result<()>,
+    ) -> Result<Sequence> {
         let mut shared = self.lock()?;
         if shared.tail.buffer.len() >= WAITING_AT_MOST {
             drop(shared);
             self.commit()?;
             shared = self.lock()?;
         }
-        shared.tail.append(record)
+        shared.tail.append_written(most, write)
     }
 
     /// Makes all records durable that were appended before the call, and returns the last record

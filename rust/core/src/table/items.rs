@@ -32,6 +32,20 @@ pub trait Columns: Sync {
 
     /// Writes the items from `start` on to `out`, one per entry, if [`Self::has_items`].
     fn items<'a>(&'a self, _start: usize, _out: &mut [Item<'a>]) {}
+
+    /// All items, if they are texts that lie one after the other.
+    fn texts(&self) -> Option<Vec<TextRun<'_>>> {
+        None
+    }
+}
+
+/// Texts one after the other: number i is in `content` from `offsets[i]` to `offsets[i + 1]`.
+#[derive(Clone, Copy)]
+pub struct TextRun<'a> {
+    /// UTF-8, and what precedes and follows the texts.
+    pub content: &'a [u8],
+    /// One more than there are texts.
+    pub offsets: &'a [i32],
 }
 
 /// Items of one batch.
@@ -74,6 +88,14 @@ impl<'a> Items<'a> {
     /// True if there are no events.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
+    }
+
+    /// All items, if they are texts that lie one after the other.
+    pub(crate) fn texts(&self) -> Option<Vec<TextRun<'a>>> {
+        match *self {
+            Self::Columns(columns, 0, end) if end == columns.len() => columns.texts(),
+            _ => None,
+        }
     }
 
     /// The fingerprint of the only item of a batch of one.

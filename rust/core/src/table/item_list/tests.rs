@@ -53,6 +53,7 @@ fn all(list: &ItemList) -> Vec<Item<'_>> {
 fn read_again(list: &ItemList) -> ItemList {
     let mut bytes = vec![7];
     list.write(&mut bytes).unwrap();
+    assert_eq!(bytes.len(), 1 + list.written_size());
     bytes.extend([1, 2, 3]);
     let (again, rest) = ItemList::read(&bytes[1..]).unwrap();
     assert_eq!(rest, [1, 2, 3]);
@@ -60,6 +61,26 @@ fn read_again(list: &ItemList) -> ItemList {
         assert!(ItemList::read(&bytes[1..length]).is_err());
     }
     again
+}
+
+struct Run {
+    content: String,
+    offsets: Vec<i32>,
+}
+
+impl Columns for Run {
+    fn len(&self) -> usize {
+        self.offsets.len() - 1
+    }
+
+    fn fingerprints(&self, _: &Fingerprinter, _: usize, _: &mut [u64]) {
+        unreachable!("the texts are copied in one piece")
+    }
+
+    fn texts(&self) -> Option<Vec<TextRun<'_>>> {
+        let (content, offsets) = (self.content.as_bytes(), &*self.offsets);
+        Some(vec![TextRun { content, offsets }])
+    }
 }
 
 proptest! {
@@ -80,8 +101,46 @@ proptest! {
         prop_assert_eq!(found, expected);
     }
 
+    /// A batch of texts alone has its lengths apart, in 1, 2 or 4 bytes each.
     #[test]
-    fn integers_are_read_as_they_were_written(values in proptest::collection::vec(any::<i64>(), 0..50)) {
+    fn texts_are_read_as_they_were_written(
+        texts in proptest::collection::vec(".{0,9}", 1..40),
+        longest in prop_oneof![Just(0_usize), Just(255), Just(256), Just(65_535), Just(65_536)],
+    ) {
+        let long = "x".repeat(longest);
+        let mut items: Vec<Item<'_>> = texts.iter().map(|it| Item::Text(it)).collect();
+        items.push(Item::Text(&long));
+        let list = ItemList::copied(Items::Mixed(&items)).unwrap();
+        let mut bytes = Vec::new();
+        list.write(&mut bytes).unwrap();
+        prop_assert_eq!(bytes.len(), list.written_size());
+        let (again, rest) = ItemList::read(&bytes).unwrap();
+        prop_assert!(rest.is_empty());
+        prop_assert_eq!(all(&again), items);
+    }
+
+    /// Texts that lie one after the other are those that they are one by one.
+    #[test]
+    fn runs_of_texts_are_copied(texts in proptest::collection::vec(".{0,9}", 0..40), skipped in 0..9_usize) {
+        let mut content = "x".repeat(skipped);
+        let mut offsets = vec![content.len() as i32];
+        for text in &texts {
+            content.push_str(text);
+            offsets.push(content.len() as i32);
+        }
+        content.push('y');
+        let columns = Run { content, offsets };
+        let list = ItemList::copied(Items::columns(&columns)).unwrap();
+        let items: Vec<Item<'_>> = texts.iter().map(|it| Item::Text(it)).collect();
+        prop_assert_eq!(all(&list), items);
+    }
+
+    #[test]
+    fn integers_are_read_as_they_were_written(
+        values in proptest::collection::vec(any::<i64>(), 0..50),
+        shift in 0..64_u32,
+    ) {
+        let values: Vec<i64> = values.iter().map(|it| it >> shift).collect();
         let unsigned: Vec<u64> = values.iter().map(|&it| it.cast_unsigned()).collect();
         let narrow: Vec<i32> = values.iter().map(|&it| it as i32).collect();
         for (items, is_expected) in [
@@ -101,9 +160,21 @@ proptest! {
         }
     }
 
+    /// A length that ends inside a character is refused, and so is one that is not UTF-8.
+    #[test]
+    fn texts_end_between_characters(first in 0..6_u8) {
+        let text = "aé€";
+        let mut data = vec![4, 2, 0, 0, 0, 0, 0, 0, 0, 1, first, 6 - first];
+        data.extend(text.as_bytes());
+        let is_whole = text.is_char_boundary(first.into());
+        prop_assert_eq!(ItemList::read(&data).is_ok(), is_whole);
+        *data.last_mut().unwrap() = b'x';
+        prop_assert!(ItemList::read(&data).is_err());
+    }
+
     /// Whatever the bytes are, nothing panics, and memory is in proportion to them.
     #[test]
-    fn other_bytes_are_refused(bytes in proptest::collection::vec(any::<u8>(), 0..80), form in 1..4_u8) {
+    fn other_bytes_are_refused(bytes in proptest::collection::vec(any::<u8>(), 0..80), form in 1..7_u8) {
         for number in [0_u64, 3, 1 << 40, u64::MAX] {
             let mut data = vec![form];
             data.extend(number.to_le_bytes());
