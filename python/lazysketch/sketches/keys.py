@@ -6,10 +6,16 @@ state later; anyone who has the key can remove the noise.
 
 from __future__ import annotations
 
+import os
 from typing import NoReturn
 
 from lazysketch import _native
 from lazysketch.errors import ArgumentTypeError, LiveStateError
+from lazysketch.sketches.key_storage import (
+    secret_in_environment,
+    secret_in_file,
+    write_secret,
+)
 
 __all__ = ["Key", "key_or_fresh"]
 
@@ -70,6 +76,65 @@ class Key(_native.Key):
         return super().__new__(cls, secret)
 
     @classmethod
+    def from_file(cls, path: str | os.PathLike[str]) -> Key:
+        """Return the key of a file that :meth:`to_file` wrote.
+
+        Guarantee: a file that its owner alone can read and write. One that others can use is
+        refused, because they may have read the key.
+
+        Args:
+            path: a file of 64 hexadecimal digits, of this user or of root, with mode 0600 or 0400.
+
+        Returns:
+            The key.
+
+        Raises:
+            ArgumentTypeError: not a path.
+            ArgumentValueError: a file that others can use, or with another content.
+            OSError: the file cannot be read.
+
+        Source: docs/operations.md.
+
+        Example:
+            >>> import pathlib, tempfile
+            >>> path = pathlib.Path(tempfile.mkdtemp()) / "store.key"
+            >>> key = Key.generate()
+            >>> key.to_file(path)
+            >>> Key.from_file(path).to_bytes() == key.to_bytes()
+            True
+        """
+        return cls.from_bytes(secret_in_file(path))
+
+    @classmethod
+    def from_environment(cls, variable: str) -> Key:
+        """Return the key of an environment variable.
+
+        Guarantee: as private as the environment, which every process of the user can read while
+        this one runs, and which its children get. A file is safer.
+
+        Args:
+            variable: the name of a variable with 64 hexadecimal digits, as of
+                ``to_bytes().hex()``.
+
+        Returns:
+            The key.
+
+        Raises:
+            ArgumentTypeError: not a name.
+            ArgumentValueError: the variable is not set, or has another content.
+
+        Source: docs/operations.md.
+
+        Example:
+            >>> import os
+            >>> key = Key.generate()
+            >>> os.environ["STORE_KEY"] = key.to_bytes().hex()
+            >>> Key.from_environment("STORE_KEY").to_bytes() == key.to_bytes()
+            True
+        """
+        return cls.from_bytes(secret_in_environment(variable))
+
+    @classmethod
     def _of(cls, like: _native.Key) -> Key:
         """Return a key of the core as one of this class."""
         return super().__new__(cls, like=like)
@@ -88,6 +153,29 @@ class Key(_native.Key):
             <class 'bytes'>
         """
         return self._expose()
+
+    def to_file(self, path: str | os.PathLike[str]) -> None:
+        """Write the key to a new file that its owner alone can read and write.
+
+        Args:
+            path: the file; one that exists is never overwritten, since it may be the only copy of
+                another key.
+
+        Raises:
+            ArgumentTypeError: not a path.
+            ArgumentValueError: a key of ``lazysketch.testing``, whose bytes are not secret.
+            OSError: the file exists, or cannot be written.
+
+        Source: docs/operations.md.
+
+        Example:
+            >>> import pathlib, tempfile
+            >>> path = pathlib.Path(tempfile.mkdtemp()) / "store.key"
+            >>> Key.generate().to_file(path)
+            >>> len(path.read_text().strip())
+            64
+        """
+        write_secret(path, self.to_bytes())
 
     def __reduce_ex__(self, protocol: object) -> NoReturn:
         raise LiveStateError(
