@@ -32,8 +32,8 @@ BUGS_OF_STORED_OBJECTS: Final = (
         patch=edited(
             f"{_JOURNAL}.change",
             (
-                "self.last = self.native.append(parts)",
-                "self.last = self.last if call.events else self.native.append(parts)",
+                "self.last = self.native.append(record.parts)",
+                "self.last = self.last if call.events else self.native.append(record.parts)",
             ),
         ),
     ),
@@ -44,7 +44,10 @@ BUGS_OF_STORED_OBJECTS: Final = (
         caught_by=f"{_TESTS}::test_a_refused_change_is_not_logged",
         patch=edited(
             f"{_JOURNAL}.change",
-            ("self._changing = False\n        raise", "self.native.append(parts)\n        raise"),
+            (
+                "self._changing = False\n        raise",
+                "self.native.append(record.parts)\n        raise",
+            ),
         ),
     ),
     PlantedBug(
@@ -135,5 +138,23 @@ BUGS_OF_STORED_OBJECTS: Final = (
                 '(next(parts), None)[1] if header["weights"] else None',
             ),
         ),
+    ),
+    PlantedBug(
+        name="key-file-of-others-accepted",
+        subject="durable state",
+        claim="A key that others could read opens a store.",
+        caught_by="tests/unit/sketches/test_key_storage.py"
+        "::test_a_file_that_others_can_use_is_refused[4]",
+        patch=edited(
+            "lazysketch.sketches.key_storage:_check_access",
+            ("if mode & _OF_OTHERS:", "if mode & stat.S_IRWXG:"),
+        ),
+    ),
+    PlantedBug(
+        name="key-file-overwritten",
+        subject="durable state",
+        claim="A new key replaces the only copy of another, whose stores no one can open.",
+        caught_by="tests/unit/sketches/test_key_storage.py::test_a_file_is_never_overwritten",
+        patch=edited("lazysketch.sketches.key_storage:write_secret", ("os.O_EXCL", "os.O_TRUNC")),
     ),
 )
