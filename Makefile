@@ -41,8 +41,8 @@ planted: check-test-tools $(VENV)/installed $(VENV)/develop  ## plant every know
 fuzz: check-test-tools $(VENV)/installed $(VENV)/develop  ## hostile values, inputs and releases for ten minutes; goes on with the next seeds
 	$(BIN)/python -m tests.fuzzing $(if $(MINUTES),--minutes $(MINUTES))
 
-faults: check-test-tools $(VENV)/installed $(VENV)/develop  ## raise an error at every point of every operation, and count what breaks (an hour)
-	$(BIN)/python -m pytest --numprocesses auto tests/faults
+faults: check-test-tools $(VENV)/installed $(VENV)/develop  ## raise an error at every point of every operation, and count what breaks (two hours); goes on where it stopped
+	$(BIN)/python -m pytest --numprocesses auto --going-on tests/faults
 
 lint: check-test-tools $(VENV)/develop $(CARGO_DENY)-$(CARGO_DENY_VERSION)  ## format, lint, types, import direction, licences
 	$(BIN)/ruff format --check .

@@ -14,7 +14,8 @@ from pathlib import Path
 from lazysketch import Release
 
 ROWS = 3_000
-PATIENCE = 60.0
+# Seconds: the pause between two saves is nine times the time of one, which waits for the disk.
+PATIENCE = 300.0
 RELEASE = "r.lzs"
 _SAVING = ["--save-release", RELEASE, "--save-every", "50ms"]
 NAMES = ["--epsilon", "20", "--names-every", "1000", "--width", "64"]

@@ -303,6 +303,8 @@ def _releases() -> list[Operation]:
         read("from_bytes", lambda _: ls.Release.from_bytes(encoded())),
         read("merge", lambda live: live.merge(other())),
         read("top of public items", lambda live: live.top(_NAMES, 2)),
+        # What a table's reads share is made by the first one.
+        read("first estimates", lambda _: ls.Release.from_bytes(encoded()).estimate_many(_NAMES)),
     ]
 
 

@@ -55,9 +55,9 @@ def sends(*pairs: tuple[int, float]) -> Callable[[CountingProcess], None]:
     return act
 
 
-def check_complete(ended: Ended, *, status: int) -> None:
+def check_complete(ended: Ended, *, status: int, or_status: int | None = None) -> None:
     assert ended.lost(*SAVED) == [], ended.err
-    assert ended.status == status, ended.err
+    assert ended.status in (status, or_status), ended.err
 
 
 def two_signals(folder: Path, generator: random.Random, *arguments: str, most: float) -> None:
@@ -65,7 +65,8 @@ def two_signals(folder: Path, generator: random.Random, *arguments: str, most: f
     gap = generator.uniform(0.0, most)
     asked = [*arguments, *NAMES_TOO]
     ended = run(folder, *asked, act=sends((first, 0.0), (second, gap)))
-    check_complete(ended, status=STATUS[first])
+    # The system delivers the lower number first if both are pending when the process runs again.
+    check_complete(ended, status=STATUS[first], or_status=STATUS[second])
 
 
 @pytest.mark.parametrize("gap", [0.03, 0.2])
@@ -112,6 +113,8 @@ def test_one_signal_at_a_random_moment_of_a_run(tmp_path: Path) -> None:
         number = generator.choice(SIGNALS)
         process.send_signal(number)
         out, err = process.communicate()
+        if process.returncode == 1 and "lazysketch" not in err:
+            continue  # Ctrl-C while the interpreter started
         assert process.returncode in (0, STATUS[number], -number), err
         if process.returncode >= 0 and "before the first row" not in err and out:
             step = Release.load(tmp_path / RELEASE).step

@@ -1,10 +1,13 @@
-"""The injector itself: every point is reached once, and nothing but the package has points."""
+"""The injector reaches every point once, only the package has points, and the counts are kept."""
 
 from __future__ import annotations
 
+import json
 import threading
+from pathlib import Path
 
 import pytest
+from tests.faults import conftest
 from tests.faults.injection import (
     ERRORS,
     HungError,
@@ -88,3 +91,22 @@ def test_samples_are_even_and_within_the_points(last: int, most: int) -> None:
         assert max(chosen) <= last
     if most >= last:
         assert list(sample(last, most=most, seed=9)) == list(range(1, last + 1))
+
+
+def test_campaigns_that_found_something_run_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clean: conftest.Row = ("C: update", "lines", 3, 9, {})
+    found: conftest.Row = ("C: close", "lines", 3, 9, {"hangs": 1})
+    some: conftest.Row = (
+        "C: update",
+        "allocations",
+        1,
+        1,
+        {},
+    )  # of all allocations, which are one test
+    path = tmp_path / "rows.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in (clean, found, some, clean)))
+    monkeypatch.setattr(conftest, "ROWS", path)
+    assert [tuple(row) for row in conftest._earlier()] == [clean]
+    assert list(conftest.table([clean, found]))[-1] == "| all | 2 | 18 | 0 | 0 | 0 | 1 |"

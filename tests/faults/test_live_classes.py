@@ -34,19 +34,17 @@ def descriptions(request: pytest.FixtureRequest) -> Iterator[None]:
         yield
 
 
-def _require_none(result: Result, between: Between, record: Record) -> None:
-    counts = (result.points, result.injected, dict(result.violations))
-    record("faults", (result.operation, between, *counts))
+def _require_none(result: Result) -> None:
     assert not result.violations, result.examples
     if result.points:
         assert result.injected >= 3
 
 
 @pytest.mark.parametrize("operation", OPERATIONS, ids=str)
-def test_some_lines(operation: Operation, record_property: Record) -> None:
+def test_some_lines(operation: Operation) -> None:
     few = 2 if operation.reads else _FEW.get(operation.family.split(" ")[0], 4)
     result = run(operation, operation.points("lines"), most=few, seed=_SEED)
-    _require_none(result, "lines", record_property)
+    _require_none(result)
 
 
 @pytest.mark.long
@@ -54,4 +52,6 @@ def test_some_lines(operation: Operation, record_property: Record) -> None:
 @pytest.mark.parametrize("operation", OPERATIONS, ids=str)
 def test_all_points(operation: Operation, between: Between, record_property: Record) -> None:
     result = run(operation, operation.points(between), most=_MOST[between], seed=_SEED)
-    _require_none(result, between, record_property)
+    counts = (result.points, result.injected, dict(result.violations))
+    record_property("faults", (result.operation, between, *counts))
+    _require_none(result)

@@ -1,6 +1,6 @@
 """Every campaign for a few seconds, the corpus, and the controls of the detectors.
 
-Seeds are fresh in every run. A failure shows the command that repeats it; FUZZ_SECONDS in the
+Seeds are the same in every run. A failure shows the command that repeats it; FUZZ_SECONDS in the
 environment makes the sample longer.
 """
 

@@ -104,8 +104,8 @@ impl ErrorModel {
             collisions: kind != TableKind::Counters,
             depth: table.nrows(),
             table: memory::collected(table.iter().copied()).map_err(raise)?,
-            published: published.as_array().to_vec(),
-            variance: variance.as_array().to_vec(),
+            published: memory::collected(published.as_array().iter().copied()).map_err(raise)?,
+            variance: memory::collected(variance.as_array().iter().copied()).map_err(raise)?,
             step,
         };
         Ok(Self {

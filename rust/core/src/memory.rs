@@ -7,6 +7,7 @@
 
 use crate::{Error, Result};
 use std::alloc::{Layout, alloc_zeroed};
+use std::collections::VecDeque;
 use zeroize::Zeroize;
 
 /// Integers of which 0 is the value with all bits zero.
@@ -29,6 +30,15 @@ unsafe impl Integer for u64 {}
 pub fn room_for<T>(length: usize) -> Result<Vec<T>> {
     let mut values = Vec::new();
     reserve(&mut values, length)?;
+    Ok(values)
+}
+
+/// An empty queue with room for `length` values.
+pub fn queue_for<T>(length: usize) -> Result<VecDeque<T>> {
+    let mut values = VecDeque::new();
+    let bytes = length.saturating_mul(size_of::<T>());
+    let reserved = values.try_reserve_exact(length);
+    reserved.map_err(|_| Error::Memory { bytes })?;
     Ok(values)
 }
 
@@ -121,6 +131,7 @@ mod tests {
             }
             assert_eq!(pushed, values);
             assert!(room_for::<u8>(length).unwrap().capacity() >= length);
+            assert!(queue_for::<u8>(length).unwrap().capacity() >= length);
         }
     }
 
@@ -148,6 +159,7 @@ mod tests {
             assert_eq!(zeros::<i64>(length), Err(Error::Memory { bytes }));
             assert_eq!(filled(1_u64, length), Err(Error::Memory { bytes }));
             assert_eq!(room_for::<u64>(length), Err(Error::Memory { bytes }));
+            assert_eq!(queue_for::<u64>(length), Err(Error::Memory { bytes }));
         }
     }
 }

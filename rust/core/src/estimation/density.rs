@@ -6,6 +6,7 @@
 //! [`FEWEST`] cells has a density of its own, inversely proportional to the distance.
 
 use super::axis::{Axis, BINS, BINS_OF_SPREAD, SIDE};
+use crate::{Result, memory};
 
 /// Cells in a stretch of the tail.
 const FEWEST: f64 = 8.0;
@@ -18,7 +19,7 @@ const BULK: f64 = 16.0;
 const BULK_POINTS: usize = 2 * (BULK * BINS_OF_SPREAD) as usize;
 
 /// The logarithm of a density, at the middle of every bin.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct LogDensity {
     axis: Axis,
     logs: Vec<f64>,
@@ -29,17 +30,16 @@ pub(super) struct LogDensity {
 
 impl LogDensity {
     /// The density of the cells in a histogram over the axis.
-    pub(super) fn of(axis: Axis, counts: &[u32], cells: usize) -> Self {
+    pub(super) fn of(axis: Axis, counts: &[u32], cells: usize) -> Result<Self> {
         let number = cells.max(1) as f64;
         let width = BANDWIDTH * BINS_OF_SPREAD * number.powf(-0.2);
-        let widths: Vec<f64> = (0..BINS).map(Axis::width).collect();
+        let widths = memory::collected((0..BINS).map(Axis::width))?;
         let counted = counts.iter().zip(&widths);
-        let mut density: Vec<f64> = counted
-            .map(|(&count, width)| f64::from(count) / width)
-            .collect();
+        let density = counted.map(|(&count, width)| f64::from(count) / width);
+        let mut density = memory::collected(density)?;
         // Each pass adds half a bin to the variance of the kernel.
         let passes = (2.0 * width * width).round().clamp(2.0, 64.0) as usize;
-        smooth(&mut density, passes);
+        smooth(&mut density, passes)?;
         let cells_near = |density: f64, bin: usize| density * widths[bin] * 3.5 * width.max(1.0);
         let right = (SIDE..BINS).find(|&bin| cells_near(density[bin], bin) < FEWEST);
         let left = (0..SIDE)
@@ -50,23 +50,32 @@ impl LogDensity {
             counts,
             &mut density,
             &widths,
-        );
+        )?;
         let left = left.map_or(0, |first| first + 1);
-        stretch((0..left).rev(), counts, &mut density, &widths);
-        let mut logs: Vec<f64> = density.iter().map(|&each| (each / number).ln()).collect();
-        smooth(&mut logs, 3);
+        stretch((0..left).rev(), counts, &mut density, &widths)?;
+        let mut logs = memory::collected(density.iter().map(|&each| (each / number).ln()))?;
+        smooth(&mut logs, 3)?;
         let mut found = Self {
             axis,
             logs,
-            bulk: Vec::with_capacity(BULK_POINTS),
+            bulk: memory::room_for(BULK_POINTS)?,
         };
         let at = |point: usize| {
             found.log(axis.centre + (point as f64 / BINS_OF_SPREAD - BULK) * axis.spread)
         };
-        let values: Vec<f64> = (0..=BULK_POINTS).map(at).collect();
+        let values = memory::collected((0..BULK_POINTS + 1).map(at))?;
         let pairs = values.windows(2).map(|pair| [pair[0], pair[1] - pair[0]]);
         found.bulk.extend(pairs);
-        found
+        Ok(found)
+    }
+
+    /// A copy, if there is memory for it.
+    pub(super) fn copied(&self) -> Result<Self> {
+        Ok(Self {
+            axis: self.axis,
+            logs: memory::copied(&self.logs)?,
+            bulk: memory::copied(&self.bulk)?,
+        })
     }
 
     /// The logarithm at the middle of every bin.
@@ -112,8 +121,13 @@ impl LogDensity {
 
 /// Replaces the density in the bins from the first one outward: each stretch of at least
 /// [`FEWEST`] cells has their mass, spread evenly over its bins; the last one, one cell more.
-fn stretch(bins: impl Iterator<Item = usize>, counts: &[u32], density: &mut [f64], widths: &[f64]) {
-    let (mut open, mut mass) = (Vec::new(), 0.0);
+fn stretch(
+    bins: impl Iterator<Item = usize>,
+    counts: &[u32],
+    density: &mut [f64],
+    widths: &[f64],
+) -> Result<()> {
+    let (mut open, mut mass) = (memory::room_for(BINS)?, 0.0);
     for bin in bins {
         open.push(bin);
         mass += f64::from(counts[bin]);
@@ -124,6 +138,7 @@ fn stretch(bins: impl Iterator<Item = usize>, counts: &[u32], density: &mut [f64
         }
     }
     spread(&open, mass + 1.0, density, widths);
+    Ok(())
 }
 
 fn spread(bins: &[usize], mass: f64, density: &mut [f64], widths: &[f64]) {
@@ -133,14 +148,15 @@ fn spread(bins: &[usize], mass: f64, density: &mut [f64], widths: &[f64]) {
 }
 
 /// Passes of the kernel (1/4, 1/2, 1/4).
-fn smooth(values: &mut Vec<f64>, passes: usize) {
-    let mut other = values.clone();
+fn smooth(values: &mut Vec<f64>, passes: usize) -> Result<()> {
+    let mut other = memory::copied(values)?;
     for _ in 0..passes {
         for (middle, out) in values.windows(3).zip(&mut other[1..]) {
             *out = 0.25 * (middle[0] + middle[2]) + 0.5 * middle[1];
         }
         std::mem::swap(values, &mut other);
     }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -175,7 +191,7 @@ mod tests {
         for &value in &values {
             counts[axis.bin(value as f64)] += 1;
         }
-        let density = LogDensity::of(axis, &counts, values.len());
+        let density = LogDensity::of(axis, &counts, values.len()).unwrap();
         assert!((mass(&density) - 1.0).abs() < 0.05, "{}", mass(&density));
         for size in [50.0, 500.0, 3_000.0, 20_000.0] {
             // In units of the central bin width, as the density is.

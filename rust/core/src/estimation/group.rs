@@ -2,12 +2,13 @@
 
 use super::axis::{Axis, BINS, axis_of};
 use super::density::LogDensity;
+use crate::{Result, memory};
 
 /// Ratio of the standard deviation to the median absolute deviation, for a normal distribution.
 const DEVIATION_OF_HALF: f64 = 1.4826;
 
 /// The cells of some columns.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub(super) struct Group {
     /// The values in order; their absolute values if they count with both signs.
     sorted: Vec<i64>,
@@ -74,15 +75,14 @@ impl Group {
     }
 
     /// Computes the density of the values, and the reach for this tail.
-    pub(super) fn prepare(&mut self, tail: f64) {
+    pub(super) fn prepare(&mut self, tail: f64) -> Result<()> {
         if self.prepared.is_some() {
-            return;
+            return Ok(());
         }
         let axis = axis_of(&self.sorted, self.symmetric);
         if axis != self.axis || self.counts.is_empty() {
             self.axis = axis;
-            self.counts.clear();
-            self.counts.resize(BINS, 0);
+            self.counts = memory::zeros(BINS)?;
             for at in 0..self.sorted.len() {
                 self.count(self.sorted[at], u32::wrapping_add);
             }
@@ -90,7 +90,19 @@ impl Group {
         let upper = self.quantile(0.75) - self.quantile(0.25);
         self.deviation = (upper / 2.0 * DEVIATION_OF_HALF).max(0.5);
         self.reach = self.beyond(tail);
-        self.prepared = Some(LogDensity::of(axis, &self.counts, self.sample()));
+        self.prepared = Some(LogDensity::of(axis, &self.counts, self.sample())?);
+        Ok(())
+    }
+
+    /// A copy, if there is memory for it.
+    pub(super) fn copied(&self) -> Result<Self> {
+        let prepared = self.prepared.as_ref().map(LogDensity::copied);
+        Ok(Self {
+            sorted: memory::copied(&self.sorted)?,
+            counts: memory::copied(&self.counts)?,
+            prepared: prepared.transpose()?,
+            ..*self
+        })
     }
 
     /// The density; [`Self::prepare`] was called after the last change.

@@ -5,7 +5,7 @@ use super::group::Group;
 use crate::{Error, Result, memory};
 
 /// A public table with what is known of its cells.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct TableErrors {
     /// True for Count Sketch, whose errors have both signs.
     pub signed: bool,
@@ -23,8 +23,20 @@ pub struct TableErrors {
     pub step: f64,
 }
 
+impl TableErrors {
+    /// The same facts of a table with other values.
+    pub fn with(&self, table: Vec<i64>) -> Result<Self> {
+        Ok(Self {
+            table,
+            published: memory::copied(&self.published)?,
+            variance: memory::copied(&self.variance)?,
+            ..*self
+        })
+    }
+}
+
 /// The error distributions of the cells of a table, which estimates and intervals use.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct ErrorModel {
     pub(super) facts: TableErrors,
     classes: Vec<Option<Class>>,
@@ -59,9 +71,8 @@ impl ErrorModel {
             return Err(Error::parameter("table", wanted, "other sizes"));
         }
         let columns = facts.published.iter().zip(&facts.variance);
-        let classes: Vec<_> = columns
-            .map(|(&step, &noise)| Class::of(step, noise))
-            .collect();
+        let classes = columns.map(|(&step, &noise)| Class::of(step, noise));
+        let classes = memory::collected(classes)?;
         let mut model = Self {
             members: Members::of(&classes, facts.depth),
             facts,
@@ -73,6 +84,20 @@ impl ErrorModel {
         model.form_groups()?;
         model.prepare()?;
         Ok(model)
+    }
+
+    /// A copy, if there is memory for it.
+    pub fn copied(&self) -> Result<Self> {
+        let facts = &self.facts;
+        let groups = self.groups.iter().map(Group::copied);
+        Ok(Self {
+            facts: facts.with(memory::copied(&facts.table)?)?,
+            classes: memory::copied(&self.classes)?,
+            members: self.members.clone(),
+            places: memory::copied(&self.places)?,
+            stretches: memory::copied(&self.stretches)?,
+            groups: groups.collect::<Result<_>>()?,
+        })
     }
 
     /// The table.
@@ -166,8 +191,9 @@ impl ErrorModel {
             self.form_groups()?;
         }
         let tail = self.tail_of_one_row(self.facts.depth);
-        let groups = self.groups.iter_mut();
-        groups.for_each(|group| group.prepare(tail));
+        for group in &mut self.groups {
+            group.prepare(tail)?;
+        }
         self.stretches.clear();
         for member in &self.members.0 {
             let lacking = member.class.variance - self.members.mean_variance(member.group);
@@ -195,13 +221,11 @@ impl ErrorModel {
             .iter()
             .map(|&columns| memory::room_for(columns * self.facts.depth));
         let mut values = rooms.collect::<Result<Vec<Vec<i64>>>>()?;
-        self.places = (0..width).map(|column| self.place(column)).collect();
+        self.places = memory::collected((0..width).map(|column| self.place(column)))?;
         let members = &self.members.0;
-        let groups: Vec<_> = self
-            .places
-            .iter()
-            .map(|&at| members.get(at as usize).map(|member| member.group))
-            .collect();
+        let places = self.places.iter();
+        let groups = places.map(|&at| members.get(at as usize).map(|member| member.group));
+        let groups = memory::collected(groups)?;
         if self.facts.collisions {
             for row in self.facts.table.chunks_exact(width) {
                 for (&value, group) in row.iter().zip(&groups) {

@@ -107,7 +107,7 @@ impl Fitted {
             taken: memory::copied(&self.taken)?,
             spread: self.spread,
             clips: clips_of(self.spread, signed),
-            queue: VecDeque::new(),
+            queue: memory::queue_for(number)?, // a name is queued once
             queued: memory::filled(false, number)?,
             journal: Journal::of(cells, number)?,
         })

@@ -1,4 +1,6 @@
 //! What a fit changed, so that it can be undone.
+//!
+//! There is room for every cell and every name from the beginning, so that keeping one cannot fail.
 
 use crate::{Result, memory};
 
@@ -15,8 +17,8 @@ pub(super) struct Journal {
 impl Journal {
     pub(super) fn of(cells: usize, names: usize) -> Result<Self> {
         Ok(Self {
-            cells: Vec::new(),
-            names: Vec::new(),
+            cells: memory::room_for(cells)?,
+            names: memory::room_for(names)?,
             cell_is_in: memory::filled(false, cells)?,
             name_is_in: memory::filled(false, names)?,
         })

@@ -65,7 +65,7 @@ impl Peeled {
             }),
         };
         Ok(Self {
-            model: model.clone(),
+            model: model.copied()?,
             table,
             for_intervals: OnceLock::new(),
             for_estimates: OnceLock::new(),
@@ -288,10 +288,7 @@ fn left_in(table: &TableErrors, errors: &[f64]) -> Result<TableErrors> {
         let published = table.published[at % width];
         (error * published / table.step).round() as i64
     });
-    Ok(TableErrors {
-        table: memory::collected(values)?,
-        ..table.clone()
-    })
+    table.with(memory::collected(values)?)
 }
 
 /// The names of a list that is not much longer than the table once each; a longer one as it is.

@@ -16,7 +16,7 @@ use crate::{Error, Result, memory};
 const FEW: u64 = 8;
 
 /// The released values at a step, and the errors of their cells.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 pub struct PublicView {
     cursor: Cursor,
     finished: bool,
@@ -31,7 +31,7 @@ impl State {
         self.noise.release_rows(pushes, shape.width, &mut table);
         let finished = self.finished.is_some();
         let published = if finished {
-            vec![step; shape.width as usize]
+            memory::filled(step, shape.width as usize)?
         } else {
             spec.schedule.published_steps(step, shape.width)?
         };
@@ -42,8 +42,8 @@ impl State {
             collisions: shape.kind != TableKind::Counters,
             depth: shape.depth as usize,
             table,
-            published: published.into_iter().map(|step| step as f64).collect(),
-            variance: (0..shape.width).map(variance).collect(),
+            published: memory::collected(published.into_iter().map(|step| step as f64))?,
+            variance: memory::collected((0..shape.width).map(variance))?,
             step: step as f64,
         };
         Ok(PublicView {
