@@ -52,6 +52,18 @@ BUGS_OF_THE_CORE: tuple[PlantedBug, ...] = (
         caught_by="lib mechanism::deep::tests::sensitivity_equals_its_definition",
     ),
     PlantedBug(
+        name="epoch-shows-in-earlier-leaves",
+        subject="sensitivity",
+        claim="Without a horizon, rows of an epoch do not sum to zero: earlier leaves change them.",
+        caught_by="lib mechanism::endless::tests::every_epoch_equals_its_definition",
+    ),
+    PlantedBug(
+        name="spine-row-dropped",
+        subject="sensitivity",
+        claim="A leaf without a horizon changes the spine of its own epoch alone.",
+        caught_by="lib mechanism::endless::tests::every_epoch_equals_its_definition",
+    ),
+    PlantedBug(
         name="node-number-in-16-bits",
         subject="reuse of draws",
         claim="The number of a node is cut to 16 bits.",

@@ -108,8 +108,6 @@ def constructors() -> Iterator[Row]:
         yield f"{exact.__name__} by errors", exact, ERRORS, {**ERROR_TABLE, **SEED_TABLE}
     for private in PRIVATE_CLASSES:
         noise = {**NOISE_TABLE, **SEED_TABLE}
-        if "Punctual" in private.__name__:
-            noise["horizon"] = integers(1, 2**48)
         yield private.__name__, private, {**SIZE, **PRIVATE}, {**SHAPE_TABLE, **noise}
         yield f"{private.__name__} by errors", private, {**ERRORS, **PRIVATE}, ERROR_TABLE
     table = {
@@ -227,7 +225,9 @@ def descriptions() -> Iterator[Row]:
     width = [*integers(1, 2**24), 2**40]
     for schedule in (ls.RoundRobin, ls.Punctual):
         name = schedule.__name__
-        yield name, schedule, {"horizon": 5}, {"horizon": integers(1, 2**48)}
+        horizons = integers(1, 2**48)
+        asked = horizons if schedule is ls.RoundRobin else optional(horizons)
+        yield name, schedule, {"horizon": 5}, {"horizon": asked}
         timed = schedule(horizon=100)
         yield f"{name}.leaves", timed.leaves, {}, {"width": width}
         table = {"width": width, "step": integers(0, 100)}
@@ -293,10 +293,9 @@ def test_good_input_is_accepted(make: Any) -> None:
     assert make(**{**PRIVATE, **wide}).depth == 64
 
 
-def test_a_punctual_sketch_needs_a_horizon() -> None:
-    for make in (ls.PunctualCountMin, ls.PunctualCountSketch):
-        with pytest.raises(ValueError, match="^horizon: "):
-            make(**SIZE, epsilon=1.0, delta=1e-6)
+def test_round_robin_needs_a_horizon() -> None:
+    with pytest.raises(ValueError, match="^horizon: "):
+        ls.LazyCountMin(**SIZE, epsilon=1.0, delta=1e-6, schedule="round robin")
 
 
 def test_sizes_and_errors_are_not_mixed() -> None:
@@ -311,7 +310,6 @@ def test_neither_schedule_takes_the_horizon_of_the_other() -> None:
     rest: dict[str, Any] = {"counters": 2, "epsilon": 1.0, "delta": 1e-6}
     for arguments in (
         {"schedule": "geometric", "horizon": 5},
-        {"schedule": "punctual"},
         {"schedule": "round robin"},
     ):
         with pytest.raises(ValueError, match="^horizon: "):

@@ -37,7 +37,7 @@ def leaves(schedule: Schedule, width: int) -> int:
         return -(-schedule.horizon // (schedule.period * width))
     if isinstance(schedule, Geometric):
         return schedule.rounds
-    return schedule.horizon if isinstance(schedule, Punctual | Batch) else 1
+    return schedule.last_step if isinstance(schedule, Punctual | Batch) else 1
 
 
 def progress(schedule: Schedule, width: int, step: int) -> tuple[Integers, Integers]:

@@ -31,6 +31,7 @@ _STEPS: Final = 1 << 20  # of a stream without a horizon
 _SKEW: Final = 1.1
 _ITEMS: Final = 2.0**20
 _AMPLE: Final = 1 << 16  # wider tables do not fit into caches
+_LONG: Final = 2**20  # batches of a stream without a horizon
 _MORE: Final = 1.1  # the error of the width over that of no collisions
 
 
@@ -93,7 +94,7 @@ def _tolerated(spec: TableSpec, steps: int) -> float:
     if isinstance(spec.schedule, Single):
         leaf = 1
     elif isinstance(spec.schedule, Batch):
-        leaf = spec.schedule.horizon
+        leaf = spec.schedule.horizon or _LONG
     else:
         leaf = int(spec.schedule.pushes(spec.width, steps)[0])
     variance = float(spec.chosen_mechanism.variances([leaf])[0]) * spec.sigma**2

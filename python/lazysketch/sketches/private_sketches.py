@@ -140,10 +140,6 @@ class _Punctual(_Private):
         """Check the names of the arguments and make the table."""
         example = f"{cls.__name__}({_EXAMPLE}, horizon=10_000)"
         check_keywords(cls, positional, options, SketchOptions, example=example)
-        if horizon is None:
-            raise ArgumentValueError(
-                f"horizon: expected the number of steps, as in {example}, got None"
-            )
         return cls._sized(Punctual(horizon=horizon), **options)
 
     @classmethod

@@ -9,6 +9,7 @@ mechanism    description                            most pushes        variance 
 tree         optimised tables                       2^14               9.48 max, 9.32 mean
 tree-log     the same, even over log t              2^12               less early, more late
 tree-deep    rows shared by the nodes of a depth    2^48               10.6 max, 9.5 mean
+tree-endless tree-deep without a horizon            2^32               15.0 max, 13.9 mean
 haar         the tree in closed form                2^48               17.7 max, 12.7 mean
 binary       the paper's GaussBM                    2^48               110 max, 55 mean
 square-root  Toeplitz, for research, NOT PRIVATE    2^16               10.7 max, 9.7 mean
@@ -16,9 +17,9 @@ square-root  Toeplitz, for research, NOT PRIVATE    2^16               10.7 max,
 
 Variances are per unit of sensitivity (``sensitivity2`` times :meth:`Mechanism.variances`). A read
 costs log2 n draws; with square-root it costs one draw per push. :func:`mechanisms_for` replaces
-``"tree"`` by ``"tree-log"`` under the geometric schedule with more than 512 rounds, and by
-``"tree-deep"`` for more than 2^14 pushes, and by ``"haar"`` for one or two pushes, and where the
-numbers of the others would not fit.
+``"tree"`` by ``"tree-log"`` under the geometric schedule with more than 512 rounds, by
+``"tree-deep"`` for more than 2^14 pushes, by ``"tree-endless"`` without a horizon, and by
+``"haar"`` for one or two pushes, and where the numbers of the others would not fit.
 """
 
 from __future__ import annotations
@@ -43,7 +44,9 @@ __all__ = [
     "mechanisms_for",
 ]
 
-MechanismName: TypeAlias = Literal["tree", "tree-log", "tree-deep", "haar", "binary", "square-root"]
+MechanismName: TypeAlias = Literal[
+    "tree", "tree-log", "tree-deep", "tree-endless", "haar", "binary", "square-root"
+]
 MECHANISMS: Final[tuple[MechanismName, ...]] = get_args(MechanismName)
 LARGEST_LEAVES: Final = 2**48
 # Up to this number of pushes the closed form has less noise than the smallest table; for one push
@@ -211,7 +214,7 @@ class Mechanism:
 
 
 def mechanisms_for(
-    mechanism: MechanismName | Mechanism, *, leaves: int, growing: bool
+    mechanism: MechanismName | Mechanism, *, leaves: int, growing: bool, endless: bool = False
 ) -> tuple[Mechanism, ...]:
     """Return the mechanisms that implement the requested one, best first.
 
@@ -222,6 +225,7 @@ def mechanisms_for(
             mechanism for this number of leaves, which is then the only choice.
         leaves: largest number of pushes of a cell.
         growing: True for the geometric schedule, whose streams rarely reach the last pushes.
+        endless: True if nobody knows the number of pushes; ``leaves`` is then only a limit.
 
     Returns:
         At least one mechanism; for ``"tree"`` the last one is ``"haar"``.
@@ -236,6 +240,11 @@ def mechanisms_for(
         ['tree-log', 'tree', 'tree-deep', 'haar']
         >>> [known.name for known in mechanisms_for("tree", leaves=10**6, growing=False)]
         ['tree-deep', 'haar']
+        >>> [
+        ...     known.name
+        ...     for known in mechanisms_for("tree", leaves=2**32, growing=False, endless=True)
+        ... ]
+        ['tree-endless', 'tree-deep', 'haar']
     """
     if isinstance(mechanism, Mechanism):
         if mechanism.leaves != leaves:
@@ -248,6 +257,9 @@ def mechanisms_for(
         return (Mechanism(mechanism, leaves=leaves),)
     if leaves <= _FEWEST_FOR_TABLES:
         return (Mechanism("haar", leaves=leaves),)
+    if endless:
+        unknown: tuple[MechanismName, ...] = ("tree-endless", "tree-deep", "haar")
+        return tuple(Mechanism(known, leaves=leaves) for known in unknown)
     early = growing and leaves > _FEWEST_FOR_EARLY
     names: list[MechanismName] = ["tree-log"] if early else []
     names += ["tree", "tree-deep"] if leaves > _FEWEST_FOR_SHARED else ["tree"]

@@ -8,8 +8,8 @@ schedule        pushes                                      leaves              
 ==============  ==========================================  =====================  ===============
 round robin     column (t - 1) mod width at step t          ceil(horizon / width)  width steps
 geometric       rounds of max(width, 1 % of the stream)     4096                   one round
-punctual        every column at every step                  horizon                none
-batch           the same; a step holds many events          horizon (batches)      one batch
+punctual        every column at every step                  horizon, or any        none
+batch           the same; a step holds many events          the same, of batches   one batch
 single          every column once, at the end               1                      everything
 ==============  ==========================================  =====================  ===============
 
@@ -51,6 +51,9 @@ ScheduleName: TypeAlias = Literal["round robin", "geometric", "punctual", "batch
 
 LARGEST_HORIZON: Final = 2**48
 LARGEST_STEP: Final = 2**62 - 1
+# Steps of the schedules that push everything, if they have no horizon: 136 and 8 years of seconds.
+# All draws that there could be count for the block cipher, and all events for the counters.
+_WITHOUT_HORIZON: Final = {"punctual": 2**32, "batch": 2**28}
 
 
 class _Base(ABC):
@@ -135,27 +138,39 @@ class _Base(ABC):
             schedule=self.specification, width=columns, step=steps
         )
 
+    @property
+    def last_step(self) -> int:
+        """The horizon, or the most steps without one."""
+        return LARGEST_STEP if self.horizon is None else self.horizon
+
     def _checked(self, width: int, step: int) -> tuple[int, int]:
         columns = checked_integer("width", width, most=LARGEST_WIDTH)
-        last = LARGEST_STEP if self.horizon is None else self.horizon
+        last = self.last_step
         return columns, checked_integer("step", step, least=0, most=last)
 
 
 @dataclass(frozen=True)
-class _WithHorizon(_Base):
-    """Base of the schedules that have a horizon and no other parameter."""
+class _OptionalHorizon(_Base):
+    horizon: int | None = None
 
-    horizon: int
+    def __post_init__(self) -> None:
+        """Check the horizon, if there is one."""
+        if self.horizon is not None:
+            self._store("horizon", checked_integer("horizon", self.horizon, most=LARGEST_HORIZON))
+
+
+class _OfEveryStep(_OptionalHorizon):
     _name: ClassVar[ScheduleName]
 
     @property
     def specification(self) -> tuple[str, int]:
-        """Name and horizon."""
-        return (self._name, self.horizon)
+        """Name and horizon, or the number of steps that stands for none."""
+        return (self._name, self.last_step)
 
-    def __post_init__(self) -> None:
-        """Check the horizon."""
-        self._store("horizon", checked_integer("horizon", self.horizon, most=LARGEST_HORIZON))
+    @property
+    def last_step(self) -> int:
+        """The horizon, or the most steps without one."""
+        return _WITHOUT_HORIZON[self._name] if self.horizon is None else self.horizon
 
 
 @dataclass(frozen=True)
@@ -240,13 +255,14 @@ class Geometric(_Base):
 
 
 @dataclass(frozen=True)
-class Punctual(_WithHorizon):
-    """Pushes every column at every step, up to a horizon.
+class Punctual(_OfEveryStep):
+    """Pushes every column at every step.
 
     Guarantee: no lag. There are as many leaves as steps, hence more noise than other schedules.
 
     Args:
-        horizon: number of steps, 1 to 2^48.
+        horizon: number of steps, 1 to 2^48; None for any number, up to 2^32. Without a horizon the
+            noise grows with the steps taken; it is larger than with a horizon that is just met.
 
     Raises:
         ArgumentTypeError: not an integer.
@@ -263,14 +279,15 @@ class Punctual(_WithHorizon):
 
 
 @dataclass(frozen=True)
-class Batch(_WithHorizon):
+class Batch(_OfEveryStep):
     """Pushes every column at every step; a step is a micro-batch of any number of events.
 
     Guarantee: as punctual, with one leaf per batch. The number of events in a batch (at most 2^32)
     is not published.
 
     Args:
-        horizon: number of batches; horizon * max_weight stays below 2^30.
+        horizon: number of batches; horizon * max_weight stays below 2^30. None for any number,
+            up to 2^28, with a largest weight of at most 3.
 
     Raises:
         ArgumentTypeError: not an integer.
@@ -285,7 +302,7 @@ class Batch(_WithHorizon):
 
 
 @dataclass(frozen=True)
-class Single(_Base):
+class Single(_OptionalHorizon):
     """Pushes every column once, at the end: the single-release model.
 
     Guarantee: nothing is published before the horizon, or before ``finish()``. No schedule has less
@@ -304,13 +321,6 @@ class Single(_Base):
         >>> Single().leaves(64), Single(horizon=1000).leaves(64)
         (1, 1)
     """
-
-    horizon: int | None = None
-
-    def __post_init__(self) -> None:
-        """Check the horizon, if there is one."""
-        if self.horizon is not None:
-            self._store("horizon", checked_integer("horizon", self.horizon, most=LARGEST_HORIZON))
 
     @property
     def specification(self) -> tuple[str, int] | tuple[str]:
@@ -341,7 +351,8 @@ def schedule_specified(specification: _native._Specification) -> Schedule:
         RoundRobin(horizon=1000, period=1)
     """
     name, *parameters = specification
-    return {**_TIMED, "geometric": Geometric}[name](*parameters)
+    known = [] if parameters == [_WITHOUT_HORIZON.get(name)] else parameters
+    return {**_TIMED, "geometric": Geometric}[name](*known)
 
 
 def checked_schedule(schedule: object) -> Schedule:
@@ -367,8 +378,8 @@ def schedule_for(schedule: Schedule | ScheduleName | None, horizon: int | None) 
     """Return the schedule that the arguments of a constructor describe.
 
     Args:
-        schedule: a schedule; or its name, with ``horizon`` unless ``"geometric"`` or ``"single"``;
-            or None for round robin with a horizon and geometric without one.
+        schedule: a schedule; or its name, with ``horizon`` for ``"round robin"`` and without for
+            ``"geometric"``; or None for round robin with a horizon and geometric without one.
         horizon: number of steps (batches for ``"batch"``), or None.
 
     Returns:
@@ -398,17 +409,12 @@ def schedule_for(schedule: Schedule | ScheduleName | None, horizon: int | None) 
 def _schedule_named(name: str, horizon: int | None) -> Schedule:
     if name == "geometric":
         if horizon is not None:
-            raise ArgumentValueError(
-                f"horizon: expected None for the geometric schedule, got {horizon}"
-            )
+            wanted = "None for the geometric schedule"
+            raise ArgumentValueError(f"horizon: expected {wanted}, got {horizon}")
         return Geometric()
     if name not in _TIMED:
         known = ", ".join(repr(known) for known in ("geometric", *_TIMED))
         raise ArgumentValueError(f"schedule: expected one of {known}, got {shown(name)}")
-    if name == "single":
-        return Single(horizon=horizon)
-    if horizon is None:
-        raise ArgumentValueError(
-            f"horizon: expected a number of steps for the {name} schedule, got None"
-        )
+    if horizon is None and name == "round robin":
+        raise ArgumentValueError("horizon: expected a number of steps for round robin, got None")
     return _TIMED[name](horizon=horizon)

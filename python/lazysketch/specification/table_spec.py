@@ -31,7 +31,13 @@ from lazysketch.privacy.relations import (
     table_sensitivity2,
 )
 from lazysketch.specification.mechanisms import Mechanism, MechanismName, mechanisms_for
-from lazysketch.specification.schedules import Geometric, Schedule, checked_schedule
+from lazysketch.specification.schedules import (
+    Batch,
+    Geometric,
+    Punctual,
+    Schedule,
+    checked_schedule,
+)
 from lazysketch.specification.sizing import checked_size
 
 if TYPE_CHECKING:
@@ -146,6 +152,7 @@ class TableSpec:
             self.mechanism,
             leaves=self.schedule.leaves(width),
             growing=isinstance(self.schedule, Geometric),
+            endless=isinstance(self.schedule, Punctual | Batch) and self.schedule.horizon is None,
         )
         mechanism, noise = self._chosen(mechanisms)
         self._store("chosen_mechanism", mechanism)

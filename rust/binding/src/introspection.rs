@@ -37,6 +37,7 @@ pub(crate) fn mechanism_of(name: &str) -> PyResult<MechanismKind> {
         "tree-log" => Ok(MechanismKind::TreeLog),
         "square-root" => Ok(MechanismKind::SquareRoot),
         "tree-deep" => Ok(MechanismKind::DeepTree),
+        "tree-endless" => Ok(MechanismKind::Endless),
         other => unknown("mechanism", "a known mechanism", other),
     }
 }

@@ -97,6 +97,9 @@ GOLDEN: dict[str, Callable[[], ls.Release]] = {
     "counters-geometric": lambda: _noisy("counters", "geometric", number=10),
     "counters-punctual": lambda: _noisy("counters", "punctual", number=11),
     "count-min-deep": lambda: _noisy("count-min", "punctual", number=19, mechanism="tree-deep"),
+    "count-min-endless": lambda: _noisy(
+        "count-min", "punctual", number=20, mechanism="tree-endless"
+    ),
     "merged": _merged,
     "finished-round-robin": lambda: _noisy(
         "count-min", "round robin", number=13, mechanism="tree", finished=True

@@ -305,6 +305,8 @@ def hierarchical(**options: Any) -> list[ls.HeavyHittersSpec]:
         ("punctual", 1_000, ls.Punctual(horizon=1_000)),
         ("batch", 1_000, ls.Batch(horizon=1_000)),
         ("single", 1_000, ls.Single(horizon=1_000)),
+        ("punctual", None, ls.Punctual()),
+        ("batch", None, ls.Batch()),
         ("geometric", None, ls.Geometric()),
         (None, 1_000, ls.RoundRobin(horizon=1_000)),
         (None, None, ls.Geometric()),

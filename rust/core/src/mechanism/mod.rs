@@ -12,11 +12,13 @@
 //! | [`haar`], the tree in closed form | 4 log2 n + 9 | 17.7 / 12.7 |
 //! | [`tree`], optimised tables up to 2^14 | about 2^16, by table | 9.48 / 9.32 |
 //! | [`deep`], shared rows up to 2^48 | by table and depth | 10.6 / 9.5; 30.7 max at n = 2^20 |
+//! | [`endless`], the same without a horizon | 2^18, by table | 15.0 / 13.9 in the epoch up to 2^10 |
 //! | [`square_root`], for research, NOT PRIVATE | sum of c_j^2 | 10.7 / 9.7 |
 
 pub mod binary;
 mod deep;
 mod descent;
+mod endless;
 mod final_push;
 pub mod haar;
 mod path;
@@ -27,18 +29,20 @@ mod tests;
 #[cfg(test)]
 mod timing;
 pub mod tree;
+mod weights;
 
 use crate::noise::gaussian::RoundedGaussian;
-use crate::noise::prf::NoiseFunction;
 use crate::{Error, Result};
 use binary::Binary;
 use deep::DeepTree;
 pub use descent::Descent;
+use endless::Endless;
 use haar::Haar;
 pub use path::{LARGEST_PATH, Path};
 use square_root::SquareRoot;
 use tree::Tree;
 use tree::tables::{self, Target};
+pub use weights::Weights;
 
 /// Most leaves that a mechanism can serve.
 pub const LARGEST_LEAVES: u64 = 1 << 48;
@@ -58,17 +62,20 @@ pub enum MechanismKind {
     SquareRoot,
     /// The tree mechanism with shared rows, for any number of pushes.
     DeepTree,
+    /// The tree mechanism without a horizon.
+    Endless,
 }
 
 impl MechanismKind {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Binary,
         Self::Haar,
         Self::Tree,
         Self::TreeLog,
         Self::SquareRoot,
         Self::DeepTree,
+        Self::Endless,
     ];
 
     /// The name in the public interface.
@@ -80,6 +87,7 @@ impl MechanismKind {
             Self::TreeLog => "tree-log",
             Self::SquareRoot => "square-root",
             Self::DeepTree => "tree-deep",
+            Self::Endless => "tree-endless",
         }
     }
 
@@ -91,6 +99,7 @@ impl MechanismKind {
             Self::TreeLog => 1 << tables::deepest(Target::Early),
             Self::SquareRoot => square_root::LARGEST_LEAVES,
             Self::DeepTree => 1 << deep::DEEPEST,
+            Self::Endless => 1 << endless::LAST_EPOCH,
         }
     }
 }
@@ -108,6 +117,8 @@ pub enum Mechanism {
     SquareRoot(SquareRoot),
     /// See [`deep`].
     DeepTree(DeepTree),
+    /// See [`endless`].
+    Endless(Endless),
 }
 
 /// Bounds on the numbers of a mechanism.
@@ -142,6 +153,7 @@ impl Mechanism {
             }
             MechanismKind::SquareRoot => Self::SquareRoot(SquareRoot::new(leaves)),
             MechanismKind::DeepTree => Self::DeepTree(DeepTree::new(leaves).ok_or_else(refused)?),
+            MechanismKind::Endless => Self::Endless(Endless::new(leaves).ok_or_else(refused)?),
         })
     }
 
@@ -161,6 +173,7 @@ impl Mechanism {
             }
             Self::SquareRoot(root) => root.sensitivity2(),
             Self::DeepTree(tree) => tree.sensitivity2() as f64,
+            Self::Endless(tree) => tree.sensitivity2() as f64,
         }
     }
 
@@ -172,6 +185,7 @@ impl Mechanism {
             Self::Tree(tree) => tree.nodes(),
             Self::SquareRoot(root) => root.nodes(),
             Self::DeepTree(tree) => tree.leaves(),
+            Self::Endless(tree) => tree.leaves(),
         }
     }
 
@@ -193,6 +207,7 @@ impl Mechanism {
             Self::Tree(tree) => tree.facts().nodes_per_leaf,
             Self::SquareRoot(root) => root.nodes_per_leaf(),
             Self::DeepTree(tree) => tree.nodes_per_leaf(),
+            Self::Endless(tree) => tree.nodes_per_leaf(),
         }
     }
 
@@ -201,6 +216,7 @@ impl Mechanism {
         match self {
             Self::Tree(tree) => (tree.rows().depth().into(), tree.rows().digest()),
             Self::DeepTree(tree) => tree.table(),
+            Self::Endless(tree) => tree.table(),
             _ => (0, [0; 16]),
         }
     }
@@ -210,6 +226,7 @@ impl Mechanism {
         match self {
             Self::Tree(tree) => tree.rows().entries(),
             Self::DeepTree(tree) => tree.file(),
+            Self::Endless(tree) => tree.file(),
             _ => &[],
         }
     }
@@ -225,6 +242,7 @@ impl Mechanism {
             Self::Tree(tree) => Weights::Exact(Box::new(tree.path(p))),
             Self::SquareRoot(root) => Weights::Real(root.weights(p).collect()),
             Self::DeepTree(tree) => Weights::ByNode(Box::new(tree.path(p))),
+            Self::Endless(tree) => Weights::ByNode(Box::new(tree.path(p))),
         }
     }
 
@@ -245,9 +263,13 @@ impl Mechanism {
 
     /// Rejects a sigma whose largest possible sums would exceed the integers that they are computed in.
     pub fn check_size(&self, gaussian: &RoundedGaussian) -> Result<()> {
-        if let Self::DeepTree(tree) = self {
+        let of_leaves = match self {
+            Self::DeepTree(tree) => Some(tree.largest_number(gaussian.bound())),
+            Self::Endless(tree) => Some(tree.largest_number(gaussian.bound())),
+            _ => None,
+        };
+        if let Some(of_leaves) = of_leaves {
             // The extra leaf: its row has two entries of the same size.
-            let of_leaves = tree.largest_number(gaussian.bound());
             let extra = gaussian.bound() + 2.0 * self.extra_entry() as f64 * of_leaves;
             return within(extra, descent::BITS);
         }
@@ -305,7 +327,9 @@ impl Mechanism {
                     weight: facts.largest_weight as f64,
                 }
             }
-            Self::DeepTree(_) => unreachable!("its numbers have a bound of their own"),
+            Self::DeepTree(_) | Self::Endless(_) => {
+                unreachable!("its numbers have a bound of their own")
+            }
             Self::SquareRoot(root) => {
                 let nodes = root.nodes() as f64;
                 Size {
@@ -330,71 +354,4 @@ fn too_large(largest: f64, bits: i32) -> Error {
         "parameters whose noise fits into {bits} bits (smaller max_weight, larger epsilon)"
     );
     Error::parameter("max_weight", expected, format!("2^{:.0}", largest.log2()))
-}
-
-/// What turns the draws of nodes into the noise of one push.
-#[derive(Debug, Clone)]
-pub enum Weights {
-    /// Exact rationals: rounding their sum is post-processing.
-    Exact(Box<Path>),
-    /// Real numbers: rounding their sum is not post-processing, and releases are marked NOT
-    /// PRIVATE.
-    Real(Vec<(u64, f64)>),
-    /// Rows of integers, solved node by node and rounded at each: post-processing as well.
-    ByNode(Box<Descent>),
-}
-
-impl Weights {
-    /// The noise of one cell at this push, an integer.
-    #[inline]
-    pub fn noise(&self, prf: &NoiseFunction, gaussian: &RoundedGaussian, cell: u64) -> i64 {
-        match self {
-            Self::Exact(path) => path.noise(prf, gaussian, cell),
-            Self::Real(terms) => {
-                let draw = |node| gaussian.draw(prf.block(cell, node)) as f64;
-                let sum: f64 = terms
-                    .iter()
-                    .map(|&(node, weight)| weight * draw(node))
-                    .sum();
-                (sum + 0.5).floor() as i64
-            }
-            Self::ByNode(path) => path.noise(prf, gaussian, cell),
-        }
-    }
-
-    /// Writes the noise of several cells at this push to `out`.
-    #[inline]
-    pub(crate) fn noises(
-        &self,
-        prf: &NoiseFunction,
-        gaussian: &RoundedGaussian,
-        cells: &[u64],
-        out: &mut [i64],
-    ) {
-        match self {
-            Self::Exact(path) => path.noises(prf, gaussian, cells, out),
-            Self::Real(_) => {
-                for (out, &cell) in out.iter_mut().zip(cells) {
-                    *out = self.noise(prf, gaussian, cell);
-                }
-            }
-            Self::ByNode(path) => path.noises(prf, gaussian, cells, out),
-        }
-    }
-
-    /// The exact path, if the weights are exact.
-    pub fn exact(&self) -> Option<&Path> {
-        match self {
-            Self::Exact(path) => Some(path),
-            Self::Real(_) | Self::ByNode(_) => None,
-        }
-    }
-
-    /// The nodes and rows of the path, if noise is rounded at every node.
-    pub fn by_node(&self) -> Option<&Descent> {
-        match self {
-            Self::ByNode(path) => Some(path),
-            Self::Exact(_) | Self::Real(_) => None,
-        }
-    }
 }

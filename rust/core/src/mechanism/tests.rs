@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::key::{MasterKey, Purpose, SketchId};
+use crate::noise::prf::NoiseFunction;
 
 /// The largest sigma that a mechanism accepts lies at 2 sum (13.2 sigma + 1) + denominator =
 /// 2^125, or at weight (13.2 sigma + 1) = 2 10^18, with the numbers of its own paths.
@@ -92,6 +93,7 @@ fn kinds_have_their_limits() {
         (MechanismKind::TreeLog, "tree-log", 1 << 12),
         (MechanismKind::SquareRoot, "square-root", 1 << 16),
         (MechanismKind::DeepTree, "tree-deep", 1 << 48),
+        (MechanismKind::Endless, "tree-endless", 1 << 32),
     ] {
         assert_eq!((kind.name(), kind.largest_leaves()), (name, most));
         assert!(Mechanism::new(kind, 0).is_err() && Mechanism::new(kind, most + 1).is_err());

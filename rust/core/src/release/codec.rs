@@ -248,6 +248,7 @@ fn write_noise(out: &mut Vec<u8>, shape: &Shape, noise: &NoiseSpec) {
         MechanismKind::TreeLog => 4,
         MechanismKind::SquareRoot => 5,
         MechanismKind::DeepTree => 6,
+        MechanismKind::Endless => 7,
     });
     let (parameter, digest) = noise.mechanism(shape).map_or((0, [0; 16]), |m| m.table());
     out.extend(parameter.to_le_bytes());
@@ -368,7 +369,8 @@ fn read_noise(reader: &mut ByteReader<'_>, shape: &Shape) -> Result<NoiseSpec> {
         4 => MechanismKind::TreeLog,
         5 => MechanismKind::SquareRoot,
         6 => MechanismKind::DeepTree,
-        other => return malformed(format!("expected mechanism 1 to 6, got {other}")),
+        7 => MechanismKind::Endless,
+        other => return malformed(format!("expected mechanism 1 to 7, got {other}")),
     };
     let table = (u64::from_le_bytes(reader.take()?), reader.take::<16>()?);
     let sigma = f64::from_le_bytes(reader.take()?);

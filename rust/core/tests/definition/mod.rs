@@ -116,7 +116,9 @@ pub(crate) fn noise(kind: MechanismKind, leaves: u64, p: u64) -> Combination {
             tree(&Mechanism::new(kind, leaves).unwrap(), p)
         }
         MechanismKind::SquareRoot => panic!("its weights are not rational"),
-        MechanismKind::DeepTree => panic!("rounded at every node: not one combination"),
+        MechanismKind::DeepTree | MechanismKind::Endless => {
+            panic!("rounded at every node: not one combination")
+        }
     }
 }
 

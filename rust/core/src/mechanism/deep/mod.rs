@@ -12,8 +12,8 @@
 //!
 //! Noise is rounded at every node: see [`descent`](super::descent).
 
-mod sensitivity;
-mod tables;
+pub(super) mod sensitivity;
+pub(super) mod tables;
 
 use super::descent::{Descent, Row};
 use super::tree::{ancestor_time, node_at};

@@ -49,6 +49,11 @@ pub(super) fn table_for(leaves: u64) -> Option<(&'static SharedRows, u32)> {
     Some((loaded(index)?, depth))
 }
 
+/// The rows that serve all leaves of a tree.
+pub(in crate::mechanism) fn for_all_leaves() -> Option<&'static SharedRows> {
+    loaded(FILES.len() - 1)
+}
+
 fn loaded(index: usize) -> Option<&'static SharedRows> {
     let (sixteenths, bytes) = FILES[index];
     let load = || SharedRows::parse(sixteenths, bytes);
@@ -106,7 +111,7 @@ impl SharedRows {
         self.sixteenths
     }
 
-    pub(super) fn digest(&self) -> [u8; 16] {
+    pub(in crate::mechanism) fn digest(&self) -> [u8; 16] {
         self.digest
     }
 
