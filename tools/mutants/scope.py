@@ -65,6 +65,7 @@ RUST: Final = (
     "saved_state.rs",
     "simd.rs",
     "table/*.rs",
+    "table/item_list/*.rs",
     "sketch/*.rs",
     "release/*.rs",
 )
