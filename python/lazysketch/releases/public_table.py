@@ -276,12 +276,15 @@ class PublicTable(TableFacts):
             estimate = values.min(axis=1) if least else np.median(values, axis=1)
             estimate = np.maximum(estimate, 0.0)
             low, high = np.minimum(low, estimate), np.maximum(high, estimate)
+        if estimates is not None:
+            # A rate that is mostly noise can predict more than the steps since then can bring.
+            estimate = np.minimum(estimates, high)
         if peeled is not None and at == "now":
             ends = peeled.ends(cells, level=side, max_weight=self._max_weight)
             if ends is not None:
                 low, high = ends
         found = Intervals(estimate, low, high, confidence, at, together)
-        return found.around(estimate if estimates is None else estimates)
+        return found.around(estimate)
 
     def second_moment(self, *, confidence: float = 0.95) -> Moment:
         """Return the sum of squared counts of all items (F2), for Count Sketch.
