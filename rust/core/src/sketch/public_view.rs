@@ -7,7 +7,7 @@
 use super::cell_noise::number_of;
 use super::private::{PrivateSketch, State};
 use crate::estimation::{ErrorModel, How, TableErrors};
-use crate::parameters::{NoiseSpec, Shape, TableKind};
+use crate::parameters::{LARGEST_DEPTH, NoiseSpec, Shape, TableKind};
 use crate::schedule::Cursor;
 use crate::table::items::Items;
 use crate::{Error, Result, memory};
@@ -77,7 +77,32 @@ impl State {
     }
 }
 
+impl PublicView {
+    /// Whether the table is still as it was at the last read.
+    fn is_current(&self, state: &State) -> bool {
+        self.finished == state.finished.is_some()
+            && self.cursor.progress() == state.cursor.progress()
+    }
+
+    /// The paper's estimate of an item, from the table that was kept.
+    fn paper_estimate(&self, state: &State, item: u64) -> f64 {
+        let (depth, width) = (self.errors.depth(), self.errors.width());
+        let mut values = [0; LARGEST_DEPTH as usize];
+        for (row, value) in values[..depth].iter_mut().enumerate() {
+            let (column, negative) = state.estimator.locate(row, item);
+            let released = self.errors.table().table[row * width + column];
+            *value = (released ^ negative) - negative;
+        }
+        state.estimator.combine(&mut values[..depth])
+    }
+}
+
 impl PrivateSketch {
+    /// Brings the view to this step, for reads of single items.
+    pub fn keep_view(&mut self, view: &mut Option<PublicView>) -> Result<()> {
+        self.errors(view).map(|_| ())
+    }
+
     /// The errors of the public table at this step, from those of an earlier read.
     fn errors<'a>(&mut self, view: &'a mut Option<PublicView>) -> Result<&'a ErrorModel> {
         let (shape, spec, step) = (self.shape, self.spec, self.step);
@@ -117,7 +142,14 @@ impl PrivateSketch {
         view: &mut Option<PublicView>,
     ) -> Result<f64> {
         // The paper's published estimate needs the item's own cells only.
-        let paper = if how.joint { 0.0 } else { self.estimate(item)? };
+        let paper = match (how.joint, view.as_ref(), self.state.as_ref()) {
+            (true, ..) => 0.0,
+            (false, Some(view), Some(state)) if view.is_current(state) => {
+                self.check_index(item)?;
+                view.paper_estimate(state, item)
+            }
+            _ => self.estimate(item)?,
+        };
         if !how.joint && !how.now {
             return Ok(paper);
         }
