@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
@@ -238,7 +240,8 @@ def test_among_covers_the_list_that_items_were_chosen_from(release: ls.Release) 
 
 def test_one_row_is_corrected_by_the_median_of_its_cells() -> None:
     """Otherwise the mean collision with heavy items would be subtracted from every count."""
-    sketch = ls.LazyCountMin(depth=1, width=300, epsilon=1.0, delta=1e-6, horizon=60_000)
+    options: dict[str, Any] = {"horizon": 60_000, "hash_seed": 1, "key": seeded_key(1)}
+    sketch = ls.LazyCountMin(depth=1, width=300, epsilon=1.0, delta=1e-6, **options)
     events = np.minimum(np.random.default_rng(3).zipf(1.3, 60_000), 10**6)
     sketch.update_many(events)
     joint = sketch.release().estimate_many([1, 2, 3, 4])
