@@ -38,7 +38,8 @@ def _is_whole(config: pytest.Config) -> bool:
 
 def _earlier() -> list[Row]:
     """Return the rows of campaigns that need not run again."""
-    rows = map(json.loads, ROWS.read_text().splitlines()) if ROWS.is_file() else ()
+    lines = ROWS.read_text().splitlines() if ROWS.is_file() else ()
+    rows: Iterator[Row] = (tuple(json.loads(line)) for line in lines)
     ended = {tuple(row[:2]): row for row in rows if not row[4]}.values()
     # All allocations are one test, which ended if it has told of all its operations.
     told = sum(kind == "allocations" for _, kind, *_ in ended)
@@ -73,7 +74,9 @@ class _Rows:
         if not self.rows:
             return
         terminalreporter.section("errors injected")
-        for operation, kind, points, injected, violations in sorted(self.rows):
+        for operation, kind, points, injected, violations in sorted(
+            self.rows, key=lambda row: row[:2]
+        ):
             if violations:
                 found = ", ".join(f"{name}: {number}" for name, number in violations.items())
                 terminalreporter.write_line(f"{operation}, {injected} of {points} {kind}: {found}")
