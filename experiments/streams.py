@@ -21,10 +21,23 @@ import numpy.typing as npt
 
 from lazysketch.sources import open_source
 
-__all__ = ["ABSENT", "DATA", "REAL", "Items", "asked_items", "heaviest", "named", "weights", "zipf"]
+__all__ = [
+    "ABSENT",
+    "DATA",
+    "REAL",
+    "UNTUNED",
+    "Items",
+    "asked_items",
+    "heaviest",
+    "named",
+    "weights",
+    "zipf",
+]
 
 DATA = Path("../shared/data")
 REAL = ("scarab_recs", "gutenberg_words", "orm-busy")
+# Not used for any choice in the code.
+UNTUNED = ("web07", "web12", "netflow", "zeek-dns")
 ABSENT = 1 << 40  # items from here on occur in no stream
 _CACHE_TRACES = ("orm-busy", "web07", "web12")
 _BOOKS = ("warandpeace", "countofmontecristo", "mobydick")

@@ -9,11 +9,33 @@ tools.
 from __future__ import annotations
 
 import struct
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 
 
-class DeepTree:
+class RoundedTree(ABC):
+    """A tree whose noise is rounded at every node."""
+
+    @abstractmethod
+    def row(self, time: int) -> dict[int, int]:
+        """The row of U for the node with this time: entries by time."""
+
+    @abstractmethod
+    def path(self, time: int) -> list[int]:
+        """Times of the nodes from which the noise of a push follows, its own last."""
+
+    def rounded_noise(self, time: int, draws: Callable[[int], int]) -> int:
+        """The noise of a push: floor of combination + 1/2 at every node of its path."""
+        noise: dict[int, int] = {}
+        for node in self.path(time):
+            row = self.row(node)
+            known = sum(entry * noise[at] for at, entry in row.items() if at != node and entry)
+            noise[node] = (2 * (draws(node) - known) + row[node]) // (2 * row[node])
+        return noise[time]
+
+
+class DeepTree(RoundedTree):
     """Rows by the times of nodes, for one file and one k."""
 
     def __init__(self, data: bytes, k: int) -> None:
@@ -64,15 +86,6 @@ class DeepTree:
         """Times of the ancestors of a node, root first, then its own."""
         d, v = self.node(time)
         return [self.time(i, 0 if i == 0 else v >> (d - i)) for i in range(d + 1)]
-
-    def rounded_noise(self, time: int, draws: Callable[[int], int]) -> int:
-        """The noise of a push: floor of combination + 1/2 at every node of its path."""
-        noise: dict[int, int] = {}
-        for node in self.path(time):
-            row = self.row(node)
-            known = sum(entry * noise[at] for at, entry in row.items() if at != node and entry)
-            noise[node] = (2 * (draws(node) - known) + row[node]) // (2 * row[node])
-        return noise[time]
 
     def variance(self, time: int) -> Fraction:
         """Variance of the noise of a push before rounding, in units of sigma^2."""

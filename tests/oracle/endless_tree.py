@@ -8,13 +8,13 @@ module shares no code with the library.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from fractions import Fraction
 
-from tests.oracle.deep_tree import DeepTree
+from tests.oracle.deep_tree import DeepTree, RoundedTree
 
 
-class EndlessTree:
+class EndlessTree(RoundedTree):
     """Rows by the times of nodes."""
 
     def __init__(self, shared: bytes, spine: bytes) -> None:
@@ -62,15 +62,6 @@ class EndlessTree:
         j = self.epoch(time)
         spine = [2**i for i in range(j + 1)]
         return spine if time == 2**j else spine + self.trees[j].path(time)[2:]
-
-    def rounded_noise(self, time: int, draws: Callable[[int], int]) -> int:
-        """The noise of a push: floor of combination + 1/2 at every node of its path."""
-        noise: dict[int, int] = {}
-        for node in self.path(time):
-            row = self.row(node)
-            known = sum(entry * noise[at] for at, entry in row.items() if at != node and entry)
-            noise[node] = (2 * (draws(node) - known) + row[node]) // (2 * row[node])
-        return noise[time]
 
     def variance(self, time: int) -> Fraction:
         """Variance of the noise of a push before rounding, in units of sigma^2."""

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import numpy.typing as npt
-from experiments.streams import REAL, asked_items, named
+from experiments.streams import REAL, UNTUNED, asked_items, named
 
 import lazysketch as ls
 from lazysketch.estimation.estimators import Estimator
@@ -22,18 +22,7 @@ from lazysketch.estimation.intervals import At
 
 __all__ = ["STREAMS", "Errors", "measure", "table"]
 
-STREAMS = (
-    *REAL,
-    "web07",
-    "web12",
-    "netflow",
-    "zeek-dns",
-    "zipf-0.8",
-    "zipf-1.1",
-    "zipf-1.3",
-    "zipf-1.7",
-    "zipf-2.1",
-)
+STREAMS = (*REAL, *UNTUNED, "zipf-0.8", "zipf-1.1", "zipf-1.3", "zipf-1.7", "zipf-2.1")
 _TOP = 15
 # Class, shape and epsilon: collisions dominate in the small tables, noise in the wide ones.
 _SKETCHES = (

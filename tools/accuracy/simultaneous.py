@@ -16,7 +16,7 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from experiments.streams import REAL, heaviest, named, zipf
+from experiments.streams import REAL, UNTUNED, heaviest, named, zipf
 from tools.accuracy.coverage import CountsAt
 
 import lazysketch as ls
@@ -37,7 +37,7 @@ __all__ = [
 ]
 
 ZIPF: Final = ("zipf-1.1", "zipf-1.3", "zipf-2.0")
-REAL_STREAMS: Final = (*REAL, "web07", "web12", "netflow", "zeek-dns")
+REAL_STREAMS: Final = (*REAL, *UNTUNED)
 STREAMS: Final = (*REAL_STREAMS, *ZIPF)
 SCHEDULES: Final = ("geometric", "round robin", "batch", "single")
 LONG: Final = 1 << 20

@@ -225,7 +225,7 @@ def mechanisms_for(
             mechanism for this number of leaves, which is then the only choice.
         leaves: largest number of pushes of a cell.
         growing: True for the geometric schedule, whose streams rarely reach the last pushes.
-        endless: True if nobody knows the number of pushes; ``leaves`` is then only a limit.
+        endless: True if the number of pushes is not known; ``leaves`` is then only a limit.
 
     Returns:
         At least one mechanism; for ``"tree"`` the last one is ``"haar"``.

@@ -47,13 +47,15 @@ impl LiveView {
         let mut core = guarded.lock(py)?;
         let kept = &mut *self.lock();
         let found = core.sketch().estimate_by(item, how, &mut kept.view);
-        kept.single_reads += u64::from(!how.joint && !how.now);
-        let shape = core.sketch().shape();
-        let cells = u64::from(shape.depth) * u64::from(shape.width);
-        if cells <= MOST_CELLS && kept.single_reads > cells / CELLS_PER_READ {
-            kept.single_reads = 0;
-            // Only faster: without the room for it, reads go on cell by cell.
-            let _ = core.sketch().keep_view(&mut kept.view);
+        if !how.joint && !how.now {
+            kept.single_reads += 1;
+            let shape = core.sketch().shape();
+            let cells = u64::from(shape.depth) * u64::from(shape.width);
+            if cells <= MOST_CELLS && kept.single_reads > cells / CELLS_PER_READ {
+                kept.single_reads = 0;
+                // Only faster: without the room for it, reads go on cell by cell.
+                let _ = core.sketch().keep_view(&mut kept.view);
+            }
         }
         found.map_err(raise)
     }

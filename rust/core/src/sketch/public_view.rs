@@ -7,7 +7,7 @@
 use super::cell_noise::number_of;
 use super::private::{PrivateSketch, State};
 use crate::estimation::{ErrorModel, How, TableErrors};
-use crate::parameters::{LARGEST_DEPTH, NoiseSpec, Shape, TableKind};
+use crate::parameters::{NoiseSpec, Shape, TableKind};
 use crate::schedule::Cursor;
 use crate::table::items::Items;
 use crate::{Error, Result, memory};
@@ -86,14 +86,8 @@ impl PublicView {
 
     /// The paper's estimate of an item, from the table that was kept.
     fn paper_estimate(&self, state: &State, item: u64) -> f64 {
-        let (depth, width) = (self.errors.depth(), self.errors.width());
-        let mut values = [0; LARGEST_DEPTH as usize];
-        for (row, value) in values[..depth].iter_mut().enumerate() {
-            let (column, negative) = state.estimator.locate(row, item);
-            let released = self.errors.table().table[row * width + column];
-            *value = (released ^ negative) - negative;
-        }
-        state.estimator.combine(&mut values[..depth])
+        let value = |row, column| self.errors.value(row, column);
+        state.estimator.estimate(item, value)
     }
 }
 
