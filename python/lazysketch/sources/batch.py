@@ -135,6 +135,21 @@ class RowBatch:
             times=None if self.times is None else self.times[:rows],
         )
 
+    def after(self, rows: int) -> RowBatch:
+        """Return what follows the first ``rows`` rows."""
+        malformed = bisect_left(self.malformed, rows)
+        absent = bisect_left(self.absent, rows)
+        items = rows - malformed - absent
+        clipped = self.clipped[bisect_left(self.clipped, items) :]
+        return RowBatch(
+            items=self.items[items:],
+            malformed=[position - rows for position in self.malformed[malformed:]],
+            weights=None if self.weights is None else self.weights[items:],
+            clipped=[position - items for position in clipped],
+            absent=[position - rows for position in self.absent[absent:]],
+            times=None if self.times is None else self.times[rows:],
+        )
+
     def segments(self) -> Iterator[Segment]:
         """Yield the batch in segments of items that are followed by empty steps, in order.
 

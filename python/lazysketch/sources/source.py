@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
     from lazysketch.sources.batch import RowBatch
     from lazysketch.sources.io.interruptible import Waits
+    from lazysketch.sources.io.positions import FileReading, Place, Positions
 
 _LARGEST_WEIGHT = (1 << 63) - 1
 _POSITIONS_KEPT = 5
@@ -82,6 +83,7 @@ class _Part(NamedTuple):
     read_as: str
     batch: RowBatch | None
     hint: str = ""
+    place: Place | None = None
 
 
 class Source:
@@ -100,8 +102,11 @@ class Source:
         strict: bool,
         follow: bool,
         ahead: bool,
+        positions: Positions | None = None,
     ) -> None:
         self.tally = Tally()
+        self.place: Place | None = None  # of the last batch that was yielded
+        self._positions = positions
         self.paths = paths
         self._form = form
         self._request = request
@@ -172,13 +177,13 @@ class Source:
         parts = read_ahead(self._parts, stop=self._stop) if ahead else self._parts(PLAIN_WAITS)
         with closing(parts):
             yield from self._counted(parts)
-        if not self.tally.rows and not self._stop.requested:
+        if not self.tally.rows and not self._stop.requested and self._positions is None:
             raise SourceError(f"{self.name}: expected at least one row, got an empty stream")
 
     def _counted(self, parts: Iterable[_Part]) -> Iterator[RowBatch]:
         """Add each batch to the tally when it is yielded, not when it is read ahead."""
         rows_before = 0
-        for name, read_as, batch, hint in parts:
+        for name, read_as, batch, hint, place in parts:
             if self._stop.requested:
                 return
             if batch is None:
@@ -189,6 +194,8 @@ class Source:
                     self.tally.formats.append(read_as)
                 continue
             kept = batch.before_malformed() if self._strict else batch
+            self.place = place
+            rows_before = rows_before if place is None else place.before
             self.tally.add(kept, name=name, rows_before=rows_before)
             rows_before += kept.rows
             if kept.rows:
@@ -206,7 +213,7 @@ class Source:
             yield from self._followed(path, waits) if self._follow else self._read(path, waits)
 
     def _read(self, path: str | Path, waits: Waits) -> Iterator[_Part]:
-        with open_bytes(path, waits=waits) as stream:
+        with open_bytes(path, waits=waits, positions=self._positions) as stream:
             self._current = stream
             if stream.head():
                 form = find_format(self._form, self._request, stream=stream)
@@ -217,7 +224,7 @@ class Source:
 
     def _followed(self, path: str | Path, waits: Waits) -> Iterator[_Part]:
         form: Format | None = None
-        with follow_bytes(path, waits=waits) as streams:
+        with follow_bytes(path, waits=waits, positions=self._positions) as streams:
             for stream in streams:
                 if not stream.head():
                     continue
@@ -234,8 +241,33 @@ class Source:
         read_as = ", ".join([form.name, *columns])
         hint = hint_on(form, selection, stream=stream, guessed=self._form == AUTO)
         yield _Part(stream.name, read_as, None, hint)
-        for batch in form.read(stream, selection):
-            yield _Part(stream.name, read_as, batch)
+        if stream.reading is None:
+            for batch in form.read(stream, selection):
+                yield _Part(stream.name, read_as, batch)
+            return
+        for batch, place in _new_rows(stream, stream.reading, form, selection):
+            yield _Part(stream.name, read_as, batch, place=place)
+
+
+def _new_rows(
+    stream: ByteStream, reading: FileReading, form: Format, selection: Selection
+) -> Iterator[tuple[RowBatch, Place]]:
+    """Yield the rows that were not counted before, with their places."""
+    left = reading.begin(form.name)
+    if form.skips:
+        stream.rows_skipped, left = left, 0
+    if stream.path is not None and not form.grows:
+        reading.saw_all(stream.path)
+    for batch in form.read(stream, selection):
+        skipped = min(left, batch.rows)
+        left -= skipped
+        if skipped < batch.rows:
+            rest = batch.after(skipped) if skipped else batch
+            yield rest, reading.advance(rest.rows)
+    if left:
+        raise SourceError(
+            f"{stream.name}: expected the rows that were counted, and more, got {left:,} fewer"
+        )
 
 
 def open_source(
@@ -254,6 +286,7 @@ def open_source(
     time_unit: str = "s",
     follow: bool = False,
     ahead: bool = False,
+    positions: Positions | None = None,
 ) -> Source:
     """Open one or more inputs as one stream of rows.
 
@@ -293,6 +326,8 @@ def open_source(
         ahead: Whether a background thread reads up to four batches ahead while iterating:
             faster if a sketch counts meanwhile. The batches and their order are the same;
             more of standard input may be consumed than was yielded.
+        positions: What was counted of each file before: these rows are left out, and
+            ``source.place`` is the place of each batch. No row at all is then no error.
 
     Returns:
         A source, which can be iterated over once.
@@ -337,7 +372,17 @@ def open_source(
     check_format(format, request, follow=follow)
     if follow:
         _check_follow(found)
-    return Source(found, form=format, request=request, strict=strict, follow=follow, ahead=ahead)
+    if positions is not None:
+        positions.check(found)
+    return Source(
+        found,
+        form=format,
+        request=request,
+        strict=strict,
+        follow=follow,
+        ahead=ahead,
+        positions=positions,
+    )
 
 
 def _missing_field(form: Format, path: str | Path) -> ArgumentTypeError:

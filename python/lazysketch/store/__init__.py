@@ -5,7 +5,8 @@ the same objects go on, with the same counts and the same noise.
 
 ============== =====================================================================
 opening        the directory, the key, the anchor
-store          objects by name, exactly-once ingestion, checkpoints
+store          objects by name, checkpoints
+ingestion      batches that are counted once, and what their sources note
 stored_objects the live classes, with changes that are logged and reads after a commit
 journal        the order of changes, and what happens when one is interrupted
 calls          changes as records

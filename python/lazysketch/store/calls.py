@@ -44,6 +44,7 @@ class Call:
         steps: steps without an event.
         source: where the batch comes from, for a batch that is counted once; None otherwise.
         sequence: place of the batch in its source.
+        note: what the source says of itself with the batch, such as its position.
         digest: of the parameters, where an object is made.
         threads: for counting, not logged: the result is the same for any number.
     """
@@ -56,6 +57,7 @@ class Call:
     steps: int = 0
     source: str | None = None
     sequence: int = 0
+    note: str = ""
     digest: str = ""
     threads: int = 1
 
@@ -76,6 +78,8 @@ class Call:
             header["steps"] = self.steps
         if self.source is not None:
             header |= {"source": self.source, "sequence": self.sequence}
+        if self.note:
+            header["note"] = self.note
         if self.digest:
             header["digest"] = self.digest
         head = json.dumps(header, separators=(",", ":")).encode()
@@ -111,6 +115,7 @@ class Call:
                 steps=header.get("steps", 0),
                 source=header.get("source"),
                 sequence=header.get("sequence", 0),
+                note=header.get("note", ""),
                 digest=header.get("digest", ""),
             )
         except (KeyError, TypeError, ValueError, StopIteration, struct.error) as error:

@@ -37,6 +37,7 @@ class Journal:
         self.last = store.last
         self.bytes_logged = 0
         self.sources: dict[str, int] = {}
+        self.notes: dict[str, str] = {}
 
     @exclusive
     def change(self, stored: Stored, call: Call) -> None:
@@ -61,6 +62,8 @@ class Journal:
         self.last = self.native.append(record.parts)
         if call.source is not None:
             self.sources[call.source] = call.sequence
+            if call.note:
+                self.notes[call.source] = call.note
         self._changing = False
         self.bytes_logged += record.size
 
@@ -86,7 +89,9 @@ class Journal:
             call: what happened.
         """
         self.check()
-        self.last = self.native.append(call.encoded().parts)
+        record = call.encoded()
+        self.last = self.native.append(record.parts)
+        self.bytes_logged += record.size
 
     @exclusive
     def read(self, reading: Callable[..., Result], *args: Any, **kwargs: Any) -> Result:

@@ -20,10 +20,12 @@ __all__ = [
     "digest_of",
     "header_of",
     "made_record",
+    "note_record",
     "other_parameters",
 ]
 
 _MADE: Final = "made"
+_NOTED: Final = "noted"
 _VERSION: Final = 1
 _ERA: Final = 0  # of the ids; another one begins where an older state may have been put back
 
@@ -40,16 +42,19 @@ class _Object:
 class RecoveredObjects(Mapping[str, _Object]):
     """Objects by name, until they are opened."""
 
-    def __init__(self, native: _native.Store, *, sources: dict[str, int]) -> None:
-        """Read the checkpoint and the records after it; the last sequences go to ``sources``."""
+    def __init__(
+        self, native: _native.Store, *, sources: dict[str, int], notes: dict[str, str]
+    ) -> None:
+        """Read the checkpoint and the records after it; fill in the last sequences and notes."""
+        self._sources, self._notes = sources, notes
         self._native = native
         self._objects: dict[str, _Object] = {}
         self.bytes_logged = 0
         data = native.checkpoint_header()
         if data is not None:
-            self._read_header(json.loads(data), sources)
+            self._read_header(json.loads(data))
         for record in native.records():
-            self._add(Call.decoded(record), sources)
+            self._add(Call.decoded(record))
             self.bytes_logged += len(record)
 
     def __getitem__(self, name: str) -> _Object:
@@ -104,23 +109,28 @@ class RecoveredObjects(Mapping[str, _Object]):
         if not self._objects:
             self._native.forget_recovered()
 
-    def _read_header(self, header: dict[str, Any], sources: dict[str, int]) -> None:
+    def _read_header(self, header: dict[str, Any]) -> None:
         if header.get("version") != _VERSION:
             raise StoreError(
                 f"state: expected checkpoint version {_VERSION}, got {header.get('version')}"
             )
-        sources.update(header["sources"])
+        self._sources.update(header["sources"])
+        self._notes.update(header.get("notes", {}))
         for name, found in header["objects"].items():
             states = range(found["first"], found["last"])
             self._objects[name] = _Object(found["digest"], states)
 
-    def _add(self, call: Call, sources: dict[str, int]) -> None:
+    def _add(self, call: Call) -> None:
         if call.method == _MADE:
             self._objects[call.object] = _Object(call.digest)
-        else:
+        elif call.method != _NOTED:
             self._objects[call.object].calls.append(call)
-        if call.source is not None:
-            sources[call.source] = call.sequence
+        if call.source is None:
+            return
+        if call.note:
+            self._notes[call.source] = call.note
+        if call.method != _NOTED:
+            self._sources[call.source] = call.sequence
 
 
 def made_record(name: str, stored: object) -> Call:
@@ -133,14 +143,25 @@ def made_record(name: str, stored: object) -> Call:
     return Call(object=name, method=_MADE, digest=digest_of(tables_of(stored)))
 
 
+def note_record(source: str, note: str) -> Call:
+    """Return the record of a note without a batch.
+
+    Args:
+        source: what the note is of.
+        note: the note.
+    """
+    return Call(object="", method=_NOTED, source=source, note=note)
+
+
 def header_of(
-    objects: Mapping[str, object], sources: Mapping[str, int]
+    objects: Mapping[str, object], sources: Mapping[str, int], notes: Mapping[str, str]
 ) -> tuple[bytes, list[_native.PrivateSketch]]:
     """Return the header of a checkpoint, and the tables whose states follow it.
 
     Args:
         objects: all objects of the store.
         sources: the last sequence of each source.
+        notes: the last note of each source.
     """
     tables: list[_native.PrivateSketch] = []
     described: dict[str, Any] = {}
@@ -149,7 +170,12 @@ def header_of(
         first, last = len(tables), len(tables) + len(own)
         described[name] = {"digest": digest_of(own), "first": first, "last": last}
         tables += own
-    header = {"version": _VERSION, "objects": described, "sources": dict(sources)}
+    header = {
+        "version": _VERSION,
+        "objects": described,
+        "sources": dict(sources),
+        "notes": dict(notes),
+    }
     return json.dumps(header, separators=(",", ":")).encode(), tables
 
 

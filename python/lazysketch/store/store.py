@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from lazysketch import _native
-from lazysketch.arguments import checked_integer, shown
+from lazysketch.arguments import shown
 from lazysketch.errors import (
     ArgumentTypeError,
     ArgumentValueError,
@@ -17,11 +17,10 @@ from lazysketch.heavy_hitters.hierarchies import Levels
 from lazysketch.heavy_hitters.hitters_spec import HeavyHittersSpec, HittersOptions
 from lazysketch.releases.release import Release
 from lazysketch.sketches.keys import Key
-from lazysketch.sketches.live_state import ClosedByBlock, LiveState, exclusive
+from lazysketch.sketches.live_state import exclusive
 from lazysketch.specification.schedules import Schedule, ScheduleName, schedule_for
 from lazysketch.specification.table_spec import TableSpec
-from lazysketch.store.calls import Call, plain_counts
-from lazysketch.store.journal import Journal
+from lazysketch.store.ingestion import Ingestion, checked_name
 from lazysketch.store.recovered_objects import (
     RecoveredObjects,
     header_of,
@@ -42,13 +41,10 @@ if TYPE_CHECKING:
 
 __all__ = ["Store"]
 
-_LONGEST_NAME: Final = 200
-_LARGEST_SEQUENCE: Final = 2**63 - 1
-
 Object = TypeVar("Object", StoredSketch, StoredCounters, StoredHitters, StoredHierarchy)
 
 
-class Store(ClosedByBlock, LiveState):
+class Store(Ingestion):
     """Live objects in a directory; made by :func:`open_store`.
 
     Guarantee: what was committed is there after any crash, once; what was read is published again
@@ -60,13 +56,12 @@ class Store(ClosedByBlock, LiveState):
 
     def __init__(self, native: _native.Store, *, checkpoint_bytes: int) -> None:
         """Read what the directory holds."""
-        self._native = native
-        self._journal = Journal(native)
-        self._lock = self._journal.lock
+        super().__init__(native)
         self._checkpoint_bytes = checkpoint_bytes
-        self._kept = RecoveredObjects(native, sources=self._journal.sources)
+        self._kept = RecoveredObjects(
+            native, sources=self._journal.sources, notes=self._journal.notes
+        )
         self._journal.bytes_logged = self._kept.bytes_logged
-        self._open: dict[str, Any] = {}
 
     def sketch(self, name: str, spec: TableSpec) -> StoredSketch:
         """Return the sketch of a name: a new one, or the one that the store has.
@@ -178,63 +173,6 @@ class Store(ClosedByBlock, LiveState):
             name, lambda origin: StoredHierarchy._of_levels(levels, origin, chosen, **options)
         )
 
-    def ingest(
-        self,
-        source: str,
-        sequence: int,
-        items: object,
-        *,
-        into: StoredSketch | StoredCounters | StoredHitters | StoredHierarchy,
-        weights: object = None,
-        column: str | None = None,
-    ) -> bool:
-        """Count a batch exactly once, however often it is sent.
-
-        Guarantee: after the call returns, the batch is durable and was counted once. Batches of a
-        source are counted in the order of their sequences: one that is not above the last is taken
-        for a repetition.
-
-        Args:
-            source: name of the sender, 1 to 200 characters.
-            sequence: 1, 2, ... within the source; gaps are allowed.
-            items: the events, one step each.
-            into: the object that counts them.
-            weights: one integer per item, or None for weight 1.
-            column: the name of the column, for a table with several columns.
-
-        Returns:
-            True if the batch was counted now, False if it was counted before.
-
-        Raises:
-            ArgumentTypeError: a wrong type.
-            ArgumentValueError: a value outside its range, or an object of another store.
-            ItemError: an invalid item; nothing was counted.
-            StoreError: a store that cannot be written; send the batch again after opening it.
-        """
-        name = _checked_name("source", source)
-        number = checked_integer("sequence", sequence, most=_LARGEST_SEQUENCE)
-        if self._open.get(getattr(into, "_name", "")) is not into:
-            raise ArgumentValueError("into: expected an open object of this store, got another")
-        call = Call(
-            object=into._name,
-            method="update_many",
-            events=tuple(into._batches(items, column)),
-            weights=plain_counts(weights),
-            source=name,
-            sequence=number,
-        )
-        is_new = self._journal.change_once(into, call)
-        self.commit()
-        return is_new
-
-    def last_sequence(self, source: str) -> int:
-        """Return the sequence of the last batch of a source that was counted; 0 for none.
-
-        Args:
-            source: name of the sender.
-        """
-        return self._journal.sources.get(_checked_name("source", source), 0)
-
     def commit(self) -> None:
         """Make all changes durable that were made before the call.
 
@@ -276,7 +214,7 @@ class Store(ClosedByBlock, LiveState):
                 f"store: expected all objects to be open, got {shown(min(self._kept))} not opened"
             )
         self._journal.check()
-        header, tables = header_of(self._open, self._journal.sources)
+        header, tables = header_of(self._open, self._journal.sources, self._journal.notes)
         self._native.checkpoint(self._journal.last, header, tables)
         self._journal.bytes_logged = 0
 
@@ -327,7 +265,7 @@ class Store(ClosedByBlock, LiveState):
     @exclusive
     def _opened(self, name: str, make: Callable[[Origins], Object]) -> Object:
         """Make an object, or restore it and repeat its changes."""
-        name = _checked_name("name", name)
+        name = checked_name("name", name)
         self._journal.check()
         if name in self._open:
             raise ArgumentValueError(f"name: expected one that is not open, got {shown(name)}")
@@ -354,14 +292,3 @@ def _require(kind: type, spec: object) -> None:
 def _one_table(made: Callable[..., Object], spec: object, origin: Origins) -> Object:
     key, state = origin(0)
     return made(spec, key=key, state=state)
-
-
-def _checked_name(argument: str, value: object) -> str:
-    if not isinstance(value, str):
-        raise ArgumentTypeError(f"{argument}: expected a str, got {type(value).__name__}")
-    plain = str.__str__(value)
-    if not 1 <= len(plain) <= _LONGEST_NAME or not plain.isprintable():
-        raise ArgumentValueError(
-            f"{argument}: expected 1 to {_LONGEST_NAME} printable characters, got {shown(plain)}"
-        )
-    return plain

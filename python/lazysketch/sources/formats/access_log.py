@@ -37,7 +37,7 @@ COMBINED_FIELDS = (*COMMON_FIELDS, "agent", "referrer")
 def read_access_log(stream: ByteStream, selection: Selection) -> Iterator[RowBatch]:
     """Yield one field of each row, with its time if selected."""
     field, to_items = selection.field or COMMON_FIELDS[0], items_of_text()
-    for block in row_blocks(stream, encoding=selection.encoding):
+    for block in row_blocks(stream, encoding=selection.encoding, skipped=stream.rows_skipped):
         column, malformed = access_log_items(block, field=field)
         times = None
         if selection.times:  # also of rows that are malformed after the time

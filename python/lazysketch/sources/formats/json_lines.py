@@ -68,7 +68,7 @@ _decode_with_digits = json.JSONDecoder(parse_float=_Digits).raw_decode
 def read_json_lines(stream: ByteStream, selection: Selection) -> Iterator[RowBatch]:
     """Yield the selected item, weight and time of each object."""
     to_items, decode = items_of_text(), row_decoder(selection)
-    for block in row_blocks(stream, encoding=selection.encoding):
+    for block in row_blocks(stream, encoding=selection.encoding, skipped=stream.rows_skipped):
         columns = columns_of(block, selection)
         batch = batch_of(columns, selection, to_items=to_items)
         unsure = columns.rows_of(UNSURE)

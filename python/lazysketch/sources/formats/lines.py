@@ -34,7 +34,7 @@ _END = ord("\n")
 def read_lines(stream: ByteStream, selection: Selection) -> Iterator[RowBatch]:
     """Yield the lines as items, without their line ends."""
     to_items = items_of_text()
-    for block in row_blocks(stream, encoding=selection.encoding):
+    for block in row_blocks(stream, encoding=selection.encoding, skipped=stream.rows_skipped):
         column, malformed = line_items(block)
         yield RowBatch(items=to_items(column), malformed=malformed.tolist())
 

@@ -57,6 +57,7 @@ class Format:
         time: The default field of the time; "" if the format has a fixed place for it;
             None if the user must name a field (``fields`` is None) or rows have no time.
         grows: Whether an input can be read while it is being written.
+        skips: Whether the reader itself leaves out ``stream.rows_skipped`` rows.
         delimiter: The delimiter of columns; "" if the user may choose it; None without one.
     """
 
@@ -70,6 +71,7 @@ class Format:
     delimiter: str | None = None
     time: str | None = None
     grows: bool = True
+    skips: bool = False
 
     def check_follow(self) -> None:
         """Raise ArgumentValueError unless an input can be followed."""
@@ -250,12 +252,14 @@ FORMATS: dict[str, Format] = {
             time="",
         ),
         Format("zeek", _ZEEK, None, _looks_like_zeek, time="ts"),
-        Format("jsonl", read_json_lines, None, looks_like_json_lines, item_types=ITEM_TYPES),
-        Format("combined", read_access_log, COMBINED_FIELDS, looks_combined, time=""),
-        Format("common", read_access_log, COMMON_FIELDS, looks_common, time=""),
+        Format(
+            "jsonl", read_json_lines, None, looks_like_json_lines, item_types=ITEM_TYPES, skips=True
+        ),
+        Format("combined", read_access_log, COMBINED_FIELDS, looks_combined, time="", skips=True),
+        Format("common", read_access_log, COMMON_FIELDS, looks_common, time="", skips=True),
         Format("tsv", _TSV, None, _looks_like_tsv, delimiter="\t"),
         Format("csv", _CSV, None, _looks_like_csv, delimiter=""),
-        Format("lines", read_lines, (), looks_like_lines),
+        Format("lines", read_lines, (), looks_like_lines, skips=True),
     )
 }
 

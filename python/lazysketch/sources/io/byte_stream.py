@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from io import BufferedReader
     from typing import BinaryIO
 
+    from lazysketch.sources.io.positions import FileReading, Positions
+
 STANDARD_INPUT = "-"
 
 _HEAD_SIZE = 1 << 16
@@ -40,14 +42,25 @@ class ByteStream:
         blocks: The bytes. An empty block is the last one and marks a truncated stream:
             the row before it is incomplete.
         bytes_read: The number of bytes of the file (before decompression) read so far.
+        reading: Digests the bytes of the file, for its position; None without one.
+
+    ``rows_skipped`` is the number of rows that the readers of some formats leave out.
     """
 
     def __init__(
-        self, name: str, *, path: Path | None, blocks: Iterable[bytes], bytes_read: int = 0
+        self,
+        name: str,
+        *,
+        path: Path | None,
+        blocks: Iterable[bytes],
+        bytes_read: int = 0,
+        reading: FileReading | None = None,
     ) -> None:
         self.name = name
         self.path = path
         self.bytes_read = bytes_read
+        self.reading = reading
+        self.rows_skipped = 0
         self._blocks = iter(blocks)
         self._previewed: list[bytes] = []
 
@@ -113,13 +126,14 @@ def size_of(path: str | Path) -> int | None:
 
 @contextmanager
 def open_bytes(
-    path: str | Path, *, waits: Waits = PLAIN_WAITS
+    path: str | Path, *, waits: Waits = PLAIN_WAITS, positions: Positions | None = None
 ) -> Generator[ByteStream, None, None]:
     """Open one input as a ByteStream; closed when the block ends.
 
     Args:
         path: A file, or ``"-"`` for standard input.
         waits: How to wait for data that has not arrived yet.
+        positions: What was counted of each file before; None if that does not matter.
 
     Raises:
         SourceError: Missing, a directory, unreadable, damaged or truncated; the last two
@@ -138,7 +152,10 @@ def open_bytes(
     with file:
         size = size_of(path)
         checked = _NonShrinkingFile(file, name=name, size=size, waits=waits)
-        yield _stream(checked.read, name=name, path=None if size is None else Path(path))
+        reading = None if positions is None else positions.reading(file.fileno(), path)
+        yield _stream(
+            checked.read, name=name, path=None if size is None else Path(path), reading=reading
+        )
 
 
 class _StandardInput:
@@ -212,8 +229,14 @@ class _NonShrinkingFile:
         return os.fstat(self._file.fileno()).st_size
 
 
-def _stream(read: Callable[[int], bytes | None], *, name: str, path: Path | None) -> ByteStream:
-    stream = ByteStream(name, path=path, blocks=())
+def _stream(
+    read: Callable[[int], bytes | None],
+    *,
+    name: str,
+    path: Path | None,
+    reading: FileReading | None = None,
+) -> ByteStream:
+    stream = ByteStream(name, path=path, blocks=(), reading=reading)
     blocks, compressed = expanded(_blocks(read, stream=stream), name=name)
     stream._blocks = blocks  # they update stream.bytes_read
     if compressed:
@@ -247,5 +270,7 @@ def _blocks(read: Callable[[int], bytes | None], *, stream: ByteStream) -> Itera
             block = read(READ_SIZE)
         if not block:
             return
+        if stream.reading is not None:
+            stream.reading.saw(block, at=stream.bytes_read)
         stream.bytes_read += len(block)
         yield block

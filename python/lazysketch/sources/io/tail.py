@@ -35,12 +35,14 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
     from typing import BinaryIO
 
+    from lazysketch.sources.io.positions import FileReading, Positions
+
 PAUSE = 0.1  # seconds
 
 
 @contextmanager
 def follow_bytes(
-    path: str | Path, *, waits: Waits = PLAIN_WAITS
+    path: str | Path, *, waits: Waits = PLAIN_WAITS, positions: Positions | None = None
 ) -> Generator[Iterator[ByteStream], None, None]:
     """Open a file to follow, as an endless sequence of streams; closed when the block ends.
 
@@ -50,11 +52,12 @@ def follow_bytes(
     Args:
         path: A plain file. It must exist when following begins.
         waits: How to wait for data that has not been written yet.
+        positions: What was counted of each file before; None if that does not matter.
 
     Raises:
         SourceError: Missing, unreadable, compressed, or not a plain file.
     """
-    files = _Files(Path(path), waits=waits)
+    files = _Files(Path(path), waits=waits, positions=positions)
     try:
         yield files.streams()
     finally:
@@ -64,8 +67,10 @@ def follow_bytes(
 class _Files:
     """The open files that have had the name, from the one being read to the newest."""
 
-    def __init__(self, path: Path, *, waits: Waits) -> None:
+    def __init__(self, path: Path, *, waits: Waits, positions: Positions | None) -> None:
         self._path = path
+        self._positions = positions
+        self._truncated = False
         self._waits = waits
         self._name = str(path)
         self._open: deque[BinaryIO] = deque()
@@ -83,7 +88,10 @@ class _Files:
 
     def streams(self) -> Iterator[ByteStream]:
         while True:
-            stream = ByteStream(self._name, path=None, blocks=self._blocks())
+            reading = self._reading()
+            stream = ByteStream(
+                self._name, path=None, blocks=self._blocks(reading), reading=reading
+            )
             if is_compressed(stream.head()):
                 raise SourceError(
                     f"{self._name}: expected a file that is not compressed to follow, "
@@ -91,7 +99,13 @@ class _Files:
                 )
             yield stream
 
-    def _blocks(self) -> Iterator[bytes]:
+    def _reading(self) -> FileReading | None:
+        if self._positions is None:
+            return None
+        anew, self._truncated = self._truncated, False
+        return self._positions.reading(self._open[0].fileno(), self._path, anew=anew)
+
+    def _blocks(self, reading: FileReading | None) -> Iterator[bytes]:
         """Yield the content of the first file, until it is truncated or replaced."""
         file = self._open[0]
         size = 0
@@ -101,9 +115,12 @@ class _Files:
                 block = file.read(READ_SIZE)
                 if not block and os.fstat(file.fileno()).st_size < size:
                     file.seek(0)
+                    self._truncated = True
                     yield b""
                     return
             if block:
+                if reading is not None:
+                    reading.saw(block, at=size)
                 size += len(block)
                 yield block
             elif replaced:

@@ -61,7 +61,7 @@ def check_encoding(encoding: str) -> str:
     return "utf-8" if name == "utf-8-sig" else name
 
 
-def row_blocks(chunks: Iterable[bytes], *, encoding: str) -> Iterator[bytes]:
+def row_blocks(chunks: Iterable[bytes], *, encoding: str, skipped: int = 0) -> Iterator[bytes]:
     r"""Yield blocks of whole rows in UTF-8, ended by "\n" or "\r\n", for the native core.
 
     The native core validates UTF-8 and treats an invalid row as empty, so UTF-8 input is
@@ -71,17 +71,20 @@ def row_blocks(chunks: Iterable[bytes], *, encoding: str) -> Iterator[bytes]:
         chunks: Bytes split anywhere, each chunk shorter than LONGEST_ROW. An empty chunk is
             the last one and marks a truncated stream: its incomplete last row is dropped.
         encoding: A name from ``check_encoding``. A byte-order mark of UTF-8 is dropped.
+        skipped: The number of rows at the beginning that are left out.
 
     Example:
         >>> list(row_blocks([b"a\r\nb", b"\xff\nc"], encoding="utf-8"))
         [b'a\r\n', b'b\xff\n', b'c\n']
     """
+    if skipped:
+        chunks = _after_rows(chunks, skipped)
     if encoding != "utf-8":
         for block in _whole_rows(chunks):
             # A decoder may yield lone surrogates, which then are invalid UTF-8 to the core.
             yield _decoded(block, encoding).encode("utf-8", "surrogatepass")
         return
-    first = True
+    first = not skipped
     for block in _whole_rows(chunks):
         yield block.removeprefix(codecs.BOM_UTF8) if first else block
         first = False
@@ -119,6 +122,24 @@ def utf8_blocks(chunks: Iterable[bytes], *, encoding: str) -> Iterator[bytes]:
                 continue
         # A decoder may yield lone surrogates.
         yield text.encode("utf-8", _MARK)
+
+
+def _after_rows(chunks: Iterable[bytes], rows: int) -> Iterator[bytes]:
+    """Yield the bytes after some rows; a row without its end counts, and so does its end later."""
+    for chunk in chunks:
+        if not rows or not chunk:  # an empty chunk marks a truncated stream
+            yield chunk
+            continue
+        ends = chunk.count(b"\n")
+        if ends < rows:
+            rows -= ends
+            continue
+        at = 0
+        for _ in range(rows):
+            at = chunk.index(b"\n", at) + 1
+        rows = 0
+        if at < len(chunk):
+            yield chunk[at:]
 
 
 def _whole_rows(chunks: Iterable[bytes]) -> Iterator[bytes]:

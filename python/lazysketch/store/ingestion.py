@@ -1,0 +1,178 @@
+"""What the senders of a store hand over: batches that are counted once, and what they note."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from lazysketch.arguments import check_bools, checked_integer, shown
+from lazysketch.errors import ArgumentTypeError, ArgumentValueError
+from lazysketch.sketches.live_state import ClosedByBlock, LiveState
+from lazysketch.store.calls import Call, plain_counts
+from lazysketch.store.journal import Journal
+from lazysketch.store.recovered_objects import note_record
+
+if TYPE_CHECKING:
+    from lazysketch import _native
+    from lazysketch.store.stored_objects import (
+        StoredCounters,
+        StoredHierarchy,
+        StoredHitters,
+        StoredSketch,
+    )
+
+__all__ = ["Ingestion", "checked_name"]
+
+_LONGEST_NAME: Final = 200
+_LONGEST_NOTE: Final = 10_000
+_LARGEST_SEQUENCE: Final = 2**63 - 1
+
+
+class Ingestion(ClosedByBlock, LiveState):
+    """Exactly-once batches of sources; a part of a store."""
+
+    def __init__(self, native: _native.Store) -> None:
+        """Begin with nothing open."""
+        self._native = native
+        self._journal = Journal(native)
+        self._lock = self._journal.lock
+        self._open: dict[str, Any] = {}
+
+    def ingest(
+        self,
+        source: str,
+        sequence: int,
+        items: object,
+        *,
+        into: StoredSketch | StoredCounters | StoredHitters | StoredHierarchy,
+        weights: object = None,
+        empty_rows: object = None,
+        column: str | None = None,
+        note: str = "",
+        durable: bool = True,
+    ) -> bool:
+        """Count a batch exactly once, however often it is sent.
+
+        Guarantee: after the call returns, the batch is durable and was counted once. Batches of a
+        source are counted in the order of their sequences: one that is not above the last is taken
+        for a repetition. The batch, its sequence and its note are one record: all or none of them
+        survive a crash.
+
+        Args:
+            source: name of the sender, 1 to 200 characters.
+            sequence: 1, 2, ... within the source; gaps are allowed.
+            items: the events, one step each.
+            into: the object that counts them.
+            weights: one integer per item, or None for weight 1.
+            empty_rows: positions of rows without an event, as for ``update_rows``; None for none.
+            column: the name of the column, for a table with several columns.
+            note: what :meth:`note` returns from then on, up to 10,000 characters, such as a
+                position to read on from; encrypted like the events.
+            durable: False returns before the batch is durable, which it is after
+                :meth:`commit`, any read or :meth:`close`.
+
+        Returns:
+            True if the batch was counted now, False if it was counted before.
+
+        Raises:
+            ArgumentTypeError: a wrong type.
+            ArgumentValueError: a value outside its range, or an object of another store.
+            ItemError: an invalid item; nothing was counted.
+            StoreError: a store that cannot be written; send the batch again after opening it.
+        """
+        name = checked_name("source", source)
+        number = checked_integer("sequence", sequence, most=_LARGEST_SEQUENCE)
+        if self._open.get(getattr(into, "_name", "")) is not into:
+            raise ArgumentValueError("into: expected an open object of this store, got another")
+        call = Call(
+            object=into._name,
+            method="update_many" if empty_rows is None else "update_rows",
+            events=tuple(into._batches(items, column)),
+            weights=plain_counts(weights),
+            empty_rows=plain_counts(empty_rows),
+            source=name,
+            sequence=number,
+            note=_checked_note(note),
+        )
+        check_bools(durable=durable)
+        is_new = self._journal.change_once(into, call)
+        if durable:
+            self.commit()
+        return is_new
+
+    def last_sequence(self, source: str) -> int:
+        """Return the sequence of the last batch of a source that was counted; 0 for none.
+
+        Args:
+            source: name of the sender.
+        """
+        return self._journal.sources.get(checked_name("source", source), 0)
+
+    def note(self, source: str) -> str:
+        """Return the note of the last batch of a source that had one, or of ``keep_note``.
+
+        Args:
+            source: name of the sender.
+
+        Returns:
+            The note; empty for none.
+        """
+        return self._journal.notes.get(checked_name("source", source), "")
+
+    def keep_note(self, source: str, note: str) -> None:
+        """Keep a note without a batch; durable after the next commit.
+
+        Args:
+            source: what the note is of, 1 to 200 characters.
+            note: 1 to 10,000 characters, encrypted like the events.
+
+        Raises:
+            ArgumentTypeError: not texts.
+            ArgumentValueError: an empty or too long one.
+            StoreError: a store that cannot be written.
+        """
+        name = checked_name("source", source)
+        if not _checked_note(note):
+            raise ArgumentValueError("note: expected at least 1 character, got none")
+        self._journal.log(note_record(name, note))
+        self._journal.notes[name] = note
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Names of all sources that sent a batch, in the order of their first one."""
+        return tuple(self._journal.sources)
+
+    def commit(self) -> None:
+        """Make all changes durable that were made before the call."""
+        raise NotImplementedError
+
+
+def checked_name(argument: str, value: object) -> str:
+    """Return a name that a store can keep.
+
+    Args:
+        argument: what it names.
+        value: 1 to 200 printable characters.
+
+    Raises:
+        ArgumentTypeError: not a text.
+        ArgumentValueError: another text.
+    """
+    if not isinstance(value, str):
+        raise ArgumentTypeError(f"{argument}: expected a str, got {type(value).__name__}")
+    plain = str.__str__(value)
+    if not 1 <= len(plain) <= _LONGEST_NAME or not plain.isprintable():
+        raise ArgumentValueError(
+            f"{argument}: expected 1 to {_LONGEST_NAME} printable characters, got {shown(plain)}"
+        )
+    return plain
+
+
+def _checked_note(value: object) -> str:
+    if not isinstance(value, str):
+        raise ArgumentTypeError(f"note: expected a str, got {type(value).__name__}")
+    plain = str.__str__(value)
+    if len(plain) > _LONGEST_NOTE:
+        raise ArgumentValueError(
+            f"note: expected at most {_LONGEST_NOTE} characters, got {len(plain)}"
+        )
+    return plain
