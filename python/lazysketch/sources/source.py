@@ -12,8 +12,9 @@ from lazysketch.sources.formats.hints import hint_on, missing_field
 from lazysketch.sources.formats.registry import AUTO, FORMATS, Format, check_format, find_format
 from lazysketch.sources.formats.selection import Selection, check_delimiter
 from lazysketch.sources.formats.timestamps import check_time_unit
-from lazysketch.sources.io.byte_stream import STANDARD_INPUT, ByteStream, open_bytes, size_of
+from lazysketch.sources.io.byte_stream import ByteStream, open_bytes, size_of
 from lazysketch.sources.io.interruptible import CAN_END, PLAIN_WAITS, Stop
+from lazysketch.sources.io.naming import STANDARD_INPUT
 from lazysketch.sources.io.paths import expand_paths
 from lazysketch.sources.io.prefetch import read_ahead
 from lazysketch.sources.io.tail import follow_bytes

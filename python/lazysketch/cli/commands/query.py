@@ -12,7 +12,7 @@ from lazysketch.cli.view.output import write
 from lazysketch.cli.view.report import counts, report
 from lazysketch.errors import ItemError
 from lazysketch.sources import ITEM_TYPES
-from lazysketch.sources.io.byte_stream import STANDARD_INPUT
+from lazysketch.sources.io.naming import STANDARD_INPUT
 
 _COUNTERS = "counters"
 _NUMBER = re.compile("[+-]?[0-9]{1,20}")  # 2^64 has 20 digits

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, cast
 from lazysketch.errors import SourceError
 from lazysketch.sources.io.compression import READ_SIZE, ReadableBlocks, expanded
 from lazysketch.sources.io.interruptible import PLAIN_WAITS, Waits
+from lazysketch.sources.io.naming import STANDARD_INPUT, naming
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator
@@ -25,8 +26,6 @@ if TYPE_CHECKING:
     from typing import BinaryIO
 
     from lazysketch.sources.io.positions import FileReading, Positions
-
-STANDARD_INPUT = "-"
 
 _HEAD_SIZE = 1 << 16
 _MAGIC_SIZE = 8  # bytes that suffice to recognise each binary format
@@ -242,26 +241,6 @@ def _stream(
     if compressed:
         stream.path = None
     return stream
-
-
-@contextmanager
-def naming(name: str) -> Generator[None, None, None]:
-    """Turn an error of the operating system into a SourceError that names the input."""
-    try:
-        yield
-    except IsADirectoryError:
-        raise SourceError(f"{name}: expected a file, got a directory") from None
-    except FileNotFoundError:
-        raise SourceError(f"{name}: expected an existing file, got none") from None
-    except PermissionError:
-        raise SourceError(f"{name}: expected a readable file, got permission denied") from None
-    except SourceError:
-        raise
-    except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise SourceError(f"{name}: expected a readable file, got {reason!r}") from None
-    except ValueError:  # a NUL in the name, a closed standard input
-        raise SourceError(f"{name}: expected a readable file, got none") from None
 
 
 def _blocks(read: Callable[[int], bytes | None], *, stream: ByteStream) -> Iterator[bytes]:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Final
 
 from lazysketch.errors import ArgumentTypeError, SourceError
 from lazysketch.foreign_values import listed
-from lazysketch.sources.io.byte_stream import STANDARD_INPUT, check_path
+from lazysketch.sources.io.byte_stream import check_path
+from lazysketch.sources.io.naming import STANDARD_INPUT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

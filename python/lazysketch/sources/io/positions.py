@@ -30,7 +30,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from lazysketch.errors import SourceError
-from lazysketch.sources.io.byte_stream import STANDARD_INPUT, naming
+from lazysketch.sources.io.naming import STANDARD_INPUT, naming
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping

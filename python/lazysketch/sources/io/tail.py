@@ -27,9 +27,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lazysketch.errors import SourceError
-from lazysketch.sources.io.byte_stream import ByteStream, naming
+from lazysketch.sources.io.byte_stream import ByteStream
 from lazysketch.sources.io.compression import READ_SIZE, is_compressed
 from lazysketch.sources.io.interruptible import PLAIN_WAITS, Waits
+from lazysketch.sources.io.naming import naming
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator
