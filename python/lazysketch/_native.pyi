@@ -43,6 +43,7 @@ __all__ = [
     "json_rows",
     "line_items",
     "logged_events",
+    "logged_fingerprints",
     "mechanism_facts",
     "mechanism_final_pushes",
     "mechanism_fits",
@@ -434,6 +435,9 @@ def call_locked(
 def discovery_facts(spec: DiscoverySpec) -> DiscoveryFacts: ...
 def table_not_private_because(spec: TableSpec) -> tuple[str, ...]: ...
 def logged_events(items: object, *, column: str | None = None) -> LoggedEvents: ...
+def logged_fingerprints(
+    items: object, sketch: PrivateSketch, *, column: str | None = None
+) -> LoggedEvents: ...
 def mechanism_facts(*, mechanism: str, leaves: int) -> tuple[float, int, int, int]: ...
 def mechanism_final_pushes(
     *, mechanism: str, leaves: int, pushes: list[int], nothing_pending: bool

@@ -1,10 +1,12 @@
 //! The batches of a store, made from any items.
 
+use crate::batches::batch_of;
 use crate::errors::raise;
 use crate::heavy_sketch::Events;
 use crate::items::Column;
 use crate::logged_events::LoggedEvents;
 use crate::owned_items::OwnedItems;
+use crate::private::PrivateSketch;
 use lazysketch_core::table::item_list::ItemList;
 use pyo3::prelude::*;
 
@@ -22,4 +24,25 @@ pub(crate) fn logged_events(
     let borrowed = batch.borrowed()?;
     let items = ItemList::copied(borrowed.items()).map_err(raise)?;
     Ok(LoggedEvents::of(items))
+}
+
+/// Convert any batch to what one sketch counts: integers are kept, other items become their
+/// fingerprints.
+#[pyfunction]
+#[pyo3(
+    signature = (items, sketch, *, column=None),
+    text_signature = "(items, sketch, *, column=None)"
+)]
+pub(crate) fn logged_fingerprints<'py>(
+    items: &Bound<'py, PyAny>,
+    sketch: &Bound<'py, PrivateSketch>,
+    column: Option<Column>,
+) -> PyResult<Bound<'py, LoggedEvents>> {
+    if let Ok(events) = items.cast_exact::<LoggedEvents>() {
+        return Ok(events.clone());
+    }
+    let sketch = sketch.get();
+    let batch = batch_of(items, column.as_ref(), sketch.target())?;
+    let hashed = ItemList::hashed(batch.items()?, sketch.fingerprinter());
+    Bound::new(items.py(), LoggedEvents::of(hashed.map_err(raise)?))
 }

@@ -54,7 +54,7 @@ mod _native {
     #[pymodule_export]
     use super::estimation::ErrorModel;
     #[pymodule_export]
-    use super::event_logging::logged_events;
+    use super::event_logging::{logged_events, logged_fingerprints};
     #[pymodule_export]
     use super::exact::ExactSketch;
     #[cfg(feature = "faults")]

@@ -37,8 +37,18 @@ impl LoggedEvents {
         self.items.items()
     }
 
+    /// Raise unless the items themselves are here.
+    pub(crate) fn check_items(&self) -> PyResult<()> {
+        if self.items.has_items() {
+            return Ok(());
+        }
+        let message = "items: expected a batch with its items, got fingerprints of a sketch";
+        Err(ArgumentTypeError::new_err(message))
+    }
+
     /// Return the items as indices of counters.
     pub(crate) fn indices(&self, target: Target<'_>) -> PyResult<Vec<u64>> {
+        self.check_items()?;
         let mut indices = memory::room_for(self.items.len()).map_err(raise)?;
         let items = (0..self.items.len()).map_while(|at| self.items.item(at));
         for (position, item) in items.enumerate() {
@@ -69,6 +79,7 @@ impl LoggedEvents {
 
     /// Return the items as Python values.
     fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Vec<Bound<'py, PyAny>>> {
+        self.check_items()?;
         let items = (0..self.items.len()).map_while(|at| self.items.item(at));
         items.map(|item| object_of(py, item)).collect()
     }

@@ -90,6 +90,7 @@ pub(crate) fn owned_items_of<'py>(
         }
     }
     if let Ok(events) = items.cast_exact::<LoggedEvents>() {
+        events.get().check_items()?;
         return Ok(OwnedItems::Logged(events.clone()));
     }
     refuse_single_values("items", items)?;

@@ -52,6 +52,11 @@ impl PrivateSketch {
         &self.guarded
     }
 
+    /// What converts items to fingerprints.
+    pub(crate) fn fingerprinter(&self) -> &Fingerprinter {
+        &self.fingerprinter
+    }
+
     /// What items are converted to.
     pub(crate) fn target(&self) -> Target<'_> {
         target_of(&self.shape, &self.fingerprinter)

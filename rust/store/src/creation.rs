@@ -9,6 +9,7 @@ use crate::recovered::{Recovered, RecoveredRecords};
 use crate::sealing::{SealingKey, StoreKey};
 use crate::segment::{self, HEADER_BYTES, LogFile, Tail};
 use crate::slot;
+use crate::waiting::Waiting;
 use lazysketch_core::key::MasterKey;
 
 /// Makes a store in a directory that has none. What a crash during an earlier attempt left there
@@ -56,14 +57,11 @@ pub(crate) fn create(
         log,
         anchor,
         committed: tail.end,
-        spare: Vec::new(),
+        tail,
+        spare: Waiting::default(),
     };
     files.state_in_new_anchor()?;
-    Ok(OpenStore {
-        files,
-        tail,
-        recovered,
-    })
+    Ok(OpenStore { files, recovered })
 }
 
 /// Locks the anchor; one that is there belongs to another store, or to this one after its files

@@ -11,12 +11,12 @@ use crate::recovered::Recovered;
 use crate::sealing::{SealingKey, StoreKey};
 use crate::segment::{self, LogFile, Tail};
 use crate::slot;
+use crate::waiting::Waiting;
 use lazysketch_core::planted;
 
 /// A store ready for use.
 pub(crate) struct OpenStore {
     pub(crate) files: Files,
-    pub(crate) tail: Tail,
     pub(crate) recovered: Recovered,
 }
 
@@ -27,33 +27,41 @@ pub(crate) struct Files {
     pub(crate) ring: KeyRing,
     pub(crate) key_files: KeyFiles,
     pub(crate) log: LogFile,
+    pub(crate) tail: Tail,
     pub(crate) anchor: Option<AnchorFile>,
     /// The last record that is durable.
     pub(crate) committed: Place,
-    /// An empty buffer, kept for its memory.
-    pub(crate) spare: Vec<u8>,
+    /// No records, kept for their memory.
+    pub(crate) spare: Waiting,
 }
 
 impl Files {
-    /// Makes sealed records durable, and then the anchor that states them.
-    pub(crate) fn commit(&mut self, sealed: Vec<u8>, end: Place) -> Result<()> {
+    /// Makes records durable, and then the anchor that states them.
+    pub(crate) fn commit(&mut self, waiting: Waiting) -> Result<()> {
+        let sealed = self.sealed(waiting);
         if planted!("anchor-before-the-log") {
-            self.committed = end;
+            self.committed = self.tail.end;
             self.advance_anchor()?;
         }
-        self.write_log(sealed, end)?;
+        self.write_log(sealed)?;
         self.advance_anchor()
     }
 
+    /// Seals records as one group.
+    fn sealed(&mut self, mut waiting: Waiting) -> Waiting {
+        self.tail.seal_group(&mut waiting);
+        waiting
+    }
+
     /// Makes sealed records durable.
-    fn write_log(&mut self, mut sealed: Vec<u8>, end: Place) -> Result<()> {
-        if !sealed.is_empty() {
-            self.log.write(&mut sealed)?;
+    fn write_log(&mut self, mut sealed: Waiting) -> Result<()> {
+        if sealed.size() > 0 {
+            self.log.write(sealed.sealed())?;
             if !planted!("commit-without-fsync") {
                 self.log.sync()?;
             }
         }
-        self.committed = end;
+        self.committed = self.tail.end;
         self.spare = sealed;
         Ok(())
     }
@@ -64,12 +72,19 @@ impl Files {
     /// Both are durable before the key ring lists them; files are removed after it has left them.
     pub(crate) fn checkpoint(
         &mut self,
-        sealed: Vec<u8>,
+        waiting: Waiting,
         body: Vec<u8>,
-        next: Segment,
+        segment_key: SealingKey,
         key: SealingKey,
     ) -> Result<()> {
-        self.write_log(sealed, next.after)?;
+        let sealed = self.sealed(waiting);
+        self.write_log(sealed)?;
+        let next = Segment {
+            number: self.ring.generation + 1,
+            after: self.committed,
+            synced: self.committed.sequence,
+            key: segment_key,
+        };
         let checkpoint = Checkpoint {
             number: next.number,
             slot: self.ring.free_slot(),
@@ -80,6 +95,7 @@ impl Files {
         slot::write(&self.folder, &checkpoint, &store_id, body)?;
         self.log = LogFile::create(&self.folder, &store_id, &next)?;
         self.log.sync()?;
+        self.tail = Tail::new(&store_id, &self.ring.secrets.chain, &next);
         if !planted!("new-segment-without-its-name") {
             self.folder.sync()?;
         }

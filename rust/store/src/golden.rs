@@ -6,6 +6,7 @@ use crate::key_ring::{Checkpoint, KeyRing, Place, Secrets, Segment};
 use crate::sealing::{ChainKey, SealingKey, StoreKey, hex};
 use crate::segment::{self, Tail};
 use crate::slot::{self, Sealing};
+use crate::waiting::Waiting;
 
 fn secrets() -> Secrets {
     Secrets {
@@ -57,10 +58,13 @@ fn a_segment_and_its_records() {
     let header = segment::header(&secrets.store_id, &a_segment());
     assert_eq!(hex(&header), SEGMENT_HEADER);
     let mut tail = Tail::new(&secrets.store_id, &secrets.chain, &a_segment());
-    assert_eq!(tail.append(b"golden").unwrap(), 259);
-    assert_eq!(hex(&tail.buffer), RECORD);
-    assert_eq!(tail.append(b"").unwrap(), 260);
-    assert_eq!(hash(&tail.buffer), TWO_RECORDS);
+    let mut waiting = Waiting::after(258);
+    assert_eq!(waiting.append_copy(b"golden").unwrap(), 259);
+    assert_eq!(waiting.append_copy(b"").unwrap(), 260);
+    tail.seal_group(&mut waiting);
+    let sealed = waiting.sealed();
+    assert_eq!(hex(&sealed[..RECORD.len() / 2]), RECORD);
+    assert_eq!(hash(sealed), TWO_RECORDS);
     assert_eq!(hex(&tail.end.digest), DIGEST);
     assert_eq!(hex(&secrets.start().digest), DIGEST_OF_NONE);
 }

@@ -5,17 +5,19 @@
 //! and the body of a *checkpoint* are bytes. `docs/state-format.md` describes the files.
 //!
 //! ```text
-//!               store         append, commit (in groups), checkpoint, rotate
-//!              /     \
-//!       recovery     creation     opening what is there; making what is not
-//!          |    \    /
-//!         log    files        reading records; the orders of writing
-//!              \   |
-//!   recovered   segment  slot  key_ring  anchor      what is given back; the bytes of each file
-//!                  |
-//!               sealing  fields        keys, encryption, digests; fields of fixed size
-//!                  |
-//!       file_system > disk  error      the one door to files
+//!                 store               append, commit, checkpoint, rotate
+//!               /       \
+//!     early_writer     recovery, creation    a thread that writes while others append; opening
+//!          |                |                what is there, making what is not
+//!     group_commit         log               one thread writes for all that wait; reading records
+//!               \         /
+//!                  files                     the orders of writing
+//!                    |
+//!       waiting, segment, slot, key_ring, anchor     what waits; the bytes of each file
+//!                    |
+//!       sealing, fields, recovered   keys, encryption, digests; fields of fixed size; what is given
+//!                    |               back
+//!       file_system > disk > error   the one door to files
 //! ```
 //!
 //! A commit writes the records and syncs them, then writes the anchor and syncs it, and returns. A
@@ -28,12 +30,14 @@
 mod anchor;
 mod creation;
 mod disk;
+mod early_writer;
 mod error;
 mod fields;
 mod file_system;
 mod files;
 #[cfg(test)]
 mod golden;
+mod group_commit;
 mod key_ring;
 mod log;
 mod recovered;
@@ -42,6 +46,7 @@ mod sealing;
 mod segment;
 mod slot;
 mod store;
+mod waiting;
 
 pub use anchor::{Anchor, AnchorPlace};
 pub use disk::{Disk, DiskFile, Lock};

@@ -16,6 +16,7 @@ use crate::recovered::{Opened, Recovered, RecoveredCheckpoint, RecoveredRecords}
 use crate::sealing::{SealingKey, StoreKey};
 use crate::segment::{LogFile, Tail};
 use crate::slot;
+use crate::waiting::Waiting;
 use lazysketch_core::key::MasterKey;
 use lazysketch_core::planted;
 
@@ -53,12 +54,8 @@ pub(crate) fn recover(
         dropped_bytes: log.dropped_bytes,
     };
     let last = recovered.records.segments.last();
-    let (files, tail) = begin_life(folder, ring, key, anchor, last, log.end)?;
-    Ok(OpenStore {
-        files,
-        tail,
-        recovered,
-    })
+    let files = begin_life(folder, ring, key, anchor, last, log.end)?;
+    Ok(OpenStore { files, recovered })
 }
 
 /// Locks and reads the anchor.
@@ -116,7 +113,7 @@ fn begin_life(
     anchor: Option<AnchorFile>,
     last: Option<&Opened>,
     end: Place,
-) -> Result<(Files, Tail)> {
+) -> Result<Files> {
     let replaced = ring.segments.pop();
     let after = replaced.map_or(end, |replaced| replaced.after);
     let segment = Segment {
@@ -145,27 +142,30 @@ fn begin_life(
         key: key.clone(),
         ring,
         log,
+        tail,
         anchor,
         committed: end,
-        spare: Vec::new(),
+        spare: Waiting::default(),
     };
     files.state_in_new_anchor()?;
     files.remove_unlisted()?;
-    Ok((files, tail))
+    Ok(files)
 }
 
 /// Seals the records of a segment into another one; each is a group of its own, for all are
 /// durable before the copy counts.
 fn copy_records(last: Option<&Opened>, tail: &mut Tail, log: &mut LogFile) -> Result<()> {
-    let mut sealed = Vec::new();
+    let mut waiting = Waiting::after(tail.end.sequence);
     for record in last.into_iter().flat_map(Opened::iter) {
-        tail.append(record)?;
-        tail.begin_group();
-        if tail.buffer.len() >= CHUNK {
-            sealed = tail.take(sealed);
-            log.write(&mut sealed)?;
+        waiting.append_copy(record)?;
+        if waiting.size() >= CHUNK {
+            write_each(&mut waiting, tail, log)?;
         }
     }
-    sealed = tail.take(sealed);
-    log.write(&mut sealed)
+    write_each(&mut waiting, tail, log)
+}
+
+fn write_each(waiting: &mut Waiting, tail: &mut Tail, log: &mut LogFile) -> Result<()> {
+    tail.seal_each(waiting);
+    log.write(waiting.sealed())
 }

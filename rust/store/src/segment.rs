@@ -13,10 +13,11 @@
 //! bytes within the file and no metadata.
 
 use crate::disk::{Folder, Handle};
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::fields::{Fields, START_BYTES, start};
 use crate::key_ring::{Place, Segment};
 use crate::sealing::{ChainKey, Sealer, TAG_BYTES, first_half};
+use crate::waiting::Waiting;
 use lazysketch_core::memory;
 use std::ops::Range;
 
@@ -142,15 +143,12 @@ impl Records {
     }
 }
 
-/// The end of the log: what is appended, and not yet on its way to the disk.
+/// The end of the log: gives each record its place, in order.
 pub(crate) struct Tail {
     records: Records,
     chain: ChainKey,
-    /// The last record that was appended.
+    /// The last record that was sealed.
     pub(crate) end: Place,
-    /// Sealed records of one group.
-    pub(crate) buffer: Vec<u8>,
-    group: u32,
 }
 
 impl Tail {
@@ -159,67 +157,34 @@ impl Tail {
             records: Records::new(store_id, segment),
             chain: chain.clone(),
             end: segment.after,
-            buffer: Vec::new(),
-            group: 0,
         }
     }
 
-    /// Begins a new group.
-    pub(crate) fn begin_group(&mut self) {
-        self.group = 0;
-    }
-
-    /// Begins a new group in an empty buffer, and returns the records of the last one.
-    pub(crate) fn take(&mut self, empty: Vec<u8>) -> Vec<u8> {
-        self.begin_group();
-        std::mem::replace(&mut self.buffer, empty)
-    }
-
-    /// Seals one record into the buffer.
-    pub(crate) fn append(&mut self, record: &[u8]) -> Result<u64> {
-        self.append_written(record.len(), |buffer| {
-            buffer.extend_from_slice(record);
-            Ok(())
-        })
-    }
-
-    /// Seals one record in place: `write` appends at most `most` bytes, its payload.
-    pub(crate) fn append_written(
-        &mut self,
-        most: usize,
-        write: impl FnOnce(&mut Vec<u8>) -> lazysketch_core::Result<()>,
-    ) -> Result<u64> {
-        check_size(most)?;
-        let more = most + OVERHEAD;
-        (self.buffer.try_reserve(more))
-            .map_err(|_| lazysketch_core::Error::Memory { bytes: more })?;
-        let start = self.buffer.len();
-        self.buffer.resize(start + OVERHEAD, 0);
-        let written = write(&mut self.buffer).map_err(Error::from);
-        let payload = start + OVERHEAD..self.buffer.len();
-        if let Err(error) = written.and_then(|()| check_size(payload.len())) {
-            memory::wipe(&mut self.buffer[start..]);
-            self.buffer.truncate(start);
-            return Err(error);
+    /// Seals all records that wait, as one group, in place.
+    pub(crate) fn seal_group(&mut self, waiting: &mut Waiting) {
+        let (bytes, records) = waiting.records();
+        let mut group = 0_u32;
+        for record in records {
+            self.seal(group, &mut bytes[record]);
+            group = group.saturating_add(1);
         }
+    }
+
+    /// Seals all records that wait, each as a group of its own.
+    pub(crate) fn seal_each(&mut self, waiting: &mut Waiting) {
+        let (bytes, records) = waiting.records();
+        for record in records {
+            self.seal(0, &mut bytes[record]);
+        }
+    }
+
+    /// Seals a record that has room for its header before its payload.
+    fn seal(&mut self, group: u32, record: &mut [u8]) {
         let sequence = self.end.sequence + 1;
-        let digest = (self.chain).after(&self.end.digest, sequence, &self.buffer[payload]);
-        (self.records).seal(&self.end, self.group, &mut self.buffer[start..]);
-        self.group = self.group.saturating_add(1);
+        let digest = (self.chain).after(&self.end.digest, sequence, &record[OVERHEAD..]);
+        self.records.seal(&self.end, group, record);
         self.end = Place { sequence, digest };
-        Ok(sequence)
     }
-}
-
-fn check_size(bytes: usize) -> Result<()> {
-    if bytes <= LARGEST_RECORD {
-        return Ok(());
-    }
-    Err(Error::TooLarge {
-        what: "record",
-        largest: LARGEST_RECORD as u64,
-        got: bytes as u64,
-    })
 }
 
 /// An open segment that is appended to.

@@ -6,11 +6,13 @@
 mod encoding;
 #[cfg(test)]
 mod tests;
+mod text_list;
 
 use crate::item::{Item, UUID_BYTES};
 use crate::table::hash::Fingerprinter;
-use crate::table::items::{Columns, Items, TextRun};
+use crate::table::items::{Columns, Items};
 use crate::{Error, Result, memory};
+use text_list::TextList;
 
 /// Most bytes of text, bytes and large integers in one batch. A short list can hold the same long
 /// text any number of times.
@@ -18,10 +20,14 @@ pub const MOST_BYTES: usize = 1 << 31;
 
 /// Items that are owned, so that they may outlive their source.
 pub enum ItemList {
+    /// Fingerprints under the hash seed of the one sketch that counts them. The items are unknown.
+    Fingerprints(Vec<u64>),
     /// Signed integers.
     Signed(Vec<i64>),
     /// Unsigned integers.
     Unsigned(Vec<u64>),
+    /// Texts.
+    Texts(TextList),
     /// Items of any type.
     Mixed(MixedItems),
 }
@@ -57,14 +63,11 @@ impl ItemList {
                 Self::Signed(memory::collected(items.iter().map(|&it| i64::from(it)))?)
             }
             items => {
+                if let Some(runs) = items.texts() {
+                    return TextList::copied(&runs).map(Self::Texts);
+                }
                 let mut mixed = MixedItems::default();
                 memory::reserve(&mut mixed.entries, items.len())?;
-                if let Some(runs) = items.texts() {
-                    for run in runs {
-                        mixed.push_run(run)?;
-                    }
-                    return Ok(Self::Mixed(mixed));
-                }
                 let mut failed = Ok(());
                 items.for_each_item_chunk::<64>(|_, chunk| {
                     for &item in chunk {
@@ -79,11 +82,30 @@ impl ItemList {
         })
     }
 
+    /// What one sketch needs of a batch: integers as they are, and else fingerprints.
+    pub fn hashed(items: Items<'_>, fingerprinter: &Fingerprinter) -> Result<Self> {
+        if let Items::Signed(_) | Items::Unsigned(_) | Items::Narrow(_) = items {
+            return Self::copied(items);
+        }
+        let mut fingerprints = memory::room_for(items.len())?;
+        items.for_each_chunk(fingerprinter, |_, chunk| {
+            fingerprints.extend_from_slice(chunk);
+        });
+        Ok(Self::Fingerprints(fingerprints))
+    }
+
+    /// False of fingerprints, which one sketch can count and nothing else.
+    pub fn has_items(&self) -> bool {
+        !matches!(self, Self::Fingerprints(_))
+    }
+
     /// The items, for counting.
     pub fn items(&self) -> Items<'_> {
         match self {
+            Self::Fingerprints(items) => Items::Ready(items),
             Self::Signed(items) => Items::Signed(items),
             Self::Unsigned(items) => Items::Unsigned(items),
+            Self::Texts(items) => Items::columns(items),
             Self::Mixed(items) => Items::columns(items),
         }
     }
@@ -98,11 +120,13 @@ impl ItemList {
         self.len() == 0
     }
 
-    /// Item number `at`.
+    /// Item number `at`; `None` of fingerprints.
     pub fn item(&self, at: usize) -> Option<Item<'_>> {
         match self {
+            Self::Fingerprints(_) => None,
             Self::Signed(items) => items.get(at).map(|&item| Item::Signed(item)),
             Self::Unsigned(items) => items.get(at).map(|&item| Item::Unsigned(item)),
+            Self::Texts(items) => items.get(at).map(Item::Text),
             Self::Mixed(items) => items.entries.get(at).map(|&entry| items.item(entry)),
         }
     }
@@ -140,27 +164,6 @@ impl MixedItems {
         memory::push(&mut self.entries, entry)
     }
 
-    /// Appends copies of texts.
-    fn push_run(&mut self, run: TextRun<'_>) -> Result<()> {
-        let [first, .., last] = *run.offsets else {
-            return Ok(());
-        };
-        let no_texts = || Error::parameter("items", "texts of UTF-8", "other bytes");
-        let content = run.content.get(first as usize..last as usize);
-        let text = str::from_utf8(content.ok_or_else(no_texts)?).map_err(|_| no_texts())?;
-        let start = self.room_for_text(text.len())?;
-        self.text.push_str(text);
-        for bounds in run.offsets.windows(2) {
-            let (begin, length) = (bounds[0] - first, bounds[1] - bounds[0]);
-            if !text.is_char_boundary(begin as usize) {
-                return Err(no_texts());
-            }
-            let entry = Entry::Text(start + begin as u32, length as u32);
-            memory::push(&mut self.entries, entry)?;
-        }
-        Ok(())
-    }
-
     /// All items, in order.
     pub fn collected(&self) -> Result<Vec<Item<'_>>> {
         memory::collected(self.entries.iter().map(|&entry| self.item(entry)))
@@ -185,8 +188,7 @@ impl MixedItems {
         if self.text.len() + self.bytes.len() + bytes <= MOST_BYTES {
             return Ok(());
         }
-        let expected = format!("at most {MOST_BYTES} bytes in a batch");
-        Err(Error::parameter("items", expected, "more"))
+        Err(no_room())
     }
 
     #[inline]
@@ -238,4 +240,9 @@ impl Drop for MixedItems {
         memory::wipe(&mut self.bytes);
         self.entries.fill(Entry::Date(0));
     }
+}
+
+fn no_room() -> Error {
+    let expected = format!("at most {MOST_BYTES} bytes in a batch");
+    Error::parameter("items", expected, "more")
 }

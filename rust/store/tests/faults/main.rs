@@ -2,6 +2,7 @@
 
 mod campaign;
 mod damage;
+mod early_writing;
 mod history;
 mod machine;
 mod model;

@@ -1,9 +1,10 @@
 //! The bytes of a batch in the log of a store.
 //!
-//! A batch of integers has 4 or 8 bytes per item, one of texts its lengths and its contents; other
-//! batches say for each item what it is.
+//! A batch of integers has 4 or 8 bytes per item, one of fingerprints 8, one of texts its lengths
+//! and its contents; other batches say for each item what it is.
 
-use super::{Entry, ItemList, MOST_BYTES, MixedItems};
+use super::text_list::{self, TextList};
+use super::{Entry, ItemList, MixedItems};
 use crate::byte_reader::ByteReader;
 use crate::item::{Item, UUID_BYTES};
 use crate::{Error, Result, memory};
@@ -15,6 +16,7 @@ const MIXED: u8 = 3;
 const TEXTS: u8 = 4;
 const SIGNED_32: u8 = 5;
 const UNSIGNED_32: u8 = 6;
+const FINGERPRINTS: u8 = 7;
 // The type of an item among others.
 const TEXT: u8 = 0;
 const BYTES: u8 = 1;
@@ -31,6 +33,7 @@ impl ItemList {
         let content = match self {
             Self::Signed(items) if are_short(items) => 4 * items.len(),
             Self::Unsigned(items) if are_short(items) => 4 * items.len(),
+            Self::Texts(items) => items.written_size(),
             Self::Mixed(items) => items.written_size(),
             _ => 8 * self.len(),
         };
@@ -46,32 +49,38 @@ impl ItemList {
             out.extend(number);
         };
         match self {
+            Self::Fingerprints(items) => {
+                start(FINGERPRINTS);
+                put_integers(out, items.iter().copied(), u64::to_le_bytes);
+            }
             Self::Signed(items) if are_short(items) => {
                 start(SIGNED_32);
-                put_integers(out, items, |it| (it as i32).to_le_bytes());
+                put_integers(out, items.iter().copied(), |it| (it as i32).to_le_bytes());
             }
             Self::Signed(items) => {
                 start(SIGNED);
-                put_integers(out, items, i64::to_le_bytes);
+                put_integers(out, items.iter().copied(), i64::to_le_bytes);
             }
             Self::Unsigned(items) if are_short(items) => {
                 start(UNSIGNED_32);
-                put_integers(out, items, |it| (it as u32).to_le_bytes());
+                put_integers(out, items.iter().copied(), |it| (it as u32).to_le_bytes());
             }
             Self::Unsigned(items) => {
                 start(UNSIGNED);
-                put_integers(out, items, u64::to_le_bytes);
+                put_integers(out, items.iter().copied(), u64::to_le_bytes);
             }
-            Self::Mixed(items) => match items.longest_of_texts() {
-                Some(longest) => {
-                    start(TEXTS);
-                    items.write_texts(longest, out);
-                }
-                None => {
-                    start(MIXED);
-                    items.write_each(out);
-                }
-            },
+            Self::Texts(items) => {
+                start(TEXTS);
+                items.write(out);
+            }
+            Self::Mixed(items) if items.are_texts() => {
+                start(TEXTS);
+                text_list::write(items.lengths(), &items.text, out);
+            }
+            Self::Mixed(items) => {
+                start(MIXED);
+                items.write_each(out);
+            }
         }
         Ok(())
     }
@@ -84,6 +93,9 @@ impl ItemList {
         let number = number.map_err(|_| malformed())?;
         let list = match form {
             SIGNED => Self::Signed(take_integers(&mut reader, number, i64::from_le_bytes)?),
+            FINGERPRINTS => {
+                Self::Fingerprints(take_integers(&mut reader, number, u64::from_le_bytes)?)
+            }
             UNSIGNED => Self::Unsigned(take_integers(&mut reader, number, u64::from_le_bytes)?),
             SIGNED_32 => {
                 let widened = |bytes| i32::from_le_bytes(bytes).into();
@@ -94,7 +106,7 @@ impl ItemList {
                 Self::Unsigned(take_integers(&mut reader, number, widened)?)
             }
             MIXED => Self::Mixed(MixedItems::read_each(&mut reader, number)?),
-            TEXTS => Self::Mixed(MixedItems::read_texts(&mut reader, number)?),
+            TEXTS => Self::Texts(TextList::read(&mut reader, number)?),
             _ => return Err(malformed()),
         };
         Ok((list, reader.rest))
@@ -112,76 +124,28 @@ impl Entry {
 }
 
 impl MixedItems {
-    /// The bytes of the longest text, if all items are texts; these are one after the other then.
-    fn longest_of_texts(&self) -> Option<u32> {
-        let (mut longest, mut are_texts) = (0, !self.entries.is_empty());
-        for entry in &self.entries {
-            match entry {
-                Entry::Text(_, length) => longest = longest.max(*length),
-                _ => are_texts = false,
-            }
-        }
-        are_texts.then_some(longest)
+    /// True if all items are texts; these are one after the other then.
+    fn are_texts(&self) -> bool {
+        let is_text = |it: &Entry| matches!(it, Entry::Text(..));
+        !self.entries.is_empty() && self.entries.iter().all(is_text)
+    }
+
+    fn lengths(&self) -> impl ExactSizeIterator<Item = u32> + Clone {
+        self.entries.iter().map(|entry| entry.length())
     }
 
     fn written_size(&self) -> usize {
-        match self.longest_of_texts() {
-            Some(longest) => 1 + length_bytes(longest) * self.entries.len() + self.text.len(),
-            None => {
-                let sizes = self.entries.iter().map(|&entry| match self.item(entry) {
-                    Item::Text(text) => content_size(text.len()),
-                    Item::Bytes(bytes) | Item::Wide(bytes) => content_size(bytes.len()),
-                    Item::Uuid(_) => content_size(UUID_BYTES),
-                    Item::Signed(_) | Item::Unsigned(_) | Item::Instant(_) => content_size(8),
-                    Item::Date(_) => content_size(4),
-                });
-                sizes.sum()
-            }
+        if self.are_texts() {
+            return text_list::written_size(self.lengths(), &self.text);
         }
-    }
-
-    /// Writes texts as the bytes of a length, all lengths, all contents.
-    fn write_texts(&self, longest: u32, out: &mut Vec<u8>) {
-        let bytes = length_bytes(longest);
-        out.push(bytes as u8);
-        match bytes {
-            1 => put_integers(out, &self.entries, |it| [it.length() as u8]),
-            2 => put_integers(out, &self.entries, |it| (it.length() as u16).to_le_bytes()),
-            _ => put_integers(out, &self.entries, |it| it.length().to_le_bytes()),
-        }
-        out.extend_from_slice(self.text.as_bytes());
-    }
-
-    fn read_texts(reader: &mut ByteReader<'_>, number: usize) -> Result<Self> {
-        let bytes = usize::from(reader.byte()?);
-        if ![1, 2, 4].contains(&bytes) {
-            return Err(malformed());
-        }
-        let lengths = reader.slice(number.checked_mul(bytes).ok_or_else(malformed)?)?;
-        let lengths = lengths.chunks_exact(bytes).map(|length| {
-            let mut all = [0; 4];
-            all[..bytes].copy_from_slice(length);
-            u32::from_le_bytes(all)
+        let sizes = self.entries.iter().map(|&entry| match self.item(entry) {
+            Item::Text(text) => content_size(text.len()),
+            Item::Bytes(bytes) | Item::Wide(bytes) => content_size(bytes.len()),
+            Item::Uuid(_) => content_size(UUID_BYTES),
+            Item::Signed(_) | Item::Unsigned(_) | Item::Instant(_) => content_size(8),
+            Item::Date(_) => content_size(4),
         });
-        let total = lengths.clone().map(|length| length as usize).sum::<usize>();
-        if total > MOST_BYTES {
-            return Err(malformed());
-        }
-        let text = str::from_utf8(reader.slice(total)?).map_err(|_| malformed())?;
-        let mut end = 0;
-        let mut entries = memory::room_for(number)?;
-        for length in lengths {
-            entries.push(Entry::Text(end, length));
-            end += length;
-            if !text.is_char_boundary(end as usize) {
-                return Err(malformed());
-            }
-        }
-        let mut items = Self::default();
-        items.room_for_text(total)?;
-        items.text.push_str(text);
-        items.entries = entries;
-        Ok(items)
+        sizes.sum()
     }
 
     /// Writes each item as a number that holds type and length, and its content.
@@ -245,14 +209,14 @@ fn are_short<T: Integer>(items: &[T]) -> bool {
     items.iter().fold(true, |all, it| all & it.is_short())
 }
 
-fn put_integers<T: Copy, const N: usize>(
+pub(super) fn put_integers<T, const N: usize>(
     out: &mut Vec<u8>,
-    items: &[T],
+    items: impl ExactSizeIterator<Item = T>,
     bytes: impl Fn(T) -> [u8; N],
 ) {
     let start = out.len();
     out.resize(start + N * items.len(), 0);
-    for (out, &item) in out[start..].chunks_exact_mut(N).zip(items) {
+    for (out, item) in out[start..].chunks_exact_mut(N).zip(items) {
         out.copy_from_slice(&bytes(item));
     }
 }
@@ -265,15 +229,6 @@ fn take_integers<T, const N: usize>(
     let bytes = reader.slice(number.checked_mul(N).ok_or_else(malformed)?)?;
     let integers = bytes.chunks_exact(N);
     memory::collected(integers.map(|bytes| value(bytes.try_into().unwrap_or([0; N]))))
-}
-
-/// Bytes that hold each length.
-fn length_bytes(longest: u32) -> usize {
-    match longest {
-        0..=0xFF => 1,
-        0x100..=0xFFFF => 2,
-        _ => 4,
-    }
 }
 
 /// Bytes of a content and of the number before it.
@@ -313,6 +268,6 @@ fn sized<const N: usize>(content: &[u8]) -> Result<[u8; N]> {
     content.try_into().map_err(|_| malformed())
 }
 
-fn malformed() -> Error {
+pub(super) fn malformed() -> Error {
     Error::State("expected a batch of items, got other bytes".into())
 }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::table::items::TextRun;
 use proptest::prelude::*;
 
 #[derive(Debug, Clone)]
@@ -83,6 +84,27 @@ impl Columns for Run {
     }
 }
 
+/// Offsets that fall back, or lie outside, are refused.
+#[test]
+fn runs_of_texts_are_checked() {
+    for offsets in [
+        vec![0, 3, 2],
+        vec![0, 9],
+        vec![-1, 2],
+        vec![2, 1],
+        vec![0, 5, 4],
+    ] {
+        let content = "abcd".to_owned();
+        let columns = Run { content, offsets };
+        assert!(ItemList::copied(Items::columns(&columns)).is_err());
+    }
+    for (text, end, is_whole) in [("é", 1, false), ("aé", 1, true), ("aé", 2, false)] {
+        let (content, offsets) = (text.to_owned(), vec![0, end, text.len() as i32]);
+        let columns = Run { content, offsets };
+        assert_eq!(ItemList::copied(Items::columns(&columns)).is_ok(), is_whole);
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
@@ -132,7 +154,42 @@ proptest! {
         let columns = Run { content, offsets };
         let list = ItemList::copied(Items::columns(&columns)).unwrap();
         let items: Vec<Item<'_>> = texts.iter().map(|it| Item::Text(it)).collect();
-        prop_assert_eq!(all(&list), items);
+        prop_assert_eq!(all(&list), items.clone());
+        let again = read_again(&list);
+        prop_assert_eq!(all(&again), items.clone());
+        let fingerprinter = Fingerprinter::new(9);
+        for start in 0..items.len() {
+            let (mut found, mut hashed) = (vec![Item::Unsigned(0); 3], vec![0; 3]);
+            let ItemList::Texts(list) = &list else {
+                panic!("another form");
+            };
+            let number = found.len().min(items.len() - start);
+            list.items(start, &mut found[..number]);
+            list.fingerprints(&fingerprinter, start, &mut hashed[..number]);
+            prop_assert_eq!(&found[..number], &items[start..start + number]);
+            for (hash, item) in hashed.iter().zip(&found[..number]) {
+                prop_assert_eq!(*hash, fingerprinter.item(*item));
+            }
+        }
+    }
+
+    /// What one sketch counts: integers as they are, other items as their fingerprints.
+    #[test]
+    fn hashed_batches_count_the_same(values in values()) {
+        let items: Vec<Item<'_>> = values.iter().map(Value::item).collect();
+        let fingerprinter = Fingerprinter::new(9);
+        let list = ItemList::hashed(Items::Mixed(&items), &fingerprinter).unwrap();
+        prop_assert!(!list.has_items() && list.item(0).is_none());
+        let expected: Vec<u64> = items.iter().map(|&item| fingerprinter.item(item)).collect();
+        for list in [&list, &read_again(&list)] {
+            let mut found: Vec<u64> = Vec::new();
+            // Under any seed: they are ready.
+            list.items().for_each_chunk(&Fingerprinter::new(8), |_, chunk| found.extend(chunk));
+            prop_assert_eq!(&found, &expected);
+        }
+        let integers = [-3, i64::MAX];
+        let kept = ItemList::hashed(Items::Signed(&integers), &fingerprinter).unwrap();
+        prop_assert!(matches!(kept, ItemList::Signed(same) if same == integers));
     }
 
     #[test]
@@ -174,7 +231,7 @@ proptest! {
 
     /// Whatever the bytes are, nothing panics, and memory is in proportion to them.
     #[test]
-    fn other_bytes_are_refused(bytes in proptest::collection::vec(any::<u8>(), 0..80), form in 1..7_u8) {
+    fn other_bytes_are_refused(bytes in proptest::collection::vec(any::<u8>(), 0..80), form in 1..8_u8) {
         for number in [0_u64, 3, 1 << 40, u64::MAX] {
             let mut data = vec![form];
             data.extend(number.to_le_bytes());

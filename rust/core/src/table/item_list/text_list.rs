@@ -1,0 +1,189 @@
+//! Texts one after the other.
+
+use crate::byte_reader::ByteReader;
+use crate::item::Item;
+use crate::table::hash::Fingerprinter;
+use crate::table::item_list::encoding::{malformed, put_integers};
+use crate::table::item_list::{MOST_BYTES, no_room};
+use crate::table::items::{Columns, TextRun};
+use crate::{Error, Result, memory};
+
+/// Texts in memory of their own.
+#[derive(Default)]
+pub struct TextList {
+    text: String,
+    /// Where each ends; all are boundaries of characters.
+    ends: Vec<u32>,
+}
+
+impl TextList {
+    /// Copies of all texts of some runs.
+    pub(super) fn copied(runs: &[TextRun<'_>]) -> Result<Self> {
+        let mut list = Self::default();
+        for run in runs {
+            list.push_run(run)?;
+        }
+        Ok(list)
+    }
+
+    fn push_run(&mut self, run: &TextRun<'_>) -> Result<()> {
+        let [first, .., last] = *run.offsets else {
+            return Ok(());
+        };
+        let no_texts = || Error::parameter("items", "texts of UTF-8", "other bytes");
+        let content = run.content.get(first as usize..last as usize);
+        let text = str::from_utf8(content.ok_or_else(no_texts)?).map_err(|_| no_texts())?;
+        let before = self.text.len();
+        if before + text.len() > MOST_BYTES {
+            return Err(no_room());
+        }
+        let bytes = text.len();
+        (self.text.try_reserve_exact(bytes)).map_err(|_| Error::Memory { bytes })?;
+        memory::reserve(&mut self.ends, run.offsets.len() - 1)?;
+        self.text.push_str(text);
+        let (mut end, mut are_texts) = (first, true);
+        self.ends.extend(run.offsets[1..].iter().map(|&offset| {
+            are_texts &= offset >= end;
+            end = offset;
+            before as u32 + offset.wrapping_sub(first) as u32
+        }));
+        let ends = &self.ends[self.ends.len() + 1 - run.offsets.len()..];
+        if are_texts && are_boundaries(&self.text, ends) {
+            return Ok(());
+        }
+        Err(no_texts())
+    }
+
+    /// Number of texts.
+    pub(super) fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    /// Text number `at`.
+    #[inline]
+    pub(super) fn get(&self, at: usize) -> Option<&str> {
+        let end = *self.ends.get(at)?;
+        let start = at.checked_sub(1).map_or(0, |before| self.ends[before]);
+        Some(&self.text[start as usize..end as usize])
+    }
+
+    /// All texts from one on.
+    #[inline]
+    fn from(&self, start: usize) -> impl Iterator<Item = &str> {
+        let first = start.checked_sub(1).map_or(0, |before| self.ends[before]);
+        self.ends[start..]
+            .iter()
+            .scan(first as usize, |from, &end| {
+                let begin = std::mem::replace(from, end as usize);
+                Some(&self.text[begin..end as usize])
+            })
+    }
+
+    fn lengths(&self) -> impl ExactSizeIterator<Item = u32> + Clone {
+        let before = |at: usize| at.checked_sub(1).map_or(0, |before| self.ends[before]);
+        (0..self.len()).map(move |at| self.ends[at] - before(at))
+    }
+
+    /// Number of bytes that [`Self::write`] appends.
+    pub(super) fn written_size(&self) -> usize {
+        written_size(self.lengths(), &self.text)
+    }
+
+    /// Appends the texts.
+    pub(super) fn write(&self, out: &mut Vec<u8>) {
+        write(self.lengths(), &self.text, out);
+    }
+
+    /// Reads what [`Self::write`] wrote.
+    pub(super) fn read(reader: &mut ByteReader<'_>, number: usize) -> Result<Self> {
+        let bytes = usize::from(reader.byte()?);
+        if ![1, 2, 4].contains(&bytes) {
+            return Err(malformed());
+        }
+        let lengths = reader.slice(number.checked_mul(bytes).ok_or_else(malformed)?)?;
+        let mut ends = memory::room_for(number)?;
+        let mut end = 0_usize;
+        for length in lengths.chunks_exact(bytes) {
+            let mut all = [0; 4];
+            all[..bytes].copy_from_slice(length);
+            end += u32::from_le_bytes(all) as usize;
+            if end > MOST_BYTES {
+                return Err(malformed());
+            }
+            ends.push(end as u32);
+        }
+        let read = str::from_utf8(reader.slice(end)?).map_err(|_| malformed())?;
+        let mut text = String::new();
+        (text.try_reserve_exact(end)).map_err(|_| Error::Memory { bytes: end })?;
+        text.push_str(read);
+        if are_boundaries(&text, &ends) {
+            return Ok(Self { text, ends });
+        }
+        Err(malformed())
+    }
+}
+
+impl Columns for TextList {
+    fn len(&self) -> usize {
+        self.ends.len()
+    }
+
+    fn fingerprints(&self, fingerprinter: &Fingerprinter, start: usize, out: &mut [u64]) {
+        for (out, text) in out.iter_mut().zip(self.from(start)) {
+            *out = fingerprinter.item(Item::Text(text));
+        }
+    }
+
+    fn has_items(&self) -> bool {
+        true
+    }
+
+    fn items<'a>(&'a self, start: usize, out: &mut [Item<'a>]) {
+        for (out, text) in out.iter_mut().zip(self.from(start)) {
+            *out = Item::Text(text);
+        }
+    }
+}
+
+impl Drop for TextList {
+    fn drop(&mut self) {
+        memory::wipe(&mut std::mem::take(&mut self.text).into_bytes());
+        self.ends.fill(0);
+    }
+}
+
+/// Positions within ASCII are boundaries.
+fn are_boundaries(text: &str, ends: &[u32]) -> bool {
+    text.is_ascii() || ends.iter().all(|&end| text.is_char_boundary(end as usize))
+}
+
+/// Number of bytes that [`write`] appends.
+pub(super) fn written_size(lengths: impl ExactSizeIterator<Item = u32>, text: &str) -> usize {
+    let number = lengths.len();
+    1 + length_bytes(lengths.fold(0, u32::max)) * number + text.len()
+}
+
+/// Writes texts as the bytes of a length, all lengths, all contents.
+pub(super) fn write(
+    lengths: impl ExactSizeIterator<Item = u32> + Clone,
+    text: &str,
+    out: &mut Vec<u8>,
+) {
+    let bytes = length_bytes(lengths.clone().fold(0, u32::max));
+    out.push(bytes as u8);
+    match bytes {
+        1 => put_integers(out, lengths, |it| [it as u8]),
+        2 => put_integers(out, lengths, |it| (it as u16).to_le_bytes()),
+        _ => put_integers(out, lengths, u32::to_le_bytes),
+    }
+    out.extend_from_slice(text.as_bytes());
+}
+
+/// Bytes that hold each length.
+fn length_bytes(longest: u32) -> usize {
+    match longest {
+        0..=0xFF => 1,
+        0x100..=0xFFFF => 2,
+        _ => 4,
+    }
+}

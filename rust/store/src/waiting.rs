@@ -1,0 +1,115 @@
+//! Records that were appended and not written: in clear, in memory, with room for their headers.
+
+use crate::error::{Error, Result};
+use crate::recovered::Sequence;
+use crate::segment::{LARGEST_RECORD, OVERHEAD};
+use lazysketch_core::memory;
+use std::ops::Range;
+
+/// Records that wait for a commit.
+#[derive(Default)]
+pub(crate) struct Waiting {
+    /// Number of the last one, waiting or written.
+    pub(crate) last: Sequence,
+    bytes: Vec<u8>,
+    /// Where each ends.
+    ends: Vec<usize>,
+}
+
+impl Waiting {
+    /// Nothing that waits, after a record of this number.
+    pub(crate) fn after(last: Sequence) -> Self {
+        let (bytes, ends) = (Vec::new(), Vec::new());
+        Self { last, bytes, ends }
+    }
+
+    /// Bytes that wait.
+    pub(crate) fn size(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Appends a record of at most `most` bytes, which `write` appends to the buffer.
+    pub(crate) fn append(
+        &mut self,
+        most: usize,
+        write: impl FnOnce(&mut Vec<u8>) -> lazysketch_core::Result<()>,
+    ) -> Result<Sequence> {
+        check_size(most)?;
+        self.reserve(most + OVERHEAD)?;
+        let start = self.bytes.len();
+        self.bytes.resize(start + OVERHEAD, 0);
+        let written = write(&mut self.bytes).map_err(Error::from);
+        let size = self.bytes.len() - start - OVERHEAD;
+        if let Err(error) = written.and_then(|()| check_size(size)) {
+            memory::wipe(&mut self.bytes[start..]);
+            self.bytes.truncate(start);
+            return Err(error);
+        }
+        self.ends.push(self.bytes.len());
+        self.last += 1;
+        Ok(self.last)
+    }
+
+    /// Appends a copy of a record.
+    pub(crate) fn append_copy(&mut self, record: &[u8]) -> Result<Sequence> {
+        self.append(record.len(), |bytes| {
+            bytes.extend_from_slice(record);
+            Ok(())
+        })
+    }
+
+    /// Takes all records away; `empty` is used for the next ones.
+    pub(crate) fn take(&mut self, mut empty: Self) -> Self {
+        empty.last = self.last;
+        std::mem::replace(self, empty)
+    }
+
+    /// The buffer, and each record in it with the room before it.
+    pub(crate) fn records(&mut self) -> (&mut [u8], impl Iterator<Item = Range<usize>>) {
+        let mut start = 0;
+        let ranges = self.ends.iter().map(move |&end| {
+            let range = start..end;
+            start = end;
+            range
+        });
+        (&mut self.bytes, ranges)
+    }
+
+    /// The buffer, of which all records were sealed.
+    pub(crate) fn sealed(&mut self) -> &mut Vec<u8> {
+        self.ends.clear();
+        &mut self.bytes
+    }
+
+    /// Makes room, and leaves no copy of the records where they were before.
+    fn reserve(&mut self, more: usize) -> Result<()> {
+        memory::reserve_one(&mut self.ends)?;
+        let room = self.bytes.capacity() - self.bytes.len();
+        if room >= more {
+            return Ok(());
+        }
+        let more = more.max(self.bytes.capacity());
+        let mut larger = memory::room_for(self.bytes.len() + more)?;
+        larger.extend_from_slice(&self.bytes);
+        memory::wipe(&mut self.bytes);
+        self.bytes = larger;
+        Ok(())
+    }
+}
+
+impl Drop for Waiting {
+    fn drop(&mut self) {
+        memory::wipe(&mut self.bytes);
+    }
+}
+
+fn check_size(bytes: usize) -> Result<()> {
+    if bytes <= LARGEST_RECORD {
+        return Ok(());
+    }
+    Err(Error::TooLarge {
+        what: "record",
+        largest: LARGEST_RECORD as u64,
+        got: bytes as u64,
+    })
+}
