@@ -17,6 +17,7 @@ from lazysketch.cli.commands.inspect import inspect
 from lazysketch.cli.commands.merge import merge
 from lazysketch.cli.commands.plan import plan
 from lazysketch.cli.commands.query import query
+from lazysketch.cli.commands.state import state
 from lazysketch.cli.commands.top import top
 from lazysketch.cli.configuration import check_environment, configurable, options_of
 from lazysketch.cli.run.finishing import FAILED, READER_GONE
@@ -72,7 +73,7 @@ def lazysketch() -> None:
     """
 
 
-for _verb in (top, estimate, query, inspect, merge, plan, audit, demo):
+for _verb in (top, estimate, query, inspect, merge, state, plan, audit, demo):
     lazysketch.add_command(configurable(_verb))
 lazysketch.add_command(completion)
 

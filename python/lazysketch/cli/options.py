@@ -22,6 +22,7 @@ from lazysketch.cli.settings import (
     PrivacySettings,
     ResultSettings,
     SketchSettings,
+    StateSettings,
 )
 from lazysketch.sources import FORMATS, ITEM_TYPES, TIME_UNITS
 
@@ -48,6 +49,8 @@ __all__ = [
     "rows_option",
     "sample_options",
     "sketch_options",
+    "state_options",
+    "state_place",
 ]
 
 Command: TypeAlias = "Callable[..., int | None]"
@@ -175,6 +178,50 @@ def result_options(command: Command) -> Command:
     return gathered(ResultSettings, "result", *RESULT)(command)
 
 
+def state_options(command: Command) -> Command:
+    """Add the options of a state; the command gets them as ``kept``."""
+    return gathered(
+        StateSettings,
+        "kept",
+        click.option(
+            "--state",
+            metavar="DIR",
+            type=click.Path(),
+            help="Keep the counts in this directory, so that the next run goes on.  "
+            "[default: not kept]",
+        ),
+        *state_place,
+        click.option(
+            "--reread",
+            is_flag=True,
+            help="With --state: count a file that was rewritten or truncated anew.  "
+            "[default: refuse it]",
+        ),
+        click.option(
+            "--finish",
+            is_flag=True,
+            help="With --state: publish everything pending at the end; nothing can be counted "
+            "afterwards.  [default: the next run goes on]",
+        ),
+    )(command)
+
+
+state_place: Final = (
+    click.option(
+        "--anchor",
+        metavar="FILE",
+        type=click.Path(),
+        help="File outside of the state that tells an old copy of it.  "
+        "[default: in ~/.local/state/lazysketch]",
+    ),
+    click.option(
+        "--key-file",
+        metavar="FILE",
+        type=click.Path(),
+        help="File with the key of the state, made if there is no state yet.  "
+        "[default: in ~/.config/lazysketch]",
+    ),
+)
 output_option = option_with_default(
     "--output",
     type=click.Choice(("table", "csv", "json", "jsonl")),

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from lazysketch.heavy_hitters.hitters_spec import HittersOptions
     from lazysketch.privacy.relations import Relation
     from lazysketch.sources import Source
+    from lazysketch.sources.io.positions import Positions
     from lazysketch.specification.mechanisms import MechanismName
     from lazysketch.specification.sizing import SketchKind
     from lazysketch.specification.table_spec import TableOptions
@@ -74,8 +75,16 @@ class SketchSettings(PrivacySettings):
     mechanism: MechanismName
     hash_seed: int | None
     at_end: bool = False
+    chosen: Schedule | None = None
 
-    def published_for(self, source: Source, reading: InputSettings, result: ResultSettings) -> Self:
+    def published_for(
+        self,
+        source: Source,
+        reading: InputSettings,
+        result: ResultSettings,
+        *,
+        ends: bool = True,
+    ) -> Self:
         """Return these settings with the time of publication that fits a run.
 
         Regular files are published once, at the end, which has the least noise. Pipes and growing
@@ -86,13 +95,18 @@ class SketchSettings(PrivacySettings):
             source: The inputs.
             reading: How they are read.
             result: What shall be seen, and when.
+            ends: Whether the stream ends with the run, so that nothing is counted afterwards.
         """
-        stored = source.part_read is not None and not reading.follow
+        if self.chosen is not None:
+            return replace(self, at_end=isinstance(self.chosen, Single))
+        stored = ends and source.part_read is not None and not reading.follow
         return replace(self, at_end=stored and not result.early and self.horizon is None)
 
     @property
     def schedule(self) -> Schedule:
         """The publication schedule."""
+        if self.chosen is not None:
+            return self.chosen
         if self.period is not None and self.horizon is None:
             raise ArgumentTypeError("period: expected none without a horizon, got one")
         if self.at_end:
@@ -106,7 +120,7 @@ class SketchSettings(PrivacySettings):
 
         A run that publishes on the way is read at any time. The choice depends on options only.
         """
-        if self.horizon is None or self.period is not None or self.at_end:
+        if self.horizon is None or self.period is not None or self.at_end or self.chosen:
             return spec
         best = best_schedule(spec, steps=self.horizon, share=min(share, _LARGEST_SHARE))
         return replace(spec, schedule=best)
@@ -147,22 +161,29 @@ class SketchSettings(PrivacySettings):
             "max_item_bytes": _MAX_ITEM_BYTES,
         }
 
-    def discover(self, discovery: DiscoverySettings, *, max_weight: int = 1) -> HeavyHitters:
-        """Return a fresh sketch with discovery."""
+    def hitters_spec(
+        self, discovery: DiscoverySettings, *, max_weight: int = 1
+    ) -> HeavyHittersSpec:
+        """Return the checked description of a sketch with discovery."""
         if self.mechanism != "tree":
             raise ArgumentValueError(
                 f"mechanism: expected tree without a public list (--domain), got {self.mechanism}"
             )
         options = self.hitters_options(discovery, max_weight=max_weight)
-        schedule, epoch = self.schedule, discovery.discovery_epoch
+        epoch = discovery.discovery_epoch
+
+        def described(schedule: Schedule) -> HeavyHittersSpec:
+            return HeavyHittersSpec.of(
+                discovery_epoch=epoch, schedule=schedule, kind=self.kind, **options
+            )
+
         try:
-            if self.horizon is not None and not self.at_end:
-                found = HeavyHittersSpec.of(
-                    discovery_epoch=epoch, schedule=schedule, kind=self.kind, **options
-                )
-                schedule = self._planned(found.table, share=discovery.share).schedule
-                options["width"] = found.table.width
-            return HeavyHitters(discovery_epoch=epoch, schedule=schedule, kind=self.kind, **options)
+            found = described(self.schedule)
+            planned = self._planned(found.table, share=discovery.share).schedule
+            if planned == found.table.schedule:
+                return found
+            options["width"] = found.table.width
+            return described(planned)
         except ArgumentValueError as error:
             if not str(error).startswith("epsilon: ") or f"got {self.epsilon:g}" in str(error):
                 raise
@@ -170,6 +191,10 @@ class SketchSettings(PrivacySettings):
                 f"{error} (the counts get this part of --epsilon {self.epsilon:g}, discovery the "
                 "rest; with --domain they get all of it)"
             ) from None
+
+    def discover(self, discovery: DiscoverySettings, *, max_weight: int = 1) -> HeavyHitters:
+        """Return a fresh sketch with discovery."""
+        return HeavyHitters.from_spec(self.hitters_spec(discovery, max_weight=max_weight))
 
     def _table_options(self, max_weight: int) -> TableOptions:
         """Return the options of every private class."""
@@ -199,8 +224,16 @@ class InputSettings:
     time_unit: str = "s"
     follow: bool = False
 
-    def open(self, paths: tuple[str, ...], *, times: bool = False) -> Source:
-        """Return the inputs as one source, with the times of rows if requested."""
+    def open(
+        self, paths: tuple[str, ...], *, times: bool = False, positions: Positions | None = None
+    ) -> Source:
+        """Return the inputs as one source, with the times of rows if requested.
+
+        Args:
+            paths: The inputs.
+            times: Whether the times of rows are needed.
+            positions: What was counted of each file before.
+        """
         return open_source(
             paths,
             format=self.format,
@@ -216,7 +249,27 @@ class InputSettings:
             time_unit=self.time_unit,
             follow=self.follow,
             ahead=True,
+            positions=positions,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class StateSettings:
+    """Where the state of a run is kept, so that the next run goes on.
+
+    Args:
+        state: The directory; None for no state.
+        anchor: The file that states how far the state has come; None for the default.
+        key_file: The file of the key; None for the default.
+        reread: Whether a file that was rewritten or truncated is counted anew.
+        finish: Whether the stream ends with this run.
+    """
+
+    state: str | None
+    anchor: str | None
+    key_file: str | None
+    reread: bool
+    finish: bool
 
 
 @dataclass(frozen=True, slots=True)

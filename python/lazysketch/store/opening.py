@@ -78,7 +78,9 @@ def open_store(
             f"anchor: expected the anchor of this store, {place}, got none; an older copy of the "
             "store cannot be told from the newest state. Give the file with anchor= if it has moved"
         )
-    return Store(_native.Store(str(path), key=chosen, anchor=str(place)), checkpoint_bytes=most)
+    # Absolute: the working directory may change, and a bare name has no folder to be synced.
+    native = _native.Store(str(path.absolute()), key=chosen, anchor=str(place.absolute()))
+    return Store(native, checkpoint_bytes=most)
 
 
 def anchor_of(folder: str | os.PathLike[str]) -> Path:

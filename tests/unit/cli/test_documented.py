@@ -150,6 +150,8 @@ def test_documented_commands_run(
 ) -> None:
     """Run in the order of the page, in one folder: a command may use files of an earlier one."""
     monkeypatch.chdir(folder)
+    for variable in ("XDG_CONFIG_HOME", "XDG_STATE_HOME"):  # of keys and anchors
+        monkeypatch.setenv(variable, str(folder / variable))
     words = shlex.split(command)
     if words[0] == "lazysketch" and not set(words) & {"|", ">"}:
         assert main(words[1:]) == 0

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Final
 
 import click
 
-from lazysketch.cli.options import files_argument, input_options, result_options, sketch_options
+from lazysketch.cli.options import (
+    files_argument,
+    input_options,
+    result_options,
+    sketch_options,
+    state_options,
+)
 from lazysketch.cli.run.controller import check_result, count
 from lazysketch.cli.run.files import read_public_list
 from lazysketch.cli.run.signals import Signals
-from lazysketch.cli.run.targets import ListedItems
-from lazysketch.cli.settings import InputSettings, ResultSettings, SketchSettings
+from lazysketch.cli.run.starting import listed_target, open_inputs
+from lazysketch.cli.run.state import State
+from lazysketch.cli.settings import (
+    InputSettings,
+    ResultSettings,
+    SketchSettings,
+    StateSettings,
+)
 from lazysketch.cli.view.report import counts, heaviest
 
 _LIVE_ROWS: Final = 20
@@ -28,6 +41,7 @@ _LIVE_ROWS: Final = 20
     help="Public list of the items to count, one per line; not taken from the stream.",
 )
 @input_options
+@state_options
 @result_options
 @sketch_options
 @click.pass_context
@@ -37,12 +51,14 @@ def estimate(
     *,
     list_of_items: str,
     reading: InputSettings,
+    kept: StateSettings,
     result: ResultSettings,
     sketch: SketchSettings,
 ) -> int:
     """Count a stream privately and show the estimate of every item of a public list.
 
-    Reads the same inputs as top; the result keeps the order of the list.
+    Reads the same inputs as top; the result keeps the order of the list. With --state the
+    next run goes on from there.
 
     \b
     Example:
@@ -53,21 +69,29 @@ def estimate(
     (--save-release) and query it instead. The guarantee covers neither the messages on
     standard error (malformed rows, events/s) nor a guessed format.
     """
-    source = reading.open(files)
-    items = read_public_list(list_of_items, option="--items", inputs=files, reading=reading)
     check_result(result)
-    sketch = sketch.published_for(source, reading, result)
-    target = ListedItems(
-        sketch.create(max_weight=source.max_weight),
-        lambda release: counts(release, items),
-        candidates=len(items),
-        rows_while_reading=lambda release: heaviest(release, items, most=_LIVE_ROWS),
-    )
-    return count(
-        source,
-        target,
-        signals=context.ensure_object(Signals),
-        reading=reading,
-        horizon=sketch.horizon,
-        result=result,
-    )
+    with State.open(kept) or nullcontext() as state:
+        if state is not None:
+            state.check_listed(listed=True, option="--items")
+            reading, sketch = state.defined(reading, context), state.defined(sketch, context)
+        source = open_inputs(reading, files, times=False, state=state)
+        items = read_public_list(list_of_items, option="--items", inputs=files, reading=reading)
+        sketch = sketch.published_for(source, reading, result, ends=state is None or state.finishes)
+        target = listed_target(
+            sketch,
+            source,
+            reading,
+            rows=lambda release: counts(release, items),
+            candidates=len(items),
+            rows_while_reading=lambda release: heaviest(release, items, most=_LIVE_ROWS),
+            state=state,
+        )
+        return count(
+            source,
+            target,
+            signals=context.ensure_object(Signals),
+            reading=reading,
+            horizon=sketch.horizon,
+            result=result,
+            state=state,
+        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from contextlib import nullcontext
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
@@ -22,17 +23,20 @@ from lazysketch.cli.options import (
     input_options,
     option_with_default,
     rows_option,
+    state_options,
 )
 from lazysketch.cli.run.controller import check_interval, check_result, count
 from lazysketch.cli.run.files import read_public_list
 from lazysketch.cli.run.signals import Signals
-from lazysketch.cli.run.targets import DiscoveredItems, ListedItems
+from lazysketch.cli.run.starting import discovered_target, listed_target, open_inputs
+from lazysketch.cli.run.state import State
 from lazysketch.cli.run.windows import WindowSettings
 from lazysketch.cli.settings import (
     DiscoverySettings,
     InputSettings,
     ResultSettings,
     SketchSettings,
+    StateSettings,
 )
 from lazysketch.cli.view.report import heaviest
 from lazysketch.errors import ArgumentValueError
@@ -40,7 +44,7 @@ from lazysketch.errors import ArgumentValueError
 if TYPE_CHECKING:
     from lazysketch import Release
     from lazysketch.cli.run.targets import Target
-    from lazysketch.cli.view.report import ItemRow
+    from lazysketch.cli.view.report import ItemRow, RowsOf
 
 # Options that need discovery, and options that do not apply to windows, by parameter name.
 _FOR_DISCOVERY: Final = {
@@ -173,6 +177,7 @@ _DISPLAY: Final = (
 @gathered(DiscoverySettings, "discovery", *_DISCOVERY)
 @gathered(WindowSettings, "windows", *_WINDOWS)
 @input_options
+@state_options
 @gathered(ResultSettings, "result", *_DISPLAY, *RESULT)
 @discovering_sketch_options
 @click.pass_context
@@ -185,6 +190,7 @@ def top(
     discovery: DiscoverySettings,
     windows: WindowSettings,
     reading: InputSettings,
+    kept: StateSettings,
     result: ResultSettings,
     sketch: SketchSettings,
 ) -> int:
@@ -201,6 +207,9 @@ def top(
       lazysketch top access.log.gz --field host --domain hosts.txt
       lazysketch top flows.csv --by dst --window 1h --from 2026-05-17 --to 2026-05-18
 
+    With --state the counts are kept in a directory, and the next run goes on from there: rows
+    that were counted are not counted again, and what was published stays as it is.
+
     With a public list (--domain) the counts get the whole privacy budget. Without one a part
     of it is spent on discovery, which publishes items at the end of each discovery epoch.
 
@@ -210,41 +219,59 @@ def top(
     standard error (malformed rows, events/s) nor a guessed format.
     """
     _check_combinations(context, listed=domain is not None, result=result)
+    _check_kept(context, kept, windows=windows, result=result)
     windows.check_complete()
-    source = reading.open(files, times=windows.by_time)
-    items = None
-    if domain is not None:
-        items = read_public_list(domain, option="--domain", inputs=files, reading=reading)
-        result = dataclasses.replace(result, save_names=None)
     check_result(result, ends_early=not windows.by_time)
-    windows.check_range(stored=source.part_read is not None)
-    sketch = sketch.published_for(source, reading, result)
-    weight = source.max_weight
-    target: Target | None = windows.target(
-        sketch, discovery=discovery, domain=items, max_weight=weight, most=rows_shown
-    )
-    if target is None and items is not None:
-        target = _listed(sketch, items, max_weight=weight, most=rows_shown)
-    if target is None:
-        heavy = sketch.discover(discovery, max_weight=weight)
-        target = DiscoveredItems(heavy, most=rows_shown, asked=sketch)
-    return count(
-        source,
-        target,
-        signals=context.ensure_object(Signals),
-        reading=reading,
-        horizon=sketch.horizon,
-        result=result,
-    )
+    listed = domain is not None
+    with State.open(kept) or nullcontext() as state:
+        if state is not None:
+            state.check_listed(listed=listed, option="--domain")
+            reading, discovery = state.defined(reading, context), state.defined(discovery, context)
+            sketch = state.defined(sketch, context)
+        source = open_inputs(reading, files, times=windows.by_time, state=state)
+        items = None
+        if domain is not None:
+            items = read_public_list(domain, option="--domain", inputs=files, reading=reading)
+            result = dataclasses.replace(result, save_names=None)
+        windows.check_range(stored=source.part_read is not None)
+        ends = state is None or state.finishes
+        sketch = sketch.published_for(source, reading, result, ends=ends)
+        target: Target | None = windows.target(
+            sketch,
+            discovery=discovery,
+            domain=items,
+            max_weight=source.max_weight,
+            most=rows_shown,
+        )
+        if target is None and items is not None:
+            target = listed_target(
+                sketch,
+                source,
+                reading,
+                rows=_heaviest_of(items, most=rows_shown),
+                candidates=len(items),
+                state=state,
+            )
+        if target is None:
+            target = discovered_target(
+                sketch, discovery, source, reading, most=rows_shown, state=state
+            )
+        return count(
+            source,
+            target,
+            signals=context.ensure_object(Signals),
+            reading=reading,
+            horizon=sketch.horizon,
+            result=result,
+            state=state,
+        )
 
 
-def _listed(
-    sketch: SketchSettings, items: list[str] | list[int], *, max_weight: int, most: int
-) -> ListedItems:
+def _heaviest_of(items: list[str] | list[int], *, most: int) -> RowsOf:
     def rows(release: Release) -> list[ItemRow]:
         return [{**row, "complete": True} for row in heaviest(release, items, most=most)]
 
-    return ListedItems(sketch.create(max_weight=max_weight), rows, candidates=len(items))
+    return rows
 
 
 def _check_combinations(context: click.Context, *, listed: bool, result: ResultSettings) -> None:
@@ -267,3 +294,18 @@ def _check_combinations(context: click.Context, *, listed: bool, result: ResultS
             raise click.UsageError(f"{unused[0]}: expected no --window, got one", context)
     if result.every is not None:
         check_interval("every", result.every)
+
+
+def _check_kept(
+    context: click.Context,
+    kept: StateSettings,
+    *,
+    windows: WindowSettings,
+    result: ResultSettings,
+) -> None:
+    """Raise for options that a state cannot keep."""
+    if kept.state is None:
+        return
+    for option, given in (("--window", windows.length), ("--plot", result.plot)):
+        if given is not None:
+            raise click.UsageError(f"{option}: expected no --state, got one", context)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import sys
 import time
-from contextlib import closing
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Final
@@ -27,6 +26,8 @@ from lazysketch.cli.run.finishing import (
     as_state,
 )
 from lazysketch.cli.run.history import History
+from lazysketch.cli.run.state import Commits
+from lazysketch.cli.run.until_failure import UntilFailure
 from lazysketch.cli.run.windows import WindowedItems
 from lazysketch.cli.view import plot
 from lazysketch.cli.view.json_stream import JsonStream
@@ -45,15 +46,15 @@ from lazysketch.sources import feed
 from lazysketch.sources.formats.hints import what_to_check
 
 if TYPE_CHECKING:
-    from collections.abc import Generator
     from contextlib import AbstractContextManager
 
     from lazysketch.cli.run.signals import Signals
+    from lazysketch.cli.run.state import State
     from lazysketch.cli.run.targets import Target
     from lazysketch.cli.settings import InputSettings, ResultSettings
     from lazysketch.cli.view.output import Report, Row
     from lazysketch.cli.view.report import Moment
-    from lazysketch.sources import RowBatch, Source
+    from lazysketch.sources import Source
 
 _JSON_SECONDS: Final = 1.0
 _MIN_INTERVAL: Final = 0.05  # seconds
@@ -114,16 +115,32 @@ def count(
     reading: InputSettings,
     horizon: int | None,
     result: ResultSettings,
+    state: State | None = None,
 ) -> int:
     """Feed a target from a source, write the result, close the target, return the exit status.
 
     Every way out saves and writes the result, except that a strict reading which fails has none.
+    With a state the stream goes on in the next run, unless this one finishes it.
 
     Raises:
         LazySketchError: The failure that ended the reading early, after the result is written.
     """
-    batches = _UntilFailure(source, horizon=horizon)
-    run = _Run(batches, target, source=source, signals=signals, reading=reading, result=result)
+    done_before = 0 if state is None or horizon is None else target.release().step
+    batches = UntilFailure(source, horizon=None if horizon is None else horizon - done_before)
+    if state is not None and target.release().finished:
+        batches.end()
+        tell(f"{state.folder}: the stream was ended by --finish; nothing is read")
+    if state is not None and not state.finishes:
+        target.hold_back()
+    run = _Run(
+        batches,
+        target,
+        source=source,
+        signals=signals,
+        reading=reading,
+        result=result,
+        state=state,
+    )
     signals.counting(batches.stop)
     try:
         try:
@@ -136,6 +153,8 @@ def count(
     status = run.finishing.tell()
     done = run.done
     _report_to_operator(source, done)
+    if state is not None and not batches.ended:
+        state.tell_inputs()
     if done.failure is not None:
         raise done.failure
     if status:
@@ -158,45 +177,6 @@ class _Reading:
     seconds: float = 0.0
     interrupted: bool = False
     failure: BaseException | None = None
-
-
-class _UntilFailure:
-    """The batches of a source up to a request to stop, its first failure or the horizon."""
-
-    def __init__(self, source: Source, *, horizon: int | None) -> None:
-        self.max_weight = source.max_weight
-        self.failure: LazySketchError | None = None
-        self.stopped = False
-        self._source = source
-        self._horizon = horizon
-        self._waiting = False
-
-    def stop(self) -> bool:
-        """End the batches; return False if only an exception ends the wait for the next one."""
-        self.stopped = True
-        self._source.stop()
-        return self._source.reads_ahead or not self._waiting
-
-    def __iter__(self) -> Generator[RowBatch, None, None]:
-        left = self._horizon
-        try:
-            with closing(iter(self._source)) as batches:
-                while (batch := self._next(batches)) is not None:
-                    if left is not None and batch.rows > left:
-                        yield batch.first(left)
-                        self.failure = HorizonError("horizon")
-                        return
-                    yield batch
-                    left = None if left is None else left - batch.rows
-        except LazySketchError as failure:
-            self.failure = failure
-
-    def _next(self, batches: Generator[RowBatch, None, None]) -> RowBatch | None:
-        self._waiting = True
-        try:
-            return next(batches, None)
-        finally:
-            self._waiting = False
 
 
 class _ReportedSaves(PeriodicSaves):
@@ -223,18 +203,22 @@ class _Run:
         signals: What may ask it to end.
         reading: The settings of the inputs.
         result: Where the result goes.
+        state: Keeps what is counted; None if nothing does.
     """
 
     def __init__(
         self,
-        batches: _UntilFailure,
+        batches: UntilFailure,
         target: Target,
         *,
         source: Source,
         signals: Signals,
         reading: InputSettings,
         result: ResultSettings,
+        state: State | None = None,
     ) -> None:
+        self._commits = None if state is None else Commits(state.store, end=batches.stop)
+        self._of = "" if state is None else f"{state.folder}, last from "
         plots = result.plot is not None and not isinstance(target, WindowedItems)
         self.done = _Reading()
         self._history = History(target) if plots else None
@@ -251,7 +235,11 @@ class _Run:
             result,
             report=self._final_report,
             plot=None if self._history is None else partial(self._plot, self._history),
-            first=[Step(SAVE_EVERY, self._stop_saves), Step("--json", self._stop_json)],
+            first=[
+                Step("--state", self._stop_commits),
+                Step(SAVE_EVERY, self._stop_saves),
+                Step("--json", self._stop_json),
+            ],
         )
 
     def read(self) -> None:
@@ -261,6 +249,8 @@ class _Run:
             path, every = result.save_release, result.save_every
             self._saves = _ReportedSaves(self._target.release, path, seconds=every)
             self._saves.start()
+        if self._commits is not None:
+            self._commits.start()
         with self._display():
             self._feed()
             self._save()
@@ -301,6 +291,10 @@ class _Run:
     def _holds_back(self) -> bool:
         """True after a failure that the content of the input may have caused."""
         return self.done.failure is not None and not isinstance(self.done.failure, HorizonError)
+
+    def _stop_commits(self) -> None:
+        if self._commits is not None:
+            self._commits.stop()
 
     def _stop_saves(self) -> None:
         if self._saves is not None:
@@ -359,7 +353,7 @@ class _Run:
         source = self._source
         return self._target.report(
             moment,
-            of=f"{source.name} ({'; '.join(source.tally.formats) or 'nothing read'})",
+            of=f"{self._of}{source.name} ({'; '.join(source.tally.formats) or 'nothing read'})",
             inputs=_inputs(source, self._reading),
             length_known=length_known,
         )
@@ -408,4 +402,4 @@ def _status(source: Source) -> int:
     if tally.rows > tally.malformed > tally.rows / 2:
         check = what_to_check(tally.formats, hints=tally.hints)
         tell(f"more than half of the rows were malformed, {check}")
-    return FAILED if tally.malformed == tally.rows else 0
+    return FAILED if 0 < tally.rows == tally.malformed else 0

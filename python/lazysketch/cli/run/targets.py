@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from lazysketch.cli.view.output import Report, Row
     from lazysketch.cli.view.report import ItemRow, RowsOf
     from lazysketch.heavy_hitters import HeavyHitter
+    from lazysketch.store.stored_objects import StoredSketch
 
 HEADER: Final = ("rank", "item", "estimate", "low", "high", "share", "above_noise", "complete")
 
@@ -71,6 +72,22 @@ class Target(Protocol):
         """Destroy the private state."""
 
 
+class TakesRows(Protocol):
+    """What counts the rows of a target."""
+
+    def update_many(self, items: object, weights: object = None) -> None:
+        """Count events, one step each."""
+
+    def update_rows(self, items: object, weights: object = None, *, empty_rows: object) -> None:
+        """Count rows, one step each; empty rows have no event."""
+
+    def tick(self, steps: int) -> None:
+        """Take steps without an event."""
+
+    def close(self) -> None:
+        """Destroy the private state, or close the state that keeps it."""
+
+
 class ListedItems:
     """Items of a public list, counted by a sketch.
 
@@ -79,23 +96,26 @@ class ListedItems:
         rows: Returns the rows of the result.
         candidates: The length of the list.
         rows_while_reading: Returns the rows until then; ``rows`` if None.
+        counting: What counts the rows; the sketch if None.
     """
 
     def __init__(
         self,
-        sketch: PrivateSketch,
+        sketch: PrivateSketch | StoredSketch,
         rows: RowsOf,
         *,
         candidates: int,
         rows_while_reading: RowsOf | None = None,
+        counting: TakesRows | None = None,
     ) -> None:
+        taking: TakesRows = sketch if counting is None else counting
         self.candidates = candidates
         self.waits_for_end = sketch.schedule == Single()
-        self.update_many = sketch.update_many
-        self.update_rows = sketch.update_rows
-        self.tick = sketch.tick
+        self.update_many = taking.update_many
+        self.update_rows = taking.update_rows
+        self.tick = taking.tick
         self.release = sketch.release
-        self.close = sketch.close
+        self.close = taking.close
         self._end: Callable[[], None] | None = sketch.finish
         self._rows = rows
         self._rows_while_reading = rows_while_reading or rows
@@ -136,11 +156,20 @@ class DiscoveredItems:
         heavy: Discovers and counts the items.
         most: The maximum number of rows.
         asked: The requested guarantee, an upper bound on the sum over discovery and counts.
+        counting: What counts the rows; the sketch if None.
     """
 
-    def __init__(self, heavy: HeavyHitters, *, most: int, asked: PrivacySettings) -> None:
+    def __init__(
+        self,
+        heavy: HeavyHitters,
+        *,
+        most: int,
+        asked: PrivacySettings,
+        counting: TakesRows | None = None,
+    ) -> None:
+        self._counting: TakesRows = heavy if counting is None else counting
         self.waits_for_end = heavy.schedule == Single()
-        self.close = heavy.close
+        self.close = self._counting.close
         self.release = heavy.release
         self._end: Callable[[], None] | None = heavy.finish
         self._heavy = heavy
@@ -157,17 +186,17 @@ class DiscoveredItems:
     def update_many(self, items: object, weights: object = None) -> None:
         """Count events, one step each."""
         with self._between_rows:
-            self._heavy.update_many(items, weights)
+            self._counting.update_many(items, weights)
 
     def tick(self, steps: int) -> None:
         """Take steps without an event."""
         with self._between_rows:
-            self._heavy.tick(steps)
+            self._counting.tick(steps)
 
     def update_rows(self, items: object, weights: object = None, *, empty_rows: object) -> None:
         """Count rows, one step each; empty rows have no event."""
         with self._between_rows:
-            self._heavy.update_rows(items, weights, empty_rows=empty_rows)
+            self._counting.update_rows(items, weights, empty_rows=empty_rows)
 
     def moment(self) -> Moment:
         """Return the public state."""

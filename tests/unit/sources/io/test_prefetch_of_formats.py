@@ -21,7 +21,7 @@ from tests.oracle.captures import ETHERNET, framed, ip
 
 import lazysketch as ls
 from lazysketch import testing
-from lazysketch.cli.run import controller
+from lazysketch.cli.run.until_failure import UntilFailure
 from lazysketch.errors import ArgumentTypeError, HorizonError, SourceError
 from lazysketch.sources import RowBatch, Source, feed, open_source
 from lazysketch.sources.formats import arrow_ipc
@@ -177,7 +177,7 @@ def test_the_same_bits_up_to_the_horizon(tmp_path: Path, name: str, horizon: int
     results = []
     for ahead in (False, True):
         source = open_source(path, **asked, ahead=ahead)
-        batches = controller._UntilFailure(source, horizon=horizon)
+        batches = UntilFailure(source, horizon=horizon)
         results.append((*fed(batches, horizon=horizon), source.tally))
         assert isinstance(batches.failure, HorizonError)
         assert readers() == []

@@ -1,0 +1,84 @@
+"""What a run reads and what it counts into, with a state or without."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from lazysketch.cli.run.state import Counting
+from lazysketch.cli.run.targets import DiscoveredItems, ListedItems
+from lazysketch.cli.view.output import tell
+from lazysketch.sources.io.byte_stream import size_of
+
+if TYPE_CHECKING:
+    from lazysketch.cli.run.state import State
+    from lazysketch.cli.settings import DiscoverySettings, InputSettings, SketchSettings
+    from lazysketch.cli.view.report import RowsOf
+    from lazysketch.sources import Source
+
+__all__ = ["discovered_target", "listed_target", "open_inputs"]
+
+
+def open_inputs(
+    reading: InputSettings, files: tuple[str, ...], *, times: bool, state: State | None
+) -> Source:
+    """Return the inputs as one source, with a state after what it has counted of them.
+
+    Raises:
+        SourceError: An input cannot be read, or was rewritten since it was counted.
+    """
+    if state is None:
+        return reading.open(files, times=times)
+    source = reading.open(files, times=times, positions=state.positions)
+    for line in state.positions.messages:
+        tell(line)
+    pipes = [str(path) for path in source.paths if size_of(path) is None]
+    if pipes:
+        tell(
+            f"{'standard input' if pipes[0] == '-' else pipes[0]}: every row counts, since a pipe "
+            "has no position; do not send rows again that were counted"
+        )
+    return source
+
+
+def listed_target(
+    sketch: SketchSettings,
+    source: Source,
+    reading: InputSettings,
+    *,
+    rows: RowsOf,
+    candidates: int,
+    rows_while_reading: RowsOf | None = None,
+    state: State | None,
+) -> ListedItems:
+    """Return the items of a list, counted by a fresh sketch or by that of the state."""
+    if state is None:
+        fresh = sketch.create(max_weight=source.max_weight)
+        return ListedItems(
+            fresh, rows, candidates=candidates, rows_while_reading=rows_while_reading
+        )
+    stored = state.sketch(sketch, reading, max_weight=source.max_weight)
+    return ListedItems(
+        stored,
+        rows,
+        candidates=candidates,
+        rows_while_reading=rows_while_reading,
+        counting=Counting(state, stored, source),
+    )
+
+
+def discovered_target(
+    sketch: SketchSettings,
+    discovery: DiscoverySettings,
+    source: Source,
+    reading: InputSettings,
+    *,
+    most: int,
+    state: State | None,
+) -> DiscoveredItems:
+    """Return items that are discovered, by a fresh sketch or by that of the state."""
+    if state is None:
+        heavy = sketch.discover(discovery, max_weight=source.max_weight)
+        return DiscoveredItems(heavy, most=most, asked=sketch)
+    stored = state.hitters(sketch, discovery, reading, max_weight=source.max_weight)
+    counting = Counting(state, stored, source)
+    return DiscoveredItems(stored, most=most, asked=sketch, counting=counting)

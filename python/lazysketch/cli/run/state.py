@@ -1,0 +1,342 @@
+"""The state of a run in a store: what the next run with the same directory goes on with.
+
+The directory keeps one object, the options that define it, and the positions of the inputs. Each
+batch is in one record with its position, so that a crash loses or repeats both or neither. Changes
+are durable within a second, before anything is shown or saved, and at the end.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import secrets
+import threading
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
+
+from click.core import ParameterSource
+
+from lazysketch.arguments import shown
+from lazysketch.cli.run.state_definition import OF_DISCOVERY, OF_INPUT, OF_SKETCH, Definition
+from lazysketch.cli.run.state_keys import key_for, opened
+from lazysketch.cli.settings import DiscoverySettings, SketchSettings
+from lazysketch.cli.view.output import tell
+from lazysketch.errors import (
+    ArgumentTypeError,
+    ArgumentValueError,
+    LazySketchError,
+    StoreError,
+)
+from lazysketch.sources.io.positions import Positions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+
+    import click
+    from typing_extensions import Self
+
+    from lazysketch.cli.settings import InputSettings, StateSettings
+    from lazysketch.sources import Source
+    from lazysketch.specification.table_spec import TableSpec
+    from lazysketch.store import Store
+    from lazysketch.store.stored_objects import StoredHitters, StoredSketch
+
+__all__ = ["COMMIT_SECONDS", "Commits", "Counting", "State"]
+
+COMMIT_SECONDS: Final = 1.0
+OBJECT: Final = "items"
+_NOTE: Final = "command line"
+
+Settings = TypeVar("Settings", "SketchSettings", "DiscoverySettings", "InputSettings")
+
+
+class State:
+    """An open state; closed when the block ends.
+
+    Args:
+        folder: The directory.
+        store: The store in it.
+        finishes: Whether the stream ends with this run.
+        reread: Whether a file that was rewritten or truncated is counted anew.
+
+    Attributes:
+        positions: What was counted of each file.
+        definition: What the first run has defined; None in the first run.
+    """
+
+    def __init__(
+        self, folder: str, store: Store, *, finishes: bool = False, reread: bool = False
+    ) -> None:
+        self.folder = folder
+        self.store = store
+        self.finishes = finishes
+        note = store.note(_NOTE)
+        self.definition = Definition.from_text(note) if note else None
+        if self.definition is None and store.names:
+            store.close()
+            raise StoreError(
+                f"--state: expected a state of the command line, got {folder} of another program"
+            )
+        self._secret = self.definition.secret if self.definition else secrets.token_bytes(32)
+        notes = {source: store.note(source) for source in store.sources}
+        self.positions = Positions(self._secret, notes, reread=reread)
+
+    @classmethod
+    def open(cls, settings: StateSettings) -> Self | None:
+        """Return the open state; None without ``--state``.
+
+        Raises:
+            ArgumentTypeError: An option that needs ``--state``.
+            LazySketchError: A state or key that cannot be used.
+        """
+        folder = settings.state
+        if folder is None:
+            for name, given in dataclasses.asdict(settings).items():
+                if given:
+                    option = name.replace("_", "-")
+                    raise ArgumentTypeError(f"--{option}: expected --state too, got none")
+            return None
+        key, made = key_for(settings.key_file, folder)
+        store = opened(folder, key=key, anchor=settings.anchor)
+        if made is not None:
+            tell(f"state: the key of {folder} is in {made}; without it the state is lost")
+        return cls(folder, store, finishes=settings.finish, reread=settings.reread)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if kind is None:
+            self.store.close()
+        else:  # a second failure would hide the first
+            with suppress(LazySketchError):
+                self.store.close()
+
+    def tell_inputs(self) -> None:
+        """Say which files had no new row."""
+        for reading in self.positions.readings:
+            if reading.rows == reading.counted_before > 0:
+                tell(f"{reading.name}: nothing new; its {reading.rows:,} rows were counted before")
+
+    def check_listed(self, *, listed: bool, option: str) -> None:
+        """Raise unless the items come from where they came from in the first run."""
+        if self.definition is None or self.definition.listed == listed:
+            return
+        if listed:
+            raise ArgumentValueError(
+                f"{option}: expected none, since {self.folder} discovers items, got one"
+            )
+        raise ArgumentTypeError(
+            f"{option}: expected a public list, as in the first run with {self.folder}, got none"
+        )
+
+    def defined(self, settings: Settings, context: click.Context) -> Settings:
+        """Return settings with the values of the first run where none is given now.
+
+        Raises:
+            ArgumentValueError: An option that is given and differs.
+        """
+        if self.definition is None:
+            return settings
+        known = self.definition.options
+        fields = {field.name for field in dataclasses.fields(settings)}
+        changed: dict[str, Any] = {}
+        for name, option in {**OF_SKETCH, **OF_DISCOVERY, **OF_INPUT}.items():
+            if name not in fields or name not in known:
+                continue
+            given = context.get_parameter_source(name) not in (None, ParameterSource.DEFAULT)
+            value = getattr(settings, name)
+            if given and value != known[name]:
+                raise ArgumentValueError(
+                    f"{option}: expected {_value(known[name])}, as in the first run with "
+                    f"{self.folder}, got {_value(value)}; leave the option out, or use another "
+                    "directory"
+                )
+            changed[name] = known[name]
+        if "chosen" in fields:
+            changed["chosen"] = self.definition.chosen
+        return dataclasses.replace(settings, **changed)
+
+    def sketch(
+        self, settings: SketchSettings, reading: InputSettings, *, max_weight: int
+    ) -> StoredSketch:
+        """Return the sketch of a list, new or as it was left."""
+        spec = settings.spec(max_weight=max_weight)
+        self._define(spec, settings, None, reading)
+        return self._made(lambda: self.store.sketch(OBJECT, spec))
+
+    def hitters(
+        self,
+        settings: SketchSettings,
+        discovery: DiscoverySettings,
+        reading: InputSettings,
+        *,
+        max_weight: int,
+    ) -> StoredHitters:
+        """Return the sketch with discovery, new or as it was left."""
+        spec = settings.hitters_spec(discovery, max_weight=max_weight)
+        found = spec.discovery
+        epoch = discovery.discovery_epoch if found is None else found.epoch
+        discovery = dataclasses.replace(discovery, discovery_epoch=epoch)
+        self._define(spec.table, settings, discovery, reading)
+        return self._made(lambda: self.store.heavy_hitters(OBJECT, spec))
+
+    def kept(self) -> StoredSketch | StoredHitters | None:
+        """Return the object as it was left; None if there is none yet."""
+        if self.definition is None or OBJECT not in self.store.names:
+            return None
+        known: dict[str, Any] = dict(self.definition.options)
+        settings = SketchSettings(
+            **{name: known[name] for name in OF_SKETCH}, chosen=self.definition.chosen
+        )
+        most = known["max_weight"] or 1
+        if self.definition.listed:
+            sketch = settings.spec(max_weight=most)
+            return self._made(lambda: self.store.sketch(OBJECT, sketch))
+        discovery = DiscoverySettings(**{name: known[name] for name in OF_DISCOVERY})
+        hitters = settings.hitters_spec(discovery, max_weight=most)
+        return self._made(lambda: self.store.heavy_hitters(OBJECT, hitters))
+
+    def _define(
+        self,
+        table: TableSpec,
+        settings: SketchSettings,
+        discovery: DiscoverySettings | None,
+        reading: InputSettings,
+    ) -> None:
+        """Keep what the first run defines, before the object is made."""
+        if self.definition is not None:
+            return
+        pinned = dataclasses.replace(settings, width=table.width)
+        options = {name: getattr(pinned, name) for name in OF_SKETCH}
+        options |= {name: getattr(reading, name) for name in OF_INPUT}
+        if discovery is not None:
+            options |= {name: getattr(discovery, name) for name in OF_DISCOVERY}
+        self.definition = Definition(
+            listed=discovery is None,
+            options=options,
+            schedule=table.schedule.specification,
+            secret=self._secret,
+        )
+        self.store.keep_note(_NOTE, self.definition.to_text())
+
+    def _made(self, make: Callable[[], Made]) -> Made:
+        try:
+            stored = make()
+        except ArgumentValueError as error:
+            if not str(error).startswith("spec: "):
+                raise
+            raise StoreError(
+                f"--state: expected the parameters of {self.folder}, got others, as another "
+                "version of lazysketch chose them"
+            ) from None
+        self.store.commit()
+        return stored
+
+
+Made = TypeVar("Made", "StoredSketch", "StoredHitters")
+
+
+class Counting:
+    """Counts the batches of a source into an object of a store, each with its position.
+
+    Args:
+        state: Where the object is kept.
+        stored: The object.
+        source: Where the batches come from.
+    """
+
+    def __init__(self, state: State, stored: StoredSketch | StoredHitters, source: Source) -> None:
+        self.close = state.store.close
+        self.tick = stored.tick
+        self._store = state.store
+        self._stored = stored
+        self._source = source
+
+    def update_many(self, items: object, weights: object = None) -> None:
+        """Count a batch of the source without an empty row."""
+        self._count(items, weights, empty_rows=None, rows=len(cast("list[object]", items)))
+
+    def update_rows(self, items: object, weights: object = None, *, empty_rows: object) -> None:
+        """Count a batch of the source."""
+        rows = len(cast("list[object]", items)) + len(cast("list[int]", empty_rows))
+        self._count(items, weights, empty_rows=empty_rows, rows=rows)
+
+    def _count(self, items: object, weights: object, *, empty_rows: object, rows: int) -> None:
+        place = self._source.place
+        if place is None:  # of a pipe
+            if empty_rows is None:
+                self._stored.update_many(items, weights)
+            else:
+                self._stored.update_rows(items, weights, empty_rows=empty_rows)
+            return
+        position = place.after(rows)
+        self._store.ingest(
+            place.source,
+            position.rows,
+            items,
+            into=self._stored,
+            weights=weights,
+            empty_rows=empty_rows,
+            note=position.to_text(),
+            durable=False,
+        )
+
+
+class Commits:
+    """Commits at regular times, also while the input is silent.
+
+    Args:
+        store: What is committed.
+        end: Ends the run after a failure; called from the thread.
+    """
+
+    def __init__(self, store: Store, *, end: Callable[[], object]) -> None:
+        self.failure: LazySketchError | None = None
+        self._store = store
+        self._end = end
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="lazysketch commits", daemon=True)
+
+    def start(self) -> None:
+        """Begin to commit."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Commit once more, and no more afterwards.
+
+        Raises:
+            LazySketchError: A commit that failed, this one or an earlier one.
+        """
+        self._done.set()
+        if self._thread.ident is not None:
+            self._thread.join()
+        if self.failure is not None:
+            raise self.failure
+        self._store.commit()
+
+    def _run(self) -> None:
+        while not self._done.wait(COMMIT_SECONDS):
+            try:
+                self._store.commit()
+            except LazySketchError as failure:  # raised where the run ends
+                self.failure = failure
+                self._end()
+                return
+
+
+def _value(value: object) -> str:
+    if value is None:
+        return "none"
+    return (
+        shown(value)
+        if isinstance(value, str)
+        else f"{value:g}"
+        if isinstance(value, float)
+        else str(value)
+    )
