@@ -14,6 +14,7 @@ _RECOVERED: Final = "lazysketch.store.recovered_objects"
 _OBJECTS: Final = "lazysketch.store.stored_objects"
 _CALLS: Final = "lazysketch.store.calls:Call"
 _TESTS: Final = "tests/unit/store/test_store.py"
+_WINDOWS: Final = "tests/unit/store/test_stored_windows.py"
 _LIVES: Final = "tests/unit/store/test_restarts.py::test_restarts_change_nothing"
 
 BUGS_OF_STORED_OBJECTS: Final = (
@@ -58,6 +59,56 @@ BUGS_OF_STORED_OBJECTS: Final = (
         patch=edited(f"{_JOURNAL}.change", ("except LazySketchError:", "except BaseException:")),
     ),
     PlantedBug(
+        name="batch-counted-before-its-size-is-checked",
+        subject="durable state",
+        claim="A batch that the log cannot hold is counted, and the object is ahead of the log.",
+        caught_by="tests/unit/store/test_ingestion.py"
+        "::test_a_batch_too_large_for_the_log_is_refused_whole",
+        patch=edited(f"{_JOURNAL}.change", ("if record.size > self.largest:", "if False:")),
+    ),
+    PlantedBug(
+        name="clock-asked-again",
+        subject="durable state",
+        claim="Windows ask the clock when the log is repeated, and contain other events then.",
+        caught_by=f"{_WINDOWS}::test_restarts_change_nothing[1-clock]",
+        patch=edited(
+            "lazysketch.store.stored_windows:StoredWindows._carry_out",
+            ("self._clock.reading = call.now", "self._clock.reading = self._clock.now()"),
+        ),
+    ),
+    PlantedBug(
+        name="windows-end-without-a-record",
+        subject="durable state",
+        claim="A window that a clock ended in a refused change is open again after a restart.",
+        caught_by=f"{_WINDOWS}::test_the_clock_ends_windows_in_records_of_their_own",
+        patch=edited(
+            "lazysketch.store.stored_windows:StoredWindows._log_time",
+            (
+                'self._journal.change(self, Call(object=self._name, method="advance", now=now))',
+                'self._carry_out(Call(object=self._name, method="advance", now=now))',
+            ),
+        ),
+    ),
+    PlantedBug(
+        name="windows-of-a-store-share-an-id",
+        subject="reuse of draws",
+        claim="All windows of an object have one id, so that two windows have the same noise.",
+        caught_by=f"{_WINDOWS}::test_windows_and_levels_have_ids_of_their_own",
+        patch=edited(
+            "lazysketch.store.stored_windows:_StoredTables._table",
+            ("self._origin(number % 2**64)", "self._origin(0)"),
+        ),
+    ),
+    PlantedBug(
+        name="ended-windows-not-in-the-checkpoint",
+        subject="durable state",
+        claim="A checkpoint drops the releases of ended windows, which no log gives back.",
+        caught_by=f"{_WINDOWS}::test_ended_windows_are_kept_without_their_tables",
+        patch=edited(
+            "lazysketch.windows.by_time:ByTime.progress", ("ended=self.ended", "ended=()")
+        ),
+    ),
+    PlantedBug(
         name="repeated-batch-counted-again",
         subject="durable state",
         claim="A batch that its sender repeats is counted again.",
@@ -72,7 +123,10 @@ BUGS_OF_STORED_OBJECTS: Final = (
         subject="durable state",
         claim="A checkpoint drops the last sequences, so that repeated batches are counted again.",
         caught_by=f"{_TESTS}::test_a_batch_of_a_source_is_counted_once",
-        patch=edited(f"{_RECOVERED}:header_of", ('"sources": dict(sources)', '"sources": {}')),
+        patch=edited(
+            "lazysketch.store.checkpoint_header:header_of",
+            ('"sources": dict(sources)', '"sources": {}'),
+        ),
     ),
     PlantedBug(
         name="source-outside-of-the-record",
@@ -90,8 +144,8 @@ BUGS_OF_STORED_OBJECTS: Final = (
         claim="The levels of a stored hierarchy have one id, and one noise where sizes are equal.",
         caught_by=f"{_TESTS}::test_tables_of_a_store_have_their_own_ids",
         patch=edited(
-            f"{_RECOVERED}:RecoveredObjects.origins",
-            ("key_of(_ERA, name, number)", "key_of(_ERA, name, 0)"),
+            f"{_RECOVERED}:Origin.__call__",
+            ("key_of(_ERA, self.name, number)", "key_of(_ERA, self.name, 0)"),
         ),
     ),
     PlantedBug(
@@ -100,8 +154,8 @@ BUGS_OF_STORED_OBJECTS: Final = (
         claim="All sketches of a store have one id: equal descriptions share all their noise.",
         caught_by=f"{_TESTS}::test_tables_of_a_store_have_their_own_ids",
         patch=edited(
-            f"{_RECOVERED}:RecoveredObjects.origins",
-            ("key_of(_ERA, name, number)", 'key_of(_ERA, "", number)'),
+            f"{_RECOVERED}:Origin.__call__",
+            ("key_of(_ERA, self.name, number)", 'key_of(_ERA, "", number)'),
         ),
     ),
     PlantedBug(
@@ -112,8 +166,8 @@ BUGS_OF_STORED_OBJECTS: Final = (
         patch=edited(
             f"{_RECOVERED}:RecoveredObjects.repeat",
             (
-                "if found.digest != digest_of(tables_of(stored)):",
-                "if not found.digest or not digest_of(tables_of(stored)):",
+                "if found.digest != digest_of(stored):",
+                "if not found.digest or not digest_of(stored):",
             ),
         ),
     ),

@@ -3,7 +3,6 @@
 Every change of an object of a store is counted and logged; what is read is durable. After a crash
 the same objects go on, with the same counts and the same noise.
 
-============== =====================================================================
 opening        the directory, the key, the anchor
 store          objects by name, checkpoints
 ingestion      batches that are counted once, and what their sources note
@@ -11,6 +10,19 @@ stored_objects the live classes, with changes that are logged and reads after a 
 journal        the order of changes, and what happens when one is interrupted
 calls          changes as records
 ============== =====================================================================
+=======
+================= ==================================================================
+opening           the directory, the key, the anchor
+store             commits, checkpoints, the key
+ingestion         batches that are counted once, and what their sources note
+objects_by_name   objects by name: new ones, or those that the store has
+stored_objects    the live classes of a store; stored_windows: what their clock says is logged
+stored_changes    what they share: changes are logged, reads are made after a commit
+journal           the order of changes, and what happens when one is interrupted
+recovered_objects what is held of objects until they are opened
+checkpoint_header what a checkpoint says of the states in it; saved_windows: ended windows
+calls             changes as records
+================= ==================================================================
 """
 
 from lazysketch.store.opening import anchor_of, open_store

@@ -18,10 +18,11 @@ import numpy.typing as npt
 from lazysketch import _native
 from lazysketch.errors import StoreError
 
-__all__ = ["Call", "Record", "plain_counts"]
+__all__ = ["Call", "Counts", "Record", "plain_counts"]
 
 _LENGTH: Final = struct.Struct("<I")
 Counts = npt.NDArray[np.uint64]
+Times = npt.NDArray[np.int64]
 
 
 class Record(NamedTuple):
@@ -46,6 +47,8 @@ class Call:
         sequence: place of the batch in its source.
         note: what the source says of itself with the batch, such as its position.
         digest: of the parameters, where an object is made.
+        times: one instant per item, in nanoseconds since 1970 UTC, for windows of a range.
+        now: what the clock of windows said, in seconds since 1970 UTC.
         threads: for counting, not logged: the result is the same for any number.
     """
 
@@ -59,13 +62,14 @@ class Call:
     sequence: int = 0
     note: str = ""
     digest: str = ""
+    times: Times | None = None
+    now: float | None = None
     threads: int = 1
 
     def encoded(self) -> Record:
         """Return the record of the call."""
-        counted = [
-            counts.tobytes() for counts in (self.weights, self.empty_rows) if counts is not None
-        ]
+        columns = (self.weights, self.empty_rows, self.times)
+        counted = [column.tobytes() for column in columns if column is not None]
         sizes = [*(batch.size for batch in self.events), *map(len, counted)]
         header: dict[str, Any] = {"object": self.object, "method": self.method}
         header |= {
@@ -82,6 +86,10 @@ class Call:
             header["note"] = self.note
         if self.digest:
             header["digest"] = self.digest
+        if self.times is not None:
+            header["times"] = True
+        if self.now is not None:
+            header["now"] = self.now
         head = json.dumps(header, separators=(",", ":")).encode()
         start = _LENGTH.pack(len(head)) + head
         return Record([start, *self.events, *counted], len(start) + sum(sizes))
@@ -117,6 +125,8 @@ class Call:
                 sequence=header.get("sequence", 0),
                 note=header.get("note", ""),
                 digest=header.get("digest", ""),
+                times=_counts(next(parts)).view(np.int64) if header.get("times") else None,
+                now=header.get("now"),
             )
         except (KeyError, TypeError, ValueError, StopIteration, struct.error) as error:
             raise StoreError(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from lazysketch.arguments import check_bools, checked_integer, shown
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.sketches.live_state import ClosedByBlock, LiveState
-from lazysketch.store.calls import Call, plain_counts
 from lazysketch.store.journal import Journal
 from lazysketch.store.recovered_objects import note_record
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
         StoredHitters,
         StoredSketch,
     )
+    from lazysketch.store.stored_windows import StoredWindows
 
 __all__ = ["Ingestion", "checked_name"]
 
@@ -43,10 +44,11 @@ class Ingestion(ClosedByBlock, LiveState):
         sequence: int,
         items: object,
         *,
-        into: StoredSketch | StoredCounters | StoredHitters | StoredHierarchy,
+        into: StoredSketch | StoredCounters | StoredHitters | StoredHierarchy | StoredWindows,
         weights: object = None,
         empty_rows: object = None,
         column: str | None = None,
+        times: object = None,
         note: str = "",
         durable: bool = True,
     ) -> bool:
@@ -65,6 +67,7 @@ class Ingestion(ClosedByBlock, LiveState):
             weights: one integer per item, or None for weight 1.
             empty_rows: positions of rows without an event, as for ``update_rows``; None for none.
             column: the name of the column, for a table with several columns.
+            times: for windows of a range, the time of each event.
             note: what :meth:`note` returns from then on, up to 10,000 characters, such as a
                 position to read on from; encrypted like the events.
             durable: False returns before the batch is durable, which it is after
@@ -83,17 +86,10 @@ class Ingestion(ClosedByBlock, LiveState):
         number = checked_integer("sequence", sequence, most=_LARGEST_SEQUENCE)
         if self._open.get(getattr(into, "_name", "")) is not into:
             raise ArgumentValueError("into: expected an open object of this store, got another")
-        call = Call(
-            object=into._name,
-            method="update_many" if empty_rows is None else "update_rows",
-            events=tuple(into._batches(items, column)),
-            weights=plain_counts(weights),
-            empty_rows=plain_counts(empty_rows),
-            source=name,
-            sequence=number,
-            note=_checked_note(note),
-        )
+        batch = into._batch(items, weights, empty_rows=empty_rows, column=column, times=times)
+        call = replace(batch, source=name, sequence=number, note=_checked_note(note))
         check_bools(durable=durable)
+        into._pass_time()
         is_new = self._journal.change_once(into, call)
         if durable:
             self.commit()

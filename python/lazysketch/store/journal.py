@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any, Protocol, TypeVar
 
 from lazysketch import _native
-from lazysketch.errors import LazySketchError, StoreError
+from lazysketch.errors import ArgumentValueError, LazySketchError, StoreError
 from lazysketch.sketches.live_state import exclusive
 from lazysketch.store.calls import Call
 
@@ -35,6 +35,7 @@ class Journal:
         self.lock = self._lock = _native.NestingLock()
         self._changing = False
         self.last = store.last
+        self.largest = store.largest_record
         self.bytes_logged = 0
         self.sources: dict[str, int] = {}
         self.notes: dict[str, str] = {}
@@ -53,6 +54,11 @@ class Journal:
         """
         self.check()
         record = call.encoded()
+        if record.size > self.largest:  # before it is counted: afterwards it could not be logged
+            raise ArgumentValueError(
+                f"items: expected a batch of at most {self.largest:,} bytes in the log, got "
+                f"{record.size:,}; nothing was counted: pass it in parts"
+            )
         self._changing = True
         try:
             stored._carry_out(call)

@@ -1,42 +1,79 @@
-"""What a store holds of objects that were not opened yet, and the header of its checkpoints."""
+"""What a store holds of objects that were not opened yet."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from lazysketch import _native
 from lazysketch.arguments import shown
 from lazysketch.errors import ArgumentValueError, LazySketchError, StoreError
-from lazysketch.heavy_hitters.hierarchical import Origins
 from lazysketch.sketches.keys import Key
 from lazysketch.store.calls import Call
-from lazysketch.store.stored_objects import tables_of
+from lazysketch.store.checkpoint_header import KeptObject, objects_of
+from lazysketch.store.stored_objects import digest_of
+from lazysketch.windows.open_windows import Progress
 
-__all__ = [
-    "RecoveredObjects",
-    "digest_of",
-    "header_of",
-    "made_record",
-    "note_record",
-    "other_parameters",
-]
+__all__ = ["Origin", "RecoveredObjects", "made_record", "note_record", "other_parameters"]
 
 _MADE: Final = "made"
 _NOTED: Final = "noted"
-_VERSION: Final = 1
 _ERA: Final = 0  # of the ids; another one begins where an older state may have been put back
 
 
 @dataclass
-class _Object:
-    """The digest of its parameters, its states in the checkpoint, and the changes after it."""
+class _Object(KeptObject):
+    """What the checkpoint has of it, and the changes after it."""
 
-    digest: str
-    states: range = range(0)
     calls: list[Call] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Origin:
+    """Where an object comes from: the keys of its tables, and its states in the checkpoint.
+
+    Attributes:
+        native: the store.
+        name: its name.
+        kept: what the store has of it; None for a new object.
+    """
+
+    native: _native.Store
+    name: str
+    kept: _Object | None
+
+    def __call__(self, number: int) -> tuple[Key, _native.SavedState | None]:
+        """Return the key of a table, and its state in the checkpoint.
+
+        Args:
+            number: of the table in the object.
+        """
+        key = Key._of(self.native.key_of(_ERA, self.name, number))
+        place = None if self.kept is None else self.kept.states.get(number)
+        return key, None if place is None else self.native.checkpoint_state(place)
+
+    def check(self, digest: str) -> None:
+        """Raise unless the object is new, or was made with these parameters.
+
+        Args:
+            digest: of the parameters.
+
+        Raises:
+            ArgumentValueError: other parameters.
+        """
+        if self.kept is not None and self.kept.digest != digest:
+            raise other_parameters(self.name)
+
+    @property
+    def progress(self) -> Progress | None:
+        """How far windows had come at the checkpoint; None for windows from the log alone."""
+        return None if self.kept is None else self.kept.progress
+
+    @property
+    def clock_said(self) -> float | None:
+        """What the clock of windows said at the checkpoint, or when they were made."""
+        return None if self.kept is None else self.kept.clock_said
 
 
 class RecoveredObjects(Mapping[str, _Object]):
@@ -52,7 +89,11 @@ class RecoveredObjects(Mapping[str, _Object]):
         self.bytes_logged = 0
         data = native.checkpoint_header()
         if data is not None:
-            self._read_header(json.loads(data))
+            found, last, noted = objects_of(data)
+            self._sources.update(last)
+            self._notes.update(noted)
+            for name, kept in found.items():
+                self._objects[name] = _Object(**vars(kept))
         for record in native.records():
             self._add(Call.decoded(record))
             self.bytes_logged += len(record)
@@ -69,20 +110,13 @@ class RecoveredObjects(Mapping[str, _Object]):
         """Return their number."""
         return len(self._objects)
 
-    def origins(self, name: str) -> Origins:
-        """Return the key of each table of an object, and its state in the checkpoint.
+    def origin(self, name: str) -> Origin:
+        """Return where an object comes from.
 
         Args:
             name: name of the object, new or not.
         """
-        states = self._objects[name].states if name in self._objects else range(0)
-
-        def origin(number: int) -> tuple[Key, _native.SavedState | None]:
-            key = Key._of(self._native.key_of(_ERA, name, number))
-            found = number < len(states)
-            return key, self._native.checkpoint_state(states[number]) if found else None
-
-        return origin
+        return Origin(self._native, name, self._objects.get(name))
 
     def repeat(self, name: str, stored: Any) -> None:
         """Make the changes after the checkpoint at an object that was restored.
@@ -96,7 +130,7 @@ class RecoveredObjects(Mapping[str, _Object]):
             StoreError: a change that cannot be made.
         """
         found = self._objects[name]
-        if found.digest != digest_of(tables_of(stored)):
+        if found.digest != digest_of(stored):
             raise other_parameters(name)
         try:
             for call in found.calls:
@@ -109,20 +143,9 @@ class RecoveredObjects(Mapping[str, _Object]):
         if not self._objects:
             self._native.forget_recovered()
 
-    def _read_header(self, header: dict[str, Any]) -> None:
-        if header.get("version") != _VERSION:
-            raise StoreError(
-                f"state: expected checkpoint version {_VERSION}, got {header.get('version')}"
-            )
-        self._sources.update(header["sources"])
-        self._notes.update(header.get("notes", {}))
-        for name, found in header["objects"].items():
-            states = range(found["first"], found["last"])
-            self._objects[name] = _Object(found["digest"], states)
-
     def _add(self, call: Call) -> None:
         if call.method == _MADE:
-            self._objects[call.object] = _Object(call.digest)
+            self._objects[call.object] = _Object(call.digest, clock_said=call.now)
         elif call.method != _NOTED:
             self._objects[call.object].calls.append(call)
         if call.source is None:
@@ -133,14 +156,14 @@ class RecoveredObjects(Mapping[str, _Object]):
             self._sources[call.source] = call.sequence
 
 
-def made_record(name: str, stored: object) -> Call:
+def made_record(name: str, stored: Any) -> Call:
     """Return the record that says that an object was made.
 
     Args:
         name: its name.
         stored: the object.
     """
-    return Call(object=name, method=_MADE, digest=digest_of(tables_of(stored)))
+    return Call(object=name, method=_MADE, digest=digest_of(stored), now=stored._clock_said())
 
 
 def note_record(source: str, note: str) -> Call:
@@ -151,41 +174,6 @@ def note_record(source: str, note: str) -> Call:
         note: the note.
     """
     return Call(object="", method=_NOTED, source=source, note=note)
-
-
-def header_of(
-    objects: Mapping[str, object], sources: Mapping[str, int], notes: Mapping[str, str]
-) -> tuple[bytes, list[_native.PrivateSketch]]:
-    """Return the header of a checkpoint, and the tables whose states follow it.
-
-    Args:
-        objects: all objects of the store.
-        sources: the last sequence of each source.
-        notes: the last note of each source.
-    """
-    tables: list[_native.PrivateSketch] = []
-    described: dict[str, Any] = {}
-    for name, stored in objects.items():
-        own = tables_of(stored)
-        first, last = len(tables), len(tables) + len(own)
-        described[name] = {"digest": digest_of(own), "first": first, "last": last}
-        tables += own
-    header = {
-        "version": _VERSION,
-        "objects": described,
-        "sources": dict(sources),
-        "notes": dict(notes),
-    }
-    return json.dumps(header, separators=(",", ":")).encode(), tables
-
-
-def digest_of(tables: Sequence[_native.PrivateSketch]) -> str:
-    """Return a digest of the parameters of some tables.
-
-    Args:
-        tables: the tables of one object.
-    """
-    return "".join(table._parameters_digest.hex() for table in tables)
 
 
 def other_parameters(name: str) -> ArgumentValueError:

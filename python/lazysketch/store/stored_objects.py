@@ -1,18 +1,11 @@
-"""The live objects of a store: classes with the interface of those without one.
-
-Every change goes through the journal. Every other public method and property is a read: it is made
-after a commit, unless it is listed as one that does not depend on events.
-"""
+"""The live objects of a store: classes with the interface of those without one."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import wraps
-from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from lazysketch import _native
-from lazysketch.arguments import checked_integer
-from lazysketch.errors import ArgumentValueError, StoreError
+from lazysketch.errors import ArgumentValueError
 from lazysketch.heavy_hitters.heavy_hitters import HeavyHitters
 from lazysketch.heavy_hitters.hierarchical import HierarchicalHeavyHitters
 from lazysketch.sketches.counters import ContinualCounters
@@ -25,8 +18,9 @@ from lazysketch.sketches.private_sketches import (
 from lazysketch.sketches.private_table import PrivateTable
 from lazysketch.specification.schedules import Punctual
 from lazysketch.specification.table_spec import TableSpec
-from lazysketch.store.calls import Call, plain_counts
-from lazysketch.store.journal import Journal
+from lazysketch.store.calls import Call
+from lazysketch.store.stored_changes import Changes, reads_after_commit, unknown_change
+from lazysketch.windows.windows import Windows
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -42,103 +36,12 @@ __all__ = [
     "StoredHitters",
     "StoredSketch",
     "class_of",
+    "digest_of",
     "tables_of",
 ]
 
-_Stored = TypeVar("_Stored", bound="_Changes")
 
-# What depends on arguments alone.
-_FIXED: Final = frozenset(
-    {
-        "counters", "depth", "discovery_epoch", "from_spec", "hash_seed", "horizon", "kind",
-        "levels", "mechanism", "memory", "not_private_because", "privacy", "private", "schedule",
-        "sigma", "sketch_id", "smallest_share", "spec", "threshold", "width",
-    }
-)  # fmt: skip
-
-
-def _reads_after_commit(kind: type[_Stored]) -> type[_Stored]:
-    """Return a class whose reads are made after a commit."""
-    for name in dir(kind):
-        if name.startswith("_") or name in _FIXED or name in kind._CHANGES:
-            continue
-        found = getattr(kind, name)
-        if callable(found):
-            setattr(kind, name, _reading(found))
-        else:  # a property, of Python or of the native class
-            setattr(kind, name, property(_reading(found.__get__), doc=found.__doc__))
-    return kind
-
-
-def _reading(found: Callable[..., Any]) -> Callable[..., Any]:
-    @wraps(found, assigned=("__name__", "__qualname__", "__doc__"))
-    def read(self: Any, *args: Any, **kwargs: Any) -> Any:
-        journal: Journal = self._journal
-        return journal.read(found, self, *args, **kwargs)
-
-    return read
-
-
-class _Changes:
-    """The changes that all stored objects have, as calls that the journal logs."""
-
-    _CHANGES: ClassVar[frozenset[str]] = frozenset(
-        {
-            "close", "end_discovery_epoch", "finish", "tick", "update", "update_batch",
-            "update_many", "update_rows",
-        }
-    )  # fmt: skip
-    _journal: Journal
-    _name: str
-
-    def _join(self, journal: Journal, name: str) -> None:
-        """Log all changes from here on, under a name."""
-        self._journal, self._name = journal, name
-
-    def _batches(self, items: object, column: str | None = None) -> list[_native.LoggedEvents]:
-        """Return the items as batches that are counted and logged, one per table."""
-        raise NotImplementedError
-
-    def _change(
-        self,
-        method: str,
-        events: Sequence[_native.LoggedEvents] = (),
-        weights: object = None,
-        *,
-        empty_rows: object = None,
-        steps: int = 0,
-        threads: int = 1,
-    ) -> None:
-        call = Call(
-            object=self._name,
-            method=method,
-            events=tuple(events),
-            weights=plain_counts(weights),
-            empty_rows=plain_counts(empty_rows),
-            steps=steps,
-            threads=threads,
-        )
-        self._journal.change(self, call)
-
-    def _carry_out(self, call: Call) -> None:
-        raise NotImplementedError
-
-    def tick(self, steps: int = 1) -> None:
-        """Take steps without an event, as the method without a store."""
-        self._change("tick", steps=checked_integer("steps", steps, least=0, most=2**63 - 1))
-
-    def finish(self) -> None:
-        """Publish everything pending, as the last step, as the method without a store."""
-        self._change("finish")
-
-    def close(self) -> None:
-        """Refuse: ``store.close()`` closes all objects, and keeps them."""
-        raise ArgumentValueError(
-            "store: expected store.close(), which keeps every object, got close() of one of them"
-        )
-
-
-class _ItemChanges(_Changes):
+class _ItemChanges(Changes):
     """Changes with items of one table."""
 
     def _batches(self, items: object, column: str | None = None) -> list[_native.LoggedEvents]:
@@ -195,7 +98,7 @@ class _StoredTable(_ItemChanges, PrivateTable):
         elif call.method == "finish":
             core.finish(self)
         else:
-            raise _unknown(call)
+            raise unknown_change(call)
 
 
 class StoredSketch(_StoredTable):
@@ -213,18 +116,18 @@ class StoredSketch(_StoredTable):
         return self._step
 
 
-@_reads_after_commit
+@reads_after_commit
 class StoredCounters(_StoredTable, ContinualCounters):
     """Counters of a store."""
 
-    _CHANGES = _Changes._CHANGES | {"step"}
+    _CHANGES = Changes._CHANGES | {"step"}
 
     def step(self, vector: object) -> None:
         """Take one step with an event count for every counter, as the method without a store."""
         self._change("step", weights=vector)
 
 
-@_reads_after_commit
+@reads_after_commit
 class StoredHitters(_ItemChanges, HeavyHitters):
     """Heavy hitters of a store."""
 
@@ -253,11 +156,11 @@ class StoredHitters(_ItemChanges, HeavyHitters):
         elif call.method == "finish":
             base.finish(self)
         else:
-            raise _unknown(call)
+            raise unknown_change(call)
 
 
-@_reads_after_commit
-class StoredHierarchy(_Changes, HierarchicalHeavyHitters):
+@reads_after_commit
+class StoredHierarchy(Changes, HierarchicalHeavyHitters):
     """Heavy hitters of a store at all levels of a hierarchy.
 
     The log has the names of an event at every level: should the functions of the levels change
@@ -308,13 +211,13 @@ class StoredHierarchy(_Changes, HierarchicalHeavyHitters):
         elif call.method == "finish":
             _native.finish_all(tables)
         else:
-            raise _unknown(call)
+            raise unknown_change(call)
 
 
 def _stored(kind: type[PrivateTable]) -> type[StoredSketch]:
     bases: tuple[type, ...] = (StoredSketch, kind)
     made = type(f"Stored{kind.__name__}", bases, {"__doc__": kind.__doc__})
-    return _reads_after_commit(made)
+    return reads_after_commit(made)
 
 
 _LAZY: Final = {"count-min": _stored(LazyCountMin), "count-sketch": _stored(LazyCountSketch)}
@@ -340,18 +243,27 @@ def class_of(spec: TableSpec) -> type[StoredSketch]:
     return (_PUNCTUAL if isinstance(spec.schedule, Punctual) else _LAZY)[spec.kind]
 
 
-def tables_of(stored: object) -> list[_native.PrivateSketch]:
-    """Return the tables whose states a checkpoint has for an object.
+def tables_of(stored: object) -> dict[int, _native.PrivateSketch]:
+    """Return the tables whose states a checkpoint has for an object, by their numbers.
 
     Args:
         stored: an object of a store.
     """
     if isinstance(stored, HeavyHitters):
-        return [stored._table]
+        return {0: stored._table}
     if isinstance(stored, HierarchicalHeavyHitters):
-        return list(stored._tables)
-    return [cast("_native.PrivateSketch", stored)]
+        return dict(enumerate(stored._tables))
+    if isinstance(stored, Windows):
+        return {number: table._table for number, table in stored._live.tables.items()}
+    return {0: cast("_native.PrivateSketch", stored)}
 
 
-def _unknown(call: Call) -> StoreError:
-    return StoreError(f"state: expected a change of this version, got {call.method!r}")
+def digest_of(stored: Any) -> str:
+    """Return a digest of the parameters of an object.
+
+    Args:
+        stored: an object of a store.
+    """
+    if isinstance(stored, Windows):
+        return stored._digest  # type: ignore[attr-defined, no-any-return]
+    return "".join(table._parameters_digest.hex() for table in tables_of(stored).values())

@@ -18,7 +18,7 @@ __all__ = ["Weights", "as_sequence", "check_batch", "taken", "unchanging"]
 Positions: TypeAlias = npt.NDArray[np.int64]
 Weights: TypeAlias = npt.NDArray[np.uint64]
 
-_PLAIN: Final = (list, tuple, range)
+_PLAIN: Final = (list, tuple, range, _native.LoggedEvents)
 _MOST_OF_AN_ITERABLE: Final = 1 << 24  # as for a sketch; an iterable may never end
 
 
@@ -117,6 +117,8 @@ def taken(values: Sequence[object], positions: Positions) -> Sequence[object]:
     """
     if isinstance(values, np.ndarray):
         return values[positions]
+    if isinstance(values, _native.LoggedEvents):
+        return cast("Sequence[object]", values.take(positions))
     if isinstance(values, _ArrowColumn):
         try:
             return values.take(positions)

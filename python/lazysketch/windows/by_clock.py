@@ -8,7 +8,7 @@ from dataclasses import replace
 from lazysketch.errors import ArgumentTypeError
 from lazysketch.heavy_hitters import HeavyHitters
 from lazysketch.windows.boundaries import ClockBoundaries, checked_clock
-from lazysketch.windows.open_windows import OneOpenWindow, State
+from lazysketch.windows.open_windows import OneOpenWindow, Progress, State
 from lazysketch.windows.window import Window, instant
 from lazysketch.windows.window_tables import WindowTables, published
 
@@ -25,13 +25,19 @@ class ByClock(OneOpenWindow):
         boundaries: ClockBoundaries,
         clock: Callable[[], float],
         most: int,
+        since: Progress | None,
     ) -> None:
-        """Open the current window; ``most`` windows are kept."""
+        """Open the current window, or the one that was open; ``most`` windows are kept."""
         self._boundaries, self._clock = boundaries, clock
-        number, passed = boundaries.place(self._now())
-        table = tables.make()
-        table.tick(passed)
-        super().__init__(tables, State(table=table, number=number, whole=passed == 0), most=most)
+        if since is None:
+            number, passed = boundaries.place(self._now())
+            since = Progress(number=number, whole=passed == 0)
+            state = State.after(since, tables)
+            assert state.table is not None, "these windows are not over"  # noqa: S101
+            state.table.tick(passed)
+        else:
+            state = State.after(since, tables)
+        super().__init__(tables, state, most=most)
 
     def add(self, items: object, weights: object, times: object) -> None:
         """Count events in the current slice, regardless of their own times."""
@@ -54,6 +60,12 @@ class ByClock(OneOpenWindow):
         table = self._opened
         if self._state.number == number and passed > table.step:
             table.tick(passed - table.step)
+
+    def is_due(self, now: int) -> bool:
+        """Return whether an instant is after the open slice."""
+        if self.over:
+            return False
+        return self._boundaries.place(now) > (self._state.number, self._opened.step)
 
     def open_window(self) -> Window | None:
         """Return the ended slices of the open window."""

@@ -12,7 +12,7 @@ from lazysketch import _native
 from lazysketch.errors import ArgumentTypeError
 from lazysketch.heavy_hitters import HeavyHitters
 from lazysketch.windows.batches import Weights, as_sequence, check_batch, unchanging
-from lazysketch.windows.open_windows import OneOpenWindow, State
+from lazysketch.windows.open_windows import OneOpenWindow, Progress, State
 from lazysketch.windows.window import Window
 from lazysketch.windows.window_tables import WindowTables, published
 
@@ -71,9 +71,11 @@ class BySteps(OneOpenWindow):
     to. Then the open window takes its part, in one call of the core: with it the batch is counted.
     """
 
-    def __init__(self, tables: WindowTables, *, every: int, most: int) -> None:
-        """Open the first window; ``most`` windows are kept."""
-        super().__init__(tables, State(table=tables.make()), most=most)
+    def __init__(
+        self, tables: WindowTables, *, every: int, most: int, since: Progress | None
+    ) -> None:
+        """Open the first window, or the one that was open; ``most`` windows are kept."""
+        super().__init__(tables, State.after(since or Progress(), tables), most=most)
         self._every = every
         self._ahead: _Ahead | None = None
 
@@ -149,7 +151,7 @@ class BySteps(OneOpenWindow):
         table: HeavyHitters | None = None
         while start < steps.number:
             stop = min(start + self._every, steps.number)
-            table = self._tables.make()
+            table = self._tables.make(number)
             steps.take(table, start, stop)
             if stop - start == self._every:
                 table.finish()

@@ -6,9 +6,10 @@ import numpy as np
 
 from lazysketch import _native
 from lazysketch.errors import ArgumentTypeError
+from lazysketch.heavy_hitters import HeavyHitters
 from lazysketch.windows.batches import check_batch, taken, unchanging
 from lazysketch.windows.boundaries import TimeRange, checked_times
-from lazysketch.windows.open_windows import OpenWindows
+from lazysketch.windows.open_windows import OpenWindows, Progress
 from lazysketch.windows.window import Window, instant
 from lazysketch.windows.window_tables import WindowTables, published
 
@@ -18,13 +19,16 @@ __all__ = ["ByTime"]
 class ByTime(OpenWindows):
     """All windows of a public range, open until the end of the input; each is one step."""
 
-    def __init__(self, tables: WindowTables, *, time_range: TimeRange) -> None:
-        """Open all windows."""
+    def __init__(
+        self, tables: WindowTables, *, time_range: TimeRange, since: Progress | None
+    ) -> None:
+        """Open all windows, unless they are published."""
         self._tables, self._range = tables, time_range
-        self._live = [tables.make() for _ in range(time_range.windows)]
         # Windows in order, as `finish` publishes them: the next is that of `_live[len(_done)]`.
-        self._done: list[Window] = []
-        self._finishing = self._over = False
+        self._done: list[Window] = [] if since is None else list(since.ended)
+        self._finishing = self._over = since is not None and since.finished
+        windows = range(0 if self._over else time_range.windows)
+        self._live = [tables.make(number) for number in windows]
 
     @property
     def ended(self) -> tuple[Window, ...]:
@@ -39,7 +43,17 @@ class ByTime(OpenWindows):
     @property
     def finished(self) -> bool:
         """True after ``finish``."""
-        return self._over and len(self._done) == len(self._live)
+        return self._over and len(self._done) == self._range.windows
+
+    @property
+    def progress(self) -> Progress:
+        """The published windows."""
+        return Progress(ended=self.ended, finished=self.finished)
+
+    @property
+    def tables(self) -> dict[int, HeavyHitters]:
+        """The tables of all windows, until they are published."""
+        return {} if self._over else dict(enumerate(self._live))
 
     def add(self, items: object, weights: object, times: object) -> None:
         """Count events in the windows of their times; events outside the range are not counted."""

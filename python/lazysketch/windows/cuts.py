@@ -24,10 +24,10 @@ from lazysketch.windows.by_clock import ByClock
 from lazysketch.windows.by_steps import BySteps
 from lazysketch.windows.by_time import ByTime
 from lazysketch.windows.durations import duration_of, instant_of
-from lazysketch.windows.open_windows import OpenWindows
+from lazysketch.windows.open_windows import OpenWindows, Progress
 from lazysketch.windows.window_tables import WindowTables
 
-__all__ = ["LARGEST_WINDOW", "Cut", "cut_of", "leaves_of"]
+__all__ = ["LARGEST_WINDOW", "ClockCut", "Cut", "cut_of", "leaves_of"]
 
 LARGEST_WINDOW: Final = 2**40
 _SLICES: Final = 60
@@ -54,13 +54,21 @@ class Cut(ABC):
     takes_times: bool = False
 
     @abstractmethod
-    def opened(self, tables: WindowTables, *, most: int) -> OpenWindows:
+    def opened(
+        self, tables: WindowTables, *, most: int, since: Progress | None = None
+    ) -> OpenWindows:
         """Return the open windows.
 
         Args:
             tables: makes the table of each window.
             most: number of windows that are kept.
+            since: how far they had come, for a store; None at the beginning.
         """
+
+    @property
+    @abstractmethod
+    def description(self) -> str:
+        """The boundaries of the windows, as text."""
 
     def memory_of_window(self, memory: int, *, depth: int, width: int | None) -> int:
         """Return the bytes for the tables of one window, without its open step.
@@ -98,23 +106,43 @@ class StepCut(Cut):
         self.steps = steps
         self.schedule = Single() if only_ends else RoundRobin(horizon=steps)
 
-    def opened(self, tables: WindowTables, *, most: int) -> OpenWindows:
+    def opened(
+        self, tables: WindowTables, *, most: int, since: Progress | None = None
+    ) -> OpenWindows:
         """Open the first window."""
-        return BySteps(tables, every=self.steps, most=most)
+        return BySteps(tables, every=self.steps, most=most, since=since)
+
+    @property
+    def description(self) -> str:
+        """The boundaries of the windows."""
+        return f"{self.steps} steps"
 
 
 class ClockCut(Cut):
-    """Windows of a public clock, in slices; a step is a slice."""
+    """Windows of a public clock, in slices; a step is a slice.
+
+    Attributes:
+        clock: returns seconds since 1970.
+    """
 
     def __init__(self, length: int, *, slices: int, clock: Callable[[], float]) -> None:
         """Cut every ``length`` nanoseconds."""
         self._boundaries = ClockBoundaries(every=length, slices=slices)
-        self._clock = clock
+        self.clock = clock
         self.steps, self.schedule = slices, Batch(horizon=leaves_of(slices))
 
-    def opened(self, tables: WindowTables, *, most: int) -> OpenWindows:
+    def opened(
+        self, tables: WindowTables, *, most: int, since: Progress | None = None
+    ) -> OpenWindows:
         """Open the current window."""
-        return ByClock(tables, boundaries=self._boundaries, clock=self._clock, most=most)
+        return ByClock(
+            tables, boundaries=self._boundaries, clock=self.clock, most=most, since=since
+        )
+
+    @property
+    def description(self) -> str:
+        """The boundaries of the windows."""
+        return f"{self._boundaries.every} ns by the clock, {self.steps} slices"
 
 
 class TimeCut(Cut):
@@ -128,9 +156,21 @@ class TimeCut(Cut):
         self.steps, self.schedule = 1, Batch(horizon=1)
         self.open_windows = time_range.windows
 
-    def opened(self, tables: WindowTables, *, most: int) -> OpenWindows:  # noqa: ARG002
+    def opened(
+        self,
+        tables: WindowTables,
+        *,
+        most: int,  # noqa: ARG002
+        since: Progress | None = None,
+    ) -> OpenWindows:
         """Open all windows of the range; all are kept."""
-        return ByTime(tables, time_range=self._range)
+        return ByTime(tables, time_range=self._range, since=since)
+
+    @property
+    def description(self) -> str:
+        """The boundaries of the windows."""
+        span = self._range
+        return f"{span.every} ns from {span.first} to {span.end}"
 
 
 def cut_of(

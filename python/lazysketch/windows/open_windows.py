@@ -16,7 +16,26 @@ from lazysketch.heavy_hitters import HeavyHitters
 from lazysketch.windows.window import Window
 from lazysketch.windows.window_tables import WindowTables
 
-__all__ = ["OneOpenWindow", "OpenWindows", "State"]
+__all__ = ["OneOpenWindow", "OpenWindows", "Progress", "State"]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far windows have come; with the tables of the open ones, what a store keeps of them.
+
+    Attributes:
+        ended: the ended windows that are kept, oldest first.
+        number: number of the open window, where one is open at a time.
+        whole: False if the open window was opened late.
+        last: steps of the last window, after ``finish``.
+        finished: True after ``finish``.
+    """
+
+    ended: tuple[Window, ...] = ()
+    number: int = 0
+    whole: bool = True
+    last: int | None = None
+    finished: bool = False
 
 
 class OpenWindows(ABC):
@@ -41,6 +60,24 @@ class OpenWindows(ABC):
     def step(self) -> int | None:
         """Steps taken; None for windows of time."""
         return None
+
+    @property
+    @abstractmethod
+    def progress(self) -> Progress:
+        """How far the windows have come; after :meth:`settle`."""
+
+    @property
+    @abstractmethod
+    def tables(self) -> dict[int, HeavyHitters]:
+        """The tables of the open windows, by number; after :meth:`settle`."""
+
+    def is_due(self, now: int) -> bool:  # noqa: ARG002 -- only a clock makes it so
+        """Return whether :meth:`advance` would end a window or a slice.
+
+        Args:
+            now: what the clock says, in nanoseconds since 1970 UTC.
+        """
+        return False
 
     @abstractmethod
     def settle(self) -> None:
@@ -105,6 +142,20 @@ class State:
     finished: bool = False
     leaving: HeavyHitters | None = None
 
+    @classmethod
+    def after(cls, progress: Progress, tables: WindowTables) -> State:
+        """Return the state of windows that have come so far, with a table from ``tables``."""
+        table = None if progress.finished else tables.make(progress.number)
+        return cls(
+            ended=progress.ended,
+            table=table,
+            number=progress.number,
+            whole=progress.whole,
+            last=progress.last,
+            over=progress.finished,
+            finished=progress.finished,
+        )
+
 
 class OneOpenWindow(OpenWindows):
     """Windows of which one is open at a time."""
@@ -128,12 +179,24 @@ class OneOpenWindow(OpenWindows):
         """True after ``finish``."""
         return self._state.finished
 
+    @property
+    def progress(self) -> Progress:
+        """How far the windows have come."""
+        state = self._state
+        return Progress(state.ended, state.number, state.whole, state.last, state.finished)
+
+    @property
+    def tables(self) -> dict[int, HeavyHitters]:
+        """The table of the open window."""
+        state = self._state
+        return {} if state.table is None else {state.number: state.table}
+
     def settle(self) -> None:
         """End the open window if it has its last step, and open the next."""
         self._end_if_due()
         self._close_leaving()
         if self._state.table is None and not self._state.over:
-            self._state = replace(self._state, table=self._tables.make())
+            self._state = replace(self._state, table=self._tables.make(self._state.number))
 
     def finish(self) -> None:
         """End the open window now."""

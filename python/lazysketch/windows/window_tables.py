@@ -26,13 +26,21 @@ class WindowTables:
         self._spec, self._key = spec, key
         self._reasons: tuple[str, ...] = ()
 
-    def make(self) -> HeavyHitters:
-        """Return the empty table of a new window."""
-        table = HeavyHitters.from_spec(self._spec, key=self._key)
+    def make(self, number: int) -> HeavyHitters:
+        """Return the empty table of a new window.
+
+        Args:
+            number: number of the window.
+        """
+        table = self._table(number)
         if self._spec.table.hash_seed is None:
             self._spec = table.spec
         self._reasons = table.not_private_because
         return table
+
+    def _table(self, number: int) -> HeavyHitters:  # noqa: ARG002 -- in a store it has an id
+        """Return the table of a window, under a fresh sketch id."""
+        return HeavyHitters.from_spec(self._spec, key=self._key)
 
     @property
     def max_weight(self) -> int:

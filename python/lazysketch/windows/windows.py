@@ -19,9 +19,9 @@ from lazysketch.releases.items import Item
 from lazysketch.sketches.keys import Key, key_or_fresh
 from lazysketch.sketches.live_state import ClosedByBlock, exclusive
 from lazysketch.specification.table_spec import TableOptions, TableSpec
-from lazysketch.windows.cuts import LARGEST_WINDOW, cut_of
+from lazysketch.windows.cuts import LARGEST_WINDOW, Cut, cut_of
 from lazysketch.windows.durations import instant_of
-from lazysketch.windows.open_windows import OpenWindows
+from lazysketch.windows.open_windows import OpenWindows, Progress
 from lazysketch.windows.published_windows import PublishedWindows
 from lazysketch.windows.window import Window
 from lazysketch.windows.window_tables import WindowTables
@@ -29,7 +29,7 @@ from lazysketch.windows.window_tables import WindowTables
 if TYPE_CHECKING:
     from typing_extensions import Never, Unpack
 
-__all__ = ["Windows"]
+__all__ = ["Windows", "closed_windows"]
 
 _KEEP: Final = 24
 _MOST_KEPT: Final = 1 << 16
@@ -95,6 +95,33 @@ class Windows(ClosedByBlock, PublishedWindows):
     ) -> None:
         """Choose the cut, and open the first window, or all windows of a range."""
         check_keywords(type(self), positional, options, HittersOptions, example=_EXAMPLE)
+        one = key_or_fresh(key)
+        self._make(
+            lambda spec, _cut, _kept: (WindowTables(spec, key=one), None),
+            every=every,
+            keep=keep,
+            begin=begin,
+            end=end,
+            slices=slices,
+            clock=clock,
+            domain=domain,
+            **options,
+        )
+
+    def _make(
+        self,
+        origin: Callable[[HeavyHittersSpec, Cut, int], tuple[WindowTables, Progress | None]],
+        *,
+        every: str | timedelta | int | None = None,
+        keep: int = _KEEP,
+        begin: str | datetime | None = None,
+        end: str | datetime | None = None,
+        slices: int | None = None,
+        clock: Callable[[], float] | None = None,
+        domain: Iterable[Item] | None = None,
+        **options: Unpack[HittersOptions],
+    ) -> None:
+        """Choose the cut, and open windows with the tables and the progress of ``origin``."""
         if every is None:
             raise ArgumentTypeError(f"every: expected a length, as in {_EXAMPLE}, got none")
         kept = checked_integer("keep", keep, most=_MOST_KEPT)
@@ -111,10 +138,10 @@ class Windows(ClosedByBlock, PublishedWindows):
             discovery_epoch=None if domain is not None else cut.steps,
             **options,
         )
-        tables = WindowTables(spec, key=key_or_fresh(key))
+        tables, since = origin(spec, cut, kept)
         self._lock = _native.NestingLock()
         self._takes_times = cut.takes_times
-        self._live = cut.opened(tables, most=kept)
+        self._live = cut.opened(tables, most=kept, since=since)
         super().__init__(
             privacy=tables.privacy,
             not_private_because=tables.not_private_because,
@@ -236,7 +263,7 @@ class Windows(ClosedByBlock, PublishedWindows):
         self._refuse_nested()
         if not self._live.finished:
             if self._live.over:
-                raise _closed()
+                raise closed_windows()
             self._live.finish()
 
     @property
@@ -275,9 +302,12 @@ class Windows(ClosedByBlock, PublishedWindows):
 
     def _opened(self) -> OpenWindows:
         self._refuse_nested()
+        return self._settled()
+
+    def _settled(self) -> OpenWindows:
         self._live.settle()
         if self._live.over:
-            raise _closed()
+            raise closed_windows()
         return self._live
 
     def _refuse_nested(self) -> None:
@@ -289,5 +319,6 @@ class Windows(ClosedByBlock, PublishedWindows):
             )
 
 
-def _closed() -> ClosedError:
+def closed_windows() -> ClosedError:
+    """Return the error for a change of finished or closed windows."""
     return ClosedError("windows: expected open windows, got finished or closed ones")

@@ -5,8 +5,9 @@ use crate::items::{Target, object_of};
 use lazysketch_core::table::item_list::ItemList;
 use lazysketch_core::table::items::Items;
 use lazysketch_core::{Error, memory};
+use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PySlice};
 
 /// The items of a batch, which no other code can change any more.
 #[pyclass(frozen, module = "lazysketch._native")]
@@ -46,6 +47,10 @@ impl LoggedEvents {
         Err(ArgumentTypeError::new_err(message))
     }
 
+    fn selected(&self, positions: impl Iterator<Item = usize>) -> PyResult<Self> {
+        self.items.selected(positions).map(Self::of).map_err(raise)
+    }
+
     /// Return the items as indices of counters.
     pub(crate) fn indices(&self, target: Target<'_>) -> PyResult<Vec<u64>> {
         self.check_items()?;
@@ -82,6 +87,24 @@ impl LoggedEvents {
         self.check_items()?;
         let items = (0..self.items.len()).map_while(|at| self.items.item(at));
         items.map(|item| object_of(py, item)).collect()
+    }
+
+    /// Return a part of the batch, as a batch.
+    fn __getitem__(&self, part: &Bound<'_, PySlice>) -> PyResult<Self> {
+        let part = part.indices(self.items.len().cast_signed())?;
+        let first = part.start.cast_unsigned();
+        if part.step != 1 {
+            let message = "events: expected a slice of step 1, got another";
+            return Err(ArgumentTypeError::new_err(message));
+        }
+        self.selected(first..first + part.slicelength)
+    }
+
+    /// Return the items at some positions, as a batch.
+    fn take(&self, positions: PyReadonlyArray1<'_, i64>) -> PyResult<Self> {
+        let positions = positions.as_array();
+        let within = |&at: &i64| usize::try_from(at).unwrap_or(usize::MAX);
+        self.selected(positions.iter().map(within))
     }
 
     fn __len__(&self) -> usize {

@@ -12,7 +12,8 @@ use lazysketch_core::key::{MasterKey, Origin};
 use lazysketch_core::saved_state::SavedState as CoreState;
 use lazysketch_core::{Error, memory};
 use lazysketch_store::{
-    Anchor, AnchorPlace, Directory, Error as CoreError, Recovered, Store as CoreStore, StoreKey,
+    Anchor, AnchorPlace, Directory, Error as CoreError, LARGEST_RECORD, Recovered,
+    Store as CoreStore, StoreKey,
 };
 use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
@@ -123,6 +124,12 @@ impl Store {
     #[getter]
     fn last(&self) -> u64 {
         self.last
+    }
+
+    /// Bytes of the largest record.
+    #[getter]
+    fn largest_record(&self) -> usize {
+        LARGEST_RECORD
     }
 
     /// Return the header of the last checkpoint, or None.

@@ -110,6 +110,22 @@ impl ItemList {
         }
     }
 
+    /// Copies the items at some positions, in this order; positions after the last are left out.
+    pub fn selected(&self, positions: impl Iterator<Item = usize>) -> Result<Self> {
+        Ok(match self {
+            Self::Signed(items) => Self::Signed(selected(items, positions)?),
+            Self::Unsigned(items) => Self::Unsigned(selected(items, positions)?),
+            Self::Fingerprints(items) => Self::Fingerprints(selected(items, positions)?),
+            Self::Texts(_) | Self::Mixed(_) => {
+                let mut copies = MixedItems::default();
+                for item in positions.filter_map(|at| self.item(at)) {
+                    copies.push(item)?;
+                }
+                Self::Mixed(copies)
+            }
+        })
+    }
+
     /// Number of items.
     pub fn len(&self) -> usize {
         self.items().len()
@@ -130,6 +146,14 @@ impl ItemList {
             Self::Mixed(items) => items.entries.get(at).map(|&entry| items.item(entry)),
         }
     }
+}
+
+fn selected<T: Copy>(values: &[T], positions: impl Iterator<Item = usize>) -> Result<Vec<T>> {
+    let mut copies = memory::room_for(positions.size_hint().0)?;
+    for &value in positions.filter_map(|at| values.get(at)) {
+        memory::push(&mut copies, value)?;
+    }
+    Ok(copies)
 }
 
 impl MixedItems {

@@ -217,6 +217,31 @@ proptest! {
         }
     }
 
+    #[test]
+    fn selected_items_are_those_at_the_positions(
+        values in values(),
+        integers in proptest::collection::vec(any::<i64>(), 0..50),
+        positions in proptest::collection::vec(0..160_usize, 0..40),
+    ) {
+        let items: Vec<Item<'_>> = values.iter().map(Value::item).collect();
+        let unsigned: Vec<u64> = integers.iter().map(|&it| it.cast_unsigned()).collect();
+        for items in [Items::Mixed(&items), Items::Signed(&integers), Items::Unsigned(&unsigned)] {
+            let list = ItemList::copied(items).unwrap();
+            let parts = list.selected(positions.iter().copied()).unwrap();
+            let expected: Vec<_> = positions.iter().filter_map(|&at| list.item(at)).collect();
+            prop_assert_eq!(all(&parts), expected);
+            let again = list.selected(0..list.len() + 9).unwrap();
+            prop_assert_eq!(all(&again), all(&list));
+        }
+        let hashed = ItemList::Fingerprints(unsigned.clone());
+        let ItemList::Fingerprints(parts) = hashed.selected(positions.iter().copied()).unwrap()
+        else {
+            panic!("another form");
+        };
+        let expected: Vec<_> = positions.iter().filter_map(|&at| unsigned.get(at)).collect();
+        prop_assert_eq!(parts.iter().collect::<Vec<_>>(), expected);
+    }
+
     /// A length that ends inside a character is refused, and so is one that is not UTF-8.
     #[test]
     fn texts_end_between_characters(first in 0..6_u8) {

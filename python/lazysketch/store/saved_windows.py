@@ -1,0 +1,78 @@
+"""How far windows have come, in a checkpoint: a description, and the releases of ended windows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any
+
+from lazysketch.releases.release import Release
+from lazysketch.windows.open_windows import Progress
+from lazysketch.windows.window import Window
+from lazysketch.windows.window_tables import Moment
+
+__all__ = ["progress_of", "saved_progress"]
+
+
+def saved_progress(progress: Progress) -> tuple[dict[str, Any], list[bytes]]:
+    """Return a description of the progress, and the releases of its ended windows.
+
+    Args:
+        progress: of the windows of one object.
+    """
+    releases = [window.release.to_bytes() for window in progress.ended]
+    described = {
+        "number": progress.number,
+        "whole": progress.whole,
+        "last": progress.last,
+        "finished": progress.finished,
+        "ended": [
+            {
+                "number": window.number,
+                "begin": _plain(window.begin),
+                "end": _plain(window.end),
+                "whole": window.whole,
+                "bytes": len(release),
+            }
+            for window, release in zip(progress.ended, releases, strict=True)
+        ],
+    }
+    return described, releases
+
+
+def progress_of(described: dict[str, Any], contents: Iterator[bytes]) -> Progress:
+    """Return the progress that :func:`saved_progress` described.
+
+    Args:
+        described: its first result.
+        contents: of which as many are taken as there are ended windows: its second result.
+    """
+    ended = []
+    for window in described["ended"]:
+        release = Release.from_bytes(next(contents))
+        ended.append(
+            Window(
+                number=window["number"],
+                begin=_moment(window["begin"]),
+                end=_moment(window["end"]),
+                ended=True,
+                whole=window["whole"],
+                release=release,
+                names=release.names,
+            )
+        )
+    return Progress(
+        ended=tuple(ended),
+        number=described["number"],
+        whole=described["whole"],
+        last=described["last"],
+        finished=described["finished"],
+    )
+
+
+def _plain(moment: Moment) -> str | int:
+    return moment.isoformat() if isinstance(moment, datetime) else moment
+
+
+def _moment(plain: str | int) -> Moment:
+    return datetime.fromisoformat(plain) if isinstance(plain, str) else plain

@@ -1,0 +1,159 @@
+"""Changes that go through the journal, and reads after a commit, for all objects of a store.
+
+Every change goes through the journal. Every other public method and property is a read: it is made
+after a commit, unless it is listed as one that does not depend on events.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import wraps
+from typing import TYPE_CHECKING, Any, ClassVar, Final, TypeVar
+
+from lazysketch import _native
+from lazysketch.arguments import checked_integer
+from lazysketch.errors import ArgumentTypeError, ArgumentValueError, StoreError
+from lazysketch.store.calls import Call, plain_counts
+from lazysketch.store.journal import Journal
+
+if TYPE_CHECKING:
+    from lazysketch.windows.open_windows import Progress
+
+__all__ = ["Changes", "reads_after_commit", "unknown_change"]
+
+_Stored = TypeVar("_Stored", bound="Changes")
+
+# What depends on arguments alone.
+_FIXED: Final = frozenset(
+    {
+        "counters", "depth", "discovery_epoch", "from_spec", "hash_seed", "horizon", "kind",
+        "levels", "mechanism", "memory", "not_private_because", "privacy", "private", "schedule",
+        "sigma", "sketch_id", "smallest_share", "spec", "takes_times", "threshold", "width",
+    }
+)  # fmt: skip
+
+
+def reads_after_commit(kind: type[_Stored]) -> type[_Stored]:
+    """Return a class whose reads are made after a commit.
+
+    Args:
+        kind: the class, which is changed.
+    """
+    for name in dir(kind):
+        if name.startswith("_") or name in _FIXED or name in kind._CHANGES:
+            continue
+        found = getattr(kind, name)
+        if callable(found):
+            setattr(kind, name, _reading(found))
+        else:  # a property, of Python or of the native class
+            setattr(kind, name, property(_reading(found.__get__), doc=found.__doc__))
+    return kind
+
+
+def _reading(found: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(found, assigned=("__name__", "__qualname__", "__doc__"))
+    def read(self: Any, *args: Any, **kwargs: Any) -> Any:
+        self._pass_time()
+        journal: Journal = self._journal
+        return journal.read(found, self, *args, **kwargs)
+
+    return read
+
+
+class Changes:
+    """The changes that all stored objects have, as calls that the journal logs."""
+
+    _CHANGES: ClassVar[frozenset[str]] = frozenset(
+        {
+            "close", "end_discovery_epoch", "finish", "tick", "update", "update_batch",
+            "update_many", "update_rows",
+        }
+    )  # fmt: skip
+    _journal: Journal
+    _name: str
+
+    def _join(self, journal: Journal, name: str) -> None:
+        """Log all changes from here on, under a name."""
+        self._journal, self._name = journal, name
+
+    def _batches(self, items: object, column: str | None = None) -> list[_native.LoggedEvents]:
+        """Return the items as batches that are counted and logged, one per table."""
+        raise NotImplementedError
+
+    def _change(
+        self,
+        method: str,
+        events: Sequence[_native.LoggedEvents] = (),
+        weights: object = None,
+        *,
+        empty_rows: object = None,
+        steps: int = 0,
+        threads: int = 1,
+    ) -> None:
+        call = Call(
+            object=self._name,
+            method=method,
+            events=tuple(events),
+            weights=plain_counts(weights),
+            empty_rows=plain_counts(empty_rows),
+            steps=steps,
+            threads=threads,
+        )
+        self._journal.change(self, call)
+
+    def _batch(
+        self,
+        items: object,
+        weights: object,
+        *,
+        empty_rows: object,
+        column: str | None,
+        times: object,
+    ) -> Call:
+        """Return the change that counts a batch, one step per event or empty row."""
+        if times is not None:
+            raise ArgumentTypeError("times: expected none, except for windows of a range, got some")
+        return Call(
+            object=self._name,
+            method="update_many" if empty_rows is None else "update_rows",
+            events=tuple(self._batches(items, column)),
+            weights=plain_counts(weights),
+            empty_rows=plain_counts(empty_rows),
+        )
+
+    def _carry_out(self, call: Call) -> None:
+        raise NotImplementedError
+
+    def _pass_time(self) -> None:
+        """Log what the clock says, for windows of a clock, before a read or a change."""
+
+    def _clock_said(self) -> float | None:
+        """Return what the last record says that the clock of windows said."""
+        return None
+
+    def _progress(self) -> Progress | None:
+        """Return how far windows have come."""
+        return None
+
+    def tick(self, steps: int = 1) -> None:
+        """Take steps without an event, as the method without a store."""
+        self._change("tick", steps=checked_integer("steps", steps, least=0, most=2**63 - 1))
+
+    def finish(self) -> None:
+        """Publish everything pending, as the last step, as the method without a store."""
+        self._change("finish")
+
+    def close(self) -> None:
+        """Refuse: ``store.close()`` closes all objects, and keeps them."""
+        raise ArgumentValueError(
+            "store: expected store.close(), which keeps every object, got close() of one of them"
+        )
+
+
+def unknown_change(call: Call) -> StoreError:
+    """Return the error for a change that an object does not have.
+
+    Args:
+        call: the change.
+    """
+    return StoreError(f"state: expected a change of this version, got {call.method!r}")

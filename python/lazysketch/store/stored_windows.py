@@ -1,0 +1,249 @@
+"""Windows of a store: what the clock says is part of the log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Final
+
+from lazysketch import _native
+from lazysketch.arguments import checked_integer
+from lazysketch.errors import ArgumentTypeError, ArgumentValueError
+from lazysketch.heavy_hitters import HeavyHitters, HeavyHittersSpec
+from lazysketch.heavy_hitters.hitters_spec import HittersOptions
+from lazysketch.sketches.live_state import exclusive
+from lazysketch.store.calls import Call, Counts, plain_counts
+from lazysketch.store.recovered_objects import Origin
+from lazysketch.store.stored_changes import Changes, reads_after_commit, unknown_change
+from lazysketch.windows.batches import check_batch
+from lazysketch.windows.boundaries import checked_clock, checked_times
+from lazysketch.windows.cuts import LARGEST_WINDOW, ClockCut, Cut
+from lazysketch.windows.open_windows import OpenWindows, Progress
+from lazysketch.windows.window_tables import WindowTables
+from lazysketch.windows.windows import Windows, closed_windows
+
+if TYPE_CHECKING:
+    from typing_extensions import Self, Unpack
+
+    from lazysketch.releases.items import Item
+    from lazysketch.store.journal import Journal
+
+__all__ = ["StoredWindows", "StoredWindowsOptions"]
+
+_WITHOUT_EVENTS: Final = 1 << 63  # no window has this number
+
+
+class StoredWindowsOptions(HittersOptions, total=False):
+    """Keyword arguments of windows, as for :class:`lazysketch.Windows`.
+
+    Args:
+        every: length of a window.
+        keep: number of ended windows that are kept.
+        begin: begin of a range.
+        end: end of a range.
+        slices: parts of a window by the clock.
+        clock: returns seconds since 1970; it may differ from life to life.
+        domain: a public list of items.
+    """
+
+    every: str | timedelta | int | None
+    keep: int
+    begin: str | datetime | None
+    end: str | datetime | None
+    slices: int | None
+    clock: Callable[[], float] | None
+    domain: Iterable[Item] | None
+
+
+class _LoggedClock:
+    """A clock that says what the last record about it says."""
+
+    def __init__(self, clock: Callable[[], float], said: float | None) -> None:
+        self._clock = clock
+        self.reading = self.now() if said is None else said
+
+    def __call__(self) -> float:
+        return self.reading
+
+    def now(self) -> float:
+        """Return what the clock says now."""
+        seconds = self._clock()
+        checked_clock(seconds)
+        return float(seconds)
+
+
+class _StoredTables(WindowTables):
+    """Maker of the tables of a store: each window has its own id, and they share a hash seed."""
+
+    def __init__(self, spec: HeavyHittersSpec, origin: Origin) -> None:
+        self._origin = origin
+        super().__init__(spec, key=origin(_WITHOUT_EVENTS)[0])
+        # A table that counts nothing gives the seed, the same in every life.
+        empty = self.make(_WITHOUT_EVENTS)
+        self.digest = empty._table._parameters_digest.hex()
+        empty.close()
+
+    def _table(self, number: int) -> HeavyHitters:
+        key, state = self._origin(number % 2**64)
+        return HeavyHitters._made(self._spec, key=key, state=state)
+
+
+def _check_positions(positions: Counts, *, rows: int) -> None:
+    """Raise unless the positions ascend and lie within the rows."""
+    ascend = bool((positions[1:] > positions[:-1]).all())
+    if len(positions) and not (ascend and int(positions[-1]) < rows):
+        raise ArgumentValueError(
+            "empty_rows: expected ascending positions of rows, got others; nothing was applied"
+        )
+
+
+@reads_after_commit
+class StoredWindows(Changes, Windows):
+    """Windows of a store.
+
+    The clock is asked before each change and each read. If it says that a window or a slice is
+    over, a record says so: ends are changes of their own, and a batch that is refused ends nothing.
+    """
+
+    _CHANGES = Changes._CHANGES | {"advance"}
+
+    _clock: _LoggedClock | None
+    _digest: str
+
+    @classmethod
+    def _of(cls, origin: Origin, **options: Unpack[StoredWindowsOptions]) -> Self:
+        self = cls.__new__(cls)
+        self._clock = None
+
+        def origin_of(
+            spec: HeavyHittersSpec, cut: Cut, kept: int
+        ) -> tuple[WindowTables, Progress | None]:
+            tables = _StoredTables(spec, origin)
+            self._digest = f"{tables.digest} {cut.description}, {kept} kept"
+            origin.check(self._digest)
+            if isinstance(cut, ClockCut):
+                cut.clock = self._clock = _LoggedClock(cut.clock, origin.clock_said)
+            return tables, origin.progress
+
+        self._make(origin_of, **options)
+        return self
+
+    def _join(self, journal: Journal, name: str) -> None:
+        super()._join(journal, name)
+        self._lock = journal.lock
+
+    def update_many(
+        self,
+        items: object,
+        weights: object = None,
+        *,
+        column: str | None = None,
+        times: object = None,
+    ) -> None:
+        """Count many events, each in one window, as the method without a store."""
+        call = self._batch(items, weights, empty_rows=None, column=column, times=times)
+        self._advance()
+        self._journal.change(self, call)
+
+    def update(self, item: Item, weight: int = 1, *, time: datetime | None = None) -> None:
+        """Count one event, as the method without a store."""
+        Windows.update(self, item, weight, time=time)
+
+    def tick(self, steps: int = 1) -> None:
+        """Take steps without an event, as the method without a store."""
+        count = checked_integer("steps", steps, least=0, most=LARGEST_WINDOW)
+        self._advance()
+        self._change("tick", steps=count)
+
+    def advance(self) -> None:
+        """End the windows that are over by the clock, as the method without a store."""
+        self._advance()
+        if self._live.over:
+            raise closed_windows()
+
+    def finish(self) -> None:
+        """Publish the open windows as the last ones, as the method without a store."""
+        self._advance()
+        if not self._live.finished:
+            self._change("finish")
+
+    def _batch(
+        self,
+        items: object,
+        weights: object,
+        *,
+        empty_rows: object,
+        column: str | None,
+        times: object,
+    ) -> Call:
+        events = _native.logged_events(items, column=column)
+        empty = plain_counts(empty_rows)
+        if empty is not None:
+            _check_positions(empty, rows=len(events) + len(empty))
+        return Call(
+            object=self._name,
+            method="update_many" if empty is None else "update_rows",
+            events=(events,),
+            weights=plain_counts(weights),
+            empty_rows=empty,
+            times=None if times is None else checked_times(times, events=len(events)),
+        )
+
+    def _carry_out(self, call: Call) -> None:
+        if call.method == "advance" and self._clock is not None and call.now is not None:
+            self._clock.reading = call.now
+        live = self._settled()
+        if call.method == "update_many" or (call.method == "update_rows" and live.step is None):
+            live.add(call.events[0], call.weights, call.times)
+        elif call.method == "update_rows":
+            self._count_rows(call, live)
+        elif call.method == "tick":
+            live.tick(call.steps)
+        elif call.method == "advance":
+            live.advance()
+        elif call.method == "finish":
+            live.finish()
+        else:
+            raise unknown_change(call)
+
+    def _count_rows(self, call: Call, live: OpenWindows) -> None:
+        """Count the events between empty rows, and a step for each of these."""
+        events, weights = call.events[0], call.weights
+        most = max(table._spec.table.max_weight for table in live.tables.values())
+        check_batch(events, weights, max_weight=most)
+        if call.times is not None:
+            raise ArgumentTypeError("times: expected none for windows of steps, got some")
+        counted = 0
+        for number, row in enumerate([] if call.empty_rows is None else call.empty_rows.tolist()):
+            if row - number > counted:
+                part = slice(counted, row - number)
+                live.add(events[part], None if weights is None else weights[part], None)
+                counted = row - number
+            live.tick(1)
+        rest = slice(counted, len(events))
+        live.add(events[rest], None if weights is None else weights[rest], None)
+
+    @exclusive
+    def _advance(self) -> None:
+        """Log the ends of windows and slices, before a change."""
+        self._refuse_nested()
+        self._journal.check()
+        self._log_time()
+
+    @exclusive
+    def _pass_time(self) -> None:
+        # What is within another call reads what was published before that call.
+        if not self._lock.nested:
+            self._log_time()
+
+    def _log_time(self) -> None:
+        if self._clock is not None:
+            now = self._clock.now()
+            if self._live.is_due(checked_clock(now)):
+                self._journal.change(self, Call(object=self._name, method="advance", now=now))
+
+    def _clock_said(self) -> float | None:
+        return None if self._clock is None else self._clock.reading
+
+    def _progress(self) -> Progress:
+        return self._live.progress
