@@ -48,7 +48,7 @@ def misra_gries(
     order: Callable[[Key], SupportsRichComparison],
     bug: str | None = None,
 ) -> list[Row]:
-    """Algorithm 1: the table after a stream, in the order of slots."""
+    """Algorithm 1: the table after a stream."""
     # T <- k dummy keys, c <- 0
     keys: list[Key] = sorted((Dummy(i) for i in range(counters)), key=order)
     counts: list[int] = [0] * counters
@@ -76,7 +76,7 @@ def misra_gries(
 def dictionary(
     stream: Iterable[Key], *, fingerprint: Callable[[Key], Key] | None = None
 ) -> list[Row]:
-    """Exact counts in the order of first arrival; by a hash of the items if one is given."""
+    """Exact counts, by a hash of the items if one is given."""
     names: dict[Key, Key] = {}
     counts: dict[Key, int] = {}
     for x in stream:

@@ -87,6 +87,20 @@ BUGS_OF_DISCOVERY_IN_THE_CORE: tuple[PlantedBug, ...] = (
         ),
     ),
     PlantedBug(
+        name="slots-in-the-order-of-arrival",
+        subject="discovery",
+        claim="The noise of a name follows the first events of an epoch, not its secret identity.",
+        caught_by=_UNIT
+        + "heavy_hitters/test_arrival.py::test_any_order_gives_the_same_names[dictionary]",
+    ),
+    PlantedBug(
+        name="slots-by-half-an-identity",
+        subject="discovery",
+        claim="Identities that begin alike are ordered as they arrived.",
+        caught_by=_UNIT
+        + "heavy_hitters/test_arrival.py::test_any_order_gives_the_same_names[dictionary]",
+    ),
+    PlantedBug(
         name="counts-of-an-epoch-stay",
         subject="discovery",
         claim="An event counts in its epoch and in the next.",

@@ -186,7 +186,7 @@ Row = tuple[Hashable, int]
 
 
 def counted(events: Iterable[Hashable]) -> list[Row]:
-    """Return exact counts in the order of the first events: slots 1, 2, ...
+    """Return exact counts.
 
     Args:
         events: keys of items.
@@ -207,7 +207,7 @@ def summary(
     order: Callable[[Hashable], int],
     forget_zeros: bool = False,
 ) -> list[Row]:
-    """Return the table of Misra-Gries in the order of its slots (Lebeda and Tetek, Algorithm 1).
+    """Return the table of Misra-Gries (Lebeda and Tetek, Algorithm 1).
 
     Args:
         events: keys of items.

@@ -170,6 +170,7 @@ class DiscoveryBug(Enum):
     REPEATED = "noise of names repeated after 64 slots"
     SHARED_EPOCHS = "noise of names shared by two epochs"
     NO_ID = "noise of names without the sketch id"
+    ARRIVAL = "noise of names by the order of their first events"
     FINGERPRINT = "identity by the public fingerprint"
     ASKED_SKETCH = "names published if the sketch counts many"
 
@@ -242,7 +243,7 @@ class ModelDiscovery:
         shown: dict[Hashable, Item] = {}
         for item in events:
             shown.setdefault(self._identity(item), item)
-        rows = self._rows([self._identity(item) for item in events], list(shown))
+        rows = self._rows([self._identity(item) for item in events], shown)
         shared, *own = self.draws(self.epoch, list(range(len(rows) + 1))).tolist()
         if self.exact or self.bug is DiscoveryBug.NO_SHARED:
             shared = 0
@@ -254,18 +255,26 @@ class ModelDiscovery:
     def _identity(self, item: Item) -> Hashable:
         return fingerprint(item) if self.bug is DiscoveryBug.FINGERPRINT else item
 
-    def _rows(self, keys: list[Hashable], distinct: list[Hashable]) -> list[Row]:
-        if self.exact:
-            return counted(keys)
-        found = self._source._identities(distinct)
+    def _rows(self, keys: list[Hashable], shown: dict[Hashable, Item]) -> list[Row]:
+        """Return the table after an epoch, in the order of secret identities."""
+        found = self._source._identities(list(shown.values()))
         slots = self.spec.facts["slots"]
         dummies: list[Hashable] = [("dummy", slot) for slot in range(slots)]
-        ranks = dict(zip([*dummies, *distinct], found, strict=True))
-        return summary(
-            keys,
-            dummies=dummies,
-            order=ranks.__getitem__,
-            forget_zeros=self.bug is DiscoveryBug.FORGOTTEN_ZEROS,
+        ranks = dict(zip([*dummies, *shown], found, strict=True))
+        rows = (
+            counted(keys)
+            if self.exact
+            else summary(
+                keys,
+                dummies=dummies,
+                order=ranks.__getitem__,
+                forget_zeros=self.bug is DiscoveryBug.FORGOTTEN_ZEROS,
+            )
+        )
+        return (
+            rows
+            if self.bug is DiscoveryBug.ARRIVAL
+            else sorted(rows, key=lambda row: ranks[row[0]])
         )
 
     def draws(self, epoch: int, slots: list[int]) -> Integers:

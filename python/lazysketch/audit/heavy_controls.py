@@ -60,6 +60,7 @@ def _of_discovery() -> Iterator[Control]:
         (bugs.NO_NOISE, "published names", exact_rates),
         (bugs.NO_SHARED, "published names", rates),
         (bugs.FORGOTTEN_ZEROS, "names of the model", discovery_checks.discovery_equals_model),
+        (bugs.ARRIVAL, "names of the model", discovery_checks.discovery_equals_model),
         (bugs.REPEATED, "draws of names", discovery_draws.draws_of_epochs),
         (bugs.SHARED_EPOCHS, "draws of names", discovery_draws.draws_of_epochs),
         (bugs.NO_ID, "keys of names", discovery_draws.parameters_change_names),

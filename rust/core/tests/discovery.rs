@@ -152,6 +152,8 @@ impl<'a> Oracle<'a> {
             Variant::MisraGries => noise[0],
         };
         let threshold = self.sketch.discovery().design().threshold;
+        // Noise belongs to ranks of identities.
+        self.table.sort_unstable_by_key(|row| row.0);
         for ((_, count, item), own) in self.table.iter().zip(&noise[1..]) {
             if *count as i64 + shared + own >= threshold
                 && let Some(item) = item

@@ -94,6 +94,7 @@ def expected(
             if summary
             else oracle.dictionary(events)
         )
+        rows.sort(key=lambda row: order(row[0]))  # noise belongs to ranks of identities
         shared, *own = sketch._discovery_draws(window, list(range(len(rows) + 1)))
         for (key, count), noise in zip(rows, own, strict=True):
             if count + noise + (shared if summary else 0) >= facts["threshold"] and not isinstance(

@@ -10,7 +10,7 @@ use crate::item::Item;
 use crate::saved_state::{StateReader, StateWriter, refused};
 use crate::table::hash::Fingerprinter;
 
-/// One slot per distinct item, in the order of first arrival.
+/// One slot per distinct item, in the order of first arrival until the epoch ends.
 pub(crate) struct Dictionary {
     slots: Slots,
     used: usize,

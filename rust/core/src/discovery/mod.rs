@@ -19,6 +19,10 @@
 //! then discarded; ending it early consumes it; `close` discards it. Published names stay public:
 //! items that were not published are never looked up again.
 //!
+//! The noise of a name is that of its rank among the secret identities of the epoch's table, not of the
+//! slot that it happened to get. So names depend on what the table holds, and not on the order in which
+//! it got there: exact counts give the same names for every order of an epoch's events.
+//!
 //! Source: C. Lebeda and J. Tetek, PODS 2023; A. Korolova, K. Kenthapadi, N. Mishra and A. Ntoulas,
 //! "Releasing Search Queries and Clicks Privately", WWW 2009 (thresholds of exact counts).
 
@@ -46,8 +50,9 @@ use name::{CHUNK, Identities, Kept};
 use spec::{Design, DiscoverySpec, Variant};
 use std::collections::BTreeMap;
 
-/// Slot of the noise that all counts of an epoch share; slot i of the table draws at i + 1.
+/// Where the noise that all counts of an epoch share is drawn; the key of rank i draws at i + 1.
 const SHARED: u64 = 0;
+
 /// Discovery of names, epoch by epoch.
 pub struct Discovery {
     spec: DiscoverySpec,
@@ -288,10 +293,10 @@ impl State {
         }
     }
 
-    /// Calls `with` on each name whose noisy count reaches the threshold, and its identity. Under Misra-Gries the dummies draw too,
-    /// so the number of draws does not depend on the data. The dictionary draws for the items it
-    /// has.
-    fn publish(&self, design: &Design, epoch: u64, mut with: impl FnMut(Kept, u128)) {
+    /// Calls `with` on each name whose noisy count reaches the threshold, and its identity. Noise is
+    /// drawn by the rank of identities. Under Misra-Gries the dummies draw too, so the number of draws does not
+    /// depend on the data. The dictionary draws for the items it has.
+    fn publish(&mut self, design: &Design, epoch: u64, mut with: impl FnMut(Kept, u128)) {
         let prf = NoiseFunction::new(&self.key.of_epoch(epoch));
         let (used, shared) = match &self.counts {
             Counts::Dictionary(counts) => (counts.used(), 0),
@@ -301,6 +306,7 @@ impl State {
                 (design.slots as usize, shared)
             }
         };
+        self.counts.slots_mut().sort(used);
         let slots = self.counts.slots();
         let mut noises = [0; CHUNK];
         for start in (0..used).step_by(CHUNK) {
@@ -312,7 +318,9 @@ impl State {
             if planted!("discovery-without-noise") {
                 noises.fill(0);
             }
-            let found = (start..).zip(noises.iter()).filter(|&(slot, noise)| {
+            let ranks = start..start + noises.len();
+            let slots_in_order = ranks.map(|rank| slots.sorted(rank));
+            let found = slots_in_order.zip(noises.iter()).filter(|&(slot, noise)| {
                 let low = planted!("threshold-2-low", 2, 0);
                 self.counts.count(slot) as i64 + shared + noise >= design.threshold - low
             });

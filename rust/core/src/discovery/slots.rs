@@ -32,7 +32,7 @@ pub(crate) struct Slots {
     names: NameStore,
     /// Recently used slots by the items' public fingerprints: hints, verified against the stored
     /// name. An adversary with the hash seed can aim at a hint, which only causes items there to be
-    /// hashed again.
+    /// hashed again. At the end of an epoch this memory holds an order of slots: [`Self::sort`].
     hints: Vec<u32>,
 }
 
@@ -204,6 +204,25 @@ impl Slots {
             }
         }
         self.index[hole] = FREE;
+    }
+
+    /// Sorts the first `number` slots by identity, for [`Self::sorted`]. The order takes the place
+    /// of the hints: each of its entries is a slot, and so a hint as good as any.
+    pub(crate) fn sort(&mut self, number: usize) {
+        let (order, identities) = (&mut self.hints[..number], &self.identities);
+        order.iter_mut().zip(0..).for_each(|(at, slot)| *at = slot);
+        if planted!("slots-in-the-order-of-arrival") {
+            return;
+        }
+        order.sort_unstable_by_key(|&slot| {
+            let identity = identities[slot as usize];
+            planted!("slots-by-half-an-identity", identity >> 120, identity)
+        });
+    }
+
+    /// The slot of this rank after [`Self::sort`].
+    pub(crate) fn sorted(&self, rank: usize) -> usize {
+        self.hints[rank] as usize
     }
 
     /// Empties the index and removes names and counts.

@@ -24,8 +24,9 @@ pub const SMALLEST_ITEM_BYTES: u32 = 16;
 pub const LARGEST_ITEM_BYTES: u32 = 1 << 16;
 /// Most bytes of one table.
 const LARGEST_MEMORY: u64 = 1 << 34;
-/// Version of the algorithm; part of the derivation of its noise key.
-const DISCOVERY_VERSION: u16 = 1;
+/// Version of the algorithm; part of the derivation of its noise key, so that no state goes on with
+/// another assignment of noise.
+const DISCOVERY_VERSION: u16 = 2;
 
 /// The guarantee of discovery and the size of its table.
 #[derive(Debug, Clone, Copy, PartialEq)]

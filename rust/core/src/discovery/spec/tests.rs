@@ -283,7 +283,7 @@ fn the_encoding_never_changes() {
     spec.max_events_per_user = 2;
     let integer = |value: u8| [vec![value], vec![0; 7]].concat();
     let expected = [
-        vec![1, 0],
+        vec![2, 0],
         vec![0, 0, 0, 0, 0, 0, 0xF0, 0x3F],
         vec![0x8D, 0xED, 0xB5, 0xA0, 0xF7, 0xC6, 0xB0, 0x3E],
         vec![1, 1],
