@@ -40,6 +40,7 @@ from lazysketch.errors import (
     HorizonError,
     LazySketchError,
     SourceError,
+    StoreError,
 )
 from lazysketch.releases.periodic import PeriodicSaves
 from lazysketch.sources import feed
@@ -155,7 +156,7 @@ def count(
     _report_to_operator(source, done)
     if state is not None and not batches.ended:
         state.tell_inputs()
-    if done.failure is not None:
+    if done.failure is not None and not (status and isinstance(done.failure, StoreError)):
         raise done.failure
     if status:
         return status
@@ -268,6 +269,8 @@ class _Run:
             self.done.interrupted = True
         except BaseException as failure:
             self.done.failure = failure
+            if self._commits is not None and isinstance(failure, StoreError):
+                self._commits.failed(failure)
         self._signals.finishing()
         self.done.seconds = time.perf_counter() - begin
         self.done.interrupted |= self._batches.stopped

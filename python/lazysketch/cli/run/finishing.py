@@ -15,7 +15,7 @@ from lazysketch.cli.run import files
 from lazysketch.cli.run.targets import DiscoveredItems
 from lazysketch.cli.view.json_stream import line_of
 from lazysketch.cli.view.output import Writing, remarks_of, tell, text_of
-from lazysketch.errors import LazySketchError
+from lazysketch.errors import LazySketchError, StoreError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -172,8 +172,10 @@ class Finishing:
         # A failure once, though the steps that need its step fail for the same reason.
         failed = {id(step.failure): step for step in reversed(steps) if step.failure is not None}
         named = [s for s in failed.values() if not isinstance(s.failure, BrokenPipeError)]
+        of_store = [s for s in reversed(named) if isinstance(s.failure, StoreError)]
         for step in reversed(named):
-            tell(step.message)
+            if step not in of_store[1:]:  # the first one has the reason
+                tell(step.message)
         return FAILED if named else READER_GONE if failed else 0
 
     def _wanted_saves(self) -> list[Step[str]]:

@@ -111,11 +111,9 @@ class State:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if kind is None:
+        # Everything was committed before, or the failure is known.
+        with suppress(LazySketchError):
             self.store.close()
-        else:  # a second failure would hide the first
-            with suppress(LazySketchError):
-                self.store.close()
 
     def tell_inputs(self) -> None:
         """Say which files had no new row."""
@@ -252,7 +250,6 @@ class Counting:
     """
 
     def __init__(self, state: State, stored: StoredSketch | StoredHitters, source: Source) -> None:
-        self.close = state.store.close
         self.tick = stored.tick
         self._store = state.store
         self._stored = stored
@@ -266,6 +263,11 @@ class Counting:
         """Count a batch of the source."""
         rows = len(cast("list[object]", items)) + len(cast("list[int]", empty_rows))
         self._count(items, weights, empty_rows=empty_rows, rows=rows)
+
+    def close(self) -> None:
+        """Close the state; a failure is known from its last commit."""
+        with suppress(LazySketchError):
+            self._store.close()
 
     def _count(self, items: object, weights: object, *, empty_rows: object, rows: int) -> None:
         place = self._source.place
@@ -316,16 +318,29 @@ class Commits:
         self._done.set()
         if self._thread.ident is not None:
             self._thread.join()
+        if self.failure is None:
+            try:
+                self._store.commit()
+            except LazySketchError as failure:
+                self.failed(failure)
         if self.failure is not None:
             raise self.failure
-        self._store.commit()
+
+    def failed(self, failure: LazySketchError) -> None:
+        """Keep the first failure, which has the reason; later ones say only that there was one.
+
+        Args:
+            failure: What a change or a commit raised.
+        """
+        if self.failure is None:
+            self.failure = failure
 
     def _run(self) -> None:
         while not self._done.wait(COMMIT_SECONDS):
             try:
                 self._store.commit()
             except LazySketchError as failure:  # raised where the run ends
-                self.failure = failure
+                self.failed(failure)
                 self._end()
                 return
 
