@@ -22,11 +22,12 @@ BUGS_OF_THE_COMMAND: Final = (
         patch=edited(
             "lazysketch.cli.commands.top:top",
             (
-                "source = reading.open(files, times=windows.by_time)",
+                "source = open_inputs(reading, files, times=windows.by_time, state=state)",
                 (
                     "rows = sum(batch.rows for batch in reading.open(files))\n"
-                    "    sketch = dataclasses.replace(sketch, horizon=sketch.horizon or rows)\n"
-                    "    source = reading.open(files, times=windows.by_time)"
+                    "        sketch = dataclasses.replace(sketch, horizon=sketch.horizon or rows)\n"
+                    "        source = "
+                    "open_inputs(reading, files, times=windows.by_time, state=state)"
                 ),
             ),
         ),

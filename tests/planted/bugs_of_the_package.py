@@ -7,6 +7,7 @@ from typing import Final
 from tests.planted.bugs_of_accounting import BUGS_OF_ACCOUNTING
 from tests.planted.bugs_of_discovery import BUGS_OF_DISCOVERY
 from tests.planted.bugs_of_sensitivity import BUGS_OF_CALIBRATION, BUGS_OF_SENSITIVITY
+from tests.planted.bugs_of_states import BUGS_OF_STATES
 from tests.planted.bugs_of_stored_objects import BUGS_OF_STORED_OBJECTS
 from tests.planted.bugs_of_the_command import BUGS_OF_THE_COMMAND
 from tests.planted.bugs_of_the_final_push import BUGS_OF_THE_END
@@ -25,4 +26,5 @@ BUGS_OF_THE_PACKAGE: Final[tuple[PlantedBug, ...]] = (
     *BUGS_OF_DISCOVERY,
     *BUGS_OF_THE_COMMAND,
     *BUGS_OF_STORED_OBJECTS,
+    *BUGS_OF_STATES,
 )
