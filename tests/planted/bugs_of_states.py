@@ -32,7 +32,7 @@ BUGS_OF_STATES: Final = (
         name="position-one-batch-behind",
         subject="durable state",
         claim="The position in the record of a batch is that before the batch.",
-        caught_by=f"{_TESTS}::test_every_format_goes_on_after_any_row",
+        caught_by=f"{_TESTS}::test_every_format_goes_on_after_any_row[csv]",
         patch=edited(
             f"{_POSITIONS}:Place.after",
             ("rows=self.before + rows", "rows=self.before"),
@@ -42,7 +42,7 @@ BUGS_OF_STATES: Final = (
         name="rewritten-files-go-on",
         subject="durable state",
         claim="A file with other content before the position is read on from there.",
-        caught_by=f"{_TESTS}::test_a_file_that_changed_is_refused",
+        caught_by=f"{_TESTS}::test_a_file_that_changed_is_refused[rewritten]",
         patch=edited(
             f"{_POSITIONS}:Positions._continued",
             (
@@ -91,7 +91,7 @@ BUGS_OF_STATES: Final = (
         name="other-options-are-ignored",
         subject="accounting",
         claim="A run with another epsilon goes on without a word about it.",
-        caught_by=f"{_RUNS}::test_other_options_are_refused",
+        caught_by=f"{_RUNS}::test_other_options_are_refused[epsilon]",
         patch=edited(
             f"{_STATE}:State.defined",
             ("if given and value != known[name]:", "if given and value != value:"),

@@ -135,6 +135,10 @@ def test_what_is_released_is_released_again(runs: Runs) -> None:
         (["--anchor", "none"], "--anchor: expected the anchor of this store"),
         (["--anchor", "a/anchor"], "--anchor: expected a file outside of the store"),
     ],
+    ids=[
+        *("epsilon", "width", "horizon", "items", "weight"),
+        *("key inside", "no key", "no anchor", "anchor inside"),
+    ],
 )
 def test_other_options_are_refused(runs: Runs, options: list[str], words: str) -> None:
     runs.add(range(50))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import shutil
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from random import Random
 
@@ -84,6 +84,7 @@ def test_a_file_that_is_named_twice_is_read_once(tmp_path: Path, reader: Reader)
 @pytest.mark.parametrize(
     ("content", "got"),
     [("a\n", "a shorter one"), ("", "a shorter one"), ("a\nB\nc\nd\n", "other content before")],
+    ids=["truncated", "empty", "rewritten"],
 )
 def test_a_file_that_changed_is_refused(
     tmp_path: Path, reader: Reader, content: str, got: str
@@ -124,6 +125,36 @@ def test_rotation(tmp_path: Path, reader: Reader) -> None:
     assert "log.1 was counted before, and has grown since" in reader.messages[0]
     assert reader.read(old, log) == ["b"]
     assert reader.messages == []
+
+
+def test_a_followed_file_that_is_rotated_and_truncated(tmp_path: Path, reader: Reader) -> None:
+    log = tmp_path / "log"
+    log.write_text("a\nb\n")
+    assert reader.read(log, most=1) == ["a"]
+
+    def rotate() -> None:
+        log.rename(tmp_path / "log.1")
+        log.write_text("a longer row\n")
+
+    def truncate() -> None:
+        with log.open("w") as file:  # the same inode
+            file.write("d\n")
+
+    changes: list[Callable[[], None]] = [rotate, truncate, lambda: add(log, "e\n")]
+    notes = {name: note for name, note in reader.notes.items() if name.startswith("file ")}
+    source = open_source(log, follow=True, format="lines", positions=Positions(SECRET, notes))
+    rows: list[str] = []
+    for batch in source:
+        rows += [str(item) for item in batch.item_list]
+        assert source.place is not None
+        reader.notes[source.place.source] = source.place.after(batch.rows).to_text()
+        if not changes:
+            break
+        changes.pop(0)()
+    assert rows == ["b", "a longer row", "d", "e"]
+    assert len(reader.notes) == 1 + 3
+    add(log, "f\n")
+    assert reader.read(tmp_path / "log.1", log) == ["f"]
 
 
 def test_an_inode_is_used_again(tmp_path: Path, reader: Reader) -> None:
