@@ -42,13 +42,16 @@ impl SavedState {
 /// Writes the fields of a state, little-endian, into memory that was reserved for all of them.
 pub(crate) struct StateWriter {
     bytes: Vec<u8>,
+    /// Bytes in the end.
+    length: usize,
 }
 
 impl StateWriter {
-    /// Room for `length` bytes.
+    /// Room for the `length` bytes of a state.
     pub(crate) fn with_room(length: usize) -> Result<Self> {
         let mut writer = Self {
             bytes: memory::room_for(length)?,
+            length,
         };
         writer.put(STATE_VERSION.to_le_bytes());
         Ok(writer)
@@ -69,6 +72,7 @@ impl StateWriter {
     }
 
     pub(crate) fn finish(self) -> SavedState {
+        debug_assert_eq!(self.bytes.len(), self.length, "the size of a state");
         SavedState { bytes: self.bytes }
     }
 }

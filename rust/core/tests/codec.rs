@@ -288,6 +288,19 @@ fn times_of_other_years_are_no_items() {
     }
 }
 
+/// A number of names that the bytes cannot hold is refused before memory is reserved for it.
+#[test]
+fn more_names_than_bytes_are_refused() {
+    let name = [1, 1, 0, 0, 0, b'a'];
+    let section = |number: u32| [&number.to_le_bytes()[..], &name].concat();
+    assert!(codec::decode(&with_section(&section(1))).is_ok());
+    for number in [0, 2, 3, u32::MAX] {
+        let error = codec::decode(&with_section(&section(number))).unwrap_err();
+        let expected = "expected sizes that agree with the length";
+        assert!(error.to_string().contains(expected), "{error}");
+    }
+}
+
 #[test]
 fn every_damage_of_names_is_refused() {
     let bytes = named(&[Item::Text("abc"), Item::Signed(-5), Item::Bytes(&[0xFF])]);

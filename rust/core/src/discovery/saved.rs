@@ -1,6 +1,9 @@
 //! What discovery needs to go on after a restart: its place in the stream, the published names, and
 //! the counts and names of the open epoch.
 
+#[cfg(test)]
+mod tests;
+
 use super::name::{Kept, NameKind};
 use super::{Counts, Discovery};
 use crate::saved_state::{StateReader, StateWriter, refused};

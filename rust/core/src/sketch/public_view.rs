@@ -4,6 +4,9 @@
 //! computed from them; a read recomputes the columns that were pushed since the last one. It holds
 //! public values only: the same as a release at this step, and gives the same estimates.
 
+#[cfg(test)]
+mod tests;
+
 use super::cell_noise::number_of;
 use super::private::{PrivateSketch, State};
 use crate::estimation::{ErrorModel, How, TableErrors};

@@ -233,14 +233,14 @@ fn take_integers<T, const N: usize>(
 
 /// Bytes of a content and of the number before it.
 fn content_size(length: usize) -> usize {
-    let bits = 64 - ((length as u64) << 3 | 1).leading_zeros() as usize;
+    let bits = 64 - (8 * length as u64 + 1).leading_zeros() as usize;
     bits.div_ceil(7) + length
 }
 
 /// A length and, in its lowest three bits, a type: seven bits per byte, the lowest first, and the
 /// highest bit of a byte says that more follow.
 fn put_content(out: &mut Vec<u8>, kind: u8, content: &[u8]) {
-    let mut head = (content.len() as u64) << 3 | u64::from(kind);
+    let mut head = 8 * content.len() as u64 + u64::from(kind);
     while head >= 1 << 7 {
         out.push(head as u8 | 1 << 7);
         head >>= 7;
@@ -258,7 +258,8 @@ fn take_head(reader: &mut ByteReader<'_>) -> Result<(u8, usize)> {
             return Ok(((head & 7) as u8, (head >> 3) as usize));
         }
         shift += 7;
-        if shift > 35 {
+        // Five bytes hold the length of any content.
+        if shift == 35 {
             return Err(malformed());
         }
     }

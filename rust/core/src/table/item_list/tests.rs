@@ -105,6 +105,101 @@ fn runs_of_texts_are_checked() {
     }
 }
 
+fn written(list: &ItemList) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    list.write(&mut bytes).unwrap();
+    assert_eq!(bytes.len(), list.written_size());
+    bytes
+}
+
+/// The form and the size of a batch: the fewest bytes that hold each item.
+#[test]
+fn batches_have_the_shortest_form() {
+    let signed = |values: &[i64]| written(&ItemList::copied(Items::Signed(values)).unwrap());
+    let unsigned = |values: &[u64]| written(&ItemList::copied(Items::Unsigned(values)).unwrap());
+    let (low, high) = (i64::from(i32::MIN), i64::from(i32::MAX));
+    for (bytes, form, size) in [
+        (signed(&[low, high]), 5, 8),
+        (signed(&[low - 1, high]), 1, 16),
+        (signed(&[low, high + 1]), 1, 16),
+        (unsigned(&[0, u64::from(u32::MAX)]), 6, 8),
+        (unsigned(&[1 << 32, 0]), 2, 16),
+    ] {
+        assert_eq!((bytes[0], bytes.len()), (form, 9 + size));
+    }
+    for (longest, length_bytes) in [(0, 1), (255, 1), (256, 2), (65_535, 2), (65_536, 4)] {
+        let long = "x".repeat(longest);
+        let texts = [Item::Text("ab"), Item::Text(&long)];
+        let bytes = written(&ItemList::copied(Items::Mixed(&texts)).unwrap());
+        assert_eq!((bytes[0], bytes[9]), (4, length_bytes));
+        assert_eq!(
+            bytes.len(),
+            10 + 2 * usize::from(length_bytes) + 2 + longest
+        );
+    }
+    // A number before each content: type, and length from bit 3 on.
+    let long = [7; 16];
+    for (items, expected) in [
+        (&[Item::Bytes(b"ab")][..], &[2 << 3 | 1, b'a', b'b'][..]),
+        (&[Item::Date(1)], &[4 << 3 | 7, 1, 0, 0, 0]),
+        (&[Item::Bytes(&long)], &[1 << 7 | 1, 1]),
+    ] {
+        let bytes = written(&ItemList::copied(Items::Mixed(items)).unwrap());
+        assert_eq!((bytes[0], &bytes[9..9 + expected.len()]), (3, expected));
+    }
+    let none = written(&ItemList::copied(Items::Mixed(&[])).unwrap());
+    assert_eq!(none, [3, 0, 0, 0, 0, 0, 0, 0, 0]);
+}
+
+/// The number before a content has five bytes at most.
+#[test]
+fn numbers_before_contents_have_a_largest() {
+    let mut batch = vec![3, 1, 0, 0, 0, 0, 0, 0, 0];
+    // The length 1 in five bytes, with nothing but zeros in the last four.
+    batch.extend([1 << 7 | 1 << 3 | 1, 1 << 7, 1 << 7, 1 << 7, 0, b'a']);
+    let (list, _) = ItemList::read(&batch).unwrap();
+    assert_eq!(list.item(0), Some(Item::Bytes(b"a")));
+    let mut longer = batch.clone();
+    longer[13] = 1 << 7;
+    longer.insert(14, 0);
+    assert!(ItemList::read(&longer).is_err());
+    // A length that only the last byte of the five has.
+    batch[13] = 1;
+    assert!(ItemList::read(&batch).is_err());
+}
+
+#[test]
+fn lists_know_their_items() {
+    let items = [Item::Text("a"), Item::Bytes(b"b"), Item::Date(3)];
+    let list = ItemList::copied(Items::Mixed(&items)).unwrap();
+    assert!(!list.is_empty() && list.has_items());
+    assert!(ItemList::copied(Items::Signed(&[])).unwrap().is_empty());
+    let ItemList::Mixed(mixed) = &list else {
+        panic!("another form");
+    };
+    assert!(Columns::has_items(mixed) && Columns::len(mixed) == 3);
+    assert_eq!(mixed.collected().unwrap(), items);
+    let mut found = [Item::Unsigned(0); 2];
+    Columns::items(mixed, 1, &mut found);
+    assert_eq!(found, items[1..]);
+}
+
+/// Contents of all types count together.
+#[test]
+fn the_bytes_of_a_batch_have_a_limit() {
+    let mut mixed = MixedItems::default();
+    for (item, held) in [
+        (Item::Date(1), 0),
+        (Item::Text("abc"), 3),
+        (Item::Bytes(b"de"), 5),
+        (Item::Uuid(&[0; 16]), 21),
+    ] {
+        mixed.push(item).unwrap();
+        assert!(mixed.check(MOST_BYTES - held).is_ok());
+        assert!(mixed.check(MOST_BYTES - held + 1).is_err());
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 

@@ -42,7 +42,33 @@ impl Columns for Plain {
 #[test]
 fn columns_have_fingerprints_only_unless_they_say_more() {
     assert!(Plain(0).is_empty() && !Plain(1).is_empty() && !Plain(2).is_empty());
-    assert!(!Plain(3).has_items());
+    assert!(!Plain(3).has_items() && Plain(3).texts().is_none());
+}
+
+/// The texts "a" and "bc".
+struct Texts;
+
+impl Columns for Texts {
+    fn len(&self) -> usize {
+        2
+    }
+
+    fn fingerprints(&self, _: &Fingerprinter, _: usize, _: &mut [u64]) {}
+
+    fn texts(&self) -> Option<Vec<TextRun<'_>>> {
+        let (content, offsets) = (&b"abc"[..], &[0, 1, 3][..]);
+        Some(vec![TextRun { content, offsets }])
+    }
+}
+
+#[test]
+fn a_part_of_a_batch_is_no_run_of_texts() {
+    let whole = Items::columns(&Texts);
+    assert_eq!(whole.texts().unwrap()[0].offsets, [0, 1, 3]);
+    assert_eq!(whole.slice(0, 2).texts().unwrap()[0].content, b"abc");
+    for (start, end) in [(0, 1), (1, 2), (0, 0)] {
+        assert!(whole.slice(start, end).texts().is_none());
+    }
 }
 
 const FINGERPRINTER: fn() -> Fingerprinter = || Fingerprinter::new(77);
