@@ -14,8 +14,9 @@ from lazysketch.cli.options import (
     sketch_options,
     state_options,
 )
-from lazysketch.cli.run.controller import check_result, count
+from lazysketch.cli.run.controller import count
 from lazysketch.cli.run.files import read_public_list
+from lazysketch.cli.run.result_checks import check_result
 from lazysketch.cli.run.signals import Signals
 from lazysketch.cli.run.starting import listed_target, open_inputs
 from lazysketch.cli.run.state import State
@@ -69,7 +70,7 @@ def estimate(
     (--save-release) and query it instead. The guarantee covers neither the messages on
     standard error (malformed rows, events/s) nor a guessed format.
     """
-    check_result(result)
+    check_result(result, goes_on=kept.state is not None)
     with State.open(kept) or nullcontext() as state:
         if state is not None:
             state.check_listed(listed=True, option="--items")

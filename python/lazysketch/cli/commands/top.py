@@ -25,8 +25,9 @@ from lazysketch.cli.options import (
     rows_option,
     state_options,
 )
-from lazysketch.cli.run.controller import check_interval, check_result, count
+from lazysketch.cli.run.controller import count
 from lazysketch.cli.run.files import read_public_list
+from lazysketch.cli.run.result_checks import check_interval, check_result
 from lazysketch.cli.run.signals import Signals
 from lazysketch.cli.run.starting import discovered_target, listed_target, open_inputs
 from lazysketch.cli.run.state import State
@@ -221,7 +222,7 @@ def top(
     _check_combinations(context, listed=domain is not None, result=result)
     _check_kept(context, kept, windows=windows, result=result)
     windows.check_complete()
-    check_result(result, ends_early=not windows.by_time)
+    check_result(result, ends_early=not windows.by_time, goes_on=kept.state is not None)
     listed = domain is not None
     with State.open(kept) or nullcontext() as state:
         if state is not None:

@@ -17,15 +17,13 @@ from typing import TYPE_CHECKING, Final
 from lazysketch.cli.run import files
 from lazysketch.cli.run.finishing import (
     FAILED,
-    PLOT,
-    SAVE,
     SAVE_EVERY,
-    SAVE_NAMES,
     Finishing,
     Step,
     as_state,
 )
 from lazysketch.cli.run.history import History
+from lazysketch.cli.run.result_checks import check_replaced
 from lazysketch.cli.run.state import Commits
 from lazysketch.cli.run.until_failure import UntilFailure
 from lazysketch.cli.run.windows import WindowedItems
@@ -35,11 +33,8 @@ from lazysketch.cli.view.live import live, progress
 from lazysketch.cli.view.output import tell
 from lazysketch.cli.view.report import is_published
 from lazysketch.errors import (
-    ArgumentTypeError,
-    ArgumentValueError,
     HorizonError,
     LazySketchError,
-    SourceError,
     StoreError,
 )
 from lazysketch.releases.periodic import PeriodicSaves
@@ -58,54 +53,6 @@ if TYPE_CHECKING:
     from lazysketch.sources import Source
 
 _JSON_SECONDS: Final = 1.0
-_MIN_INTERVAL: Final = 0.05  # seconds
-_SPENT: Final = (
-    "Another run over the same people adds to the privacy that the earlier one has spent"
-)
-
-
-def check_interval(name: str, seconds: float) -> None:
-    """Raise ArgumentValueError for an interval that would keep the command from counting."""
-    if seconds < _MIN_INTERVAL:
-        raise ArgumentValueError(
-            f"{name}: expected a time of at least {_MIN_INTERVAL * 1000:.0f}ms, "
-            f"got {seconds * 1000:g}ms"
-        )
-
-
-def check_result(result: ResultSettings, *, ends_early: bool = True) -> None:
-    """Raise unless every file of the result can be saved; reads nothing of the stream.
-
-    Args:
-        result: Where the result goes.
-        ends_early: Whether there is something to save before the end of the input.
-
-    Raises:
-        ArgumentTypeError: An option without the one that it needs.
-        ArgumentValueError: Saves at too short intervals.
-        SourceError: A file cannot be saved, or must not be replaced.
-    """
-    path = result.save_release
-    if result.save_every is not None:
-        check_interval("save_every", result.save_every)
-        if path is None:
-            raise ArgumentTypeError(f"{SAVE_EVERY}: expected {SAVE} too, got none")
-        if not ends_early:
-            raise ArgumentTypeError(
-                f"{SAVE_EVERY}: expected no --from and --to, whose windows end with the input, got "
-                "a range"
-            )
-    if path is not None and files.check_release_target(path, option=SAVE):
-        if not result.overwrite:
-            raise SourceError(
-                f"{SAVE}: expected a new file, got {path}, a release of an earlier run. {_SPENT}: "
-                "query that release instead, or replace it by --overwrite"
-            )
-        tell(f"{SAVE}: replaces {path}, a release of an earlier run. {_SPENT}")
-    if result.save_names is not None:
-        files.check_names_target(result.save_names, option=SAVE_NAMES)
-    if result.plot is not None:
-        files.check_plot_target(result.plot, option=PLOT)
 
 
 def count(
@@ -131,6 +78,8 @@ def count(
     if state is not None and target.release().finished:
         batches.end()
         tell(f"{state.folder}: the stream was ended by --finish; nothing is read")
+    if state is not None:
+        check_replaced(result, target.release())
     if state is not None and not state.finishes:
         target.hold_back()
     run = _Run(

@@ -120,6 +120,13 @@ def test_what_is_released_is_released_again(runs: Runs) -> None:
     first, second = (Release.load(f"{name}.lzs") for name in ("first", "second"))
     assert first.to_bytes() == second.to_bytes()
     assert first.step == 500
+    runs.add(range(500))
+    runs.estimate("a", "--save-release", "first.lzs")  # of the same stream: nothing is spent
+    assert Release.load("first.lzs").step == 1_000
+    runs.estimate("b", *SMALL, "--save-release", "first.lzs", status=2)
+    assert "--save-release: expected a new file, got first.lzs" in runs.said
+    runs.estimate("b", "--save-release", "first.lzs", "--overwrite")
+    assert "replaces first.lzs, a release of an earlier run" in runs.said
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,95 @@
+"""Checks of where the result of a run goes, before anything is counted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from lazysketch.cli.run import files
+from lazysketch.cli.run.finishing import PLOT, SAVE, SAVE_EVERY, SAVE_NAMES
+from lazysketch.cli.view.output import tell
+from lazysketch.errors import ArgumentTypeError, ArgumentValueError, SourceError
+
+if TYPE_CHECKING:
+    from lazysketch.cli.settings import ResultSettings
+    from lazysketch.releases.release import Release
+
+__all__ = ["check_interval", "check_replaced", "check_result"]
+
+_MIN_INTERVAL: Final = 0.05  # seconds
+_SPENT: Final = (
+    "Another run over the same people adds to the privacy that the earlier one has spent"
+)
+
+
+def check_interval(name: str, seconds: float) -> None:
+    """Raise ArgumentValueError for an interval that would keep the command from counting."""
+    if seconds < _MIN_INTERVAL:
+        raise ArgumentValueError(
+            f"{name}: expected a time of at least {_MIN_INTERVAL * 1000:.0f}ms, "
+            f"got {seconds * 1000:g}ms"
+        )
+
+
+def check_result(result: ResultSettings, *, ends_early: bool = True, goes_on: bool = False) -> None:
+    """Raise unless every file of the result can be saved; reads nothing of the stream.
+
+    Args:
+        result: Where the result goes.
+        ends_early: Whether there is something to save before the end of the input.
+        goes_on: Whether a state is kept, so that the release may be of an earlier run with it;
+            :func:`check_replaced` decides then.
+
+    Raises:
+        ArgumentTypeError: An option without the one that it needs.
+        ArgumentValueError: Saves at too short intervals.
+        SourceError: A file cannot be saved, or must not be replaced.
+    """
+    path = result.save_release
+    if result.save_every is not None:
+        check_interval("save_every", result.save_every)
+        if path is None:
+            raise ArgumentTypeError(f"{SAVE_EVERY}: expected {SAVE} too, got none")
+        if not ends_early:
+            raise ArgumentTypeError(
+                f"{SAVE_EVERY}: expected no --from and --to, whose windows end with the input, got "
+                "a range"
+            )
+    if path is not None and files.check_release_target(path, option=SAVE):
+        if goes_on:
+            pass
+        elif not result.overwrite:
+            raise _not_replaced(path)
+        else:
+            tell(f"{SAVE}: replaces {path}, a release of an earlier run. {_SPENT}")
+    if result.save_names is not None:
+        files.check_names_target(result.save_names, option=SAVE_NAMES)
+    if result.plot is not None:
+        files.check_plot_target(result.plot, option=PLOT)
+
+
+def check_replaced(result: ResultSettings, release: Release) -> None:
+    """Raise unless the release that would be replaced is one of the same sketch.
+
+    Args:
+        result: Where the result goes.
+        release: A release of the state.
+
+    Raises:
+        SourceError: A release of another sketch, without ``--overwrite``.
+    """
+    path = result.save_release
+    if path is None or not files.check_release_target(path, option=SAVE):
+        return
+    same = {part.sketch_id for part in files.load(path).parts}
+    if same == {part.sketch_id for part in release.parts}:
+        return
+    if not result.overwrite:
+        raise _not_replaced(path)
+    tell(f"{SAVE}: replaces {path}, a release of an earlier run. {_SPENT}")
+
+
+def _not_replaced(path: str) -> SourceError:
+    return SourceError(
+        f"{SAVE}: expected a new file, got {path}, a release of an earlier run. {_SPENT}: "
+        "query that release instead, or replace it by --overwrite"
+    )
