@@ -52,10 +52,11 @@ from lazysketch.sketches.private_sketches import (
 from lazysketch.specification.mechanisms import Mechanism
 from lazysketch.specification.schedules import Batch, Geometric, Punctual, RoundRobin, Single
 from lazysketch.specification.table_spec import TableSpec
-from lazysketch.store import Store, open_store
+from lazysketch.store import NO_ANCHOR, Store, open_store
 from lazysketch.windows import Change, Changes, Window, Windows
 
 __all__ = [
+    "NO_ANCHOR",
     "Batch",
     "Change",
     "Changes",

@@ -15,6 +15,7 @@ the stream::
     ├── OverwriteError       (FileExistsError) saving over a file that is not a release
     ├── SourceError          (OSError)     an input that cannot be read
     ├── StoreError           (OSError)     a store that cannot be opened, or written to
+    │   └── StoreDoubtError            a store that may be an older copy
     └── MissingPackageError  (ImportError) an optional package that a call needs
 """
 
@@ -33,6 +34,7 @@ __all__ = [
     "OverwriteError",
     "ReleaseFormatError",
     "SourceError",
+    "StoreDoubtError",
     "StoreError",
 ]
 
@@ -87,6 +89,13 @@ class SourceError(LazySketchError, OSError):
 
 class StoreError(LazySketchError, OSError):
     """Raised when a store cannot be opened or written to; what it holds stays as it was."""
+
+
+class StoreDoubtError(StoreError):
+    """Raised when nothing shows that a store is in its newest state; see ``open_store(on_doubt=)``.
+
+    It may be an older copy. Going on in it would publish the noise of the past with other counts.
+    """
 
 
 class MissingPackageError(LazySketchError, ImportError):

@@ -45,6 +45,7 @@ EXPORTED = SKETCHES | {
     "Levels",
     "LevelsPrivacy",
     "Mechanism",
+    "NO_ANCHOR",
     "Moment",
     "PeriodicSaves",
     "Plan",

@@ -14,6 +14,7 @@ _RECOVERED: Final = "lazysketch.store.recovered_objects"
 _OBJECTS: Final = "lazysketch.store.stored_objects"
 _CALLS: Final = "lazysketch.store.calls:Call"
 _TESTS: Final = "tests/unit/store/test_store.py"
+_ERAS: Final = "tests/unit/store/test_eras.py"
 _WINDOWS: Final = "tests/unit/store/test_stored_windows.py"
 _LIVES: Final = "tests/unit/store/test_restarts.py::test_restarts_change_nothing"
 
@@ -109,6 +110,81 @@ BUGS_OF_STORED_OBJECTS: Final = (
         ),
     ),
     PlantedBug(
+        name="era-is-a-counter",
+        subject="reuse of draws",
+        claim="The next era has the next number: every older copy begins the same one.",
+        caught_by=f"{_ERAS}::test_an_era_of_an_older_copy_is_never_begun_again",
+        patch=edited(
+            "lazysketch.store.eras:begin_record", ('"id": secrets.randbits(64)', '"id": 1')
+        ),
+    ),
+    PlantedBug(
+        name="era-without-its-ids",
+        subject="reuse of draws",
+        claim="In another era the ids are those of the first, and so is the noise.",
+        caught_by=f"{_ERAS}::test_an_old_copy_goes_on_with_fresh_noise[count-min]",
+        patch=edited(f"{_RECOVERED}:Origin.__call__", ("key_of(self.era,", "key_of(0,")),
+    ),
+    PlantedBug(
+        name="era-costs-nothing",
+        subject="accounting",
+        claim="The account has the objects of the last era alone.",
+        caught_by=f"{_ERAS}::test_an_old_copy_goes_on_with_fresh_noise[count-min]",
+        patch=edited(
+            "lazysketch.store.eras:Eras.begin", ("self.number += 1", "self.parts.clear()")
+        ),
+    ),
+    PlantedBug(
+        name="account-not-in-the-checkpoint",
+        subject="accounting",
+        claim="A checkpoint drops what was spent.",
+        caught_by=f"{_ERAS}::test_an_old_copy_goes_on_with_fresh_noise[count-min]",
+        patch=edited(
+            "lazysketch.store.eras:Eras.described",
+            ('"spent": [list(part) for part in self.parts]', '"spent": []'),
+        ),
+    ),
+    PlantedBug(
+        name="life-without-an-anchor-goes-on",
+        subject="durable state",
+        claim="An anchor vouches for an era that was open without one, of which copies exist.",
+        caught_by=f"{_ERAS}::test_an_anchor_does_not_vouch_for_a_life_without_one",
+        patch=edited(
+            "lazysketch.store.opening:_in_this_era",
+            ("if not store._eras.anchored:", "if store._eras.anchored is None:"),
+        ),
+    ),
+    PlantedBug(
+        name="anchor-renewed-before-the-era-is-durable",
+        subject="durable state",
+        claim="A crash while an era begins leaves an old copy that its anchor vouches for.",
+        caught_by=f"{_ERAS}::test_a_crash_while_an_era_begins[before]",
+        patch=edited(
+            "lazysketch.store.opening:open_store",
+            (
+                "begun = _in_new_era(path",
+                (
+                    "_native.Store(str(path.absolute()), key=chosen, anchor=str(place.absolute()),"
+                    " renew=True).close()\n    begun = _in_new_era(path"
+                ),
+            ),
+        ),
+    ),
+    PlantedBug(
+        name="older-state-is-finished",
+        subject="reuse of draws",
+        claim="An object of an earlier era is finished in an older state, with noise that the"
+        " newest state may have published with other counts.",
+        caught_by=f"{_ERAS}::test_an_old_copy_goes_on_with_fresh_noise[count-min]",
+        patch=edited(
+            "lazysketch.store.objects_by_name:ObjectsByName._end",
+            (
+                "record = end_record(name, stored)",
+                "stored.finish(); record = end_record(name, stored)",
+            ),
+        ),
+    ),
+    PlantedBug(
         name="repeated-batch-counted-again",
         subject="durable state",
         claim="A batch that its sender repeats is counted again.",
@@ -145,7 +221,7 @@ BUGS_OF_STORED_OBJECTS: Final = (
         caught_by=f"{_TESTS}::test_tables_of_a_store_have_their_own_ids",
         patch=edited(
             f"{_RECOVERED}:Origin.__call__",
-            ("key_of(_ERA, self.name, number)", "key_of(_ERA, self.name, 0)"),
+            ("self.name, number)", "self.name, 0)"),
         ),
     ),
     PlantedBug(
@@ -155,7 +231,7 @@ BUGS_OF_STORED_OBJECTS: Final = (
         caught_by=f"{_TESTS}::test_tables_of_a_store_have_their_own_ids",
         patch=edited(
             f"{_RECOVERED}:Origin.__call__",
-            ("key_of(_ERA, self.name, number)", 'key_of(_ERA, "", number)'),
+            ("self.name, number)", '"", number)'),
         ),
     ),
     PlantedBug(
@@ -177,7 +253,7 @@ BUGS_OF_STORED_OBJECTS: Final = (
         claim="A store without its anchor opens, so that an old copy is not noticed.",
         caught_by=f"{_TESTS}::test_an_old_copy_is_refused",
         patch=edited(
-            "lazysketch.store.opening:open_store", ("if not place.exists() and", "if False and")
+            "lazysketch.store.opening:_in_this_era", ("if not place.exists() and", "if False and")
         ),
     ),
     PlantedBug(

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -49,6 +49,8 @@ class Call:
         digest: of the parameters, where an object is made.
         times: one instant per item, in nanoseconds since 1970 UTC, for windows of a range.
         now: what the clock of windows said, in seconds since 1970 UTC.
+        facts: what else there is to say, as values of JSON.
+        contents: bytes that are public, such as releases.
         threads: for counting, not logged: the result is the same for any number.
     """
 
@@ -64,12 +66,15 @@ class Call:
     digest: str = ""
     times: Times | None = None
     now: float | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    contents: tuple[bytes, ...] = ()
     threads: int = 1
 
     def encoded(self) -> Record:
         """Return the record of the call."""
         columns = (self.weights, self.empty_rows, self.times)
         counted = [column.tobytes() for column in columns if column is not None]
+        counted += self.contents
         sizes = [*(batch.size for batch in self.events), *map(len, counted)]
         header: dict[str, Any] = {"object": self.object, "method": self.method}
         header |= {
@@ -90,6 +95,10 @@ class Call:
             header["times"] = True
         if self.now is not None:
             header["now"] = self.now
+        if self.facts:
+            header["facts"] = dict(self.facts)
+        if self.contents:
+            header["contents"] = len(self.contents)
         head = json.dumps(header, separators=(",", ":")).encode()
         start = _LENGTH.pack(len(head)) + head
         return Record([start, *self.events, *counted], len(start) + sum(sizes))
@@ -127,6 +136,8 @@ class Call:
                 digest=header.get("digest", ""),
                 times=_counts(next(parts)).view(np.int64) if header.get("times") else None,
                 now=header.get("now"),
+                facts=header.get("facts", {}),
+                contents=tuple(next(parts) for _ in range(header.get("contents", 0))),
             )
         except (KeyError, TypeError, ValueError, StopIteration, struct.error) as error:
             raise StoreError(

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from lazysketch import _native
 from lazysketch.errors import StoreError
+from lazysketch.store.eras import Eras
 from lazysketch.store.saved_windows import progress_of, saved_progress
 from lazysketch.store.stored_objects import digest_of, tables_of
 from lazysketch.windows.open_windows import Progress
@@ -31,19 +32,21 @@ class KeptObject:
 
     Attributes:
         digest: of its parameters.
+        era: id of the era in which it was made.
         states: place of the state of each table in the checkpoint, by the number of the table.
         progress: of windows; None for other objects.
         clock_said: of windows of a clock, what it said last.
     """
 
     digest: str
+    era: int
     states: dict[int, int] = field(default_factory=dict)
     progress: Progress | None = None
     clock_said: float | None = None
 
 
 def header_of(
-    objects: Mapping[str, Any], sources: Mapping[str, int], notes: Mapping[str, str]
+    objects: Mapping[str, Any], sources: Mapping[str, int], notes: Mapping[str, str], eras: Eras
 ) -> tuple[bytes, list[_native.PrivateSketch]]:
     """Return the header of a checkpoint, and the tables whose states follow it.
 
@@ -51,34 +54,46 @@ def header_of(
         objects: all objects of the store.
         sources: the last sequence of each source.
         notes: the last note of each source.
+        eras: those of the store.
     """
     tables: list[_native.PrivateSketch] = []
     described: dict[str, Any] = {}
     contents: list[bytes] = []
     for name, stored in objects.items():
         own = tables_of(stored)
-        described[name] = {"digest": digest_of(stored), "first": len(tables), "tables": [*own]}
+        described[name] = {
+            "digest": digest_of(stored),
+            "era": eras.id,
+            "first": len(tables),
+            "tables": [*own],
+        }
         tables += own.values()
         progress = stored._progress()
         if progress is not None:
             described[name]["windows"], releases = saved_progress(progress)
             described[name]["now"] = stored._clock_said()
             contents += releases
+    of_eras, releases = eras.described()
+    contents += releases
     header = {
         "version": _VERSION,
         "objects": described,
         "sources": dict(sources),
         "notes": dict(notes),
+        "eras": of_eras,
     }
     head = json.dumps(header, separators=(",", ":")).encode()
     return b"".join([_LENGTH.pack(len(head)), head, *contents]), tables
 
 
-def objects_of(data: bytes) -> tuple[dict[str, KeptObject], dict[str, int], dict[str, str]]:
+def objects_of(
+    data: bytes, eras: Eras
+) -> tuple[dict[str, KeptObject], dict[str, int], dict[str, str]]:
     """Return what a header says: the objects, and the last sequence and note of each source.
 
     Args:
         data: the first result of :func:`header_of`.
+        eras: those of the store, which go on from there.
 
     Raises:
         StoreError: another version, or other bytes.
@@ -90,8 +105,9 @@ def objects_of(data: bytes) -> tuple[dict[str, KeptObject], dict[str, int], dict
         version = header["version"]
         if version != _VERSION:
             raise StoreError(f"state: expected checkpoint version {_VERSION}, got {version!r}")
-        contents = _contents(data, start, header["objects"].values())
+        contents = _contents(data, start, header)
         found = {name: _object(kept, contents) for name, kept in header["objects"].items()}
+        eras.restore(header["eras"], contents)
         next(contents, None)  # which checks that nothing is left
         return found, header["sources"], header["notes"]
     except (KeyError, TypeError, ValueError, StopIteration, struct.error) as error:
@@ -104,13 +120,15 @@ def _object(found: dict[str, Any], contents: Iterator[bytes]) -> KeptObject:
     states = {number: found["first"] + at for at, number in enumerate(found["tables"])}
     windows = found.get("windows")
     progress = None if windows is None else progress_of(windows, contents)
-    return KeptObject(found["digest"], states, progress, found.get("now"))
+    return KeptObject(found["digest"], found["era"], states, progress, found.get("now"))
 
 
-def _contents(data: bytes, start: int, objects: Any) -> Iterator[bytes]:
-    for found in objects:
-        for window in found.get("windows", {}).get("ended", ()):
-            yield data[start : start + window["bytes"]]
-            start += window["bytes"]
+def _contents(data: bytes, start: int, header: dict[str, Any]) -> Iterator[bytes]:
+    objects = header["objects"].values()
+    ended = [window for found in objects for window in found.get("windows", {}).get("ended", ())]
+    earlier = header["eras"]["earlier"].values()
+    for size in [window["bytes"] for window in ended] + [size for kept in earlier for size in kept]:
+        yield data[start : start + size]
+        start += size
     if start != len(data):
         raise ValueError("sizes")

@@ -10,9 +10,11 @@ from lazysketch.arguments import shown
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, StoreError
 from lazysketch.heavy_hitters.hierarchies import Levels
 from lazysketch.heavy_hitters.hitters_spec import HeavyHittersSpec, HittersOptions
+from lazysketch.releases.release import Release
 from lazysketch.sketches.live_state import exclusive
 from lazysketch.specification.schedules import Schedule, ScheduleName, schedule_for
 from lazysketch.specification.table_spec import TableSpec
+from lazysketch.store.eras import Eras, begin_record, end_record
 from lazysketch.store.ingestion import Ingestion, checked_name
 from lazysketch.store.recovered_objects import (
     Origin,
@@ -26,6 +28,7 @@ from lazysketch.store.stored_objects import (
     StoredHitters,
     StoredSketch,
     class_of,
+    tables_of,
 )
 from lazysketch.store.stored_windows import StoredWindows
 
@@ -48,7 +51,10 @@ class ObjectsByName(Ingestion):
         """Read what the directory holds."""
         super().__init__(native)
         journal = self._journal
-        self._kept = RecoveredObjects(native, sources=journal.sources, notes=journal.notes)
+        self._eras = Eras()
+        self._kept = RecoveredObjects(
+            native, sources=journal.sources, notes=journal.notes, eras=self._eras
+        )
         journal.bytes_logged = self._kept.bytes_logged
 
     def sketch(self, name: str, spec: TableSpec) -> StoredSketch:
@@ -206,18 +212,42 @@ class ObjectsByName(Ingestion):
         self._journal.check()
         if name in self._open:
             raise ArgumentValueError(f"name: expected one that is not open, got {shown(name)}")
-        is_new = name not in self._kept
+        if self._kept.is_of_an_earlier_era(name):
+            self._end(name, self._restored(name, make))
+        if name in self._kept:
+            stored = self._restored(name, make)
+        else:
+            stored = make(self._kept.origin(name))
+            stored._join(self._journal, name)
+            record = made_record(name, stored)
+            self._journal.log(record)
+            self._eras.add(name, record.facts["privacy"])
+        self._open[name] = stored
+        return stored
+
+    def _restored(self, name: str, make: Callable[[Origin], Object]) -> Object:
+        """Make an object that the store has, and repeat its changes."""
         try:
             stored = make(self._kept.origin(name))
         except StoreError as error:
             raise (other_parameters(name) if "the parameters" in str(error) else error) from None
         stored._join(self._journal, name)
-        if is_new:
-            self._journal.log(made_record(name, stored))
-        else:
-            self._kept.repeat(name, stored)
-        self._open[name] = stored
+        self._kept.repeat(name, stored)
         return stored
+
+    def _end(self, name: str, stored: Object) -> None:
+        """End an object of an earlier era: keep what it had published last, and destroy it."""
+        record = end_record(name, stored)
+        self._journal.log(record)
+        self._eras.end(name, [Release.from_bytes(it) for it in record.contents])
+        for table in tables_of(stored).values():
+            _native.PrivateSketch.close(table)
+
+    def _begin_era(self, *, anchored: bool, copied: bool) -> None:
+        """Begin an era, before anything is opened in it; durable before anything is read."""
+        record = begin_record(anchored=anchored, copied=copied)
+        self._journal.log(record)
+        self._eras.begin(record.facts)
 
 
 def _require(kind: type, spec: object) -> None:

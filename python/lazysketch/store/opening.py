@@ -5,16 +5,29 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable
+from enum import Enum
 from pathlib import Path
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
 from lazysketch import _native
-from lazysketch.arguments import checked_integer
-from lazysketch.errors import ArgumentTypeError, ArgumentValueError, StoreError
+from lazysketch.arguments import checked_integer, shown
+from lazysketch.errors import ArgumentTypeError, ArgumentValueError, StoreDoubtError, StoreError
 from lazysketch.sketches.keys import Key
 from lazysketch.store.store import Store
 
-__all__ = ["anchor_of", "open_store"]
+__all__ = ["NO_ANCHOR", "NoAnchor", "OnDoubt", "anchor_of", "open_store"]
+
+OnDoubt: TypeAlias = Literal["refuse", "new-era"]
+
+
+class NoAnchor(Enum):
+    """The choice of no anchor."""
+
+    NO_ANCHOR = "no anchor"
+
+
+NO_ANCHOR: Final = NoAnchor.NO_ANCHOR
+"""No anchor outside of the directory: each opening of the store is a new era with its cost."""
 
 _CHECKPOINT_BYTES: Final = 64 << 20
 _LEAST_BYTES: Final = 1 << 10
@@ -24,13 +37,15 @@ def open_store(
     folder: str | os.PathLike[str],
     *,
     key: Key | Callable[[], Key],
-    anchor: str | os.PathLike[str] | None = None,
+    anchor: str | os.PathLike[str] | NoAnchor | None = None,
+    on_doubt: OnDoubt = "refuse",
     checkpoint_bytes: int = _CHECKPOINT_BYTES,
 ) -> Store:
     """Open the store in a directory, or make one there.
 
     Guarantee: one process at a time has it open. What was committed is there; an older copy of the
-    directory that was put back is refused, as the anchor states how far the store has come.
+    directory that was put back is refused, as the anchor states how far the store has come, or
+    goes on with fresh noise, as a new era whose cost :attr:`Store.spent` adds.
 
     Args:
         folder: the directory; made if it is missing.
@@ -39,6 +54,10 @@ def open_store(
             read. See also :meth:`Key.from_file` and :meth:`Key.from_environment`.
         anchor: a file outside of the directory, which is not copied or backed up together with it;
             by default one in the state directory of the user, found by the path of the directory.
+            With ``NO_ANCHOR`` there is none, and every opening begins a new era.
+        on_doubt: what to do where nothing shows that the directory is in its newest state:
+            ``"refuse"``, or ``"new-era"`` to begin every object anew, with a fresh id, fresh noise
+            and its full cost; see :meth:`Store.earlier_release`.
         checkpoint_bytes: the log is replaced by a checkpoint when it has this many bytes.
 
     Returns:
@@ -47,8 +66,10 @@ def open_store(
     Raises:
         ArgumentTypeError: a wrong type.
         ArgumentValueError: a key of tests, or an anchor inside the directory.
-        StoreError: a store that is open elsewhere, damaged, older than its anchor, of another key
-            or version; or a store without its anchor. Nothing was changed.
+        StoreDoubtError: a store that is older than its anchor, that has another one or none, or
+            that was open without one. Nothing was changed.
+        StoreError: a store that is open elsewhere, damaged, of another key or version. Nothing was
+            changed.
 
     Source: docs/operations.md.
 
@@ -65,6 +86,13 @@ def open_store(
     if not isinstance(chosen, Key):
         raise ArgumentTypeError(f"key: expected a Key, got {type(chosen).__name__}")
     most = checked_integer("checkpoint_bytes", checkpoint_bytes, least=_LEAST_BYTES)
+    if on_doubt not in ("refuse", "new-era"):
+        raise ArgumentValueError(
+            f"on_doubt: expected 'refuse' or 'new-era', got {shown(str(on_doubt))}"
+        )
+    if isinstance(anchor, NoAnchor):
+        _make(path)
+        return _in_new_era(path, chosen, anchored=False, checkpoint_bytes=most)
     place = anchor_of(path) if anchor is None else _path("anchor", anchor)
     if place.resolve().is_relative_to(path.resolve()):
         raise ArgumentValueError(
@@ -73,14 +101,56 @@ def open_store(
         )
     _make(path)
     _make(place.parent)
-    if not place.exists() and any(path.glob("keys-*")):
-        raise StoreError(
+    try:
+        return _in_this_era(path, chosen, place, checkpoint_bytes=most)
+    except StoreDoubtError:
+        # A store whose files are lost is no copy of it, and no account says what it spent.
+        if on_doubt == "refuse" or not _exists(path):
+            raise
+    begun = _in_new_era(path, chosen, anchored=True, checkpoint_bytes=most)
+    begun.close()  # the era is durable before the anchor says that all is well
+    native = _native.Store(
+        str(path.absolute()), key=chosen, anchor=str(place.absolute()), renew=True
+    )
+    store = Store(native, checkpoint_bytes=most)
+    if store._eras.id != begun._eras.id:
+        native.close()
+        raise StoreError("state: expected a store that no other process opens, got one that is")
+    return store
+
+
+def _in_this_era(path: Path, key: Key, place: Path, *, checkpoint_bytes: int) -> Store:
+    """Return the store as its anchor states it."""
+    if not place.exists() and _exists(path):
+        raise StoreDoubtError(
             f"anchor: expected the anchor of this store, {place}, got none; an older copy of the "
             "store cannot be told from the newest state. Give the file with anchor= if it has moved"
         )
     # Absolute: the working directory may change, and a bare name has no folder to be synced.
-    native = _native.Store(str(path.absolute()), key=chosen, anchor=str(place.absolute()))
-    return Store(native, checkpoint_bytes=most)
+    native = _native.Store(str(path.absolute()), key=key, anchor=str(place.absolute()))
+    store = Store(native, checkpoint_bytes=checkpoint_bytes)
+    if not store._eras.anchored:
+        # The anchor does not know what another copy published meanwhile.
+        native.close()
+        raise StoreDoubtError(
+            "anchor: expected a store that was always open with its anchor, got one that was last "
+            "open without"
+        )
+    return store
+
+
+def _in_new_era(path: Path, key: Key, *, anchored: bool, checkpoint_bytes: int) -> Store:
+    """Return the store in an era that has just begun, whatever its anchor states."""
+    is_new = not _exists(path)
+    native = _native.Store(str(path.absolute()), key=key, anchor=None)
+    store = Store(native, checkpoint_bytes=checkpoint_bytes)
+    store._begin_era(anchored=anchored, copied=not is_new)
+    store.commit()
+    return store
+
+
+def _exists(path: Path) -> bool:
+    return any(path.glob("keys-*"))
 
 
 def anchor_of(folder: str | os.PathLike[str]) -> Path:

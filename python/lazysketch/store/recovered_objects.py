@@ -9,9 +9,12 @@ from typing import Any, Final
 from lazysketch import _native
 from lazysketch.arguments import shown
 from lazysketch.errors import ArgumentValueError, LazySketchError, StoreError
+from lazysketch.releases.release import Release
 from lazysketch.sketches.keys import Key
 from lazysketch.store.calls import Call
 from lazysketch.store.checkpoint_header import KeptObject, objects_of
+from lazysketch.store.eras import BEGUN, ENDED, Eras
+from lazysketch.store.spent import plain_privacy
 from lazysketch.store.stored_objects import digest_of
 from lazysketch.windows.open_windows import Progress
 
@@ -19,7 +22,6 @@ __all__ = ["Origin", "RecoveredObjects", "made_record", "note_record", "other_pa
 
 _MADE: Final = "made"
 _NOTED: Final = "noted"
-_ERA: Final = 0  # of the ids; another one begins where an older state may have been put back
 
 
 @dataclass
@@ -36,11 +38,13 @@ class Origin:
     Attributes:
         native: the store.
         name: its name.
+        era: id of the era in which it is, or was.
         kept: what the store has of it; None for a new object.
     """
 
     native: _native.Store
     name: str
+    era: int
     kept: _Object | None
 
     def __call__(self, number: int) -> tuple[Key, _native.SavedState | None]:
@@ -49,7 +53,7 @@ class Origin:
         Args:
             number: of the table in the object.
         """
-        key = Key._of(self.native.key_of(_ERA, self.name, number))
+        key = Key._of(self.native.key_of(self.era, self.name, number))
         place = None if self.kept is None else self.kept.states.get(number)
         return key, None if place is None else self.native.checkpoint_state(place)
 
@@ -80,16 +84,22 @@ class RecoveredObjects(Mapping[str, _Object]):
     """Objects by name, until they are opened."""
 
     def __init__(
-        self, native: _native.Store, *, sources: dict[str, int], notes: dict[str, str]
+        self,
+        native: _native.Store,
+        *,
+        sources: dict[str, int],
+        notes: dict[str, str],
+        eras: Eras,
     ) -> None:
-        """Read the checkpoint and the records after it; fill in the last sequences and notes."""
+        """Read the checkpoint and the records after it; fill in sequences, notes and eras."""
+        self._eras = eras
         self._sources, self._notes = sources, notes
         self._native = native
         self._objects: dict[str, _Object] = {}
         self.bytes_logged = 0
         data = native.checkpoint_header()
         if data is not None:
-            found, last, noted = objects_of(data)
+            found, last, noted = objects_of(data, eras)
             self._sources.update(last)
             self._notes.update(noted)
             for name, kept in found.items():
@@ -116,7 +126,17 @@ class RecoveredObjects(Mapping[str, _Object]):
         Args:
             name: name of the object, new or not.
         """
-        return Origin(self._native, name, self._objects.get(name))
+        kept = self._objects.get(name)
+        era = self._eras.id if kept is None else kept.era
+        return Origin(self._native, name, era, kept)
+
+    def is_of_an_earlier_era(self, name: str) -> bool:
+        """Return whether an object was made in an earlier era, and not in this one.
+
+        Args:
+            name: its name.
+        """
+        return name in self._objects and self._objects[name].era != self._eras.id
 
     def repeat(self, name: str, stored: Any) -> None:
         """Make the changes after the checkpoint at an object that was restored.
@@ -144,8 +164,15 @@ class RecoveredObjects(Mapping[str, _Object]):
             self._native.forget_recovered()
 
     def _add(self, call: Call) -> None:
-        if call.method == _MADE:
-            self._objects[call.object] = _Object(call.digest, clock_said=call.now)
+        if call.method == BEGUN:
+            self._eras.begin(call.facts)
+        elif call.method == ENDED:
+            self._eras.end(call.object, [Release.from_bytes(it) for it in call.contents])
+            del self._objects[call.object]
+        elif call.method == _MADE:
+            made = _Object(call.digest, era=self._eras.id, clock_said=call.now)
+            self._objects[call.object] = made
+            self._eras.add(call.object, call.facts["privacy"])
         elif call.method != _NOTED:
             self._objects[call.object].calls.append(call)
         if call.source is None:
@@ -163,7 +190,13 @@ def made_record(name: str, stored: Any) -> Call:
         name: its name.
         stored: the object.
     """
-    return Call(object=name, method=_MADE, digest=digest_of(stored), now=stored._clock_said())
+    return Call(
+        object=name,
+        method=_MADE,
+        digest=digest_of(stored),
+        now=stored._clock_said(),
+        facts={"privacy": plain_privacy(stored)},
+    )
 
 
 def note_record(source: str, note: str) -> Call:

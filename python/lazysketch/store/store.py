@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from lazysketch import _native
-from lazysketch.arguments import shown
+from lazysketch.arguments import checked_integer, shown
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.releases.release import Release
 from lazysketch.sketches.keys import Key
 from lazysketch.sketches.live_state import exclusive
 from lazysketch.store.checkpoint_header import header_of
+from lazysketch.store.ingestion import checked_name
 from lazysketch.store.objects_by_name import ObjectsByName
+from lazysketch.store.spent import Spent
 from lazysketch.store.stored_objects import (
     StoredHierarchy,
     tables_of,
@@ -76,9 +78,48 @@ class Store(ObjectsByName):
                 f"store: expected all objects to be open, got {shown(min(self._kept))} not opened"
             )
         self._journal.check()
-        header, tables = header_of(self._open, self._journal.sources, self._journal.notes)
+        header, tables = header_of(
+            self._open, self._journal.sources, self._journal.notes, self._eras
+        )
         self._native.checkpoint(self._journal.last, header, tables)
         self._journal.bytes_logged = 0
+
+    @property
+    def spent(self) -> Spent:
+        """The guarantees of all objects of all eras together, in this life and before."""
+        return self._eras.spent
+
+    @property
+    def era(self) -> int:
+        """Number of the era: 0 for the first; another one begins in any doubt, see ``on_doubt``."""
+        return self._eras.number
+
+    def earlier_release(self, name: str, level: int = 0) -> Release | None:
+        """Return what an object had published last in earlier eras, as one public table.
+
+        Merge it with the object's own release: ``live.release().merge(earlier)``. What was
+        pending at the end of an era is in neither. All eras have one hash seed.
+
+        Args:
+            name: name of an object.
+            level: of a hierarchy.
+
+        Returns:
+            The sum of the last releases, of windows that of the windows that were kept; None if
+            there is no earlier era, or nothing was published in any.
+
+        Raises:
+            ArgumentTypeError: not a name, or not an integer.
+            ArgumentValueError: a level that does not exist, or an object that was not opened yet.
+        """
+        chosen = checked_name("name", name)
+        if chosen not in self._open:
+            raise ArgumentValueError(f"name: expected an open object, got {shown(chosen)}")
+        releases = self._eras.earlier.get(chosen, [])
+        most = max(len(tables_of(self._open[chosen])) - 1, 0)
+        place = checked_integer("level", level, least=0, most=most)
+        self._journal.commit()
+        return releases[place] if releases else None
 
     def rotate(self, key: Key) -> None:
         """Wrap the secrets of the store under another key; the noise stays as it is.

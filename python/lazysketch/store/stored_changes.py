@@ -131,6 +131,11 @@ class Changes:
         """Return what the last record says that the clock of windows said."""
         return None
 
+    def _last_published(self) -> list[bytes]:
+        """Return what was published last, one release per table; none without a step."""
+        release = self.release()  # type: ignore[attr-defined]
+        return [release.to_bytes()] if release.step else []
+
     def _progress(self) -> Progress | None:
         """Return how far windows have come."""
         return None

@@ -198,6 +198,10 @@ class StoredHierarchy(Changes, HierarchicalHeavyHitters):
     def _batches(self, items: object, column: str | None = None) -> list[_native.LoggedEvents]:  # noqa: ARG002 -- levels have no columns
         return [_native.logged_events(column) for column in self.levels.columns(items)]
 
+    def _last_published(self) -> list[bytes]:
+        releases = [self.release(level) for level in range(len(self._tables))]
+        return [release.to_bytes() for release in releases if release.step]
+
     def _carry_out(self, call: Call) -> None:
         tables, batches = self._tables, call.events
         if call.method in ("update_many", "update_rows"):

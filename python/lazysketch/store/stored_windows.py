@@ -19,6 +19,7 @@ from lazysketch.windows.batches import check_batch
 from lazysketch.windows.boundaries import checked_clock, checked_times
 from lazysketch.windows.cuts import LARGEST_WINDOW, ClockCut, Cut
 from lazysketch.windows.open_windows import OpenWindows, Progress
+from lazysketch.windows.window import merged
 from lazysketch.windows.window_tables import WindowTables
 from lazysketch.windows.windows import Windows, closed_windows
 
@@ -244,6 +245,10 @@ class StoredWindows(Changes, Windows):
 
     def _clock_said(self) -> float | None:
         return None if self._clock is None else self._clock.reading
+
+    def _last_published(self) -> list[bytes]:
+        windows = [*self._live.ended, *filter(None, [self._live.open_window()])]
+        return [merged(windows).to_bytes()] if windows else []
 
     def _progress(self) -> Progress:
         return self._live.progress

@@ -82,7 +82,7 @@ pub(crate) struct TableSpec {
 impl TableSpec {
     /// Return the shape; a hash seed that is not specified follows from key and sketch id.
     pub(crate) fn shape(&self, key: &Key, identity: &Identity) -> PyResult<Shape> {
-        self.shape_with(|| identity.hash_seed(&key.master))
+        self.shape_with(|| key.hash_seed(identity))
     }
 
     fn shape_with(&self, seed: impl FnOnce() -> u64) -> PyResult<Shape> {

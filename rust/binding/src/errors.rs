@@ -13,6 +13,7 @@ pyo3::import_exception!(lazysketch.errors, LazySketchError);
 pyo3::import_exception!(lazysketch.errors, LiveStateError);
 pyo3::import_exception!(lazysketch.errors, MergeError);
 pyo3::import_exception!(lazysketch.errors, ReleaseFormatError);
+pyo3::import_exception!(lazysketch.errors, StoreDoubtError);
 pyo3::import_exception!(lazysketch.errors, StoreError);
 
 /// Return the exception for a core error.

@@ -34,6 +34,18 @@ impl Key {
         }
     }
 
+    /// Return the public hash seed of the next sketch under this key, if the user gives none. In a
+    /// store it is the same in all eras, so that their releases can be merged.
+    pub(crate) fn hash_seed(&self, identity: &Identity) -> u64 {
+        match &self.stored {
+            None => identity.hash_seed(&self.master),
+            Some(place) => {
+                Identity::stored(&self.master, &place.store, 0, &place.name, place.number)
+                    .hash_seed(&self.master)
+            }
+        }
+    }
+
     /// Return the identity of the next sketch under this key.
     pub(crate) fn identity(&self) -> PyResult<Identity> {
         if let Some(Place {

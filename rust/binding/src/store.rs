@@ -2,7 +2,7 @@
 //!
 //! Python sees the events that it logged and opaque states; exact counts stay here.
 
-use crate::errors::{ArgumentValueError, ClosedError, StoreError, raise};
+use crate::errors::{ArgumentValueError, ClosedError, StoreDoubtError, StoreError, raise};
 use crate::key::{Key, Place};
 use crate::logged_events::LoggedEvents;
 use crate::maker_process::MakerProcess;
@@ -58,14 +58,16 @@ impl Store {
 
 #[pymethods]
 impl Store {
-    /// Open the store in a directory, or make one there. The directories exist.
+    /// Open the store in a directory, or make one there. The directories exist. With `renew` the
+    /// anchor is replaced whatever it says, by a caller that begins another era.
     #[new]
-    #[pyo3(signature = (folder, *, key, anchor))]
+    #[pyo3(signature = (folder, *, key, anchor, renew=false))]
     fn new(
         py: Python<'_>,
         folder: PathBuf,
         key: &Bound<'_, Key>,
         anchor: Option<PathBuf>,
+        renew: bool,
     ) -> PyResult<Self> {
         let master = &key.get().master;
         if master.origin() == Origin::Seeded {
@@ -76,7 +78,11 @@ impl Store {
         let key = StoreKey::from_bytes(*master.expose());
         let (store, recovered) = py.detach(|| {
             let disk = Arc::new(directory(&folder)?);
-            let anchor = anchor.as_deref().map_or(Ok(Anchor::None), anchor_at)?;
+            let anchor = match anchor.as_deref() {
+                None => Anchor::None,
+                Some(path) if renew => Anchor::Renew(anchor_at(path)?),
+                Some(path) => Anchor::At(anchor_at(path)?),
+            };
             CoreStore::open(disk, &key, &anchor).map_err(raise_store)
         })?;
         Ok(Self {
@@ -286,16 +292,16 @@ fn directory(path: &Path) -> PyResult<Directory> {
         .map_err(|error| StoreError::new_err(format!("folder: expected a directory, got {error}")))
 }
 
-fn anchor_at(path: &Path) -> PyResult<Anchor> {
+fn anchor_at(path: &Path) -> PyResult<AnchorPlace> {
     let (Some(parent), Some(name)) = (path.parent(), path.file_name().and_then(|it| it.to_str()))
     else {
         let message = "anchor: expected the path of a file, got another";
         return Err(ArgumentValueError::new_err(message));
     };
-    Ok(Anchor::At(AnchorPlace {
+    Ok(AnchorPlace {
         disk: Arc::new(directory(parent)?),
         name: name.into(),
-    }))
+    })
 }
 
 /// The body of a checkpoint: a header and some states, each after its length.
@@ -342,6 +348,9 @@ fn damaged(what: &str) -> PyErr {
 fn raise_store(error: CoreError) -> PyErr {
     match error {
         CoreError::Core(error) => raise(error),
+        CoreError::RolledBack(_) | CoreError::ForeignAnchor => {
+            StoreDoubtError::new_err(error.to_string())
+        }
         CoreError::TooLarge { .. } => PyMemoryError::new_err(error.to_string()),
         error => StoreError::new_err(error.to_string()),
     }

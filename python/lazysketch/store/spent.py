@@ -1,0 +1,140 @@
+"""What a store has spent: the guarantees of all objects of all eras together."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from lazysketch.heavy_hitters.joint_privacy import JointPrivacy
+from lazysketch.heavy_hitters.levels_privacy import LevelsPrivacy
+from lazysketch.privacy.accounting import Privacy
+from lazysketch.privacy.composition import Composition, compose
+
+__all__ = ["Spent", "SpentPart", "part_of", "plain_privacy"]
+
+
+@dataclass(frozen=True)
+class SpentPart:
+    """What one object of one era spends, whatever it publishes in it.
+
+    Attributes:
+        name: name of the object.
+        era: number of the era: 0 for the first.
+        epsilon: epsilon of everything that it publishes.
+        delta: delta of everything that it publishes.
+        counts: guarantee of the counts of each of its tables.
+        discovery_epsilon: epsilon of its names; 0 without discovery.
+        discovery_delta: delta of its names.
+    """
+
+    name: str
+    era: int
+    epsilon: float
+    delta: float
+    counts: tuple[Privacy, ...]
+    discovery_epsilon: float = 0.0
+    discovery_delta: float = 0.0
+
+
+@dataclass(frozen=True)
+class Spent:
+    """The guarantee of everything that a store ever publishes, over all eras.
+
+    Guarantee: every event, whichever objects and eras count it, is protected by (``epsilon``,
+    ``delta``). An object spends its guarantee once in each era, when it is made there, and the
+    account is durable before anything of it is read.
+
+    Attributes:
+        parts: one for each object of each era, in order.
+        complete: False if an older copy of the store went on, which does not know what was made
+            after it was copied.
+
+    Source: docs/theory.md, "Eras of a store".
+    """
+
+    parts: tuple[SpentPart, ...]
+    complete: bool
+
+    def of(self, name: str) -> Spent:
+        """Return what one object has spent.
+
+        Args:
+            name: its name.
+        """
+        return Spent(tuple(part for part in self.parts if part.name == name), self.complete)
+
+    @property
+    def epsilon(self) -> float:
+        """Epsilon of all parts together, at :attr:`delta`."""
+        basic = math.fsum(part.epsilon for part in self.parts)
+        if len(self.parts) > 1:
+            names = math.fsum(part.discovery_epsilon for part in self.parts)
+            delta = math.fsum(part.delta - part.discovery_delta for part in self.parts)
+            basic = min(basic, self.counts.epsilon_at(delta * (1.0 - 1e-12)) + names)
+        return basic * (1.0 + 1e-15 * len(self.parts))
+
+    @property
+    def delta(self) -> float:
+        """Delta of all parts together: the sum of theirs."""
+        total = math.fsum(part.delta for part in self.parts)
+        return total * (1.0 + 1e-15 * len(self.parts))
+
+    @property
+    def mu(self) -> float:
+        """The mu of all counts together, without names; 0 if nothing is spent."""
+        return self.counts.mu if self.parts else 0.0
+
+    @property
+    def counts(self) -> Composition:
+        """The counts of all parts together.
+
+        Raises:
+            ArgumentValueError: nothing is spent, a part that is NOT PRIVATE, or mixed relations.
+        """
+        return compose(*(counts for part in self.parts for counts in part.counts))
+
+    def __str__(self) -> str:
+        """Return the guarantee in one line."""
+        if not self.parts:
+            return "nothing is spent"
+        more = "" if self.complete else ", and what is not known of"
+        eras = len({part.era for part in self.parts})
+        line = f"({self.epsilon:.4g}, {self.delta:.4g})-DP in {eras} eras{more}"
+        return line.replace("1 eras", "1 era")
+
+
+def plain_privacy(stored: Any) -> dict[str, Any]:
+    """Return the guarantee of an object, as values of JSON.
+
+    Args:
+        stored: an object of a store.
+    """
+    privacy: Privacy | JointPrivacy | LevelsPrivacy = stored.privacy
+    plain: dict[str, Any] = {"epsilon": privacy.epsilon, "delta": privacy.delta}
+    if isinstance(privacy, Privacy):
+        return plain | {"counts": [dataclasses.asdict(privacy)]}
+    levels = privacy.levels if isinstance(privacy, LevelsPrivacy) else (privacy,)
+    return plain | {
+        "counts": [dataclasses.asdict(level.sketch) for level in levels],
+        "discovery epsilon": privacy.discovery_epsilon,
+        "discovery delta": privacy.discovery_delta,
+    }
+
+
+def part_of(name: str, era: int, plain: Mapping[str, Any]) -> SpentPart:
+    """Return the part that :func:`plain_privacy` described.
+
+    Args:
+        name: name of the object.
+        era: number of its era.
+        plain: the description.
+    """
+    counts = tuple(
+        Privacy(**it | {"not_private_because": tuple(it["not_private_because"])})
+        for it in plain["counts"]
+    )
+    names = (plain.get("discovery epsilon", 0.0), plain.get("discovery delta", 0.0))
+    return SpentPart(name, era, plain["epsilon"], plain["delta"], counts, *names)
