@@ -15,7 +15,7 @@ from lazysketch.errors import ArgumentTypeError, ArgumentValueError, StoreDoubtE
 from lazysketch.sketches.keys import Key
 from lazysketch.store.store import Store
 
-__all__ = ["NO_ANCHOR", "NoAnchor", "OnDoubt", "anchor_of", "open_store"]
+__all__ = ["NO_ANCHOR", "NoAnchor", "OnDoubt", "anchor_of", "is_store", "open_store"]
 
 OnDoubt: TypeAlias = Literal["refuse", "new-era"]
 
@@ -30,6 +30,8 @@ NO_ANCHOR: Final = NoAnchor.NO_ANCHOR
 """No anchor outside of the directory: each opening of the store is a new era with its cost."""
 
 _CHECKPOINT_BYTES: Final = 64 << 20
+_KEY_FILES: Final = ("keys-0", "keys-1")
+_LOG_HEADER_BYTES: Final = 48
 _LEAST_BYTES: Final = 1 << 10
 
 
@@ -105,7 +107,11 @@ def open_store(
         return _in_this_era(path, chosen, place, checkpoint_bytes=most)
     except StoreDoubtError:
         # A store whose files are lost is no copy of it, and no account says what it spent.
-        if on_doubt == "refuse" or not _exists(path):
+        if not is_store(path):
+            raise
+        # A crash before the anchor was first written leaves a store without a record.
+        was_cut_short = not place.exists() and _has_no_record(path)
+        if on_doubt == "refuse" and not was_cut_short:
             raise
     begun = _in_new_era(path, chosen, anchored=True, checkpoint_bytes=most)
     begun.close()  # the era is durable before the anchor says that all is well
@@ -121,7 +127,7 @@ def open_store(
 
 def _in_this_era(path: Path, key: Key, place: Path, *, checkpoint_bytes: int) -> Store:
     """Return the store as its anchor states it."""
-    if not place.exists() and _exists(path):
+    if not place.exists() and is_store(path):
         raise StoreDoubtError(
             f"anchor: expected the anchor of this store, {place}, got none; an older copy of the "
             "store cannot be told from the newest state. Give the file with anchor= if it has moved"
@@ -141,7 +147,7 @@ def _in_this_era(path: Path, key: Key, place: Path, *, checkpoint_bytes: int) ->
 
 def _in_new_era(path: Path, key: Key, *, anchored: bool, checkpoint_bytes: int) -> Store:
     """Return the store in an era that has just begun, whatever its anchor states."""
-    is_new = not _exists(path)
+    is_new = not is_store(path)
     native = _native.Store(str(path.absolute()), key=key, anchor=None)
     store = Store(native, checkpoint_bytes=checkpoint_bytes)
     store._begin_era(anchored=anchored, copied=not is_new)
@@ -149,8 +155,18 @@ def _in_new_era(path: Path, key: Key, *, anchored: bool, checkpoint_bytes: int) 
     return store
 
 
-def _exists(path: Path) -> bool:
-    return any(path.glob("keys-*"))
+def is_store(folder: str | os.PathLike[str]) -> bool:
+    """Tell whether a directory has a store; one whose making was cut short has none.
+
+    Args:
+        folder: the directory.
+    """
+    return any((Path(folder) / name).exists() for name in _KEY_FILES)
+
+
+def _has_no_record(path: Path) -> bool:
+    sizes = [file.stat().st_size for file in path.glob("log-*")]
+    return max(sizes, default=0) <= _LOG_HEADER_BYTES and not any(path.glob("slot-*"))
 
 
 def anchor_of(folder: str | os.PathLike[str]) -> Path:

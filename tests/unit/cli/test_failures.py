@@ -80,7 +80,7 @@ TOP = "top rows.txt --domain items.txt --format lines"
         ),
         (
             "rows.txt",
-            "expected a verb (top, estimate, query, inspect, merge, state, plan, audit, demo, completion)",
+            "expected a verb (top, estimate, query, inspect, merge, state, plan, audit, demo, com",
         ),
         ("top --domain items.txt", "Missing argument 'FILE...'."),
         ("estimate rows.txt", "Missing option '--items'."),

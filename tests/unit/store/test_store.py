@@ -138,6 +138,20 @@ def _copy(lives: Lives, name: str) -> Path:
     return target
 
 
+def test_a_store_whose_making_was_cut_short_is_made_again(lives: Lives) -> None:
+    lives.folder.mkdir()
+    (lives.folder / "keys-0.new").write_bytes(b"")  # no anchor yet
+    with lives.open() as store:
+        assert store.names == ()
+    lives.anchor.unlink()  # killed before it was first written
+    with lives.open() as store:
+        assert store.names == ()
+        store.sketch("a", table())
+    lives.anchor.unlink()
+    with pytest.raises(StoreError, match="expected the anchor of this store"):
+        lives.open()
+
+
 def test_an_old_copy_is_refused(lives: Lives) -> None:
     with lives.open() as store:
         store.sketch("a", table()).update("x")

@@ -14,6 +14,7 @@ from lazysketch.cli.run.state_keys import key_of, new_key, opened
 from lazysketch.cli.view.output import Report, tell, write
 from lazysketch.errors import ArgumentValueError
 from lazysketch.sources.io.positions import FilePosition
+from lazysketch.store.opening import is_store
 
 if TYPE_CHECKING:
     from lazysketch.cli.view.output import Row
@@ -49,7 +50,7 @@ def state(
     Example:
       lazysketch state visits.state
     """
-    if not any(Path(folder).glob("keys-*")):
+    if not is_store(folder):
         raise ArgumentValueError(f"DIR: expected a state, got {folder}")
     store = opened(folder, key=key_of(key_file, folder), anchor=anchor)
     with State(folder, store) as kept:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from lazysketch.errors import ArgumentValueError, LazySketchError, StoreError
 from lazysketch.sketches.keys import Key
-from lazysketch.store import anchor_of, open_store
+from lazysketch.store.opening import anchor_of, is_store, open_store
 
 if TYPE_CHECKING:
     from lazysketch.store import Store
@@ -103,7 +103,7 @@ def key_for(key_file: str | None, folder: str) -> tuple[Key, Path | None]:
     """
     path = default_key_file(folder) if key_file is None else Path(key_file)
     _check_outside(path, folder, option="--key-file")
-    if path.exists() or any(Path(folder).glob("keys-*")):
+    if path.exists() or is_store(folder):
         return key_of(key_file, folder), None
     key = Key.generate()
     try:
