@@ -52,7 +52,7 @@ from lazysketch.sketches.private_sketches import (
 from lazysketch.specification.mechanisms import Mechanism
 from lazysketch.specification.schedules import Batch, Geometric, Punctual, RoundRobin, Single
 from lazysketch.specification.table_spec import TableSpec
-from lazysketch.store import NO_ANCHOR, Store, open_store
+from lazysketch.store import NO_ANCHOR, ReleasesOnly, Store, open_store
 from lazysketch.windows import Change, Changes, Window, Windows
 
 __all__ = [
@@ -94,6 +94,7 @@ __all__ = [
     "PunctualCountSketch",
     "Release",
     "ReleasePart",
+    "ReleasesOnly",
     "RoundRobin",
     "Single",
     "Store",

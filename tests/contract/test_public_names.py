@@ -54,6 +54,7 @@ EXPORTED = SKETCHES | {
     "Punctual",
     "Release",
     "ReleasePart",
+    "ReleasesOnly",
     "RoundRobin",
     "Single",
     "Store",

@@ -171,6 +171,16 @@ BUGS_OF_STORED_OBJECTS: Final = (
         ),
     ),
     PlantedBug(
+        name="killed-life-costs-nothing",
+        subject="accounting",
+        claim="With releases only, a life that is killed before its first save is not accounted.",
+        caught_by="tests/unit/store/test_releases_only.py::test_a_killed_life_is_in_the_account",
+        patch=edited(
+            "lazysketch.store.releases_only:ReleasesOnly.__init__",
+            ("self.release().save(path)", "pass"),
+        ),
+    ),
+    PlantedBug(
         name="older-state-is-finished",
         subject="reuse of draws",
         claim="An object of an earlier era is finished in an older state, with noise that the"

@@ -22,11 +22,13 @@ journal           the order of changes, and what happens when one is interrupted
 recovered_objects what is held of objects until they are opened
 checkpoint_header what a checkpoint says of the states in it; saved_windows: ended windows
 calls             changes as records
+releases_only     no store: a fresh sketch in each life, whose releases are summed in a file
 eras              ids of the objects; what earlier eras published; spent: what all of them cost
 ================= ==================================================================
 """
 
 from lazysketch.store.opening import NO_ANCHOR, NoAnchor, OnDoubt, anchor_of, open_store
+from lazysketch.store.releases_only import ReleasesOnly
 from lazysketch.store.store import Store
 
-__all__ = ["NO_ANCHOR", "NoAnchor", "OnDoubt", "Store", "anchor_of", "open_store"]
+__all__ = ["NO_ANCHOR", "NoAnchor", "OnDoubt", "ReleasesOnly", "Store", "anchor_of", "open_store"]
