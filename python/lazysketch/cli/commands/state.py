@@ -77,16 +77,19 @@ def _shown(kept: State) -> Report:
     summary: dict[str, object] = {"state": kept.folder, "bytes": size}
     lines = [f"{kept.folder}: {size:,} bytes on the disk"]
     if stored is not None and definition is not None:
-        release = stored.release()
+        release, spent = stored.release(), kept.store.spent
         what = "items of a list" if definition.listed else "discovered items"
         end = "ended by --finish" if release.finished else "goes on"
-        lines += [f"{release.step:,} steps, {what}; the stream {end}", str(stored.privacy)]
+        lines += [f"{release.step:,} steps, {what}; the stream {end}", str(spent)]
         summary |= {
             "steps": release.step,
             "finished": release.finished,
             "listed": definition.listed,
             "options": dict(definition.options),
             "privacy": dataclasses.asdict(stored.privacy),
+            "eras": len(spent.parts),
+            "epsilon": spent.epsilon,
+            "delta": spent.delta,
         }
     return Report(
         rows=rows,

@@ -234,6 +234,9 @@ class State:
                 "version of lazysketch chose them"
             ) from None
         self.store.commit()
+        spent = self.store.spent
+        if len(spent.parts) > 1:
+            tell(f"{self.folder}: {len(spent.parts)} eras, which spend {spent} together")
         return stored
 
 
