@@ -5,7 +5,6 @@ use crate::errors::{ClosedError, raise};
 use crate::items::{Column, Target};
 use crate::maker_process::MakerProcess;
 use crate::weights::weights_of;
-use lazysketch_core::saved_state::SavedState;
 use lazysketch_core::sketch::PrivateSketch;
 use lazysketch_core::sketch::heavy_hitters::HeavySketch;
 use lazysketch_core::table::items::Items;
@@ -99,11 +98,19 @@ impl Core {
         }
     }
 
-    /// Return the exact state, for a store.
-    pub(crate) fn save(&self) -> Result<SavedState> {
+    /// Append the exact state, for a store.
+    pub(crate) fn save_after(&self, bytes: Vec<u8>) -> Result<Vec<u8>> {
         match self {
-            Self::Plain(sketch) => sketch.save(),
-            Self::Heavy(sketch) => sketch.save(),
+            Self::Plain(sketch) => sketch.save_after(bytes),
+            Self::Heavy(sketch) => sketch.save_after(bytes),
+        }
+    }
+
+    /// Number of bytes of the exact state.
+    pub(crate) fn saved_bytes(&self) -> Result<usize> {
+        match self {
+            Self::Plain(sketch) => sketch.saved_bytes(),
+            Self::Heavy(sketch) => sketch.saved_bytes(),
         }
     }
 

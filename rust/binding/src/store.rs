@@ -3,6 +3,7 @@
 //! Python sees the events that it logged and opaque states; exact counts stay here.
 
 use crate::errors::{ArgumentValueError, ClosedError, StoreDoubtError, StoreError, raise};
+use crate::guarded_sketch::Core;
 use crate::key::{Key, Place};
 use crate::logged_events::LoggedEvents;
 use crate::maker_process::MakerProcess;
@@ -211,16 +212,22 @@ impl Store {
         tables: Vec<Bound<'_, PrivateSketch>>,
     ) -> PyResult<()> {
         let store = self.opened()?;
-        let mut states = memory::room_for(tables.len()).map_err(raise)?;
-        for table in &tables {
-            states.push(table.get().guarded().detached(py, |core| core.save())?);
-        }
         let header = header.as_bytes();
-        let body = body_of(header, &states).map_err(raise)?;
-        py.detach(|| {
-            drop(states);
-            store.checkpoint(through, body).map_err(raise_store)
-        })
+        let mut length = 8 + header.len();
+        for table in &tables {
+            length += 8 + table
+                .get()
+                .guarded()
+                .detached(py, |core| core.saved_bytes())?;
+        }
+        // All states in one buffer, where they are sealed.
+        let mut body = memory::room_for(length).map_err(raise)?;
+        body.extend((header.len() as u64).to_le_bytes());
+        body.extend_from_slice(header);
+        for table in &tables {
+            body = (table.get().guarded()).detached(py, |core| state_after(core, body))?;
+        }
+        py.detach(|| store.checkpoint(through, body).map_err(raise_store))
     }
 
     /// Wrap the keys of the store under another key; the noise stays as it is.
@@ -330,14 +337,10 @@ impl<'a> Parts<'a> {
     }
 }
 
-fn body_of(header: &[u8], states: &[CoreState]) -> Result<Vec<u8>, Error> {
-    let lengths = states.iter().map(|state| 8 + state.expose().len());
-    let mut body = memory::room_for(8 + header.len() + lengths.sum::<usize>())?;
-    for part in std::iter::once(header).chain(states.iter().map(CoreState::expose)) {
-        body.extend((part.len() as u64).to_le_bytes());
-        body.extend_from_slice(part);
-    }
-    Ok(body)
+/// Append a state after its length.
+fn state_after(core: &Core, mut body: Vec<u8>) -> Result<Vec<u8>, Error> {
+    body.extend((core.saved_bytes()? as u64).to_le_bytes());
+    core.save_after(body)
 }
 
 fn damaged(what: &str) -> PyErr {

@@ -47,12 +47,17 @@ pub(crate) struct StateWriter {
 }
 
 impl StateWriter {
-    /// Room for the `length` bytes of a state.
-    pub(crate) fn with_room(length: usize) -> Result<Self> {
-        let mut writer = Self {
-            bytes: memory::room_for(length)?,
-            length,
-        };
+    /// Room for the `length` bytes of a state, after bytes that are there.
+    pub(crate) fn after(mut bytes: Vec<u8>, length: usize) -> Result<Self> {
+        if bytes.capacity() - bytes.len() < length {
+            // Growing in place would leave a copy of exact counts that nothing erases.
+            let mut larger = memory::room_for(bytes.len() + length)?;
+            larger.extend_from_slice(&bytes);
+            memory::wipe(&mut bytes);
+            bytes = larger;
+        }
+        let length = bytes.len() + length;
+        let mut writer = Self { bytes, length };
         writer.put(STATE_VERSION.to_le_bytes());
         Ok(writer)
     }
@@ -71,9 +76,25 @@ impl StateWriter {
         self.bytes.extend_from_slice(bytes);
     }
 
-    pub(crate) fn finish(self) -> SavedState {
+    /// Writes numbers that each have `N` bytes.
+    pub(crate) fn put_all<T: Copy, const N: usize>(
+        &mut self,
+        numbers: &[T],
+        field: impl Fn(T) -> [u8; N],
+    ) {
+        let start = self.bytes.len();
+        debug_assert!(self.bytes.capacity() - start >= N * numbers.len());
+        self.bytes.resize(start + N * numbers.len(), 0);
+        let fields = self.bytes[start..].chunks_exact_mut(N);
+        for (out, &number) in fields.zip(numbers) {
+            out.copy_from_slice(&field(number));
+        }
+    }
+
+    /// The bytes of the state, after those that were there.
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
         debug_assert_eq!(self.bytes.len(), self.length, "the size of a state");
-        SavedState { bytes: self.bytes }
+        self.bytes
     }
 }
 

@@ -21,9 +21,14 @@ const FIXED: usize = 2 + DIGEST + 16 + 1 + 8 + 1 + 1;
 impl PrivateSketch {
     /// The exact state, for a store: secret, and to be restored once at a time.
     pub fn save(&self) -> Result<SavedState> {
-        let mut out = StateWriter::with_room(self.saved_bytes()?)?;
+        self.save_after(Vec::new()).map(SavedState::from_bytes)
+    }
+
+    /// As [`Self::save`], after bytes that are there.
+    pub fn save_after(&self, bytes: Vec<u8>) -> Result<Vec<u8>> {
+        let mut out = StateWriter::after(bytes, self.saved_bytes()?)?;
         self.write(&mut out, &self.parameters_digest())?;
-        Ok(out.finish())
+        Ok(out.into_bytes())
     }
 
     /// A sketch that goes on where a saved one was: same id, same noise, same counts.
@@ -49,7 +54,8 @@ impl PrivateSketch {
         digest_of(&self.shape, &self.spec, None)
     }
 
-    fn saved_bytes(&self) -> Result<usize> {
+    /// Number of bytes that [`Self::save_after`] appends.
+    pub fn saved_bytes(&self) -> Result<usize> {
         let state = self.state.as_ref().ok_or(Error::Closed)?;
         let open = state.open.as_ref().map_or(0, OpenStep::saved_bytes);
         Ok(FIXED + state.table.saved_bytes() + open)
@@ -102,12 +108,20 @@ impl HeavySketch {
 
     /// As [`PrivateSketch::save`], with discovery.
     pub fn save(&self) -> Result<SavedState> {
-        let (sketch, discovery) = (self.sketch(), self.discovery());
-        let length = sketch.saved_bytes()? + discovery.saved_bytes()?;
-        let mut out = StateWriter::with_room(length)?;
-        sketch.write(&mut out, &self.parameters_digest())?;
-        discovery.save(&mut out)?;
-        Ok(out.finish())
+        self.save_after(Vec::new()).map(SavedState::from_bytes)
+    }
+
+    /// As [`Self::save`], after bytes that are there.
+    pub fn save_after(&self, bytes: Vec<u8>) -> Result<Vec<u8>> {
+        let mut out = StateWriter::after(bytes, self.saved_bytes()?)?;
+        self.sketch().write(&mut out, &self.parameters_digest())?;
+        self.discovery().save(&mut out)?;
+        Ok(out.into_bytes())
+    }
+
+    /// Number of bytes that [`Self::save_after`] appends.
+    pub fn saved_bytes(&self) -> Result<usize> {
+        Ok(self.sketch().saved_bytes()? + self.discovery().saved_bytes()?)
     }
 
     /// As [`PrivateSketch::restore`], with discovery.

@@ -225,9 +225,10 @@ impl Table {
     /// Writes the counts; the shape is a parameter of the sketch.
     pub(crate) fn save(&self, out: &mut StateWriter) {
         out.put_flag(matches!(self.cells, Cells::Wide(_)));
-        with_cells!(&self.cells, cells => {
-            cells.iter().for_each(|count| out.put(count.to_le_bytes()));
-        });
+        match &self.cells {
+            Cells::Narrow(cells) => out.put_all(cells, i32::to_le_bytes),
+            Cells::Wide(cells) => out.put_all(cells, i64::to_le_bytes),
+        }
     }
 
     /// Takes over the counts that a table of this shape wrote, none of which can be beyond `bound`.

@@ -7,9 +7,9 @@ use crate::table::hash::Fingerprinter;
 
 fn saved(dictionary: &Dictionary) -> SavedState {
     // And the version.
-    let mut out = StateWriter::with_room(2 + dictionary.saved_bytes()).unwrap();
+    let mut out = StateWriter::after(Vec::new(), 2 + dictionary.saved_bytes()).unwrap();
     dictionary.save(&mut out);
-    out.finish()
+    SavedState::from_bytes(out.into_bytes())
 }
 
 /// A full dictionary is restored; one of fewer slots refuses it, whatever their number.
