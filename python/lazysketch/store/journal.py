@@ -116,8 +116,9 @@ class Journal:
         self.check()
         return self.native.commit()
 
+    @exclusive
     def check(self) -> None:
-        """Raise after a change that was interrupted."""
+        """Raise after a change that was interrupted; wait for one of another thread."""
         if self._changing:
             raise StoreError(
                 "store: expected an intact store, got one whose last change was interrupted; open "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -136,6 +137,21 @@ def _copy(lives: Lives, name: str) -> Path:
     target = lives.folder.parent / name
     shutil.copytree(lives.folder, target)
     return target
+
+
+def test_a_commit_waits_for_a_change_of_another_thread(lives: Lives) -> None:
+    with lives.open() as store, ThreadPoolExecutor(1) as pool:
+        live = store.sketch("a", table())
+
+        def change() -> None:
+            for _ in range(10):
+                live.update_many(["x"] * 100_000)
+
+        changes = pool.submit(change)
+        while not changes.done():
+            store.commit()
+        changes.result()
+        assert live.step == 1_000_000
 
 
 def test_a_store_whose_making_was_cut_short_is_made_again(lives: Lives) -> None:
