@@ -7,6 +7,7 @@
 //! literature; [`super::tree`] has several times less variance.
 
 use super::path::Path;
+use super::quietest_end::quietest_end;
 
 /// GaussBM for `leaves` pushes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,13 +35,7 @@ impl Binary {
     /// The leaf of least variance after `pushes` < n, which is that with the fewest ones in binary.
     /// With the highest bit that becomes one, only the lower ones can become zero.
     pub(super) fn quietest_after(&self, pushes: u64) -> u64 {
-        let clear =
-            (0..u64::BITS - self.leaves.leading_zeros()).filter(|bit| pushes >> bit & 1 == 0);
-        let later = clear.map(|bit| ((pushes >> bit) + 1) << bit);
-        let within = later.filter(|&leaf| leaf <= self.leaves);
-        within
-            .min_by_key(|leaf| leaf.count_ones())
-            .unwrap_or(pushes + 1)
+        quietest_end(pushes, self.leaves, |leaf| leaf.count_ones().into())
     }
 
     pub(super) fn path(&self, p: u64) -> Path {

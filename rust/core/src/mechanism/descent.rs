@@ -24,6 +24,9 @@ pub(super) const BITS: i32 = 50;
 /// Cells computed side by side: as many as the widest registers hold twice.
 const LANES: usize = 16;
 
+/// Draws that have a short buffer: the cells of an item at a push of some 20 nodes.
+const FEW_DRAWS: usize = 128;
+
 /// 1.5 * 2^52: adding it rounds a small number to an integer, which the last bits then hold.
 const SHIFT: f64 = 6_755_399_441_055_744.0;
 
@@ -83,15 +86,6 @@ impl Descent {
         &self.nodes
     }
 
-    /// The rows of the path, first to last: own entry, then positions and entries of later rows.
-    pub fn columns(&self) -> impl Iterator<Item = (i64, Vec<(usize, i64)>)> + '_ {
-        (0..self.nodes.len()).map(|at| {
-            let later = self.entries_at(at).iter();
-            let later = later.map(|&(row, entry)| (row, entry as i64)).collect();
-            (self.owns[at] as i64, later)
-        })
-    }
-
     /// Variance of the noise before it is rounded, in units of sigma^2: that of the last row of the
     /// inverse.
     pub(super) fn variance(&self) -> f64 {
@@ -124,8 +118,8 @@ impl Descent {
     ) {
         // Clearing long buffers would take a large part of the time of a point query.
         let blocks = self.nodes.len() * cells.len().min(LANES);
-        if blocks <= 8 * LANES && self.nodes.len() <= 32 {
-            self.noises_at_once::<{ 8 * LANES }, 32>(prf, gaussian, cells, out);
+        if blocks <= FEW_DRAWS && self.nodes.len() <= 32 {
+            self.noises_at_once::<FEW_DRAWS, 32>(prf, gaussian, cells, out);
         } else if self.nodes.len() <= 32 {
             self.noises_at_once::<{ 32 * LANES }, 32>(prf, gaussian, cells, out);
         } else {
@@ -202,15 +196,16 @@ fn solve_loop(path: &Descent, draws: &[i64], sums: &mut [[f64; LANES]], out: &mu
 
 /// floor(sum / own + 1/2) for integers |sum| < 2^51 and 0 < own < 2^31.
 ///
-/// The estimate differs from the quotient by at most 1/2 and a rounding error below 1/2; so it is
-/// the result or next to it, and the exact rest tells which.
+/// The reciprocal and the product are rounded, so the quotient that is rounded to an integer is
+/// wrong by at most (2^51 - 1) (2^-52 + 2^-106) / own, which is below 1 / (2 own). A quotient that is
+/// no tie is at least that far from all ties, so the estimate is its nearest integer. At a tie it
+/// is the integer above or below, and the exact rest tells which.
 #[inline(always)]
 fn nearest(sum: f64, own: f64, reciprocal: f64) -> f64 {
     let estimate = (sum * reciprocal + SHIFT) - SHIFT;
     let rest = 2.0 * (sum - estimate * own);
-    let (up, down) = (one_if(rest >= own), one_if(rest < -own));
-    let up = planted!("halves-rounded-to-even", one_if(rest > own), up);
-    estimate + up - down
+    let up = planted!("halves-rounded-to-even", rest > own, rest >= own);
+    estimate + one_if(up)
 }
 
 /// 1 or 0, without a branch.

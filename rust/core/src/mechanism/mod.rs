@@ -22,6 +22,7 @@ mod endless;
 mod final_push;
 pub mod haar;
 mod path;
+mod quietest_end;
 pub mod rounding;
 pub mod square_root;
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Sizes, variances and limits of mechanisms against their definitions.
 
+use super::descent::Row;
 use super::*;
 use crate::key::{MasterKey, Purpose, SketchId};
 use crate::noise::prf::NoiseFunction;
@@ -33,6 +34,57 @@ fn sizes_are_checked_on_both_sides_of_their_limits() {
         // Haar with 2^48 leaves: 2 (2 + 1.5 48) 2^48 13.2 2^48 = 2^107.
         assert!(fits, "{kind:?}");
     }
+}
+
+/// The extra leaf divides z + a N(n) by a, with a^2 at most the squared sensitivity; the bound has
+/// room for both entries a. The numbers of leaves are proportional to large draws.
+#[test]
+fn sizes_of_rounded_nodes_are_checked_on_both_sides_of_their_limit() {
+    for (kind, leaves) in [
+        (MechanismKind::DeepTree, 576),
+        (MechanismKind::DeepTree, 1 << 48),
+        (MechanismKind::Endless, 1 << 32),
+    ] {
+        let mechanism = Mechanism::new(kind, leaves).unwrap();
+        let of_leaves = match mechanism {
+            Mechanism::DeepTree(tree) => tree.largest_number(1e12),
+            Mechanism::Endless(tree) => tree.largest_number(1e12),
+            _ => unreachable!("two kinds"),
+        };
+        let entry = mechanism.sensitivity2().sqrt().floor();
+        let limit = 2_f64.powi(50) / (1.0 + 2.0 * entry * of_leaves / 1e12) / 13.2;
+        let check = |sigma| mechanism.check_size(&RoundedGaussian::new(sigma));
+        assert!(check(0.999 * limit).is_ok(), "{kind:?} {leaves}");
+        let error = check(1.001 * limit).unwrap_err().to_string();
+        assert!(error.starts_with("max_weight: expected parameters whose noise fits into 50 bits"));
+    }
+}
+
+#[test]
+fn numbers_stay_below_a_power_of_two() {
+    for largest in [0.0, 1.0, 1023.0, 1023.9] {
+        assert!(within(largest, 10).is_ok(), "{largest}");
+    }
+    for largest in [1024.0, 1024.1, 1e30] {
+        assert!(within(largest, 10).is_err(), "{largest}");
+    }
+}
+
+/// The largest number on a path, by definition, if the bits of `signs` choose those of the draws.
+pub(super) fn largest_number_on(rows: &[Row], draw: f64, signs: u64) -> f64 {
+    let (mut noise, mut largest): (Vec<f64>, f64) = (Vec::new(), 0.0);
+    for (at, row) in rows.iter().enumerate() {
+        let z = if (signs >> (at % 60)) & 1 == 0 {
+            draw
+        } else {
+            -draw
+        };
+        let earlier = row.earlier.iter();
+        let known: f64 = earlier.map(|&(a, e)| f64::from(e) * noise[a]).sum();
+        largest = largest.max((z - known).abs());
+        noise.push(((z - known) / f64::from(row.own) + 0.5).floor());
+    }
+    largest
 }
 
 /// Popcounts; 1 / 9 at the root of Haar and 1 / 36 + 1 / 16 in the middle; sums of c_j^2.

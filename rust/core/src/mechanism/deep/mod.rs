@@ -16,6 +16,7 @@ pub(super) mod sensitivity;
 pub(super) mod tables;
 
 use super::descent::{Descent, Row};
+use super::quietest_end::quietest_end;
 use super::tree::{ancestor_time, node_at};
 use tables::{SharedRows, table_for};
 
@@ -80,11 +81,7 @@ impl DeepTree {
     /// The leaf after `pushes` with the least variance among the next one and the right ends of the
     /// blocks that it lies in.
     pub(super) fn quiet_after(&self, pushes: u64) -> u64 {
-        let ends = (0..=self.depth).map(|level| ((pushes >> level) + 1) << level);
-        let ends = ends.filter(|&end| end <= self.leaves());
-        let variances = ends.map(|end| (self.path(end).variance(), end));
-        let quietest = variances.min_by(|one, other| one.0.total_cmp(&other.0));
-        quietest.map_or(pushes + 1, |(_, end)| end)
+        quietest_end(pushes, self.leaves(), |end| self.path(end).variance())
     }
 
     /// The rows on the path of push `p`, root first.

@@ -53,10 +53,7 @@ impl Sums {
 pub(in crate::mechanism) fn of_the_top(rows: impl Iterator<Item = (u32, u64, Vec<i64>)>) -> Sums {
     let mut sums = Sums::new(1 << TOP);
     for (d, v, row) in rows {
-        let time = |i: u32| match i {
-            0 => 1 << TOP,
-            _ => (2 * (v >> (d - i)) as usize + 1) << (TOP - i),
-        };
+        let time = |i: u32| (2 * (v >> (d - i)) as usize + 1) << (TOP - i);
         sums.add((0..=d).map(time).zip(row.iter().copied()));
     }
     sums

@@ -72,7 +72,7 @@ pub(in crate::mechanism) struct SharedRows {
 }
 
 impl SharedRows {
-    pub(super) fn parse(sixteenths: u64, bytes: &[u8]) -> Option<Self> {
+    pub(in crate::mechanism) fn parse(sixteenths: u64, bytes: &[u8]) -> Option<Self> {
         let entry = |pair: &[u8]| i16::from_le_bytes([pair[0], pair[1]]);
         let file: Vec<i16> = bytes.chunks_exact(2).map(entry).collect();
         let mut digest = [0; 16];

@@ -1,6 +1,7 @@
 //! Shared rows against dense algebra, and their noise against its definition.
 
 use super::*;
+use crate::mechanism::tests::largest_number_on;
 use crate::mechanism::{Mechanism, MechanismKind};
 
 const SIXTEENTHS: [u64; 5] = [9, 10, 12, 14, 16];
@@ -128,6 +129,11 @@ fn a_wrong_table_is_recalibrated_or_refused() {
         entries[index] = -1;
         assert!(SharedRows::parse(16, &bytes(&entries)).is_none(), "{index}");
     }
+    for own in [4, file.len() - 8] {
+        let mut entries = file.to_vec();
+        entries[own] = 0;
+        assert!(SharedRows::parse(16, &bytes(&entries)).is_none(), "{own}");
+    }
     assert!(SharedRows::parse(16, &bytes(&file[..file.len() - 1])).is_none());
 }
 
@@ -160,17 +166,7 @@ fn numbers_stay_within_their_bound() {
         let bound = tree.largest_number(1e6);
         for i in 1..200_u64 {
             let p = i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (64 - depth) | 1;
-            let (mut noise, mut largest): (Vec<f64>, f64) = (Vec::new(), 0.0);
-            for (at, row) in tree.rows(p).iter().enumerate() {
-                let draw = if (i >> (at % 60)) & 1 == 0 { 1e6 } else { -1e6 };
-                let known: f64 = row
-                    .earlier
-                    .iter()
-                    .map(|&(a, e)| f64::from(e) * noise[a])
-                    .sum();
-                largest = largest.max((draw - known).abs());
-                noise.push(((draw - known) / f64::from(row.own) + 0.5).floor());
-            }
+            let largest = largest_number_on(&tree.rows(p), 1e6, i);
             assert!(largest <= bound && largest > 0.0);
         }
         // Convex combinations: a depth adds one draw over the smallest own entry, 73.
@@ -178,6 +174,23 @@ fn numbers_stay_within_their_bound() {
             bound < 1e6 * (2.0 + 150.0 * f64::from(depth + 1) / 73.0),
             "{bound}"
         );
+    }
+}
+
+/// Computed beforehand by an independent program, in fractions.
+#[test]
+fn bounds_on_numbers_are_as_published() {
+    for (leaves, of_one, of_a_million) in [
+        (1 << 10, 1_227.238_676_105_564_8, 12_491_293.829_805_242),
+        (9 << 6, 1_409.064_114_942_506_4, 14_368_116.965_085_87),
+        (12 << 16, 2_897.050_167_013_052, 28_991_400.019_013_643),
+        (1 << 48, 6_985.401_941_411_687, 70_660_259.135_927_69),
+    ] {
+        let tree = DeepTree::new(leaves).unwrap();
+        for (draw, expected) in [(1.0, of_one), (1e6, of_a_million)] {
+            let found = tree.largest_number(draw);
+            assert!((found / expected - 1.0).abs() < 1e-12, "{leaves}: {found}");
+        }
     }
 }
 

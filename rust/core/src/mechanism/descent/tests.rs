@@ -110,6 +110,24 @@ proptest! {
     }
 }
 
+/// Next to the ties of the largest sums: where the rounded reciprocal is nearest to a wrong side.
+#[test]
+fn the_largest_sums_are_divided_exactly() {
+    let largest = (1_i64 << 51) - 1;
+    for own in (1..=300).chain([32_766, 32_767, 1 << 20, i64::from(i32::MAX)]) {
+        for below in 0..4 {
+            let tie = (2 * (largest / own - 2 - below) + 1) * own;
+            for sum in tie / 2 - 1..=tie / 2 + 1 {
+                for sum in [sum, -sum] {
+                    let expected = (2 * sum + own).div_euclid(2 * own);
+                    let found = nearest(float_of(sum), own as f64, (own as f64).recip());
+                    assert_eq!(integer_of(found), expected, "{sum} / {own}");
+                }
+            }
+        }
+    }
+}
+
 /// Every transcript of two pushes under narrow noise: the draws are shifted by U (change), and no
 /// set of transcripts tells more than the draws themselves. Sums over draws within 9 sigma.
 #[test]

@@ -13,8 +13,9 @@
 //! each doubling of the number of pushes, and one more.
 
 use super::deep::sensitivity::{self, ENTRIES, Sums, TOP, TURNS};
-use super::deep::tables::{SharedRows, earlier_entries, for_all_leaves, table_of, width_of};
+use super::deep::tables::{LAST, SharedRows, earlier_entries, for_all_leaves, table_of, width_of};
 use super::descent::{Descent, Row};
+use super::quietest_end::quietest_end;
 use super::tree::{ancestor_time, node_at};
 use std::sync::OnceLock;
 
@@ -52,7 +53,8 @@ impl Endless {
     /// The epochs that serve `leaves` pushes, at most 2^[`LAST_EPOCH`]: how many does not change the
     /// noise of a push, only the number of draws that count. `None` if the table is refused.
     pub(super) fn new(leaves: u64) -> Option<Self> {
-        let facts = LOADED.get_or_init(|| Facts::examined(FILE)).as_ref()?;
+        let load = || Facts::examined(FILE, for_all_leaves()?);
+        let facts = LOADED.get_or_init(load).as_ref()?;
         let last = epoch_of(leaves);
         (last <= LAST_EPOCH).then_some(Self { facts, last })
     }
@@ -88,11 +90,7 @@ impl Endless {
     /// The leaf after `pushes` with the least variance among the next one and the right ends of the
     /// blocks and epochs that it lies in.
     pub(super) fn quiet_after(&self, pushes: u64) -> u64 {
-        let ends = (0..=LAST_EPOCH).map(|level| ((pushes >> level) + 1) << level);
-        let ends = ends.filter(|&end| end <= self.leaves());
-        let variances = ends.map(|end| (self.path(end).variance(), end));
-        let quietest = variances.min_by(|one, other| one.0.total_cmp(&other.0));
-        quietest.map_or(pushes + 1, |(_, end)| end)
+        quietest_end(pushes, self.leaves(), |end| self.path(end).variance())
     }
 
     pub(super) fn path(&self, p: u64) -> Descent {
@@ -126,9 +124,9 @@ fn position(epoch: u32, d: usize) -> usize {
 }
 
 impl Facts {
-    fn examined(bytes: &[u8]) -> Option<Self> {
+    fn examined(bytes: &[u8], shared: &'static SharedRows) -> Option<Self> {
         let entry = |pair: &[u8]| i16::from_le_bytes([pair[0], pair[1]]);
-        let (shared, mut hasher) = (for_all_leaves()?, blake3::Hasher::new());
+        let mut hasher = blake3::Hasher::new();
         hasher.update(bytes).update(&shared.digest());
         let mut facts = Self {
             file: bytes.chunks_exact(2).map(entry).collect(),
@@ -151,17 +149,15 @@ impl Facts {
         Some(facts)
     }
 
+    /// Whether the own entries of the spine are positive, and those of all other rows times the
+    /// factor of any epoch.
     fn has_positive_owns(&self) -> bool {
         (0..=LAST_EPOCH).all(|j| {
-            let top = (2..=TOP.min(j)).flat_map(|d| (0..width_of(d)).map(move |v| (d, v)));
-            let sets = (TOP + 1..=j).map(|d| table_of(j, d));
+            let mut top = (2..=TOP).flat_map(|d| (0..width_of(d)).map(move |v| (d, v)));
+            let mut shared = (0..=LAST).flat_map(|set| (0..1 << TURNS).map(move |q| (set, q)));
             self.spine_row(j).own > 0
-                && top
-                    .into_iter()
-                    .all(|(d, v)| self.top_row(j, d, v)[d as usize] > 0)
-                && sets
-                    .into_iter()
-                    .all(|set| (0..1 << TURNS).all(|q| self.shared_row(j, set, q)[0] > 0))
+                && top.all(|(d, v)| self.top_row(j, d, v)[d as usize] > 0)
+                && shared.all(|(set, q)| self.shared_row(j, set, q)[0] > 0)
         })
     }
 
@@ -250,10 +246,12 @@ impl Facts {
             (d, v, row.map(i64::from).collect())
         };
         let top = sensitivity::of_the_top(top.map(entries));
-        let sets: Vec<Sums> = (0..=3)
+        let sets: Vec<Sums> = (0..=LAST)
             .map(|set| sensitivity::of_a_block(|turns| self.shared_row(epoch, set, turns)))
             .collect();
-        let deeper = sensitivity::heaviest(&top, 1 << (TOP - 1).., TOP + 1..=epoch, |d| {
+        // The rows of an epoch sum to zero. So a leaf of the left half, which has no nodes here, adds 0
+        // at the top, and never more than the leaf of the right half with the same other digits.
+        let deeper = sensitivity::heaviest(&top, .., TOP + 1..=epoch, |d| {
             &sets[table_of(epoch, d) as usize]
         });
         (squares + deeper.0, counts + deeper.1)

@@ -1,10 +1,48 @@
 //! The endless tree against dense algebra.
 
 use super::*;
+use crate::mechanism::tests::largest_number_on;
 use crate::mechanism::{Mechanism, MechanismKind};
 
 fn facts() -> &'static Facts {
     Endless::new(1 << 32).unwrap().facts
+}
+
+fn examined(bytes: &[u8]) -> Option<Facts> {
+    Facts::examined(bytes, facts().shared)
+}
+
+/// The spine with another entry.
+fn spine_with(index: usize, entry: i16) -> Vec<u8> {
+    let mut bytes = FILE.to_vec();
+    bytes[2 * index..2 * index + 2].copy_from_slice(&entry.to_le_bytes());
+    bytes
+}
+
+/// The tree whose shared rows have another entry at a place of their file.
+fn with_shared(index: usize, entry: i16) -> Facts {
+    let shared = Mechanism::new(MechanismKind::DeepTree, 1024).unwrap();
+    let mut file = shared.rows().to_vec();
+    file[index] = entry;
+    let bytes: Vec<u8> = file.iter().flat_map(|entry| entry.to_le_bytes()).collect();
+    let shared = SharedRows::parse(16, &bytes).unwrap();
+    Facts {
+        file: facts().file.clone(),
+        shared: Box::leak(Box::new(shared)),
+        ..*facts()
+    }
+}
+
+/// Place of the own entry of node (d, v) of the top: after 4 entries of the header, one of the root,
+/// and 2^(i-1) rows of i + 1 for each depth.
+fn own_of_top(d: usize, v: usize) -> usize {
+    let before: usize = (1..d).map(|i| (i + 1) << (i - 1)).sum();
+    5 + before + v * (d + 1) + d
+}
+
+/// Place of the own entry of a shared row: after the top, 64 rows of 8 entries for each set.
+fn own_of_shared(set: usize, turns: usize) -> usize {
+    own_of_top(7, 63) + 1 + (64 * set + turns) * 8
 }
 
 /// All rows of the first epochs by definition: entries by time.
@@ -129,16 +167,77 @@ fn a_wrong_spine_is_recalibrated_or_refused() {
         let mut bytes = FILE.to_vec();
         let entry = i16::from_le_bytes([bytes[2 * index], bytes[2 * index + 1]]);
         bytes[2 * index..2 * index + 2].copy_from_slice(&(entry + 2000).to_le_bytes());
-        let wrong = Facts::examined(&bytes).unwrap();
+        let wrong = examined(&bytes).unwrap();
         assert!(wrong.sensitivity2 > facts().sensitivity2 && wrong.digest != facts().digest);
         bytes[2 * index..2 * index + 2].copy_from_slice(&(-entry.abs()).to_le_bytes());
         assert_eq!(
-            Facts::examined(&bytes).is_none(),
+            examined(&bytes).is_none(),
             is_own || index % 6 == 5,
             "{index}"
         );
     }
-    assert!(Facts::examined(&FILE[2..]).is_none());
+    assert!(examined(&FILE[2..]).is_none());
+    assert!(examined(&spine_with(20 * 6 + 4, 0)).is_none());
+}
+
+/// An own entry of 1 times a factor of 1/2 is rounded to 1; times less it is 0, and refused.
+#[test]
+fn own_entries_stay_positive_in_every_epoch() {
+    for index in [
+        own_of_top(2, 0),
+        own_of_top(7, 63),
+        own_of_shared(0, 0),
+        own_of_shared(3, 63),
+    ] {
+        let mut facts = with_shared(index, 1);
+        assert!(facts.has_positive_owns());
+        for (factor, accepted) in [(4096, true), (4095, false)] {
+            facts.file[PLACES * 20 + 5] = factor;
+            assert_eq!(facts.has_positive_owns(), accepted, "{index} {factor}");
+        }
+    }
+}
+
+/// The key of the noise depends on the digest, which covers the spine and the shared rows.
+#[test]
+fn the_digest_is_that_of_both_files() {
+    let mechanism = Mechanism::new(MechanismKind::Endless, 1).unwrap();
+    let shared = Mechanism::new(MechanismKind::DeepTree, 1024).unwrap();
+    let rows = mechanism.rows().iter();
+    let bytes: Vec<u8> = rows.flat_map(|entry| entry.to_le_bytes()).collect();
+    assert_eq!(bytes, FILE);
+    let hash = blake3::hash(&[&bytes[..], &shared.table().1].concat());
+    let expected: [u8; 16] = hash.as_bytes()[..16].try_into().unwrap();
+    assert_eq!(mechanism.table(), (32, expected));
+}
+
+/// Computed beforehand by an independent program, in fractions. The left half of the shared tree
+/// has no nodes here, so its rows do not count.
+#[test]
+fn bounds_on_numbers_are_as_published() {
+    let endless = Endless::new(1 << 32).unwrap();
+    for (draw, expected) in [(1.0, 10_754.937_300_477_886), (1e6, 70_250_076.760_482_09)] {
+        let found = endless.largest_number(draw);
+        assert!((found / expected - 1.0).abs() < 1e-12, "{found}");
+    }
+    let known = endless.largest_number(1e6);
+    for (v, counts) in [(0, false), (31, false), (32, true), (63, true)] {
+        let changed = with_shared(own_of_top(7, v), 1).largest_number(1e6);
+        assert_eq!(changed > known, counts, "{v}");
+        assert_eq!(changed != known, counts, "{v}");
+    }
+}
+
+/// Numbers of real paths.
+#[test]
+fn numbers_stay_within_their_bound() {
+    let endless = Endless::new(1 << 32).unwrap();
+    let bound = endless.largest_number(1e6);
+    for i in 1..400_u64 {
+        let p = i.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> (32 + i % 24) | 1;
+        let largest = largest_number_on(&endless.rows(p), 1e6, i);
+        assert!(largest <= bound && largest >= 1e6, "{p}: {largest}");
+    }
 }
 
 /// Standard deviations of the noisiest pushes found, over the proven bound of a tree that ends there.
