@@ -110,6 +110,17 @@ BUGS_OF_STORED_OBJECTS: Final = (
         ),
     ),
     PlantedBug(
+        name="fresh-noise-after-a-restart",
+        subject="reuse of draws",
+        claim="An object that is repeated from the log gets a fresh id, so that one content is"
+        " published under two noises.",
+        caught_by=f"{_TESTS}::test_weights_and_empty_rows_survive",
+        patch=edited(
+            f"{_RECOVERED}:Origin.__call__",
+            ("key_of(self.era,", "key_of(self.era + (self.kept is not None),"),
+        ),
+    ),
+    PlantedBug(
         name="era-is-a-counter",
         subject="reuse of draws",
         claim="The next era has the next number: every older copy begins the same one.",

@@ -1,6 +1,7 @@
 """Changes of stored objects as records of a log.
 
-A record is one call: a header in JSON after its length, then the bytes of its batches. Items are
+A record is one call: a version, a header in JSON after its length, then the bytes of its batches
+(docs/state-format.md). Items are
 converted once, in the core, so that what is counted and what is logged are one value.
 """
 
@@ -20,7 +21,8 @@ from lazysketch.errors import StoreError
 
 __all__ = ["Call", "Counts", "Record", "plain_counts"]
 
-_LENGTH: Final = struct.Struct("<I")
+_VERSION: Final = 1
+_HEAD: Final = struct.Struct("<BI")  # version, length of the header
 Counts = npt.NDArray[np.uint64]
 Times = npt.NDArray[np.int64]
 
@@ -100,7 +102,7 @@ class Call:
         if self.contents:
             header["contents"] = len(self.contents)
         head = json.dumps(header, separators=(",", ":")).encode()
-        start = _LENGTH.pack(len(head)) + head
+        start = _HEAD.pack(_VERSION, len(head)) + head
         return Record([start, *self.events, *counted], len(start) + sum(sizes))
 
     @classmethod
@@ -114,16 +116,18 @@ class Call:
             StoreError: other bytes.
         """
         try:
-            (length,) = _LENGTH.unpack_from(record)
-            start = _LENGTH.size + length
-            header = json.loads(record[_LENGTH.size : start])
+            version, length = _HEAD.unpack_from(record)
+            if version != _VERSION:
+                raise StoreError(f"state: expected record version {_VERSION}, got {version}")
+            start = _HEAD.size + length
+            header = json.loads(record[_HEAD.size : start])
             parts = _parts(record, start, header["sizes"])
             events = tuple(
                 _native.LoggedEvents.from_bytes(next(parts)) for _ in range(header["batches"])
             )
             weights = _counts(next(parts)) if header["weights"] else None
             empty = _counts(next(parts)) if header["empty rows"] else None
-            return cls(
+            decoded = cls(
                 object=header["object"],
                 method=header["method"],
                 events=events,
@@ -139,6 +143,9 @@ class Call:
                 facts=header.get("facts", {}),
                 contents=tuple(next(parts) for _ in range(header.get("contents", 0))),
             )
+            if next(parts, None) is not None:  # which checks as well that no bytes are left
+                raise ValueError("parts")
+            return decoded
         except (KeyError, TypeError, ValueError, StopIteration, struct.error) as error:
             raise StoreError(
                 f"state: expected a record of this version, got another ({type(error).__name__})"
