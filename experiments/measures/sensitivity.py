@@ -88,7 +88,7 @@ def measure(parameters: Settings, contenders: Sequence[str], cell: Cell) -> list
         depth=2,
         width=2,
         schedule=RoundRobin(horizon=16),
-        epsilon=epsilon_at(mu, delta),
+        epsilon=epsilon_at(mu, delta, depth=2),
         delta=delta,
     )
     found = []

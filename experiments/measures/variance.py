@@ -10,6 +10,7 @@ Differentially Private Continual Counting", 2023.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -18,7 +19,7 @@ from experiments.cell import Cell, Observation
 from experiments.settings import Settings
 from lazysketch import Mechanism
 from lazysketch.errors import ArgumentValueError
-from lazysketch.privacy import classical_noise_multiplier, noise_multiplier
+from lazysketch.privacy import adaptive_noise_multiplier, classical_noise_multiplier
 from lazysketch.specification.mechanisms import checked_mechanism
 
 __all__ = ["BOUND", "PROMISES", "deviations", "mean_bound", "measure", "variances"]
@@ -26,7 +27,8 @@ __all__ = ["BOUND", "PROMISES", "deviations", "mean_bound", "measure", "variance
 BOUND = "lower bound"
 PROMISES = ((0.3, 1e-3), (1.0, 1e-6), (0.1, 1e-6))
 _LEAVES = 1024
-_CELLS = 6  # squared sensitivity of a Count-Min table of depth 3 under substitution
+_DEPTH = 3
+_CELLS = 2 * _DEPTH  # squared sensitivity of a Count-Min table under substitution
 
 
 def variances(name: str, n: int) -> npt.NDArray[np.float64] | None:
@@ -63,9 +65,9 @@ def deviations() -> Iterator[tuple[str, list[float]]]:
     """
     for name, multiplier in (
         ("binary, classical calibration (the paper)", classical_noise_multiplier),
-        ("binary", noise_multiplier),
-        ("haar", noise_multiplier),
-        ("tree", noise_multiplier),
+        ("binary", partial(adaptive_noise_multiplier, depth=_DEPTH)),
+        ("haar", partial(adaptive_noise_multiplier, depth=_DEPTH)),
+        ("tree", partial(adaptive_noise_multiplier, depth=_DEPTH)),
     ):
         found = variances(name.split(",")[0], _LEAVES)
         assert found is not None

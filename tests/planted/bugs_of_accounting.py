@@ -11,10 +11,12 @@ __all__ = ["BUGS_OF_ACCOUNTING"]
 
 _ACCOUNTING: Final = "lazysketch.privacy.accounting"
 _ADAPTIVE: Final = "lazysketch.privacy.adaptive"
+_CALIBRATION: Final = "lazysketch.privacy.calibration"
 _COMPOSITION: Final = "lazysketch.privacy.composition"
 _CURVE: Final = "lazysketch.privacy.curve"
 _PARTS: Final = "lazysketch.releases.parts"
 _RELEASE: Final = "lazysketch.releases.release"
+_SPEC: Final = "lazysketch.specification.table_spec"
 
 BUGS_OF_ACCOUNTING: Final = (
     PlantedBug(
@@ -264,11 +266,9 @@ BUGS_OF_ACCOUNTING: Final = (
         claim="What is known before an event does not restrict the noise: integers are ignored.",
         caught_by="tests/unit/privacy/test_adaptive.py::test_no_lattice_exceeds_the_bound",
         patch=edited(
-            f"{_ADAPTIVE}:_bound",
-            (
-                "return factor * gaussian_delta(epsilon, math.sqrt(left))",
-                "return gaussian_delta(epsilon, math.sqrt(square))",
-            ),
+            f"{_ADAPTIVE}:_cost",
+            ("left = square - smoothing / noise.depth", "left = square"),
+            ("noise.depth * ratio", "0.0 * ratio"),
         ),
     ),
     PlantedBug(
@@ -277,8 +277,8 @@ BUGS_OF_ACCOUNTING: Final = (
         claim="Noise keeps its whole variance although a part of it fills the gaps of the lattice.",
         caught_by="tests/unit/privacy/test_adaptive.py::test_no_lattice_exceeds_the_bound",
         patch=edited(
-            f"{_ADAPTIVE}:_bound",
-            ("left = (square - smoothing)", "left = square"),
+            f"{_ADAPTIVE}:_cost",
+            ("left = square - smoothing / noise.depth", "left = square"),
         ),
     ),
     PlantedBug(
@@ -287,8 +287,53 @@ BUGS_OF_ACCOUNTING: Final = (
         claim="An adversary who waits for an extreme draw has only the draws of one event.",
         caught_by="tests/unit/privacy/test_adaptive.py::test_aimed_draws_in_the_tail_are_counted",
         patch=edited(
-            f"{_ADAPTIVE}:adaptive_delta_of",
-            ("tail = curve.tail + draws *", "tail = curve.tail + 0.0 * draws *"),
+            f"{_CALIBRATION}:_Account.tails",
+            ("changed + aimed + switching", "changed + switching"),
+        ),
+    ),
+    PlantedBug(
+        name="calibrated-for-events-fixed-in-advance",
+        subject="accounting",
+        claim="Noise is calibrated as if the event had been fixed before anything was published.",
+        caught_by="tests/unit/privacy/test_adaptive.py::"
+        "test_what_is_calibrated_holds_for_an_event_chosen_from_releases[1.0]",
+        patch=edited(
+            f"{_CALIBRATION}:_smallest_sigma",
+            (
+                "multiplier, smoothing = least_noise(account.epsilon, account.delta, depth)",
+                (
+                    "from lazysketch.privacy.gaussian import noise_multiplier\n"
+                    "    multiplier = noise_multiplier(account.epsilon, account.delta)"
+                ),
+            ),
+            (
+                (
+                    "bounds = [smoothed({IntegerNoise(m, depth): 1}, smoothing) "
+                    "for m in (below, nearest)]"
+                ),
+                "return noise_multiplier(epsilon, delta) <= below",
+            ),
+        ),
+    ),
+    PlantedBug(
+        name="one-row-taken-for-many",
+        subject="accounting",
+        claim="The noise of a table is bounded as if the event changed 64 rows.",
+        caught_by="tests/unit/privacy/test_adaptive.py::"
+        "test_the_calibrated_pair_is_that_of_the_bound",
+        patch=edited(
+            f"{_SPEC}:TableSpec._calibrated",
+            ("_per_user,\n        depth=self.depth", "_per_user,\n        depth=64"),
+        ),
+    ),
+    PlantedBug(
+        name="composed-rows-forgotten",
+        subject="accounting",
+        claim="The numeric parts of a composition follow from another bound than the calibration.",
+        caught_by="tests/unit/privacy/test_composition.py::test_numerics_of_all_parts_are_covered",
+        patch=edited(
+            f"{_COMPOSITION}:Composition._curve",
+            ("part.noise_multiplier, depth=part.depth", "part.noise_multiplier"),
         ),
     ),
 )

@@ -11,6 +11,7 @@ __all__ = ["BUGS_OF_CALIBRATION", "BUGS_OF_SENSITIVITY"]
 
 _RELATIONS: Final = "lazysketch.privacy.relations"
 _CALIBRATION: Final = "lazysketch.privacy.calibration"
+_GAUSSIAN: Final = "lazysketch.privacy.gaussian"
 _SPEC: Final = "lazysketch.specification.table_spec"
 _HITTERS: Final = "lazysketch.heavy_hitters.hitters_spec"
 
@@ -306,11 +307,11 @@ BUGS_OF_CALIBRATION: Final = (
         caught_by="tests/unit/privacy/test_calibration.py::"
         "test_multiplier_is_sufficient_and_tight[8.0-0.001]",
         patch=edited(
-            f"{_CALIBRATION}:noise_multiplier",
+            f"{_GAUSSIAN}:noise_multiplier",
             (
-                "return _smallest_sufficient(too_small, enough, sufficient)",
+                "return smallest_sufficient(too_small, enough, sufficient)",
                 (
-                    "analytic = _smallest_sufficient(too_small, enough, sufficient)\n"
+                    "analytic = smallest_sufficient(too_small, enough, sufficient)\n"
                     "    return min(analytic, classical_noise_multiplier(epsilon, delta))"
                 ),
             ),

@@ -268,6 +268,12 @@ BUGS_OF_THE_CORE: tuple[PlantedBug, ...] = (
         caught_by=("lib guarantee::tests::noise_grows_with_the_events_and_the_weight_of_a_person"),
     ),
     PlantedBug(
+        name="own-check-for-fixed-events",
+        subject="sensitivity",
+        claim="The core's own check of sigma is that of an event that is fixed in advance.",
+        caught_by="lib guarantee::tests::reference_multipliers_serve_and_smaller_ones_do_not",
+    ),
+    PlantedBug(
         name="own-check-without-the-substitute",
         subject="sensitivity",
         claim="The core's own check of sigma leaves out the event that takes the place of another.",

@@ -1,6 +1,6 @@
 """The claimed distribution of a cell's noise, computed without the package under test.
 
-sigma = multiplier(epsilon, delta) x sqrt(squared sensitivity of the table x that of the
+sigma = multiplier(epsilon, delta, depth) x sqrt(squared sensitivity of the table x that of the
 mechanism), each factor from its definition; the weights of the draws in a release from the
 oracle's mechanisms. A draw is a normal rounded to an integer; its variance is sigma^2 + 1/12
 (Sheppard; the error is below exp(-2 pi^2 sigma^2) / 2, negligible for every sigma used here).
@@ -25,23 +25,39 @@ Weights = dict[int, Fraction]
 TABLES = ROOT / "rust" / "core" / "src" / "mechanism" / "tree" / "tables"
 
 
-def multiplier(epsilon: float, delta: float) -> float:
-    """The smallest m at which a unit shift under noise m is (epsilon, delta)-private.
+@cache
+def multiplier(epsilon: float, delta: float, depth: int) -> float:
+    """The smallest m at which noise m makes a table of this depth (epsilon, delta)-private.
 
-    Balle and Wang 2018, Theorem 8, by bisection: delta(m) is decreasing. The cancellation of the
-    two terms matters only if delta is far below 1e-12.
+    docs/theory.md, Theorem 15, for an event that is chosen from releases: delta is at most
+    F(s) G(epsilon), with G of Balle and Wang 2018, Theorem 8, for every smoothing s. By bisection;
+    0 for the depth gives Theorem 8 itself. The cancellation of the two terms of G matters only if
+    delta is far below 1e-12.
     """
 
-    def exact_delta(m: float) -> float:
+    def gaussian(m: float) -> float:
         near, far = 1 / (2 * m) - epsilon * m, -1 / (2 * m) - epsilon * m
         return math.erfc(-near / math.sqrt(2)) / 2 - math.exp(epsilon) * (
             math.erfc(-far / math.sqrt(2)) / 2
         )
 
+    def theta(v: float) -> float:
+        return sum(math.exp(-2 * math.pi**2 * v * j * j) for j in range(-9, 10) if j)
+
+    def least(m: float) -> float:
+        if depth == 0:
+            return gaussian(m)
+        found = [1.0]
+        for s in np.linspace(0.05, 1, 96):
+            if s / depth < m * m:
+                factor = ((1 + theta(s)) / (1 - theta(depth * m * m))) ** depth
+                found.append(factor * gaussian(math.sqrt(m * m - s / depth)))
+        return min(found)
+
     low, high = 1e-3, 1e6
-    for _ in range(200):
+    while high > low * (1 + 1e-12):
         middle = math.sqrt(low * high)
-        low, high = (middle, high) if exact_delta(middle) > delta else (low, middle)
+        low, high = (middle, high) if least(middle) > delta else (low, middle)
     return high
 
 
@@ -119,7 +135,7 @@ def sigma(
 ) -> float:
     """The standard deviation of a node's noise; analytic calibration, weight and events 1."""
     table2 = table_sensitivity2(kind, depth=depth, relation=relation)
-    return multiplier(epsilon, delta) * math.sqrt(
+    return multiplier(epsilon, delta, depth) * math.sqrt(
         table2 * mechanism_sensitivity2(mechanism, leaves)
     )
 

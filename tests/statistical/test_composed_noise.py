@@ -70,8 +70,9 @@ def check(claims: Sequence[Claim], what: str) -> None:
         BUDGET.check(p_value, f"covariance: {what}")
 
 
-def multiplier(epsilon: float = EPSILON, delta: float = DELTA) -> float:
-    return claimed.multiplier(epsilon, delta)
+def multiplier(epsilon: float = EPSILON, delta: float = DELTA, *, levels: int = 1) -> float:
+    """Equal levels of a hierarchy are like one table with the rows of all."""
+    return claimed.multiplier(epsilon, delta, levels * DEPTH)
 
 
 def test_merged_releases() -> None:
@@ -141,7 +142,7 @@ def test_levels_of_a_hierarchy(weights: tuple[int, int]) -> None:
         heavy.tick(STEPS)
         releases, privacy = [heavy.release(level) for level in (0, 1)], heavy.privacy
     assert privacy.counts_epsilon + privacy.discovery_epsilon == pytest.approx(EPSILON)
-    whole = multiplier(privacy.counts_epsilon, privacy.counts_delta)
+    whole = multiplier(privacy.counts_epsilon, privacy.counts_delta, levels=2)
     parts = [weight / sum(weights) for weight in weights]
     check(
         [Claim(one, whole / math.sqrt(part)) for one, part in zip(releases, parts, strict=True)],

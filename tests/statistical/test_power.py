@@ -180,7 +180,7 @@ def missed(horizon: int, trials: int) -> float:
     The bug multiplies the distance of the pair by sqrt(2). One of the decisions needs no training,
     so its mistakes are binomial.
     """
-    schedule, epsilon = RoundRobin(horizon=horizon), epsilon_at(3.0, 1e-6)
+    schedule, epsilon = RoundRobin(horizon=horizon), epsilon_at(3.0, 1e-6, 2)
     close = Case.of("count-sketch", 2, 2, schedule, epsilon=epsilon, mechanism="haar")
     pair = worst_step(close, hash_seed=1, mechanism="haar")
     actual, risk = math.sqrt(2) * pair.likelihood_ratio("haar")[1], ALARM / 2 / DECISIONS

@@ -62,7 +62,7 @@ def test_each_push_agrees_with_its_rows(
     """8192 cells: mean, variance and shape of every push."""
     sensitivity2, variances = sensitivity_and_variances(file, pushes)
     table2 = claimed.table_sensitivity2("count-min", depth=DEPTH, relation="substitution")
-    sigma = claimed.multiplier(EPSILON, DELTA) * math.sqrt(table2 * sensitivity2)
+    sigma = claimed.multiplier(EPSILON, DELTA, DEPTH) * math.sqrt(table2 * sensitivity2)
     for push, values in residuals(schedule, pushes).items():
         # Rounding to integers adds 1/12 at these deviations.
         deviation = math.sqrt(sigma**2 * variances[push] + 1 / 12)

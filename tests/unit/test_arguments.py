@@ -16,7 +16,7 @@ from lazysketch.arguments import checked_integer, checked_integers, checked_real
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.heavy_hitters import tables
 from lazysketch.heavy_hitters.hitters_spec import HittersOptions
-from lazysketch.privacy.calibration import calibrate
+from lazysketch.privacy import calibrate
 from lazysketch.sketches import private_table
 from lazysketch.sketches.private_sketches import SketchOptions
 from lazysketch.specification import table_spec

@@ -145,8 +145,8 @@ class Case:
 
     @property
     def mu(self) -> float:
-        """The mu of a Gaussian mechanism that is exactly (epsilon, delta)-DP: 1 / multiplier."""
-        return 1 / multiplier(self.spec.epsilon, self.spec.delta)
+        """The mu of the claimed noise, for an event that is fixed in advance: 1 / multiplier."""
+        return 1 / multiplier(self.spec.epsilon, self.spec.delta, self.spec.depth)
 
     def claimed_noise(self, mechanism: str) -> ClaimedNoise:
         """Return the noise that is claimed under the mechanism that a sketch states.

@@ -1,16 +1,19 @@
 """The claimed noise of a sketch, computed without the library's own calibration.
 
-sigma = multiplier(epsilon, delta) x sqrt(squared sensitivity of the table x that of the
+sigma = multiplier(epsilon, delta, depth) x sqrt(squared sensitivity of the table x that of the
 mechanism) x max_weight x max_events_per_user, each factor from its definition. A draw is a
 normal rounded to an integer; its variance is sigma^2 + 1/12 (Sheppard; the error is below
 exp(-2 pi^2 sigma^2) / 2).
 
-Source: docs/guarantees.md; Balle and Wang 2018, Theorem 8; Dong, Roth and Su 2022 (mu).
+Source: docs/guarantees.md; docs/theory.md, Theorem 15; Balle and Wang 2018, Theorem 8; Dong, Roth
+and Su 2022 (mu).
 """
 
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -20,7 +23,20 @@ from numpy.typing import NDArray
 from lazysketch.audit.p_values import normal_distribution_function
 from lazysketch.audit.strategy import Strategy, strategy
 
-__all__ = ["ClaimedNoise", "epsilon_of", "gaussian_delta", "multiplier", "table_sensitivity2"]
+__all__ = [
+    "ClaimedNoise",
+    "adaptive_bounds",
+    "adaptive_delta",
+    "epsilon_of",
+    "gaussian_delta",
+    "multiplier",
+    "table_sensitivity2",
+]
+
+# rho^2 of Theorem 15: every value proves a bound.
+_SMOOTHING = tuple(step / 80 for step in range(4, 81))
+_RATES = np.logspace(-3.5, 2, 111)
+_MOST_MU = 1e3  # more proves nothing
 
 
 def gaussian_delta(epsilon: float, mu: float) -> float:
@@ -39,24 +55,76 @@ def gaussian_delta(epsilon: float, mu: float) -> float:
     )
 
 
-def multiplier(epsilon: float, delta: float) -> float:
-    """Return the smallest noise multiplier at which a unit shift is (epsilon, delta)-private.
+def adaptive_bounds(tables: Sequence[tuple[float, int]]) -> list[tuple[float, float]]:
+    """Return bounds for an event that is chosen from releases: Theorem 15, for many smoothings.
+
+    Each table has a smoothing of its own, the one with the least factor where mu^2 has a price; one
+    bound per price.
+
+    Args:
+        tables: mu and depth of each table.
+
+    Returns:
+        Pairs (mu, factor): delta is at most factor times that of a mu-GDP mechanism.
+    """
+    smoothing = np.array(_SMOOTHING)
+    grown = np.array([_theta(value) for value in _SMOOTHING])
+    rates = _RATES * math.fsum(mu * mu for mu, _ in tables)  # of mu^2 against the factor
+    squared, logarithm = np.zeros(_RATES.size), np.zeros(_RATES.size)
+    for (mu, depth), count in Counter(tables).items():
+        left = np.maximum(1 / mu**2 - smoothing / depth, 1e-300)
+        shrunk = max(1 - _theta(depth / mu**2), 1e-300)
+        factor = depth * np.log((1 + grown) / shrunk)
+        best = np.argmin(1 / (rates[:, None] * left) + factor, axis=1)
+        squared += count / left[best]
+        logarithm += count * factor[best]
+    with np.errstate(over="ignore"):
+        pairs = np.stack([np.sqrt(squared), np.exp(logarithm)], axis=1)
+    return [(float(mu), float(factor)) for mu, factor in np.unique(pairs, axis=0) if mu < _MOST_MU]
+
+
+def _theta(variance: float) -> float:
+    """Return the sum of e^(-2 pi^2 variance j^2) over all integers j except 0."""
+    return 2 * sum(math.exp(-2 * (math.pi * j) ** 2 * variance) for j in range(1, 8))
+
+
+def adaptive_delta(epsilon: float, mu: float, depth: int) -> float:
+    """Return the delta that Theorem 15 proves for a table.
+
+    Args:
+        epsilon: privacy parameter.
+        mu: l2_sensitivity / sigma.
+        depth: rows of the table.
+
+    Returns:
+        The least over many smoothings, at most 1.
+    """
+    bounds = adaptive_bounds([(mu, depth)])
+    return min([1.0, *(factor * gaussian_delta(epsilon, of) for of, factor in bounds)])
+
+
+@cache
+def multiplier(epsilon: float, delta: float, depth: int) -> float:
+    """Return the smallest noise multiplier at which a table is (epsilon, delta)-private.
+
+    The event may be chosen from releases.
 
     Args:
         epsilon: privacy parameter.
         delta: privacy parameter; above 1e-12, where the difference of two terms is accurate.
+        depth: rows of the table.
 
     Returns:
-        Found by bisection, to the last digits.
+        Found by bisection.
 
     Example:
-        >>> round(multiplier(1.0, 1e-6), 3)
-        4.225
+        >>> round(multiplier(1.0, 1e-6, 3), 3)
+        4.239
     """
     low, high = 1e-3, 1e6
-    for _ in range(200):
+    while high > low * (1 + 1e-13):
         middle = math.sqrt(low * high)
-        too_small = gaussian_delta(epsilon, 1 / middle) > delta
+        too_small = adaptive_delta(epsilon, 1 / middle, depth) > delta
         low, high = (middle, high) if too_small else (low, middle)
     return high
 
@@ -147,7 +215,7 @@ class ClaimedNoise:
         """
         matrices = strategy(mechanism, leaves)
         squared = table_sensitivity2(kind, depth=depth, relation=relation) * matrices.sensitivity2
-        return cls(_multiplier(epsilon, delta) * math.sqrt(squared) * scale, matrices)
+        return cls(multiplier(epsilon, delta, depth) * math.sqrt(squared) * scale, matrices)
 
     @property
     def draw_variance(self) -> float:
@@ -246,8 +314,3 @@ class ClaimedNoise:
         smallest = int(released[0])
         summed = np.bincount(released - smallest, weights=distribution)
         return smallest, summed.astype(np.float64)
-
-
-@cache
-def _multiplier(epsilon: float, delta: float) -> float:
-    return multiplier(epsilon, delta)

@@ -54,7 +54,7 @@ def _detections() -> tuple[tuple[Bug, str, Callable[[SystemUnderTest], Outcome]]
         2,
         2,
         RoundRobin(horizon=8),
-        epsilon=epsilon_at(3.0, 1e-6),
+        epsilon=epsilon_at(3.0, 1e-6, 2),
         mechanism="haar",
     )
 
@@ -70,7 +70,7 @@ def _detections() -> tuple[tuple[Bug, str, Callable[[SystemUnderTest], Outcome]]
     def distinguisher(system: SystemUnderTest) -> Outcome:
         return distinguish(system, close, trials=ATTACK_TRIALS)
 
-    moderate = close.changed(epsilon=epsilon_at(1.5, 1e-6))
+    moderate = close.changed(epsilon=epsilon_at(1.5, 1e-6, 2))
 
     def adaptive(system: SystemUnderTest) -> Outcome:
         return distinguish_adaptively(system, moderate, trials=ADAPTIVE_TRIALS)

@@ -28,6 +28,7 @@ from lazysketch.specification.schedules import RoundRobin
 __all__ = ["Attack", "full_audit", "write_report"]
 
 _FEWEST = 1000  # trials per stream, even if the time is over
+_CLOSE_DELTA = 1e-6  # of attacks at mu = 3
 _WIDTH = 2048
 _EPOCHS_PER_MINUTE = 100_000  # some seconds
 _RATE = "Correct code raises an alarm in at most one report of 100,000."
@@ -156,7 +157,11 @@ def full_audit(
 
 def _attacked(case: Case, kind: CountKind, *, close: bool) -> Case:
     small = companion(case).changed(kind=kind, depth=2)
-    return small.changed(epsilon=epsilon_at(3.0, small.spec.delta)) if close else small
+    if not close:
+        return small
+    # A smaller delta would need an epsilon beyond the reach of the draws.
+    delta = max(small.spec.delta, _CLOSE_DELTA)
+    return small.changed(epsilon=epsilon_at(3.0, delta, small.spec.depth), delta=delta)
 
 
 def write_report(folder: Path, found: Sequence[Finding], attacks: Sequence[Attack]) -> None:

@@ -1,10 +1,11 @@
 """What several mechanisms spent together, computed without the library's own accounts.
 
 A table is a Gaussian mechanism: its privacy loss is normal with mean mu^2 / 2 and variance mu^2, so
-the losses of several add up to a normal one. Names cost (e, d): the worst mechanism with this
-guarantee reveals everything with probability d, and else has a loss of e or -e (Kairouz, Oh and
-Viswanath 2015). delta is the expectation of (1 - e^(epsilon - loss))+ over the sum of all losses:
-exact, by trying all signs. Cost: 2^names terms.
+the losses of several add up to a normal one. If the event is chosen from releases, integers cost
+more: a factor on delta and a larger mu, by Theorem 15 of docs/theory.md. Names cost (e, d): the
+worst mechanism with this guarantee reveals everything with probability d, and else has a loss of e
+or -e (Kairouz, Oh and Viswanath 2015). delta is the expectation of (1 - e^(epsilon - loss))+ over
+the sum of all losses: exact, by trying all signs. Cost: 2^names terms.
 
 Source: Dong, Roth and Su 2022, Corollary 3.3; Balle and Wang 2018, Theorem 5.
 """
@@ -15,7 +16,7 @@ import itertools
 import math
 from dataclasses import dataclass
 
-from lazysketch.audit.claimed_noise import gaussian_delta, table_sensitivity2
+from lazysketch.audit.claimed_noise import adaptive_bounds, gaussian_delta, table_sensitivity2
 from lazysketch.audit.discovery_oracle import Noise, unit_of
 from lazysketch.audit.strategy import strategy
 from lazysketch.heavy_hitters import DiscoverySpec
@@ -31,13 +32,16 @@ class Spent:
     Args:
         mus: distance in deviations, of each table.
         names: (epsilon, delta) of each discovery.
+        depths: rows of each table, for an event that is chosen from releases; none for an event
+            that is fixed in advance.
     """
 
     mus: tuple[float, ...] = ()
     names: tuple[tuple[float, float], ...] = ()
+    depths: tuple[int, ...] = ()
 
     def __add__(self, other: Spent) -> Spent:
-        return Spent(self.mus + other.mus, self.names + other.names)
+        return Spent(self.mus + other.mus, self.names + other.names, self.depths + other.depths)
 
     def delta_at(self, epsilon: float) -> float:
         """Return the smallest delta at which everything together is private.
@@ -46,14 +50,19 @@ class Spent:
             epsilon: privacy parameter.
 
         Returns:
-            Exact, up to rounding.
+            Exact, up to rounding, for an event that is fixed in advance; else a bound.
 
         Example:
             >>> two = Spent(mus=(3.0, 4.0))
             >>> math.isclose(two.delta_at(1.0), gaussian_delta(1.0, 5.0))
             True
         """
-        mu = math.sqrt(math.fsum(mu * mu for mu in self.mus))
+        bounds = [(math.sqrt(math.fsum(mu * mu for mu in self.mus)), 1.0)]
+        if self.depths:
+            bounds = adaptive_bounds(list(zip(self.mus, self.depths, strict=True)))
+        return min([1.0, *(self._delta(epsilon, mu, factor) for mu, factor in bounds)])
+
+    def _delta(self, epsilon: float, mu: float, factor: float) -> float:
         kept = math.prod(1 - delta for _, delta in self.names)
         terms = []
         for signs in itertools.product((1, -1), repeat=len(self.names)):
@@ -61,7 +70,7 @@ class Spent:
             for sign, (e, _) in zip(signs, self.names, strict=True):
                 loss += sign * e
                 probability /= 1 + math.exp(-sign * e)
-            terms.append(probability * _rest(epsilon - loss, mu))
+            terms.append(probability * min(1.0, factor * _rest(epsilon - loss, mu)))
         return 1 - kept + kept * math.fsum(terms)
 
 
@@ -90,7 +99,7 @@ def spent_on_counts(release: Release) -> Spent:
         squared *= strategy(part.mechanism.name, part.mechanism.leaves).sensitivity2
         scale = privacy.max_weight * privacy.max_events_per_user
         mus.append(math.sqrt(squared) * scale / privacy.sigma)
-    return Spent(mus=tuple(mus))
+    return Spent(mus=tuple(mus), depths=(release.depth,) * len(mus))
 
 
 def spent_on_names(

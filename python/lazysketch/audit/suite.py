@@ -16,7 +16,7 @@ from lazysketch.audit import behaviour, canary, hygiene, low_bits, residuals
 from lazysketch.audit.adaptive import distinguish_adaptively
 from lazysketch.audit.case import Case
 from lazysketch.audit.check import AREAS, Check, of_library
-from lazysketch.audit.claimed_noise import multiplier
+from lazysketch.audit.claimed_noise import adaptive_delta
 from lazysketch.audit.distinguisher import distinguish, distinguish_everywhere
 from lazysketch.audit.ends import ends_have_noise_of_their_own
 from lazysketch.audit.finding import MOST, Finding, Outcome
@@ -51,24 +51,27 @@ _ENOUGH = 4096  # the same, for a table that the user described
 _LIBRARY = Library()
 
 
-def epsilon_at(mu: float, delta: float) -> float:
-    """Return the epsilon of a mu-GDP mechanism at a delta, so that a sketch can have this mu.
+def epsilon_at(mu: float, delta: float, depth: int) -> float:
+    """Return the epsilon for which a sketch has this mu at a delta.
 
     Args:
         mu: distance in deviations.
         delta: privacy parameter.
+        depth: rows of the sketch.
 
     Returns:
         Found by bisection.
 
     Example:
-        >>> round(1 / multiplier(epsilon_at(3.0, 1e-6), 1e-6), 6)
+        >>> from lazysketch.audit.claimed_noise import multiplier
+        >>> round(1 / multiplier(epsilon_at(3.0, 1e-6, 2), 1e-6, 2), 6)
         3.0
     """
     low, high = 1e-3, 90.0
-    for _ in range(100):
+    for _ in range(60):
         middle = (low + high) / 2
-        low, high = (middle, high) if 1 / multiplier(middle, delta) < mu else (low, middle)
+        enough = adaptive_delta(middle, mu, depth) <= delta
+        low, high = (low, middle) if enough else (middle, high)
     return high
 
 
@@ -304,7 +307,7 @@ def _of_distinguishers() -> Iterator[Check]:
     kinds: tuple[CountKind, ...] = ("count-min", "count-sketch")
     for kind in kinds:
         usual = Case.of(kind, 2, 2, RoundRobin(horizon=16))
-        close = usual.changed(epsilon=epsilon_at(3.0, usual.spec.delta))
+        close = usual.changed(epsilon=epsilon_at(3.0, usual.spec.delta, usual.spec.depth))
         for case, trials in (
             (close, 3000),
             (close.changed(relation="zero-out", mechanism="haar"), 1000),
@@ -317,7 +320,7 @@ def _of_distinguishers() -> Iterator[Check]:
                 partial(distinguish, case=case, trials=trials),
             )
         # A bound is proven for noise multipliers that are not much below 1.
-        moderate = usual.changed(epsilon=epsilon_at(1.5, usual.spec.delta))
+        moderate = usual.changed(epsilon=epsilon_at(1.5, usual.spec.delta, usual.spec.depth))
         yield Check(
             "adaptive",
             "distinguisher",

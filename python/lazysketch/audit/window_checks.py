@@ -173,7 +173,7 @@ def moves_cost_what_is_stated(system: WindowSystem, case: WindowCase) -> Outcome
     if part.mechanism is None:
         raise AssertionError("windows: expected noise, got exact counts")
     matrices = strategy(part.mechanism.name, part.mechanism.leaves)
-    sigma, mu = part.privacy.sigma, 1 / multiplier(1.0, 1e-6)
+    sigma, mu = part.privacy.sigma, 1 / multiplier(1.0, 1e-6, case.depth)
     base = _transcript(system, case, None)
     places = [
         case.first + -(-case.every * number // (case.slices * TICK)) * TICK
@@ -238,7 +238,7 @@ def slices_leave_room(system: WindowSystem) -> Outcome:
     Returns:
         Failed if a move costs more than the stated mu for some number of slices.
     """
-    mu = 1 / multiplier(1.0, 1e-6)
+    mu = 1 / multiplier(1.0, 1e-6, 1)
     attained: list[float] = []
 
     def failures() -> Iterator[str]:

@@ -11,6 +11,7 @@ C. Dwork and A. Roth, 2014, Theorem 3.16.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -20,8 +21,9 @@ from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.foreign_values import first_values
 from lazysketch.heavy_hitters.joint_privacy import JointPrivacy, Split
 from lazysketch.privacy.accounting import Privacy
-from lazysketch.privacy.calibration import gaussian_delta, noise_multiplier
-from lazysketch.privacy.composition import compose
+from lazysketch.privacy.adaptive import IntegerNoise, best_smoothing, least_noise, smoothed
+from lazysketch.privacy.composition import Composition, compose
+from lazysketch.privacy.gaussian import gaussian_delta, noise_multiplier, smallest_sufficient
 from lazysketch.privacy.relations import LARGEST_EPSILON
 from lazysketch.privacy.wording import promise
 
@@ -29,7 +31,11 @@ __all__ = ["LevelsPrivacy", "checked_level_weights", "splits_of_levels"]
 
 _FIRST_SLACK: Final = 1e-9
 _MOST_SLACK: Final = 0.1
+_TIGHT: Final = 0.9995  # epsilon that may be left over
+_MOST_SAVED: Final = 0.02
+_SAVING_STEPS: Final = 7
 _STEPS: Final = 100
+_ROUNDS: Final = 2  # the best smoothing and the noise depend on each other a little
 _MOST_WEIGHTS: Final = 1000  # an iterable may never end
 
 
@@ -155,41 +161,94 @@ def splits_of_levels(
     Source: Dong, Roth and Su 2022, Corollary 3.3.
     """
     epsilon, delta = whole.sketch_epsilon, whole.sketch_delta
-    multiplier = noise_multiplier(epsilon, delta)
-    slack = _FIRST_SLACK
-    while slack < _MOST_SLACK:
+    depth = privacy_of(epsilon, delta).depth
+    multiplier = _multiplier_of_all(whole, parts, depth)
+
+    def epsilons(factor: float) -> tuple[dict[float, float], Composition]:
         found = {
-            part: _epsilon_of(multiplier * (1.0 + slack) / math.sqrt(part), delta)
+            part: _epsilon_of(multiplier * factor / math.sqrt(part), delta, depth)
             for part in set(parts)
         }
         described = {part: privacy_of(found[part], delta) for part in found}
-        if compose(*(described[part] for part in parts)).delta_at(epsilon) <= delta:
-            return tuple(
-                Split(
-                    sketch_epsilon=found[part],
-                    sketch_delta=delta,
-                    discovery_epsilon=whole.discovery_epsilon * part,
-                    discovery_delta=whole.discovery_delta * part,
-                )
-                for part in parts
-            )
+        return found, compose(*(described[part] for part in parts))
+
+    slack = _FIRST_SLACK
+    found, together = epsilons(1.0 + slack)
+    while together.delta_at(epsilon) > delta:
         slack *= 4.0
-    raise ArgumentValueError(
-        "epsilon: expected one that the levels can share with floating-point errors below 1 % of "
-        f"the budget, got {epsilon:g} for the counts"
+        if slack >= _MOST_SLACK:
+            raise ArgumentValueError(
+                "epsilon: expected one that the levels can share with floating-point errors below "
+                f"1 % of the budget, got {epsilon:g} for the counts"
+            )
+        found, together = epsilons(1.0 + slack)
+    if together.delta_at(_TIGHT * epsilon) <= delta:
+        # Unequal levels have better bounds together than with one smoothing for all.
+        too_small, enough = 1.0 - _MOST_SAVED, 1.0 + slack
+        for _ in range(_SAVING_STEPS):
+            middle = 0.5 * (too_small + enough)
+            fewer, together = epsilons(middle)
+            if together.delta_at(epsilon) <= delta:
+                found, enough = fewer, middle
+            else:
+                too_small = middle
+    return tuple(
+        Split(
+            sketch_epsilon=found[part],
+            sketch_delta=delta,
+            discovery_epsilon=whole.discovery_epsilon * part,
+            discovery_delta=whole.discovery_delta * part,
+        )
+        for part in parts
     )
 
 
-def _epsilon_of(multiplier: float, delta: float) -> float:
+def _multiplier_of_all(whole: Split, parts: Sequence[float], depth: int) -> float:
+    """Return the noise multiplier of a level with the whole budget, for ideal draws."""
+    epsilon, delta = whole.sketch_epsilon, whole.sketch_delta
+    lowest = noise_multiplier(epsilon, delta)
+
+    def tables(multiplier: float) -> Counter[IntegerNoise]:
+        return Counter(IntegerNoise(multiplier / math.sqrt(part), depth) for part in parts)
+
+    found = math.hypot(lowest, 1.0)
+    for _ in range(_ROUNDS):
+        smoothing = best_smoothing(tables(found).elements(), epsilon)
+
+        def sufficient(multiplier: float, smoothing: float = smoothing) -> bool:
+            bound = smoothed(tables(multiplier), smoothing)
+            return bound is not None and bound.delta(epsilon) <= delta
+
+        too_small, enough = lowest, lowest * (1.0 + 1e-3)
+        while not sufficient(enough):
+            too_small, enough = enough, lowest + 4.0 * (enough - lowest)
+        found = smallest_sufficient(too_small, enough, sufficient)
+    return found
+
+
+def _epsilon_of(multiplier: float, delta: float, depth: int) -> float:
     """Return the largest epsilon that requires this noise multiplier, rounded down."""
+    found = _largest_epsilon(delta, lambda epsilon: gaussian_delta(epsilon, multiplier))
+    for _ in range(_ROUNDS):
+        # The calibration of a pair uses the smoothing that is best for it.
+        _, smoothing = least_noise(found, delta, depth)
+        bound = smoothed({IntegerNoise(multiplier, depth): 1}, smoothing)
+        if bound is None:
+            break
+        found = _largest_epsilon(delta, bound.delta)
+    return found
+
+
+def _largest_epsilon(delta: float, delta_at: Callable[[float], float]) -> float:
+    """Return the largest epsilon whose delta is at least the given one, rounded down."""
     enough, too_large = 0.0, LARGEST_EPSILON
-    if gaussian_delta(too_large, multiplier) > delta:
+    if delta_at(too_large) > delta:
         return too_large
     for _ in range(_STEPS):
         middle = 0.5 * (enough + too_large)
         if not enough < middle < too_large:
             break
-        if gaussian_delta(middle, multiplier) >= delta:
+        if delta_at(middle) >= delta:
             enough = middle
         else:
             too_large = middle

@@ -19,7 +19,7 @@ from lazysketch.errors import ArgumentTypeError
 from lazysketch.planning.design import Design, Planned
 from lazysketch.planning.prediction import Scores, simulated
 from lazysketch.planning.request import request_of
-from lazysketch.planning.search import schedules_for, whole_batch
+from lazysketch.planning.search import batches_of, schedules_for, whole_batch
 from lazysketch.specification.schedules import Batch, Geometric, RoundRobin, Single
 
 if TYPE_CHECKING:
@@ -64,12 +64,15 @@ def name_of(schedule: Planned, batch: int) -> str:
     Example:
         >>> name_of(RoundRobin(horizon=1000, period=4), 1), name_of(Batch(horizon=8), 125)
         ('round robin, a column every 4 steps', 'batch, whole tables every 125 steps')
+        >>> name_of(Batch(), 3600)
+        'batch, whole tables every 3,600 steps, no horizon'
     """
     if isinstance(schedule, RoundRobin):
         every = "step" if schedule.period == 1 else f"{schedule.period:,} steps"
         return f"round robin, a column every {every}"
     if isinstance(schedule, Batch):
-        return f"batch, whole tables every {batch:,} steps"
+        horizon = "" if schedule.horizon is not None else ", no horizon"
+        return f"batch, whole tables every {batch:,} steps{horizon}"
     return "single, published once" if isinstance(schedule, Single) else "geometric"
 
 
@@ -86,12 +89,12 @@ def schedules_compared(scores: Scores, width: int) -> Iterator[tuple[Planned, in
         known.append((Geometric(), 1))
         if request.horizon is not None:
             known.append((RoundRobin(horizon=request.horizon), 1))
-    if request.horizon is not None:
-        for number in _BATCHES:
-            wanted = -(-request.horizon // number)
-            batch = whole_batch(wanted, reads=request.reads, width=width)
-            if _FEWEST * batch <= request.steps:
-                known.append((Batch(horizon=-(-request.horizon // batch)), batch))
+    for number in _BATCHES:
+        wanted = -(-(request.horizon or request.steps) // number)
+        batch = whole_batch(wanted, reads=request.reads, width=width)
+        schedule = batches_of(scores, width, batch) if _FEWEST * batch <= request.steps else None
+        if schedule is not None:
+            known.append((schedule, batch))
     yield from dict.fromkeys(known)
 
 

@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from lazysketch.planning.reads import mean_wait
 from lazysketch.planning.request import Request
+from lazysketch.privacy.adaptive import adaptive_noise_multiplier
 from lazysketch.privacy.relations import table_sensitivity2
 from lazysketch.specification.schedules import Batch, Geometric, RoundRobin, Single
 from lazysketch.specification.sizing import SketchKind
@@ -220,7 +221,12 @@ class Noise:
         Returns:
             Root mean square over the second half of the stream, or at its end.
         """
-        relation = design.request.relation
+        request, relation = design.request, design.request.relation
         own = table_sensitivity2(design.kind, depth=design.depth, relation=relation)
         single = table_sensitivity2("count-min", depth=1, relation=relation)
-        return self.sigma * math.sqrt(self.variance * own / single)
+        # More rows need a little less noise for the same sensitivity.
+        rows, row = (
+            adaptive_noise_multiplier(request.epsilon, request.delta, depth=depth)
+            for depth in (design.depth, 1)
+        )
+        return self.sigma * rows / row * math.sqrt(self.variance * own / single)

@@ -169,7 +169,7 @@ class Scores:
 
     request: Request
     _collisions: dict[int, tuple[Array, Array]] = field(default_factory=dict)
-    _noise: dict[tuple[int, Planned], Noise] = field(default_factory=dict)
+    _noise: dict[tuple[int, Planned, int], Noise] = field(default_factory=dict)
 
     def of(self, design: Design) -> float:
         """Return half the width of the interval of the item's count at the last step.
@@ -212,7 +212,7 @@ class Scores:
 
     def deviation(self, design: Design) -> float:
         """Return the standard deviation of a cell's noise, in counts."""
-        key = (design.width, design.schedule)
+        key = (design.width, design.schedule, design.batch)
         if key not in self._noise:
             self._noise[key] = Noise.of(design)
         return self._noise[key].deviation(design)

@@ -3,9 +3,10 @@
 Widths form a geometric grid and depths go from 2 to 8: with a single row, a collision with a heavy
 item cannot be distinguished from a count. If only the end is read, everything is published once.
 Otherwise the schedules are the geometric one and, with a horizon, round robin with width steps to a
-round and with the round at which noise and lag balance; and, for reads at known steps, batches. The
-grid does not depend on the target, so more memory is never worse. All designs are scored; those
-that are candidates for the answer are simulated (:mod:`.prediction`).
+round and with the round at which noise and lag balance; and, for reads at known steps, batches:
+with the horizon or without one, whichever has less noise after ``steps``. The grid does not depend
+on the target, so more memory is never worse. All designs are scored; those that are candidates for
+the answer are simulated (:mod:`.prediction`).
 """
 
 from __future__ import annotations
@@ -30,7 +31,16 @@ from lazysketch.planning.request import Request
 from lazysketch.specification.schedules import Batch, Geometric, RoundRobin, Single
 from lazysketch.specification.sizing import LARGEST_CELLS
 
-__all__ = ["FINE", "Candidate", "candidates", "chosen", "frontier", "schedules_for", "whole_batch"]
+__all__ = [
+    "FINE",
+    "Candidate",
+    "batches_of",
+    "candidates",
+    "chosen",
+    "frontier",
+    "schedules_for",
+    "whole_batch",
+]
 
 _LEAST_WIDTH: Final = 16
 _LARGEST_PLANNED: Final = 2**22
@@ -65,7 +75,7 @@ def candidates(
     balanced = _Balanced.of(scores)
     found = []
     for width in _widths(min(most, _LARGEST_PLANNED), fine):
-        for schedule, batch in _schedules(request, width, balanced):
+        for schedule, batch in _schedules(scores, width, balanced):
             for depth in range(_SHALLOWEST, min(_DEEPEST, most // width) + 1):
                 for kind in request.kinds:
                     design = Design(request, kind, depth, width, schedule, batch)
@@ -162,7 +172,7 @@ def schedules_for(scores: Scores, width: int) -> list[tuple[Planned, int]]:
     Returns:
         Schedules, each with the steps of the stream in one of its steps: 1 unless it is batch.
     """
-    return list(_schedules(scores.request, width, _Balanced.of(scores)))
+    return list(_schedules(scores, width, _Balanced.of(scores)))
 
 
 @dataclass(frozen=True)
@@ -180,17 +190,21 @@ class _Balanced:
     @classmethod
     def of(cls, scores: Scores) -> _Balanced:
         request = scores.request
-        if request.horizon is None or request.reads == "end":
+        if request.reads == "end":
             return cls(1, 1)
-        unit = request.reads if isinstance(request.reads, int) else 1
-        rounds = {
-            period * _LEAST_WIDTH: (RoundRobin(horizon=request.horizon, period=period), 1)
-            for period in _lengths(1, request.steps // _LEAST_WIDTH)
-        }
-        batches = {
-            batch: (Batch(horizon=-(-request.horizon // batch)), batch)
-            for batch in _lengths(unit, request.steps)
-        }
+        rounds: dict[int, tuple[Planned, int]] = {}
+        if request.horizon is not None:
+            rounds = {
+                period * _LEAST_WIDTH: (RoundRobin(horizon=request.horizon, period=period), 1)
+                for period in _lengths(1, request.steps // _LEAST_WIDTH)
+            }
+        if not isinstance(request.reads, int):
+            return cls(_best(scores, rounds), 1)
+        batches: dict[int, tuple[Planned, int]] = {}
+        for batch in _lengths(request.reads, request.steps):
+            schedule = batches_of(scores, _LEAST_WIDTH, batch)
+            if schedule is not None:
+                batches[batch] = schedule, batch
         return cls(_best(scores, rounds), _best(scores, batches))
 
 
@@ -198,6 +212,41 @@ def _lengths(unit: int, steps: int) -> Iterator[int]:
     while unit <= _LONGEST_ROUND * steps:
         yield unit
         unit *= 2
+
+
+def batches_of(scores: Scores, width: int, batch: int) -> Batch | None:
+    """Return the schedule of batches with the least noise after the steps of a request.
+
+    Without a horizon the noise follows the batches made; with one it is that of the horizon from
+    the start: less if the horizon is nearly reached, more if it is far.
+
+    Args:
+        scores: scores of the request.
+        width: number of columns.
+        batch: steps of the stream in one batch.
+
+    Returns:
+        A schedule with the horizon of the request, or without one; None if neither is possible: a
+        large table without a horizon has more draws than a small delta permits.
+    """
+    request = scores.request
+    endless = Design(request, request.kinds[0], _DEEPEST, width, Batch(), batch)
+    known = [endless] if _can_be_made(endless) else []
+    if request.horizon is not None:
+        horizon = -(-request.horizon // batch)
+        known.insert(0, replace(endless, schedule=Batch(horizon=horizon)))
+    if len(known) == 2:
+        known = [min(known, key=scores.deviation)]
+    return next((each.schedule for each in known if isinstance(each.schedule, Batch)), None)
+
+
+def _can_be_made(design: Design) -> bool:
+    if design.request.steps > design.batch * design.schedule.leaves(design.width):
+        return False
+    try:
+        return design.spec is not None
+    except ArgumentValueError:
+        return False
 
 
 def _best(scores: Scores, options: Mapping[int, tuple[Planned, int]]) -> int:
@@ -215,7 +264,8 @@ def _best(scores: Scores, options: Mapping[int, tuple[Planned, int]]) -> int:
     return length
 
 
-def _schedules(request: Request, width: int, balanced: _Balanced) -> Iterator[tuple[Planned, int]]:
+def _schedules(scores: Scores, width: int, balanced: _Balanced) -> Iterator[tuple[Planned, int]]:
+    request = scores.request
     if request.reads == "end":
         yield Single(), 1
         return
@@ -228,10 +278,11 @@ def _schedules(request: Request, width: int, balanced: _Balanced) -> Iterator[tu
         if round_length(schedule, width, request.steps) <= longest:
             yield schedule, 1
     # The estimate does not know what an open batch has, so batches are for reads that follow one.
-    if request.horizon is not None and isinstance(request.reads, int):
+    if isinstance(request.reads, int):
         batch = whole_batch(balanced.batch, reads=request.reads, width=width)
-        if batch <= longest:
-            yield Batch(horizon=-(-request.horizon // batch)), batch
+        batches = batches_of(scores, width, batch) if batch <= longest else None
+        if batches is not None:
+            yield batches, batch
 
 
 def whole_batch(batch: int, *, reads: Reads, width: int) -> int:

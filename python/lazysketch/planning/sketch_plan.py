@@ -221,6 +221,8 @@ class Plan:
         ]
         when = f"Read {_READS.get(self.reads) or f'every {self.reads:,} steps'}"
         line = f"{when}, by {name_of(self.schedule, self.batch)}: {_WHY[self.schedule.name]}"
+        if self.schedule == Batch():
+            line += "; without a horizon noise grows with the batches made"
         return f"{line}. Typical errors of others: {'; '.join(others)}." if others else f"{line}."
 
     def to_dict(self) -> dict[str, object]:

@@ -21,10 +21,9 @@ from typing import TYPE_CHECKING, Final
 from lazysketch.arguments import check_bools, checked_integer, checked_real
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, MissingPackageError
 from lazysketch.foreign_values import plain_tuple
-from lazysketch.privacy.adaptive import adaptive_delta_of
-from lazysketch.privacy.calibration import gaussian_delta
-from lazysketch.privacy.curve import GaussianCurve, curve_of
+from lazysketch.privacy.curve import GaussianCurve, curve_of, ideal_bound
 from lazysketch.privacy.relations import (
+    LARGEST_DEPTH,
     Calibration,
     Relation,
     checked_calibration,
@@ -48,7 +47,8 @@ class Privacy:
     """The privacy guarantee of one sketch, over everything ever read from it.
 
     Guarantee: when ``private`` is true, ``noise_multiplier`` suffices for
-    (``epsilon``, ``delta``) and ``sigma`` is ``noise_multiplier * l2_sensitivity``;
+    (``epsilon``, ``delta``), also for an event that is chosen by what was published
+    before it, and ``sigma`` is ``noise_multiplier * l2_sensitivity``;
     both were checked at construction. When it is false, the numbers are the
     requested ones, and no guarantee holds.
 
@@ -63,6 +63,7 @@ class Privacy:
         l2_sensitivity: L2 distance by which one person moves all noisy queries, in counts.
         max_weight: largest weight of one event, in counts.
         max_events_per_user: events protected together; 1 protects single events.
+        depth: rows of the table, which share ``l2_sensitivity`` equally; 1 covers every table.
         private: whether the guarantee holds.
         not_private_because: reasons why it does not; empty exactly when ``private``.
 
@@ -93,6 +94,7 @@ class Privacy:
     max_events_per_user: int
     private: bool
     not_private_because: tuple[str, ...] = ()
+    depth: int = 1
 
     def __post_init__(self) -> None:
         """Check every field and store plain Python values."""
@@ -102,6 +104,7 @@ class Privacy:
         self._store("max_weight", checked_integer("max_weight", self.max_weight))
         events = checked_integer("max_events_per_user", self.max_events_per_user)
         self._store("max_events_per_user", events)
+        self._store("depth", checked_integer("depth", self.depth, most=LARGEST_DEPTH))
         if self.private:
             self._store("epsilon", checked_epsilon(self.epsilon))
             self._store("delta", checked_delta(self.delta))
@@ -139,7 +142,8 @@ class Privacy:
                 f"sigma: expected noise_multiplier * l2_sensitivity = {product:.12g}, "
                 f"got {self.sigma:.12g}"
             )
-        reached = gaussian_delta(self.epsilon, self.noise_multiplier)
+        ideal = ideal_bound(self.epsilon, self.delta, self.noise_multiplier, depth=self.depth)
+        reached = ideal.delta(self.epsilon)
         if reached > self.delta * (1.0 + _TOLERANCE):
             raise ArgumentValueError(
                 f"noise_multiplier: expected enough for delta = {self.delta:.6g} at epsilon = "
@@ -203,8 +207,8 @@ class Privacy:
     def rho(self) -> float:
         """The rho of zero-concentrated differential privacy: mu^2 / 2, of ideal noise.
 
-        Guarantee: for neighbouring streams that are fixed in advance. Parts that share a person
-        add up. Infinite without noise.
+        Guarantee: for neighbouring streams that are fixed in advance, not for an event that is
+        chosen from releases. Parts that share a person add up. Infinite without noise.
 
         Returns:
             rho, above 0.
@@ -217,40 +221,12 @@ class Privacy:
         """
         return self.mu**2 / 2.0
 
-    def adaptive_delta_at(self, epsilon: float) -> float:
-        """Return a delta that holds for one event which is chosen by looking at releases.
-
-        Guarantee: an upper bound that includes floating point, against an adversary who chooses
-        the differing event and its alternative, or all events of one person together, by
-        everything published before it. It is a little above ``delta`` at ``epsilon``. 1 if not
-        ``private``.
-
-        Args:
-            epsilon: 0 < epsilon <= 100.
-
-        Returns:
-            delta, in [1e-280, 1], non-increasing in epsilon.
-
-        Raises:
-            ArgumentTypeError: not a real number.
-            ArgumentValueError: outside its range.
-
-        Source: docs/theory.md, Theorems 15 and 16.
-
-        Example:
-            >>> import lazysketch as ls
-            >>> sketch = ls.LazyCountMin(depth=3, width=64, epsilon=1.0, delta=1e-8)
-            >>> round(sketch.privacy.adaptive_delta_at(1.0) / 1e-8, 2)
-            1.16
-        """
-        asked = checked_epsilon(epsilon)
-        return adaptive_delta_of(self._curve, asked, sigma=self.sigma) if self.private else 1.0
-
     def delta_at(self, epsilon: float) -> float:
         """Return a delta that holds at another epsilon, with the same noise.
 
-        Guarantee: an upper bound that includes floating point, as the calibration accounted for
-        it; at most ``delta`` at ``epsilon``. 1 if not ``private``.
+        Guarantee: an upper bound, also for one event, or all events of one person together, that
+        an adversary chooses by everything published before. It includes floating point, as the
+        calibration accounted for it; at most ``delta`` at ``epsilon``. 1 if not ``private``.
 
         Args:
             epsilon: 0 < epsilon <= 100.
@@ -262,7 +238,7 @@ class Privacy:
             ArgumentTypeError: not a real number.
             ArgumentValueError: outside its range.
 
-        Source: Balle and Wang 2018, Theorem 8; :mod:`lazysketch.privacy.curve`.
+        Source: docs/theory.md, Theorems 15 and 16; :mod:`lazysketch.privacy.curve`.
 
         Example:
             >>> import lazysketch as ls
@@ -276,8 +252,8 @@ class Privacy:
     def epsilon_at(self, delta: float) -> float:
         """Return an epsilon that holds at another delta, with the same noise.
 
-        Guarantee: an upper bound that includes floating point, as the calibration accounted for
-        it; at most ``epsilon`` at ``delta``. Infinite if not ``private``.
+        Guarantee: an upper bound, as :meth:`delta_at`; at most ``epsilon`` at ``delta``.
+        Infinite if not ``private``.
 
         Args:
             delta: 1e-280 <= delta < 1.
@@ -289,27 +265,27 @@ class Privacy:
             ArgumentTypeError: not a real number.
             ArgumentValueError: outside its range.
 
-        Source: Balle and Wang 2018, Theorem 8; :mod:`lazysketch.privacy.curve`.
+        Source: docs/theory.md, Theorems 15 and 16; :mod:`lazysketch.privacy.curve`.
 
         Example:
             >>> import lazysketch as ls
             >>> sketch = ls.LazyCountMin(depth=3, width=64, epsilon=1.0, delta=1e-8)
             >>> round(sketch.privacy.epsilon_at(1e-6), 3)
-            0.816
+            0.817
         """
         asked = checked_delta(delta)
         return self._curve.epsilon_at(asked) if self.private else math.inf
 
     @cached_property
     def _curve(self) -> GaussianCurve:
-        return curve_of(self.epsilon, self.delta, self.noise_multiplier)
+        return curve_of(self.epsilon, self.delta, self.noise_multiplier, depth=self.depth)
 
     def to_dp_event(self) -> dp_accounting.DpEvent:
         """Return the sketch as an event of Google's dp-accounting, to compose with other work.
 
         Guarantee: the event describes ideal Gaussian noise, as that library does; ``epsilon`` and
-        ``delta`` here also include the cost of floating point. Its accountants use other names
-        for neighbours: their results hold for ``relation`` and ``max_events_per_user``.
+        ``delta`` here also include the cost of integers and of floating point. Its accountants use
+        other names for neighbours: their results hold for ``relation`` and ``max_events_per_user``.
 
         Returns:
             ``GaussianDpEvent(noise_multiplier)``, or ``NonPrivateDpEvent()`` if not ``private``.

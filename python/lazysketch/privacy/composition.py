@@ -13,22 +13,24 @@ split one stream by item                     under substitution an event can mov
                                              to another and change both: :func:`compose`
 ===========================================  ====================================================
 
-Source: J. Dong, A. Roth and W. Su, "Gaussian Differential Privacy", 2022, Corollary 3.3.
+Sources: J. Dong, A. Roth and W. Su, "Gaussian Differential Privacy", 2022, Corollary 3.3;
+docs/theory.md, Theorems 8 and 15.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.foreign_values import plain_tuple
 from lazysketch.privacy.accounting import Privacy, dp_accounting_module
-from lazysketch.privacy.adaptive import adaptive_delta_of
+from lazysketch.privacy.adaptive import IntegerNoise, Smoothed, smoothed_together
 from lazysketch.privacy.curve import GaussianCurve, curve_of
-from lazysketch.privacy.relations import Relation
+from lazysketch.privacy.relations import LARGEST_EPSILON, Relation
 from lazysketch.privacy.wording import guarantee, promise
 
 if TYPE_CHECKING:
@@ -43,8 +45,8 @@ class Composition:
 
     Guarantee: every (epsilon, delta) that :meth:`delta_at` and :meth:`epsilon_at` return holds
     against an observer who sees everything that all parts ever release, and who chooses what to
-    read and which later events to send by what was read before. It holds for the ``relation`` of
-    the parts and for ``max_events_per_user`` events, the fewest that any part protects together.
+    read, the differing event and all others by what was read before. It holds for the ``relation``
+    of the parts and for ``max_events_per_user`` events, the fewest that any part protects together.
 
     Args:
         parts: one description per sketch, all private, all with one relation.
@@ -127,27 +129,6 @@ class Composition:
         """The sum of the parts' rho (zero-concentrated differential privacy), of ideal noise."""
         return self.mu**2 / 2.0
 
-    def adaptive_delta_at(self, epsilon: float) -> float:
-        """Return a delta that holds for one event which is chosen by looking at releases.
-
-        Guarantee: as :meth:`lazysketch.privacy.Privacy.adaptive_delta_at`, for the releases of all
-        parts, which may be made in turns.
-
-        Args:
-            epsilon: 0 < epsilon <= 100.
-
-        Returns:
-            delta, in [1e-280, 1].
-
-        Raises:
-            ArgumentTypeError: not a real number.
-            ArgumentValueError: outside its range.
-
-        Source: docs/theory.md, Theorems 15 and 16.
-        """
-        sigma = max(part.sigma for part in self.parts)
-        return adaptive_delta_of(self._curve, epsilon, sigma=sigma, parts=len(self.parts))
-
     def delta_at(self, epsilon: float) -> float:
         """Return a delta that holds at this epsilon, rounded up.
 
@@ -225,12 +206,20 @@ class Composition:
 
     @cached_property
     def _curve(self) -> GaussianCurve:
-        curves = [curve_of(part.epsilon, part.delta, part.noise_multiplier) for part in self.parts]
+        curves = [
+            curve_of(part.epsilon, part.delta, part.noise_multiplier, depth=part.depth)
+            for part in self.parts
+        ]
         if len(curves) == 1:
             return curves[0]
         slack = 1.0 + 1e-15 * len(curves)
-        return GaussianCurve(
-            noise_multiplier=self.noise_multiplier,
+        each = [curve.ideal for curve in curves]
+        composed = GaussianCurve(
+            # Every part has the smoothing of its own calibration here.
+            ideal=Smoothed(
+                (2.0 - slack) / math.hypot(*(1.0 / one.noise_multiplier for one in each)),
+                slack * math.prod(one.factor for one in each),
+            ),
             # Ratios of densities multiply; probabilities outside the reach of the draws add up.
             epsilon_numeric=slack * math.fsum(curve.epsilon_numeric for curve in curves),
             tail=slack * math.fsum(curve.tail for curve in curves),
@@ -238,15 +227,25 @@ class Composition:
             epsilon=slack * math.fsum(part.epsilon for part in self.parts),
             delta=slack * math.fsum(part.delta for part in self.parts),
         )
+        return replace(composed, ideal=self._smoothed_together(composed))
+
+    def _smoothed_together(self, composed: GaussianCurve) -> Smoothed:
+        """Return a better bound of ideal draws, with the best smoothings for all parts."""
+        epsilon = composed.epsilon_at(min(part.delta for part in self.parts))
+        epsilon = min(epsilon, composed.epsilon, LARGEST_EPSILON)
+        tables = Counter(IntegerNoise(part.noise_multiplier, part.depth) for part in self.parts)
+        found = smoothed_together(tables, epsilon)
+        own = composed.ideal
+        return own if found is None or own.delta(epsilon) <= found.delta(epsilon) else found
 
 
 def compose(*parts: Privacy | Composition) -> Composition:
     """Return the joint guarantee of several sketches that share persons.
 
-    Guarantee: mu = sqrt(sum of mu^2), exact for Gaussian mechanisms on the same stream. It is an
-    upper bound for streams that share persons in any way. Sketches of *disjoint persons* need no
-    composition: a person in one stream only has that stream's guarantee, whatever the others
-    publish.
+    Guarantee: mu = sqrt(sum of mu^2), exact for Gaussian mechanisms on the same stream, and the
+    cost of integers and of floating point on top. It is an upper bound for streams that share
+    persons in any way. Sketches of *disjoint persons* need no composition: a person in one stream
+    only has that stream's guarantee, whatever the others publish.
 
     Args:
         parts: ``sketch.privacy``, ``part.privacy`` of each of ``release.parts``, or compositions.

@@ -70,9 +70,9 @@ def promise(
         ...     epsilon=1.0, delta=1e-8, relation="zero-out", max_events_per_user=1, max_weight=1
         ... ).split(" NOT promised")[0])
         An observer who reads everything ever published, at any number of steps, can hardly tell \
-        whether any one event took place or its step was empty. The probability of any conclusion \
-        differs between the two by a factor of at most 2.72 (e^epsilon, epsilon = 1) and, beyond \
-        that, by at most 1e-08 (delta).
+        whether any one event took place or its step was empty. The event may be chosen by what \
+        was published before. The probability of any conclusion differs between the two by a \
+        factor of at most 2.72 (e^epsilon, epsilon = 1) and, beyond that, by at most 1e-08 (delta).
     """
     one = max_events_per_user == 1
     events = "any one event" if one else f"any {max_events_per_user} events of one person"
@@ -85,12 +85,16 @@ def promise(
         steps = "its step was" if one else "their steps were"
         secret = f"{events}{weights} took place or {steps} empty"
     most = "1 event" if one else f"{max_events_per_user} events"
+    later = "" if one else ", or whose later events are chosen by what was published in between"
+    chosen = "The event" if one else "The events, all together,"
     return (
         "An observer who reads everything ever published, at any number of steps, can hardly tell "
-        f"whether {secret}. The probability of any conclusion differs between the two by a "
+        f"whether {secret}. {chosen} may be chosen by what was published before. "
+        "The probability of any conclusion differs between the two by a "
         f"factor of at most {math.exp(epsilon):.3g} (e^epsilon, epsilon = {epsilon:.4g}) and, "
         f"beyond that, by at most {delta:g} (delta). "
-        f"NOT promised: the same bound for a person with more than {most}, whose events add up; "
+        f"NOT promised: the same bound for a person with more than {most}, whose events add up"
+        f"{later}; "
         "that the number of steps, the parameters or the time of a publication stay secret; "
         "that an event may be deleted so that later ones move up; anything about figures that "
         "only the operator sees (rejected input, numbers of rows, throughput, log files)."

@@ -195,6 +195,7 @@ def _privacy_of(
         l2_sensitivity=l2_sensitivity,
         max_weight=noise["max_weight"],
         max_events_per_user=noise["max_events_per_user"],
+        depth=depth,
         private=not reasons,
         not_private_because=reasons,
     )

@@ -199,6 +199,7 @@ class TableSpec:
             draws=self.depth * self.width * mechanism.draws,
             max_weight=self.max_weight,
             max_events_per_user=self.max_events_per_user,
+            depth=self.depth,
         )
 
     @property
@@ -235,6 +236,7 @@ class TableSpec:
             l2_sensitivity=self.noise.l2_sensitivity,
             max_weight=self.max_weight,
             max_events_per_user=self.max_events_per_user,
+            depth=self.depth,
             private=not reasons,
             not_private_because=reasons,
         )

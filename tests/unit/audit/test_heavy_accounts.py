@@ -209,6 +209,28 @@ def test_what_was_spent_equals_a_convolution_of_losses(spent: Spent, epsilon: fl
     )
 
 
+def test_what_was_spent_on_tables_of_integers() -> None:
+    """More than on real numbers, and as the library composes them."""
+    specs = [
+        ls.TableSpec(
+            kind="count-min",
+            depth=depth,
+            width=8,
+            schedule=ls.RoundRobin(horizon=64),
+            epsilon=1.0,
+            delta=1e-6,
+        )
+        for depth in (1, 3)
+    ]
+    together = ls.compose(*(spec.privacy for spec in specs))
+    mus = tuple(spec.privacy.mu for spec in specs)
+    for epsilon in (0.7, 1.3, 2.0):
+        spent = Spent(mus, depths=(1, 3)).delta_at(epsilon)
+        assert spent > Spent(mus).delta_at(epsilon)
+        # The library has the smoothings that are best at delta = 1e-6 for all.
+        assert spent * (1 - 1e-3) <= together.delta_at(epsilon) <= spent * 1.05
+
+
 def test_what_was_spent_agrees_with_dp_accounting() -> None:
     events = pytest.importorskip("dp_accounting")
     pld = pytest.importorskip("dp_accounting.pld.privacy_loss_distribution")

@@ -75,7 +75,7 @@ def test_a_planted_calibration_is_noticed() -> None:
     assert together.delta_at(whole.sketch_epsilon) > 100 * whole.sketch_delta
     levels = [level.sketch for level in heavy.privacy.levels]
     multipliers = [level.noise_multiplier / alone.privacy.noise_multiplier for level in levels]
-    assert all(math.isclose(ratio, 2.0, rel_tol=1e-3) for ratio in multipliers)  # sqrt(4)
+    assert all(math.isclose(ratio, 2.0, rel_tol=4e-3) for ratio in multipliers)  # sqrt(4)
 
 
 def test_privacy_that_no_noise_serves_is_refused() -> None:

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, LazySketchError
-from lazysketch.privacy import Privacy, calibrate, noise_multiplier
+from lazysketch.privacy import Privacy, adaptive_noise_multiplier, calibrate, noise_multiplier
 
-MULTIPLIER = noise_multiplier(1.0, 1e-6)
+MULTIPLIER = adaptive_noise_multiplier(1.0, 1e-6)
 GOOD: dict[str, Any] = {
     "epsilon": 1.0,
     "delta": 1e-6,
@@ -27,6 +27,7 @@ GOOD: dict[str, Any] = {
     "max_events_per_user": 1,
     "private": True,
     "not_private_because": (),
+    "depth": 1,
 }
 
 
@@ -55,7 +56,7 @@ def test_it_is_frozen_keyword_only_and_a_value() -> None:
 def test_mu_is_the_inverse_multiplier_and_composes() -> None:
     mu = made().mu
     assert mu == pytest.approx(1 / MULTIPLIER)
-    composed = noise_multiplier(1.0, 1e-6) / math.sqrt(4)
+    composed = MULTIPLIER / math.sqrt(4)
     assert 1 / composed == pytest.approx(math.sqrt(4 * mu**2))
     assert Privacy.without_noise(because=("exact",)).mu == math.inf
 
@@ -121,6 +122,15 @@ def test_a_claim_beyond_the_noise_is_refused() -> None:
         made(epsilon=0.99)
     with pytest.raises(ArgumentValueError, match="^noise_multiplier: "):
         made(delta=0.99e-6)
+    fixed = noise_multiplier(1.0, 1e-6)  # for an event that is fixed in advance
+    with pytest.raises(ArgumentValueError, match="^noise_multiplier: "):
+        made(noise_multiplier=fixed, sigma=fixed * 10)
+    shared = adaptive_noise_multiplier(1.0, 1e-6, depth=3)
+    assert made(noise_multiplier=shared, sigma=shared * 10, depth=3).private
+    with pytest.raises(ArgumentValueError, match="^noise_multiplier: "):
+        made(noise_multiplier=shared, sigma=shared * 10)
+    with pytest.raises(ArgumentValueError, match="^noise_multiplier: "):
+        made(noise_multiplier=0.1, sigma=1.0)
     short = MULTIPLIER * (1 - 1e-6)
     with pytest.raises(ArgumentValueError, match="^noise_multiplier: "):
         made(noise_multiplier=short, sigma=short * 10)
@@ -142,7 +152,7 @@ def test_without_a_guarantee_the_claim_is_not_checked() -> None:
 
 
 REALS = ["epsilon", "delta", "sigma", "noise_multiplier", "l2_sensitivity"]
-INTEGERS = ["max_weight", "max_events_per_user"]
+INTEGERS = ["max_weight", "max_events_per_user", "depth"]
 
 
 @pytest.mark.parametrize("name", REALS)

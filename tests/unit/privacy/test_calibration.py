@@ -13,9 +13,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, LazySketchError
-from lazysketch.privacy.calibration import (
-    NoiseCalibration,
-    calibrate,
+from lazysketch.privacy.adaptive import adaptive_delta, adaptive_noise_multiplier
+from lazysketch.privacy.calibration import NoiseCalibration, calibrate
+from lazysketch.privacy.gaussian import (
     classical_noise_multiplier,
     gaussian_delta,
     noise_multiplier,
@@ -199,6 +199,7 @@ BASE: dict[str, Any] = {
     "draws": 3 * 1024 * 1024,
     "max_weight": 1,
     "max_events_per_user": 1,
+    "depth": 3,
 }
 
 
@@ -217,6 +218,9 @@ CASES: list[dict[str, Any]] = [
     {"epsilon": 10.0, "delta": 1e-9},
     {"epsilon": 15.0, "delta": 1e-8},
     {"delta": 0.5},
+    {"depth": 1},
+    {"epsilon": 8.0, "depth": 64},
+    {"draws": 2**45, "delta": 1e-5, "max_weight": 10**4},
     {"delta": 0.999},
     {"max_weight": 10**8},
     {"max_events_per_user": 1000},
@@ -232,9 +236,10 @@ def test_noise_covers_what_numerics_leave(changes: dict[str, Any]) -> None:
     noise = made(**changes)
     epsilon = noise.epsilon - noise.epsilon_numeric
     delta = noise.delta - noise.delta_numeric
-    assert gaussian_delta(epsilon, noise.sigma / noise.l2_sensitivity) <= delta
-    assert gaussian_delta(epsilon, noise.noise_multiplier) <= delta
-    assert exact_delta(epsilon, noise.noise_multiplier) <= mpmath.mpf(delta)
+    depth = {**BASE, **changes}["depth"]
+    assert adaptive_delta(epsilon, noise.sigma / noise.l2_sensitivity, depth=depth) <= delta
+    assert adaptive_delta(epsilon, noise.noise_multiplier, depth=depth) <= delta
+    assert exact_delta(epsilon, noise.noise_multiplier) < mpmath.mpf(delta)
     assert noise.noise_multiplier <= noise.sigma / noise.l2_sensitivity
 
 
@@ -245,7 +250,9 @@ def test_numeric_parts_are_those_of_sigma(changes: dict[str, Any]) -> None:
     eta = 2.0**-47 * max(noise.sigma, 8.0)
     # pytest.approx would allow 1e-12 at least, which is more than these numbers.
     assert math.isclose(noise.epsilon_numeric, 2 * m * eta, rel_tol=1e-12)
-    tails = (1 + math.exp(noise.epsilon)) * (m * 2.1e-21 + asked["draws"] ** 2 * 2.0**-129)
+    aimed = asked["draws"] * (3.9e-28 + 2.1e-21 * 2.0**-37 * max(noise.sigma, 8.0))
+    switching = asked["draws"] ** 2 * 2.0**-129
+    tails = (1 + math.exp(noise.epsilon)) * (m * 2.1e-21 + aimed + switching)
     by_formula = math.expm1(m * eta) * noise.delta + tails
     assert math.isclose(noise.delta_numeric, by_formula, rel_tol=1e-9)
     assert noise.epsilon_numeric <= 0.01 * noise.epsilon
@@ -255,14 +262,17 @@ def test_numeric_parts_are_those_of_sigma(changes: dict[str, Any]) -> None:
 @pytest.mark.parametrize("changes", CASES)
 def test_sigma_is_no_larger_than_needed(changes: dict[str, Any]) -> None:
     noise = made(**changes)
-    solve = classical_noise_multiplier if noise.calibration == "classical" else noise_multiplier
-    wanted = solve(noise.epsilon - noise.epsilon_numeric, noise.delta - noise.delta_numeric)
-    assert noise.sigma == pytest.approx(wanted * noise.l2_sensitivity, rel=1e-10)
+    left = noise.epsilon - noise.epsilon_numeric, noise.delta - noise.delta_numeric
+    if noise.calibration == "classical":
+        wanted = classical_noise_multiplier(*left)
+    else:
+        wanted = adaptive_noise_multiplier(*left, depth={**BASE, **changes}["depth"])
+    assert noise.sigma == pytest.approx(wanted * noise.l2_sensitivity, rel=1e-6)
 
 
 def test_numerics_are_negligible_in_ordinary_use() -> None:
     noise = made()
-    ideal = noise_multiplier(1.0, 1e-6) * noise.l2_sensitivity
+    ideal = adaptive_noise_multiplier(1.0, 1e-6, depth=3) * noise.l2_sensitivity
     assert ideal <= noise.sigma <= ideal * (1 + 1e-10)
 
 
@@ -395,5 +405,6 @@ def test_every_accepted_calibration_is_sufficient(
     except ArgumentValueError:
         assume(False)
     left = noise.epsilon - noise.epsilon_numeric
-    allowed = mpmath.mpf(noise.delta - noise.delta_numeric)
-    assert exact_delta(left, noise.noise_multiplier) <= allowed
+    allowed = noise.delta - noise.delta_numeric
+    assert exact_delta(left, noise.noise_multiplier) <= mpmath.mpf(allowed)
+    assert adaptive_delta(left, noise.noise_multiplier, depth=3) <= allowed

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import lazysketch as ls
-from lazysketch.privacy import noise_multiplier
+from lazysketch.privacy import adaptive_noise_multiplier
 from lazysketch.specification.mechanisms import mechanisms_for
 
 
@@ -40,7 +40,7 @@ def test_a_single_release_has_the_noise_of_one_gaussian_mechanism() -> None:
         depth=3, width=64, epsilon=1.0, delta=1e-6, schedule=ls.Single(horizon=1000)
     )
     sketch.tick(1000)
-    expected = math.sqrt(6) * noise_multiplier(1.0, 1e-6)
+    expected = math.sqrt(6) * adaptive_noise_multiplier(1.0, 1e-6, depth=3)
     assert sketch.release().noise_deviation.max() == pytest.approx(expected, rel=1e-6)
 
 

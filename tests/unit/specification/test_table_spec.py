@@ -125,7 +125,8 @@ def test_the_numeric_account_has_every_draw_of_the_table(relation: str, events: 
     changed = 16 * (2 if relation == "substitution" else 1) * 4 * events
     error = changed * 2.0**-47 * max(spec.sigma, 8.0)
     assert math.isclose(spec.noise.epsilon_numeric, 2 * error, rel_tol=1e-12)
-    tails = (1 + math.e) * (changed * 2.1e-21 + draws**2 * 2.0**-129)
+    aimed = draws * (3.9e-28 + 2.1e-21 * 2.0**-37 * max(spec.sigma, 8.0))
+    tails = (1 + math.e) * (changed * 2.1e-21 + aimed + draws**2 * 2.0**-129)
     expected = math.expm1(error) * spec.delta + tails
     assert math.isclose(spec.noise.delta_numeric, expected, rel_tol=1e-9)
 

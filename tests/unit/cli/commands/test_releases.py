@@ -162,12 +162,14 @@ def test_inspect_shows_all_parameters(capsys: pytest.CaptureFixture[str]) -> Non
     deviation = release.noise_deviation
     assert part["noise_deviation_min"] == found["noise_deviation_min"] == deviation.min()
     assert part["noise_deviation_max"] == found["noise_deviation_max"] == deviation.max()
+    least, most = f"{deviation.min():,.1f}", f"{deviation.max():,.1f}"
+    spread = least if least == most else f"{least} to {most}"
     assert main(["inspect", "r.lzs"]) == 0
     out = capsys.readouterr().out
     for line in (
         "r.lzs: count-min 2 x 8, hash seed 7, 100 steps",
         "round robin schedule, horizon 200 steps; columns published 12 to 13 times of at most 25",
-        f"standard deviation {deviation.min():,.1f} to {deviation.max():,.1f}",
+        f"standard deviation {spread}",
         "(1, 1e-08)-DP per person with at most 3 events (zero-out)",
     ):
         assert line in out
