@@ -102,9 +102,11 @@ class DiscoveryFacts(TypedDict):
     variant: str
     slots: int
     threshold: int
-    noise_epsilon: float
+    sure_count: int
+    rates: tuple[float, float]
     threshold_delta: float
-    digits: int
+    digits: list[int]
+    probabilities: list[int]
     bytes: int
 
 # Items are integers, or of text the offsets and the UTF-8; then sizes, times, absent, malformed.

@@ -2,7 +2,8 @@
 
 Algorithms 1 and 2 of C. Lebeda and J. Tetek, "Better Differentially Private Approximate Histograms
 and Heavy Hitters using the Misra-Gries Sketch" (PODS 2023), line by line, and the thresholded
-histogram of Korolova et al. (WWW 2009). Names are published, never counts.
+histogram of Korolova et al. (WWW 2009) with the probabilities of Desfontaines et al. (PETS 2022).
+Names are published, never counts.
 
 Bugs can be planted by name, to show that the tests detect them:
 
@@ -144,13 +145,27 @@ def published(
     for level in levels:
         weight = noise.at(level) if shared else mpmath.mpf(1)
         passes = [noise.tail(threshold - count - level) for _, count in rows]
-        for chosen in itertools.product((False, True), repeat=len(rows)):
-            p = weight
-            for passed, probability in zip(chosen, passes, strict=True):
-                p = p * (probability if passed else 1 - probability)
-            names = frozenset(key for (key, _), c in zip(rows, chosen, strict=True) if c)
-            sets[names] = sets.get(names, mpmath.mpf(0)) + p
+        _add_sets(sets, rows, passes, weight)
     return sets
+
+
+def selected(table: Sequence[Row], probabilities: Sequence[int]) -> Published:
+    """The probability of every set of names, by those of counts 0, 1, ... times 2^128."""
+    sets: Published = {}
+    last = len(probabilities) - 1
+    passes = [mpmath.mpf(probabilities[min(count, last)]) / (1 << 128) for _, count in table]
+    _add_sets(sets, table, passes, mpmath.mpf(1))
+    return sets
+
+
+def _add_sets(sets: Published, rows: Sequence[Row], passes: Sequence[Real], weight: Real) -> None:
+    """Add the sets of names that are published independently."""
+    for chosen in itertools.product((False, True), repeat=len(rows)):
+        p = weight
+        for passed, probability in zip(chosen, passes, strict=True):
+            p = p * (probability if passed else 1 - probability)
+        names = frozenset(key for (key, _), c in zip(rows, chosen, strict=True) if c)
+        sets[names] = sets.get(names, mpmath.mpf(0)) + p
 
 
 def hockey_stick(one: Published, other: Published, epsilon: float) -> Real:

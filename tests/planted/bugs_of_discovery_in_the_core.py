@@ -46,7 +46,25 @@ BUGS_OF_DISCOVERY_IN_THE_CORE: tuple[PlantedBug, ...] = (
         claim="Discovery draws at 1.05 epsilon.",
         caught_by=(
             _UNIT + "heavy_hitters/test_discovery_enumeration.py::"
-            "test_the_dictionary_is_exactly_as_private_as_promised[2.0-0.01-zero-out]"
+            "test_a_draw_loses_epsilon_exactly[1.0]"
+        ),
+    ),
+    PlantedBug(
+        name="selection-rises-5-percent-fast",
+        subject="discovery",
+        claim="Names are published more often with each event than epsilon allows.",
+        caught_by=(
+            _UNIT + "heavy_hitters/test_discovery_enumeration.py::"
+            "test_counts_of_every_size_are_as_private_as_promised[1-zero-out]"
+        ),
+    ),
+    PlantedBug(
+        name="both-rates-are-those-of-one-event",
+        subject="discovery",
+        claim="A replaced event costs a name that falls or one that rises, and not both.",
+        caught_by=(
+            _UNIT + "heavy_hitters/test_discovery_enumeration.py::"
+            "test_counts_of_every_size_are_as_private_as_promised[1-substitution]"
         ),
     ),
     PlantedBug(

@@ -9,6 +9,7 @@ import math
 import sys
 from collections.abc import Iterable
 from functools import cache, partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,7 +26,9 @@ from tests.statistical.test_discovery_noise import (
     EPSILONS,
     asked_of,
     far,
+    near_the_threshold,
     none_one_both,
+    selected,
 )
 from tests.statistical.test_keys import VALUES
 from tests.statistical.test_residuals import SMALL_NOISE
@@ -184,21 +187,24 @@ def composed() -> Iterable[Row]:
 
 
 @cache
-def facts_of(variant: str) -> tuple[float, int]:
-    """Epsilon of the noise and threshold of the tests of names."""
+def facts_of(variant: str) -> dict[str, Any]:
+    """What the core states of the tests of names."""
     sketch = _native.HeavySketch(hitters_spec(SKETCH, asked_of(variant)), key=seeded_key(1))
-    facts = sketch._discovery_facts
-    return facts["noise_epsilon"], facts["threshold"]
+    return dict(sketch._discovery_facts)
 
 
 def published(variant: str, *, rare: bool) -> Found:
     """Two names of an epoch: none, one or both published."""
-    epsilon, threshold = facts_of(variant)
-    needed = threshold - 1 if rare else round(2 / epsilon)
-    return power.of_counts(
-        EPOCHS, RATES["discovery noise"].alpha,
-        lambda factor: none_one_both(
-            epsilon / factor, needed=needed, shared=variant == "misra-gries"))
+    facts = facts_of(variant)
+    epsilon, threshold = facts["rates"][0], facts["threshold"]
+    count = 1 if rare else near_the_threshold(facts)
+
+    def law(factor: float) -> Any:
+        if variant == "dictionary":
+            return selected(facts, count, factor=factor)
+        return none_one_both(epsilon / factor, needed=threshold - count, shared=True)
+
+    return power.of_counts(EPOCHS, RATES["discovery noise"].alpha, law)
 
 
 def far_draws() -> Found:
@@ -250,8 +256,8 @@ def audited() -> Iterable[Row]:
     yield relation(pairs, AUDIT, "audit", tests=152)
     yield share("audit, `low-bits`, odd releases", AUDIT, "audit", 32_768, 1 / 2, tests=3)
     yield share("audit, `discovery`, names 4 below the threshold", AUDIT, "audit", 96_000,
-                0.0842, tests=18)
-    yield share("audit, `discovery`, names of one event", AUDIT, "audit", 320_000, 0.0365, tests=33)
+                0.05, tests=18)
+    yield share("audit, `discovery`, names of one event", AUDIT, "audit", 320_000, 0.05, tests=33)
     yield scale("audit, `windows`, cell of a window", AUDIT, "audit", tests=36)
     yield relation("audit, `windows`, two windows", AUDIT, "audit", tests=36)
     yield relation("audit, `hierarchies`, two levels", AUDIT, "audit", tests=20)

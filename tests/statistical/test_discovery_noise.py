@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 import secrets
+from typing import Any
 
 import numpy as np
 import pytest
@@ -69,7 +70,7 @@ def draws(epsilon: float, *, capacity: int = 4) -> tuple[float, Integers]:
     )
     slots = list(range(DRAWS // 4))
     values = [sketch._discovery_draws(epoch, slots) for epoch in (0, 1, 2, 2**40)]
-    return sketch._discovery_facts["noise_epsilon"], np.concatenate(values)
+    return sketch._discovery_facts["rates"][0], np.concatenate(values)
 
 
 @pytest.mark.parametrize("epsilon", EPSILONS)
@@ -115,12 +116,33 @@ def test_slots_and_epochs_are_independent() -> None:
 
 EPOCHS = 20_000
 LENGTH, DELTA = 50, 0.02
-VARIANTS = {"dictionary": {"capacity": 64}, "misra-gries": {"capacity": 8}}
+VARIANTS: dict[str, dict[str, object]] = {
+    "dictionary": {"capacity": 64, "epsilon": 0.3},
+    "misra-gries": {"capacity": 8},
+}
 
 
 def asked_of(variant: str) -> dict[str, object]:
     asked = {"epoch": LENGTH, "epsilon": 1.0, "delta": DELTA, **VARIANTS[variant]}
     return {**DISCOVERY, **asked}
+
+
+def near_the_threshold(facts: dict[str, Any]) -> int:
+    """A count that is published in a part of the epochs, as epsilon says."""
+    below = 2 if facts["variant"] == "dictionary" else round(2 / facts["rates"][0])
+    return int(facts["threshold"]) - below
+
+
+def selected(facts: dict[str, Any], count: int, *, factor: float = 1.0) -> Sample:
+    """As `none_one_both`, by exact counts; what decides about them may be wrong by a factor."""
+    wrong, single = (1.0, factor) if count == 1 else (factor, 1.0)
+    rising, falling = (rate / wrong for rate in facts["rates"])
+    delta = facts["threshold_delta"] * single
+    p = 0.0
+    for _ in range(count):
+        grown = math.exp(rising) * p + delta
+        p = min(grown, 1 - math.exp(-falling) * (1 - p))
+    return np.array([(1 - p) ** 2, 2 * p * (1 - p), p * p])
 
 
 def none_one_both(epsilon: float, *, needed: int, shared: bool) -> Sample:
@@ -142,7 +164,7 @@ def none_one_both(epsilon: float, *, needed: int, shared: bool) -> Sample:
 @pytest.mark.parametrize("rare", [False, True], ids=["near the threshold", "one event"])
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_names_are_published_as_often_as_claimed(variant: str, rare: bool) -> None:
-    """Epochs of two names each, both with one event or both 2 / epsilon below the threshold.
+    """Epochs of two names each, both with one event or both near below the threshold.
 
     None, one or both are published. Under Misra-Gries an epoch has one shared draw, so both are
     published more often than independent noise would have it. A name with one event is published
@@ -151,8 +173,8 @@ def test_names_are_published_as_often_as_claimed(variant: str, rare: bool) -> No
     sketch = _native.HeavySketch(hitters_spec(SKETCH, asked_of(variant)), key=ls.Key.generate())
     facts = sketch._discovery_facts
     assert facts["variant"] == variant
-    epsilon, threshold = facts["noise_epsilon"], facts["threshold"]
-    count = 1 if rare else threshold - round(2 / epsilon)
+    epsilon, threshold = facts["rates"][0], facts["threshold"]
+    count = 1 if rare else near_the_threshold(facts)
     assert 1 <= count <= LENGTH // 2
     sketch.update_rows(
         np.arange(2 * EPOCHS).repeat(count),
@@ -164,13 +186,18 @@ def test_names_are_published_as_often_as_claimed(variant: str, rare: bool) -> No
         assert isinstance(item, int)
         assert item // 2 == epoch
         published[epoch] += 1
-    seen, shared = np.bincount(published, minlength=3), variant == "misra-gries"
-    needed = threshold - count
-    expected = none_one_both(epsilon, needed=needed, shared=shared)
+    seen, exact = np.bincount(published, minlength=3), variant == "dictionary"
+
+    def law(count: int, *, exact: bool = exact) -> Sample:
+        needed = threshold - count
+        return (
+            selected(facts, count) if exact else none_one_both(epsilon, needed=needed, shared=True)
+        )
+
+    expected = law(count)
     assert not rare or 1 - expected[0] <= 2 * DELTA
     BUDGET.check(p_values.counts(seen, expected), f"{variant}, count {count}")
-    # Planted: the other variant's noise, and the thresholds next to the right one.
-    planted = [none_one_both(epsilon, needed=needed, shared=not shared)]
-    planted += [none_one_both(epsilon, needed=needed + by, shared=shared) for by in (-1, 1)]
+    # Planted: the other variant's law, and the counts next to the right one.
+    planted = [law(count, exact=not exact), law(count - 1), law(count + 1)]
     for wrong in planted:
         assert p_values.counts(np.rint(wrong * EPOCHS), expected) <= BUDGET.alpha

@@ -12,14 +12,14 @@ than about 1e-3, so also not a delta of 1e-8 that is exceeded by another reason 
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lazysketch.audit import p_values
-from lazysketch.audit.discovery_oracle import Noise, threshold_of, unit_of
+from lazysketch.audit.discovery_oracle import Unit, law_of, unit_of
 from lazysketch.audit.discovery_system import (
     DiscoveryLibrary,
     DiscoveryModel,
@@ -45,6 +45,7 @@ Matrix = NDArray[np.bool_]
 Run = Callable[[DiscoverySystem], Outcome]
 _AT_ONCE = 2000  # epochs fed to one sketch
 _EPSILON, _DELTA = 0.5, 0.05  # large, so that rates can be tested
+_UNIT = Unit(_EPSILON, _EPSILON, _DELTA, steps=1, both=False)  # zero-out
 
 
 def described_items(
@@ -111,10 +112,11 @@ def thresholds_as_defined(system: DiscoverySystem) -> Outcome:
             named = f"({epsilon:g}, {delta:g}), {relation}, {group} events, {method}"
             if exact != live.exact:
                 yield f"another counting method for {named}"
-            if not math.isclose(live.noise_epsilon, unit.epsilon, rel_tol=1e-12):
-                yield f"noise at {live.noise_epsilon}, expected {unit.epsilon} for {named}"
-            most = threshold_of(unit.epsilon, unit.delta * 0.99, exact=exact)
-            least = threshold_of(unit.epsilon, unit.delta * (1 + 1e-9), exact=exact)
+            expected = (unit.rising, unit.falling)
+            if not np.allclose(live.rates, expected, rtol=1e-12, atol=0.0):
+                yield f"noise at {live.rates}, expected {expected} for {named}"
+            most = law_of(replace(unit, delta=unit.delta * 0.99), exact=exact).threshold
+            least = law_of(replace(unit, delta=unit.delta * (1 + 1e-9)), exact=exact).threshold
             if not least <= live.threshold <= most:
                 yield f"threshold {live.threshold}, expected {least} for {named}"
 
@@ -138,7 +140,7 @@ def rates_of_publication(system: DiscoverySystem, *, exact: bool, epochs: int) -
         Tests of the rate of every count, of the number of names of an epoch, and of pairs of
         epochs; failed also if an item without a slot is published.
     """
-    threshold = threshold_of(_EPSILON, _DELTA, exact=exact)
+    threshold = law_of(_UNIT, exact=exact).threshold
     near = (-4, -4, -4, -4, 0, 0, 4, 4, 4, 4) if exact else (-6, -4, -2, 0, 0, 2, 4, 6)
     rows = [threshold + distance for distance in near]
     strangers = 0 if exact else 3
@@ -157,7 +159,7 @@ def rates_of_publication(system: DiscoverySystem, *, exact: bool, epochs: int) -
         claim,
         itertools.chain(
             [("an item without a slot", float(lost == 0))],
-            _rates(found, rows, threshold, exact=exact),
+            _rates(found, rows, exact=exact),
         ),
         samples=found.size,
     )
@@ -183,26 +185,24 @@ def _published(
     return found, lost
 
 
-def _rates(
-    found: Matrix, rows: Sequence[int], threshold: int, *, exact: bool
-) -> Iterator[tuple[str, float]]:
-    noise, counts = Noise(_EPSILON), np.array(rows)
+def _rates(found: Matrix, rows: Sequence[int], *, exact: bool) -> Iterator[tuple[str, float]]:
+    law, counts = law_of(_UNIT, exact=exact), np.array(rows)
     for count in sorted(set(rows)):
-        p = noise.published(count, threshold, exact=exact)
+        p = law.published(count)
         at = np.flatnonzero(counts == count)
         # Items of one epoch are independent if they share no draw.
         for columns in [at] if exact else at[:, None]:
             yield f"rate of count {count}", _of_coin(found[:, columns], p)
         if exact:
             for column in at:
-                yield f"rate of slot {column + 1}", _of_coin(found[:, column], p)
+                yield f"rate of item {column + 1}", _of_coin(found[:, column], p)
         pairs = found[: len(found) // 2 * 2, at[:1]].reshape(-1, 2)
         yield (
             f"pairs of epochs, count {count}",
             _of_coin(pairs[:, 0] == pairs[:, 1], p**2 + (1 - p) ** 2),
         )
     number = np.bincount(found.sum(axis=1), minlength=len(rows) + 1)
-    expected = noise.number_published(rows, threshold, exact=exact)
+    expected = law.number_published(rows)
     yield "number of names", p_values.counts(number, expected)
 
 
@@ -241,7 +241,7 @@ def names_of_strangers(
         for position, seen in enumerate(found.T):
             yield f"item {position + 1}", _at_most(seen, _DELTA)
         if exact:
-            rate = Noise(unit.epsilon).tail(threshold_of(unit.epsilon, unit.delta, exact=True) - 1)
+            rate = law_of(unit, exact=True).published(1)
             yield "all items, two-sided", _of_coin(found, rate)
 
     claim = f"an item of one event is published with probability at most {_DELTA:g}"

@@ -50,7 +50,7 @@ def draws_of_epochs(system: DiscoverySystem) -> Outcome:
     live = system.open(_FINE, seed=11, sketch_id=bytes(16))
     slots = list(range(_SLOTS))
     drawn = np.array([live.draws(epoch, slots) for epoch in _EPOCHS])
-    noise = Noise(live.noise_epsilon)
+    noise = Noise(live.rates[0])  # of Misra-Gries
     coincide = 2 * math.tanh(noise.epsilon / 2)
 
     def tested() -> Iterator[tuple[str, float]]:

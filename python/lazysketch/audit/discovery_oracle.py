@@ -1,8 +1,9 @@
 """Discovery by its definition: tables, noise, thresholds and probabilities of publication.
 
 Nothing here is taken from the core. Exact counting and Misra-Gries are written line by line; the
-noise is discrete Laplace in closed form; thresholds are found by trying 1, 2, 3, ... The core draws
-at an epsilon that is smaller by 2^-42, and its noise ends beyond e^-60: neither can be observed.
+probabilities of exact counts are a recursion in doubles; the noise of Misra-Gries is discrete
+Laplace in closed form; thresholds are found by trying 1, 2, 3, ... The core draws at an epsilon
+that is smaller by 2^-42, and its noise ends beyond e^-60: neither can be observed.
 
 Sources: docs/guarantees.md, "Item discovery"; docs/theory.md, Theorems 9 to 11; C. Lebeda and
 J. Tetek, PODS 2023, Algorithms 1 and 2.
@@ -18,10 +19,13 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Noise", "Unit", "counted", "summary", "threshold_of", "unit_of"]
+__all__ = ["Noise", "Selected", "Unit", "counted", "law_of", "summary", "unit_of"]
 
 Sample = NDArray[np.float64]
 _LARGEST: Final = 8.0  # epsilon of the noise is at most this
+
+
+_RISING: Final = 1.25  # of exact counts, in halves of the epsilon of a substitution
 
 
 @dataclass(frozen=True)
@@ -29,29 +33,31 @@ class Unit:
     """What one event more or less may cost, so that a person's events cost what is stated.
 
     Args:
-        epsilon: epsilon of the noise.
+        rising: epsilon by which a name may be published more often for one event more; in
+            Misra-Gries, of the noise.
+        falling: epsilon by which it may be missing more often for one event less; likewise.
         delta: largest probability that the name of a single event is published.
         steps: such events that one person changes.
-        halves: 2 if a substitution is one step at twice the epsilon.
+        both: True if a step is one event less and another one more.
     """
 
-    epsilon: float
+    rising: float
+    falling: float
     delta: float
     steps: int
-    halves: int
+    both: bool
 
-    def total(self, epsilon: float, delta: float) -> tuple[float, float]:
-        """Return the guarantee for a person, if one step has this epsilon and delta.
+    def total(self, delta: float) -> tuple[float, float]:
+        """Return the guarantee for a person.
 
         Args:
-            epsilon: epsilon of the noise.
             delta: probability that the name of a single event is published.
 
         Returns:
-            steps of (e, d) are (steps e, d (1 + e^e + ... + e^((steps - 1) e))).
+            The epsilon of all steps, and delta (1 + e^rising + ... + e^((steps - 1) rising)).
         """
-        step = epsilon * self.halves
-        return step * self.steps, delta * sum(math.exp(i * step) for i in range(self.steps))
+        step = self.rising + self.falling if self.both else max(self.rising, self.falling)
+        return step * self.steps, delta * sum(math.exp(i * self.rising) for i in range(self.steps))
 
 
 def unit_of(epsilon: float, delta: float, *, relation: str, exact: bool, group: int) -> Unit:
@@ -69,15 +75,64 @@ def unit_of(epsilon: float, delta: float, *, relation: str, exact: bool, group: 
 
     Example:
         >>> unit = unit_of(1.0, 1e-6, relation="substitution", exact=True, group=1)
-        >>> unit.epsilon, unit.delta
-        (0.5, 1e-06)
+        >>> unit.rising, unit.falling, unit.delta
+        (0.625, 0.375, 1e-06)
     """
     substitution = relation == "substitution"
     steps = group * (2 if substitution and not exact else 1)
-    halves = 2 if substitution and exact else 1
-    noise = min(epsilon / (steps * halves), _LARGEST)
-    grown = sum(math.exp(i * noise * halves) for i in range(steps))
-    return Unit(noise, delta / grown, steps, halves)
+    both = substitution and exact
+    half = min(epsilon / (steps * (2 if both else 1)), _LARGEST)
+    rising = min(half * (_RISING if both else 1.0), _LARGEST)
+    falling = min(half * (2.0 - _RISING if both else 1.0), _LARGEST)
+    grown = sum(math.exp(i * rising) for i in range(steps))
+    return Unit(rising, falling, delta / grown, steps, both)
+
+
+def _number(probabilities: Iterable[float]) -> Sample:
+    """Return the distribution of the number of heads of independent coins."""
+    found = np.ones(1)
+    for p in probabilities:
+        found = np.convolve(found, [1 - p, p])
+    return found
+
+
+class Selected:
+    """The probability that a name is published, by its exact count.
+
+    p(n + 1) is the smaller of e^rising p(n) + delta and 1 - e^-falling (1 - p(n)).
+
+    Args:
+        rising: epsilon of the first.
+        falling: epsilon of the second.
+        delta: the probability of a single event, at most.
+    """
+
+    def __init__(self, rising: float, falling: float, delta: float) -> None:
+        """Compute all probabilities up to 1 - 1e-12."""
+        self._of_counts = [0.0]
+        while (p := self._of_counts[-1]) < 1 - 1e-12:
+            grown = math.exp(rising) * p + delta
+            self._of_counts.append(min(grown, 1 - math.exp(-falling) * (1 - p)))
+
+    @property
+    def threshold(self) -> int:
+        """The smallest count that is published half of the time or more."""
+        return next(count for count, p in enumerate(self._of_counts) if p >= 0.5)
+
+    def published(self, count: int) -> float:
+        """Return the probability that an item with this count is published."""
+        return self._of_counts[min(count, len(self._of_counts) - 1)]
+
+    def number_published(self, counts: Iterable[int]) -> Sample:
+        """Return the distribution of the number of published names of an epoch.
+
+        Args:
+            counts: the counts of all items in the table.
+
+        Returns:
+            Probabilities of 0, 1, ... names.
+        """
+        return _number(self.published(count) for count in counts)
 
 
 @dataclass(frozen=True)
@@ -106,80 +161,75 @@ class Noise:
         reach = math.ceil(45 / self.epsilon)
         return range(-reach, reach + 1)
 
-    def of_single(self, excess: int, *, exact: bool) -> float:
-        """Return the probability that is at most delta at ``excess`` = threshold - 1.
+    def of_single(self, excess: int) -> float:
+        """Return P(shared + max(Z, Z') >= excess), at most delta at the threshold less 1.
 
         Args:
             excess: what the noise has to reach.
-            exact: True for P(Z >= excess), False for P(shared + max(Z, Z') >= excess).
 
         Returns:
             The probability.
         """
-        if exact:
-            return self.tail(excess)
         terms = (self.probability(s) * (1 - (1 - self.tail(excess - s)) ** 2) for s in self.levels)
         return math.fsum(terms)
 
-    def published(self, count: int, threshold: int, *, exact: bool) -> float:
-        """Return the probability that an item with this count is published.
 
-        Args:
-            count: its count in the table at the end of the epoch, above 0.
-            threshold: what the noisy count has to reach.
-            exact: False if all counts share a draw in addition to their own.
+@dataclass(frozen=True)
+class Shared:
+    """How often names are published in Misra-Gries: each count has noise, and all share some.
 
-        Returns:
-            The probability.
-        """
-        if exact:
-            return self.tail(threshold - count)
-        return math.fsum(
-            self.probability(s) * self.tail(threshold - count - s) for s in self.levels
-        )
+    Args:
+        noise: of every count, and shared.
+        threshold: what a noisy count has to reach.
+    """
 
-    def number_published(self, counts: Iterable[int], threshold: int, *, exact: bool) -> Sample:
+    noise: Noise
+    threshold: int
+
+    def published(self, count: int) -> float:
+        """Return the probability that an item with this count in the table is published."""
+        noise, missing = self.noise, self.threshold - count
+        return math.fsum(noise.probability(s) * noise.tail(missing - s) for s in noise.levels)
+
+    def number_published(self, counts: Iterable[int]) -> Sample:
         """Return the distribution of the number of published names of an epoch.
 
         Args:
             counts: the counts of all items in the table.
-            threshold: what a noisy count has to reach.
-            exact: False if all counts share a draw in addition to their own.
 
         Returns:
             Probabilities of 0, 1, ... names.
         """
-        rows = list(counts)
-        total = np.zeros(len(rows) + 1)
-        for shared in (0,) if exact else self.levels:
-            found = np.ones(1)
-            for count in rows:
-                p = self.tail(threshold - count - shared)
-                found = np.convolve(found, [1 - p, p])
-            total += found * (1.0 if exact else self.probability(shared))
+        missing = [self.threshold - count for count in counts]
+        total = np.zeros(len(missing) + 1)
+        for s in self.noise.levels:
+            own = _number(self.noise.tail(each - s) for each in missing)
+            total += own * self.noise.probability(s)
         result: Sample = total / total.sum()
         return result
 
 
-def threshold_of(epsilon: float, delta: float, *, exact: bool) -> int:
-    """Return the smallest threshold that serves a unit.
+def law_of(unit: Unit, *, exact: bool) -> Selected | Shared:
+    """Return how often names are published, with the smallest threshold that serves a unit.
 
     Args:
-        epsilon: epsilon of the noise.
-        delta: largest probability that the name of a single event is published.
+        unit: guarantee of one event.
         exact: True for exact counting, False for Misra-Gries.
 
     Returns:
-        At least 1.
+        The law.
 
     Example:
-        >>> threshold_of(0.5, 1e-6, exact=True)
-        28
+        >>> unit = unit_of(1.0, 1e-6, relation="substitution", exact=True, group=1)
+        >>> law_of(unit, exact=True).threshold
+        21
     """
-    noise, threshold = Noise(epsilon), 1
-    while noise.of_single(threshold - 1, exact=exact) > delta:
+    if exact:
+        return Selected(unit.rising, unit.falling, unit.delta)
+    noise, threshold = Noise(unit.rising), 1
+    while noise.of_single(threshold - 1) > unit.delta:
         threshold += 1
-    return threshold
+    return Shared(noise, threshold)
 
 
 Row = tuple[Hashable, int]

@@ -46,8 +46,8 @@ class LiveDiscovery(Protocol):
         """The stated threshold."""
 
     @property
-    def noise_epsilon(self) -> float:
-        """The stated epsilon of the noise."""
+    def rates(self) -> tuple[float, float]:
+        """The stated epsilons: of a name published more often, and missing more often."""
 
     @property
     def exact(self) -> bool:
@@ -116,9 +116,9 @@ class LibraryDiscovery:
         return self.heavy.threshold or 0
 
     @property
-    def noise_epsilon(self) -> float:
-        """The stated epsilon of the noise."""
-        return self.spec.facts["noise_epsilon"]
+    def rates(self) -> tuple[float, float]:
+        """The stated epsilons."""
+        return self.spec.facts["rates"]
 
     @property
     def exact(self) -> bool:
@@ -216,7 +216,7 @@ class ModelDiscovery:
         """Set the threshold, and open the discovery that the draws come from."""
         facts = self.spec.facts
         self.exact = self.spec.variant == "dictionary"
-        self.noise_epsilon = facts["noise_epsilon"]
+        self.rates = facts["rates"]
         self.threshold = facts["threshold"] - (self.bug is DiscoveryBug.LOW_THRESHOLD)
         factor = {DiscoveryBug.SMALL_NOISE: 1 / 0.9, DiscoveryBug.LARGE_NOISE: 1 / 1.1}
         epsilon = self.spec.epsilon * (factor.get(self.bug, 1.0) if self.bug else 1.0)

@@ -145,7 +145,7 @@ def draws_of_levels(system: LevelSystem) -> Outcome:
     drawn = [draws_of(table, 256, 16).ravel() / table.sigma for table in tables]
     slots = list(range(1000))
     of_names = [np.abs(table._discovery_draws(0, slots)) for table in tables]
-    largest = max(table._discovery_facts["noise_epsilon"] for table in tables)
+    largest = max(max(table._discovery_facts["rates"]) for table in tables)
 
     def tested() -> Iterator[tuple[str, float]]:
         for one, other in itertools.combinations(range(case.levels), 2):

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lazysketch.audit.claimed_noise import adaptive_bounds, gaussian_delta, table_sensitivity2
 from lazysketch.audit.discovery_oracle import Noise, unit_of
@@ -102,17 +102,14 @@ def spent_on_counts(release: Release) -> Spent:
     return Spent(mus=tuple(mus), depths=(release.depth,) * len(mus))
 
 
-def spent_on_names(
-    spec: DiscoverySpec, *, noise_epsilon: float | None = None, threshold: int | None = None
-) -> Spent:
-    """Return what discovery spends, from its noise and its threshold.
+def spent_on_names(spec: DiscoverySpec, *, lower: int = 0) -> Spent:
+    """Return what discovery spends, from its rates and from how often it publishes one event.
 
     That they are as stated is tested elsewhere, by rates of publication.
 
     Args:
         spec: description of discovery; its epsilon and delta are not used.
-        noise_epsilon: epsilon of the noise, if another.
-        threshold: if another.
+        lower: counts by which the threshold is lower than stated.
 
     Returns:
         (epsilon, delta) of all events of a person.
@@ -120,7 +117,10 @@ def spent_on_names(
     exact = spec.variant == "dictionary"
     group = spec.max_events_per_user * (spec.max_weight if spec.weighted else 1)
     unit = unit_of(spec.epsilon, spec.delta, relation=spec.relation, exact=exact, group=group)
-    drawn = spec.facts["noise_epsilon"] if noise_epsilon is None else noise_epsilon
-    least = spec.threshold if threshold is None else threshold
-    single = Noise(drawn).of_single(least - 1, exact=exact)
-    return Spent(names=(unit.total(drawn, single),))
+    rising, falling = spec.facts["rates"]
+    single = (
+        spec.facts["probabilities"][1 + lower] / 2**128
+        if exact
+        else Noise(rising).of_single(spec.threshold - lower - 1)
+    )
+    return Spent(names=(replace(unit, rising=rising, falling=falling).total(single),))

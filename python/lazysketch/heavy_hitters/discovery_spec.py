@@ -23,8 +23,7 @@ from lazysketch.specification.schedules import Schedule, Single
 __all__ = ["LARGEST_EPOCH", "DiscoverySpec", "discovery_for"]
 
 LARGEST_EPOCH: Final = 2**40
-_RECALL: Final = 0.95
-_DEVIATIONS: Final = 1.6449  # quantile _RECALL of a standard normal variable
+_DEVIATIONS: Final = 1.6449  # quantile 95 % of a standard normal variable
 _SLOTS_PER_ITEM: Final = 4  # keeps the error of Misra-Gries below a quarter of the share
 _LARGEST_CAPACITY: Final = 2**24
 
@@ -86,7 +85,10 @@ class DiscoverySpec:
 
     @property
     def threshold(self) -> int:
-        """A name is published if its count in an epoch plus noise reaches this number."""
+        """A name is published if its count in an epoch plus noise reaches this number.
+
+        With exact counts, the count that is published half of the time.
+        """
         return self.facts["threshold"]
 
     @property
@@ -163,12 +165,11 @@ def _epoch(share: float, spec: DiscoverySpec, schedule: Schedule) -> int:
 
 
 def _events_needed(spec: DiscoverySpec) -> float:
-    """Return the mean count whose noisy value reaches the threshold with 95 % probability.
+    """Return the mean count of an item that is published with 95 % probability.
 
-    The noise is below -ln(1 / (2 * 5 %)) / epsilon with probability 5 %; the sum of two draws is
-    below about 1.4 times that. Counts of events that arrive at random vary by their square root.
+    The core states the count for which that holds. Counts of events that arrive at random vary by
+    their square root.
     """
-    tail = math.log(1.0 / (2.0 * (1.0 - _RECALL))) / spec.facts["noise_epsilon"]
-    least = spec.threshold + tail * (1.0 if spec.variant == "dictionary" else 1.4)
+    least = spec.facts["sure_count"]
     root = (_DEVIATIONS + math.sqrt(_DEVIATIONS**2 + 4.0 * least)) / 2.0
     return root * root

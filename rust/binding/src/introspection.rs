@@ -149,9 +149,11 @@ pub(crate) fn facts_of<'py>(py: Python<'py>, design: &Design) -> PyResult<Bound<
     facts.set_item("variant", design.variant.name())?;
     facts.set_item("slots", design.slots)?;
     facts.set_item("threshold", design.threshold)?;
-    facts.set_item("noise_epsilon", design.noise_epsilon)?;
+    facts.set_item("sure_count", design.sure_count)?;
+    facts.set_item("rates", (design.rates.rising, design.rates.falling))?;
     facts.set_item("threshold_delta", design.threshold_delta)?;
     facts.set_item("digits", design.noise_digits())?;
+    facts.set_item("probabilities", design.probabilities())?;
     facts.set_item("bytes", design.bytes)?;
     Ok(facts)
 }

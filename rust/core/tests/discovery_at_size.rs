@@ -110,7 +110,9 @@ fn expected(
 ) -> BTreeMap<i64, u64> {
     let design = sketch.discovery().design().clone();
     assert_eq!(design.threshold, threshold);
-    check_digits(design.noise_digits(), design.noise_epsilon);
+    if design.variant == Variant::MisraGries {
+        check_digits(design.noise_digits(), design.rates.rising);
+    }
     let release = sketch.sketch_mut().release().unwrap();
     let parameters = discovery_parameters(&release, spec);
     let key = derived(
@@ -128,8 +130,17 @@ fn expected(
         };
         let ranks = ranks(sketch, epoch);
         for slot in 0..ITEMS {
-            let own = cipher.laplace(design.noise_digits(), ranks[slot as usize] + 1);
-            if count(slot) + shared + own >= threshold {
+            let rank = ranks[slot as usize] + 1;
+            let is_published = match design.variant {
+                Variant::Dictionary => {
+                    cipher.block(rank, 0) < design.probabilities()[count(slot) as usize]
+                }
+                Variant::MisraGries => {
+                    let own = cipher.laplace(design.noise_digits(), rank);
+                    count(slot) + shared + own >= threshold
+                }
+            };
+            if is_published {
                 names.insert(item(epoch, slot), epoch);
             }
         }
@@ -161,9 +172,9 @@ fn dictionary_names_follow_from_the_noise_of_each_slot() {
             .update_many(Items::Signed(&items), Some(&weights))
             .unwrap();
     }
-    // Epsilon 2 / 5 and delta 0.2 (e^(2/5) - 1) / (e^2 - 1) = 0.0154 per unit of weight:
-    // 1 + ceil(ln(1 / (0.0154 (1 + e^(-2/5)))) / (2/5)).
-    let names = expected(&mut sketch, &spec, |slot| weight(slot) as i64, 11);
+    // Epsilon 2 / 5 and delta 0.2 (e^(2/5) - 1) / (e^2 - 1) = 0.0154 per unit of weight: by
+    // p' = e^(2/5) p + 0.0154, p(6) = 0.3136 and p(7) = 0.4831; p(8) = 0.6535 by 1 - e^(-2/5) (1 - p).
+    let names = expected(&mut sketch, &spec, |slot| weight(slot) as i64, 8);
     assert_mixed(&names);
     assert_eq!(published(&sketch), names);
 }

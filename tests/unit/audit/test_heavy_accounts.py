@@ -18,7 +18,7 @@ from lazysketch.audit import fingerprints
 from lazysketch.audit.claimed_noise import gaussian_delta
 from lazysketch.audit.discovery_checks import described_items
 from lazysketch.audit.discovery_draws import poisson_tail
-from lazysketch.audit.discovery_oracle import Noise, counted, summary, threshold_of, unit_of
+from lazysketch.audit.discovery_oracle import Noise, Shared, counted, law_of, summary, unit_of
 from lazysketch.audit.spending import Spent, spent_on_counts, spent_on_names
 from lazysketch.audit.statement_checks import (
     NAMES_ARE_STATED,
@@ -39,25 +39,38 @@ RELATIONS: tuple[Relation, ...] = ("substitution", "zero-out")
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 4.0])
 def test_probabilities_equal_those_of_the_digits_that_are_drawn(epsilon: float) -> None:
     """The oracle sums exact integers over all values of both geometric variables."""
-    spec = described_items(epoch=5, capacity=5, epsilon=epsilon, delta=0.05)
-    drawn = oracle.drawn(_native.discovery_facts(spec)["digits"])  # type: ignore[arg-type]
+    spec = described_items(epoch=5, capacity=2, epsilon=epsilon, delta=0.05)
+    drawn = oracle.drawn(_native.discovery_facts(spec)["digits"])
     noise = Noise(epsilon)
     for x in range(-20, 21):
         assert noise.tail(x) == pytest.approx(float(drawn.tail(x)), rel=1e-9, abs=1e-18)
         assert noise.probability(x) == pytest.approx(float(drawn.at(x)), rel=1e-9)
-    for exact in (True, False):
-        table = [("a", 2), ("b", 5), ("c", 5)]
-        sets = oracle.published(table, drawn, threshold=4, shared=not exact)
-        wanted = [float(sum(p for s, p in sets.items() if len(s) == n)) for n in range(4)]
-        found = noise.number_published([2, 5, 5], 4, exact=exact)
-        assert found == pytest.approx(wanted, rel=1e-8)
-        for key, count in table[:2]:
-            alone = float(sum(p for names, p in sets.items() if key in names))
-            assert noise.published(count, 4, exact=exact) == pytest.approx(alone, rel=1e-8)
-        one = oracle.published([("a", 1), ("b", 1)], drawn, threshold=4, shared=not exact)
-        any_of_two = float(1 - one[frozenset()])
-        if not exact:
-            assert noise.of_single(3, exact=False) == pytest.approx(any_of_two, rel=1e-8)
+    table = [("a", 2), ("b", 5), ("c", 5)]
+    sets = oracle.published(table, drawn, threshold=4, shared=True)
+    wanted = [float(sum(p for s, p in sets.items() if len(s) == n)) for n in range(4)]
+    law = Shared(noise, 4)
+    assert law.number_published([2, 5, 5]) == pytest.approx(wanted, rel=1e-8)
+    for key, count in table[:2]:
+        alone = float(sum(p for names, p in sets.items() if key in names))
+        assert law.published(count) == pytest.approx(alone, rel=1e-8)
+    one = oracle.published([("a", 1), ("b", 1)], drawn, threshold=4, shared=True)
+    assert noise.of_single(3) == pytest.approx(float(1 - one[frozenset()]), rel=1e-8)
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.3, 1e-6), (1.0, 0.05), (4.0, 0.3)])
+def test_probabilities_of_exact_counts_are_those_of_the_core(
+    relation: Relation, epsilon: float, delta: float
+) -> None:
+    spec = described_items(epoch=5, capacity=5, epsilon=epsilon, delta=delta, relation=relation)
+    unit = unit_of(epsilon, delta, relation=relation, exact=True, group=1)
+    law = law_of(unit, exact=True)
+    found = [p / 2**128 for p in _native.discovery_facts(spec)["probabilities"]]
+    assert [law.published(count) for count in range(len(found))] == pytest.approx(found, rel=1e-6)
+    number = law.number_published([1, 3])
+    one, three = found[1], found[3]
+    both = [(1 - one) * (1 - three), one + three - 2 * one * three, one * three]
+    assert number == pytest.approx(both, rel=1e-6)
 
 
 @pytest.mark.parametrize("relation", RELATIONS)
@@ -71,13 +84,14 @@ def test_thresholds_of_the_audit_are_those_of_the_core(
         epoch=5, capacity=capacity, epsilon=2.0, delta=1e-3, relation=relation, group=group
     )
     unit = unit_of(2.0, 1e-3, relation=relation, exact=exact, group=group)
-    assert spec.facts["noise_epsilon"] == pytest.approx(unit.epsilon, rel=1e-12)
-    assert spec.threshold == threshold_of(unit.epsilon, unit.delta, exact=exact)
-    # What is spent is what was asked for, up to the last step of the threshold.
+    assert spec.facts["rates"] == pytest.approx((unit.rising, unit.falling), rel=1e-12)
+    assert spec.threshold == law_of(unit, exact=exact).threshold
+    # What is spent is what was asked for, in Misra-Gries up to the last step of the threshold.
     ((epsilon, delta),) = spent_on_names(spec).names
     assert epsilon == pytest.approx(2.0, rel=1e-12)
-    assert 1e-3 * math.exp(-2 * unit.epsilon) < delta <= 1e-3
-    assert spent_on_names(spec, threshold=spec.threshold - 1).names[0][1] > 1e-3
+    least = 1 - 1e-9 if exact else math.exp(-2 * unit.rising)
+    assert 1e-3 * least < delta <= 1e-3
+    assert spent_on_names(spec, lower=1).names[0][1] > 1e-3
 
 
 @pytest.mark.parametrize("counters", [1, 2, 5])

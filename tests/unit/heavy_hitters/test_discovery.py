@@ -203,7 +203,7 @@ def test_types_are_different_items() -> None:
 
 
 def test_windows_end_at_steps_and_never_twice() -> None:
-    sketch = make(capacity=50)
+    sketch = make(capacity=50, delta=1e-6)
     sketch.update_many([1] * 49)
     assert not names(sketch)
     sketch.tick()

@@ -10,7 +10,8 @@
 //! | module | what |
 //! |---|---|
 //! | [`spec`] | guarantee, variant, noise and threshold |
-//! | `threshold`, `laplace` | how many events a name needs; the noise |
+//! | `selection` | how often a name is published, by its exact count |
+//! | `threshold`, `laplace` | how many events a name needs in Misra-Gries; its noise |
 //! | `dictionary`, `misra_gries`, `slots` | counts of an epoch: exact, or in bounded memory |
 //! | `long_items` | what saves hashing the entries of a dictionary column for every row |
 //! | [`name`] | identity of items, and what is published of them |
@@ -33,6 +34,7 @@ mod misra_gries;
 pub mod name;
 mod name_store;
 mod saved;
+mod selection;
 mod slots;
 pub mod spec;
 mod threshold;
@@ -47,7 +49,8 @@ use dictionary::Dictionary;
 use long_items::LongItems;
 use misra_gries::MisraGries;
 use name::{CHUNK, Identities, Kept};
-use spec::{Design, DiscoverySpec, Variant};
+use selection::Selection;
+use spec::{Design, DiscoverySpec, Law, Variant};
 use std::collections::BTreeMap;
 
 /// Where the noise that all counts of an epoch share is drawn; the key of rank i draws at i + 1.
@@ -219,11 +222,18 @@ impl Discovery {
         self.state = None;
     }
 
-    /// The noise of slots of an epoch (0 is shared), for the oracle in tests.
+    /// The noise of ranks of an epoch (0 is shared), for the oracle in tests.
     pub(crate) fn draws(&self, epoch: u64, slots: &[u64]) -> Result<Vec<i64>> {
         let state = self.state.as_ref().ok_or(Error::Closed)?;
         let prf = NoiseFunction::new(&state.key.of_epoch(epoch));
-        let draw = |&slot: &u64| self.design.laplace.draw(&prf, slot);
+        let draw = |&slot: &u64| match &self.design.law {
+            Law::Laplace(laplace) => laplace.draw(&prf, slot),
+            Law::Selection(selection) => {
+                let mut block = [0];
+                Selection::blocks(&prf, slot, &mut block);
+                selection.noise(block[0])
+            }
+        };
         memory::collected(slots.iter().map(draw))
     }
 
@@ -293,40 +303,67 @@ impl State {
         }
     }
 
-    /// Calls `with` on each name whose noisy count reaches the threshold, and its identity. Noise is
-    /// drawn by the rank of identities. Under Misra-Gries the dummies draw too, so the number of draws does not
+    /// Calls `with` on each name that is published, and its identity. Random bits are drawn by the
+    /// rank of identities. Under Misra-Gries the dummies draw too, so the number of draws does not
     /// depend on the data. The dictionary draws for the items it has.
     fn publish(&mut self, design: &Design, epoch: u64, mut with: impl FnMut(Kept, u128)) {
         let prf = NoiseFunction::new(&self.key.of_epoch(epoch));
-        let (used, shared) = match &self.counts {
-            Counts::Dictionary(counts) => (counts.used(), 0),
-            Counts::MisraGries(_) => {
-                let shared = design.laplace.draw(&prf, SHARED);
-                let shared = planted!("misra-gries-without-shared-noise", 0, shared);
-                (design.slots as usize, shared)
-            }
+        let used = match &self.counts {
+            Counts::Dictionary(counts) => counts.used(),
+            Counts::MisraGries(_) => design.slots as usize,
         };
         self.counts.slots_mut().sort(used);
         let slots = self.counts.slots();
-        let mut noises = [0; CHUNK];
+        let mut published = [false; CHUNK];
         for start in (0..used).step_by(CHUNK) {
-            let noises = &mut noises[..CHUNK.min(used - start)];
+            let published = &mut published[..CHUNK.min(used - start)];
+            let count = |at: usize| {
+                let low = planted!("threshold-2-low", 2, 0);
+                self.counts.count(slots.sorted(start + at)) as i64 + low
+            };
             let first = start as u64 + 1;
             let first = planted!("discovery-noise-repeats-after-64-slots", 1, first);
             let first = planted!("first-slot-takes-the-shared-noise", first - 1, first);
-            design.laplace.draws(&prf, first, noises);
-            if planted!("discovery-without-noise") {
-                noises.fill(0);
-            }
-            let ranks = start..start + noises.len();
-            let slots_in_order = ranks.map(|rank| slots.sorted(rank));
-            let found = slots_in_order.zip(noises.iter()).filter(|&(slot, noise)| {
-                let low = planted!("threshold-2-low", 2, 0);
-                self.counts.count(slot) as i64 + shared + noise >= design.threshold - low
-            });
-            for (slot, _) in found {
+            design.decide(&prf, first, count, published);
+            for at in (0..published.len()).filter(|&at| published[at]) {
+                let slot = slots.sorted(start + at);
                 if let Some(name) = slots.name(slot, &self.fingerprinter) {
                     with(name, slots.identity(slot));
+                }
+            }
+        }
+    }
+}
+
+impl Design {
+    /// Decides which of the keys from a rank on are published, by their counts.
+    fn decide(
+        &self,
+        prf: &NoiseFunction,
+        first: u64,
+        count: impl Fn(usize) -> i64,
+        published: &mut [bool],
+    ) {
+        let is_exact = planted!("discovery-without-noise");
+        match &self.law {
+            Law::Selection(selection) => {
+                let mut blocks = [0; CHUNK];
+                let blocks = &mut blocks[..published.len()];
+                Selection::blocks(prf, first, blocks);
+                for (at, (published, &block)) in published.iter_mut().zip(&*blocks).enumerate() {
+                    let block = if is_exact { 1 << 127 } else { block };
+                    *published = selection.publishes(count(at), block);
+                }
+            }
+            Law::Laplace(laplace) => {
+                let shared = laplace.draw(prf, SHARED);
+                let shared = planted!("misra-gries-without-shared-noise", 0, shared);
+                let mut noises = [0; CHUNK];
+                let noises = &mut noises[..published.len()];
+                laplace.draws(prf, first, noises);
+                for (at, (published, &noise)) in published.iter_mut().zip(&*noises).enumerate() {
+                    let noise = if is_exact { 0 } else { shared + noise };
+                    *published = count(at) + noise >= self.threshold;
                 }
             }
         }

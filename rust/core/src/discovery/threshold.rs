@@ -1,11 +1,8 @@
-//! Number of events that a name needs before it may be published.
+//! Number of events that a name needs in Misra-Gries before it may be published.
 //!
-//! One *unit* is one event counted or not. Both thresholds make one unit (epsilon, delta)-DP
-//! (docs/theory.md, "Discovery"):
-//!
-//! - dictionary: the smallest tau with P(own >= tau - 1) <= delta;
-//! - Misra-Gries: the smallest tau with P(shared + max(own, own') >= tau - 1) <= delta, because
-//!   two keys at most differ between neighbouring tables, and each has a count of at most one.
+//! One *unit* is one event counted or not. It is (epsilon, delta)-DP (docs/theory.md, "Discovery") with
+//! the smallest tau with P(shared + max(own, own') >= tau - 1) <= delta, because two keys at most differ
+//! between neighbouring tables, and each has a count of at most one.
 //!
 //! Tails are closed forms and finite sums of the distribution that is drawn, each too large by a
 //! factor below [`MARGIN`]: the threshold may be one too large, never too small.
@@ -16,14 +13,20 @@ use super::laplace::DiscreteLaplace;
 /// one drawn (below 2^-23), and the floating-point error of the sums (below 2^-34).
 const MARGIN: f64 = 1.0 + 1.0 / (1 << 20) as f64;
 
-/// The smallest valid threshold for the dictionary.
-pub(crate) fn dictionary(laplace: &DiscreteLaplace, delta: f64) -> i64 {
-    smallest(|excess| laplace.tail(excess), delta) + 1
-}
-
 /// The smallest valid threshold for Misra-Gries.
 pub(crate) fn misra_gries(laplace: &DiscreteLaplace, delta: f64) -> i64 {
     smallest(|excess| largest_of_two(laplace, excess), delta) + 1
+}
+
+/// The smallest count that reaches a threshold with this probability, shared and own noise added.
+pub(crate) fn sure_count(laplace: &DiscreteLaplace, threshold: i64, probability: f64) -> i64 {
+    let reached = |above: i64| {
+        let reach = laplace.reach();
+        let terms = (-reach..=reach)
+            .map(|shared| laplace.probability(shared) * laplace.tail(-above - shared));
+        terms.sum::<f64>()
+    };
+    threshold + smallest(|above| 1.0 - reached(above), 1.0 - probability)
 }
 
 /// Upper bound on P(shared + max(own, own') >= excess).
@@ -62,22 +65,37 @@ fn smallest(probability: impl Fn(i64) -> f64, delta: f64) -> i64 {
 mod tests {
     use super::*;
 
-    /// tau = 1 + ceil(ln(1 / (delta (1 + e^-epsilon))) / epsilon), and the sum of three independent
-    /// draws by brute force.
+    /// The sum of three independent draws by brute force.
     #[test]
     fn thresholds_equal_their_definitions() {
         for epsilon in [0.05, 0.25, 0.5, 1.0, 3.0] {
             for delta in [0.2, 1e-2, 1e-6, 1e-12] {
                 let laplace = DiscreteLaplace::new(epsilon);
-                let closed = (1.0 / (delta * (1.0 + (-epsilon).exp()))).ln() / epsilon;
-                assert_eq!(
-                    dictionary(&laplace, delta),
-                    1 + closed.ceil().max(0.0) as i64
-                );
                 let tau = misra_gries(&laplace, delta);
                 assert!(brute_force(&laplace, tau - 1) <= delta);
                 assert!(tau == 1 || brute_force(&laplace, tau - 2) > delta);
             }
+        }
+    }
+
+    /// The sum of two draws is symmetric, and its variance is that of two.
+    #[test]
+    fn sure_counts_are_quantiles_of_two_draws() {
+        for epsilon in [0.05, 0.5, 2.0] {
+            let laplace = DiscreteLaplace::new(epsilon);
+            let at_least = |x: i64| -> f64 {
+                let reach = laplace.reach();
+                let pairs = (-reach..=reach).flat_map(|a| (-reach..=reach).map(move |b| (a, b)));
+                let found = pairs.filter(|(a, b)| a + b >= x);
+                found
+                    .map(|(a, b)| laplace.probability(a) * laplace.probability(b))
+                    .sum()
+            };
+            let above = sure_count(&laplace, 100, 0.95) - 100;
+            assert!(
+                at_least(-above) >= 0.95 && at_least(1 - above) < 0.95,
+                "{epsilon}"
+            );
         }
     }
 

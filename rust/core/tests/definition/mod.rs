@@ -27,7 +27,7 @@ pub(crate) fn parameters(release: &Release) -> Vec<u8> {
 /// The parameters of discovery follow those of the sketch, each in a fixed number of bytes.
 pub(crate) fn discovery_parameters(release: &Release, spec: &DiscoverySpec) -> Vec<u8> {
     let mut out = parameters(release);
-    out.extend(2_u16.to_le_bytes());
+    out.extend(3_u16.to_le_bytes());
     out.extend(spec.epsilon.to_le_bytes());
     out.extend(spec.delta.to_le_bytes());
     out.push(u8::from(spec.relation == Relation::Substitution));

@@ -113,7 +113,7 @@ def test_the_end_of_the_input_ends_the_open_epoch(
         (
             30_000,
             ["--epsilon", "9"],
-            "detection threshold about 0.36 %; to discover more: --share 0.",
+            "detection threshold about 0.37 %; to discover more: --share 0.",
         ),
         (30_000, ["-k", "3"], "3 items discovered; detection threshold about 1 %"),
         (30_000, ["--live", "-k", "3"], "3 items discovered; detection threshold about 0.95 %"),

@@ -48,13 +48,16 @@ fn the_variant_follows_from_the_largest_epoch() {
 fn units_follow_from_the_relation_and_the_user() {
     let close = |a: f64, b: f64| (a / b - 1.0).abs() < 1e-9;
     let summary = design(|_| ());
-    assert!(close(summary.noise_epsilon, 0.5));
+    assert!(close(summary.rates.rising, 0.5) && close(summary.rates.falling, 0.5));
     assert!(close(summary.threshold_delta, 1e-6 / (1.0 + 0.5_f64.exp())));
     let exact = design(|spec| spec.capacity = 10_000);
-    assert!(close(exact.noise_epsilon, 0.5));
+    assert!(close(exact.rates.rising, 0.625) && close(exact.rates.falling, 0.375));
     assert!(close(exact.threshold_delta, 1e-6));
-    let zero_out = design(|spec| spec.relation = Relation::ZeroOut);
-    assert!(close(zero_out.noise_epsilon, 1.0));
+    let zero_out = design(|spec| {
+        spec.relation = Relation::ZeroOut;
+        spec.capacity = 10_000;
+    });
+    assert!(close(zero_out.rates.rising, 1.0) && close(zero_out.rates.falling, 1.0));
     assert!(close(zero_out.threshold_delta, 1e-6));
     let person = |spec: &mut DiscoverySpec| {
         spec.max_events_per_user = 3;
@@ -62,17 +65,20 @@ fn units_follow_from_the_relation_and_the_user() {
         spec.weighted = true;
     };
     let summary = design(person);
-    assert!(close(summary.noise_epsilon, 1.0 / 12.0));
+    assert!(close(summary.rates.rising, 1.0 / 12.0));
     let twelve: f64 = (0..12).map(|i| (f64::from(i) / 12.0).exp()).sum();
     assert!(close(summary.threshold_delta, 1e-6 / twelve));
     let exact = design(|spec| {
         person(spec);
         spec.capacity = 10_000;
     });
-    assert!(close(exact.noise_epsilon, 1.0 / 12.0));
-    let six: f64 = (0..6).map(|i| (f64::from(i) / 6.0).exp()).sum();
+    assert!(close(exact.rates.rising, 1.25 / 12.0) && close(exact.rates.falling, 0.75 / 12.0));
+    let six: f64 = (0..6).map(|i| (f64::from(i) * 1.25 / 12.0).exp()).sum();
     assert!(close(exact.threshold_delta, 1e-6 / six));
-    assert!(design(|spec| spec.epsilon = 90.0).noise_epsilon <= LARGEST_EPSILON);
+    for capacity in [256, 10_000] {
+        let rates = design(|spec| (spec.epsilon, spec.capacity) = (90.0, capacity)).rates;
+        assert!(rates.rising <= LARGEST_EPSILON && rates.falling <= LARGEST_EPSILON);
+    }
 }
 
 /// The unit's delta is rounded down: all steps of a person together stay within delta.
@@ -85,7 +91,7 @@ fn units_together_stay_within_delta() {
             spec.weighted = true;
         });
         let steps = 2 * events * weight;
-        assert!(design.noise_epsilon * steps as f64 <= 1.0);
+        assert!(design.rates.rising * steps as f64 <= 1.0);
         let terms = (0..steps).map(|i| (i as f64 / steps as f64).exp());
         let whole = design.threshold_delta * terms.sum::<f64>();
         assert!(
@@ -108,8 +114,13 @@ fn the_numeric_part_of_delta_has_its_three_parts() {
                     + drawn.powi(2) / 2_f64.powi(129)
                     + events as f64 / 2_f64.powi(126);
                 let exact = (1.0 + epsilon.exp()) * parts;
-                let found = numeric_delta(&laplace, epsilon, slots, events);
+                let found = numeric_delta(Some(&laplace), epsilon, slots, events);
                 assert!((1.0..1.01).contains(&(found / exact)), "{slots} {events}");
+                let blocks = f64::from(slots) + 1.0;
+                let parts = blocks.powi(2) / 2_f64.powi(129) + events as f64 / 2_f64.powi(126);
+                let found = numeric_delta(None, epsilon, slots, events);
+                let ratio = found / ((1.0 + epsilon.exp()) * parts);
+                assert!((1.0..1.01).contains(&ratio), "{slots} {events}");
             }
         }
     }
@@ -141,13 +152,6 @@ fn specs_that_cannot_be_served_are_refused_by_name() {
         (refused(|spec| spec.max_events_per_user = 1000), "epsilon:"),
         (refused(|spec| spec.delta = 0.0), "delta:"),
         (refused(|spec| spec.delta = 1e-26), "delta:"),
-        (
-            refused(|spec| {
-                spec.capacity = 10_000;
-                spec.delta = 0.4;
-            }),
-            "delta:",
-        ),
         (refused(|spec| spec.steps_per_epoch = 0), "discovery_epoch:"),
         (refused(|spec| spec.capacity = 0), "capacity:"),
         (refused(|spec| spec.max_item_bytes = 15), "max_item_bytes:"),
@@ -210,7 +214,7 @@ fn limits_are_part_of_what_they_limit() {
     // One event: its epsilon is the next number below that of discovery.
     let least = SMALLEST_EPSILON.next_up();
     assert_eq!(
-        zero_out(least, 1e-6).unwrap().noise_epsilon,
+        zero_out(least, 1e-6).unwrap().rates.rising,
         SMALLEST_EPSILON
     );
     refused(
@@ -237,19 +241,40 @@ fn the_least_epsilon_is_named() {
     }
 }
 
-/// In the dictionary a substitution at epsilon / 2 on each side needs no more delta than 1 -
-/// e^-(epsilon / 2).
+/// A name of one event is published with the delta of a unit, but not more often than its
+/// absence allows: 1 - p(1) >= e^-falling.
 #[test]
-fn the_largest_delta_of_the_dictionary_is_accepted() {
-    let of = |delta: f64| {
-        let mut spec = spec();
-        (spec.capacity, spec.delta) = (10_000, delta);
-        spec.design()
-    };
-    let epsilon = of(1e-6).unwrap().noise_epsilon;
-    let largest = -libm::expm1(-epsilon);
-    assert!(of(largest).is_ok());
-    assert!(of(largest.next_up()).is_err());
+fn a_single_event_has_delta_at_most() {
+    for relation in [Relation::Substitution, Relation::ZeroOut] {
+        for delta in [1e-9, 0.01, 0.3, 0.9] {
+            let exact = design(|spec| {
+                (spec.capacity, spec.relation, spec.delta) = (10_000, relation, delta);
+            });
+            let single = exact.probabilities()[1] as f64 / 2_f64.powi(128);
+            let most = delta.min(-libm::expm1(-exact.rates.falling));
+            assert!(
+                single <= most && single > most * (1.0 - 1e-9),
+                "{delta}: {single}"
+            );
+            assert_eq!(exact.probabilities()[0], 0);
+            assert!(exact.noise_digits().is_empty());
+        }
+    }
+}
+
+/// Median and 95 % of the probabilities, by which names are planned.
+#[test]
+fn thresholds_of_a_dictionary_are_quantiles() {
+    for delta in [1e-9, 1e-3] {
+        let exact = design(|spec| (spec.capacity, spec.delta) = (10_000, delta));
+        for (count, quantile) in [(exact.threshold, 0.5), (exact.sure_count, 0.95)] {
+            let p = |count: i64| exact.probabilities()[count as usize] as f64 / 2_f64.powi(128);
+            assert!(p(count) >= quantile && p(count - 1) < quantile, "{count}");
+        }
+        let summary = design(|spec| spec.delta = delta);
+        assert!(exact.sure_count < summary.sure_count);
+        assert!(summary.probabilities().is_empty());
+    }
 }
 
 /// The numeric part is paid from delta and takes 1 % of it at most.
@@ -261,7 +286,8 @@ fn the_numeric_part_is_paid() {
         spec.design()
     };
     let design = of(1e-6).unwrap();
-    let numeric = numeric_delta(&design.laplace, design.noise_epsilon, design.slots, 10_000);
+    let laplace = DiscreteLaplace::new(design.rates.rising);
+    let numeric = numeric_delta(Some(&laplace), design.rates.rising, design.slots, 10_000);
     // The smallest delta of which it is 1 %.
     let mut least = 100.0 * numeric * (1.0 - 1e-15);
     while 0.01 * least < numeric {
@@ -283,7 +309,7 @@ fn the_encoding_never_changes() {
     spec.max_events_per_user = 2;
     let integer = |value: u8| [vec![value], vec![0; 7]].concat();
     let expected = [
-        vec![2, 0],
+        vec![3, 0],
         vec![0, 0, 0, 0, 0, 0, 0xF0, 0x3F],
         vec![0x8D, 0xED, 0xB5, 0xA0, 0xF7, 0xC6, 0xB0, 0x3E],
         vec![1, 1],
