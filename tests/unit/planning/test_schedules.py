@@ -13,10 +13,11 @@ import lazysketch as ls
 from lazysketch import testing
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.planning import best_schedule, comparison
-from lazysketch.planning.design import Design, Planned
+from lazysketch.planning.design import Design, Planned, noise_variances
 from lazysketch.planning.prediction import Scores, simulated
 from lazysketch.planning.reads import Reads, checked_reads, mean_wait, waits
 from lazysketch.planning.request import Request, request_of
+from lazysketch.planning.search import batches_of
 from lazysketch.planning.simulation import known_half_width
 from lazysketch.specification.schedules import Batch, Geometric, RoundRobin, Single
 
@@ -249,3 +250,30 @@ def test_a_prediction_for_another_moment_is_caught(stream: np.ndarray, near: np.
         _, half = measured(design, stream, near)
         right = abs(math.log(simulated(design, count=count)[1] / half))
         assert right < math.log(1.05) < abs(math.log(simulated(wrong, count=count)[1] / half))
+
+
+@pytest.mark.parametrize(
+    ("horizon", "endless"), [(None, True), (EVENTS, False), (2**40, True)], ids=str
+)
+def test_batches_have_no_horizon_where_that_has_less_noise(
+    horizon: int | None, endless: bool
+) -> None:
+    """Compared with the variances of the two mechanisms themselves."""
+    request = replace(asked([1, 2, 2], 500), horizon=horizon)
+    found = batches_of(Scores(request), 64, 500)
+    known = Batch(horizon=-(-(horizon or EVENTS) // 500))
+    assert found == (Batch() if endless else known)
+    pushes = np.arange(200, 401)
+    means = [
+        noise_variances(Design(request, "count-min", 3, 64, schedule, 500), pushes).mean()
+        for schedule in (Batch(), known)
+    ]
+    if horizon is not None:
+        assert (means[0] < means[1]) == endless
+
+
+def test_a_large_table_without_a_horizon_is_not_planned() -> None:
+    """2^28 pushes of 8 x 2^22 cells are more draws than a delta of 1e-8 permits."""
+    request = replace(asked([1, 2, 2], 500), horizon=None)
+    assert batches_of(Scores(request), 64, 500) == Batch()
+    assert batches_of(Scores(request), 2**22, 2**22) is None
