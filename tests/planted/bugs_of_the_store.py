@@ -46,6 +46,17 @@ BUGS_OF_THE_STORE: tuple[PlantedBug, ...] = (
         caught_by=_CAMPAIGN,
     ),
     PlantedBug(
+        name="unproven-records-without-an-anchor",
+        subject="durable state",
+        claim=(
+            "A copy without its anchor publishes records that the store may have lost, at steps "
+            "where it counted others."
+        ),
+        caught_by=(
+            "lazysketch-store faults damage::without_an_anchor_only_proven_records_are_there"
+        ),
+    ),
+    PlantedBug(
         name="one-checkpoint-slot",
         subject="durable state",
         claim="A checkpoint is written over the last one.",

@@ -248,7 +248,7 @@ impl Store {
             return Ok(());
         };
         self.maker.check()?;
-        py.detach(|| store.commit().map(drop).map_err(raise_store))
+        py.detach(|| store.settle().map_err(raise_store))
     }
 }
 

@@ -105,6 +105,21 @@ impl Files {
         self.remove_unlisted()
     }
 
+    /// Says in the key ring that all records are durable: without an anchor nothing else shows that
+    /// the last ones are.
+    pub(crate) fn prove(&mut self, waiting: Waiting) -> Result<()> {
+        let sealed = self.sealed(waiting);
+        self.write_log(sealed)?;
+        let mut ring = self.ring.clone();
+        if let Some(last) = ring.segments.last_mut()
+            && last.synced < self.committed.sequence
+        {
+            last.synced = self.committed.sequence;
+            self.write_ring(ring)?;
+        }
+        self.advance_anchor()
+    }
+
     /// Wraps the key ring under another key.
     pub(crate) fn rotate(&mut self, key: &StoreKey) -> Result<()> {
         self.key = key.clone();

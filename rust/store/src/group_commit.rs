@@ -176,6 +176,16 @@ impl GroupCommit {
             .map(drop)
     }
 
+    /// Makes all records durable, and says so in the key ring.
+    pub(crate) fn prove(&self) -> Result<()> {
+        let (mut shared, files) = self.take_files()?;
+        let waiting = shared.waiting.take(Waiting::default());
+        shared.group.arrived = 0;
+        shared.group.taken = waiting.last;
+        let prove = |files: &mut Files| files.prove(waiting);
+        self.write(shared, files, prove, |_, error| error).map(drop)
+    }
+
     /// Wraps the keys of the store under another key; the noise key stays. Until it returns,
     /// either key may be the one that opens the store.
     pub(crate) fn rotate(&self, key: &StoreKey) -> Result<()> {

@@ -13,7 +13,7 @@
 //!               \         /
 //!                  files                     the orders of writing
 //!                    |
-//!       waiting, segment, slot, key_ring, anchor     what waits; the bytes of each file
+//!       segment > waiting, slot, key_ring, anchor    the bytes of each file; what waits
 //!                    |
 //!       sealing, fields, recovered   keys, encryption, digests; fields of fixed size; what is given
 //!                    |               back
@@ -54,5 +54,5 @@ pub use error::{Error, Result};
 pub use file_system::Directory;
 pub use recovered::{Recovered, RecoveredCheckpoint, RecoveredRecords, Sequence};
 pub use sealing::StoreKey;
-pub use segment::LARGEST_RECORD;
 pub use store::Store;
+pub use waiting::LARGEST_RECORD;

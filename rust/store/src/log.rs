@@ -5,7 +5,8 @@ use crate::error::{Error, Result};
 use crate::key_ring::{KeyRing, Place, Segment};
 use crate::recovered::Opened;
 use crate::sealing::first_half;
-use crate::segment::{self, HEADER_BYTES, OVERHEAD, Records};
+use crate::segment::{self, HEADER_BYTES, Records};
+use crate::waiting::OVERHEAD;
 use lazysketch_core::memory;
 use lazysketch_core::planted;
 use std::io::ErrorKind;
@@ -16,6 +17,8 @@ pub(crate) struct Log {
     pub(crate) segments: Vec<Opened>,
     /// The last record.
     pub(crate) end: Place,
+    /// The last record of which the files alone show that it was durable.
+    proven: Place,
     /// The place of the asked sequence, if the log reaches it.
     pub(crate) asked: Option<Place>,
     /// Bytes after the end that are no records.
@@ -28,6 +31,7 @@ pub(crate) fn read(folder: &Folder, ring: &KeyRing, base: u64, asked: Option<u64
     let mut log = Log {
         segments: Vec::new(),
         end: ring.segments[0].after,
+        proven: ring.segments[0].after,
         asked: None,
         dropped_bytes: 0,
     };
@@ -45,6 +49,7 @@ pub(crate) fn read(folder: &Folder, ring: &KeyRing, base: u64, asked: Option<u64
             continue;
         }
         log.end = segment.after;
+        log.proven = segment.after;
         let opened = log.read_segment(folder, ring, segment, base, asked, next.is_none())?;
         let must_reach = next.map_or(segment.synced, |next| next.sequence);
         let is_short = log.end.sequence < must_reach || next.is_some_and(|next| next != log.end);
@@ -57,6 +62,23 @@ pub(crate) fn read(folder: &Folder, ring: &KeyRing, base: u64, asked: Option<u64
 }
 
 impl Log {
+    /// Takes back the records after the last that is proven to have been durable. The process that
+    /// wrote them may have lost them in a power cut, and gone on with others.
+    pub(crate) fn keep_proven(&mut self) {
+        let unproven = (self.end.sequence - self.proven.sequence) as usize;
+        let (Some(last), false) = (self.segments.last_mut(), unproven == 0) else {
+            return;
+        };
+        for payload in last
+            .payloads
+            .split_off(last.payloads.len().saturating_sub(unproven))
+        {
+            self.dropped_bytes += payload.len() as u64;
+            memory::wipe(&mut last.bytes[payload]);
+        }
+        self.end = self.proven;
+    }
+
     fn read_segment(
         &mut self,
         folder: &Folder,
@@ -81,10 +103,17 @@ impl Log {
         let records = Records::new(&secrets.store_id, segment);
         let (mut at, mut payloads) = (HEADER_BYTES, Vec::new());
         let kept_after = planted!("sequence-off-by-one", base + 1, base);
-        while let Some(payload) = records.open_next(&mut bytes, at, &self.end) {
+        while let Some((group, payload)) = records.open_next(&mut bytes, at, &self.end) {
             let sequence = self.end.sequence + 1;
+            if group == 0 {
+                // A group is written after the one before it was synced.
+                self.proven = self.end;
+            }
             let digest = (secrets.chain).after(&self.end.digest, sequence, &bytes[payload.clone()]);
             self.end = Place { sequence, digest };
+            if sequence <= segment.synced {
+                self.proven = self.end;
+            }
             if asked == Some(sequence) {
                 self.asked = Some(self.end);
             }
@@ -106,19 +135,21 @@ impl Log {
 }
 
 impl Records {
-    /// Decrypts the record that follows `end` in place, if it is at this offset.
+    /// Decrypts the record that follows `end` in place, if it is at this offset; returns its number
+    /// in its group, too.
     fn open_next(
         &self,
         bytes: &mut [u8],
         at: usize,
         end: &Place,
-    ) -> Option<std::ops::Range<usize>> {
+    ) -> Option<(u32, std::ops::Range<usize>)> {
         let fields = Self::fields_at(bytes, at)?;
         let follows = fields.sequence == end.sequence + 1 && fields.link == first_half(end.digest);
         if !follows && !planted!("record-without-its-place") {
             return None;
         }
-        Some(self.open_at(bytes, at)?.1)
+        let (fields, payload) = self.open_at(bytes, at)?;
+        Some((fields.group, payload))
     }
 }
 

@@ -24,7 +24,8 @@ pub struct Recovered {
     pub anchored: bool,
     /// True if the store was made by this call.
     pub is_new: bool,
-    /// Bytes after the last record that a crash had left there; none was acknowledged.
+    /// Bytes after the last record that were there: of a crash, and then none was acknowledged; or,
+    /// without an anchor, of records of which nothing shows that they were durable.
     pub dropped_bytes: u64,
 }
 

@@ -17,18 +17,13 @@ use crate::error::Result;
 use crate::fields::{Fields, START_BYTES, start};
 use crate::key_ring::{Place, Segment};
 use crate::sealing::{ChainKey, Sealer, TAG_BYTES, first_half};
-use crate::waiting::Waiting;
+use crate::waiting::{FIELDS_BYTES, OVERHEAD, Waiting};
 use lazysketch_core::memory;
 use std::ops::Range;
 
 const MAGIC: &[u8; 8] = b"LZSKSLOG";
 /// Bytes before the first record.
 pub(crate) const HEADER_BYTES: usize = START_BYTES + 8 + 8;
-const FIELDS_BYTES: usize = 4 + 4 + 8 + 16;
-/// Bytes that a record takes on top of its payload.
-pub(crate) const OVERHEAD: usize = FIELDS_BYTES + TAG_BYTES;
-/// Bytes of the largest record.
-pub const LARGEST_RECORD: usize = 1 << 30;
 const PREFIX: &str = "log-";
 
 pub(crate) fn name(number: u64) -> String {

@@ -124,6 +124,14 @@ impl Store {
         self.commits.checkpoint(through, body)
     }
 
+    /// Commits, and writes down that everything is durable. The store goes on afterwards.
+    ///
+    /// What is opened without an anchor has all records up to here, and of later ones those that were
+    /// durable when the next group was written.
+    pub fn settle(&self) -> Result<()> {
+        self.commits.prove()
+    }
+
     /// Wraps the keys of the store under another key; the noise key stays. Until it returns,
     /// either key may be the one that opens the store.
     pub fn rotate(&self, key: &StoreKey) -> Result<()> {

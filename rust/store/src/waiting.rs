@@ -2,9 +2,16 @@
 
 use crate::error::{Error, Result};
 use crate::recovered::Sequence;
-use crate::segment::{LARGEST_RECORD, OVERHEAD};
+use crate::sealing::TAG_BYTES;
 use lazysketch_core::memory;
 use std::ops::Range;
+
+/// Bytes of the clear fields of a record.
+pub(crate) const FIELDS_BYTES: usize = 4 + 4 + 8 + 16;
+/// Bytes that a record takes on top of its payload.
+pub(crate) const OVERHEAD: usize = FIELDS_BYTES + TAG_BYTES;
+/// Bytes of the largest record.
+pub const LARGEST_RECORD: usize = 1 << 30;
 
 /// Records that wait for a commit.
 #[derive(Default)]

@@ -4,6 +4,8 @@
 //! can change it in between.
 
 mod encoding;
+mod integers;
+mod limits;
 #[cfg(test)]
 mod tests;
 mod text_list;
@@ -12,11 +14,9 @@ use crate::item::{Item, UUID_BYTES};
 use crate::table::hash::Fingerprinter;
 use crate::table::items::{Columns, Items};
 use crate::{Error, Result, memory};
+pub use limits::MOST_BYTES;
+use limits::no_room;
 use text_list::TextList;
-
-/// Most bytes of text, bytes and large integers in one batch. A short list can hold the same long
-/// text any number of times.
-pub const MOST_BYTES: usize = 1 << 31;
 
 /// Items that are owned, so that they may outlive their source.
 pub enum ItemList {
@@ -264,9 +264,4 @@ impl Drop for MixedItems {
         memory::wipe(&mut self.bytes);
         self.entries.fill(Entry::Date(0));
     }
-}
-
-fn no_room() -> Error {
-    let expected = format!("at most {MOST_BYTES} bytes in a batch");
-    Error::parameter("items", expected, "more")
 }

@@ -94,9 +94,10 @@ fn one_changed_bit_is_repaired_or_refused() {
     assert!(opened > 5000 && refused > 500);
 }
 
-/// Without an anchor only the last group can be lost: nothing says that it was acknowledged.
+/// Without an anchor the last group is dropped: nothing says that it was durable. A changed bit
+/// costs one more at most.
 #[test]
-fn without_an_anchor_a_changed_bit_costs_the_last_group_at_most() {
+fn without_an_anchor_a_changed_bit_costs_the_last_groups_at_most() {
     let (model, machine, _) = history();
     let mut files = machine.copy();
     let total = model.appended.len();
@@ -111,7 +112,7 @@ fn without_an_anchor_a_changed_bit_costs_the_last_group_at_most() {
             model.check_content(&recovered).unwrap();
             assert!(!recovered.anchored);
             assert!(
-                recovered.last as usize >= total - 3,
+                recovered.last as usize >= total - 6,
                 "an earlier group was dropped"
             );
             dropped += usize::from((recovered.last as usize) < total);
@@ -119,6 +120,52 @@ fn without_an_anchor_a_changed_bit_costs_the_last_group_at_most() {
         files[folder].get_mut(&name).unwrap()[at] ^= 0x10;
     }
     assert!(dropped > 100);
+}
+
+/// A copy that was made while the store was open may have records that the store then lost in a power
+/// cut, going on with others. Without an anchor they are dropped, unless something shows that they
+/// were durable: a later group, a checkpoint, or the end of a life.
+#[test]
+fn without_an_anchor_only_proven_records_are_there() {
+    let (machine, mut model) = (Machine::new(1), Model::new());
+    let last_of_a_copy = |machine: &Machine, model: &Model| {
+        let copy = Machine::with(&machine.copy());
+        let (_, recovered) = without_anchor(&copy, model).unwrap();
+        model.check_content(&recovered).unwrap();
+        assert!(!recovered.anchored);
+        recovered.last
+    };
+    let mut store = model.open(&machine).unwrap().0;
+    let append = |store: &Store, model: &mut Model, number: usize| {
+        for _ in 0..number {
+            model.appended.push(vec![model.appended.len() as u8; 5]);
+            store.append(model.appended.last().unwrap()).unwrap();
+        }
+    };
+    append(&store, &mut model, 3);
+    store.commit().unwrap();
+    assert_eq!(last_of_a_copy(&machine, &model), 0);
+    append(&store, &mut model, 2);
+    store.commit().unwrap();
+    assert_eq!(last_of_a_copy(&machine, &model), 3);
+    store.settle().unwrap();
+    assert_eq!(last_of_a_copy(&machine, &model), 5);
+    append(&store, &mut model, 1);
+    store.checkpoint(6, body_of(&model.appended)).unwrap();
+    assert_eq!(last_of_a_copy(&machine, &model), 6);
+    append(&store, &mut model, 2);
+    store.settle().unwrap();
+    append(&store, &mut model, 1);
+    store.settle().unwrap();
+    assert_eq!(last_of_a_copy(&machine, &model), 9);
+    // A life that ended without a word, and the next one, which has all.
+    append(&store, &mut model, 4);
+    store.commit().unwrap();
+    drop(store);
+    assert_eq!(last_of_a_copy(&machine, &model), 9);
+    store = model.open(&machine).unwrap().0;
+    assert_eq!(last_of_a_copy(&machine, &model), 13);
+    drop(store);
 }
 
 #[test]
@@ -239,7 +286,8 @@ fn a_record_at_another_place_is_refused() {
             Err(error) => panic!("{error}"),
             // The last record, overwritten, is a torn tail.
             Ok((_, recovered)) => {
-                assert_eq!((to, recovered.last), (5, 5));
+                // And the record before it is the last, of which nothing follows.
+                assert_eq!((to, recovered.last), (5, 4));
                 model.check_content(&recovered).unwrap();
             }
         }

@@ -49,11 +49,12 @@ impl History<'_> {
         let actions = 10 + self.random.below(20);
         let mut store = self.reopen(None)?;
         for _ in 0..actions {
-            let done = match self.random.below(12) {
+            let done = match self.random.below(13) {
                 0..6 => self.append(&store),
                 6..9 => self.commit(&store),
                 9 => self.checkpoint(&store),
                 10 if self.random.one_in(3) => self.rotate(&store),
+                11 => self.settle(&store),
                 _ => {
                     store = self.reopen(Some(store))?;
                     Ok(())
@@ -132,6 +133,12 @@ impl History<'_> {
             self.model.appended.len() as u64,
             "another number"
         );
+        self.model.durable = self.model.appended.len();
+        Ok(())
+    }
+
+    fn settle(&mut self, store: &Store) -> Result<(), Error> {
+        store.settle()?;
         self.model.durable = self.model.appended.len();
         Ok(())
     }

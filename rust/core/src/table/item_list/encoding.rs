@@ -3,11 +3,12 @@
 //! A batch of integers has 4 or 8 bytes per item, one of fingerprints 8, one of texts its lengths
 //! and its contents; other batches say for each item what it is.
 
+use super::integers::{malformed, put_integers, take_integers};
 use super::text_list::{self, TextList};
 use super::{Entry, ItemList, MixedItems};
 use crate::byte_reader::ByteReader;
 use crate::item::{Item, UUID_BYTES};
-use crate::{Error, Result, memory};
+use crate::{Result, memory};
 
 // The first byte of a batch in a log.
 const SIGNED: u8 = 1;
@@ -209,28 +210,6 @@ fn are_short<T: Integer>(items: &[T]) -> bool {
     items.iter().fold(true, |all, it| all & it.is_short())
 }
 
-pub(super) fn put_integers<T, const N: usize>(
-    out: &mut Vec<u8>,
-    items: impl ExactSizeIterator<Item = T>,
-    bytes: impl Fn(T) -> [u8; N],
-) {
-    let start = out.len();
-    out.resize(start + N * items.len(), 0);
-    for (out, item) in out[start..].chunks_exact_mut(N).zip(items) {
-        out.copy_from_slice(&bytes(item));
-    }
-}
-
-fn take_integers<T, const N: usize>(
-    reader: &mut ByteReader<'_>,
-    number: usize,
-    value: impl Fn([u8; N]) -> T,
-) -> Result<Vec<T>> {
-    let bytes = reader.slice(number.checked_mul(N).ok_or_else(malformed)?)?;
-    let integers = bytes.chunks_exact(N);
-    memory::collected(integers.map(|bytes| value(bytes.try_into().unwrap_or([0; N]))))
-}
-
 /// Bytes of a content and of the number before it.
 fn content_size(length: usize) -> usize {
     let bits = 64 - (8 * length as u64 + 1).leading_zeros() as usize;
@@ -267,8 +246,4 @@ fn take_head(reader: &mut ByteReader<'_>) -> Result<(u8, usize)> {
 
 fn sized<const N: usize>(content: &[u8]) -> Result<[u8; N]> {
     content.try_into().map_err(|_| malformed())
-}
-
-pub(super) fn malformed() -> Error {
-    Error::State("expected a batch of items, got other bytes".into())
 }

@@ -3,8 +3,8 @@
 use crate::byte_reader::ByteReader;
 use crate::item::Item;
 use crate::table::hash::Fingerprinter;
-use crate::table::item_list::encoding::{malformed, put_integers};
-use crate::table::item_list::{MOST_BYTES, no_room};
+use crate::table::item_list::integers::{malformed, put_integers};
+use crate::table::item_list::limits::{MOST_BYTES, no_room};
 use crate::table::items::{Columns, TextRun};
 use crate::{Error, Result, memory};
 
