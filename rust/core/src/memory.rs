@@ -52,19 +52,12 @@ pub fn reserve<T>(values: &mut Vec<T>, additional: usize) -> Result<()> {
 /// Appends a value; the room at least doubles when it is used up.
 #[inline]
 pub fn push<T>(values: &mut Vec<T>, value: T) -> Result<()> {
-    reserve_one(values)?;
+    if values.len() == values.capacity() {
+        let bytes = values.len().saturating_mul(2 * size_of::<T>());
+        (values.try_reserve(1)).map_err(|_| Error::Memory { bytes })?;
+    }
     values.push(value);
     Ok(())
-}
-
-/// Makes room for one more value; the room at least doubles when it is used up.
-#[inline]
-pub fn reserve_one<T>(values: &mut Vec<T>) -> Result<()> {
-    if values.len() < values.capacity() {
-        return Ok(());
-    }
-    let bytes = values.len().saturating_mul(2 * size_of::<T>());
-    values.try_reserve(1).map_err(|_| Error::Memory { bytes })
 }
 
 /// `length` times the same value; every byte is written.

@@ -46,13 +46,15 @@ impl Waiting {
         let start = self.bytes.len();
         self.bytes.resize(start + OVERHEAD, 0);
         let written = write(&mut self.bytes).map_err(Error::from);
-        let size = self.bytes.len() - start - OVERHEAD;
-        if let Err(error) = written.and_then(|()| check_size(size)) {
+        let end = self.bytes.len();
+        let appended = written
+            .and_then(|()| check_size(end - start - OVERHEAD))
+            .and_then(|()| Ok(memory::push(&mut self.ends, end)?));
+        if let Err(error) = appended {
             memory::wipe(&mut self.bytes[start..]);
             self.bytes.truncate(start);
             return Err(error);
         }
-        self.ends.push(self.bytes.len());
         self.last += 1;
         Ok(self.last)
     }
@@ -90,7 +92,6 @@ impl Waiting {
 
     /// Makes room, and leaves no copy of the records where they were before.
     fn reserve(&mut self, more: usize) -> Result<()> {
-        memory::reserve_one(&mut self.ends)?;
         let room = self.bytes.capacity() - self.bytes.len();
         if room >= more {
             return Ok(());

@@ -126,6 +126,8 @@ fn batches_have_the_shortest_form() {
         (unsigned(&[1 << 32, 0]), 2, 16),
     ] {
         assert_eq!((bytes[0], bytes.len()), (form, 9 + size));
+        let (again, _) = ItemList::read(&bytes).unwrap();
+        assert_eq!(written(&again), bytes);
     }
     for (longest, length_bytes) in [(0, 1), (255, 1), (256, 2), (65_535, 2), (65_536, 4)] {
         let long = "x".repeat(longest);
@@ -178,6 +180,13 @@ fn lists_know_their_items() {
         panic!("another form");
     };
     assert!(Columns::has_items(mixed) && Columns::len(mixed) == 3);
+    let (content, offsets) = ("ab".to_owned(), vec![0, 1, 2]);
+    let texts = ItemList::copied(Items::columns(&Run { content, offsets })).unwrap();
+    let ItemList::Texts(texts) = texts else {
+        panic!("another form");
+    };
+    assert!(Columns::has_items(&texts) && Columns::len(&texts) == 2);
+    assert!(texts.check(MOST_BYTES - 2).is_ok() && texts.check(MOST_BYTES - 1).is_err());
     assert_eq!(mixed.collected().unwrap(), items);
     let mut found = [Item::Unsigned(0); 2];
     Columns::items(mixed, 1, &mut found);

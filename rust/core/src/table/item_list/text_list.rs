@@ -34,24 +34,29 @@ impl TextList {
         let content = run.content.get(first as usize..last as usize);
         let text = str::from_utf8(content.ok_or_else(no_texts)?).map_err(|_| no_texts())?;
         let before = self.text.len();
-        if before + text.len() > MOST_BYTES {
-            return Err(no_room());
-        }
-        let bytes = text.len();
+        let (bytes, bounds) = (text.len(), &run.offsets[1..]);
+        self.check(bytes)?;
         (self.text.try_reserve_exact(bytes)).map_err(|_| Error::Memory { bytes })?;
-        memory::reserve(&mut self.ends, run.offsets.len() - 1)?;
+        memory::reserve(&mut self.ends, bounds.len())?;
         self.text.push_str(text);
         let (mut end, mut are_texts) = (first, true);
-        self.ends.extend(run.offsets[1..].iter().map(|&offset| {
+        self.ends.extend(bounds.iter().map(|&offset| {
             are_texts &= offset >= end;
             end = offset;
             before as u32 + offset.wrapping_sub(first) as u32
         }));
-        let ends = &self.ends[self.ends.len() + 1 - run.offsets.len()..];
+        let ends = &self.ends[self.ends.len() - bounds.len()..];
         if are_texts && are_boundaries(&self.text, ends) {
             return Ok(());
         }
         Err(no_texts())
+    }
+
+    pub(super) fn check(&self, bytes: usize) -> Result<()> {
+        if self.text.len() + bytes <= MOST_BYTES {
+            return Ok(());
+        }
+        Err(no_room())
     }
 
     /// Number of texts.
