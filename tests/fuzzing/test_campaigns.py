@@ -28,7 +28,7 @@ RESULTS = {
     *("Plan", "Prediction", "Privacy", "Release", "ReleasePart", "Window", "LazySketchError"),
     "__version__",
     # Stores write files; their tests give them hostile histories, disks and arguments.
-    *("Store", "open_store"),
+    *("Store", "open_store", "NO_ANCHOR", "ReleasesOnly"),
 }
 
 

@@ -99,8 +99,9 @@ def test_long_lists_have_no_ghosts(make: Sketch) -> None:
         joint, error = (
             np.abs(each - counts).max() for each in (release.estimate_many(names), decoded)
         )
-        # The joint estimates of a Count Sketch show half of the heaviest as another name.
-        assert error < (0.3 * joint if make is ls.LazyCountSketch else 1.5 * joint)
+        # The joint estimates of a Count Sketch show half of the heaviest as another name. Of 14
+        # seeds, decoding had 0.09 to 0.39 of their error.
+        assert error < (0.5 * joint if make is ls.LazyCountSketch else 1.5 * joint)
         assert np.argsort(-decoded)[:2].tolist() == [0, 1]
         assert [each.item for each in release.top(names, 2)] == [0, 1]
 

@@ -26,7 +26,10 @@ def test_the_script_is_valid_for_the_shell(capsys: pytest.CaptureFixture[str], s
     [
         (
             "lazysketch ",
-            {"top", "estimate", "query", "inspect", "merge", "plan", "audit", "demo", "completion"},
+            {
+                *("top", "estimate", "state", "query", "inspect", "merge", "plan", "audit"),
+                *("demo", "completion"),
+            },
         ),
         ("lazysketch me", {"merge"}),
         ("lazysketch top --dom", {"--domain"}),
