@@ -98,6 +98,30 @@ BUGS_OF_STATES: Final = (
         ),
     ),
     PlantedBug(
+        name="field-of-each-run",
+        subject="durable state",
+        claim="The field is no part of what the first run defines: each run counts its own.",
+        caught_by=f"{_RUNS}::test_what_is_counted_is_that_of_the_first_run",
+        patch=edited(
+            f"{_STATE}:State.defined",
+            (
+                "if name not in fields or name not in known:",
+                "if name not in fields or name not in known or name == 'field':",
+            ),
+        ),
+    ),
+    PlantedBug(
+        name="guessed-fields-are-mixed",
+        subject="durable state",
+        claim="A guessed field is not kept: a file of another format adds names of another kind.",
+        caught_by=f"{_RUNS}::test_a_field_that_was_guessed_is_kept",
+        patch=edited(
+            f"{_STATE}:State.reads",
+            ("if not self.definition.knows_field:", "if False:"),
+            ("if field != known:", "if False:"),
+        ),
+    ),
+    PlantedBug(
         name="horizon-of-each-run",
         subject="schedule",
         claim="Each run takes as many steps as the horizon of all.",

@@ -203,6 +203,12 @@ def state_options(command: Command) -> Command:
             help="With --state: publish everything pending at the end; nothing can be counted "
             "afterwards.  [default: the next run goes on]",
         ),
+        click.option(
+            "--new-era",
+            is_flag=True,
+            help="With --state: go on in an older copy, or without its anchor, with fresh noise, "
+            "whose cost is added.  [default: refuse it]",
+        ),
     )(command)
 
 

@@ -263,6 +263,7 @@ class StateSettings:
         key_file: The file of the key; None for the default.
         reread: Whether a file that was rewritten or truncated is counted anew.
         finish: Whether the stream ends with this run.
+        new_era: Whether a new era begins if the state may not be the newest.
     """
 
     state: str | None
@@ -270,6 +271,7 @@ class StateSettings:
     key_file: str | None
     reread: bool
     finish: bool
+    new_era: bool
 
 
 @dataclass(frozen=True, slots=True)

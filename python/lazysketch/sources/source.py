@@ -21,7 +21,7 @@ from lazysketch.sources.io.tail import follow_bytes
 from lazysketch.sources.io.text_blocks import check_encoding
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Iterable, Iterator
+    from collections.abc import Callable, Generator, Iterable, Iterator
     from pathlib import Path
 
     from lazysketch.sources.batch import RowBatch
@@ -92,6 +92,9 @@ class Source:
 
     Iterating reads the inputs once, in bounded memory, and yields each batch as soon as
     its bytes have arrived; ``tally`` then includes that batch. Made by :func:`open_source`.
+
+    ``check_field``, if set, is called with the name of each input and the field that is counted of
+    it, None for whole rows, before a row is read; what it raises ends the iteration.
     """
 
     def __init__(
@@ -107,6 +110,7 @@ class Source:
     ) -> None:
         self.tally = Tally()
         self.place: Place | None = None  # of the last batch that was yielded
+        self.check_field: Callable[[str, str | None], None] | None = None
         self._positions = positions
         self.paths = paths
         self._form = form
@@ -238,6 +242,8 @@ class Source:
         if form.needs_field and not self._request.field:
             raise missing_field(form, stream=stream)
         selection = form.select(self._request)
+        if self.check_field is not None:
+            self.check_field(stream.name, selection.field)
         columns = [f"{of} {field}" for of, field in selection.columns()]
         read_as = ", ".join([form.name, *columns])
         hint = hint_on(form, selection, stream=stream, guessed=self._form == AUTO)

@@ -29,6 +29,7 @@ def open_inputs(
     if state is None:
         return reading.open(files, times=times)
     source = reading.open(files, times=times, positions=state.positions)
+    source.check_field = state.reads
     for line in state.positions.messages:
         tell(line)
     pipes = [str(path) for path in source.paths if size_of(path) is None]

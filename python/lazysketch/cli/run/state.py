@@ -16,7 +16,13 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 from click.core import ParameterSource
 
 from lazysketch.arguments import shown
-from lazysketch.cli.run.state_definition import OF_DISCOVERY, OF_INPUT, OF_SKETCH, Definition
+from lazysketch.cli.run.state_definition import (
+    OF_DISCOVERY,
+    OF_INPUT,
+    OF_SKETCH,
+    OPEN,
+    Definition,
+)
 from lazysketch.cli.run.state_keys import key_for, opened
 from lazysketch.cli.settings import DiscoverySettings, SketchSettings
 from lazysketch.cli.view.output import tell
@@ -24,6 +30,7 @@ from lazysketch.errors import (
     ArgumentTypeError,
     ArgumentValueError,
     LazySketchError,
+    SourceError,
     StoreError,
 )
 from lazysketch.sources.io.positions import Positions
@@ -77,6 +84,7 @@ class State:
             raise StoreError(
                 f"--state: expected a state of the command line, got {folder} of another program"
             )
+        self._reads = threading.Lock()  # inputs are read in another thread
         self._secret = self.definition.secret if self.definition else secrets.token_bytes(32)
         notes = {source: store.note(source) for source in store.sources}
         self.positions = Positions(self._secret, notes, reread=reread)
@@ -97,7 +105,7 @@ class State:
                     raise ArgumentTypeError(f"--{option}: expected --state too, got none")
             return None
         key, made = key_for(settings.key_file, folder)
-        store = opened(folder, key=key, anchor=settings.anchor)
+        store = opened(folder, key=key, anchor=settings.anchor, new_era=settings.new_era)
         if made is not None:
             tell(f"state: the key of {folder} is in {made}; without it the state is lost")
         return cls(folder, store, finishes=settings.finish, reread=settings.reread)
@@ -149,16 +157,42 @@ class State:
                 continue
             given = context.get_parameter_source(name) not in (None, ParameterSource.DEFAULT)
             value = getattr(settings, name)
-            if given and value != known[name]:
+            is_open = known[name] == OPEN[name] if name in OPEN else False
+            is_open |= name == "field" and not self.definition.knows_field
+            if given and value != known[name] and not is_open:
                 raise ArgumentValueError(
                     f"{option}: expected {_value(known[name])}, as in the first run with "
                     f"{self.folder}, got {_value(value)}; leave the option out, or use another "
                     "directory"
                 )
-            changed[name] = known[name]
+            changed[name] = value if given else known[name]
         if "chosen" in fields:
             changed["chosen"] = self.definition.chosen
         return dataclasses.replace(settings, **changed)
+
+    def reads(self, name: str, field: str | None) -> None:
+        """Take the field of an input; that of the first input is the one of all.
+
+        Args:
+            name: The input.
+            field: The field, given or guessed; None if a row is one item.
+
+        Raises:
+            SourceError: Another field than that of the first input.
+        """
+        with self._reads:
+            if self.definition is None:
+                return
+            if not self.definition.knows_field:
+                self.definition = self.definition.with_field(field)
+                self.store.keep_note(_NOTE, self.definition.to_text())
+            known = self.definition.options["field"]
+        if field != known:
+            wanted, got = (_value(f) if f else "whole lines" for f in (known, field))
+            raise SourceError(
+                f"{name}: expected to count {wanted}, as everything in {self.folder}, got {got}; "
+                "name --field and --format, or use another directory"
+            )
 
     def sketch(
         self, settings: SketchSettings, reading: InputSettings, *, max_weight: int
@@ -236,7 +270,10 @@ class State:
         self.store.commit()
         spent = self.store.spent
         if len(spent.parts) > 1:
-            tell(f"{self.folder}: {len(spent.parts)} eras, which spend {spent} together")
+            tell(
+                f"{self.folder}: {len(spent.parts)} eras, which spend {spent} together; "
+                "the table is that of the last one"
+            )
         return stored
 
 

@@ -4,21 +4,23 @@ from __future__ import annotations
 
 import dataclasses
 import json
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from lazysketch.errors import StoreError
 from lazysketch.specification.schedules import Batch, Geometric, Punctual, RoundRobin, Single
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
     from typing_extensions import Self
 
     from lazysketch.specification.schedules import Schedule
 
-__all__ = ["OF_DISCOVERY", "OF_INPUT", "OF_SKETCH", "Definition"]
+__all__ = ["OF_DISCOVERY", "OF_INPUT", "OF_SKETCH", "OPEN", "Definition"]
 
-_VERSION: Final = 1
+_VERSION: Final = 2
+LINES: Final = "lines"  # the format whose row is one item
 _SCHEDULES: Final[dict[str, Callable[..., Schedule]]] = {
     "round robin": RoundRobin,
     "geometric": lambda growth, rounds: Geometric(tuple(growth), rounds),
@@ -46,10 +48,16 @@ OF_DISCOVERY: Final = {
     "memory": "--memory",
 }
 OF_INPUT: Final = {
+    "format": "--format",
+    "field": "--field",
+    "delimiter": "--delimiter",
+    "encoding": "--encoding",
     "weight": "--weight",
     "max_weight": "--max-weight",
     "items_type": "--items-type",
 }
+# Values with which the first run left a choice to each file, so that a later run may name it.
+OPEN: Final[Mapping[str, object]] = {"format": "auto", "delimiter": None}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -90,6 +98,22 @@ class Definition:
             raise StoreError(
                 "--state: expected a state of this version of the command, got another"
             ) from None
+
+    @property
+    def knows_field(self) -> bool:
+        """Whether it is known which field is counted; not before a row, without a field."""
+        return self.options["field"] is not None or self.options["format"] == LINES
+
+    def with_field(self, field: str | None) -> Self:
+        """Return the definition with the field that the first input was counted by.
+
+        Args:
+            field: The field; None if a row is one item.
+        """
+        found: dict[str, object] = {"field": field}
+        if field is None:
+            found["format"] = LINES
+        return dataclasses.replace(self, options={**self.options, **found})
 
     @property
     def chosen(self) -> Schedule:

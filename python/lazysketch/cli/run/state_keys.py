@@ -4,32 +4,47 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from lazysketch.errors import ArgumentValueError, LazySketchError, StoreError
+from lazysketch.errors import (
+    ArgumentValueError,
+    LazySketchError,
+    StoreDoubtError,
+    StoreError,
+)
 from lazysketch.sketches.keys import Key
 from lazysketch.store.opening import anchor_of, is_store, open_store
 
 if TYPE_CHECKING:
     from lazysketch.store import Store
 
+_IN_DOUBT: Final = (
+    "without the newest directory and its anchor, top and estimate go on with --new-era: with "
+    "fresh noise, whose cost is added"
+)
+
 __all__ = ["default_key_file", "key_for", "key_of", "new_key", "opened"]
 
 
-def opened(folder: str, *, key: Key, anchor: str | None) -> Store:
+def opened(folder: str, *, key: Key, anchor: str | None, new_era: bool = False) -> Store:
     """Open the store of a state; errors name the options.
 
     Args:
         folder: The directory.
         key: Its key.
         anchor: Its anchor; None for the default.
+        new_era: Whether a new era begins in doubt.
     """
     try:
-        return open_store(folder, key=key, anchor=anchor)
+        return open_store(
+            folder, key=key, anchor=anchor, on_doubt="new-era" if new_era else "refuse"
+        )
     except LazySketchError as error:
         name, colon, rest = str(error).partition(": ")
         option = {"folder": "--state", "anchor": "--anchor", "key": "--key-file"}.get(name, name)
         rest = rest.replace("with anchor= if", "with --anchor if")
+        if isinstance(error, StoreDoubtError) and is_store(folder):
+            rest = f"{rest}; {_IN_DOUBT}"
         raise type(error)(f"{option}{colon}{rest}") from None
 
 

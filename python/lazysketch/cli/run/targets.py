@@ -117,6 +117,7 @@ class ListedItems:
         self.release = sketch.release
         self.close = taking.close
         self._end: Callable[[], None] | None = sketch.finish
+        self._advises = counting is None  # the first run of a state has chosen all options
         self._rows = rows
         self._rows_while_reading = rows_while_reading or rows
 
@@ -136,7 +137,14 @@ class ListedItems:
 
     def report(self, moment: Moment, *, of: str, inputs: Row, length_known: bool) -> Report:
         """Return the rows of a moment with the parameters and guarantee of its release."""
-        return report(moment.release, moment.rows, of=of, inputs=inputs, length_known=length_known)
+        return report(
+            moment.release,
+            moment.rows,
+            of=of,
+            inputs=inputs,
+            length_known=length_known,
+            advises=self._advises,
+        )
 
     def _moment(self, rows: RowsOf) -> Moment:
         release = self.release()
@@ -172,6 +180,7 @@ class DiscoveredItems:
         self.close = self._counting.close
         self.release = heavy.release
         self._end: Callable[[], None] | None = heavy.finish
+        self._advises = counting is None  # the first run of a state has chosen all options
         self._heavy = heavy
         self._most = most
         self._privacy = dataclasses.replace(heavy.privacy, epsilon=asked.epsilon, delta=asked.delta)
@@ -235,11 +244,12 @@ class DiscoveredItems:
             of=of,
             guarantee=[moment.guarantee],
             notes=[
-                final_outcome(heavy, most=self._most),
+                final_outcome(heavy, most=self._most, advises=self._advises),
                 *truncated_items(moment.rows),
             ],
             inputs=inputs,
             length_known=length_known,
+            advises=self._advises,
         )
         privacy = {
             **dataclasses.asdict(joint.sketch),

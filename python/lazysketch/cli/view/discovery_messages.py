@@ -36,15 +36,23 @@ def outlook(heavy: HeavyHitters) -> str:
     return f"{items_of(number)} discovered, next in {steps_of(ahead)} (every {epoch:,})"
 
 
-def final_outcome(heavy: HeavyHitters, *, most: int) -> str:
-    """Return how many items were discovered, above which share, and what would discover more."""
+def final_outcome(heavy: HeavyHitters, *, most: int, advises: bool = True) -> str:
+    """Return how many items were discovered, above which share, and what would discover more.
+
+    The advice is for the next period: another run over the same people would spend more privacy.
+
+    Args:
+        heavy: What discovered the items.
+        most: The number of rows that were asked for.
+        advises: Whether options can be chosen for the next period.
+    """
     number, share = len(heavy.candidates), reach(heavy)
     limit = "the stream is too short for any" if share > 1.0 else threshold(share)
     line = f"{discovered(number, most=most)}; {limit}"
-    if number >= most:
+    if number >= most or not advises:
         return line
     helps = _what_helps(heavy, share)
-    return f"{line}; to discover more: {helps}" if helps else line
+    return f"{line}; to discover more in the next period: {helps}" if helps else line
 
 
 def discovered(number: int, *, most: int) -> str:

@@ -114,6 +114,7 @@ def report(
     notes: Sequence[str] = (),
     inputs: Mapping[str, object] | None = None,
     length_known: bool = False,
+    advises: bool = True,
 ) -> Report:
     """Return rows together with the parameters and the guarantee of their release.
 
@@ -124,9 +125,11 @@ def report(
         guarantee: The lines of the guarantee; those of the release if None.
         notes: Further notes.
         inputs: The description of the inputs in JSON.
-        length_known: Whether the stream can be counted again with its length as horizon.
+        length_known: Whether the length of the stream is known, as a horizon for the next period.
+        advises: Whether the notes say which options would help in the next period.
     """
-    own = _distinguishable(rows), _large_delta(release), _lag(release, length_known=length_known)
+    lag = _lag(release, length_known=length_known, advises=advises)
+    own = _distinguishable(rows), _large_delta(release), lag
     all_notes = [note for note in (*own, *notes) if note]
     # Rows with a rank were selected, so their intervals cover all items of the list.
     simultaneous = any("rank" in row for row in rows)
@@ -283,7 +286,7 @@ def _distinguishable(rows: Sequence[ItemRow]) -> str:
     return f"{above:,} of {len(rows):,} counts are distinguishable from 0"
 
 
-def _lag(release: Release, *, length_known: bool) -> str:
+def _lag(release: Release, *, length_known: bool, advises: bool) -> str:
     """Return a note if the lag, ``width`` steps per column, is large for this stream; or ""."""
     if len(release.parts) > 1 or not release.step or release.finished:
         return ""
@@ -299,12 +302,14 @@ def _lag(release: Release, *, length_known: bool) -> str:
             f"counts lag by up to {steps_of(release.width)} ({share:.0%} of the stream), "
             "and shares are too low by as much"
         )
+    if not advises:
+        return late
     width = _width_with_small_lag(release.step)
     helps = width < release.width and 2 * width <= release.step
     advice = [f"--width {width} reduces the lag"] if helps else []
     if length_known and schedule.horizon is None:
         advice.append(f"--horizon {release.step} reduces the noise")
-    return f"{late}: {' and '.join(advice)}" if advice else late
+    return f"{late}; in the next period {' and '.join(advice)}" if advice else late
 
 
 def _width_with_small_lag(steps: int) -> int:

@@ -135,6 +135,7 @@ def test_what_is_released_is_released_again(runs: Runs) -> None:
         (["--epsilon", "2"], "--epsilon: expected 4, as in the first run with a, got 2"),
         (["--width", "65"], "--width: expected 64, as in the first run with a, got 65"),
         (["--horizon", "9"], "--horizon: expected none, as in the first run with a, got 9"),
+        (["--field", "n"], "--field: expected none, as in the first run with a, got 'n'"),
         (["--items-type", "int"], "--items-type: expected 'str', as in the first run"),
         (["--weight", "n", "--max-weight", "2"], "--weight: expected none, as in the first run"),
         (["--key-file", "a/key"], "--key-file: expected a file outside of the state"),
@@ -143,7 +144,7 @@ def test_what_is_released_is_released_again(runs: Runs) -> None:
         (["--anchor", "a/anchor"], "--anchor: expected a file outside of the store"),
     ],
     ids=[
-        *("epsilon", "width", "horizon", "items", "weight"),
+        *("epsilon", "width", "horizon", "field", "items", "weight"),
         *("key inside", "no key", "no anchor", "anchor inside"),
     ],
 )
@@ -167,7 +168,13 @@ def test_options_that_do_not_fit_a_state(runs: Runs) -> None:
     for option in (["--window", "5"], ["--plot", "x.svg"]):
         runs.run("top", "log", *runs.place("a"), *option, status=2)
         assert f"{option[0]}: expected no --state, got one" in runs.said
-    for option in (["--finish"], ["--reread"], ["--anchor", "x"], ["--key-file", "x"]):
+    for option in (
+        ["--finish"],
+        ["--reread"],
+        ["--new-era"],
+        ["--anchor", "x"],
+        ["--key-file", "x"],
+    ):
         runs.run("top", "log", *option, status=2)
         assert f"{option[0]}: expected --state too, got none" in runs.said
     with open_store("c", key=Key.from_file("key"), anchor="c.anchor") as store:
@@ -217,6 +224,92 @@ def test_a_horizon_holds_for_all_runs(runs: Runs) -> None:
     assert "100 steps" in runs.said or "100 steps" in runs.run(
         "state", "a", *runs.place("a")[2:], "--output", "json"
     ).replace('"steps": 100', "100 steps")
+
+
+def access(paths: range) -> str:
+    line = '192.0.2.{} - - [17/May/2026:12:00:00 +0000] "GET /{} HTTP/1.1" 200 5 "-" "agent"\n'
+    return "".join(line.format(n % 5, n % 3) for n in paths)
+
+
+def test_what_is_counted_is_that_of_the_first_run(runs: Runs) -> None:
+    """The first run names format and field; later ones count the same, or are refused."""
+    runs.items.write_text("/0\n/1\n/2\n192.0.2.1\n")
+    runs.log.write_text(access(range(300)))
+    runs.estimate("a", *SMALL, "--format", "combined", "--by", "path")
+    runs.copy("a", "b")
+    with runs.log.open("a") as file:
+        file.write(access(range(300)))
+    assert runs.estimate("a") == runs.estimate("b", "--format", "combined", "--by", "path")
+    for options, words in {
+        ("--by", "host"): "--field: expected 'path', as in the first run with a, got 'host'",
+        ("--format", "common"): "--format: expected 'combined', as in the first run with a, got",
+        ("--encoding", "latin-1"): "--encoding: expected 'utf-8', as in the first run with a",
+    }.items():
+        runs.estimate("a", *options, status=2)
+        assert words in runs.said
+        assert len(runs.said.splitlines()) == 1
+    shown = json.loads(runs.run("state", "a", *runs.place("a")[2:], "--output", "json"))
+    assert (shown["options"]["field"], shown["options"]["format"]) == ("path", "combined")
+
+
+def test_a_field_that_was_guessed_is_kept(runs: Runs) -> None:
+    runs.log.write_text("")
+    nothing = ["estimate", "log", "--items", "items.txt", *runs.place("a"), *SMALL]
+    assert runs.run(*nothing) == ""  # and nothing to guess by
+    runs.log.write_text(access(range(50)))
+    other = runs.folder / "other"
+    other.write_text("whole\nlines\n")
+    runs.estimate("a")
+    runs.estimate("a", "--by", "path", status=2)
+    assert "--field: expected 'host', as in the first run with a, got 'path'" in runs.said
+    runs.estimate("a", other, status=2)
+    assert "expected rows with a field 'host', got lines of text" in runs.said
+    assert runs.estimate("a", "--by", "host", "--format", "combined")[1] == 50
+    # Lines first: a log that would be counted by host then has lines too.
+    runs.run("estimate", other, "--items", "items.txt", *runs.place("b"), *SMALL)
+    assert runs.estimate("b")[1] == 52
+    runs.estimate("b", "--by", "host", status=2)
+    assert "--field: expected none, as in the first run with b, got 'host'" in runs.said
+    # Two kinds in one run: refused as soon as the second one is seen.
+    runs.run("estimate", other, runs.log, "--items", "items.txt", *runs.place("c"), status=2)
+    assert "log: expected to count whole lines, as everything in c, got 'host'" in runs.said
+
+
+def test_no_advice_on_options_that_are_fixed(runs: Runs) -> None:
+    runs.add(range(3_000))
+    advice = "in the next period"
+    runs.run("top", "log", "--output", "csv", "--width", "512", "--epsilon", "4", "--live")
+    assert f"to discover more {advice}: " in runs.said
+    runs.run("top", "log", "--output", "csv", *runs.place("a"), "--width", "512", "--epsilon", "4")
+    assert "counts lag by up to" in runs.said
+    assert "detection threshold" in runs.said
+    assert advice not in runs.said
+    assert "--" not in runs.said
+
+
+def test_an_older_copy_goes_on_in_a_new_era(runs: Runs) -> None:
+    runs.add(range(400))
+    first = runs.estimate("a", *SMALL)
+    shutil.copytree(runs.folder / "a", runs.folder / "copy")
+    runs.add(range(30))
+    runs.estimate("a")
+    one = json.loads(runs.run("state", "a", *runs.place("a")[2:], "--output", "json"))
+    shutil.rmtree(runs.folder / "a")
+    (runs.folder / "copy").rename(runs.folder / "a")
+    for words in (["estimate", "log", "--items", "items.txt", "--state", "a"], ["state", "a"]):
+        runs.run(*words, *runs.place("a")[2:], status=2)
+        assert "got one that is older than its anchor" in runs.said
+        assert "go on with --new-era: with fresh noise, whose cost is added" in runs.said
+    runs.add(range(400))
+    found = runs.estimate("a", "--new-era")
+    assert found[1] == 430  # all rows that the copy does not know
+    assert found[0] != first[0]
+    assert "a: 2 eras, which spend" in runs.said
+    both = json.loads(runs.run("state", "a", *runs.place("a")[2:], "--output", "json"))
+    assert (one["eras"], both["eras"]) == (1, 2)
+    assert both["epsilon"] > one["epsilon"]
+    assert runs.estimate("a", "--new-era") == found  # no doubt: the same era goes on
+    assert "a: 2 eras" in runs.said
 
 
 def test_weights_are_those_of_the_first_run(runs: Runs) -> None:
@@ -314,9 +407,11 @@ def test_nothing_of_a_state_tells_an_item(runs: Runs) -> None:
 
 
 def started(runs: Runs, state: str, *words: str, **how: Any) -> subprocess.Popen[str]:
-    options = ["--items", "items.txt", "--output", "json", *runs.place(state)]
+    verb = ["estimate", "--items", "items.txt", "--output", "json"]
+    if "--json" in words:
+        verb = ["top", "--domain", "items.txt"]
     return subprocess.Popen(
-        [*COMMAND, "estimate", "log", *options, *words],
+        [*COMMAND, *verb, "log", *runs.place(state), *words],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -331,16 +426,19 @@ def test_killed_runs_count_each_row_once(runs: Runs) -> None:
     runs.estimate("a", *SMALL)
     runs.copy("a", "b")
     for number in (signal.SIGKILL, signal.SIGKILL, signal.SIGINT, signal.SIGKILL):
-        process = started(runs, "a", "--follow", "--live")
+        process = started(runs, "a", "--follow", "--json")
+        assert process.stdout is not None
+        if number == signal.SIGINT:  # a run that does not count yet would print nothing
+            assert json.loads(process.stdout.readline())["steps"] >= 100
         end = time.monotonic() + chance.uniform(1.0, 2.2)
         while time.monotonic() < end:
             runs.add(range(chance.randrange(1, 60)))
             time.sleep(0.02)
         process.send_signal(number)
-        out, _ = process.communicate(timeout=PATIENCE)
-        if number == signal.SIGINT and out:  # none if it came before the run counted
-            assert process.returncode == 130
-            assert json.loads(out)["steps"] >= 100
+        out, err = process.communicate(timeout=PATIENCE)
+        if number == signal.SIGINT:
+            assert process.returncode == 130, err
+            assert json.loads(out.splitlines()[-1])["steps"] >= 100
     assert runs.estimate("a") == runs.estimate("b")
 
 
