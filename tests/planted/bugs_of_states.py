@@ -52,6 +52,26 @@ BUGS_OF_STATES: Final = (
         ),
     ),
     PlantedBug(
+        name="copies-are-counted-again",
+        subject="durable state",
+        claim="A file that an editor or rsync has written anew is counted again as a whole.",
+        caught_by=f"{_TESTS}::test_a_copy_in_the_place_of_its_file_goes_on",
+        patch=edited(
+            f"{_POSITIONS}:Positions._copied",
+            ("if gone is None:", "if True:"),
+        ),
+    ),
+    PlantedBug(
+        name="copies-take-the-place-of-what-is-there",
+        subject="durable state",
+        claim="A copy goes on though its file is still there: rows of a second file are lost.",
+        caught_by=f"{_TESTS}::test_a_copy_in_the_place_of_its_file_goes_on",
+        patch=edited(
+            f"{_POSITIONS}:Positions._copied",
+            ("if not self._is_there(number)", "if number"),
+        ),
+    ),
+    PlantedBug(
         name="digest-without-a-key",
         subject="durable state",
         claim="The digest of a position has no key, so that it confirms guesses of the content.",
@@ -94,7 +114,7 @@ BUGS_OF_STATES: Final = (
         caught_by=f"{_RUNS}::test_other_options_are_refused[epsilon]",
         patch=edited(
             f"{_STATE}:State.defined",
-            ("if given and value != known[name]:", "if given and value != value:"),
+            ("if given and value != known[name] and not is_open:", "if given and value != value:"),
         ),
     ),
     PlantedBug(

@@ -10,7 +10,9 @@ Before anything is counted, the bytes before the position are digested again:
 - other or fewer bytes: the file was rewritten or truncated. It is refused, unless the caller asks
   to count it anew, or another file had its name since: then the system gave its inode to a new
   file;
-- an unknown inode: a new file, of which every row is new.
+- an unknown inode, or one of another file: if it begins with the bytes of a counted file that is
+  gone, it is a copy that took its place (cp, rsync, an editor), and goes on after them. Otherwise
+  it is a new file, of which every row is new.
 
 Pipes have no position.
 
@@ -226,6 +228,10 @@ class Positions:
             number = None if anew else self._number_of(identity)
             if number is not None:
                 reading = self._continued(number, descriptor, path, status)
+            if reading is None and not (anew or self._reread):
+                reading = self._copied(descriptor, path, status)
+            if reading is None and number is not None:
+                self._refuse(number, path, status)
             if reading is None:
                 reading = self._new(path, status, anew=anew or number is not None)
             self._readings[identity] = reading
@@ -233,12 +239,17 @@ class Positions:
 
     def _number_of(self, identity: tuple[int, int]) -> int | None:
         found = (n for n, p in self._known.items() if (p.device, p.inode) == identity)
-        return max(found, default=None)
+        return max((n for n in found if n not in self._taken), default=None)
+
+    @property
+    def _taken(self) -> set[int]:
+        """The numbers of the files of this run, of which a copy may have taken one."""
+        return {_number(reading.source) for reading in self._readings.values()}
 
     def _continued(
         self, number: int, descriptor: int, path: str | Path, status: os.stat_result
     ) -> FileReading | None:
-        """Return the reading after the position; None for a file to be counted anew."""
+        """Return the reading after the position; None if the file does not begin with it."""
         known = self._known[number]
         reading = FileReading(
             f"{_PREFIX}{number}",
@@ -248,18 +259,64 @@ class Positions:
             form=known.format,
         )
         with naming(str(path)):
-            while left := known.size - reading.size:
-                block = os.read(descriptor, min(_BLOCK, left))
-                if not block:
-                    break
-                reading.saw(block, at=reading.size)
+            _digest(descriptor, reading, to=known.size)
             os.lseek(descriptor, 0, os.SEEK_SET)
         if reading.position.digest == known.digest:
             reading.rows = reading.counted_before = known.rows
             return reading
-        if self._reread or self._had_a_successor(number):
+        return None
+
+    def _copied(
+        self, descriptor: int, path: str | Path, status: os.stat_result
+    ) -> FileReading | None:
+        """Return the reading after the position of a file that is gone and of which this is a copy.
+
+        The longest one is taken: an earlier copy may have been counted less far. One that is being
+        read has gone on since its position was noted, and is not gone.
+        """
+        taken = self._taken
+        ends = sorted(
+            (known.size, number)
+            for number, known in self._known.items()
+            if known.rows and known.size <= status.st_size and number not in taken
+        )
+        same: list[int] = []
+        beginning = FileReading("", status, name="", secret=self._secret)
+        with naming(str(path)):
+            for size, number in ends:  # in one pass over the file
+                _digest(descriptor, beginning, to=size)
+                if beginning.position.digest == self._known[number].digest:
+                    same.append(number)
+            os.lseek(descriptor, 0, os.SEEK_SET)
+        gone = next((number for number in reversed(same) if not self._is_there(number)), None)
+        if gone is None:
             return None
-        short = reading.size < known.size
+        known = self._known[gone]
+        self.messages.append(
+            f"{path}: begins with the {known.rows:,} rows that were counted of {known.name}, which "
+            "is gone; goes on after them (--reread counts all)"
+        )
+        return self._continued(gone, descriptor, path, status)
+
+    def _is_there(self, number: int) -> bool:
+        """Tell whether a counted file still begins with what was counted of it."""
+        known = self._known[number]
+        try:
+            found = _file_of(known)
+            if found is None:
+                return False
+            with Path(found.path).open("rb", buffering=0) as file:
+                status = os.fstat(file.fileno())
+                return self._continued(number, file.fileno(), found.path, status) is not None
+        except (OSError, SourceError):
+            return False
+
+    def _refuse(self, number: int, path: str | Path, status: os.stat_result) -> None:
+        """Raise for a file that changed, unless it is to be counted anew."""
+        if self._reread or self._had_a_successor(number):
+            return
+        known = self._known[number]
+        short = status.st_size < known.size
         got = "a shorter one" if short else f"other content before byte {known.size:,}"
         raise SourceError(
             f"{path}: expected the file that was counted, at most with rows added, got {got}; "
@@ -284,23 +341,37 @@ class Positions:
         if number is None:
             return ""
         old = self._known[number]
-        identity = old.device, old.inode
-        if identity in self._readings:
+        if (old.device, old.inode) in self._readings:
             return ""
         try:
-            with os.scandir(Path(name).parent) as entries:
-                for entry in entries:
-                    found = entry.stat(follow_symlinks=False)
-                    if (found.st_dev, found.st_ino) == identity:
-                        more = found.st_size > old.size
-                        return f"{path}: a new file; {entry.path} was counted before" + (
-                            ", and has grown since: name it too, or its last rows are not counted"
-                            if more
-                            else ""
-                        )
+            found = _file_of(old)
+            more = found is not None and found.stat(follow_symlinks=False).st_size > old.size
         except OSError:
-            pass
-        return f"{path}: a new file; the one that was counted before is gone"
+            found = None
+        if found is None:
+            return f"{path}: a new file; the one that was counted before is gone"
+        return f"{path}: a new file; {found.path} was counted before" + (
+            ", and has grown since: name it too, or its last rows are not counted" if more else ""
+        )
+
+
+def _digest(descriptor: int, reading: FileReading, *, to: int) -> None:
+    """Digest an open file from where its reading is up to a byte, or to its end."""
+    while left := to - reading.size:
+        block = os.read(descriptor, min(_BLOCK, left))
+        if not block:
+            break
+        reading.saw(block, at=reading.size)
+
+
+def _file_of(known: FilePosition) -> os.DirEntry[str] | None:
+    """Return a counted file, also under another name in its folder; None if it is gone."""
+    with os.scandir(Path(known.name).parent) as entries:
+        for entry in entries:
+            found = entry.stat(follow_symlinks=False)
+            if (found.st_dev, found.st_ino) == (known.device, known.inode):
+                return entry
+    return None
 
 
 def _absolute(path: str | Path) -> str:

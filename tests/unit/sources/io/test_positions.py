@@ -236,6 +236,66 @@ def test_a_copy_is_a_new_file(tmp_path: Path, reader: Reader) -> None:
     assert reader.read(tmp_path / "link") == []
 
 
+def replaced(path: Path, text: str) -> None:
+    """Write a new file and give it the name, as rsync and editors do."""
+    new = path.with_name("new")
+    new.write_text(text)
+    assert new.stat().st_ino != path.stat().st_ino
+    new.replace(path)
+
+
+def test_a_copy_in_the_place_of_its_file_goes_on(tmp_path: Path, reader: Reader) -> None:
+    log, copy = tmp_path / "log", tmp_path / "folder" / "copy"
+    log.write_text("a\nb\n")
+    reader.read(log)
+    for text in ("a\nb\nc\n", "a\nb\nc\nd\n"):
+        replaced(log, text)
+        assert reader.read(log) == [text[-2]]
+        assert "begins with the" in reader.messages[0]
+        assert "which is gone; goes on after them (--reread counts all)" in reader.messages[0]
+    assert reader.read(log) == []
+    assert reader.messages == []
+    assert len(reader.notes) == 1 + 1
+    copy.parent.mkdir()
+    shutil.move(shutil.copy(log, tmp_path / "other"), copy)
+    assert reader.read(copy) == ["a", "b", "c", "d"]  # its file is there
+    other, again = tmp_path / "other", tmp_path / "again"
+    other.write_text("a\nb\nX\nd\n")  # other content before the position
+    again.write_text("a\nb\nc\nd\ne\n")
+    log.unlink()
+    copy.unlink()
+    assert reader.read(other) == ["a", "b", "X", "d"]
+    assert reader.read(again, reread=True) == ["a", "b", "c", "d", "e"]
+
+
+def test_a_position_goes_to_one_copy(tmp_path: Path, reader: Reader) -> None:
+    """Of two copies one goes on; the rows of the other are new, as of any second file."""
+    log, first, second = (tmp_path / name for name in ("log", "first", "second"))
+    log.write_text("a\nb\n")
+    reader.read(log)
+    shutil.copy(log, first)
+    shutil.copy(log, second)
+    log.write_text("c\n")  # copied and truncated, as some rotations do: the inode is free
+    add(first, "z\n")
+    assert reader.read(first, second, log) == ["z", "a", "b", "c"]
+    assert reader.read(first, second, log) == []
+
+
+def test_copies_that_exchange_inodes_go_on(tmp_path: Path, reader: Reader) -> None:
+    """A replaced file frees its inode for the next one that is replaced."""
+    one, two, spare = (tmp_path / name for name in ("one", "two", "spare"))
+    one.write_text("a\nb\n")
+    two.write_text("c\nd\n")
+    reader.read(one, two)
+    one.rename(spare)
+    two.rename(one)
+    spare.rename(two)
+    one.write_text("a\nb\nx\n")
+    two.write_text("c\nd\ny\n")
+    assert sorted(reader.read(one, two)) == ["x", "y"]
+    assert reader.read(one, two) == []
+
+
 def test_a_position_of_another_version_is_refused() -> None:
     for note in ("", "{}", "[1]", '["a", 1, 2, "lines", "x", 4, ""]'):
         with pytest.raises(SourceError, match="position: expected one of this version"):
