@@ -13,6 +13,7 @@ _POSITIONS: Final = "lazysketch.sources.io.positions"
 _STATE: Final = "lazysketch.cli.run.state"
 _TESTS: Final = "tests/unit/sources/io/test_positions.py"
 _RUNS: Final = "tests/unit/cli/run/test_states.py"
+_DEFINED: Final = "tests/unit/cli/run/test_definitions_of_states.py"
 
 BUGS_OF_STATES: Final = (
     PlantedBug(
@@ -121,7 +122,7 @@ BUGS_OF_STATES: Final = (
         name="field-of-each-run",
         subject="durable state",
         claim="The field is no part of what the first run defines: each run counts its own.",
-        caught_by=f"{_RUNS}::test_what_is_counted_is_that_of_the_first_run",
+        caught_by=f"{_DEFINED}::test_what_is_counted_is_that_of_the_first_run",
         patch=edited(
             f"{_STATE}:State.defined",
             (
@@ -134,7 +135,7 @@ BUGS_OF_STATES: Final = (
         name="guessed-fields-are-mixed",
         subject="durable state",
         claim="A guessed field is not kept: a file of another format adds names of another kind.",
-        caught_by=f"{_RUNS}::test_a_field_that_was_guessed_is_kept",
+        caught_by=f"{_DEFINED}::test_a_field_that_was_guessed_is_kept",
         patch=edited(
             f"{_STATE}:State.reads",
             ("if not self.definition.knows_field:", "if False:"),

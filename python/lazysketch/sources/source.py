@@ -92,9 +92,7 @@ class Source:
 
     Iterating reads the inputs once, in bounded memory, and yields each batch as soon as
     its bytes have arrived; ``tally`` then includes that batch. Made by :func:`open_source`.
-
-    ``check_field``, if set, is called with the name of each input and the field that is counted of
-    it, None for whole rows, before a row is read; what it raises ends the iteration.
+    ``check_field``, if set, gets each input's name and field, None for whole rows, before a row.
     """
 
     def __init__(
