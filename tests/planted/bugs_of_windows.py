@@ -166,7 +166,7 @@ BUGS_OF_WINDOWS: Final = (
         caught_by="tests/unit/windows/test_windows.py::"
         "test_windows_have_ids_and_noise_of_their_own_and_one_hash_seed",
         patch=edited(
-            f"{_TABLES}:WindowTables.make",
+            f"{_TABLES}:WindowTables._table",
             ("key=self._key", f"key={_FIXED_ID}(self._key, bytes(16))"),
         ),
     ),

@@ -1,7 +1,8 @@
 """Runs of tests with one bug planted: the build that has the switches, and one run per bug.
 
 The build is a copy of the package with a native module of its own, in ``build/planted``; tests find
-it through ``PYTHONPATH``, so the installed wheel stays as it is.
+it through ``PYTHONPATH``, so the installed wheel stays as it is. Bugs that need no build are
+planted in the package that this process has imported, which may not be the installed one.
 """
 
 from __future__ import annotations
@@ -19,8 +20,11 @@ from subprocess import CompletedProcess
 from tests import native_build
 from tests.planted.planted_bug import SWITCH, PlantedBug
 
+import lazysketch
+
 ROOT = Path(__file__).parents[2]
-_PACKAGE = native_build.package_with("planted")
+_BUILT = native_build.package_with("planted")
+_IMPORTED = Path(lazysketch.__file__).parents[1]
 _FAILED = re.compile(r"\d+ failed\b")
 
 
@@ -50,12 +54,12 @@ def build() -> None:
     native_build.build("planted")
 
 
-def run(bug: PlantedBug, *, on_installed_package: bool = False) -> Run:
+def run(bug: PlantedBug, *, on_imported_package: bool = False) -> Run:
     """Run the test that must fail.
 
     Args:
         bug: the bug to plant.
-        on_installed_package: no build is needed; for bugs of the package, which are patched in.
+        on_imported_package: no build is needed; for bugs of the package, which are patched in.
 
     Returns:
         What it showed.
@@ -65,7 +69,7 @@ def run(bug: PlantedBug, *, on_installed_package: bool = False) -> Run:
         done = _run(_cargo_command(bug.caught_by), planted=bug.name)
         is_caught = "test result: FAILED" in done.stdout
     else:
-        package = None if on_installed_package else _PACKAGE
+        package = _IMPORTED if on_imported_package else _BUILT
         done = _run(_pytest_command([bug.caught_by]), planted=bug.name, package=package)
         # Status 1 means that tests ran and failed; every other one, that none ran.
         is_caught = done.returncode == 1 and _FAILED.search(done.stdout) is not None
@@ -106,10 +110,9 @@ def _pytest_command(tests: list[str]) -> list[str]:
     return [sys.executable, "-m", "pytest", *options, *tests]
 
 
-def _run(
-    command: list[str], *, planted: str, package: Path | None = _PACKAGE
-) -> CompletedProcess[str]:
-    paths = os.pathsep.join(str(path) for path in (package, ROOT) if path is not None)
+def _run(command: list[str], *, planted: str, package: Path = _BUILT) -> CompletedProcess[str]:
+    # ROOT first: a folder of installed packages may have one named tests.
+    paths = os.pathsep.join(str(path) for path in (ROOT, package))
     environment = os.environ | {SWITCH: planted, "PYTHONPATH": paths}
     environment.pop("PYTEST_ADDOPTS", None)
     return subprocess.run(

@@ -49,5 +49,5 @@ def test_the_installed_core_has_no_switch() -> None:
 
 @pytest.mark.parametrize("bug", SAMPLE, ids=lambda bug: bug.name)
 def test_a_bug_of_the_package_is_caught(bug: PlantedBug) -> None:
-    found = runs.run(bug, on_installed_package=True)
+    found = runs.run(bug, on_imported_package=True)
     assert found.is_caught, found.output

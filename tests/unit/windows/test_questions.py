@@ -11,18 +11,31 @@ import pytest
 from tests.oracle.windows import DAY, PROMISE, Clock, at, made, tables, wholes
 
 import lazysketch as ls
-from lazysketch.errors import (
-    ArgumentValueError,
-)
+from lazysketch.errors import ArgumentValueError
+from lazysketch.testing import seeded_key
+from lazysketch.windows.window_tables import WindowTables
 
-# Keys are fresh: intervals that a test expects to hold must not fail in one run of twenty.
 SURE = 1 - 1e-7
+
+
+@pytest.fixture(autouse=True)
+def noise_of_every_window(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Noise that is the same in every run and differs between windows.
+
+    Under one seeded key all windows would have the same noise, and differences none.
+    """
+
+    def table(self: WindowTables, number: int) -> ls.HeavyHitters:
+        key = seeded_key(5, sketch_id=number.to_bytes(16, "big"))
+        return ls.HeavyHitters.from_spec(self._spec, key=key)
+
+    monkeypatch.setattr(WindowTables, "_table", table)
 
 
 @pytest.fixture
 def visits() -> ls.Windows:
     """Four windows of 20,000 steps; "b" appears in the last, "a" halves there."""
-    windows = ls.Windows(every=20_000, share=0.1, epsilon=1.0, delta=1e-6)
+    windows = ls.Windows(every=20_000, share=0.1, epsilon=1.0, delta=1e-6, hash_seed=3)
     quiet = ["a"] * 10_000 + ["c"] * 5_000 + [str(n) for n in range(5_000)]
     rng = np.random.default_rng(1)
     for _ in range(3):
@@ -50,7 +63,7 @@ def test_tops_over_the_last_windows(visits: ls.Windows) -> None:
 
 
 def test_intervals_of_the_top_cover_the_list_that_it_was_chosen_from() -> None:
-    windows = made(every=1_000, key=...)
+    windows = made(every=1_000)
     windows.update_many(np.arange(3_000) % 50)
     for last in (1, 3):
         together = windows.release(last).interval_many(
@@ -79,7 +92,7 @@ def test_only_changed_items_are_found(visits: ls.Windows) -> None:
 
 def test_changes_cover_the_list_that_they_were_chosen_from() -> None:
     """By hand: simultaneous for two counts of each of 50 items and for two totals."""
-    windows = made(every=5_000, key=...)
+    windows = made(every=5_000)
     windows.update_many([7] * 3_500 + [8] * 1_500 + [7] * 1_500 + [8] * 3_500)
     before, after = (
         window.release.interval_many(range(50), among=2 * 50 + 2) for window in windows.windows
@@ -106,7 +119,7 @@ def test_queries_before_the_first_window_ends() -> None:
 
 
 def test_shares_of_batches_are_of_a_noisy_total() -> None:
-    windows = made(every="12h", key=..., width=2**13, max_weight=3, relation="zero-out", **DAY)
+    windows = made(every="12h", width=2**13, max_weight=3, relation="zero-out", **DAY)
     items = np.arange(30_000) % 10
     weights = np.full(len(items), 3)
     windows.update_many(items, weights, times=np.full(len(items), at(5)))
@@ -152,7 +165,9 @@ def test_all_producers_are_counted_alike(column: Callable[[list[str]], Any]) -> 
 
 def test_times_within_a_window_do_not_matter() -> None:
     """Shares refer to complete windows: nothing is extrapolated from rates within them."""
-    windows = ls.Windows(every=20_000, domain=["late", "rest"], epsilon=1.0, delta=1e-6)
+    windows = ls.Windows(
+        every=20_000, domain=["late", "rest"], epsilon=1.0, delta=1e-6, hash_seed=3
+    )
     windows.update_many(["rest"] * 19_400 + ["late"] * 600)
     windows.update_many(["late"] * 600 + ["rest"] * 19_400)
     assert windows.changes(confidence=SURE) == []
@@ -162,7 +177,7 @@ def test_times_within_a_window_do_not_matter() -> None:
 
 def test_the_open_window_joins_when_asked() -> None:
     clock = Clock()
-    windows = made(every="60s", slices=6, clock=clock, key=...)
+    windows = made(every="60s", slices=6, clock=clock)
     assert windows.top(1) == []
     windows.update_many([7] * 5_000)
     clock.now = 10.0
