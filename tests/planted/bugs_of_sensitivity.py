@@ -245,7 +245,7 @@ BUGS_OF_CALIBRATION: Final = (
         "test_the_numeric_account_has_every_draw_of_the_table[1-substitution]",
         patch=edited(
             f"{_CALIBRATION}:_Account.tails",
-            ("self.changed_draws * _DRAW_TAIL + switching", "self.changed_draws * _DRAW_TAIL"),
+            ("(changed + aimed + switching)", "(changed + aimed)"),
         ),
     ),
     PlantedBug(
@@ -265,7 +265,7 @@ BUGS_OF_CALIBRATION: Final = (
         claim="The search for the smallest noise returns the largest value that is too small.",
         caught_by="tests/unit/privacy/test_calibration.py::"
         "test_noise_covers_what_numerics_leave[changes0]",
-        patch=edited(f"{_CALIBRATION}:_smallest_sufficient", ("return enough", "return too_small")),
+        patch=edited(f"{_GAUSSIAN}:smallest_sufficient", ("return enough", "return too_small")),
     ),
     PlantedBug(
         name="delta-by-the-plain-formula",
@@ -274,7 +274,7 @@ BUGS_OF_CALIBRATION: Final = (
         caught_by="tests/unit/privacy/test_calibration.py::"
         "test_gaussian_delta_is_a_close_upper_bound[0.1-100.0]",
         patch=edited(
-            f"{_CALIBRATION}:_gaussian_delta",
+            f"{_GAUSSIAN}:_gaussian_delta",
             (
                 "density * _mills_difference(a, mu) * (1.0 + _MARGIN)",
                 (
@@ -290,7 +290,7 @@ BUGS_OF_CALIBRATION: Final = (
         claim="The computed delta is the nearest number, which may be below the exact one.",
         caught_by="tests/unit/privacy/test_calibration.py::"
         "test_gaussian_delta_is_a_close_upper_bound[1.0-1e-09]",
-        patch=edited(f"{_CALIBRATION}:_gaussian_delta", (" * (1.0 + _MARGIN)", "")),
+        patch=edited(f"{_GAUSSIAN}:_gaussian_delta", (" * (1.0 + _MARGIN)", "")),
     ),
     PlantedBug(
         name="classical-for-any-epsilon",
@@ -386,7 +386,10 @@ BUGS_OF_CALIBRATION: Final = (
             ),
             edited(
                 "lazysketch.heavy_hitters.levels_privacy:splits_of_levels",
-                ("for part in parts)).delta_at", "for part in parts[1:] or parts)).delta_at"),
+                (
+                    "described[part] for part in parts",
+                    "described[part] for part in parts[1:] or parts",
+                ),
             ),
         ),
     ),

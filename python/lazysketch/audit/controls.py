@@ -25,11 +25,12 @@ from lazysketch.audit.model import Bug, Model
 from lazysketch.audit.sensitivity import sensitivity_by_enumeration
 from lazysketch.audit.suite import epsilon_at
 from lazysketch.audit.system_under_test import SystemUnderTest
-from lazysketch.specification.schedules import RoundRobin
+from lazysketch.specification.schedules import Punctual, RoundRobin
 
 __all__ = ["Control", "controls", "run_controls"]
 
 _WIDE = Case.of("count-min", 4, 2048, RoundRobin(horizon=16 * 2048), mechanism="haar")
+_ENDLESS = Case.of("count-min", 4, 2048, Punctual())
 _SMALL = Case.of("count-sketch", 2, 2, RoundRobin(horizon=16), mechanism="haar")
 ATTACK_TRIALS = 1500  # tables per stream, for a test; a third as many to learn from
 ADAPTIVE_TRIALS = 3200  # tables per stream; the bound of 1.69 is missed by less than 1e-7 of runs
@@ -61,11 +62,17 @@ def _detections() -> tuple[tuple[Bug, str, Callable[[SystemUnderTest], Outcome]]
     def releases(system: SystemUnderTest) -> Outcome:
         return residuals.check_releases(system, _WIDE)
 
+    def endless_releases(system: SystemUnderTest) -> Outcome:
+        return residuals.check_releases(system, _ENDLESS)
+
     def transcripts(system: SystemUnderTest) -> Outcome:
         return residuals.check_transcripts(system, _WIDE)
 
     def sensitivity(system: SystemUnderTest) -> Outcome:
         return sensitivity_by_enumeration(system, _SMALL)
+
+    def endless_sensitivity(system: SystemUnderTest) -> Outcome:
+        return sensitivity_by_enumeration(system, _ENDLESS.changed(depth=1, width=2))
 
     def distinguisher(system: SystemUnderTest) -> Outcome:
         return distinguish(system, close, trials=ATTACK_TRIALS)
@@ -77,8 +84,10 @@ def _detections() -> tuple[tuple[Bug, str, Callable[[SystemUnderTest], Outcome]]
 
     return (
         (Bug.SMALL_SIGMA, "residuals", releases),
+        (Bug.SMALL_SIGMA, "residuals", endless_releases),
         (Bug.LARGE_SIGMA, "residuals", releases),
         (Bug.HALF_SENSITIVITY, "sensitivity", sensitivity),
+        (Bug.HALF_SENSITIVITY, "sensitivity", endless_sensitivity),
         (Bug.HALF_SENSITIVITY, "distinguisher", distinguisher),
         (Bug.HALF_SENSITIVITY, "adaptive", adaptive),
         (Bug.LEVEL, "sensitivity", sensitivity),

@@ -26,7 +26,7 @@ from lazysketch.errors import LazySketchError
 from lazysketch.privacy.relations import CountKind
 from lazysketch.sketches.keys import Key
 from lazysketch.sketches.private_sketches import LazyCountMin
-from lazysketch.specification.schedules import Geometric, Punctual, RoundRobin
+from lazysketch.specification.schedules import Batch, Geometric, Punctual, RoundRobin
 from lazysketch.testing import fixed_id, seeded_key
 
 __all__ = [
@@ -283,7 +283,8 @@ def model_equals_library(system: SystemUnderTest | None = None) -> Outcome:
         system: the system to compare with the library; by default the model without a bug.
 
     Returns:
-        Failed if a release differs; all kinds, schedules and mechanisms, at several steps.
+        Failed if a release differs; all kinds, schedules and mechanisms, with and without a
+        horizon, at several steps.
     """
     model = Model() if system is None else system
     generator = np.random.default_rng(0)
@@ -295,6 +296,7 @@ def model_equals_library(system: SystemUnderTest | None = None) -> Outcome:
         for mechanism in ("tree", "haar", "binary")
         for schedule in (RoundRobin(horizon=100), Geometric(), Punctual(horizon=100))
     ]
+    cases += [Case.of("count-sketch", 2, 5, schedule) for schedule in (Punctual(), Batch())]
 
     def failures() -> Iterator[str]:
         for case in cases:

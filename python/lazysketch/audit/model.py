@@ -187,6 +187,8 @@ class ModelTable:
         return table
 
     def _noise(self, cells: list[int], push: int) -> Table:
+        if self.strategy.rounds_every_node:
+            return self._noise_of_nodes(cells, push)
         weights, den = self.strategy.weights(push), self.strategy.denominator(push)
         numerators = [int(weight * den) for weight in weights.values()]
         drawn = self.draws(cells, list(weights))
@@ -199,6 +201,17 @@ class ModelTable:
             single = total.astype(np.float32) / np.float32(den)
             return np.asarray(np.floor(single + np.float32(0.5)), dtype=np.float64)
         return np.asarray(self._rounded(total, den), dtype=np.int64)
+
+    def _noise_of_nodes(self, cells: list[int], push: int) -> Table:
+        """Round the noise of every node of the path before the nodes below it use it."""
+        path = self.strategy.path(push)
+        drawn = self.draws(cells, path)
+        noise = np.zeros_like(drawn)
+        for i, node in enumerate(path):
+            *above, own = self.strategy.row(node)
+            known = noise[:, :i] @ np.array(above, dtype=np.int64)
+            noise[:, i] = self._rounded(drawn[:, i] - known, own)
+        return np.asarray(noise[:, -1], dtype=np.int64)
 
     def _rounded(self, total: Integers, den: int) -> Integers:
         """Return floor(total / den + 1/2), or the planted rounding."""

@@ -129,7 +129,7 @@ def _moved(
     difference = _transcript(system, case, item, at=at, steps=steps) - _transcript(
         system, case, NO_EVENT, at=(), steps=steps
     )
-    nodes = np.zeros((case.cells, matrices.nodes), dtype=np.int64)
+    nodes = np.zeros((case.cells, _shift(matrices, 1).size), dtype=np.int64)
     for cell, push, jump in _jumps(case, difference, steps):
         nodes[cell] += jump * _shift(matrices, push)
     return nodes.ravel()

@@ -93,6 +93,7 @@ def wide_cases() -> Iterator[Case]:
         ("count-min", Geometric(), "haar", "substitution"),
         ("count-sketch", Punctual(horizon=64), "tree", "substitution"),
         ("count-min", Batch(horizon=64), "tree", "substitution"),
+        ("count-min", Punctual(), "tree", "substitution"),
         ("count-sketch", Single(horizon=4096), "tree", "substitution"),
     )
     for kind, schedule, mechanism, relation in combinations:
@@ -191,7 +192,7 @@ def standard_checks() -> Iterator[Check]:
 
 def _of_hygiene() -> Iterator[Check]:
     base = str(hygiene.BASE)
-    yield Check("model", "hygiene", "27 cases", of_library(hygiene.model_equals_library))
+    yield Check("model", "hygiene", "29 cases", of_library(hygiene.model_equals_library))
     yield Check("ids", "hygiene", base, of_library(hygiene.ids_cannot_be_chosen))
     yield Check("draws", "hygiene", base, hygiene.draws_are_distinct)
     yield Check("keys", "hygiene", base, hygiene.parameters_change_all_draws)
@@ -235,6 +236,13 @@ def _of_sensitivity() -> Iterator[Check]:
                 f"{kind} {small.spec.depth} x 2, {schedule.name}, 2 relations x 3 mechanisms",
                 partial(_worst_sensitivity, cases=cases),
             )
+    endless = Case.of("count-sketch", 2, 2, Punctual())
+    yield Check(
+        "sensitivity",
+        "sensitivity",
+        "count-sketch 2 x 2, punctual without a horizon, 2 relations",
+        partial(_worst_sensitivity, cases=[endless, endless.changed(relation="zero-out")]),
+    )
     heavy = Case.of(
         "count-sketch", 1, 2, RoundRobin(horizon=14), max_weight=3, max_events_per_user=2
     )
@@ -273,6 +281,7 @@ def _of_residuals() -> Iterator[Check]:
         wide.changed(mechanism="haar", kind="count-sketch"),
         wide.changed(mechanism="binary"),
         wide.changed(schedule=Geometric()),
+        wide.changed(schedule=Punctual()),
     ):
         yield Check(
             "transcripts",

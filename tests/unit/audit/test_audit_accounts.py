@@ -15,6 +15,7 @@ import pytest
 from tests.locations import ROOT
 from tests.oracle import haar
 from tests.oracle.deep_tree import DeepTree
+from tests.oracle.endless_tree import EndlessTree
 from tests.oracle.schedules import last_push, pushes
 from tests.oracle.tree import Tree
 from tests.statistical import claimed
@@ -120,6 +121,28 @@ def test_shared_rows_equal_the_table_files(leaves: int, sixteenths: int) -> None
         assert sum(weight**2 for weight in weights.values()) == tree.variance(push)
         assert int((of.shift(push) ** 2).sum()) == squares[push - 1]
         assert of.row(push)[-1] == tree.row(push)[push]
+
+
+def test_rows_without_a_horizon_equal_the_table_files() -> None:
+    files = [TABLES.parents[1] / name for name in ("deep/tables/deep_16.i16", "endless/spine.i16")]
+    tree = EndlessTree(*(file.read_bytes() for file in files))
+    of = strategy("tree-endless", 2**32)
+    mechanism = ls.Mechanism("tree-endless", leaves=2**32)
+    assert (of.nodes, of.sensitivity2) == (mechanism.nodes, mechanism.sensitivity2)
+    for push in [*range(1, 70), 128, 1000, 4097, 10**6 + 1, 2**28 + 1, 2**32 - 1, 2**32]:
+        path, row = of.path(push), of.row(push)
+        assert path == tree.path(push)
+        entries = {at: entry for at, entry in tree.row(push).items() if entry}
+        assert {at: entry for at, entry in zip(path, row, strict=True) if entry} == entries
+    for push in (1, 13, 1000, 2**28 + 1):
+        variance = sum(weight**2 for weight in of.weights(push).values())
+        assert variance == tree.variance(push)
+    squares = {leaf: square for leaf, square, _ in tree.changes(8)}
+    for leaf in (1, 2, 13, 256):
+        assert int((of.shift(leaf) ** 2).sum()) == squares[leaf]
+    pushes = [1, 5, 12, 1000]
+    ends = [of.final_push(push, nothing_pending=False) for push in pushes]
+    assert ends == mechanism.final_pushes(pushes, nothing_pending=False).tolist()
 
 
 def test_claimed_rounding_at_every_node_equals_simulation() -> None:
