@@ -26,10 +26,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from experiments.measures.variance import PROMISES, deviations, mean_bound, variances
 
+from lazysketch import Mechanism
+from lazysketch.specification.mechanisms import checked_mechanism
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["DOCUMENT", "PLOT", "draw", "largest_bound", "tables"]
+__all__ = ["DOCUMENT", "PLOT", "distance", "draw", "largest_bound", "tables"]
 
 _DOCS = Path(__file__).parents[1] / "docs"
 DOCUMENT = _DOCS / "theory.md"
@@ -38,6 +41,11 @@ _DEPTHS = (4, 6, 8, 10, 12, 14)
 _NAMES = ("tree", "tree-log", "haar", "square-root", "binary")
 _LONG = (10, 12, 14, 16)
 _LONG_NAMES = ("tree-deep", "haar")
+_DISTANCES = (8, 10, 12, 14, 16, 20, 24, 32)
+# Found by largest_bound, which takes minutes at these lengths.
+_FOUND = {10: 8.770, 12: 11.511}
+_ALL_PUSHES = 16  # up to this depth every push is looked at
+_SAMPLES = 1 << 14
 _DENSE = 8  # the bound on the maximum takes singular values of n x n matrices
 _ROUNDS = 40
 # Okabe and Ito's palette, distinguishable with any colour vision.
@@ -111,6 +119,43 @@ def _long_table() -> list[str]:
     return ["| " + " | ".join(line) + " |" for line in lines]
 
 
+def _pushes(first: int, last: int) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
+    """Return all pushes of a range, or a sample with its first and last ones."""
+    if last <= 1 << _ALL_PUSHES:
+        return np.arange(first, last + 1)
+    sample = np.random.default_rng(1).integers(first, last + 1, _SAMPLES)
+    ends = [np.arange(first, first + 300), np.arange(last - 299, last + 1)]
+    return np.unique(np.concatenate([sample, *ends]))
+
+
+def distance(name: str, depth: int) -> float:
+    """Return the largest standard deviation of a push over that of the bound.
+
+    Args:
+        name: ``"tree"``, ``"tree-deep"``, or ``"tree-endless"``, of which the last half of the
+            pushes is compared with the bound of a mechanism that knows their number.
+        depth: log2 of the number of pushes.
+
+    Returns:
+        At least 1.
+    """
+    n, endless = 1 << depth, name == "tree-endless"
+    mechanism = Mechanism(checked_mechanism("name", name), leaves=1 << 32 if endless else n)
+    found = mechanism.variances(_pushes(n // 2 + 1 if endless else 1, n)).max()
+    bound = largest_bound(n) if depth <= _DENSE else _FOUND.get(depth, 0.0) or mean_bound(n)
+    return float(np.sqrt(found * float(mechanism.sensitivity2) / bound))
+
+
+def _distance_table() -> list[str]:
+    head = ["standard deviation over the bound", *(f"2^{k}" for k in _DISTANCES)]
+    known = [distance("tree" if k in _DEPTHS else "tree-deep", k) for k in _DISTANCES]
+    unknown = [distance("tree-endless", k) for k in _DISTANCES]
+    lines = [head, ["---"] * len(head)]
+    lines.append(["`tree`, beyond 2^14 `tree-deep`", *(f"{each:.3f}" for each in known)])
+    lines.append(["`tree-endless`, no horizon", *(f"{each:.3f}" for each in unknown)])
+    return ["| " + " | ".join(line) + " |" for line in lines]
+
+
 def _deviation_table() -> list[str]:
     head = ["one cell, rms over time", *(f"({e:g}, {d:g})" for e, d in PROMISES)]
     lines = [head, ["---"] * len(head)]
@@ -123,6 +168,7 @@ def tables() -> dict[str, str]:
     return {
         "variances": "\n".join(_variance_table()),
         "long streams": "\n".join(_long_table()),
+        "distances": "\n".join(_distance_table()),
         "deviations": "\n".join(_deviation_table()),
     }
 

@@ -20,6 +20,7 @@ EVENTS = 1_000_000
 SINGLE = 100_000
 READS = 10_000
 RELEASES = 20
+PUSHES = (1 << 10, 1 << 20)  # of every cell, where the cost of releases is compared
 HORIZON = 1 << 40
 DEPTH = 3
 WIDTH = 1024
@@ -179,7 +180,7 @@ def single_calls(*, rounds: int) -> Results:
 
 
 def reads_of_tables(*, rounds: int) -> Results:
-    """Measure a release of 3 x 1000 cells, many estimates, and OpenDP's noise for one vector."""
+    """Measure releases of 3 x 1000 cells, many estimates, and OpenDP's noise for one vector."""
     sketch = private(lazysketch.LazyCountMin, width=1000)
     sketch.update_many(integers(EVENTS, skew=1.3))
     asked = integers(SINGLE, skew=0.8)
@@ -192,6 +193,9 @@ def reads_of_tables(*, rounds: int) -> Results:
         "release of 3 x 1000 cells, per cell": (RELEASES * 3000, releases),
         "estimate_many, per item": (SINGLE, lambda: sketch.estimate_many(asked)),
     }
+    for pushes in PUSHES:
+        name = f"release after {pushes} pushes of every cell, per cell"
+        runs[name] = (RELEASES * 3000, partial(releases_of, pushed(pushes)))
     noise = noise_of_opendp(6000)
     if noise is not None:
         runs["OpenDP noise for a vector of 6000, per entry"] = (6000, noise)
@@ -199,6 +203,18 @@ def reads_of_tables(*, rounds: int) -> Results:
         Contender(name=name, events=events, run=run) for name, (events, run) in runs.items()
     ]
     return medians("reads", contenders, rounds=rounds)
+
+
+def pushed(pushes: int) -> lazysketch.PunctualCountMin:
+    """Return a table of 3 x 1000 before the last push of its horizon."""
+    sketch = private(lazysketch.PunctualCountMin, width=1000, horizon=pushes)
+    sketch.tick(pushes - 1)
+    return sketch
+
+
+def releases_of(sketch: lazysketch.PunctualCountMin) -> None:
+    for _ in range(RELEASES):
+        sketch.release()
 
 
 def noise_of_opendp(length: int) -> Callable[[], object] | None:

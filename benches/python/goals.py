@@ -90,6 +90,11 @@ def single(results: Results, name: str, peer: str) -> list[float]:
     ]
 
 
+def release_after(results: Results, pushes: int) -> float:
+    name = f"release after {pushes} pushes of every cell, per cell"
+    return value(results, "cpu_ns", group="reads", name=name)
+
+
 def at_most(text: str, limit: float, found: Callable[[Results], list[float]]) -> Goal:
     return Goal(text=text, limit=limit, at_most=True, found=found)
 
@@ -165,6 +170,13 @@ GOALS = [
             value(results, "cpu_ns", group="reads", name="release of 3 x 1000 cells, per cell")
             * 3000
             / 1e6
+        ],
+    ),
+    at_most(
+        "time of a release of 3 x 1000 cells after 2^20 pushes over that after 2^10",
+        2.5,
+        lambda results: [
+            release_after(results, 1 << 20) / release_after(results, 1 << 10),
         ],
     ),
     at_most(

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from experiments.measures.variance import deviations, mean_bound, variances
 from tests.locations import ROOT
-from tools.mechanism_table import DOCUMENT, PLOT, draw, largest_bound, tables
+from tools.mechanism_table import DOCUMENT, PLOT, distance, draw, largest_bound, tables
 
 TEXT = DOCUMENT.read_text(encoding="utf-8")
 EXACT = ("tree", "tree-log", "haar", "binary")
@@ -21,7 +21,7 @@ def computed() -> dict[str, str]:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("name", ["variances", "long streams", "deviations"])
+@pytest.mark.parametrize("name", ["variances", "long streams", "distances", "deviations"])
 def test_the_document_shows_what_is_computed(name: str, computed: dict[str, str]) -> None:
     shown = re.search(rf"<!-- begin {name} -->\n(.*?)\n<!-- end {name} -->", TEXT, re.DOTALL)
     assert shown is not None
@@ -81,6 +81,27 @@ def test_bounds_as_published() -> None:
     # The closed form is compared with the computed singular values.
     values = np.linalg.svd(np.tril(np.ones((50, 50))), compute_uv=False)
     assert mean_bound(50) == pytest.approx((values.sum() / 50) ** 2, rel=1e-12)
+
+
+def test_the_bound_of_many_pushes_is_just_below_the_sum() -> None:
+    for n, summed in ((4096, 512), (2**18, 2**14)):
+        assert 1 - 1e-3 < mean_bound(n, summed=summed) / mean_bound(n) < 1
+    assert mean_bound(2**32) == pytest.approx(60.25, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("name", "depth", "most"),
+    [
+        *(("tree", 10, 1.06), ("tree", 12, 1.06), ("tree", 14, 1.065), ("tree-deep", 16, 1.085)),
+        *(("tree-deep", 20, 1.085), ("tree-endless", 10, 1.4), ("tree-endless", 16, 1.4)),
+        pytest.param("tree-deep", 24, 1.085, marks=pytest.mark.long),
+        pytest.param("tree-deep", 32, 1.085, marks=pytest.mark.long),
+        pytest.param("tree-endless", 24, 1.4, marks=pytest.mark.long),
+        pytest.param("tree-endless", 32, 1.4, marks=pytest.mark.long),
+    ],
+)
+def test_distances_from_what_is_possible(name: str, depth: int, most: float) -> None:
+    assert 1.0 < distance(name, depth) < most
 
 
 def theorem_rows() -> list[tuple[str, str]]:
