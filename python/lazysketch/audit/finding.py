@@ -3,7 +3,7 @@
 Every statistical check ends in one p-value, already multiplied by the number of tests that it
 combines, and raises an alarm at or below :data:`ALARM`. A run has at most :data:`MOST` findings,
 so by the union bound the probability of any false alarm in a run of correct code is at most
-ALARM x MOST = 1e-5, ten times below the promised 1e-4; independence is not assumed. Exact checks
+ALARM x MOST = 2e-5, five times below the promised 1e-4; independence is not assumed. Exact checks
 (differences under one key, enumeration, equal bytes) have no false alarms.
 """
 
@@ -17,7 +17,7 @@ from typing import Final
 __all__ = ["ALARM", "MOST", "Finding", "Outcome", "exact_outcome", "statistical_outcome", "timed"]
 
 ALARM: Final = 1e-7
-MOST: Final = 100
+MOST: Final = 200
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,8 @@
 
 A CI run has about 90 findings and takes about 45 seconds on one busy core. Each statistical check
 has a false-alarm rate of at most 1e-7 (:mod:`lazysketch.audit.finding`), and a run of more than
-:data:`lazysketch.audit.finding.MOST` = 100 checks is refused, so that correct code raises a
-false alarm in at most one run of 100,000 (union bound).
+:data:`lazysketch.audit.finding.MOST` = 200 checks is refused, so that correct code raises a
+false alarm in at most one run of 50,000 (union bound).
 """
 
 from __future__ import annotations
