@@ -45,7 +45,7 @@ RATES = {
     "changes": Rate("tests/statistical/test_changes_of_windows.py", 1e-5, 5),
     "hygiene": Rate("tests/properties/test_draw_hygiene.py", 1e-5, 1000),
     # Every check of the audit, and every control without its bug.
-    "audit": Rate("tests/unit/audit/test_audit.py", 1.5 * MOST * ALARM, 150),
+    "audit": Rate("tests/unit/audit/test_audit.py", 1.5 * MOST * ALARM, 300),
     "real streams": Rate("tests/real_streams/test_exact_and_private.py", 1e-6, 480),
     "words of books": Rate("tests/unit/heavy_hitters/test_discovery.py", 4e-6, 2),
     "timing": Rate("rust/core/src/mechanism/timing.rs", 1e-39, 10),
