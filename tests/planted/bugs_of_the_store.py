@@ -86,4 +86,11 @@ BUGS_OF_THE_STORE: tuple[PlantedBug, ...] = (
         claim="A store that is older than its anchor opens.",
         caught_by="lazysketch-store faults damage::older_copies_of_any_files_are_refused",
     ),
+    PlantedBug(
+        name="sealed-records-keep-their-ends",
+        subject="durable state",
+        claim="A buffer that is used again still has the ends of its last records: commits panic.",
+        caught_by="lazysketch-store faults "
+        "early_writing::many_threads_append_and_commit_while_the_writer_works",
+    ),
 )

@@ -7,7 +7,7 @@ use crate::recovered::Sequence;
 use crate::sealing::{SealingKey, StoreKey};
 use crate::slot;
 use crate::waiting::Waiting;
-use std::sync::{Condvar, Mutex, MutexGuard};
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 /// Bytes that may wait; an append above commits them first.
@@ -222,7 +222,8 @@ impl GroupCommit {
         self.given_back.notify_all();
     }
 
-    /// Writes while others append, then gives the files back; after an error no one gets them.
+    /// Writes while others append, then gives the files back; after an error or a panic no one gets
+    /// them, and those that wait for them fail.
     fn write<'a>(
         &'a self,
         shared: Guard<'a>,
@@ -231,8 +232,10 @@ impl GroupCommit {
         on_error: impl FnOnce(&mut Shared, Error) -> Error,
     ) -> Result<Guard<'a>> {
         drop(shared);
+        let lost = LostFiles(self);
         let done = work(&mut files);
         let mut shared = self.shared.lock().map_err(|_| Error::Poisoned)?;
+        std::mem::forget(lost);
         match done {
             Ok(()) => {
                 self.give_back(&mut shared, files);
@@ -245,6 +248,17 @@ impl GroupCommit {
                 Err(error)
             }
         }
+    }
+}
+
+/// Dropped where a thread ends without giving the files back: without it, others would wait for ever.
+struct LostFiles<'a>(&'a GroupCommit);
+
+impl Drop for LostFiles<'_> {
+    fn drop(&mut self) {
+        let shared = self.0.shared.lock();
+        shared.unwrap_or_else(PoisonError::into_inner).has_failed = true;
+        self.0.given_back.notify_all();
     }
 }
 

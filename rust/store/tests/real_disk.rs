@@ -1,5 +1,8 @@
 //! The store on a real file system: threads, and processes that are killed.
 
+#[path = "faults/time_limit.rs"]
+mod time_limit;
+
 use lazysketch_store::{Anchor, AnchorPlace, Directory, Error, Store, StoreKey};
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -7,6 +10,7 @@ use std::process::{Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
+use time_limit::TimeLimit;
 
 /// A directory of this test, empty, under the build directory.
 fn folder(name: &str) -> PathBuf {
@@ -25,6 +29,7 @@ fn open(folder: &Path) -> Result<(Store, lazysketch_store::Recovered), Error> {
 
 #[test]
 fn threads_append_and_commit_and_nothing_is_lost() {
+    let _limit = TimeLimit::start();
     let folder = folder("threads");
     const THREADS: u64 = 8;
     const RECORDS: u64 = 25;
@@ -73,6 +78,7 @@ fn threads_append_and_commit_and_nothing_is_lost() {
 
 #[test]
 fn files_are_for_their_owner_only() {
+    let _limit = TimeLimit::start();
     let folder = folder("owner");
     let (store, _) = open(&folder).unwrap();
     let through = store.append(b"record").unwrap();
@@ -124,6 +130,7 @@ fn child_that_is_killed() {
 /// Twelve processes, each killed at another moment.
 #[test]
 fn a_killed_process_leaves_all_that_it_acknowledged() {
+    let _limit = TimeLimit::start();
     let folder = folder("killed");
     let mut durable = 0;
     for life in 0..12_u64 {

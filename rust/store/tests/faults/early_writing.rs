@@ -88,3 +88,68 @@ fn many_threads_append_and_commit_while_the_writer_works() {
     }
     assert_eq!(of_threads, [30; 4]);
 }
+
+/// A mistake in the store must not let a caller wait for ever: those that wait for the thread that
+/// panics fail, and so does every later call.
+#[test]
+fn a_panic_of_a_write_fails_every_caller_and_loses_nothing() {
+    // One commit has four operations.
+    for after in 1..=4 {
+        let (machine, mut model) = (Machine::new(after), Model::new());
+        let (store, recovered) = model.open(&machine).unwrap();
+        model.check(&recovered).unwrap();
+        for number in 0..4 {
+            model.appended.push(vec![number; 100]);
+            store.append(&[number; 100]).unwrap();
+        }
+        machine.plan(after, Fault::Panic);
+        let mut panics = 0;
+        std::thread::scope(|scope| {
+            let commits = [(); 4].map(|()| scope.spawn(|| store.commit()));
+            for commit in commits {
+                match commit.join() {
+                    Ok(done) => assert!(matches!(done, Err(Error::Poisoned)), "{done:?}"),
+                    Err(_) => panics += 1,
+                }
+            }
+        });
+        assert_eq!(panics, 1);
+        assert!(matches!(store.append(b"more"), Err(Error::Poisoned)));
+        drop(store);
+        machine.restart();
+        let (_, recovered) = model.open(&machine).unwrap();
+        model.check(&recovered).unwrap();
+    }
+}
+
+/// A panic of the thread that writes early is an error of the next calls.
+#[test]
+fn a_panic_of_an_early_write_fails_every_caller_and_loses_nothing() {
+    for after in 1..=4 {
+        let (machine, mut model) = (Machine::new(after), Model::new());
+        let (store, recovered) = model.open(&machine).unwrap();
+        model.check(&recovered).unwrap();
+        machine.plan(after, Fault::Panic);
+        let mut failed = None;
+        for number in 0..RECORDS {
+            let record = vec![number as u8; SIZE];
+            if let Err(error) = store.append(&record) {
+                failed = Some(error);
+                break;
+            }
+            model.appended.push(record);
+            // The thread has begun before a commit takes the files from it.
+            if number == RECORDS / 2 {
+                while machine.happened().is_none() {
+                    std::thread::yield_now();
+                }
+            }
+        }
+        let failed = failed.or_else(|| store.commit().err());
+        assert!(matches!(failed, Some(Error::Poisoned)), "{failed:?}");
+        drop(store);
+        machine.restart();
+        let (_, recovered) = model.open(&machine).unwrap();
+        model.check(&recovered).unwrap();
+    }
+}

@@ -8,10 +8,13 @@
 
 use crate::random::Random;
 use crate::simulated_disk::Folder;
+use crate::time_limit::TimeLimit;
 use lazysketch_store::Disk;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Error, ErrorKind, Result};
-use std::sync::{Arc, Mutex, MutexGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::Duration;
 
 /// What happens at an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -26,6 +29,8 @@ pub(crate) enum Fault {
     FullDisk,
     /// A write does a part of its work, and says so.
     ShortWrite,
+    /// The thread panics, as it would for a mistake in the store.
+    Panic,
 }
 
 /// The kinds of operations.
@@ -73,6 +78,7 @@ pub(crate) struct State {
     pub(crate) is_full: bool,
     pub(crate) locks: BTreeSet<(usize, String)>,
     pub(crate) random: Random,
+    _limit: TimeLimit,
 }
 
 /// What can be put back later: files by folder and name.
@@ -97,6 +103,7 @@ impl Machine {
             is_full: false,
             locks: BTreeSet::new(),
             random: Random(seed),
+            _limit: TimeLimit::start(),
         })))
     }
 
@@ -106,7 +113,8 @@ impl Machine {
     }
 
     pub(crate) fn state(&self) -> MutexGuard<'_, State> {
-        self.0.lock().unwrap()
+        // A planned panic poisons it.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Operations so far.
@@ -227,6 +235,11 @@ impl State {
             && at == self.operations
         {
             self.happened = Some((fault, kind));
+            if fault == Fault::Panic {
+                // By then, other threads wait for this one.
+                thread::sleep(Duration::from_millis(20));
+                panic!("planned");
+            }
             self.is_dead = matches!(fault, Fault::Kill | Fault::PowerCut);
             self.is_full = fault == Fault::FullDisk;
             return Ok(Some(fault));

@@ -9,3 +9,4 @@ mod model;
 mod random;
 mod refusals;
 mod simulated_disk;
+mod time_limit;
