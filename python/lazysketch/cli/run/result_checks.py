@@ -54,13 +54,8 @@ def check_result(result: ResultSettings, *, ends_early: bool = True, goes_on: bo
                 f"{SAVE_EVERY}: expected no --from and --to, whose windows end with the input, got "
                 "a range"
             )
-    if path is not None and files.check_release_target(path, option=SAVE):
-        if goes_on:
-            pass
-        elif not result.overwrite:
-            raise _not_replaced(path)
-        else:
-            tell(f"{SAVE}: replaces {path}, a release of an earlier run. {_SPENT}")
+    if path is not None and files.check_release_target(path, option=SAVE) and not goes_on:
+        _check_overwrite(path, overwrite=result.overwrite)
     if result.save_names is not None:
         files.check_names_target(result.save_names, option=SAVE_NAMES)
     if result.plot is not None:
@@ -81,15 +76,15 @@ def check_replaced(result: ResultSettings, release: Release) -> None:
     if path is None or not files.check_release_target(path, option=SAVE):
         return
     same = {part.sketch_id for part in files.load(path).parts}
-    if same == {part.sketch_id for part in release.parts}:
-        return
-    if not result.overwrite:
-        raise _not_replaced(path)
+    if same != {part.sketch_id for part in release.parts}:
+        _check_overwrite(path, overwrite=result.overwrite)
+
+
+def _check_overwrite(path: str, *, overwrite: bool) -> None:
+    """Raise for a release of an earlier run, or with ``--overwrite`` tell that it is replaced."""
+    if not overwrite:
+        raise SourceError(
+            f"{SAVE}: expected a new file, got {path}, a release of an earlier run. {_SPENT}: "
+            "query that release instead, or replace it by --overwrite"
+        )
     tell(f"{SAVE}: replaces {path}, a release of an earlier run. {_SPENT}")
-
-
-def _not_replaced(path: str) -> SourceError:
-    return SourceError(
-        f"{SAVE}: expected a new file, got {path}, a release of an earlier run. {_SPENT}: "
-        "query that release instead, or replace it by --overwrite"
-    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from lazysketch.cli.run.state import Counting
@@ -52,19 +53,13 @@ def listed_target(
     state: State | None,
 ) -> ListedItems:
     """Return the items of a list, counted by a fresh sketch or by that of the state."""
-    if state is None:
-        fresh = sketch.create(max_weight=source.max_weight)
-        return ListedItems(
-            fresh, rows, candidates=candidates, rows_while_reading=rows_while_reading
-        )
-    stored = state.sketch(sketch, reading, max_weight=source.max_weight)
-    return ListedItems(
-        stored,
-        rows,
-        candidates=candidates,
-        rows_while_reading=rows_while_reading,
-        counting=Counting(state, stored, source),
+    listed = partial(
+        ListedItems, rows=rows, candidates=candidates, rows_while_reading=rows_while_reading
     )
+    if state is None:
+        return listed(sketch.create(max_weight=source.max_weight))
+    stored = state.sketch(sketch, reading, max_weight=source.max_weight)
+    return listed(stored, counting=Counting(state, stored, source))
 
 
 def discovered_target(
