@@ -78,7 +78,7 @@ class Changes:
 
     def _batches(self, items: object, column: str | None = None) -> list[_native.LoggedEvents]:
         """Return the items as batches that are counted and logged, one per table."""
-        raise NotImplementedError
+        return [_native.logged_events(items, column=column)]
 
     def _change(
         self,

@@ -44,9 +44,6 @@ __all__ = [
 class _ItemChanges(Changes):
     """Changes with items of one table."""
 
-    def _batches(self, items: object, column: str | None = None) -> list[_native.LoggedEvents]:
-        return [_native.logged_events(items, column=column)]
-
     def update(self, item: object, weight: int = 1) -> None:
         """Count one event, as the method without a store."""
         self._change("update_many", self._batches([item]), [weight])

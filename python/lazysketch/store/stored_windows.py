@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
-from lazysketch import _native
 from lazysketch.arguments import checked_integer
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.heavy_hitters import HeavyHitters, HeavyHittersSpec
 from lazysketch.heavy_hitters.hitters_spec import HittersOptions
 from lazysketch.sketches.live_state import exclusive
-from lazysketch.store.calls import Call, Counts, plain_counts
+from lazysketch.store.calls import Call, Counts
 from lazysketch.store.recovered_objects import Origin
 from lazysketch.store.stored_changes import Changes, reads_after_commit, unknown_change
 from lazysketch.windows.batches import check_batch
@@ -177,18 +177,11 @@ class StoredWindows(Changes, Windows):
         column: str | None,
         times: object,
     ) -> Call:
-        events = _native.logged_events(items, column=column)
-        empty = plain_counts(empty_rows)
-        if empty is not None:
-            _check_positions(empty, rows=len(events) + len(empty))
-        return Call(
-            object=self._name,
-            method="update_many" if empty is None else "update_rows",
-            events=(events,),
-            weights=plain_counts(weights),
-            empty_rows=empty,
-            times=None if times is None else checked_times(times, events=len(events)),
-        )
+        call = super()._batch(items, weights, empty_rows=empty_rows, column=column, times=None)
+        events = len(call.events[0])
+        if call.empty_rows is not None:
+            _check_positions(call.empty_rows, rows=events + len(call.empty_rows))
+        return call if times is None else replace(call, times=checked_times(times, events=events))
 
     def _carry_out(self, call: Call) -> None:
         if call.method == "advance" and self._clock is not None and call.now is not None:
