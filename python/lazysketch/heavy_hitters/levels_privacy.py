@@ -21,9 +21,15 @@ from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.foreign_values import first_values
 from lazysketch.heavy_hitters.joint_privacy import JointPrivacy, Split
 from lazysketch.privacy.accounting import Privacy
-from lazysketch.privacy.adaptive import IntegerNoise, best_smoothing, least_noise, smoothed
+from lazysketch.privacy.adaptive import (
+    IntegerNoise,
+    best_smoothing,
+    least_multiplier,
+    least_noise,
+    smoothed,
+)
 from lazysketch.privacy.composition import Composition, compose
-from lazysketch.privacy.gaussian import gaussian_delta, noise_multiplier, smallest_sufficient
+from lazysketch.privacy.gaussian import gaussian_delta, noise_multiplier
 from lazysketch.privacy.relations import LARGEST_EPSILON
 from lazysketch.privacy.wording import promise
 
@@ -214,15 +220,7 @@ def _multiplier_of_all(whole: Split, parts: Sequence[float], depth: int) -> floa
     found = math.hypot(lowest, 1.0)
     for _ in range(_ROUNDS):
         smoothing = best_smoothing(tables(found).elements(), epsilon)
-
-        def sufficient(multiplier: float, smoothing: float = smoothing) -> bool:
-            bound = smoothed(tables(multiplier), smoothing)
-            return bound is not None and bound.delta(epsilon) <= delta
-
-        too_small, enough = lowest, lowest * (1.0 + 1e-3)
-        while not sufficient(enough):
-            too_small, enough = enough, lowest + 4.0 * (enough - lowest)
-        found = smallest_sufficient(too_small, enough, sufficient)
+        found = least_multiplier(tables, smoothing, epsilon, delta, above=lowest)
     return found
 
 

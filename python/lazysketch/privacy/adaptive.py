@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Final, NamedTuple
 
@@ -34,6 +34,7 @@ __all__ = [
     "adaptive_delta",
     "adaptive_noise_multiplier",
     "best_smoothing",
+    "least_multiplier",
     "least_noise",
     "smoothed",
     "smoothed_together",
@@ -261,26 +262,47 @@ def least_noise(epsilon: float, delta: float, depth: int) -> tuple[float, float]
 
 @lru_cache(maxsize=1024)
 def _solved(epsilon: float, delta: float, depth: int) -> tuple[float, float]:
+    def tables(multiplier: float) -> dict[IntegerNoise, int]:
+        return {IntegerNoise(multiplier, depth): 1}
+
     lowest = noise_multiplier(epsilon, delta)
-    guess = IntegerNoise(math.sqrt(lowest * lowest + _MIDDLE / depth), depth)
-    smoothing = best_smoothing([guess], epsilon)
-    found = _least_multiplier(epsilon, delta, depth, smoothing, lowest)
+    smoothing = best_smoothing(tables(math.sqrt(lowest * lowest + _MIDDLE / depth)), epsilon)
+    found = least_multiplier(tables, smoothing, epsilon, delta, above=lowest)
     for _ in range(_ROUNDS):
-        better = best_smoothing([IntegerNoise(found, depth)], epsilon)
+        better = best_smoothing(tables(found), epsilon)
         if better == smoothing:
             break
-        found, smoothing = _least_multiplier(epsilon, delta, depth, better, lowest), better
+        smoothing = better
+        found = least_multiplier(tables, smoothing, epsilon, delta, above=lowest)
     return found, smoothing
 
 
-def _least_multiplier(
-    epsilon: float, delta: float, depth: int, smoothing: float, lowest: float
+def least_multiplier(
+    tables: Callable[[float], Mapping[IntegerNoise, int]],
+    smoothing: float,
+    epsilon: float,
+    delta: float,
+    *,
+    above: float,
 ) -> float:
+    """Return the least noise multiplier that one smoothing proves to be private.
+
+    Args:
+        tables: takes a multiplier, and returns the noise of all tables as for :func:`smoothed`.
+        smoothing: rho^2 of the theorem, at least 0.05.
+        epsilon: 0 < epsilon <= 100.
+        delta: 1e-270 <= delta < 1.
+        above: a multiplier that is too small: that of Gaussian noise of real numbers.
+
+    Returns:
+        A multiplier that was tried and passed.
+    """
+
     def sufficient(multiplier: float) -> bool:
-        bound = smoothed({IntegerNoise(multiplier, depth): 1}, smoothing)
+        bound = smoothed(tables(multiplier), smoothing)
         return bound is not None and bound.delta(epsilon) <= delta
 
-    too_small, enough = lowest, lowest * (1.0 + 1e-3)
+    too_small, enough = above, above * (1.0 + 1e-3)
     while not sufficient(enough):
-        too_small, enough = enough, lowest + 4.0 * (enough - lowest)
+        too_small, enough = enough, above + 4.0 * (enough - above)
     return smallest_sufficient(too_small, enough, sufficient)
