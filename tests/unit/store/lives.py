@@ -122,3 +122,49 @@ class Lives:
         other.anchor.parent.mkdir()
         shutil.copy(self.anchor, other.anchor)
         return other
+
+
+def check_restarts(
+    lives: Lives,
+    folder: Path,
+    seed: str,
+    *,
+    opened: Callable[[Store], Any],
+    change: Callable[[Any, Random], None],
+    seen: Callable[[Any], Any],
+    pass_time: Callable[[Random], None] = lambda _: None,
+) -> Any:
+    """Assert that an object is the same in a store that is killed and opened again and again.
+
+    Two copies of a store get the same random changes, and one of them gets lives and checkpoints.
+    ``pass_time`` moves the clock before each change. Returns what is seen of the object in the end.
+    """
+    chance = Random(seed)
+    with lives.open() as store:
+        opened(store)
+    other_lives = lives.copied_to(folder)
+    one, other = lives.open(), other_lives.open()
+    live, again = opened(one), opened(other)
+    for number in range(30):
+        pass_time(chance)
+        if number < 27:
+            change(live, Random(f"{seed} {number}"))
+            change(again, Random(f"{seed} {number}"))
+        elif number == 27:
+            live.finish()
+            again.finish()
+        if chance.random() < 0.4:
+            if chance.random() < 0.5:
+                other.checkpoint()
+            if chance.random() < 0.5:
+                other.close()
+            else:  # as after kill -9: nothing is written after the commit
+                other.commit()
+                del other, again
+            other = other_lives.open(checkpoint_bytes=chance.choice([1 << 10, 1 << 30]))
+            again = opened(other)
+        found = seen(live)
+        assert found == seen(again), number
+    one.close()
+    other.close()
+    return found

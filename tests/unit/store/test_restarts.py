@@ -5,12 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import pytest
-from tests.unit.store.lives import KEY, KINDS, Kind, Lives, table
+from tests.unit.store.lives import KEY, KINDS, Kind, Lives, check_restarts, table
 
 import lazysketch as ls
 
@@ -49,33 +50,15 @@ def seen(live: Any) -> tuple[Any, ...]:
 @pytest.mark.parametrize("seed", [1, 2])
 def test_restarts_change_nothing(name: str, seed: int, lives: Lives, tmp_path: Path) -> None:
     """One of two copies of a store is opened again and again, with and without checkpoints."""
-    kind, chance = KINDS[name], Random(f"{name} {seed}")
-    with lives.open() as store:
-        kind.open(store)
-    other_lives = lives.copied_to(tmp_path / "copy")
-    one, other = lives.open(), other_lives.open()
-    live, again = kind.open(one), kind.open(other)
-    for number in range(30):
-        changes = f"{name} {seed} {number}"
-        if number == 27:
-            live.finish()
-            again.finish()
-        if number < 27:
-            change(kind, live, Random(changes))
-            change(kind, again, Random(changes))
-        if chance.random() < 0.4:
-            if chance.random() < 0.5:
-                other.checkpoint()
-            if chance.random() < 0.5:
-                other.close()
-            else:  # as after kill -9: nothing is written after the commit
-                other.commit()
-                del other, again
-            other = other_lives.open(checkpoint_bytes=chance.choice([1 << 10, 1 << 30]))
-            again = kind.open(other)
-        assert seen(live) == seen(again), number
-    one.close()
-    other.close()
+    kind = KINDS[name]
+    check_restarts(
+        lives,
+        tmp_path / "copy",
+        f"{name} {seed}",
+        opened=kind.open,
+        change=partial(change, kind),
+        seen=seen,
+    )
 
 
 SENDER = """

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta, timezone
+from functools import partial
 from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
-from tests.unit.store.lives import Lives, table, text
+from tests.unit.store.lives import Lives, check_restarts, table, text
 
 from lazysketch import _native
 from lazysketch.errors import (
@@ -85,35 +86,21 @@ def seen(live: Any) -> tuple[Any, ...]:
 @pytest.mark.parametrize("seed", [1, 2])
 def test_restarts_change_nothing(name: str, seed: int, lives: Lives, tmp_path: Any) -> None:
     """One of two copies of a store is killed and opened again and again, with checkpoints."""
-    chance, clock = Random(f"{name} {seed}"), Clock()
-    with lives.open() as store:
-        opened(store, name, clock)
-    other_lives = lives.copied_to(tmp_path / "copy")
-    one, other = lives.open(), other_lives.open()
-    live, again = opened(one, name, clock), opened(other, name, clock)
-    for number in range(30):
-        changes = f"{name} {seed} {number}"
+    clock = Clock()
+
+    def pass_time(chance: Random) -> None:
         clock.seconds += chance.choice([0, 1, 500, 2_000, 9_000, -4_000])
-        if number == 27:
-            live.finish()
-            again.finish()
-        if number < 27:
-            change(name, live, Random(changes))
-            change(name, again, Random(changes))
-        if chance.random() < 0.4:
-            if chance.random() < 0.5:
-                other.checkpoint()
-            if chance.random() < 0.5:
-                other.close()
-            else:  # as after kill -9: nothing is written after the commit
-                other.commit()
-                del other, again
-            other = other_lives.open(checkpoint_bytes=chance.choice([1 << 10, 1 << 30]))
-            again = opened(other, name, clock)
-        assert seen(live) == seen(again), number
-    assert len(live.windows) >= 2
-    one.close()
-    other.close()
+
+    _, _, windows, *_ = check_restarts(
+        lives,
+        tmp_path / "copy",
+        f"{name} {seed}",
+        opened=lambda store: opened(store, name, clock),
+        change=partial(change, name),
+        seen=seen,
+        pass_time=pass_time,
+    )
+    assert len(windows) >= 2
 
 
 @pytest.mark.parametrize("name", KINDS)
