@@ -31,10 +31,15 @@ struct Shared {
     committed: Sequence,
     /// `None` while one thread writes; then the others append, and wait if they commit.
     files: Option<Box<Files>>,
-    has_failed: bool,
-    /// The error of a write that no caller waited for, until a call returns it.
-    unreported: Option<Error>,
+    health: Health,
     group: Group,
+}
+
+/// Whether a write has failed; after that no one gets the files.
+enum Health {
+    Working,
+    /// The error, until a call returns it.
+    Failed(Option<Error>),
 }
 
 /// The threads that the next commit will serve.
@@ -59,8 +64,7 @@ impl GroupCommit {
                 committed,
                 waiting: Waiting::after(committed),
                 files: Some(Box::new(files)),
-                has_failed: false,
-                unreported: None,
+                health: Health::Working,
                 group: Group::default(),
             }),
             given_back: Condvar::new(),
@@ -117,11 +121,7 @@ impl GroupCommit {
             return;
         };
         if let Some(files) = shared.files.take() {
-            let keep = |shared: &mut Shared, error| {
-                shared.unreported = Some(error);
-                Error::Poisoned
-            };
-            let _kept = self.write_waiting(shared, files, keep);
+            let _written = self.write_waiting(shared, files);
         }
     }
 
@@ -135,7 +135,7 @@ impl GroupCommit {
         let (mut shared, _) = gathered.map_err(|_| Error::Poisoned)?;
         shared.group.last = std::mem::take(&mut shared.group.arrived);
         let start = Instant::now();
-        let mut shared = self.write_waiting(shared, files, |_, error| error)?;
+        let mut shared = working(self.write_waiting(shared, files)?)?;
         shared.group.last_took = start.elapsed().min(LONGEST_PATIENCE);
         Ok(shared)
     }
@@ -144,11 +144,10 @@ impl GroupCommit {
         &'a self,
         mut shared: Guard<'a>,
         mut files: Box<Files>,
-        on_error: impl FnOnce(&mut Shared, Error) -> Error,
     ) -> Result<Guard<'a>> {
         let waiting = shared.waiting.take(std::mem::take(&mut files.spare));
         shared.group.taken = waiting.last;
-        self.write(shared, files, |files| files.commit(waiting), on_error)
+        self.write(shared, files, |files| files.commit(waiting))
     }
 
     /// Writes a checkpoint that stands for all records through `through`, the last that was
@@ -172,8 +171,7 @@ impl GroupCommit {
         shared.group.taken = through;
         let checkpoint =
             |files: &mut Files| files.checkpoint(waiting, body, segment_key, checkpoint_key);
-        self.write(shared, files, checkpoint, |_, error| error)
-            .map(drop)
+        working(self.write(shared, files, checkpoint)?).map(drop)
     }
 
     /// Makes all records durable, and says so in the key ring.
@@ -183,7 +181,7 @@ impl GroupCommit {
         shared.group.arrived = 0;
         shared.group.taken = waiting.last;
         let prove = |files: &mut Files| files.prove(waiting);
-        self.write(shared, files, prove, |_, error| error).map(drop)
+        working(self.write(shared, files, prove)?).map(drop)
     }
 
     /// Wraps the keys of the store under another key; the noise key stays. Until it returns,
@@ -191,8 +189,7 @@ impl GroupCommit {
     pub(crate) fn rotate(&self, key: &StoreKey) -> Result<()> {
         let (shared, files) = self.take_files()?;
         let rotate = |files: &mut Files| files.rotate(key);
-        self.write(shared, files, rotate, |_, error| error)
-            .map(drop)
+        working(self.write(shared, files, rotate)?).map(drop)
     }
 
     fn lock(&self) -> Result<Guard<'_>> {
@@ -222,14 +219,13 @@ impl GroupCommit {
         self.given_back.notify_all();
     }
 
-    /// Writes while others append, then gives the files back; after an error or a panic no one gets
-    /// them, and those that wait for them fail.
+    /// Writes while others append, then gives the files back. After an error or a panic no one gets
+    /// them, and those that wait for them fail: [`working`] returns the error to the next call.
     fn write<'a>(
         &'a self,
         shared: Guard<'a>,
         mut files: Box<Files>,
         work: impl FnOnce(&mut Files) -> Result<()>,
-        on_error: impl FnOnce(&mut Shared, Error) -> Error,
     ) -> Result<Guard<'a>> {
         drop(shared);
         let lost = LostFiles(self);
@@ -237,17 +233,13 @@ impl GroupCommit {
         let mut shared = self.shared.lock().map_err(|_| Error::Poisoned)?;
         std::mem::forget(lost);
         match done {
-            Ok(()) => {
-                self.give_back(&mut shared, files);
-                Ok(shared)
-            }
+            Ok(()) => self.give_back(&mut shared, files),
             Err(error) => {
-                shared.has_failed = true;
-                let error = on_error(&mut shared, error);
+                shared.health = Health::Failed(Some(error));
                 self.given_back.notify_all();
-                Err(error)
             }
         }
+        Ok(shared)
     }
 }
 
@@ -257,16 +249,15 @@ struct LostFiles<'a>(&'a GroupCommit);
 impl Drop for LostFiles<'_> {
     fn drop(&mut self) {
         let shared = self.0.shared.lock();
-        shared.unwrap_or_else(PoisonError::into_inner).has_failed = true;
+        shared.unwrap_or_else(PoisonError::into_inner).health = Health::Failed(None);
         self.0.given_back.notify_all();
     }
 }
 
 /// An error after a failed write: what failed, if no call has returned that.
 fn working(mut shared: Guard<'_>) -> Result<Guard<'_>> {
-    match shared.unreported.take() {
-        Some(error) => Err(error),
-        None if shared.has_failed => Err(Error::Poisoned),
-        None => Ok(shared),
+    match &mut shared.health {
+        Health::Working => Ok(shared),
+        Health::Failed(error) => Err(error.take().unwrap_or(Error::Poisoned)),
     }
 }
