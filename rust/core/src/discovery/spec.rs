@@ -166,7 +166,7 @@ impl DiscoverySpec {
             }
             None => {
                 let selection = Selection::new(unit.rates, threshold_delta);
-                let (threshold, sure) = (selection.count_at(0.5), selection.count_at(RECALL));
+                let (threshold, sure) = (selection.threshold(), selection.count_at(RECALL));
                 (threshold, sure, Law::Selection(selection))
             }
         };
