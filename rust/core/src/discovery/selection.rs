@@ -165,6 +165,59 @@ mod tests {
         }
     }
 
+    /// value x factor, by additions: its bits from 2^128 on, and those below.
+    fn product(value: u128, factor: u64) -> (u128, u128) {
+        let (mut high, mut low) = (0_u128, 0_u128);
+        for bit in (0..64).rev() {
+            high = high << 1 | low >> 127;
+            low <<= 1;
+            if factor >> bit & 1 == 1 {
+                let (sum, carries) = low.overflowing_add(value);
+                (high, low) = (high + u128::from(carries), sum);
+            }
+        }
+        (high, low)
+    }
+
+    /// Integers of every length, with ends where carries are, and two of no pattern of each length.
+    fn integers() -> Vec<u128> {
+        let mut found = vec![];
+        let mut state = 0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c834_u128;
+        for bits in 0..128 {
+            let power = 1_u128 << bits;
+            found.extend([power - 1, power, power + (power >> 1), power | 1]);
+            for _ in 0..2 {
+                state = state.wrapping_mul(0x2360_ed05_1fc6_5da4_4385_df64_9fcc_f645) + 1;
+                found.push(state >> (127 - bits));
+            }
+        }
+        found.push(u128::MAX);
+        found
+    }
+
+    /// Both steps are those of exact integers: no bit is given away, and none is published too much.
+    #[test]
+    fn steps_equal_long_multiplication() {
+        for value in integers() {
+            for factor in integers().into_iter().step_by(5) {
+                let Ok(factor) = u64::try_from(factor) else {
+                    break;
+                };
+                let (high, low) = product(value, factor);
+                let floor = (high >> 52 == 0).then_some(high << 76 | low >> 52);
+                assert_eq!(grown(value, factor), floor.unwrap_or(u128::MAX));
+                // 1 - p times 2^128; that of p = 0 does not fit.
+                if value > 0 {
+                    let above = (high << 64 | low >> 64) + 1;
+                    let found = complement_decayed(value.wrapping_neg(), factor);
+                    assert_eq!(found.wrapping_neg(), above.min(value));
+                }
+            }
+        }
+        assert_eq!(complement_decayed(0, 1), u128::MAX - u128::from(u64::MAX));
+        assert_eq!(complement_decayed(0, u64::MAX), 1 << 64);
+    }
+
     /// A count is published by the bits below its probability, and noise says the same.
     #[test]
     fn noise_and_threshold_say_what_is_published() {
