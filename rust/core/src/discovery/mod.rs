@@ -314,6 +314,7 @@ impl State {
         };
         self.counts.slots_mut().sort(used);
         let slots = self.counts.slots();
+        let shared = design.shared_noise(&prf);
         let mut published = [false; CHUNK];
         for start in (0..used).step_by(CHUNK) {
             let published = &mut published[..CHUNK.min(used - start)];
@@ -324,7 +325,7 @@ impl State {
             let first = start as u64 + 1;
             let first = planted!("discovery-noise-repeats-after-64-slots", 1, first);
             let first = planted!("first-slot-takes-the-shared-noise", first - 1, first);
-            design.decide(&prf, first, count, published);
+            design.decide(&prf, shared, first, count, published);
             for at in (0..published.len()).filter(|&at| published[at]) {
                 let slot = slots.sorted(start + at);
                 if let Some(name) = slots.name(slot, &self.fingerprinter) {
@@ -336,10 +337,22 @@ impl State {
 }
 
 impl Design {
+    /// The noise that all counts of an epoch share; a dictionary has none.
+    fn shared_noise(&self, prf: &NoiseFunction) -> i64 {
+        match &self.law {
+            Law::Selection(_) => 0,
+            Law::Laplace(laplace) => {
+                let shared = laplace.draw(prf, SHARED);
+                planted!("misra-gries-without-shared-noise", 0, shared)
+            }
+        }
+    }
+
     /// Decides which of the keys from a rank on are published, by their counts.
     fn decide(
         &self,
         prf: &NoiseFunction,
+        shared: i64,
         first: u64,
         count: impl Fn(usize) -> i64,
         published: &mut [bool],
@@ -356,8 +369,6 @@ impl Design {
                 }
             }
             Law::Laplace(laplace) => {
-                let shared = laplace.draw(prf, SHARED);
-                let shared = planted!("misra-gries-without-shared-noise", 0, shared);
                 let mut noises = [0; CHUNK];
                 let noises = &mut noises[..published.len()];
                 laplace.draws(prf, first, noises);
