@@ -12,6 +12,7 @@ __all__ = ["BUGS_OF_ACCOUNTING"]
 _ACCOUNTING: Final = "lazysketch.privacy.accounting"
 _ADAPTIVE: Final = "lazysketch.privacy.adaptive"
 _CALIBRATION: Final = "lazysketch.privacy.calibration"
+_CHARGES: Final = "lazysketch.privacy.charges"
 _COMPOSITION: Final = "lazysketch.privacy.composition"
 _CURVE: Final = "lazysketch.privacy.curve"
 _PARTS: Final = "lazysketch.releases.parts"
@@ -28,10 +29,40 @@ BUGS_OF_ACCOUNTING: Final = (
         patch=edited(
             f"{_COMPOSITION}:Composition.mu",
             (
-                "math.hypot(*(part.mu for part in self.parts))",
-                "max(part.mu for part in self.parts)",
+                "math.hypot(*(part.mu for part in self.parts_to_compose))",
+                "max(part.mu for part in self.parts_to_compose)",
             ),
         ),
+    ),
+    PlantedBug(
+        name="names-left-out-of-a-total",
+        subject="accounting",
+        claim="A composition counts the tables of heavy hitters, and not their names.",
+        caught_by="tests/unit/privacy/test_charges.py::test_a_year_of_daily_runs_has_a_total",
+        patch=edited(f"{_COMPOSITION}:compose", ("isinstance(each, PlainPart)", "False")),
+    ),
+    PlantedBug(
+        name="pair-with-half-its-mu",
+        subject="accounting",
+        claim="A pair (epsilon, 0) counts as mu = Phi^-1(e^epsilon / (1 + e^epsilon)).",
+        caught_by="tests/unit/privacy/test_charges.py::"
+        "test_the_gaussian_mechanism_lies_below_the_trade_off_and_touches_it",
+        patch=edited(f"{_CHARGES}:_pure_mu", ("mu / math.sqrt(8.0)", "mu / math.sqrt(2.0)")),
+    ),
+    PlantedBug(
+        name="pair-with-epsilon-as-its-mu",
+        subject="accounting",
+        claim="A pair (epsilon, delta) adds epsilon^2 / 4, the least that its loss may vary.",
+        caught_by="tests/unit/privacy/test_charges.py::"
+        "test_pairs_compose_to_no_less_than_exact_responses",
+        patch=edited(f"{_CHARGES}:_of_pair", ("pure_mu(epsilon) ** 2", "epsilon ** 2 / 4")),
+    ),
+    PlantedBug(
+        name="deltas-of-pairs-left-out",
+        subject="accounting",
+        claim="The deltas of pairs do not add up.",
+        caught_by="tests/unit/privacy/test_charges.py::test_a_year_of_daily_runs_has_a_total",
+        patch=edited(f"{_CHARGES}:Charge._bound", ("(ideal + self.delta)", "ideal")),
     ),
     PlantedBug(
         name="composed-pairs-take-the-maximum",
@@ -62,11 +93,8 @@ BUGS_OF_ACCOUNTING: Final = (
         caught_by="tests/unit/privacy/test_composition.py::"
         "test_k_equal_sketches_cost_the_square_root_of_k",
         patch=edited(
-            f"{_COMPOSITION}:compose",
-            (
-                "part.parts if isinstance(part, Composition)",
-                "part.parts[:1] if isinstance(part, Composition)",
-            ),
+            "lazysketch.privacy.composable:mechanisms_of",
+            ("yield from part.parts_to_compose", "yield from part.parts_to_compose[:1]"),
         ),
     ),
     PlantedBug(
@@ -77,7 +105,7 @@ BUGS_OF_ACCOUNTING: Final = (
         "test_a_composition_promises_what_every_part_promises",
         patch=edited(
             f"{_COMPOSITION}:Composition.max_events_per_user",
-            ("min(part.max_events_per_user", "max(part.max_events_per_user"),
+            ("min((part.max_events_per_user", "max((part.max_events_per_user"),
         ),
     ),
     PlantedBug(
@@ -87,8 +115,8 @@ BUGS_OF_ACCOUNTING: Final = (
         caught_by="tests/unit/privacy/test_composition.py::"
         "test_a_composition_promises_what_every_part_promises",
         patch=edited(
-            f"{_COMPOSITION}:Composition.sentence",
-            ("min(part.max_weight", "max(part.max_weight"),
+            f"{_COMPOSITION}:Composition.max_weight",
+            ("min((part.max_weight", "max((part.max_weight"),
         ),
     ),
     PlantedBug(

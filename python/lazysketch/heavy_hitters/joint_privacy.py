@@ -16,6 +16,7 @@ from typing import Final
 from lazysketch.arguments import checked_real
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.privacy.accounting import Privacy
+from lazysketch.privacy.charges import PlainPart
 from lazysketch.privacy.relations import checked_delta, checked_epsilon
 from lazysketch.privacy.wording import promise
 
@@ -73,6 +74,13 @@ class JointPrivacy:
     def max_weight(self) -> int:
         """Largest weight of one event."""
         return self.sketch.max_weight
+
+    @property
+    def parts_to_compose(self) -> tuple[Privacy | PlainPart, ...]:
+        """The counts, and the names as a pair."""
+        if not self.discovery_epsilon:
+            return (self.sketch,)
+        return self.sketch, PlainPart(self.discovery_epsilon, self.discovery_delta)
 
     @property
     def sentence(self) -> str:

@@ -28,6 +28,7 @@ from lazysketch.privacy.adaptive import (
     least_noise,
     smoothed,
 )
+from lazysketch.privacy.charges import PlainPart
 from lazysketch.privacy.composition import Composition, compose
 from lazysketch.privacy.gaussian import gaussian_delta, noise_multiplier
 from lazysketch.privacy.relations import LARGEST_EPSILON
@@ -79,6 +80,11 @@ class LevelsPrivacy:
     def max_weight(self) -> int:
         """Largest weight of one event."""
         return self.levels[0].max_weight
+
+    @property
+    def parts_to_compose(self) -> tuple[Privacy | PlainPart, ...]:
+        """The counts of each level, and its names as a pair."""
+        return tuple(part for level in self.levels for part in level.parts_to_compose)
 
     @property
     def sentence(self) -> str:

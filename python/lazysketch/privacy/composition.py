@@ -1,8 +1,8 @@
-"""Composition: the privacy guarantee of several sketches together.
+"""Composition: the privacy guarantee of several mechanisms together.
 
-It covers everything that several Gaussian mechanisms ever release about the same persons. Making
-a composition is free; computing a delta or an epsilon costs as much as for one sketch. All
-releases of *one* sketch are already one part: reading twice costs no privacy.
+It covers everything that they ever release about the same persons. Making a composition is free;
+computing a delta or an epsilon costs as much as for one sketch. All releases of *one* sketch are
+already one part: reading twice costs no privacy.
 
 ===========================================  ====================================================
 the parts                                    their joint guarantee
@@ -13,8 +13,11 @@ split one stream by item                     under substitution an event can mov
                                              to another and change both: :func:`compose`
 ===========================================  ====================================================
 
+Counts have a mu by their noise. Names, and mechanisms of other programs, are pairs (epsilon,
+delta): such a part has the mu of the Gaussian mechanism that dominates it, and its delta adds up.
+
 Sources: J. Dong, A. Roth and W. Su, "Gaussian Differential Privacy", 2022, Corollary 3.3;
-docs/theory.md, Theorems 8 and 15.
+docs/theory.md, Theorems 8, 15, 18 and 19.
 """
 
 from __future__ import annotations
@@ -23,14 +26,22 @@ import math
 from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.foreign_values import plain_tuple
 from lazysketch.privacy.accounting import Privacy, dp_accounting_module
 from lazysketch.privacy.adaptive import IntegerNoise, Smoothed, smoothed_together
+from lazysketch.privacy.charges import Charge, PlainPart, charge_of, sum_up, total_of
+from lazysketch.privacy.composable import Composable, mechanisms_of
 from lazysketch.privacy.curve import GaussianCurve, curve_of
-from lazysketch.privacy.relations import LARGEST_EPSILON, Relation
+from lazysketch.privacy.relations import (
+    LARGEST_EPSILON,
+    SMALLEST_DELTA,
+    Relation,
+    checked_delta,
+    checked_epsilon,
+)
 from lazysketch.privacy.wording import guarantee, promise
 
 if TYPE_CHECKING:
@@ -38,21 +49,29 @@ if TYPE_CHECKING:
 
 __all__ = ["Composition", "compose"]
 
+_STEPS: Final = 100
+_TAIL_SHARE: Final = 0.02
+_PAIR: Final = ("epsilon", "delta")
+
 
 @dataclass(frozen=True)
 class Composition:
-    """The guarantee of several sketches together; made by :func:`compose`.
+    """The guarantee of several mechanisms together; made by :func:`compose`.
 
     Guarantee: every (epsilon, delta) that :meth:`delta_at` and :meth:`epsilon_at` return holds
     against an observer who sees everything that all parts ever release, and who chooses what to
     read, the differing event and all others by what was read before. It holds for the ``relation``
     of the parts and for ``max_events_per_user`` events, the fewest that any part protects together.
+    The number of parts and their parameters are fixed in advance: see :class:`lazysketch.Ledger`
+    for runs whose parameters follow from earlier results.
 
     Args:
         parts: one description per sketch, all private, all with one relation.
+        plain: pairs (epsilon, delta) of other mechanisms, for the same relation and events.
 
     Raises:
-        ArgumentTypeError: ``parts`` is not a tuple of :class:`Privacy`.
+        ArgumentTypeError: ``parts`` is not a tuple of :class:`Privacy`, or ``plain`` not one of
+            :class:`PlainPart`.
         ArgumentValueError: no part, a part that is NOT PRIVATE, or mixed relations.
 
     Source: Dong, Roth and Su 2022, Corollary 3.3.
@@ -68,6 +87,7 @@ class Composition:
     """
 
     parts: tuple[Privacy, ...]
+    plain: tuple[PlainPart, ...] = ()
 
     def __post_init__(self) -> None:
         """Check that the parts can be composed."""
@@ -82,7 +102,12 @@ class Composition:
                     "parts: expected Privacy descriptions such as sketch.privacy, got "
                     f"{type(part).__name__}"
                 )
-        if not self.parts:
+        plain = plain_tuple(self.plain)
+        if plain is None or not all(isinstance(part, PlainPart) for part in plain):
+            found = type(self.plain).__name__
+            raise ArgumentTypeError(f"plain: expected a tuple of PlainPart, got {found}")
+        object.__setattr__(self, "plain", plain)
+        if not self.parts and not self.plain:
             raise ArgumentValueError("parts: expected at least one description, got none")
         for index, part in enumerate(self.parts):
             if not part.private:
@@ -99,25 +124,33 @@ class Composition:
             )
 
     @property
-    def relation(self) -> Relation:
-        """Relation of neighbouring streams, the same in all parts."""
-        return self.parts[0].relation
+    def relation(self) -> Relation | None:
+        """Relation of neighbouring streams, the same in all parts; None if all are plain pairs."""
+        return self.parts[0].relation if self.parts else None
 
     @property
     def max_events_per_user(self) -> int:
-        """Events protected together: the minimum over all parts."""
-        return min(part.max_events_per_user for part in self.parts)
+        """Events protected together: the minimum over all parts; 1 if all are plain pairs."""
+        return min((part.max_events_per_user for part in self.parts), default=1)
+
+    @property
+    def max_weight(self) -> int:
+        """Largest weight of one event that every part protects; 1 if all are plain pairs."""
+        return min((part.max_weight for part in self.parts), default=1)
 
     @property
     def mu(self) -> float:
         """The square root of the sum of the parts' mu squared, rounded up.
 
+        Guarantee: plain pairs have the mu of the Gaussian mechanism that dominates them once their
+        deltas are removed.
+
         Returns:
             mu, above 0.
 
-        Source: Dong, Roth and Su 2022, Corollary 3.3.
+        Source: Dong, Roth and Su 2022, Corollary 3.3; docs/theory.md, Theorem 18.
         """
-        return math.hypot(*(part.mu for part in self.parts)) * (1.0 + 1e-15)
+        return math.hypot(*(part.mu for part in self.parts_to_compose)) * (1.0 + 1e-15)
 
     @property
     def noise_multiplier(self) -> float:
@@ -128,6 +161,19 @@ class Composition:
     def rho(self) -> float:
         """The sum of the parts' rho (zero-concentrated differential privacy), of ideal noise."""
         return self.mu**2 / 2.0
+
+    @property
+    def delta(self) -> float:
+        """The delta at which the guarantee is stated.
+
+        Returns:
+            The smallest delta of a part; with plain pairs the sum of all deltas, below which no
+            epsilon is known.
+        """
+        if not self.plain:
+            return min(part.delta for part in self.parts)
+        deltas = sum_up(part.delta for part in self.parts_to_compose)
+        return min(math.nextafter(1.0, 0.0), max(SMALLEST_DELTA, deltas))
 
     def delta_at(self, epsilon: float) -> float:
         """Return a delta that holds at this epsilon, rounded up.
@@ -142,7 +188,9 @@ class Composition:
             ArgumentTypeError: not a real number.
             ArgumentValueError: outside its range.
         """
-        return self._curve.delta_at(epsilon)
+        asked = checked_epsilon(epsilon)
+        known = self._with_sums(asked)
+        return known if self._counts_suffice(asked) else min(known, self._charge.delta_at(asked))
 
     def epsilon_at(self, delta: float) -> float:
         """Return an epsilon that holds at this delta, rounded up.
@@ -151,13 +199,56 @@ class Composition:
             delta: 1e-280 <= delta < 1.
 
         Returns:
-            epsilon; infinite if none up to 100 holds.
+            epsilon; infinite if none up to 100 holds, see :meth:`why_infinite`.
 
         Raises:
             ArgumentTypeError: not a real number.
             ArgumentValueError: outside its range.
         """
-        return self._curve.epsilon_at(delta)
+        asked = checked_delta(delta)
+        known = math.inf if self.plain else self._curve.epsilon_at(asked)
+        if self._counts_suffice(known):
+            return known
+        enough, too_small = min(known, self._charge.epsilon, LARGEST_EPSILON), 0.0
+        if self.delta_at(enough) > asked:
+            return known
+        for _ in range(_STEPS):
+            middle = 0.5 * (too_small + enough)
+            if not too_small < middle < enough:
+                break
+            if self.delta_at(middle) <= asked:  # the returned epsilon itself has passed this test
+                enough = middle
+            else:
+                too_small = middle
+        return enough
+
+    def why_infinite(self, delta: float) -> str:
+        """Return why no epsilon is known at this delta, or empty text if one is.
+
+        Args:
+            delta: 1e-280 <= delta < 1.
+
+        Returns:
+            A reason with its numbers.
+
+        Raises:
+            ArgumentTypeError: not a real number.
+            ArgumentValueError: outside its range.
+
+        Example:
+            >>> compose((1.0, 1e-6), (1.0, 1e-6)).why_infinite(1e-7)
+            'the parts spend delta = 2e-06 whatever epsilon is, more than 1e-07'
+        """
+        if not math.isinf(self.epsilon_at(delta)):
+            return ""
+        plain = math.fsum(part.delta for part in self.plain)
+        least = min(self.delta_at(LARGEST_EPSILON), self._charge.delta)
+        if plain > delta or least > delta:
+            spent = max(plain, least)
+            return f"the parts spend delta = {spent:.3g} whatever epsilon is, more than {delta:g}"
+        return (
+            f"mu = {self.mu:.4g} needs an epsilon above {LARGEST_EPSILON:g}, which promises nothing"
+        )
 
     def to_dp_event(self) -> dp_accounting.DpEvent:
         """Return the composition as a ``dp_accounting.ComposedDpEvent``.
@@ -170,8 +261,14 @@ class Composition:
 
         Raises:
             MissingPackageError: the package dp-accounting is not installed.
+            ArgumentValueError: plain pairs, for which that library has no event.
         """
         events = dp_accounting_module()
+        if self.plain:
+            raise ArgumentValueError(
+                "plain: expected no plain pairs, for which dp-accounting has no event, got "
+                f"{len(self.plain)}"
+            )
         return events.ComposedDpEvent([part.to_dp_event() for part in self.parts])
 
     @property
@@ -179,30 +276,71 @@ class Composition:
         """The joint guarantee and its limits, for a reader without formulas.
 
         Returns:
-            What is promised at the smallest delta of a part, and what is not.
+            What is promised at :attr:`delta`, and what is not.
         """
-        delta = min(part.delta for part in self.parts)
-        return (
-            f"For everything that these {len(self.parts)} sketches ever publish together. "
-            + promise(
-                epsilon=self.epsilon_at(delta),
-                delta=delta,
-                relation=self.relation,
-                max_events_per_user=self.max_events_per_user,
-                max_weight=min(part.max_weight for part in self.parts),
-            )
+        what = "mechanisms" if self.plain else "sketches"
+        number = len(self.parts_to_compose)
+        start = f"For everything that these {number} {what} ever publish together. "
+        if self.relation is None:
+            return f"{start}{self}"
+        return start + promise(
+            epsilon=self.epsilon_at(self.delta),
+            delta=self.delta,
+            relation=self.relation,
+            max_events_per_user=self.max_events_per_user,
+            max_weight=self.max_weight,
         )
 
     def __str__(self) -> str:
-        """Return the joint guarantee at the smallest delta of a part, in one line."""
-        delta = min(part.delta for part in self.parts)
-        line = guarantee(
-            epsilon=self.epsilon_at(delta),
-            delta=delta,
-            relation=self.relation,
-            max_events_per_user=self.max_events_per_user,
-        )
-        return f"{line}, {len(self.parts)} parts together (mu = {self.mu:.4g})"
+        """Return the joint guarantee at :attr:`delta`, in one line."""
+        epsilon = self.epsilon_at(self.delta)
+        if self.relation is None:
+            line = f"({epsilon:g}, {self.delta:g})-DP"
+        else:
+            line = guarantee(
+                epsilon=epsilon,
+                delta=self.delta,
+                relation=self.relation,
+                max_events_per_user=self.max_events_per_user,
+            )
+        number = len(self.parts_to_compose)
+        reason = self.why_infinite(self.delta)
+        because = f": {reason}" if reason else ""
+        return f"{line}, {number} parts together (mu = {self.mu:.4g}){because}"
+
+    @property
+    def charges(self) -> tuple[Charge, ...]:
+        """What each part adds to a total, in the order of ``parts`` and ``plain``."""
+        return tuple(charge_of(part) for part in self.parts_to_compose)
+
+    @property
+    def parts_to_compose(self) -> tuple[Privacy | PlainPart, ...]:
+        """All parts: ``parts`` and ``plain``."""
+        return (*self.parts, *self.plain)
+
+    @cached_property
+    def _charge(self) -> Charge:
+        return total_of(self.charges)
+
+    def _counts_suffice(self, epsilon: float) -> bool:
+        """Tell whether all are counts, whose tails times e^epsilon are little of delta."""
+        if self.plain or len(self.parts) == 1:
+            return not self.plain
+        largest = min(epsilon, LARGEST_EPSILON)
+        spent = (1.0 + math.exp(largest)) * self._curve.tail
+        return spent <= _TAIL_SHARE * self._curve.delta_at(largest)
+
+    def _with_sums(self, epsilon: float) -> float:
+        """Return a delta by composing the counts, to which the plain pairs are added."""
+        if not self.plain:
+            return self._curve.delta_at(epsilon)
+        spent, more = (sum_up(getattr(part, name) for part in self.plain) for name in _PAIR)
+        left = epsilon - spent
+        if math.fsum([epsilon, -spent, -left]) < 0.0:
+            left = math.nextafter(left, -math.inf)
+        if not self.parts:
+            return min(1.0, max(SMALLEST_DELTA, more)) if left >= 0.0 else 1.0
+        return min(1.0, sum_up([self._curve.delta_at(left), more])) if left > 0.0 else 1.0
 
     @cached_property
     def _curve(self) -> GaussianCurve:
@@ -239,16 +377,21 @@ class Composition:
         return own if found is None or own.delta(epsilon) <= found.delta(epsilon) else found
 
 
-def compose(*parts: Privacy | Composition) -> Composition:
-    """Return the joint guarantee of several sketches that share persons.
+def compose(*parts: Composable) -> Composition:
+    """Return the joint guarantee of several mechanisms that share persons.
 
     Guarantee: mu = sqrt(sum of mu^2), exact for Gaussian mechanisms on the same stream, and the
-    cost of integers and of floating point on top. It is an upper bound for streams that share
-    persons in any way. Sketches of *disjoint persons* need no composition: a person in one stream
-    only has that stream's guarantee, whatever the others publish.
+    cost of integers and of floating point on top. A pair (epsilon, delta) counts as mu =
+    2 Phi^-1(e^epsilon / (1 + e^epsilon)) plus its delta, or as epsilon plus its delta, whichever
+    gives less. It is an upper bound for streams that share persons in any way. Sketches of
+    *disjoint persons* need no composition: a person in one stream only has that stream's guarantee,
+    whatever the others publish.
 
     Args:
-        parts: ``sketch.privacy``, ``part.privacy`` of each of ``release.parts``, or compositions.
+        parts: what the library describes: ``x.privacy`` of a sketch, of heavy hitters, a
+            hierarchy, windows, a specification or a part of a release, or these themselves;
+            pairs such as ``(0.25, 5e-9)`` of other mechanisms, for the same neighbours; or
+            compositions.
 
     Returns:
         The composition.
@@ -257,7 +400,7 @@ def compose(*parts: Privacy | Composition) -> Composition:
         ArgumentTypeError: an argument is not a description.
         ArgumentValueError: no argument, one that is NOT PRIVATE, or mixed relations.
 
-    Source: Dong, Roth and Su 2022, Corollary 3.3.
+    Source: Dong, Roth and Su 2022, Corollary 3.3; docs/theory.md, Theorems 18 and 19.
 
     Example:
         >>> import lazysketch as ls
@@ -265,8 +408,12 @@ def compose(*parts: Privacy | Composition) -> Composition:
         >>> twice = compose(sketch.privacy, sketch.privacy)  # two sketches with this guarantee
         >>> round(twice.mu / sketch.privacy.mu, 6)
         1.414214
+        >>> day = ls.HeavyHitters(share=0.01, epsilon=1.0, delta=1e-8)
+        >>> round(compose(*[day] * 365).epsilon_at(1e-5), 1)  # a year of such days
+        49.7
     """
-    flat: list[Privacy] = []
-    for part in parts:
-        flat.extend(part.parts if isinstance(part, Composition) else [part])
-    return Composition(tuple(flat))
+    flat = [each for part in parts for each in mechanisms_of(part)]
+    return Composition(
+        parts=tuple(each for each in flat if isinstance(each, Privacy)),
+        plain=tuple(each for each in flat if isinstance(each, PlainPart)),
+    )

@@ -249,7 +249,7 @@ def _composition(release: Release) -> _Composition | None:
         "mu": joint.mu,
         "epsilon": joint.epsilon_at(delta),
         "delta": delta,
-        "relation": joint.relation,
+        "relation": parts[0].relation,
     }
 
 
