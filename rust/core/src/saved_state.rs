@@ -159,3 +159,26 @@ fn truncated() -> Error {
 pub(crate) fn refused<T>(message: impl Into<String>) -> Result<T> {
     Err(Error::State(message.into()))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// No byte is written to memory that grows, and nothing is moved without need.
+    #[test]
+    fn a_state_has_its_memory_before_it_is_written() {
+        for (capacity, is_moved) in [(8, false), (7, true), (6, true), (3, true)] {
+            let mut bytes = Vec::with_capacity(capacity);
+            assert_eq!(bytes.capacity(), capacity);
+            bytes.extend([1, 2, 3]);
+            let before = bytes.as_ptr();
+            let mut writer = StateWriter::after(bytes, 5).unwrap();
+            let room = writer.bytes.capacity() - writer.bytes.len();
+            assert!(room >= 3, "{capacity}");
+            assert_eq!(writer.bytes.as_ptr() != before, is_moved, "{capacity}");
+            writer.put([7, 8, 9]);
+            let [low, high] = STATE_VERSION.to_le_bytes();
+            assert_eq!(writer.into_bytes(), [1, 2, 3, low, high, 7, 8, 9]);
+        }
+    }
+}

@@ -319,8 +319,8 @@ impl State {
         for start in (0..used).step_by(CHUNK) {
             let published = &mut published[..CHUNK.min(used - start)];
             let count = |at: usize| {
-                let low = planted!("threshold-2-low", 2, 0);
-                self.counts.count(slots.sorted(start + at)) as i64 + low
+                let count = self.counts.count(slots.sorted(start + at)) as i64;
+                planted!("threshold-2-low", count + 2, count)
             };
             let first = start as u64 + 1;
             let first = planted!("discovery-noise-repeats-after-64-slots", 1, first);
@@ -357,14 +357,13 @@ impl Design {
         count: impl Fn(usize) -> i64,
         published: &mut [bool],
     ) {
-        let is_exact = planted!("discovery-without-noise");
         match &self.law {
             Law::Selection(selection) => {
                 let mut blocks = [0; CHUNK];
                 let blocks = &mut blocks[..published.len()];
                 Selection::blocks(prf, first, blocks);
                 for (at, (published, &block)) in published.iter_mut().zip(&*blocks).enumerate() {
-                    let block = if is_exact { 1 << 127 } else { block };
+                    let block = planted!("discovery-without-noise", 1 << 127, block);
                     *published = selection.publishes(count(at), block);
                 }
             }
@@ -373,7 +372,8 @@ impl Design {
                 let noises = &mut noises[..published.len()];
                 laplace.draws(prf, first, noises);
                 for (at, (published, &noise)) in published.iter_mut().zip(&*noises).enumerate() {
-                    let noise = if is_exact { 0 } else { shared + noise };
+                    let noise = shared + noise;
+                    let noise = planted!("discovery-without-noise", 0, noise);
                     *published = count(at) + noise >= self.threshold;
                 }
             }

@@ -105,6 +105,33 @@ fn runs_of_texts_are_checked() {
     }
 }
 
+/// Items and fingerprints of every type, empty ones and lengths of two bytes among them.
+#[test]
+fn items_of_every_type_are_read_as_they_were_written() {
+    let items = [
+        Item::Text("a text that takes two bytes for its length"),
+        Item::Bytes(b"bytes"),
+        Item::Bytes(b""),
+        Item::Wide(&[9; 200]),
+        Item::Uuid(&[4; 16]),
+        Item::Signed(-5),
+        Item::Unsigned(u64::MAX),
+        Item::Instant(-7),
+        Item::Date(3),
+        Item::Text(""),
+    ];
+    let list = ItemList::copied(Items::Mixed(&items)).unwrap();
+    let again = read_again(&list);
+    assert_eq!(all(&again), items);
+    let fingerprinter = Fingerprinter::new(9);
+    let expected = items.map(|item| fingerprinter.item(item));
+    let mut found: Vec<u64> = Vec::new();
+    again
+        .items()
+        .for_each_chunk(&fingerprinter, |_, chunk| found.extend(chunk));
+    assert_eq!(found, expected);
+}
+
 fn written(list: &ItemList) -> Vec<u8> {
     let mut bytes = Vec::new();
     list.write(&mut bytes).unwrap();
