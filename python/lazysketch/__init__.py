@@ -38,6 +38,7 @@ from lazysketch.heavy_hitters import (
 from lazysketch.planning import Plan, Prediction, plan
 from lazysketch.privacy.accounting import Privacy
 from lazysketch.privacy.composition import Composition, compose
+from lazysketch.privacy.person_bound import PersonBound
 from lazysketch.releases.periodic import PeriodicSaves
 from lazysketch.releases.release import Release, ReleasePart
 from lazysketch.sketches.counters import ContinualCounters
@@ -86,6 +87,7 @@ __all__ = [
     "Mechanism",
     "Moment",
     "PeriodicSaves",
+    "PersonBound",
     "Plan",
     "Prediction",
     "Privacy",

@@ -25,6 +25,7 @@ __all__ = [
     "LoggedEvents",
     "NestingLock",
     "PeeledTable",
+    "People",
     "PrivateSketch",
     "Release",
     "SavedState",
@@ -59,6 +60,7 @@ __all__ = [
     "tick_all",
     "update_all",
     "update_batch_of_all",
+    "update_bounded",
     "update_rows_of_all",
 ]
 
@@ -85,6 +87,7 @@ class NoiseFacts(TypedDict):
     delta: float
     max_weight: int
     max_events_per_user: int
+    person_bound: tuple[int, int, int | None] | None
     max_changes: int
 
 # The part of one sketch in a release; an exact sketch has no noise.
@@ -93,6 +96,7 @@ class PartFacts(TypedDict):
     sketch_id: bytes
     step: int
     finished: tuple[int, int] | None
+    run: tuple[bytes, tuple[float, ...]] | None
     not_private_because: tuple[str, ...]
     noise: NoiseFacts | None
 
@@ -250,9 +254,15 @@ class PrivateSketch:
     def __new__(cls, spec: TableSpec, *, key: Key, state: SavedState | None = None) -> Self: ...
     @property
     def _parameters_digest(self) -> bytes: ...
-    def update(self, item: object, weight: int = 1) -> None: ...
+    def update(self, item: object, weight: int = 1, *, user: object = None) -> None: ...
     def update_many(
-        self, items: object, weights: object = None, *, column: str | None = None, threads: int = 1
+        self,
+        items: object,
+        weights: object = None,
+        *,
+        column: str | None = None,
+        threads: int = 1,
+        user: object = None,
     ) -> None: ...
     def update_rows(
         self,
@@ -261,9 +271,15 @@ class PrivateSketch:
         *,
         empty_rows: object,
         column: str | None = None,
+        user: object = None,
     ) -> None: ...
     def _update_batch(
-        self, items: object, weights: object = None, *, column: str | None = None
+        self,
+        items: object,
+        weights: object = None,
+        *,
+        column: str | None = None,
+        user: object = None,
     ) -> None: ...
     def _add_to_batch(
         self, items: object, weights: object = None, *, column: str | None = None
@@ -281,7 +297,7 @@ class PrivateSketch:
         estimator: Estimator | None = None,
         at: At | None = None,
     ) -> npt.NDArray[np.float64]: ...
-    def _release(self) -> Release: ...
+    def _release(self, run: tuple[bytes, Sequence[float]] | None = None) -> Release: ...
     def _draws(self, cells: list[int], nodes: list[int]) -> npt.NDArray[np.int64]: ...
     def finish(self) -> None: ...
     @property
@@ -393,6 +409,19 @@ class Release:
     @property
     def parts(self) -> tuple[PartFacts, ...]: ...
 
+@final
+class People:
+    def __new__(cls, tables: Sequence[PrivateSketch], *, key: Key) -> Self: ...
+    @staticmethod
+    def of_table(table: PrivateSketch) -> People | None: ...
+    @property
+    def known(self) -> int: ...
+    @property
+    def refused(self) -> int: ...
+    @property
+    def bytes_per_person(self) -> int: ...
+    def forget(self) -> None: ...
+
 # A public table from which the heavy names of a list are taken out.
 @final
 class PeeledTable:
@@ -415,6 +444,16 @@ class PeeledTable:
 
 # One change at several tables: at all of them, or at none.
 def update_all(tables: Sequence[HeavySketch], names: Sequence[Item], weight: int) -> None: ...
+def update_bounded(
+    people: People,
+    tables: Sequence[PrivateSketch],
+    items: Sequence[LoggedEvents],
+    user: LoggedEvents,
+    weights: object = None,
+    *,
+    empty_rows: object = None,
+    in_one_step: bool = False,
+) -> None: ...
 def update_rows_of_all(
     tables: Sequence[HeavySketch],
     items: Sequence[object],

@@ -48,6 +48,7 @@ EXPORTED = SKETCHES | {
     "NO_ANCHOR",
     "Moment",
     "PeriodicSaves",
+    "PersonBound",
     "Plan",
     "Prediction",
     "Privacy",

@@ -117,6 +117,7 @@ def _subjects() -> list[Subject]:
         _of(ls.DiscoverySpec, {**_NOISE, **_DISCOVERY}),
         *(_of(kind, timed) for kind in (ls.RoundRobin, ls.Punctual, ls.Batch, ls.Single)),
         _of(ls.Geometric, {}),
+        _of(ls.PersonBound, {"cells": 3}),
         _of(ls.Mechanism, {"name": "haar", "leaves": 8}),
         _of(ls.Levels, {"names": ("a", "b"), "split": lambda item: (item, item)}),
         *(_of(kind, {"lengths": (8, 32)}) for kind in (ls.ipv4_prefixes, ls.ipv6_prefixes)),

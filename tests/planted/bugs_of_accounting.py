@@ -216,7 +216,7 @@ BUGS_OF_ACCOUNTING: Final = (
         caught_by="tests/unit/releases/test_release.py::test_merging_adds[CountMin]",
         patch=edited(
             "lazysketch.releases.public_table:PublicTable.__init__",
-            ("native.depth, native.parts)", "native.depth, native.parts)[:1]"),
+            ("native.width, native.parts)", "native.width, native.parts)[:1]"),
         ),
     ),
     PlantedBug(
@@ -265,7 +265,7 @@ BUGS_OF_ACCOUNTING: Final = (
         "test_the_bounds_of_events_are_those_of_the_sketch[substitution-LazyCountMin]",
         patch=edited(
             f"{_PARTS}:_privacy_of",
-            ('noise["max_weight"] * noise["max_events_per_user"]', 'noise["max_weight"]'),
+            ('noise["max_weight"] * events', 'noise["max_weight"]'),
         ),
     ),
     PlantedBug(
@@ -351,7 +351,7 @@ BUGS_OF_ACCOUNTING: Final = (
         "test_the_calibrated_pair_is_that_of_the_bound",
         patch=edited(
             f"{_SPEC}:TableSpec._calibrated",
-            ("_per_user,\n        depth=self.depth", "_per_user,\n        depth=64"),
+            ("_per_cell,\n        depth=self.depth", "_per_cell,\n        depth=64"),
         ),
     ),
     PlantedBug(

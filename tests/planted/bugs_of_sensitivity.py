@@ -159,7 +159,7 @@ BUGS_OF_SENSITIVITY: Final = (
         "test_the_guarantee_is_the_one_asked_for[3-substitution]",
         patch=edited(
             f"{_HITTERS}:HeavyHittersSpec.discovering",
-            ("max_events_per_user=table.max_events_per_user", "max_events_per_user=1"),
+            ("else table.max_events_per_user", "else 1"),
         ),
     ),
     PlantedBug(

@@ -68,6 +68,8 @@ RUST: Final = (
     "simd.rs",
     "table/*.rs",
     "table/item_list/*.rs",
+    "people/mod.rs",
+    "people/contributions.rs",
     "sketch/*.rs",
     "release/*.rs",
 )

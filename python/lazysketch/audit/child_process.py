@@ -31,10 +31,10 @@ class Sketches:
 class _LeakyCountMin(LazyCountMin):
     """Planted: puts items into errors, keeps them, and allocates if anything was counted."""
 
-    def update(self, item: object, weight: int = 1) -> None:
+    def update(self, item: object, weight: int = 1, *, user: object = None) -> None:
         self._keep(item)
         try:
-            super().update(item, weight)
+            super().update(item, weight, user=user)
         except Exception as error:
             raise type(error)(f"{error}: {item!r}") from None
 
@@ -45,9 +45,10 @@ class _LeakyCountMin(LazyCountMin):
         *,
         column: str | None = None,
         threads: int = 1,
+        user: object = None,
     ) -> None:
         self._keep(items)
-        super().update_many(items, weights, column=column, threads=threads)
+        super().update_many(items, weights, column=column, threads=threads, user=user)
         if weights is not None and np.asarray(weights).any():
             self._keep(np.zeros(1000))
 

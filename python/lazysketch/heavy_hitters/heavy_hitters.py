@@ -113,7 +113,7 @@ class HeavyHitters(ClosedByBlock, PublishedHitters):
         PublishedHitters.__init__(self, table_for(spec, key=key, state=state), spec)
         return self
 
-    def update(self, item: Item, weight: int = 1) -> None:
+    def update(self, item: Item, weight: int = 1, *, user: Item | None = None) -> None:
         """Count one event; it takes one step.
 
         Guarantee: nothing is applied when the call raises.
@@ -122,6 +122,7 @@ class HeavyHitters(ClosedByBlock, PublishedHitters):
             item: str, bytes, int, datetime with a time zone, date or UUID; ``"1"``, ``b"1"`` and
                 ``1`` are different items.
             weight: 0 to ``max_weight``.
+            user: the person of the event, any item; required if the table bounds people.
 
         Raises:
             ItemError: not a valid item.
@@ -131,10 +132,15 @@ class HeavyHitters(ClosedByBlock, PublishedHitters):
             ClosedError: after ``close()``.
             LiveStateError: called in a forked child process.
         """
-        self._table.update(item, weight)
+        self._table.update(item, weight, user=user)
 
     def update_many(
-        self, items: object, weights: object = None, *, column: str | None = None
+        self,
+        items: object,
+        weights: object = None,
+        *,
+        column: str | None = None,
+        user: object = None,
     ) -> None:
         """Count many events, one step each, in order.
 
@@ -145,6 +151,8 @@ class HeavyHitters(ClosedByBlock, PublishedHitters):
             items: Arrow data, a NumPy array or an iterable of items.
             weights: one integer per item, or None for weight 1.
             column: the name of the column, for a table with several columns.
+            user: the person of each event, one item per item; required if the table bounds
+                people.
 
         Raises:
             ItemError: an invalid item or a null; the message gives its position.
@@ -155,7 +163,7 @@ class HeavyHitters(ClosedByBlock, PublishedHitters):
             ClosedError: after ``close()``.
             LiveStateError: called in a forked child process.
         """
-        self._table.update_many(items, weights, column=column)
+        self._table.update_many(items, weights, column=column, user=user)
 
     def update_rows(
         self,
@@ -164,6 +172,7 @@ class HeavyHitters(ClosedByBlock, PublishedHitters):
         *,
         empty_rows: object,
         column: str | None = None,
+        user: object = None,
     ) -> None:
         """Count rows, one step each, some of which have no event, such as unreadable rows.
 
@@ -176,6 +185,8 @@ class HeavyHitters(ClosedByBlock, PublishedHitters):
             empty_rows: positions of the rows without an event, ascending, counted from 0 over all
                 rows.
             column: the name of the column, for a table with several columns.
+            user: the person of each event, one item per item; required if the table bounds
+                people.
 
         Raises:
             ItemError: an invalid item or a null; the message gives its position.
@@ -187,10 +198,15 @@ class HeavyHitters(ClosedByBlock, PublishedHitters):
             ClosedError: after ``close()``.
             LiveStateError: called in a forked child process.
         """
-        self._table.update_rows(items, weights, empty_rows=empty_rows, column=column)
+        self._table.update_rows(items, weights, empty_rows=empty_rows, column=column, user=user)
 
     def update_batch(
-        self, items: object, weights: object = None, *, column: str | None = None
+        self,
+        items: object,
+        weights: object = None,
+        *,
+        column: str | None = None,
+        user: object = None,
     ) -> None:
         """Count any number of events in one step; for the batch schedule.
 
@@ -200,6 +216,8 @@ class HeavyHitters(ClosedByBlock, PublishedHitters):
             items: Arrow data, a NumPy array or an iterable of items; may be empty.
             weights: one integer per item, or None for weight 1.
             column: the name of the column, for a table with several columns.
+            user: the person of each event, one item per item; required if the table bounds
+                people.
 
         Raises:
             ItemError: an invalid item or a null; the message gives its position.
@@ -210,7 +228,7 @@ class HeavyHitters(ClosedByBlock, PublishedHitters):
             ClosedError: after ``close()``.
             LiveStateError: called in a forked child process.
         """
-        self._table.update_batch(items, weights, column=column)
+        self._table.update_batch(items, weights, column=column, user=user)
 
     def tick(self, steps: int = 1) -> None:
         """Take steps without an event.

@@ -15,7 +15,7 @@ from lazysketch.heavy_hitters.default_width import CELL_BYTES, default_width
 from lazysketch.heavy_hitters.discovery_spec import LARGEST_EPOCH, DiscoverySpec, discovery_for
 from lazysketch.heavy_hitters.joint_privacy import JointPrivacy, Split, split_of
 from lazysketch.privacy.accounting import Privacy
-from lazysketch.privacy.relations import LARGEST_DEPTH
+from lazysketch.privacy.relations import LARGEST_DEPTH, people_changed
 from lazysketch.releases.items import Item, checked_domain
 from lazysketch.specification.schedules import Batch, Schedule
 from lazysketch.specification.sizing import LARGEST_WIDTH, SketchKind, checked_sketch_kind
@@ -177,11 +177,17 @@ class HeavyHittersSpec:
             ArgumentValueError: a value outside its range, or memory for less than one item.
         """
         steps = _checked_epoch(epoch, table.schedule)
+        # Every counted event takes a place in each row: a person has at most cells * events.
+        bound = table.person_bound
         smallest = DiscoverySpec(
             epsilon=split.discovery_epsilon,
             delta=split.discovery_delta,
-            relation=table.relation,
-            max_events_per_user=table.max_events_per_user,
+            relation="zero-out" if bound else table.relation,
+            max_events_per_user=(
+                bound.cells * bound.events * people_changed(bound, relation=table.relation)
+                if bound
+                else table.max_events_per_user
+            ),
             epoch=1,
             capacity=1,
             max_item_bytes=max_item_bytes,

@@ -22,6 +22,7 @@ from lazysketch.arguments import check_bools, checked_integer, checked_real
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, MissingPackageError
 from lazysketch.foreign_values import plain_tuple
 from lazysketch.privacy.curve import GaussianCurve, curve_of, ideal_bound
+from lazysketch.privacy.person_bound import PersonBound, checked_person_bound
 from lazysketch.privacy.relations import (
     LARGEST_DEPTH,
     Calibration,
@@ -64,6 +65,7 @@ class Privacy:
         max_weight: largest weight of one event, in counts.
         max_events_per_user: events protected together; 1 protects single events.
         depth: rows of the table, which share ``l2_sensitivity`` equally; 1 covers every table.
+        person_bound: what is counted of a person, who is protected then; None protects events.
         private: whether the guarantee holds.
         not_private_because: reasons why it does not; empty exactly when ``private``.
 
@@ -95,6 +97,7 @@ class Privacy:
     private: bool
     not_private_because: tuple[str, ...] = ()
     depth: int = 1
+    person_bound: PersonBound | None = None
 
     def __post_init__(self) -> None:
         """Check every field and store plain Python values."""
@@ -102,6 +105,7 @@ class Privacy:
         checked_calibration(self.calibration)
         self._check_reasons()
         self._store("max_weight", checked_integer("max_weight", self.max_weight))
+        checked_person_bound(self.person_bound)
         events = checked_integer("max_events_per_user", self.max_events_per_user)
         self._store("max_events_per_user", events)
         self._store("depth", checked_integer("depth", self.depth, most=LARGEST_DEPTH))
@@ -318,6 +322,7 @@ class Privacy:
             delta=self.delta,
             relation=self.relation,
             max_events_per_user=self.max_events_per_user,
+            person_bound=self.person_bound,
             max_weight=self.max_weight,
         )
 
@@ -330,6 +335,7 @@ class Privacy:
             delta=self.delta,
             relation=self.relation,
             max_events_per_user=self.max_events_per_user,
+            person_bound=self.person_bound,
             max_weight=self.max_weight,
         )
         if self.calibration == "classical":

@@ -82,6 +82,7 @@ def calibrate(
     max_weight: int,
     max_events_per_user: int,
     depth: int = 1,
+    people: int = 0,
 ) -> NoiseCalibration:
     """Return the smallest sigma that keeps a sketch within (epsilon, delta).
 
@@ -100,6 +101,7 @@ def calibrate(
         max_weight: largest weight of one event, in counts.
         max_events_per_user: events protected together.
         depth: rows of the table, which share its sensitivity equally; 1 covers every table.
+        people: people whose contributions are bounded, 0 to 2^32; their identities may collide.
 
     Returns:
         The calibration.
@@ -137,7 +139,13 @@ def calibrate(
     events = checked_integer("max_events_per_user", max_events_per_user)
     rows = checked_integer("depth", depth, most=LARGEST_DEPTH)
     l2_sensitivity = square_root_up(table2 * mechanism2 * (weight * events) ** 2)
-    account = _Account(epsilon, delta, changed_draws=cells * nodes * events, draws=all_draws)
+    account = _Account(
+        epsilon,
+        delta,
+        changed_draws=cells * nodes * events,
+        draws=all_draws,
+        people=checked_integer("people", people, least=0, most=2**32),
+    )
     sigma = _smallest_sigma(account, calibration, l2_sensitivity, rows)
     return NoiseCalibration(
         epsilon=epsilon,
@@ -162,8 +170,9 @@ class _Account:
         P~(S) <= e^(m eta) P(S) + tail <= e^(m eta) (e^eps' Q(S) + delta') + tail
               <= e^(2 m eta + eps') Q~(S) + e^(m eta) delta' + (1 + e^eps) tail,
 
-    and likewise for the switch from a permutation to a function. The factor (1 + e^eps) is
-    needed: at epsilon = 100 the tails of Q's noise lie in the middle of P's.
+    and likewise for the switch from a permutation to a function, for noise and for the identities
+    of people, which differ for different people except with probability people^2 2^-129. The factor
+    (1 + e^eps) is needed: at epsilon = 100 the tails of Q's noise lie in the middle of P's.
 
     An adversary can wait until any draw of the sketch is extreme, and then choose an event that
     changes it: so all draws count for the tails. Up to 11 sigma their error is bounded.
@@ -177,6 +186,7 @@ class _Account:
     delta: float
     changed_draws: int
     draws: int
+    people: int = 0
 
     def epsilon_numeric(self, sigma: float) -> float:
         eta = _PMF_ERROR * max(sigma, _PMF_ERROR_LEAST_SIGMA)
@@ -184,7 +194,7 @@ class _Account:
 
     def tails(self, sigma: float) -> float:
         """Return the part of delta_numeric that no factor of epsilon covers."""
-        switching = math.ldexp(float(self.draws) ** 2, -129)
+        switching = math.ldexp(float(self.draws) ** 2 + float(self.people) ** 2, -129)
         error = _FAR_ERROR * max(sigma, _PMF_ERROR_LEAST_SIGMA)
         aimed = self.draws * (_FAR_TAIL + _DRAW_TAIL * error)
         changed = self.changed_draws * _DRAW_TAIL

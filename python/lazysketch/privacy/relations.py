@@ -24,6 +24,7 @@ from typing import Final, Literal, TypeAlias, cast, get_args
 
 from lazysketch.arguments import checked_choice, checked_integer, checked_real
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
+from lazysketch.privacy.person_bound import PersonBound
 
 __all__ = [
     "LARGEST_EPSILON",
@@ -37,6 +38,7 @@ __all__ = [
     "checked_epsilon",
     "checked_kind",
     "checked_relation",
+    "people_changed",
     "square_root_up",
     "table_sensitivity2",
 ]
@@ -59,6 +61,7 @@ def table_sensitivity2(
     relation: Relation,
     calibration: Calibration = "analytic",
     max_changes: int = 1,
+    person_bound: PersonBound | None = None,
 ) -> int:
     """Return the squared L2 sensitivity of the count table, per unit of weight.
 
@@ -75,6 +78,8 @@ def table_sensitivity2(
         calibration: ``"classical"`` returns the value of the paper, for reproduction.
         max_changes: for counters updated by vectors, the number of counters that may differ between
             neighbours, all at one step. Sketches: 1.
+        person_bound: what is counted of a person, who is protected then. The result is that for one
+            event in each of the person's cells.
 
     Returns:
         A positive integer.
@@ -96,6 +101,9 @@ def table_sensitivity2(
     rows, changes = _checked_shape(kind, depth, max_changes)
     substitution = checked_relation(relation) == "substitution"
     classical = checked_calibration(calibration) == "classical"
+    if person_bound is not None:
+        # Each person moves the table by at most sqrt(rows * cells).
+        return rows * person_bound.cells * people_changed(person_bound, relation=relation) ** 2
     if kind == "counters":
         # The same counters take single events and vectors: cover both.
         return max(2 if substitution else 1, changes)
@@ -106,7 +114,14 @@ def table_sensitivity2(
     return 2 * rows
 
 
-def changed_cells(kind: CountKind, *, depth: int, relation: Relation, max_changes: int = 1) -> int:
+def changed_cells(
+    kind: CountKind,
+    *,
+    depth: int,
+    relation: Relation,
+    max_changes: int = 1,
+    person_bound: PersonBound | None = None,
+) -> int:
     """Return the number of cells of the count table that can differ between neighbours.
 
     Guarantee: an upper bound for every hash function; the numeric account of
@@ -117,6 +132,7 @@ def changed_cells(kind: CountKind, *, depth: int, relation: Relation, max_change
         depth: rows of the table, 1 to 64; counters have one.
         relation: ``"substitution"`` or ``"zero-out"``.
         max_changes: as in :func:`table_sensitivity2`.
+        person_bound: as in :func:`table_sensitivity2`.
 
     Returns:
         A positive integer: one cell per row, two under substitution.
@@ -132,8 +148,38 @@ def changed_cells(kind: CountKind, *, depth: int, relation: Relation, max_change
         8
     """
     rows, changes = _checked_shape(kind, depth, max_changes)
+    if person_bound is not None:
+        return rows * person_bound.cells * people_changed(person_bound, relation=relation)
     per_row = 2 if checked_relation(relation) == "substitution" else 1
     return max(per_row, changes) if kind == "counters" else per_row * rows
+
+
+def people_changed(bound: PersonBound, *, relation: Relation) -> int:
+    """Return how many people's events differ between neighbouring streams.
+
+    Under zero-out the events of one person become empty steps; under substitution, events of
+    another one take their place, at any steps. With a limit of people another one is let in for
+    each that goes, and one is kept out for each that comes.
+
+    Args:
+        bound: what is counted of a person.
+        relation: ``"substitution"`` or ``"zero-out"``.
+
+    Returns:
+        1, 2 or 4.
+
+    Raises:
+        ArgumentTypeError: not a relation.
+        ArgumentValueError: a string that names no relation.
+
+    Source: docs/theory.md, "People".
+
+    Example:
+        >>> people_changed(PersonBound(cells=10, most_people=1_000), relation="substitution")
+        4
+    """
+    people = 2 if checked_relation(relation) == "substitution" else 1
+    return people if bound.most_people is None else 2 * people
 
 
 def _checked_shape(kind: object, depth: object, max_changes: object) -> tuple[int, int]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 
+from lazysketch.privacy.person_bound import PersonBound
 from lazysketch.privacy.relations import Relation
 
 __all__ = ["guarantee", "promise"]
@@ -19,6 +20,7 @@ def guarantee(
     relation: Relation,
     max_events_per_user: int,
     max_weight: int = 1,
+    person_bound: PersonBound | None = None,
 ) -> str:
     """Return the guarantee as one line.
 
@@ -28,6 +30,7 @@ def guarantee(
         relation: ``"substitution"`` or ``"zero-out"``.
         max_events_per_user: events protected together.
         max_weight: largest weight of one event, in counts.
+        person_bound: what is counted of a person, if people are protected.
 
     Returns:
         English text in one line.
@@ -38,7 +41,7 @@ def guarantee(
         >>> guarantee(epsilon=1.0, delta=1e-8, relation="substitution", max_events_per_user=3)
         '(1, 1e-08)-DP per person with at most 3 events (substitution)'
     """
-    unit = "event"
+    unit = "event" if person_bound is None else f"person, {person_bound}"
     if max_events_per_user > 1:
         unit = f"person with at most {max_events_per_user} events"
     weights = f", weights up to {max_weight}" if max_weight != 1 else ""
@@ -52,6 +55,7 @@ def promise(
     relation: Relation,
     max_events_per_user: int,
     max_weight: int,
+    person_bound: PersonBound | None = None,
 ) -> str:
     """Return the guarantee and its limits for a reader without formulas.
 
@@ -61,6 +65,7 @@ def promise(
         relation: ``"substitution"`` or ``"zero-out"``.
         max_events_per_user: events protected together.
         max_weight: largest weight of one event, in counts.
+        person_bound: what is counted of a person, if people are protected.
 
     Returns:
         English text in one line.
@@ -87,14 +92,21 @@ def promise(
     most = "1 event" if one else f"{max_events_per_user} events"
     later = "" if one else ", or whose later events are chosen by what was published in between"
     chosen = "The event" if one else "The events, all together,"
+    beyond = f"for a person with more than {most}, whose events add up{later}; "
+    if person_bound is not None:
+        whose = f"any one person{weights}, {person_bound},"
+        secret = f"{whose} sent events or none"
+        if relation == "substitution":
+            secret = f"{whose} sent these events, others or none"
+        beyond = "for a person whose later events are chosen by what was published in between; "
+        chosen = "The person's events, all together,"
     return (
         "An observer who reads everything ever published, at any number of steps, can hardly tell "
         f"whether {secret}. {chosen} may be chosen by what was published before. "
         "The probability of any conclusion differs between the two by a "
         f"factor of at most {math.exp(epsilon):.3g} (e^epsilon, epsilon = {epsilon:.4g}) and, "
         f"beyond that, by at most {delta:g} (delta). "
-        f"NOT promised: the same bound for a person with more than {most}, whose events add up"
-        f"{later}; "
+        f"NOT promised: the same bound {beyond}"
         "that the number of steps, the parameters or the time of a publication stay secret; "
         "that an event may be deleted so that later ones move up; anything about figures that "
         "only the operator sees (rejected input, numbers of rows, throughput, log files)."

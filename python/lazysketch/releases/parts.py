@@ -15,6 +15,7 @@ import numpy.typing as npt
 from lazysketch import _native
 from lazysketch.arguments import checked_integer
 from lazysketch.privacy.accounting import Privacy
+from lazysketch.privacy.person_bound import PersonBound
 from lazysketch.privacy.relations import CountKind, square_root_up, table_sensitivity2
 from lazysketch.specification.mechanisms import Mechanism
 from lazysketch.specification.schedules import Schedule, schedule_specified
@@ -121,25 +122,27 @@ class ReleasePart:
 
 
 def parts_of(
-    kind: CountKind, depth: int, parts: Iterable[_native.PartFacts]
+    kind: CountKind, depth: int, width: int, parts: Iterable[_native.PartFacts]
 ) -> tuple[ReleasePart, ...]:
     """Return the parts of a release of the core.
 
     Args:
         kind: kind of the table.
         depth: its rows.
+        width: its columns.
         parts: the public parameters of each part, as decoded by the core.
 
     Returns:
         The frozen descriptions, in order.
     """
     known: dict[tuple[object, ...], ReleasePart] = {}
-    return tuple(_part_of(kind, depth, part, known) for part in parts)
+    return tuple(_part_of(kind, depth, width, part, known) for part in parts)
 
 
 def _part_of(
     kind: CountKind,
     depth: int,
+    width: int,
     part: _native.PartFacts,
     known: dict[tuple[object, ...], ReleasePart],
 ) -> ReleasePart:
@@ -158,7 +161,7 @@ def _part_of(
     known[signature] = ReleasePart(
         sketch_id=part["sketch_id"],
         step=part["step"],
-        privacy=_privacy_of(kind, depth, noise, mechanism, reasons),
+        privacy=_privacy_of(kind, depth, width, noise, mechanism, reasons),
         schedule=noise and schedule_specified(noise["schedule"]),
         mechanism=mechanism,
         final_pushes=part["finished"],
@@ -169,6 +172,7 @@ def _part_of(
 def _privacy_of(
     kind: CountKind,
     depth: int,
+    width: int,
     noise: _native.NoiseFacts | None,
     mechanism: Mechanism | None,
     reasons: tuple[str, ...],
@@ -176,14 +180,18 @@ def _privacy_of(
     """Return the guarantee that the noise of a release gives; NOT PRIVATE for exact counts."""
     if noise is None or mechanism is None:
         return Privacy.without_noise(because=reasons)
+    bound = noise["person_bound"] and PersonBound(*noise["person_bound"])
+    within = bound and replace(bound, cells=min(bound.cells, width))
     table2 = table_sensitivity2(
         kind,
         depth=depth,
         relation=noise["relation"],
         calibration=noise["calibration"],
         max_changes=noise["max_changes"],
+        person_bound=within,
     )
-    scale = noise["max_weight"] * noise["max_events_per_user"]
+    events = noise["max_events_per_user"] if bound is None else bound.events
+    scale = noise["max_weight"] * events
     l2_sensitivity = square_root_up(table2 * mechanism.sensitivity2 * scale**2)
     return Privacy(
         epsilon=noise["epsilon"],
@@ -196,6 +204,7 @@ def _privacy_of(
         max_weight=noise["max_weight"],
         max_events_per_user=noise["max_events_per_user"],
         depth=depth,
+        person_bound=bound,
         private=not reasons,
         not_private_because=reasons,
     )

@@ -30,7 +30,7 @@ class TableFacts:
                 f"got {type(native).__name__}"
             )
         self._native = native
-        self._parts = parts_of(native.kind, native.depth, native.parts)
+        self._parts = parts_of(native.kind, native.depth, native.width, native.parts)
 
     @property
     def table(self) -> npt.NDArray[np.int64]:

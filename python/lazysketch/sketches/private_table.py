@@ -102,7 +102,12 @@ class PrivateTable(ClosedByBlock, LiveState, _native.PrivateSketch, ReadsByRelea
         return Release(self._release())
 
     def update_batch(
-        self, items: object, weights: object = None, *, column: str | None = None
+        self,
+        items: object,
+        weights: object = None,
+        *,
+        column: str | None = None,
+        user: object = None,
     ) -> None:
         """Count any number of events in one step; for the batch schedule.
 
@@ -112,6 +117,8 @@ class PrivateTable(ClosedByBlock, LiveState, _native.PrivateSketch, ReadsByRelea
             items: Arrow data, a NumPy array or an iterable of items; may be empty.
             weights: one integer per item, or None for weight 1.
             column: the name of the column, for a table with several columns.
+            user: the person of each event, one item per item; required if the table bounds
+                people.
 
         Raises:
             ItemError: an invalid item or a null; the message gives its position.
@@ -122,7 +129,7 @@ class PrivateTable(ClosedByBlock, LiveState, _native.PrivateSketch, ReadsByRelea
             ClosedError: after ``close()``.
             LiveStateError: called in a forked child process.
         """
-        self._update_batch(items, weights, column=column)
+        self._update_batch(items, weights, column=column, user=user)
 
     @property
     def spec(self) -> TableSpec:

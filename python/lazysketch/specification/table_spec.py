@@ -20,6 +20,7 @@ from lazysketch.arguments import checked_integer
 from lazysketch.errors import ArgumentValueError
 from lazysketch.privacy.accounting import Privacy
 from lazysketch.privacy.calibration import NoiseCalibration, calibrate
+from lazysketch.privacy.person_bound import PersonBound, checked_person_bound
 from lazysketch.privacy.relations import (
     Calibration,
     CountKind,
@@ -68,12 +69,15 @@ class TableOptions(_Required, total=False):
             the paper; or a :class:`Mechanism` for the number of leaves of the schedule.
         max_weight: largest weight of one event, 1 to 2^32, in counts.
         max_events_per_user: events of one person that are protected together, 1 to 2^20.
+        person_bound: what is counted of each person, who is protected then, however many events
+            there are. Every event needs its person: ``update_many(items, user=people)``.
     """
 
     relation: Relation
     mechanism: MechanismName | Mechanism
     max_weight: int
     max_events_per_user: int
+    person_bound: PersonBound | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -95,6 +99,7 @@ class TableSpec:
         calibration: ``"analytic"``, or ``"classical"`` to reproduce the paper.
         max_weight: largest weight of one event, 1 to 2^32, in counts.
         max_events_per_user: events of one person that are protected together, 1 to 2^20.
+        person_bound: what is counted of each person, or None to protect events.
         max_changes: for counters, the number of them that one step may change; else 1.
         hash_seed: public seed, 0 to 2^64 - 1; derived from key and sketch id when None.
 
@@ -125,6 +130,7 @@ class TableSpec:
     calibration: Calibration = "analytic"
     max_weight: int = 1
     max_events_per_user: int = 1
+    person_bound: PersonBound | None = None
     max_changes: int = 1
     hash_seed: int | None = None
     chosen_mechanism: Mechanism = field(init=False, repr=False, compare=False)
@@ -145,6 +151,7 @@ class TableSpec:
             ("max_changes", width if self.kind == "counters" else 2**28),
         ):
             self._store(name, checked_integer(name, getattr(self, name), most=most))
+        self._check_person_bound()
         if self.hash_seed is not None:
             seed = checked_integer("hash_seed", self.hash_seed, least=0, most=LARGEST_HASH_SEED)
             self._store("hash_seed", seed)
@@ -159,6 +166,20 @@ class TableSpec:
         self._store("noise", noise)
         self._store("epsilon", noise.epsilon)
         self._store("delta", noise.delta)
+
+    def _check_person_bound(self) -> None:
+        """Refuse what a bound of people excludes: declared events, and steps without persons."""
+        if checked_person_bound(self.person_bound) is None:
+            return
+        for name in ("max_events_per_user", "max_changes"):
+            if getattr(self, name) != 1:
+                raise ArgumentValueError(
+                    f"{name}: expected 1 with a person_bound, got {getattr(self, name)}"
+                )
+        if self.calibration == "classical":
+            raise ArgumentValueError(
+                "calibration: expected 'analytic' with a person_bound, got 'classical'"
+            )
 
     def _store(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)
@@ -190,17 +211,33 @@ class TableSpec:
                 relation=self.relation,
                 calibration=self.calibration,
                 max_changes=self.max_changes,
+                person_bound=self._bound_within_the_row,
             ),
             mechanism_sensitivity2=mechanism.sensitivity2,
             mechanism_nodes=mechanism.nodes_per_leaf,
             changed_cells=changed_cells(
-                self.kind, depth=self.depth, relation=self.relation, max_changes=self.max_changes
+                self.kind,
+                depth=self.depth,
+                relation=self.relation,
+                max_changes=self.max_changes,
+                person_bound=self._bound_within_the_row,
             ),
             draws=self.depth * self.width * mechanism.draws,
             max_weight=self.max_weight,
-            max_events_per_user=self.max_events_per_user,
+            max_events_per_user=self._events_per_cell,
             depth=self.depth,
+            people=0 if self.person_bound is None else self.person_bound.people,
         )
+
+    @property
+    def _bound_within_the_row(self) -> PersonBound | None:
+        """The bound, with no more cells than a row has."""
+        bound = self.person_bound
+        return bound and replace(bound, cells=min(bound.cells, self.width))
+
+    @property
+    def _events_per_cell(self) -> int:
+        return self.max_events_per_user if self.person_bound is None else self.person_bound.events
 
     @property
     def sigma(self) -> float:
@@ -237,6 +274,7 @@ class TableSpec:
             max_weight=self.max_weight,
             max_events_per_user=self.max_events_per_user,
             depth=self.depth,
+            person_bound=self.person_bound,
             private=not reasons,
             not_private_because=reasons,
         )

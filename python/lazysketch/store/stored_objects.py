@@ -19,7 +19,12 @@ from lazysketch.sketches.private_table import PrivateTable
 from lazysketch.specification.schedules import Punctual
 from lazysketch.specification.table_spec import TableSpec
 from lazysketch.store.calls import Call
-from lazysketch.store.stored_changes import Changes, reads_after_commit, unknown_change
+from lazysketch.store.stored_changes import (
+    Changes,
+    check_no_user,
+    reads_after_commit,
+    unknown_change,
+)
 from lazysketch.windows.windows import Windows
 
 if TYPE_CHECKING:
@@ -44,8 +49,9 @@ __all__ = [
 class _ItemChanges(Changes):
     """Changes with items of one table."""
 
-    def update(self, item: object, weight: int = 1) -> None:
+    def update(self, item: object, weight: int = 1, *, user: object = None) -> None:
         """Count one event, as the method without a store."""
+        check_no_user(user)
         self._change("update_many", self._batches([item]), [weight])
 
     def update_rows(
@@ -55,14 +61,22 @@ class _ItemChanges(Changes):
         *,
         empty_rows: object,
         column: str | None = None,
+        user: object = None,
     ) -> None:
         """Count rows, some without an event, as the method without a store."""
+        check_no_user(user)
         self._change("update_rows", self._batches(items, column), weights, empty_rows=empty_rows)
 
     def update_batch(
-        self, items: object, weights: object = None, *, column: str | None = None
+        self,
+        items: object,
+        weights: object = None,
+        *,
+        column: str | None = None,
+        user: object = None,
     ) -> None:
         """Count any number of events in one step, as the method without a store."""
+        check_no_user(user)
         self._change("update_batch", self._batches(items, column), weights)
 
 
@@ -76,8 +90,10 @@ class _StoredTable(_ItemChanges, PrivateTable):
         *,
         column: str | None = None,
         threads: int = 1,
+        user: object = None,
     ) -> None:
         """Count many events, one step each, as the method without a store."""
+        check_no_user(user)
         self._change("update_many", self._batches(items, column), weights, threads=threads)
 
     def _carry_out(self, call: Call) -> None:
@@ -129,9 +145,15 @@ class StoredHitters(_ItemChanges, HeavyHitters):
     """Heavy hitters of a store."""
 
     def update_many(
-        self, items: object, weights: object = None, *, column: str | None = None
+        self,
+        items: object,
+        weights: object = None,
+        *,
+        column: str | None = None,
+        user: object = None,
     ) -> None:
         """Count many events, one step each, as the method without a store."""
+        check_no_user(user)
         self._change("update_many", self._batches(items, column), weights)
 
     def end_discovery_epoch(self) -> None:

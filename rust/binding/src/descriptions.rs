@@ -11,7 +11,7 @@ use crate::key::Key;
 use lazysketch_core::discovery::spec::DiscoverySpec as CoreDiscovery;
 use lazysketch_core::guarantee::NotPrivate;
 use lazysketch_core::key::Identity;
-use lazysketch_core::parameters::{NoiseSpec, Shape};
+use lazysketch_core::parameters::{NoiseSpec, PersonBound, Shape};
 use lazysketch_core::schedule::EVENTS_PER_STEP;
 use pyo3::exceptions::{PyAttributeError, PyOverflowError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -76,7 +76,26 @@ pub(crate) struct TableSpec {
     delta: f64,
     max_weight: u64,
     max_events_per_user: u64,
+    person_bound: Option<PersonBoundObject>,
     max_changes: u32,
+}
+
+/// A `lazysketch.PersonBound`.
+#[derive(FromPyObject)]
+struct PersonBoundObject {
+    cells: u32,
+    events: u32,
+    most_people: Option<u32>,
+}
+
+impl PersonBoundObject {
+    fn core(&self) -> PersonBound {
+        PersonBound {
+            cells: self.cells,
+            events: self.events,
+            most_people: self.most_people,
+        }
+    }
 }
 
 impl TableSpec {
@@ -105,6 +124,7 @@ impl TableSpec {
             delta: self.delta,
             max_weight: self.max_weight,
             max_events_per_user: self.max_events_per_user,
+            person_bound: self.person_bound.as_ref().map(PersonBoundObject::core),
             max_changes: self.max_changes,
         })
     }
@@ -127,6 +147,9 @@ pub(crate) fn noise_facts<'py>(
     description.set_item("delta", spec.delta)?;
     description.set_item("max_weight", spec.max_weight)?;
     description.set_item("max_events_per_user", spec.max_events_per_user)?;
+    let bound = spec.person_bound;
+    let bound = bound.map(|bound| (bound.cells, bound.events, bound.most_people));
+    description.set_item("person_bound", bound)?;
     description.set_item("max_changes", spec.max_changes)?;
     Ok(description)
 }

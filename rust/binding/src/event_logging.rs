@@ -2,11 +2,11 @@
 
 use crate::batches::batch_of;
 use crate::errors::raise;
-use crate::heavy_sketch::Events;
-use crate::items::Column;
+use crate::event_batch::Events;
+use crate::items::{Column, Target};
 use crate::logged_events::LoggedEvents;
 use crate::owned_items::OwnedItems;
-use crate::private::PrivateSketch;
+use lazysketch_core::table::hash::Fingerprinter;
 use lazysketch_core::table::item_list::ItemList;
 use pyo3::prelude::*;
 
@@ -26,23 +26,18 @@ pub(crate) fn logged_events(
     Ok(LoggedEvents::of(items))
 }
 
-/// Convert any batch to what one sketch counts: integers are kept, other items become their
+/// Convert any batch to what one table counts: integers are kept, other items become their
 /// fingerprints.
-#[pyfunction]
-#[pyo3(
-    signature = (items, sketch, *, column=None),
-    text_signature = "(items, sketch, *, column=None)"
-)]
-pub(crate) fn logged_fingerprints<'py>(
+pub(crate) fn logged_for_table<'py>(
     items: &Bound<'py, PyAny>,
-    sketch: &Bound<'py, PrivateSketch>,
-    column: Option<Column>,
+    target: Target<'_>,
+    fingerprinter: &Fingerprinter,
+    column: Option<&Column>,
 ) -> PyResult<Bound<'py, LoggedEvents>> {
     if let Ok(events) = items.cast_exact::<LoggedEvents>() {
         return Ok(events.clone());
     }
-    let sketch = sketch.get();
-    let batch = batch_of(items, column.as_ref(), sketch.target())?;
-    let hashed = ItemList::hashed(batch.items()?, sketch.fingerprinter());
+    let batch = batch_of(items, column, target)?;
+    let hashed = ItemList::hashed(batch.items()?, fingerprinter);
     Bound::new(items.py(), LoggedEvents::of(hashed.map_err(raise)?))
 }

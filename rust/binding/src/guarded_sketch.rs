@@ -7,7 +7,7 @@ use crate::maker_process::MakerProcess;
 use crate::weights::weights_of;
 use lazysketch_core::sketch::PrivateSketch;
 use lazysketch_core::sketch::heavy_hitters::HeavySketch;
-use lazysketch_core::table::items::Items;
+use lazysketch_core::table::items::{Items, StepRows};
 use lazysketch_core::{Error, Result};
 use pyo3::prelude::*;
 use pyo3::sync::MutexExt;
@@ -60,6 +60,42 @@ impl Core {
                 "one with discovery",
                 "one without",
             )),
+        }
+    }
+
+    /// All checks and all memory of [`Self::update_rows`], which then cannot fail.
+    pub(crate) fn prepare_rows(&mut self, rows: StepRows<'_>) -> Result<()> {
+        match self {
+            Self::Plain(sketch) => sketch.prepare_rows(rows),
+            Self::Heavy(sketch) => sketch.prepare_rows(rows),
+        }
+    }
+
+    /// Count rows, one step each.
+    pub(crate) fn update_rows(&mut self, rows: StepRows<'_>) -> Result<()> {
+        match self {
+            Self::Plain(sketch) => sketch.update_rows(rows),
+            Self::Heavy(sketch) => sketch.update_rows(rows),
+        }
+    }
+
+    /// All checks and all memory of [`Self::update_batch`], which then cannot fail.
+    pub(crate) fn prepare_batch(
+        &mut self,
+        items: Items<'_>,
+        weights: Option<&[u64]>,
+    ) -> Result<()> {
+        match self {
+            Self::Plain(sketch) => sketch.prepare_batch(items, weights),
+            Self::Heavy(sketch) => sketch.prepare_batch(items, weights),
+        }
+    }
+
+    /// Count events in one step.
+    pub(crate) fn update_batch(&mut self, items: Items<'_>, weights: Option<&[u64]>) -> Result<()> {
+        match self {
+            Self::Plain(sketch) => sketch.update_batch(items, weights),
+            Self::Heavy(sketch) => sketch.update_batch(items, weights),
         }
     }
 
@@ -216,6 +252,18 @@ pub(crate) fn change_all(
     check: impl Fn(usize, &mut Core) -> Result<()> + Sync,
     change: impl Fn(usize, &mut Core) -> Result<()> + Sync,
 ) -> PyResult<()> {
+    change_all_after(py, sketches, check, || Ok(()), change)
+}
+
+/// As [`change_all`], with a change of something else before those of the sketches; if that one
+/// fails, nothing changes.
+pub(crate) fn change_all_after(
+    py: Python<'_>,
+    sketches: &[&GuardedSketch],
+    check: impl Fn(usize, &mut Core) -> Result<()> + Sync,
+    before: impl FnOnce() -> Result<()> + Send,
+    change: impl Fn(usize, &mut Core) -> Result<()> + Sync,
+) -> PyResult<()> {
     let distinct: HashSet<_> = sketches
         .iter()
         .map(|&one| std::ptr::from_ref(one))
@@ -236,6 +284,7 @@ pub(crate) fn change_all(
         for (at, core) in cores.iter_mut().enumerate() {
             check(at, core).map_err(raise)?;
         }
+        before().map_err(raise)?;
         for at in 0..cores.len() {
             if let Err(error) = change(at, &mut cores[at]) {
                 // The checks refuse all that can fail. Should one omit something, sketches of different

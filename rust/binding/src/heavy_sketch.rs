@@ -1,14 +1,14 @@
 //! Private sketches with discovery: names of heavy items, published above a threshold.
 
-use crate::arrays::Integers;
-use crate::batches::plain_integers;
+use crate::bounded_change::RowsOfPeople;
 use crate::descriptions::{Described, HeavyHittersSpec};
 use crate::errors::raise;
+use crate::event_batch::Events;
 use crate::guarded_sketch::{Core, GuardedSketch};
 use crate::introspection::facts_of;
 use crate::items::{Column, Steps, Threads, Weight, no_item, object_of, with_item};
 use crate::key::Key;
-use crate::owned_items::{BorrowedItems, OwnedItems, owned_items_of};
+use crate::owned_items::owned_items_of;
 use crate::private::PrivateSketch;
 use crate::saved_state::{SavedState, same_id};
 use crate::weights::{counts_of, weights_of};
@@ -26,31 +26,6 @@ pub(crate) struct HeavySketch;
 
 pub(crate) fn guarded<'a>(sketch: &'a Bound<'_, HeavySketch>) -> &'a GuardedSketch {
     sketch.as_super().get().guarded()
-}
-
-/// The items of a batch. Plain integers are recognised first, without any Python call.
-pub(crate) enum Events<'py> {
-    Integers(Integers<'py>),
-    Owned(OwnedItems<'py>),
-}
-
-impl<'py> Events<'py> {
-    pub(crate) fn of(items: &Bound<'py, PyAny>, column: Option<&Column>) -> PyResult<Self> {
-        if column.is_none()
-            && let Some(integers) = plain_integers(items)?
-        {
-            return Ok(Self::Integers(integers));
-        }
-        owned_items_of(items, column).map(Self::Owned)
-    }
-
-    /// Return the items in the core's form.
-    pub(crate) fn borrowed(&self) -> PyResult<BorrowedItems<'_>> {
-        match self {
-            Self::Integers(integers) => integers.items().map(BorrowedItems::InPlace),
-            Self::Owned(batch) => batch.borrowed(),
-        }
-    }
 }
 
 /// Count many events with one of the core's methods.
@@ -92,7 +67,8 @@ impl HeavySketch {
                 restored.and_then(|core| same_id(core.sketch().sketch_id(), id).map(|()| core))
             }
         };
-        let base = PrivateSketch::of_core(Core::Heavy(Box::new(core.map_err(raise)?)));
+        let core = Core::Heavy(Box::new(core.map_err(raise)?));
+        let base = PrivateSketch::of_core(core).with_people(&key.master)?;
         Ok(PyClassInitializer::from(base).add_subclass(Self))
     }
 
@@ -104,6 +80,7 @@ impl HeavySketch {
     ///     item: str, bytes, int, datetime with a time zone, date or UUID; ``"1"``, ``b"1"`` and ``1``
     ///         are different items.
     ///     weight: an integer from 0 to the largest allowed weight.
+    ///     user: the person of the event, any item; required if the table bounds people.
     ///
     /// Raises:
     ///     ItemError: not a valid item.
@@ -112,8 +89,20 @@ impl HeavySketch {
     ///     HorizonError: past the horizon.
     ///     ClosedError: after ``close()``.
     ///     LiveStateError: called in a forked child process.
-    #[pyo3(signature = (item, weight=Weight(1)), text_signature = "($self, item, weight=1)")]
-    fn update(slf: &Bound<'_, Self>, item: &Bound<'_, PyAny>, weight: Weight) -> PyResult<()> {
+    #[pyo3(
+        signature = (item, weight=Weight(1), *, user=None),
+        text_signature = "($self, item, weight=1, *, user=None)"
+    )]
+    fn update(
+        slf: &Bound<'_, Self>,
+        item: &Bound<'_, PyAny>,
+        weight: Weight,
+        user: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        if let Some(user) = user {
+            return RowsOfPeople::one(item, weight, user)?
+                .count_at(slf.as_super().get().bounded(), true);
+        }
         let updated = with_item(item, &no_item, |item| {
             // The item is converted: no Python code runs between the process check and the update.
             Ok(guarded(slf).lock(slf.py()).and_then(|mut core| {
@@ -137,6 +126,7 @@ impl HeavySketch {
     ///     column: the name of the column, for a table with several columns.
     ///     threads: largest number of threads; speeds up large batches and does not change the
     ///         result.
+    ///     user: the person of each event, one item per item; required if the table bounds people.
     ///
     /// Raises:
     ///     ItemError: an invalid item or a null; the message gives its position.
@@ -147,8 +137,8 @@ impl HeavySketch {
     ///     ClosedError: after ``close()``.
     ///     LiveStateError: called in a forked child process.
     #[pyo3(
-        signature = (items, weights=None, *, column=None, threads=Threads(1)),
-        text_signature = "($self, items, weights=None, *, column=None, threads=1)"
+        signature = (items, weights=None, *, column=None, threads=Threads(1), user=None),
+        text_signature = "($self, items, weights=None, *, column=None, threads=1, user=None)"
     )]
     fn update_many<'py>(
         slf: &Bound<'py, Self>,
@@ -156,7 +146,12 @@ impl HeavySketch {
         weights: Option<&Bound<'py, PyAny>>,
         column: Option<Column>,
         threads: Threads,
+        user: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<()> {
+        if let Some(user) = user {
+            let rows = RowsOfPeople::of(items, column, user, weights);
+            return rows.count_at(slf.as_super().get().bounded(), true);
+        }
         count(slf, items, weights, column, 0, |core, items, weights| {
             core.update_many_in_threads(items, weights, threads.0)
         })
@@ -172,6 +167,7 @@ impl HeavySketch {
     ///     weights: one integer per item, or None for weight 1.
     ///     empty_rows: the increasing positions, counted from 0 over all rows, of the other rows.
     ///     column: the name of the column, for a table with several columns.
+    ///     user: the person of each event, one item per item; required if the table bounds people.
     ///
     /// Raises:
     ///     ItemError: an invalid item or a null; the message gives its position.
@@ -182,14 +178,19 @@ impl HeavySketch {
     ///     HorizonError: past the horizon.
     ///     ClosedError: after ``close()``.
     ///     LiveStateError: called in a forked child process.
-    #[pyo3(signature = (items, weights=None, *, empty_rows, column=None))]
+    #[pyo3(signature = (items, weights=None, *, empty_rows, column=None, user=None))]
     fn update_rows<'py>(
         slf: &Bound<'py, Self>,
         items: &Bound<'py, PyAny>,
         weights: Option<&Bound<'py, PyAny>>,
         empty_rows: &Bound<'py, PyAny>,
         column: Option<Column>,
+        user: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<()> {
+        if let Some(user) = user {
+            let rows = RowsOfPeople::of(items, column, user, weights).with_empty(empty_rows)?;
+            return rows.count_at(slf.as_super().get().bounded(), true);
+        }
         let empty = counts_of("empty_rows", empty_rows)?;
         count(
             slf,
@@ -201,13 +202,18 @@ impl HeavySketch {
         )
     }
 
-    #[pyo3(signature = (items, weights=None, *, column=None))]
+    #[pyo3(signature = (items, weights=None, *, column=None, user=None))]
     fn _update_batch<'py>(
         slf: &Bound<'py, Self>,
         items: &Bound<'py, PyAny>,
         weights: Option<&Bound<'py, PyAny>>,
         column: Option<Column>,
+        user: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<()> {
+        if let Some(user) = user {
+            let rows = RowsOfPeople::of(items, column, user, weights).in_one_step();
+            return rows.count_at(slf.as_super().get().bounded(), true);
+        }
         count(slf, items, weights, column, 0, CoreHeavy::update_batch)
     }
 

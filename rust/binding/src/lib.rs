@@ -11,15 +11,18 @@ mod arrow_import;
 mod arrow_items;
 mod arrow_layout;
 mod batches;
+mod bounded_change;
 mod capture;
 mod columns;
 mod descriptions;
 mod errors;
 mod estimation;
+mod event_batch;
 mod event_logging;
 mod exact;
 #[cfg(feature = "faults")]
 mod failing_allocator;
+mod fingerprint_logging;
 mod guarded_sketch;
 mod heavy_sketch;
 mod introspection;
@@ -31,12 +34,14 @@ mod maker_process;
 mod nesting_lock;
 mod owned_items;
 mod peeling;
+mod people;
 mod private;
 mod release;
 mod saved_state;
 mod several_tables;
 mod standard_types;
 mod store;
+mod table_parts;
 mod text;
 mod weights;
 
@@ -54,12 +59,14 @@ mod _native {
     #[pymodule_export]
     use super::estimation::ErrorModel;
     #[pymodule_export]
-    use super::event_logging::{logged_events, logged_fingerprints};
+    use super::event_logging::logged_events;
     #[pymodule_export]
     use super::exact::ExactSketch;
     #[cfg(feature = "faults")]
     #[pymodule_export]
     use super::failing_allocator::{fail_allocation, stop_failing_allocations};
+    #[pymodule_export]
+    use super::fingerprint_logging::logged_fingerprints;
     #[pymodule_export]
     use super::heavy_sketch::HeavySketch;
     #[pymodule_export]
@@ -80,6 +87,8 @@ mod _native {
     use super::nesting_lock::NestingLock;
     #[pymodule_export]
     use super::peeling::PeeledTable;
+    #[pymodule_export]
+    use super::people::{People, update_bounded};
     #[pymodule_export]
     use super::private::PrivateSketch;
     #[pymodule_export]

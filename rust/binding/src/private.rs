@@ -1,71 +1,41 @@
 //! Private sketches: the boundary that exact counts do not cross.
 
 use crate::batches::batch_of;
+use crate::bounded_change::{PeopleOfTables, RowsOfPeople};
 use crate::descriptions::{Described, TableSpec};
 use crate::errors::raise;
 use crate::estimation::{Choice, how_of};
 use crate::guarded_sketch::{Core, GuardedSketch};
 use crate::introspection::reasons_of;
-use crate::items::{Column, Steps, Target, Threads, Weight};
+use crate::items::{Column, Steps, Threads, Weight};
 use crate::key::Key;
 use crate::live_view::LiveView;
-use crate::release::{Release, target_of};
+use crate::release::{Release, RunOfRelease};
 use crate::saved_state::{SavedState, same_id};
 use crate::weights::{counts_of, weights_in_place, weights_of};
 use lazysketch_core::guarantee::NotPrivate;
 use lazysketch_core::key::SketchId;
-use lazysketch_core::parameters::Shape;
+use lazysketch_core::parameters::{PersonBound, Shape};
 use lazysketch_core::sketch::PrivateSketch as CoreSketch;
 use lazysketch_core::table::hash::Fingerprinter;
 use lazysketch_core::table::items::StepRows;
 use numpy::PyArray1;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
+use std::sync::Arc;
 
 /// A sketch under continual observation; base of the public private sketches.
 #[pyclass(frozen, subclass, module = "lazysketch._native")]
 pub(crate) struct PrivateSketch {
-    shape: Shape,
-    not_private: NotPrivate,
-    sketch_id: SketchId,
-    fingerprinter: Fingerprinter,
-    guarded: GuardedSketch,
-    view: LiveView,
-}
-
-impl PrivateSketch {
-    /// Wrap a sketch of the core.
-    pub(crate) fn of_core(mut core: Core) -> Self {
-        let sketch = core.sketch();
-        Self {
-            shape: *sketch.shape(),
-            not_private: sketch.not_private(),
-            sketch_id: sketch.sketch_id(),
-            fingerprinter: *sketch.fingerprinter(),
-            guarded: GuardedSketch::new(core),
-            view: LiveView::default(),
-        }
-    }
-
-    /// The core sketch and its lock.
-    pub(crate) fn guarded(&self) -> &GuardedSketch {
-        &self.guarded
-    }
-
-    /// What converts items to fingerprints.
-    pub(crate) fn fingerprinter(&self) -> &Fingerprinter {
-        &self.fingerprinter
-    }
-
-    /// What items are converted to.
-    pub(crate) fn target(&self) -> Target<'_> {
-        target_of(&self.shape, &self.fingerprinter)
-    }
-
-    #[inline]
-    fn convert(&self, item: &Bound<'_, PyAny>) -> PyResult<u64> {
-        self.target().object(item).map_err(|fault| fault.of_item())
-    }
+    pub(crate) shape: Shape,
+    pub(crate) person_bound: Option<PersonBound>,
+    pub(crate) not_private: NotPrivate,
+    pub(crate) sketch_id: SketchId,
+    pub(crate) fingerprinter: Fingerprinter,
+    pub(crate) guarded: GuardedSketch,
+    pub(crate) view: LiveView,
+    /// What each person has contributed, if people are bounded.
+    pub(crate) people: Option<Arc<PeopleOfTables>>,
 }
 
 #[pymethods]
@@ -88,7 +58,7 @@ impl PrivateSketch {
                 restored.and_then(|sketch| same_id(sketch.sketch_id(), id).map(|()| sketch))
             }
         };
-        Ok(Self::of_core(Core::Plain(sketch.map_err(raise)?)))
+        Self::of_core(Core::Plain(sketch.map_err(raise)?)).with_people(&key.master)
     }
 
     /// A digest of every parameter, for a store.
@@ -106,6 +76,7 @@ impl PrivateSketch {
     ///     item: str, bytes, int, datetime with a time zone, date or UUID; ``"1"``, ``b"1"`` and ``1``
     ///         are different items.
     ///     weight: an integer from 0 to the largest allowed weight.
+    ///     user: the person of the event, any item; required if the table bounds people.
     ///
     /// Raises:
     ///     ItemError: not a valid item.
@@ -114,8 +85,19 @@ impl PrivateSketch {
     ///     HorizonError: past the horizon of a private sketch.
     ///     ClosedError: after ``close()``.
     ///     LiveStateError: called in a forked child process.
-    #[pyo3(signature = (item, weight=Weight(1)), text_signature = "($self, item, weight=1)")]
-    fn update(&self, item: &Bound<'_, PyAny>, weight: Weight) -> PyResult<()> {
+    #[pyo3(
+        signature = (item, weight=Weight(1), *, user=None),
+        text_signature = "($self, item, weight=1, *, user=None)"
+    )]
+    fn update(
+        &self,
+        item: &Bound<'_, PyAny>,
+        weight: Weight,
+        user: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<()> {
+        if let Some(user) = user {
+            return RowsOfPeople::one(item, weight, user)?.count_at(self.bounded(), false);
+        }
         let converted = self.convert(item)?;
         let mut core = self.guarded.lock(item.py())?;
         let counted = core
@@ -135,6 +117,7 @@ impl PrivateSketch {
     ///     column: the name of the column, for a table with several columns.
     ///     threads: largest number of threads; speeds up large batches and does not change the
     ///         result.
+    ///     user: the person of each event, one item per item; required if the table bounds people.
     ///
     /// Raises:
     ///     ItemError: an invalid item or a null; the message gives its position.
@@ -145,8 +128,8 @@ impl PrivateSketch {
     ///     ClosedError: after ``close()``.
     ///     LiveStateError: called in a forked child process.
     #[pyo3(
-        signature = (items, weights=None, *, column=None, threads=Threads(1)),
-        text_signature = "($self, items, weights=None, *, column=None, threads=1)"
+        signature = (items, weights=None, *, column=None, threads=Threads(1), user=None),
+        text_signature = "($self, items, weights=None, *, column=None, threads=1, user=None)"
     )]
     fn update_many<'py>(
         &self,
@@ -154,7 +137,11 @@ impl PrivateSketch {
         weights: Option<&Bound<'py, PyAny>>,
         column: Option<Column>,
         threads: Threads,
+        user: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<()> {
+        if let Some(user) = user {
+            return RowsOfPeople::of(items, column, user, weights).count_at(self.bounded(), false);
+        }
         let batch = batch_of(items, column.as_ref(), self.target())?;
         let weights = weights_in_place(weights)?;
         let (slice, weights) = (batch.items()?, weights.as_slice()?);
@@ -174,6 +161,7 @@ impl PrivateSketch {
     ///     weights: one integer per item, or None for weight 1.
     ///     empty_rows: the increasing positions, counted from 0 over all rows, of the other rows.
     ///     column: the name of the column, for a table with several columns.
+    ///     user: the person of each event, one item per item; required if the table bounds people.
     ///
     /// Raises:
     ///     ItemError: an invalid item or a null; the message gives its position.
@@ -184,14 +172,19 @@ impl PrivateSketch {
     ///     HorizonError: past the horizon.
     ///     ClosedError: after ``close()``.
     ///     LiveStateError: called in a forked child process.
-    #[pyo3(signature = (items, weights=None, *, empty_rows, column=None))]
+    #[pyo3(signature = (items, weights=None, *, empty_rows, column=None, user=None))]
     fn update_rows<'py>(
         &self,
         items: &Bound<'py, PyAny>,
         weights: Option<&Bound<'py, PyAny>>,
         empty_rows: &Bound<'py, PyAny>,
         column: Option<Column>,
+        user: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<()> {
+        if let Some(user) = user {
+            let rows = RowsOfPeople::of(items, column, user, weights);
+            return rows.with_empty(empty_rows)?.count_at(self.bounded(), false);
+        }
         let batch = batch_of(items, column.as_ref(), self.target())?;
         let (weights, empty) = (weights_of(weights)?, counts_of("empty_rows", empty_rows)?);
         let slice = batch.items()?;
@@ -202,13 +195,18 @@ impl PrivateSketch {
             })
     }
 
-    #[pyo3(signature = (items, weights=None, *, column=None))]
+    #[pyo3(signature = (items, weights=None, *, column=None, user=None))]
     fn _update_batch<'py>(
         &self,
         items: &Bound<'py, PyAny>,
         weights: Option<&Bound<'py, PyAny>>,
         column: Option<Column>,
+        user: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<()> {
+        if let Some(user) = user {
+            let rows = RowsOfPeople::of(items, column, user, weights);
+            return rows.in_one_step().count_at(self.bounded(), false);
+        }
         let events = (items, weights, column);
         self.guarded
             .count_in_one_step(events, self.target(), CoreSketch::update_batch)
@@ -316,9 +314,13 @@ impl PrivateSketch {
             .estimates(items.py(), &self.guarded, batch.items()?, how)
     }
 
-    fn _release(&self, py: Python<'_>) -> PyResult<Release> {
+    #[pyo3(signature = (run=None))]
+    fn _release(&self, py: Python<'_>, run: Option<RunOfRelease>) -> PyResult<Release> {
         self.guarded
-            .detached(py, |core| core.sketch().release())
+            .detached(py, |core| {
+                let run = run.map(|run| run.promise());
+                core.sketch().release()?.of_run(run)
+            })
             .map(Release::new)
     }
 

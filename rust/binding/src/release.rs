@@ -10,7 +10,7 @@ use crate::items::{Column, Target, object_of};
 use crate::owned_items::copies_of;
 use lazysketch_core::parameters::{Shape, TableKind};
 use lazysketch_core::release::codec;
-use lazysketch_core::release::{Part, Release as CoreRelease};
+use lazysketch_core::release::{Part, Release as CoreRelease, RunPromise};
 use lazysketch_core::table::hash::Fingerprinter;
 use lazysketch_core::table::items::Items;
 use lazysketch_core::{Error, memory};
@@ -20,6 +20,16 @@ use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 
 type Cells1<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<bool>>);
 type Cells2<'py> = (Bound<'py, PyArray2<u32>>, Bound<'py, PyArray2<bool>>);
+
+/// What a run promised: its id, and the numbers of [`RunPromise`] in their order.
+#[derive(FromPyObject)]
+pub(crate) struct RunOfRelease([u8; 16], [f64; 7]);
+
+impl RunOfRelease {
+    pub(crate) fn promise(self) -> RunPromise {
+        RunPromise::of(self.0, self.1)
+    }
+}
 
 /// A public table with the distribution of its noise; wrapped by `lazysketch.Release`.
 #[pyclass(frozen, module = "lazysketch._native")]
@@ -270,6 +280,9 @@ fn part_of<'py>(py: Python<'py>, shape: &Shape, part: &Part) -> PyResult<Bound<'
         "finished",
         part.finished.map(|[first, second]| (first, second)),
     )?;
+    let run = part.run.as_ref();
+    let run = run.map(|run| (PyBytes::new(py, &run.id), run.numbers()));
+    description.set_item("run", run)?;
     description.set_item("not_private_because", reasons_of(py, part.not_private)?)?;
     description.set_item(
         "noise",

@@ -6,8 +6,9 @@
 
 use crate::batches::{PreparedBatch, batch_of};
 use crate::errors::ArgumentValueError;
+use crate::event_batch::Events;
 use crate::guarded_sketch::{Core, GuardedSketch, change_all};
-use crate::heavy_sketch::{Events, HeavySketch};
+use crate::heavy_sketch::HeavySketch;
 use crate::items::{Steps, Weight};
 use crate::owned_items::BorrowedItems;
 use crate::private::PrivateSketch;

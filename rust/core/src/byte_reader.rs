@@ -32,3 +32,7 @@ pub(crate) fn truncated() -> Error {
 pub(crate) fn malformed<T>(message: impl Into<String>) -> Result<T> {
     Err(Error::Format(message.into()))
 }
+
+pub(crate) fn as_format(error: Error) -> Error {
+    Error::Format(error.to_string())
+}

@@ -102,7 +102,7 @@ impl NotPrivate {
 /// from releases, by Theorem 15 of docs/theory.md, up to 1 % of delta.
 fn is_served(shape: &Shape, spec: &NoiseSpec, mechanism: &Mechanism) -> bool {
     let events = planted!("own-check-for-one-event", 1, spec.max_events_per_user);
-    let scale = spec.max_weight as f64 * events as f64;
+    let scale = spec.max_weight as f64 * people_or_events(spec, events);
     let sensitivity2 = table_sensitivity2(shape, spec) as f64 * mechanism.sensitivity2();
     let multiplier = spec.sigma / (sensitivity2.sqrt() * scale);
     let rows = f64::from(shape.depth);
@@ -135,9 +135,21 @@ fn theta(variance: f64) -> f64 {
         .sum::<f64>()
 }
 
-/// Squared L2 sensitivity of the count table per unit weight (docs/theory.md).
+/// How often [`table_sensitivity2`] is exceeded by everything that is protected together.
+fn people_or_events(spec: &NoiseSpec, events: u64) -> f64 {
+    match spec.person_bound {
+        None => events as f64,
+        Some(bound) => bound.people_changed(spec.relation) as f64 * f64::from(bound.events),
+    }
+}
+
+/// Squared L2 sensitivity of the count table per unit weight (docs/theory.md): to one event, or to
+/// one event of a person in each of the person's cells.
 fn table_sensitivity2(shape: &Shape, spec: &NoiseSpec) -> u64 {
     let depth = u64::from(shape.depth);
+    if let Some(bound) = spec.person_bound {
+        return depth * u64::from(bound.cells.min(shape.width));
+    }
     if planted!("own-check-without-the-substitute") {
         return depth;
     }
@@ -176,6 +188,7 @@ mod tests {
             delta,
             max_weight: 1,
             max_events_per_user: 1,
+            person_bound: None,
             max_changes: 1,
         };
         let mechanism = spec.mechanism(&shape).unwrap();
@@ -265,6 +278,7 @@ mod tests {
             delta,
             max_weight: 1,
             max_events_per_user: 1,
+            person_bound: None,
             max_changes: 1,
         }
     }

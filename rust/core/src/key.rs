@@ -26,6 +26,8 @@ pub enum Purpose {
     ItemIdentity,
     /// The ids of the sketches of a store.
     StoredId,
+    /// The secret function that identifies people.
+    PersonIdentity,
 }
 
 impl Purpose {
@@ -36,6 +38,7 @@ impl Purpose {
             Self::Discovery => b"lazysketch discovery noise",
             Self::ItemIdentity => b"lazysketch item identity",
             Self::StoredId => b"lazysketch stored id",
+            Self::PersonIdentity => b"lazysketch person identity",
         }
     }
 }

@@ -53,6 +53,7 @@ pub mod parameters;
 #[cfg(test)]
 mod pearson;
 pub mod peeling;
+pub mod people;
 pub mod release;
 pub mod saved_state;
 pub mod schedule;

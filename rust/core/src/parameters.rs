@@ -111,6 +111,53 @@ impl Calibration {
     }
 }
 
+/// What is counted of one person, and protected together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PersonBound {
+    /// Cells of each row.
+    pub cells: u32,
+    /// Events of each cell.
+    pub events: u32,
+    /// Most people whose events are counted; `None` for all.
+    pub most_people: Option<u32>,
+}
+
+/// Most cells of one person in one row: they are searched one after the other.
+const MOST_CELLS: u64 = 4_096;
+/// Most events of one person in one cell.
+const MOST_EVENTS: u64 = 65_535;
+/// Most people that one object can tell apart.
+pub const MOST_PEOPLE: u32 = u32::MAX - 1;
+
+impl PersonBound {
+    /// Checks every field.
+    pub fn validate(&self) -> Result<()> {
+        check_integer("cells", self.cells.into(), MOST_CELLS)?;
+        check_integer("events", self.events.into(), MOST_EVENTS)?;
+        let most = self.most_people.unwrap_or(1);
+        check_integer("most_people", most.into(), MOST_PEOPLE.into())
+    }
+
+    /// People whose events differ between neighbouring streams. A substitute takes the place of a
+    /// person; where the number of people is limited, another one is let in for each that goes, or
+    /// kept out for each that comes.
+    pub fn people_changed(&self, relation: Relation) -> u64 {
+        let persons = match relation {
+            Relation::ZeroOut => 1,
+            Relation::Substitution => 2,
+        };
+        match self.most_people {
+            None => persons,
+            Some(_) => 2 * persons,
+        }
+    }
+
+    /// Counted events that differ between neighbouring streams: each takes a cell in every row.
+    pub fn events_changed(&self, relation: Relation) -> u64 {
+        self.people_changed(relation) * u64::from(self.cells) * u64::from(self.events)
+    }
+}
+
 /// The noise of a sketch and the guarantee it was calibrated for.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct NoiseSpec {
@@ -130,8 +177,10 @@ pub struct NoiseSpec {
     pub delta: f64,
     /// Largest weight of one event.
     pub max_weight: u64,
-    /// Events of one user that the guarantee covers together.
+    /// Events of one user that the guarantee covers together; 1 with a bound of people.
     pub max_events_per_user: u64,
+    /// The bound of what is counted of each person, if people are protected by one.
+    pub person_bound: Option<PersonBound>,
     /// Counters that one step may change (`Counters` only, otherwise 1).
     pub max_changes: u32,
 }
@@ -166,6 +215,12 @@ impl NoiseSpec {
             1
         };
         check_integer("max_changes", self.max_changes.into(), most.into())?;
+        if let Some(bound) = &self.person_bound {
+            bound.validate()?;
+            // Steps with a vector of counts have no person, and declared events no bound.
+            check_integer("max_events_per_user", self.max_events_per_user, 1)?;
+            check_integer("max_changes", self.max_changes.into(), 1)?;
+        }
         self.schedule.validate()?;
         let horizon = self.schedule.horizon().unwrap_or(1);
         let events = u128::from(horizon) * u128::from(self.schedule.events_per_step());
@@ -204,6 +259,7 @@ mod tests {
         delta: 1e-6,
         max_weight: 1,
         max_events_per_user: 1,
+        person_bound: None,
         max_changes: 1,
     };
 

@@ -30,6 +30,7 @@ fn sketch(id: u8, schedule: Schedule) -> PrivateSketch {
         delta: 1e-6,
         max_weight: 1,
         max_events_per_user: 1,
+        person_bound: None,
         max_changes: 1,
     };
     let identity = Identity::chosen(SketchId([id; 16]));

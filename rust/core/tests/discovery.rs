@@ -51,6 +51,7 @@ fn sketch(schedule: Schedule, spec: DiscoverySpec, key: &MasterKey) -> HeavySket
         delta: 1e-6,
         max_weight: MAX_WEIGHT,
         max_events_per_user: 1,
+        person_bound: None,
         max_changes: 1,
     };
     let identity = Identity::chosen(SketchId([3; 16]));
@@ -117,7 +118,7 @@ impl<'a> Oracle<'a> {
         let name = text(item);
         let identity = self.sketch.identities(Items::Mixed(&[Item::Text(&name)]));
         let identity = *identity.unwrap().last().unwrap();
-        for _ in 0..if self.weighted { weight } else { 1 } {
+        for _ in 0..if self.weighted { weight } else { weight.min(1) } {
             self.count(item, identity);
         }
         self.step();

@@ -38,6 +38,7 @@ fn noise(schedule: Schedule, mechanism: MechanismKind, max_weight: u64) -> Noise
         delta: 1e-6,
         max_weight,
         max_events_per_user: 1,
+        person_bound: None,
         max_changes: 1,
     }
 }

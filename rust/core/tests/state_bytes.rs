@@ -31,6 +31,7 @@ fn a_table_with_an_open_step() {
         max_weight: 3,
         max_events_per_user: 1,
         max_changes: 1,
+        person_bound: None,
     };
     let identity = Identity::chosen(SketchId([3; 16]));
     let mut sketch = PrivateSketch::new(shape, noise, &MasterKey::seeded(5), identity).unwrap();

@@ -40,7 +40,13 @@ def _exact(make: Callable[..., Any]) -> ls.Release:
 
 
 def _noisy(
-    kind: str, schedule: str, *, number: int, finished: bool = False, **changed: Any
+    kind: str,
+    schedule: str,
+    *,
+    number: int,
+    finished: bool = False,
+    run: tuple[bytes, list[float]] | None = None,
+    **changed: Any,
 ) -> ls.Release:
     counters = kind == "counters"
     horizon = None if schedule in ("geometric", "single") else 1000
@@ -63,11 +69,12 @@ def _noisy(
     key = seeded_key(number, sketch_id=bytes([number]) * 16)
     sketch = _native.PrivateSketch(table_spec(**{**arguments, **changed}), key=key)
     items = [t % 8 for t in range(STEPS)] if counters else _stream(STEPS)
-    sketch.update_many(items, [t % 6 for t in range(STEPS)])
+    people = [t % 9 for t in range(STEPS)] if changed.get("person_bound") else None
+    sketch.update_many(items, [t % 6 for t in range(STEPS)], user=people)
     sketch.tick(3)
     if finished:
         sketch.finish()
-    return ls.Release(sketch._release())
+    return ls.Release(sketch._release(run))
 
 
 def _merged() -> ls.Release:
@@ -113,6 +120,17 @@ GOLDEN: dict[str, Callable[[], ls.Release]] = {
         "counters", "geometric", number=16, hash_seed=0, finished=True
     ).merge(_noisy("counters", "punctual", number=17, hash_seed=0)),
     "open-single": lambda: _noisy("count-min", "single", number=18),
+    "people": lambda: _noisy(
+        "count-min", "round robin", number=21, person_bound=ls.PersonBound(cells=3, events=2)
+    ),
+    "people-limited-finished": lambda: _noisy(
+        "count-sketch",
+        "punctual",
+        number=22,
+        person_bound=ls.PersonBound(cells=2, most_people=5),
+        finished=True,
+        run=(bytes(range(16)), [1.5, 1e-5, 0.3, 1.0, 4e-6, 0.5, 5e-6]),
+    ),
     "named": lambda: ls.Release(_noisy("count-min", "round robin", number=12)._native, ITEMS),
 }
 
@@ -150,6 +168,7 @@ def expected(release: ls.Release) -> dict[str, Any]:
                 "calibration": part.privacy.calibration,
                 "max_weight": part.privacy.max_weight,
                 "max_events_per_user": part.privacy.max_events_per_user,
+                **({"people": str(part.privacy.person_bound)} if part.privacy.person_bound else {}),
             }
             for part in release.parts
         ],

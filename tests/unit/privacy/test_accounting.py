@@ -28,6 +28,7 @@ GOOD: dict[str, Any] = {
     "private": True,
     "not_private_because": (),
     "depth": 1,
+    "person_bound": None,
 }
 
 

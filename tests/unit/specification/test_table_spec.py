@@ -60,6 +60,7 @@ def test_fields_are_keywords_and_the_first_six_are_required() -> None:
         ("calibration", [5, None], ["exact", ""]),
         ("max_weight", ["1", 1.0, True, None], [0, 2**32 + 1]),
         ("max_events_per_user", ["1", 1.0, True, None], [0, 2**20 + 1]),
+        ("person_bound", [1, "1", (1, 1), ls.PersonBound], []),
         ("max_changes", ["1", 1.0, True, None, 2], [0, 2**28 + 1]),
         ("hash_seed", ["1", 1.0, True], [-1, 2**64]),
     ],

@@ -97,7 +97,7 @@ impl Discovery {
         let design = spec.design()?;
         // The spec's own part has a fixed length and ends the encoding.
         let parameters = [parameters, &spec.encode()].concat();
-        let identities = Identities::new(key, id, &parameters);
+        let identities = Identities::new(key, Purpose::ItemIdentity, id, &parameters);
         let (slots, max_item_bytes) = (design.slots as usize, spec.max_item_bytes as usize);
         let counts = match design.variant {
             Variant::Dictionary => Counts::Dictionary(Dictionary::new(slots, max_item_bytes)?),
@@ -162,10 +162,9 @@ impl Discovery {
     /// As [`Self::feed`] for one event, without a buffer.
     #[inline]
     pub(crate) fn feed_one(&mut self, item: Item<'_>, weight: u64) {
-        let is_weighted = self.spec.weighted || planted!("weights-counted-where-not-declared");
-        let weight = if is_weighted { weight } else { 1 };
+        let weight = weight.min(self.most());
         if let Some(state) = &mut self.state {
-            state.count(&[item], Some(&[weight]), &mut [0]);
+            state.count(&[item], |_| weight, &mut [0]);
             state.long_items.forget();
         }
         self.tick(1);
@@ -252,22 +251,27 @@ impl Discovery {
 
     /// Counts events of a step that has not ended.
     pub(crate) fn count(&mut self, items: Items<'_>, weights: Option<&[u64]>) {
-        let is_weighted = self.spec.weighted || planted!("weights-counted-where-not-declared");
-        let weights = weights.filter(|_| is_weighted);
+        let most = self.most();
         let Some(state) = &mut self.state else {
             return;
         };
         items.for_each_item_chunk::<CHUNK>(|offset, chunk| {
-            let weights = weights.map(|weights| &weights[offset..offset + chunk.len()]);
-            state.count(chunk, weights, &mut [0; CHUNK]);
+            let weight = |at: usize| weights.map_or(1, |weights| weights[offset + at].min(most));
+            state.count(chunk, weight, &mut [0; CHUNK]);
         });
         state.long_items.forget();
+    }
+
+    /// How often one event counts at most. One of weight 0 counts nowhere: it is an empty step.
+    fn most(&self) -> u64 {
+        let is_weighted = self.spec.weighted || planted!("weights-counted-where-not-declared");
+        if is_weighted { u64::MAX } else { 1 }
     }
 }
 
 impl State {
     #[inline]
-    fn count(&mut self, items: &[Item<'_>], weights: Option<&[u64]>, buffer: &mut [u128]) {
+    fn count(&mut self, items: &[Item<'_>], weight: impl Fn(usize) -> u64, buffer: &mut [u128]) {
         let identities = &mut buffer[..items.len()];
         let (slots, fingerprinter) = (self.counts.slots(), &self.fingerprinter);
         let long_items = &self.long_items;
@@ -284,8 +288,7 @@ impl State {
         }
         slots.read_ahead(identities);
         for (position, (&item, &identity)) in items.iter().zip(identities.iter()).enumerate() {
-            let weight = weights.map_or(1, |weights| weights[position]);
-            self.add(identity, weight, item);
+            self.add(identity, weight(position), item);
             self.long_items.remember(item, identity);
             if hashed >> position & 1 == 1 {
                 let fingerprint = self.fingerprinter.item(item);

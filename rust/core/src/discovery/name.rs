@@ -135,11 +135,11 @@ pub(crate) struct Identities {
 }
 
 impl Identities {
-    /// The keys of one sketch; `parameters` is an injective encoding.
-    pub(crate) fn new(key: &MasterKey, id: &SketchId, parameters: &[u8]) -> Self {
+    /// The keys of one sketch for one purpose; `parameters` is an injective encoding.
+    pub(crate) fn new(key: &MasterKey, purpose: Purpose, id: &SketchId, parameters: &[u8]) -> Self {
         let derived = |part: u8| {
             let parameters = [parameters, &[part]].concat();
-            key.derive_wide(Purpose::ItemIdentity, id, &parameters)
+            key.derive_wide(purpose, id, &parameters)
         };
         Self {
             cipher: NoiseFunction::new(&derived(CIPHER_PART).first_half()),
@@ -240,7 +240,8 @@ mod tests {
     use std::collections::HashSet;
 
     fn identities() -> Identities {
-        Identities::new(&MasterKey::seeded(5), &SketchId([0; 16]), b"names")
+        let (key, purpose) = (MasterKey::seeded(5), Purpose::ItemIdentity);
+        Identities::new(&key, purpose, &SketchId([0; 16]), b"names")
     }
 
     fn identity(item: Item<'_>) -> u128 {

@@ -1,19 +1,18 @@
 //! The bytes of a release (docs/release-format.md; golden files pin them): version 1, version 2 if it
-//! has names, version 3 if a part of it is finished.
+//! has names, version 3 if a part of it is finished, version 4 if it promises more than its noise.
 //!
 //! All integers are little-endian. Decoding is strict: every size is checked against the length of
 //! the input before anything is allocated, every field against its range, the checksum (BLAKE3)
 //! over everything before it, and trailing bytes are rejected.
 
-use super::names;
-use crate::byte_reader::{ByteReader, malformed, truncated};
+use super::{names, noise_bytes, promises};
+use crate::byte_reader::{ByteReader, as_format, malformed, truncated};
 use crate::guarantee::NotPrivate;
 use crate::item::Item;
 use crate::key::SketchId;
-use crate::mechanism::MechanismKind;
-use crate::parameters::{Calibration, NoiseSpec, Relation, Shape, TableKind};
+use crate::parameters::{NoiseSpec, Shape, TableKind};
 use crate::release::{LARGEST_PARTS, Part, Release};
-use crate::schedule::{Growth, Schedule};
+use crate::schedule::Schedule;
 use crate::table::hash::HASH_VERSION;
 use crate::{Error, Result, memory};
 
@@ -25,12 +24,16 @@ pub const FORMAT_VERSION: u16 = 1;
 pub const NAMED_VERSION: u16 = 2;
 /// Version of the format with finished parts, with or without names.
 pub const FINISHED_VERSION: u16 = 3;
+/// Version of the format with bounds of people, and with what the run of a part promised.
+pub const PROMISE_VERSION: u16 = 4;
 
 const CHECKSUM: usize = 32;
 /// Fewest bytes of a part: flags, id, step and no noise.
 const SHORTEST_PART: usize = 1 + 16 + 8 + 1;
 /// No part, and no shape with the version and the number of parts, has more bytes.
 const LONGEST_PART: usize = 160;
+/// Nor does what a part promises beyond its noise: a bound of people, and the run.
+const LONGEST_PROMISE: usize = 1 + 3 * 4 + 1 + 16 + 7 * 8;
 const LONGEST_SHAPE: usize = 32;
 
 /// Shape and noise in bytes: injective, because every field has a fixed width. The working key is
@@ -38,7 +41,11 @@ const LONGEST_SHAPE: usize = 32;
 pub(crate) fn encode_parameters(shape: &Shape, noise: &NoiseSpec) -> Vec<u8> {
     let mut out = Vec::new();
     write_shape(&mut out, shape);
-    write_noise(&mut out, shape, noise);
+    noise_bytes::write(&mut out, shape, noise);
+    // Longer than without a bound, so still injective.
+    if let Some(bound) = &noise.person_bound {
+        promises::write_bound(&mut out, Some(bound));
+    }
     out
 }
 
@@ -46,7 +53,7 @@ pub(crate) fn encode_parameters(shape: &Shape, noise: &NoiseSpec) -> Vec<u8> {
 pub fn encode(release: &Release) -> Result<Vec<u8>> {
     let version = version_of(release, false);
     let mut out = encode_table(release, version, size_of::<u32>())?;
-    if version == FINISHED_VERSION {
+    if version >= FINISHED_VERSION {
         out.extend(0_u32.to_le_bytes());
     }
     Ok(with_checksum(out))
@@ -65,10 +72,26 @@ pub fn encode_with_names(release: &Release, names: &[Item<'_>]) -> Result<Vec<u8
 
 /// The first version that can represent a release.
 fn version_of(release: &Release, has_names: bool) -> u16 {
-    if release.parts().iter().any(Part::needs_finish) {
-        FINISHED_VERSION
+    let version = release.parts().iter().map(version_of_part).max();
+    if let Some(version) = version.filter(|&version| version >= FINISHED_VERSION) {
+        version
     } else if has_names {
         NAMED_VERSION
+    } else {
+        FORMAT_VERSION
+    }
+}
+
+/// The first version that can represent a part. Readers of the first two versions expect pushes that
+/// follow from schedule and step, and a horizon where there may be none.
+fn version_of_part(part: &Part) -> u16 {
+    let has_bound = (part.noise).is_some_and(|noise| noise.person_bound.is_some());
+    let open_single =
+        (part.noise).is_some_and(|noise| noise.schedule == Schedule::Single { horizon: None });
+    if has_bound || part.run.is_some() {
+        PROMISE_VERSION
+    } else if part.finished.is_some() || open_single {
+        FINISHED_VERSION
     } else {
         FORMAT_VERSION
     }
@@ -82,7 +105,12 @@ fn with_checksum(mut out: Vec<u8>) -> Vec<u8> {
 
 /// `more` is the size of what follows, so that all memory is allocated here.
 fn encode_table(release: &Release, version: u16, more: usize) -> Result<Vec<u8>> {
-    let parts = LONGEST_PART * release.parts().len();
+    let promise = if version == PROMISE_VERSION {
+        LONGEST_PROMISE
+    } else {
+        0
+    };
+    let parts = (LONGEST_PART + promise) * release.parts().len();
     let length = MAGIC.len() + LONGEST_SHAPE + parts + 8 * release.table().len() + CHECKSUM;
     let mut out = memory::room_for(length.saturating_add(more))?;
     out.extend(MAGIC);
@@ -93,7 +121,7 @@ fn encode_table(release: &Release, version: u16, more: usize) -> Result<Vec<u8>>
         out.push(part.not_private.bits());
         out.extend(part.sketch_id.0);
         out.extend(part.step.to_le_bytes());
-        if version == FINISHED_VERSION {
+        if version >= FINISHED_VERSION {
             out.push(u8::from(part.finished.is_some()));
             for number in part.finished.unwrap_or_default() {
                 out.extend(number.to_le_bytes());
@@ -101,7 +129,13 @@ fn encode_table(release: &Release, version: u16, more: usize) -> Result<Vec<u8>>
         }
         out.push(u8::from(part.noise.is_some()));
         if let Some(noise) = &part.noise {
-            write_noise(&mut out, release.shape(), noise);
+            noise_bytes::write(&mut out, release.shape(), noise);
+            if version == PROMISE_VERSION {
+                promises::write_bound(&mut out, noise.person_bound.as_ref());
+            }
+        }
+        if version == PROMISE_VERSION {
+            promises::write_run(&mut out, part.run.as_ref());
         }
     }
     for value in release.table() {
@@ -122,9 +156,9 @@ pub fn decode_with_names(bytes: &[u8]) -> Result<(Release, Vec<Item<'_>>)> {
         return malformed("expected a lazysketch release, got other data");
     }
     let version = u16::from_le_bytes(reader.take()?);
-    if !(FORMAT_VERSION..=FINISHED_VERSION).contains(&version) {
+    if !(FORMAT_VERSION..=PROMISE_VERSION).contains(&version) {
         return malformed(format!(
-            "expected format version {FORMAT_VERSION} to {FINISHED_VERSION}, got {version}"
+            "expected format version {FORMAT_VERSION} to {PROMISE_VERSION}, got {version}"
         ));
     }
     let body = bytes.len().checked_sub(CHECKSUM).ok_or_else(truncated)?;
@@ -143,8 +177,8 @@ pub fn decode_with_names(bytes: &[u8]) -> Result<(Release, Vec<Item<'_>>)> {
             return malformed("expected sizes that agree with the length, got others");
         }
         FORMAT_VERSION => Vec::new(),
-        // Only this version may have no names.
-        FINISHED_VERSION if reader.rest == [0; 4] => Vec::new(),
+        // From this version on there may be no names.
+        FINISHED_VERSION.. if reader.rest == [0; 4] => Vec::new(),
         _ if shape.kind == TableKind::Counters => {
             return malformed("expected no names of counters, which are numbered");
         }
@@ -168,7 +202,13 @@ fn read_parts(reader: &mut ByteReader<'_>, shape: &Shape, version: u16) -> Resul
         }
         parts.push(part);
     }
-    if parts.iter().any(Part::needs_finish) != (version == FINISHED_VERSION) {
+    let needed = parts.iter().map(version_of_part).max();
+    let for_names = if version == NAMED_VERSION {
+        FORMAT_VERSION
+    } else {
+        version
+    };
+    if needed != Some(for_names) {
         return malformed("expected the version that its parts need, got another");
     }
     Ok(parts)
@@ -225,55 +265,6 @@ fn read_shape(reader: &mut ByteReader<'_>) -> Result<Shape> {
     Ok(shape)
 }
 
-fn write_noise(out: &mut Vec<u8>, shape: &Shape, noise: &NoiseSpec) {
-    // Tag, horizon (0: none), period, growth, rounds; unused fields are zero.
-    let (tag, horizon, period, growth, rounds) = match noise.schedule {
-        Schedule::RoundRobin { horizon, period } => (1, horizon, period, NO_GROWTH, 0),
-        Schedule::Geometric { growth, rounds } => (2, 0, 0, growth, rounds),
-        Schedule::Punctual { horizon } => (3, horizon, 0, NO_GROWTH, 0),
-        Schedule::Batch { horizon } => (4, horizon, 0, NO_GROWTH, 0),
-        Schedule::Single { horizon } => (5, horizon.unwrap_or(0), 0, NO_GROWTH, 0),
-    };
-    out.push(tag);
-    out.extend(horizon.to_le_bytes());
-    out.extend(period.to_le_bytes());
-    out.extend(growth.numerator.to_le_bytes());
-    out.extend(growth.denominator.to_le_bytes());
-    out.extend(rounds.to_le_bytes());
-    // Mechanism, the depth of its table and the table's digest (0: closed form).
-    out.push(match noise.mechanism {
-        MechanismKind::Binary => 1,
-        MechanismKind::Haar => 2,
-        MechanismKind::Tree => 3,
-        MechanismKind::TreeLog => 4,
-        MechanismKind::SquareRoot => 5,
-        MechanismKind::DeepTree => 6,
-        MechanismKind::Endless => 7,
-    });
-    let (parameter, digest) = noise.mechanism(shape).map_or((0, [0; 16]), |m| m.table());
-    out.extend(parameter.to_le_bytes());
-    out.extend(digest);
-    out.extend(noise.sigma.to_le_bytes());
-    out.push(match noise.relation {
-        Relation::Substitution => 1,
-        Relation::ZeroOut => 2,
-    });
-    out.push(match noise.calibration {
-        Calibration::Analytic => 1,
-        Calibration::Classical => 2,
-    });
-    out.extend(noise.epsilon.to_le_bytes());
-    out.extend(noise.delta.to_le_bytes());
-    out.extend(noise.max_weight.to_le_bytes());
-    out.extend(noise.max_events_per_user.to_le_bytes());
-    out.extend(noise.max_changes.to_le_bytes());
-}
-
-const NO_GROWTH: Growth = Growth {
-    numerator: 0,
-    denominator: 0,
-};
-
 fn read_part(reader: &mut ByteReader<'_>, shape: &Shape, version: u16) -> Result<Part> {
     let bits = reader.byte()?;
     let not_private = NotPrivate::from_bits(bits)
@@ -281,12 +272,16 @@ fn read_part(reader: &mut ByteReader<'_>, shape: &Shape, version: u16) -> Result
     let sketch_id = SketchId(reader.take()?);
     let step = u64::from_le_bytes(reader.take()?);
     let finished = match version {
-        FINISHED_VERSION => read_finish(reader)?,
+        FINISHED_VERSION.. => read_finish(reader)?,
         _ => None,
     };
     let noise = match reader.byte()? {
         0 => None,
-        1 => Some(read_noise(reader, shape)?),
+        1 => Some(noise_bytes::read(
+            reader,
+            shape,
+            version == PROMISE_VERSION,
+        )?),
         other => {
             return malformed(format!(
                 "expected a noise specification of type 0 or 1, got {other}"
@@ -314,11 +309,16 @@ fn read_part(reader: &mut ByteReader<'_>, shape: &Shape, version: u16) -> Result
     if step >= crate::parameters::LARGEST_COUNT {
         return malformed("expected a step below 2^62");
     }
+    let run = match version {
+        PROMISE_VERSION => promises::read_run(reader)?,
+        _ => None,
+    };
     let part = Part {
         sketch_id,
         step,
         finished,
         noise,
+        run,
         not_private,
     };
     if !part.has_possible_finish(shape) {
@@ -340,69 +340,4 @@ fn read_finish(reader: &mut ByteReader<'_>) -> Result<Option<[u64; 2]>> {
         (1, _) => Ok(Some(numbers)),
         _ => malformed("expected a part that is finished or not, 1 or 0, got another"),
     }
-}
-
-fn read_noise(reader: &mut ByteReader<'_>, shape: &Shape) -> Result<NoiseSpec> {
-    let tag = reader.byte()?;
-    let horizon = u64::from_le_bytes(reader.take()?);
-    let period = u64::from_le_bytes(reader.take()?);
-    let growth = Growth {
-        numerator: u32::from_le_bytes(reader.take()?),
-        denominator: u32::from_le_bytes(reader.take()?),
-    };
-    let rounds = u64::from_le_bytes(reader.take()?);
-    let schedule = match (tag, horizon, period, growth, rounds) {
-        (1, _, _, NO_GROWTH, 0) => Schedule::RoundRobin { horizon, period },
-        (2, 0, 0, _, _) => Schedule::Geometric { growth, rounds },
-        (3, _, 0, NO_GROWTH, 0) => Schedule::Punctual { horizon },
-        (4, _, 0, NO_GROWTH, 0) => Schedule::Batch { horizon },
-        (5, 0, 0, NO_GROWTH, 0) => Schedule::Single { horizon: None },
-        (5, _, 0, NO_GROWTH, 0) => Schedule::Single {
-            horizon: Some(horizon),
-        },
-        _ => return malformed("expected a known schedule with its own parameters only"),
-    };
-    let mechanism = match reader.byte()? {
-        1 => MechanismKind::Binary,
-        2 => MechanismKind::Haar,
-        3 => MechanismKind::Tree,
-        4 => MechanismKind::TreeLog,
-        5 => MechanismKind::SquareRoot,
-        6 => MechanismKind::DeepTree,
-        7 => MechanismKind::Endless,
-        other => return malformed(format!("expected mechanism 1 to 7, got {other}")),
-    };
-    let table = (u64::from_le_bytes(reader.take()?), reader.take::<16>()?);
-    let sigma = f64::from_le_bytes(reader.take()?);
-    let relation = match reader.byte()? {
-        1 => Relation::Substitution,
-        2 => Relation::ZeroOut,
-        other => return malformed(format!("expected relation 1 or 2, got {other}")),
-    };
-    let calibration = match reader.byte()? {
-        1 => Calibration::Analytic,
-        2 => Calibration::Classical,
-        other => return malformed(format!("expected calibration 1 or 2, got {other}")),
-    };
-    let noise = NoiseSpec {
-        schedule,
-        mechanism,
-        sigma,
-        relation,
-        calibration,
-        epsilon: f64::from_le_bytes(reader.take()?),
-        delta: f64::from_le_bytes(reader.take()?),
-        max_weight: u64::from_le_bytes(reader.take()?),
-        max_events_per_user: u64::from_le_bytes(reader.take()?),
-        max_changes: u32::from_le_bytes(reader.take()?),
-    };
-    noise.validate(shape).map_err(as_format)?;
-    if noise.mechanism(shape).map_err(as_format)?.table() != table {
-        return malformed("expected the table of this version's mechanism, got another digest");
-    }
-    Ok(noise)
-}
-
-fn as_format(error: Error) -> Error {
-    Error::Format(error.to_string())
 }

@@ -7,7 +7,7 @@ use crate::estimation::{ErrorModel, Row};
 use crate::guarantee::NotPrivate;
 use crate::key::SketchId;
 use crate::parameters::{NoiseSpec, Shape};
-use crate::schedule::{Pushes, Schedule};
+use crate::schedule::Pushes;
 use crate::table::estimator::Estimator;
 use crate::table::hash::Fingerprinter;
 use crate::table::items::Items;
@@ -15,8 +15,13 @@ use crate::{Error, Result, memory};
 
 pub mod codec;
 mod names;
+mod noise_bytes;
+mod promises;
+mod run_promise;
 #[cfg(test)]
 mod tests;
+
+pub use run_promise::RunPromise;
 
 /// Most parts of a merged release.
 pub const LARGEST_PARTS: usize = 1 << 16;
@@ -34,20 +39,13 @@ pub struct Part {
     pub finished: Option<[u64; 2]>,
     /// The noise in the table; `None` for an exact sketch.
     pub noise: Option<NoiseSpec>,
+    /// What the run promised that published it, if that is more than this part.
+    pub run: Option<RunPromise>,
     /// Why it is NOT PRIVATE; empty if it is private.
     pub not_private: NotPrivate,
 }
 
 impl Part {
-    /// Readers of the first two versions of the format cannot represent it: its last pushes do not
-    /// follow from schedule and step, or its schedule has no horizon where they expect one.
-    pub(crate) fn needs_finish(&self) -> bool {
-        let open_single = self
-            .noise
-            .is_some_and(|noise| noise.schedule == Schedule::Single { horizon: None });
-        self.finished.is_some() || open_single
-    }
-
     /// True if the final pushes, if any, are possible after this step.
     pub(crate) fn has_possible_finish(&self, shape: &Shape) -> bool {
         let Some(numbers) = self.finished else {
@@ -96,6 +94,15 @@ impl Release {
             parts,
             table,
         }
+    }
+
+    /// The same release, with what its run promised, if that is more than its noise does.
+    pub fn of_run(mut self, run: Option<RunPromise>) -> Result<Self> {
+        run.as_ref().map_or(Ok(()), RunPromise::validate)?;
+        for part in &mut self.parts {
+            part.run = run;
+        }
+        Ok(self)
     }
 
     /// Shape and hash seed.

@@ -4,7 +4,7 @@ use super::*;
 use crate::item::Item;
 use crate::mechanism::MechanismKind;
 use crate::parameters::{Calibration, Relation, TableKind};
-use crate::schedule::Growth;
+use crate::schedule::{Growth, Schedule};
 
 fn shape(width: u32) -> Shape {
     Shape {
@@ -26,6 +26,7 @@ fn noise(schedule: Schedule) -> NoiseSpec {
         delta: 1e-6,
         max_weight: 1,
         max_events_per_user: 1,
+        person_bound: None,
         max_changes: 1,
     }
 }
@@ -37,6 +38,7 @@ fn part(number: u32, noise: Option<NoiseSpec>) -> Part {
         sketch_id: SketchId(id),
         step: 3,
         finished: None,
+        run: None,
         not_private: noise.map_or(NotPrivate::EXACT, |noise| {
             NotPrivate::of_spec(&shape(1), &noise)
         }),

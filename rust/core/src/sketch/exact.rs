@@ -200,6 +200,7 @@ impl ExactSketch {
             step: self.step,
             finished: self.finished.then_some([0; 2]),
             noise: None,
+            run: None,
             not_private: NotPrivate::EXACT,
         };
         Ok(Release::new(self.shape, vec![part], self.table()?))

@@ -12,7 +12,7 @@ use crate::discovery::spec::DiscoverySpec;
 use crate::guarantee::NotPrivate;
 use crate::item::Item;
 use crate::key::{Identity, MasterKey};
-use crate::parameters::{NoiseSpec, Shape, TableKind};
+use crate::parameters::{NoiseSpec, Relation, Shape, TableKind};
 use crate::release::codec;
 use crate::saved_state::StateReader;
 use crate::table::items::{Items, StepRows};
@@ -229,16 +229,17 @@ fn check_agreement(shape: &Shape, noise: &NoiseSpec, discovery: &DiscoverySpec) 
     if shape.kind == TableKind::Counters {
         return Err(Error::parameter("kind", "a sketch", shape.kind.name()));
     }
-    if noise.relation != discovery.relation {
-        let (expected, got) = (noise.relation.name(), discovery.relation.name());
+    // Without a person, each of the person's events in an epoch becomes an empty step.
+    let (relation, events) = match noise.person_bound {
+        None => (noise.relation, noise.max_events_per_user),
+        Some(bound) => (Relation::ZeroOut, bound.events_changed(noise.relation)),
+    };
+    if relation != discovery.relation {
+        let (expected, got) = (relation.name(), discovery.relation.name());
         return Err(Error::parameter("relation", expected, got));
     }
     for (name, expected, got) in [
-        (
-            "max_events_per_user",
-            noise.max_events_per_user,
-            discovery.max_events_per_user,
-        ),
+        ("max_events_per_user", events, discovery.max_events_per_user),
         ("max_weight", noise.max_weight, discovery.max_weight),
         (
             "events_per_step",

@@ -29,6 +29,8 @@ pub struct PrivateSketch {
     /// The last possible step, and the last at which 32-bit counters suffice.
     pub(super) last_step: u64,
     pub(super) last_narrow_step: u64,
+    /// True while events of bounded people are counted.
+    pub(super) is_bounded: bool,
     pub(super) state: Option<State>,
 }
 
@@ -111,6 +113,7 @@ impl PrivateSketch {
             step: 0,
             last_step: spec.schedule.horizon().unwrap_or(possible),
             last_narrow_step: Table::last_narrow_step(spec.max_weight),
+            is_bounded: false,
             state: Some(state),
         })
     }
@@ -165,6 +168,7 @@ impl PrivateSketch {
             step: self.step,
             finished: state.finished.map(|pushes| pushes.numbers),
             noise: Some(self.spec),
+            run: None,
             not_private: self.not_private,
         };
         Ok(Release::new(self.shape, vec![part], rows))
@@ -262,6 +266,7 @@ impl PrivateSketch {
 
     /// All checks of `update_batch` and `add_to_batch`.
     pub(super) fn check_batch(&self, items: Items<'_>, weights: Option<&[u64]>) -> Result<()> {
+        self.check_bounded()?;
         if !matches!(self.spec.schedule, Schedule::Batch { .. }) {
             return Err(Error::parameter(
                 "schedule",

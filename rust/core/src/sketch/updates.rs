@@ -54,12 +54,30 @@ impl PrivateSketch {
     /// All checks of [`Self::update`] on a sketch.
     #[inline]
     fn check_update(&self, weight: u64) -> Result<()> {
+        self.check_bounded()?;
         check_weight(weight, self.spec.max_weight)?;
         self.check_steps(1)?;
         if self.has_open_step() {
             self.check_open(1)?;
         }
         Ok(())
+    }
+
+    /// True while events are counted that [`crate::people::People`] has bounded. Otherwise a table
+    /// with a bound of people counts no event.
+    pub fn set_bounded(&mut self, is_bounded: bool) {
+        self.is_bounded = is_bounded;
+    }
+
+    #[inline]
+    pub(super) fn check_bounded(&self) -> Result<()> {
+        if self.spec.person_bound.is_none() || self.is_bounded {
+            return Ok(());
+        }
+        if planted!("events-without-a-person-are-counted") {
+            return Ok(());
+        }
+        Err(Error::parameter("user", "the person of each event", "none"))
     }
 
     /// A batch, one step per event; everything is checked before anything is applied.
@@ -75,6 +93,7 @@ impl PrivateSketch {
         weights: Option<&[u64]>,
         threads: usize,
     ) -> Result<()> {
+        self.check_bounded()?;
         check_weights("weights", weights, items.len(), self.spec.max_weight)?;
         // Preparing a batch costs as much as several events.
         if let Some(item) = items.only(&self.fingerprinter) {
@@ -134,6 +153,7 @@ impl PrivateSketch {
     /// All checks of [`Self::update_rows`].
     pub fn check_rows(&self, rows: StepRows<'_>) -> Result<()> {
         let (items, weights) = (rows.items(), rows.weights());
+        self.check_bounded()?;
         check_weights("weights", weights, items.len(), self.spec.max_weight)?;
         self.check_indices(items)?;
         self.check_steps(rows.steps())?;
@@ -158,6 +178,7 @@ impl PrivateSketch {
             let expected = format!("one entry per counter ({})", self.shape.width);
             return Err(Error::parameter("vector", expected, weights.len()));
         }
+        self.check_bounded()?;
         check_weights("vector", Some(weights), weights.len(), self.spec.max_weight)?;
         self.check_steps(1)?;
         let indices = memory::collected((0..weights.len()).map(|index| index as u64))?;

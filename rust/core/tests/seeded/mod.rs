@@ -19,6 +19,7 @@ pub(crate) fn spec(schedule: Schedule, mechanism: MechanismKind) -> NoiseSpec {
         delta: 1e-6,
         max_weight: MAX_WEIGHT,
         max_events_per_user: 1,
+        person_bound: None,
         max_changes: 1,
     }
 }

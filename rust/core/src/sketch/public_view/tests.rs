@@ -36,6 +36,7 @@ fn sketch() -> PrivateSketch {
         max_weight: 1,
         max_events_per_user: 1,
         max_changes: 1,
+        person_bound: None,
     };
     let identity = Identity::chosen(SketchId([1; 16]));
     PrivateSketch::new(shape, spec, &MasterKey::seeded(1), identity).unwrap()

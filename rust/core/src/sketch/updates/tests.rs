@@ -17,6 +17,7 @@ fn spec(schedule: Schedule, max_weight: u64) -> NoiseSpec {
         delta: 1e-6,
         max_weight,
         max_events_per_user: 1,
+        person_bound: None,
         max_changes: 1,
     }
 }

@@ -1,0 +1,95 @@
+"""What is counted of one person, and protected together.
+
+In each row of a table at most :attr:`PersonBound.cells` cells hold events of one person, and each
+of them at most :attr:`PersonBound.events`. An event beyond that is an empty step in the whole
+table. Whether an event is counted depends on the events of its person alone.
+
+Relative to a stream in which a person's steps are empty, the table of counts then moves by at most
+sqrt(depth * cells) * events, times the largest weight: sqrt(cells) less than if as many events were
+declared with ``max_events_per_user``, which have to be assumed in one cell.
+
+Source: docs/theory.md, "People".
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from lazysketch.arguments import checked_integer
+from lazysketch.errors import ArgumentTypeError
+
+__all__ = ["PersonBound", "checked_person_bound"]
+
+_MOST_CELLS: Final = 4_096
+_MOST_EVENTS: Final = 65_535
+_MOST_PEOPLE: Final = 2**32 - 2
+
+
+@dataclass(frozen=True, slots=True)
+class PersonBound:
+    """What is counted of one person.
+
+    Guarantee: the guarantee of a table with a bound covers everything that a person does, however
+    many events that is.
+
+    Args:
+        cells: cells of each row of the table that hold events of the person, 1 to 4,096: about the
+            number of different items that are counted.
+        events: events of the person in each of these cells, 1 to 65,535; repetitions of an item.
+        most_people: people whose events are counted, the first ones of the stream; None for all. A
+            limit bounds the memory, of about 20 + 6 * depth * cells bytes for each person, and
+            doubles the noise.
+
+    Raises:
+        ArgumentTypeError: not an integer.
+        ArgumentValueError: outside its range.
+
+    Source: docs/theory.md, "People".
+
+    Example:
+        >>> print(PersonBound(cells=10))
+        of whom 1 event in 10 cells of each row are counted
+    """
+
+    cells: int
+    events: int = 1
+    most_people: int | None = None
+
+    def __post_init__(self) -> None:
+        """Check every field and store plain values."""
+        for name, most in (("cells", _MOST_CELLS), ("events", _MOST_EVENTS)):
+            self._store(name, checked_integer(name, getattr(self, name), most=most))
+        if self.most_people is not None:
+            people = checked_integer("most_people", self.most_people, most=_MOST_PEOPLE)
+            self._store("most_people", people)
+
+    @property
+    def people(self) -> int:
+        """The largest number of people whose events are counted."""
+        return _MOST_PEOPLE if self.most_people is None else self.most_people
+
+    def _store(self, name: str, value: int) -> None:
+        object.__setattr__(self, name, value)
+
+    def __str__(self) -> str:
+        """Return the bound in words."""
+        cells = "1 cell" if self.cells == 1 else f"{self.cells:,} cells"
+        events = "1 event" if self.events == 1 else f"{self.events:,} events"
+        people = "" if self.most_people is None else f", of the first {self.most_people:,} people"
+        return f"of whom {events} in {cells} of each row are counted{people}"
+
+
+def checked_person_bound(value: object) -> PersonBound | None:
+    """Return a bound or None, or raise.
+
+    Args:
+        value: value of the argument ``person_bound``.
+
+    Raises:
+        ArgumentTypeError: neither a bound nor None.
+    """
+    if value is None or isinstance(value, PersonBound):
+        return value
+    got = type(value).__name__
+    raise ArgumentTypeError(f"person_bound: expected a PersonBound or None, got {got}")

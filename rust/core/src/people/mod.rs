@@ -1,0 +1,215 @@
+//! People: at most so much of one person is counted.
+//!
+//! | module | what |
+//! |---|---|
+//! | this | who is known, which events are counted |
+//! | `contributions` | the cells of a table that each person has, and how often |
+//!
+//! **The rule.** An event is counted if, in *every* row of *every* table, its cell is one of the
+//! person's or the person has fewer than `cells` of that row, and the cell holds fewer than `events`
+//! of the person's events. Otherwise it is an empty step everywhere. Whether an event is counted
+//! depends on the events of its person alone, so without a person the events of all others are
+//! counted as before. In each row a person changes at most `cells` cells, each by at most `events`
+//! events: docs/theory.md, "People", derives the sensitivity.
+//!
+//! Every row has to agree. If each decided alone, an event would be counted in some rows only, and
+//! estimates would compare different streams.
+//!
+//! People are told apart by a secret function of their identifiers, so neither an identifier nor
+//! anything that it can be guessed from is kept.
+
+mod contributions;
+#[cfg(test)]
+mod tests;
+
+use crate::discovery::name::{CHUNK, Identities};
+use crate::item::Item;
+use crate::key::{MasterKey, Purpose, SketchId};
+use crate::parameters::{MOST_PEOPLE, PersonBound, Shape};
+use crate::table::hash::Fingerprinter;
+use crate::table::items::Items;
+use crate::{Error, Result, memory};
+use contributions::Contributions;
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
+
+/// The number of an event whose person is one too many.
+const UNKNOWN: u32 = u32::MAX;
+
+/// What each person has contributed to some tables, which count one stream.
+pub struct People {
+    identities: Identities,
+    tables: Vec<Contributions>,
+    numbers: HashMap<u128, u32, BuildHasherDefault<LowBits>>,
+    most: u32,
+    refused: u64,
+    /// The people of a batch, by number.
+    batch: Vec<u32>,
+}
+
+impl People {
+    /// Knows no one. `id` is that of a sketch under the key, which no other object shares.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Parameter`] for a bound outside its range, different limits of people, or no table.
+    pub fn new(key: &MasterKey, id: &SketchId, tables: &[(Shape, PersonBound)]) -> Result<Self> {
+        let Some((_, PersonBound { most_people, .. })) = tables.first() else {
+            return Err(Error::parameter("tables", "at least one", "none"));
+        };
+        for (_, bound) in tables {
+            bound.validate()?;
+            if bound.most_people != *most_people {
+                return Err(Error::parameter("most_people", "one for all tables", "two"));
+            }
+        }
+        let most = most_people.unwrap_or(MOST_PEOPLE);
+        let tables = (tables.iter()).map(|(shape, bound)| Contributions::new(shape, bound));
+        Ok(Self {
+            identities: Identities::new(key, Purpose::PersonIdentity, id, b""),
+            tables: tables.collect(),
+            numbers: HashMap::default(),
+            most,
+            refused: 0,
+            batch: Vec::new(),
+        })
+    }
+
+    /// Decides for each event whether it is counted; the weights of those that are not become 0,
+    /// which is an empty step. `items` has the events as each table hashes them: the caller owns
+    /// them, so that what is bounded and what is counted are one value.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Parameter`] if the lengths differ, and [`Error::Memory`]: nothing has changed then.
+    pub fn bound(
+        &mut self,
+        people: Items<'_>,
+        items: &[(Items<'_>, &Fingerprinter)],
+        weights: &mut [u64],
+    ) -> Result<()> {
+        let events = weights.len();
+        let are_as_long = items.iter().all(|(items, _)| items.len() == events);
+        if people.len() != events || !are_as_long || items.len() != self.tables.len() {
+            let expected = format!("one person per item ({events})");
+            return Err(Error::parameter("user", expected, people.len()));
+        }
+        let mut hashed: Vec<Vec<u64>> = memory::room_for(items.len())?;
+        for (items, fingerprinter) in items {
+            let mut of_table = memory::room_for(events)?;
+            items.for_each_chunk(fingerprinter, |_, chunk| of_table.extend_from_slice(chunk));
+            hashed.push(of_table);
+        }
+        let mut rows = memory::room_for(self.tables.iter().map(Contributions::depth).sum())?;
+        self.recognise(people)?;
+        for (event, &person) in self.batch.iter().enumerate() {
+            rows.clear();
+            let is_counted = person != UNKNOWN
+                && (self.tables.iter().zip(&hashed))
+                    .all(|(table, items)| table.find(person, items[event], &mut rows));
+            if !is_counted {
+                weights[event] = planted!("refused-events-are-counted", weights[event], 0);
+                self.refused += 1;
+                continue;
+            }
+            let mut found = rows.as_slice();
+            for (table, items) in self.tables.iter_mut().zip(&hashed) {
+                let (of_table, rest) = found.split_at(table.depth());
+                table.add(person, items[event], of_table);
+                found = rest;
+            }
+        }
+        Ok(())
+    }
+
+    /// How many people are known. For the operator only: it is data.
+    pub fn known(&self) -> usize {
+        self.numbers.len()
+    }
+
+    /// How many events were not counted. For the operator only: it is data.
+    pub fn refused(&self) -> u64 {
+        self.refused
+    }
+
+    /// Bytes in use for each person, without the index.
+    pub fn bytes_per_person(&self) -> usize {
+        let tables = self.tables.iter().map(Contributions::bytes_per_person);
+        size_of::<(u128, u32)>() + tables.sum::<usize>()
+    }
+
+    /// Forgets everyone, at the end of a public period.
+    pub fn forget(&mut self) {
+        self.numbers.clear();
+        self.tables.iter_mut().for_each(|table| table.truncate(0));
+    }
+
+    /// Fills the batch with the numbers of its people; who is new gets the next one, as long as
+    /// there is one. After an error no one is new.
+    fn recognise(&mut self, people: Items<'_>) -> Result<()> {
+        self.batch.clear();
+        memory::reserve(&mut self.batch, people.len())?;
+        let before = self.numbers.len() as u32;
+        let mut done = Ok(());
+        people.for_each_item_chunk::<CHUNK>(|_, people| {
+            if done.is_ok() {
+                done = self.recognise_chunk(people);
+            }
+        });
+        if done.is_err() {
+            self.numbers.retain(|_, number| *number < before);
+            let known = self.numbers.len();
+            (self.tables.iter_mut()).for_each(|table| table.truncate(known));
+        }
+        done
+    }
+
+    fn recognise_chunk(&mut self, people: &[Item<'_>]) -> Result<()> {
+        let mut identities = [0; CHUNK];
+        let identities = &mut identities[..people.len()];
+        self.identities.fill(people, identities, |_| None);
+        for &identity in &*identities {
+            let number = self.number_of(identity)?;
+            self.batch.push(number);
+        }
+        Ok(())
+    }
+
+    fn number_of(&mut self, identity: u128) -> Result<u32> {
+        if let Some(&number) = self.numbers.get(&identity) {
+            return Ok(number);
+        }
+        let number = self.numbers.len() as u32;
+        if number >= self.most {
+            return Ok(UNKNOWN);
+        }
+        let bytes = self.numbers.len().saturating_mul(2 * size_of::<u128>());
+        let reserved = self.numbers.try_reserve(1);
+        reserved.map_err(|_| Error::Memory { bytes })?;
+        for table in &mut self.tables {
+            table.add_person()?;
+        }
+        self.numbers.insert(identity, number);
+        Ok(number)
+    }
+}
+
+/// Identities are random already.
+#[derive(Default)]
+struct LowBits(u64);
+
+impl Hasher for LowBits {
+    fn finish(&self) -> u64 {
+        self.0
+    }
+
+    fn write(&mut self, bytes: &[u8]) {
+        for &byte in bytes {
+            self.0 = self.0 << 8 | u64::from(byte);
+        }
+    }
+
+    fn write_u128(&mut self, identity: u128) {
+        self.0 = identity as u64;
+    }
+}
