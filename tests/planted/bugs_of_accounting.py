@@ -46,7 +46,7 @@ BUGS_OF_ACCOUNTING: Final = (
         subject="accounting",
         claim="A pair (epsilon, 0) counts as mu = Phi^-1(e^epsilon / (1 + e^epsilon)).",
         caught_by="tests/unit/privacy/test_charges.py::"
-        "test_the_gaussian_mechanism_lies_below_the_trade_off_and_touches_it",
+        "test_the_gaussian_mechanism_lies_below_the_trade_off_and_touches_it[1.0]",
         patch=edited(f"{_CHARGES}:_pure_mu", ("mu / math.sqrt(8.0)", "mu / math.sqrt(2.0)")),
     ),
     PlantedBug(
@@ -292,7 +292,7 @@ BUGS_OF_ACCOUNTING: Final = (
         name="noise-of-integers-taken-for-real-numbers",
         subject="accounting",
         claim="What is known before an event does not restrict the noise: integers are ignored.",
-        caught_by="tests/unit/privacy/test_adaptive.py::test_no_lattice_exceeds_the_bound",
+        caught_by="tests/unit/privacy/test_adaptive.py::test_no_lattice_exceeds_the_bound[0.34-3.0]",
         patch=edited(
             f"{_ADAPTIVE}:_cost",
             ("left = square - smoothing / noise.depth", "left = square"),
@@ -303,7 +303,7 @@ BUGS_OF_ACCOUNTING: Final = (
         name="smoothing-for-free",
         subject="accounting",
         claim="Noise keeps its whole variance although a part of it fills the gaps of the lattice.",
-        caught_by="tests/unit/privacy/test_adaptive.py::test_no_lattice_exceeds_the_bound",
+        caught_by="tests/unit/privacy/test_adaptive.py::test_no_lattice_exceeds_the_bound[0.34-3.0]",
         patch=edited(
             f"{_ADAPTIVE}:_cost",
             ("left = square - smoothing / noise.depth", "left = square"),

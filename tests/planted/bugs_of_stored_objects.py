@@ -101,6 +101,16 @@ BUGS_OF_STORED_OBJECTS: Final = (
         ),
     ),
     PlantedBug(
+        name="ids-of-windows-repeat-after-256",
+        subject="reuse of draws",
+        claim="An id has one byte of the number of a window: after 256 windows noise repeats.",
+        caught_by=f"{_WINDOWS}::test_windows_far_apart_have_ids_of_their_own[clock-3]",
+        patch=edited(
+            f"{_RECOVERED}:Origin.__call__",
+            ("self.name, number)", "self.name, number % 2**8)"),
+        ),
+    ),
+    PlantedBug(
         name="ended-windows-not-in-the-checkpoint",
         subject="durable state",
         claim="A checkpoint drops the releases of ended windows, which no log gives back.",
@@ -135,6 +145,20 @@ BUGS_OF_STORED_OBJECTS: Final = (
         claim="In another era the ids are those of the first, and so is the noise.",
         caught_by=f"{_ERAS}::test_an_old_copy_goes_on_with_fresh_noise[count-min]",
         patch=edited(f"{_RECOVERED}:Origin.__call__", ("key_of(self.era,", "key_of(0,")),
+    ),
+    PlantedBug(
+        name="unchanged-object-keeps-its-era",
+        subject="reuse of draws",
+        claim="An object that has no event in an older copy keeps its id, with which the newest"
+        " state may have published.",
+        caught_by=f"{_ERAS}::test_an_object_that_is_not_opened_waits_for_its_era",
+        patch=edited(
+            f"{_RECOVERED}:RecoveredObjects.is_of_an_earlier_era",
+            (
+                "name in self._objects and",
+                "name in self._objects and self._objects[name].calls and",
+            ),
+        ),
     ),
     PlantedBug(
         name="era-costs-nothing",

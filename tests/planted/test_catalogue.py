@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -37,6 +39,21 @@ def test_names_and_claims_are_distinct_and_there_are_enough() -> None:
         *("reuse of draws", "distribution", "sensitivity"),
         *("schedule", "discovery", "accounting", "durable state"),
     }
+
+
+def test_every_named_test_of_the_package_exists_and_is_one() -> None:
+    """A test with parameters is named with one case: else all run, and `make planted` stops."""
+    named = {bug.caught_by for bug in BUGS if not bug.is_caught_by_core}
+    for file, tests in groupby(sorted(named), key=lambda name: name.split("::")[0]):
+        module = ast.parse((runs.ROOT / file).read_text("utf-8"))
+        functions = {it.name: it for it in module.body if isinstance(it, ast.FunctionDef)}
+        marks = [it for it in module.body if isinstance(it, ast.Assign)]
+        named_marks = {ast.unparse(it.targets[0]): ast.unparse(it.value) for it in marks}
+        for test in tests:
+            name, bracket, _ = test.split("::")[1].partition("[")
+            decorators = [ast.unparse(it) for it in functions[name].decorator_list]
+            has_cases = any(".parametrize(" in named_marks.get(it, it) for it in decorators)
+            assert bracket or not has_cases, test
 
 
 def test_the_installed_core_has_no_switch() -> None:

@@ -264,6 +264,27 @@ def test_windows_and_levels_have_ids_of_their_own(lives: Lives) -> None:
         live.release(2)  # one hash seed, so they can be merged
 
 
+@pytest.mark.parametrize(("name", "bytes_"), [("steps, two kept", 5), ("clock", 3)])
+def test_windows_far_apart_have_ids_of_their_own(name: str, bytes_: int, lives: Lives) -> None:
+    """Numbers that differ in one byte only, as far as a clock may go."""
+    clock = Clock()
+    ids: dict[int, bytes] = {}
+    with lives.open() as store:
+        live = opened(store, name, clock)
+        for byte in range(bytes_):
+            before = live.open.number
+            for windows in (1, 2 ** (8 * byte) - 1):
+                ids |= {it.number: it.release.sketch_id for it in (*live.windows, live.open)}
+                if name == "clock":
+                    clock.seconds += 3_600 * windows
+                    live.advance()
+                else:
+                    live.tick(10 * windows)
+            assert live.open.number == before + 2 ** (8 * byte)
+        ids |= {it.number: it.release.sketch_id for it in (*live.windows, live.open)}
+    assert len(set(ids.values())) == len(ids)
+
+
 @pytest.mark.parametrize("at", ["change", "end"])
 def test_an_interrupted_end_is_completed_by_the_next_life(
     at: str, lives: Lives, monkeypatch: pytest.MonkeyPatch
