@@ -35,6 +35,7 @@ from lazysketch.heavy_hitters import (
     ipv6_prefixes,
     url_paths,
 )
+from lazysketch.ledger import Ledger
 from lazysketch.planning import Plan, Prediction, plan
 from lazysketch.privacy.accounting import Privacy
 from lazysketch.privacy.composition import Composition, compose
@@ -82,6 +83,7 @@ __all__ = [
     "LazyCountMin",
     "LazyCountSketch",
     "LazySketchError",
+    "Ledger",
     "Levels",
     "LevelsPrivacy",
     "Mechanism",

@@ -15,7 +15,9 @@ the stream::
     ├── OverwriteError       (FileExistsError) saving over a file that is not a release
     ├── SourceError          (OSError)     an input that cannot be read
     ├── StoreError           (OSError)     a store that cannot be opened, or written to
-    │   └── StoreDoubtError            a store that may be an older copy
+    │   ├── StoreDoubtError            a store that may be an older copy
+    │   └── StoreInUseError            a store that another process has open
+    ├── CapError             (ValueError)  a run that a ledger does not admit
     └── MissingPackageError  (ImportError) an optional package that a call needs
 """
 
@@ -24,6 +26,7 @@ from __future__ import annotations
 __all__ = [
     "ArgumentTypeError",
     "ArgumentValueError",
+    "CapError",
     "ClosedError",
     "HorizonError",
     "ItemError",
@@ -36,6 +39,7 @@ __all__ = [
     "SourceError",
     "StoreDoubtError",
     "StoreError",
+    "StoreInUseError",
 ]
 
 
@@ -96,6 +100,14 @@ class StoreDoubtError(StoreError):
 
     It may be an older copy. Going on in it would publish the noise of the past with other counts.
     """
+
+
+class StoreInUseError(StoreError):
+    """Raised when another process, or another object of this one, has a store open."""
+
+
+class CapError(LazySketchError, ValueError):
+    """Raised when a run would exceed the cap of a ledger; nothing was recorded."""
 
 
 class MissingPackageError(LazySketchError, ImportError):

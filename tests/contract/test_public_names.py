@@ -42,6 +42,7 @@ EXPORTED = SKETCHES | {
     "Key",
     "JointPrivacy",
     "LazySketchError",
+    "Ledger",
     "Levels",
     "LevelsPrivacy",
     "Mechanism",

@@ -27,21 +27,19 @@ from typing import Final
 from lazysketch.arguments import checked_real
 from lazysketch.errors import ArgumentValueError
 from lazysketch.privacy.accounting import Privacy
-from lazysketch.privacy.adaptive import IntegerNoise, Smoothed, smoothed
-from lazysketch.privacy.curve import GaussianCurve, curve_of
+from lazysketch.privacy.adaptive import IntegerNoise, smoothed
+from lazysketch.privacy.curve import curve_of
 from lazysketch.privacy.gaussian import gaussian_delta, smallest_sufficient
-from lazysketch.privacy.relations import checked_epsilon
+from lazysketch.privacy.relations import LARGEST_EPSILON, checked_epsilon
 
 __all__ = ["Charge", "PlainPart", "charge_of", "pure_mu", "sum_up", "total_of"]
 
 # A smoothing for which the factor of a table is 1 in effect: thousands of tables have a total.
 _FACTOR: Final = 1e-6
 _SMOOTHING: Final = tuple(step / 20 for step in range(1, 61))
-# Densities of drawn noise are compared up to a ratio, of epsilon; more of it needs less of delta.
-_RATIOS: Final = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
-_DELTA_SHARE: Final = 0.05
-_EPSILONS: Final = tuple(0.01 * 1.5**step for step in range(21))
+_EPSILONS: Final = tuple(0.001 * 1.3**step for step in range(41))
 _ROUNDING: Final = 1e-14
+_STEPS: Final = 100
 _NUMBERS: Final = ("mu_squared", "factor", "epsilon_numeric", "delta", "epsilon", "pair_delta")
 
 
@@ -117,6 +115,30 @@ class Charge:
         if epsilon >= self.epsilon:
             return min(self.pair_delta, self._bound(epsilon))
         return self._bound(epsilon)
+
+    def epsilon_at(self, delta: float) -> float:
+        """Return an epsilon that holds at a delta, rounded up.
+
+        Args:
+            delta: 0 < delta < 1.
+
+        Returns:
+            epsilon; infinite if none up to 100 holds.
+        """
+        too_small, enough = 0.0, min(self.epsilon, LARGEST_EPSILON)
+        if self.delta_at(enough) > delta:
+            too_small, enough = enough, LARGEST_EPSILON
+            if self.delta_at(enough) > delta:
+                return math.inf
+        for _ in range(_STEPS):
+            middle = 0.5 * (too_small + enough)
+            if not too_small < middle < enough:
+                break
+            if self.delta_at(middle) <= delta:  # the returned epsilon itself has passed this test
+                enough = middle
+            else:
+                too_small = middle
+        return enough
 
     def _bound(self, epsilon: float) -> float:
         left = math.nextafter(epsilon - self.epsilon_numeric, 0.0)
@@ -205,39 +227,20 @@ def _of_counts(epsilon: float, delta: float, multiplier: float, depth: int) -> C
     if ideal is None:
         return by_pair
     curve = curve_of(epsilon, delta, multiplier, depth=depth)
-    known = [(math.exp(e), ideal.delta(e)) for e in _EPSILONS]
-    charges = (_with_ratio(ideal, known, curve, share * epsilon) for share in _RATIOS)
-    few = [one for one in charges if one.delta <= delta]
-    if not few or few[0].mu_squared >= by_pair.mu_squared:
-        return by_pair
-    return next((one for one in few if one.delta <= _DELTA_SHARE * delta), few[-1])
-
-
-def _with_ratio(
-    ideal: Smoothed, known: list[tuple[float, float]], curve: GaussianCurve, ratio: float
-) -> Charge:
-    """Return the charge of counts whose densities in the other stream are compared up to a ratio.
-
-    Args:
-        ideal: bound of the ideal draws.
-        known: e^e and the bound at e, for some e.
-        curve: the numeric terms.
-        ratio: kappa of Theorem 19.
-    """
     numeric = curve.epsilon_numeric
     half = math.exp(0.5 * numeric)
-    # Where drawn noise has too little density in the other stream, and how much of the ideal noise
-    # of this stream can be there.
-    there = curve.tail * (1.0 + ratio) / ratio
-    here = min(1.0, *(ratio_of_odds * there + delta for ratio_of_odds, delta in known))
-    return Charge(
+    # A profile does not grow with e: from the best e on, this is all that it exceeds the ideal by.
+    beyond = ((1.0 + math.exp(numeric + e)) * curve.tail + half * ideal.delta(e) for e in _EPSILONS)
+    charge = Charge(
         mu_squared=ideal.noise_multiplier**-2.0 * (1.0 + _ROUNDING),
         factor=(math.log(ideal.factor) + 0.5 * numeric) * (1.0 + _ROUNDING) + 1e-16,
-        epsilon_numeric=(numeric + ratio) * (1.0 + _ROUNDING),
-        delta=(2.0 * curve.tail + half * here) * (1.0 + _ROUNDING),
-        epsilon=curve.epsilon,
-        pair_delta=curve.delta,
+        epsilon_numeric=numeric,
+        delta=min(beyond) * (1.0 + _ROUNDING),
+        epsilon=epsilon,
+        pair_delta=delta,
     )
+    is_less = charge.mu_squared < by_pair.mu_squared and charge.delta <= delta
+    return charge if is_less else by_pair
 
 
 def total_of(charges: Iterable[Charge]) -> Charge:

@@ -2,19 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Protocol, TypeAlias, runtime_checkable
 
-from lazysketch.errors import ArgumentTypeError
+from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.privacy.accounting import Privacy
 from lazysketch.privacy.charges import PlainPart
 
-__all__ = ["Composable", "Composed", "Described", "mechanisms_of"]
+__all__ = [
+    "Composable",
+    "Composed",
+    "Described",
+    "check_together",
+    "described_pair",
+    "mechanisms_of",
+]
 
 
 @runtime_checkable
 class Composed(Protocol):
     """A guarantee of several mechanisms, such as that of counts and names."""
+
+    @property
+    def epsilon(self) -> float:
+        """An epsilon of all of them together, at :attr:`delta`."""
+
+    @property
+    def delta(self) -> float:
+        """A delta of all of them together."""
 
     @property
     def parts_to_compose(self) -> tuple[Privacy | PlainPart, ...]:
@@ -55,4 +70,59 @@ def mechanisms_of(part: Composable) -> Iterator[Privacy | PlainPart]:
         raise ArgumentTypeError(
             "parts: expected descriptions such as sketch.privacy, or pairs (epsilon, delta), got "
             f"{type(part).__name__}"
+        )
+
+
+def described_pair(part: Composable) -> tuple[float, float]:
+    """Return an (epsilon, delta) that a description states of all its mechanisms together.
+
+    Args:
+        part: as for :func:`mechanisms_of`.
+
+    Raises:
+        ArgumentTypeError: anything else.
+    """
+    if isinstance(part, tuple):
+        return part
+    if isinstance(part, Described):
+        return described_pair(part.privacy)
+    return part.epsilon, part.delta
+
+
+def check_together(parts: Sequence[Privacy], plain: Sequence[PlainPart]) -> None:
+    """Raise unless mechanisms have one guarantee together.
+
+    Args:
+        parts: counts.
+        plain: pairs.
+
+    Raises:
+        ArgumentTypeError: ``parts`` are not counts.
+        ArgumentValueError: no part, one that is NOT PRIVATE, or parts with other neighbours.
+    """
+    for part in parts:
+        if not isinstance(part, Privacy):
+            raise ArgumentTypeError(
+                "parts: expected Privacy descriptions such as sketch.privacy, got "
+                f"{type(part).__name__}"
+            )
+    if not parts and not plain:
+        raise ArgumentValueError("parts: expected at least one description, got none")
+    for index, part in enumerate(parts):
+        if not part.private:
+            reasons = "; ".join(part.not_private_because)
+            raise ArgumentValueError(
+                f"parts: expected private ones only, got number {index + 1}, NOT PRIVATE: "
+                f"{reasons}; a composition with it has no guarantee"
+            )
+    relations = sorted({part.relation for part in parts})
+    if len(relations) > 1:
+        raise ArgumentValueError(
+            f"parts: expected one relation, got {' and '.join(map(repr, relations))}; "
+            "they define different neighbouring streams: state each part separately"
+        )
+    if len({part.person_bound is None for part in parts}) > 1:
+        raise ArgumentValueError(
+            "parts: expected one unit, got some that protect people and some that protect events; "
+            "they define different neighbouring streams: state each part separately"
         )

@@ -1,7 +1,6 @@
 """Composition: the privacy guarantee of several mechanisms together.
 
-It covers everything that they ever release about the same persons. Making a composition is free;
-computing a delta or an epsilon costs as much as for one sketch. All releases of *one* sketch are
+It covers everything that they ever release about the same persons. All releases of *one* sketch are
 already one part: reading twice costs no privacy.
 
 ===========================================  ====================================================
@@ -13,8 +12,7 @@ split one stream by item                     under substitution an event can mov
                                              to another and change both: :func:`compose`
 ===========================================  ====================================================
 
-Counts have a mu by their noise. Names, and mechanisms of other programs, are pairs (epsilon,
-delta): such a part has the mu of the Gaussian mechanism that dominates it, and its delta adds up.
+Names, and mechanisms of other programs, are pairs (epsilon, delta); the module ``charges``.
 
 Sources: J. Dong, A. Roth and W. Su, "Gaussian Differential Privacy", 2022, Corollary 3.3;
 docs/theory.md, Theorems 8, 15, 18 and 19.
@@ -33,8 +31,9 @@ from lazysketch.foreign_values import plain_tuple
 from lazysketch.privacy.accounting import Privacy, dp_accounting_module
 from lazysketch.privacy.adaptive import IntegerNoise, Smoothed, smoothed_together
 from lazysketch.privacy.charges import Charge, PlainPart, charge_of, sum_up, total_of
-from lazysketch.privacy.composable import Composable, mechanisms_of
+from lazysketch.privacy.composable import Composable, check_together, mechanisms_of
 from lazysketch.privacy.curve import GaussianCurve, curve_of
+from lazysketch.privacy.person_bound import PersonBound
 from lazysketch.privacy.relations import (
     LARGEST_EPSILON,
     SMALLEST_DELTA,
@@ -51,7 +50,6 @@ __all__ = ["Composition", "compose"]
 
 _STEPS: Final = 100
 _TAIL_SHARE: Final = 0.02
-_PAIR: Final = ("epsilon", "delta")
 
 
 @dataclass(frozen=True)
@@ -96,37 +94,28 @@ class Composition:
             found = type(self.parts).__name__
             raise ArgumentTypeError(f"parts: expected a tuple of Privacy, got {found}")
         object.__setattr__(self, "parts", parts)
-        for part in self.parts:
-            if not isinstance(part, Privacy):
-                raise ArgumentTypeError(
-                    "parts: expected Privacy descriptions such as sketch.privacy, got "
-                    f"{type(part).__name__}"
-                )
         plain = plain_tuple(self.plain)
         if plain is None or not all(isinstance(part, PlainPart) for part in plain):
             found = type(self.plain).__name__
             raise ArgumentTypeError(f"plain: expected a tuple of PlainPart, got {found}")
         object.__setattr__(self, "plain", plain)
-        if not self.parts and not self.plain:
-            raise ArgumentValueError("parts: expected at least one description, got none")
-        for index, part in enumerate(self.parts):
-            if not part.private:
-                reasons = "; ".join(part.not_private_because)
-                raise ArgumentValueError(
-                    f"parts: expected private ones only, got number {index + 1}, NOT PRIVATE: "
-                    f"{reasons}; a composition with it has no guarantee"
-                )
-        relations = sorted({part.relation for part in self.parts})
-        if len(relations) > 1:
-            raise ArgumentValueError(
-                f"parts: expected one relation, got {' and '.join(map(repr, relations))}; "
-                "they define different neighbouring streams: state each part separately"
-            )
+        check_together(self.parts, self.plain)
 
     @property
     def relation(self) -> Relation | None:
         """Relation of neighbouring streams, the same in all parts; None if all are plain pairs."""
         return self.parts[0].relation if self.parts else None
+
+    @property
+    def person_bound(self) -> PersonBound | None:
+        """What is counted of a person by each part; None if the parts differ, or protect events."""
+        bounds = {part.person_bound for part in self.parts}
+        return bounds.pop() if len(bounds) == 1 else None
+
+    @property
+    def protects_people(self) -> bool:
+        """Whether all parts protect everything that a person does; False if all are pairs."""
+        return any(part.person_bound for part in self.parts)
 
     @property
     def max_events_per_user(self) -> int:
@@ -174,6 +163,11 @@ class Composition:
             return min(part.delta for part in self.parts)
         deltas = sum_up(part.delta for part in self.parts_to_compose)
         return min(math.nextafter(1.0, 0.0), max(SMALLEST_DELTA, deltas))
+
+    @property
+    def epsilon(self) -> float:
+        """Epsilon at :attr:`delta`."""
+        return self.epsilon_at(self.delta)
 
     def delta_at(self, epsilon: float) -> float:
         """Return a delta that holds at this epsilon, rounded up.
@@ -242,13 +236,11 @@ class Composition:
         if not math.isinf(self.epsilon_at(delta)):
             return ""
         plain = math.fsum(part.delta for part in self.plain)
-        least = min(self.delta_at(LARGEST_EPSILON), self._charge.delta)
-        if plain > delta or least > delta:
-            spent = max(plain, least)
+        spent = max(plain, min(self.delta_at(LARGEST_EPSILON), self._charge.delta))
+        if spent > delta:
             return f"the parts spend delta = {spent:.3g} whatever epsilon is, more than {delta:g}"
-        return (
-            f"mu = {self.mu:.4g} needs an epsilon above {LARGEST_EPSILON:g}, which promises nothing"
-        )
+        largest = f"{LARGEST_EPSILON:g}"
+        return f"mu = {self.mu:.4g} needs an epsilon above {largest}, which promises nothing"
 
     def to_dp_event(self) -> dp_accounting.DpEvent:
         """Return the composition as a ``dp_accounting.ComposedDpEvent``.
@@ -265,10 +257,8 @@ class Composition:
         """
         events = dp_accounting_module()
         if self.plain:
-            raise ArgumentValueError(
-                "plain: expected no plain pairs, for which dp-accounting has no event, got "
-                f"{len(self.plain)}"
-            )
+            got = len(self.plain)
+            raise ArgumentValueError(f"plain: expected none, as dp-accounting has none, got {got}")
         return events.ComposedDpEvent([part.to_dp_event() for part in self.parts])
 
     @property
@@ -278,13 +268,13 @@ class Composition:
         Returns:
             What is promised at :attr:`delta`, and what is not.
         """
-        what = "mechanisms" if self.plain else "sketches"
-        number = len(self.parts_to_compose)
-        start = f"For everything that these {number} {what} ever publish together. "
+        what = f"{len(self.parts_to_compose)} {'mechanisms' if self.plain else 'sketches'}"
+        start = f"For everything that these {what} ever publish together. "
         if self.relation is None:
             return f"{start}{self}"
         return start + promise(
-            epsilon=self.epsilon_at(self.delta),
+            person_bound=self._shown_bound,
+            epsilon=self.epsilon,
             delta=self.delta,
             relation=self.relation,
             max_events_per_user=self.max_events_per_user,
@@ -293,20 +283,29 @@ class Composition:
 
     def __str__(self) -> str:
         """Return the joint guarantee at :attr:`delta`, in one line."""
-        epsilon = self.epsilon_at(self.delta)
+        epsilon = self.epsilon
         if self.relation is None:
             line = f"({epsilon:g}, {self.delta:g})-DP"
         else:
             line = guarantee(
+                person_bound=self._shown_bound,
                 epsilon=epsilon,
                 delta=self.delta,
                 relation=self.relation,
                 max_events_per_user=self.max_events_per_user,
             )
-        number = len(self.parts_to_compose)
-        reason = self.why_infinite(self.delta)
+        number, reason = len(self.parts_to_compose), self.why_infinite(self.delta)
         because = f": {reason}" if reason else ""
         return f"{line}, {number} parts together (mu = {self.mu:.4g}){because}"
+
+    @property
+    def _shown_bound(self) -> PersonBound | None:
+        """The bound of all parts, or the largest of each number."""
+        bounds = [part.person_bound for part in self.parts if part.person_bound]
+        sizes = [
+            max(sizes) for sizes in zip(*((it.cells, it.events) for it in bounds), strict=True)
+        ]
+        return self.person_bound or (PersonBound(*sizes) if sizes else None)
 
     @property
     def charges(self) -> tuple[Charge, ...]:
@@ -334,7 +333,9 @@ class Composition:
         """Return a delta by composing the counts, to which the plain pairs are added."""
         if not self.plain:
             return self._curve.delta_at(epsilon)
-        spent, more = (sum_up(getattr(part, name) for part in self.plain) for name in _PAIR)
+        spent, more = (
+            sum_up(getattr(part, name) for part in self.plain) for name in ("epsilon", "delta")
+        )
         left = epsilon - spent
         if math.fsum([epsilon, -spent, -left]) < 0.0:
             left = math.nextafter(left, -math.inf)
@@ -410,7 +411,7 @@ def compose(*parts: Composable) -> Composition:
         1.414214
         >>> day = ls.HeavyHitters(share=0.01, epsilon=1.0, delta=1e-8)
         >>> round(compose(*[day] * 365).epsilon_at(1e-5), 1)  # a year of such days
-        49.7
+        49.4
     """
     flat = [each for part in parts for each in mechanisms_of(part)]
     return Composition(

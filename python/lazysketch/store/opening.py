@@ -15,7 +15,15 @@ from lazysketch.errors import ArgumentTypeError, ArgumentValueError, StoreDoubtE
 from lazysketch.sketches.keys import Key
 from lazysketch.store.store import Store
 
-__all__ = ["NO_ANCHOR", "NoAnchor", "OnDoubt", "anchor_of", "is_store", "open_store"]
+__all__ = [
+    "NO_ANCHOR",
+    "NoAnchor",
+    "OnDoubt",
+    "anchor_of",
+    "has_no_record",
+    "is_store",
+    "open_store",
+]
 
 OnDoubt: TypeAlias = Literal["refuse", "new-era"]
 
@@ -110,7 +118,7 @@ def open_store(
         if not is_store(path):
             raise
         # A crash before the anchor was first written leaves a store without a record.
-        was_cut_short = not place.exists() and _has_no_record(path)
+        was_cut_short = not place.exists() and has_no_record(path)
         if on_doubt == "refuse" and not was_cut_short:
             raise
     begun = _in_new_era(path, chosen, anchored=True, checkpoint_bytes=most)
@@ -164,7 +172,12 @@ def is_store(folder: str | os.PathLike[str]) -> bool:
     return any((Path(folder) / name).exists() for name in _KEY_FILES)
 
 
-def _has_no_record(path: Path) -> bool:
+def has_no_record(path: Path) -> bool:
+    """Tell whether a store, whose making may have been cut short, has no record.
+
+    Args:
+        path: its directory.
+    """
     sizes = [file.stat().st_size for file in path.glob("log-*")]
     return max(sizes, default=0) <= _LOG_HEADER_BYTES and not any(path.glob("slot-*"))
 

@@ -15,6 +15,7 @@ pyo3::import_exception!(lazysketch.errors, MergeError);
 pyo3::import_exception!(lazysketch.errors, ReleaseFormatError);
 pyo3::import_exception!(lazysketch.errors, StoreDoubtError);
 pyo3::import_exception!(lazysketch.errors, StoreError);
+pyo3::import_exception!(lazysketch.errors, StoreInUseError);
 
 /// Return the exception for a core error.
 pub(crate) fn raise(error: Error) -> PyErr {

@@ -2,7 +2,9 @@
 //!
 //! Python sees the events that it logged and opaque states; exact counts stay here.
 
-use crate::errors::{ArgumentValueError, ClosedError, StoreDoubtError, StoreError, raise};
+use crate::errors::{
+    ArgumentValueError, ClosedError, StoreDoubtError, StoreError, StoreInUseError, raise,
+};
 use crate::guarded_sketch::Core;
 use crate::key::{Key, Place};
 use crate::logged_events::LoggedEvents;
@@ -354,6 +356,7 @@ fn raise_store(error: CoreError) -> PyErr {
         CoreError::RolledBack(_) | CoreError::ForeignAnchor => {
             StoreDoubtError::new_err(error.to_string())
         }
+        CoreError::Locked { .. } => StoreInUseError::new_err(error.to_string()),
         CoreError::TooLarge { .. } => PyMemoryError::new_err(error.to_string()),
         error => StoreError::new_err(error.to_string()),
     }

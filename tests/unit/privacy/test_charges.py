@@ -92,7 +92,7 @@ def test_many_responses_are_near_the_exact_total() -> None:
 def test_a_year_of_daily_runs_has_a_total() -> None:
     day = ls.HeavyHitters(share=0.01, epsilon=1.0, delta=1e-8)
     year = compose(*[day] * 365)
-    assert year.epsilon_at(1e-5) == pytest.approx(49.5, abs=0.5)
+    assert year.epsilon_at(1e-5) == pytest.approx(49.4, abs=0.2)
     # An oracle of the same parts: real Gaussian counts, names as randomised responses.
     mu = day.privacy.sketch.mu * math.sqrt(365)
     exact = exact_delta(year.epsilon_at(1e-5), [0.25] * 365, mu)
@@ -114,16 +114,16 @@ def test_the_charge_of_counts_covers_their_noise(power: float, small: float, dep
         assert charge.delta_at(share * epsilon) >= exact * (1 - 1e-10)
     assert charge.delta_at(epsilon) <= delta
     # A useful one: its mu is that of the noise, up to the smoothing of Theorem 15.
-    if epsilon <= 1.0 and delta >= 1e-9 and depth >= 3 and epsilon >= 0.05:
+    if epsilon <= 1.0 and delta >= 1e-9 and depth >= 3:
         assert charge.mu_squared <= 1.05 * sketch.privacy.mu**2
 
 
 @PROFILE
 @given(st.randoms(use_true_random=False), st.sampled_from([1e-12, 1e-8, 1e-5]))
-def test_no_change_of_densities_exceeds_the_numeric_terms(random: object, tail: float) -> None:
+def test_no_change_of_probabilities_exceeds_the_charge(random: object, tail: float) -> None:
     # Theorem 19 on finite laws: P~(S) <= P(S) + t and Q(S) <= Q~(S) + t alone, whatever they are.
     law = np.random.default_rng(random.getrandbits(64))  # type: ignore[attr-defined]
-    mu, ratio = 0.5, 1e-3
+    mu = 0.5
     cuts = norm.ppf(np.linspace(0, 1, 200)[1:-1])
     here, there = (np.diff(norm.cdf([-np.inf, *cuts, np.inf], loc=at)) for at in (mu, 0.0))
     drawn_here, drawn_there = here.copy(), there.copy()
@@ -131,11 +131,10 @@ def test_no_change_of_densities_exceeds_the_numeric_terms(random: object, tail: 
         moved = min(tail, drawn[at])
         drawn[at] -= moved
         drawn[law.integers(199)] += moved
-    most_there = tail * (1 + ratio) / ratio
-    most_here = min(math.exp(e) * most_there + ideal_delta(e, mu) for e in np.arange(0.1, 20, 0.1))
-    for epsilon in (-1.0, 0.0, 0.5, 1.0, 3.0, 10.0):
-        exact = np.maximum(0.0, drawn_here - math.exp(epsilon + ratio) * drawn_there).sum()
-        assert exact <= ideal_delta(epsilon, mu) + 2 * tail + most_here + 1e-14
+    more = min((1 + math.exp(e)) * tail + ideal_delta(e, mu) for e in np.arange(0.1, 20, 0.1))
+    for epsilon in (-1.0, 0.0, 0.5, 1.0, 3.0, 10.0, 40.0):
+        exact = np.maximum(0.0, drawn_here - math.exp(epsilon) * drawn_there).sum()
+        assert exact <= ideal_delta(epsilon, mu) + more + 1e-14
 
 
 def test_charges_of_equal_parts_add_up() -> None:
@@ -173,7 +172,7 @@ def test_everything_that_is_described_composes() -> None:
     plain = compose((1.0, 1e-9))
     assert (plain.relation, plain.max_events_per_user, plain.max_weight) == (None, 1, 1)
     assert "1 mechanisms" in plain.sentence
-    with pytest.raises(ArgumentValueError, match="plain pairs"):
+    with pytest.raises(ArgumentValueError, match="plain: expected none"):
         plain.to_dp_event()
 
 
