@@ -60,7 +60,7 @@ BUGS_OF_THE_STORE: tuple[PlantedBug, ...] = (
         name="one-checkpoint-slot",
         subject="durable state",
         claim="A checkpoint is written over the last one.",
-        caught_by=_CAMPAIGN,
+        caught_by="lazysketch-store faults damage::a_damaged_newest_checkpoint_costs_nothing",
     ),
     PlantedBug(
         name="sequence-off-by-one",
