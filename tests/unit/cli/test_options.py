@@ -112,10 +112,12 @@ def test_a_list_that_a_pattern_matches_is_refused(capsys: pytest.CaptureFixture[
 def test_a_strict_reading_that_stops_shows_nothing(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
+    """Neither printed nor saved, also where what was counted before is public."""
     with Path("flows.csv").open("a") as file:
         file.write("secret;x;y\n")
     asked = ["flows.csv", "--field", "src", "--items", "items.txt", *CLEAR]
-    assert main(["estimate", *asked, "--strict"]) == 2
+    assert main(["estimate", *asked, "--live", "--save-release", "out.lzs", "--strict"]) == 2
+    assert not Path("out.lzs").exists()
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.endswith(
