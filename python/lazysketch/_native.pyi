@@ -13,6 +13,7 @@ from lazysketch.heavy_hitters.discovery_spec import DiscoverySpec
 from lazysketch.heavy_hitters.hitters_spec import HeavyHittersSpec
 from lazysketch.privacy.relations import Calibration, CountKind, Relation
 from lazysketch.releases.items import Item
+from lazysketch.releases.run_promise import RunFacts
 from lazysketch.specification.mechanisms import MechanismName
 from lazysketch.specification.table_spec import TableSpec
 
@@ -96,7 +97,7 @@ class PartFacts(TypedDict):
     sketch_id: bytes
     step: int
     finished: tuple[int, int] | None
-    run: tuple[bytes, tuple[float, ...]] | None
+    run: RunFacts | None
     not_private_because: tuple[str, ...]
     noise: NoiseFacts | None
 
@@ -297,7 +298,7 @@ class PrivateSketch:
         estimator: Estimator | None = None,
         at: At | None = None,
     ) -> npt.NDArray[np.float64]: ...
-    def _release(self, run: tuple[bytes, Sequence[float]] | None = None) -> Release: ...
+    def _release(self, run: RunFacts | None = None) -> Release: ...
     def _draws(self, cells: list[int], nodes: list[int]) -> npt.NDArray[np.int64]: ...
     def finish(self) -> None: ...
     @property

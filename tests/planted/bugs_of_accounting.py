@@ -14,6 +14,7 @@ _ADAPTIVE: Final = "lazysketch.privacy.adaptive"
 _CALIBRATION: Final = "lazysketch.privacy.calibration"
 _CHARGES: Final = "lazysketch.privacy.charges"
 _COMPOSITION: Final = "lazysketch.privacy.composition"
+_COUNTS: Final = "lazysketch.privacy.composed_counts"
 _CURVE: Final = "lazysketch.privacy.curve"
 _PARTS: Final = "lazysketch.releases.parts"
 _RELEASE: Final = "lazysketch.releases.release"
@@ -70,7 +71,7 @@ BUGS_OF_ACCOUNTING: Final = (
         claim="The pair that always holds has the largest epsilon and delta, not their sums.",
         caught_by="tests/unit/privacy/test_composition.py::test_numerics_of_all_parts_are_covered",
         patch=edited(
-            f"{_COMPOSITION}:Composition._curve",
+            f"{_COUNTS}:composed_counts",
             ("math.fsum(part.epsilon for", "max(part.epsilon for"),
             ("math.fsum(part.delta for", "max(part.delta for"),
         ),
@@ -81,7 +82,7 @@ BUGS_OF_ACCOUNTING: Final = (
         claim="A composition has ideal noise: numeric parts of its members are left out.",
         caught_by="tests/unit/privacy/test_composition.py::test_numerics_of_all_parts_are_covered",
         patch=edited(
-            f"{_COMPOSITION}:Composition._curve",
+            f"{_COUNTS}:composed_counts",
             ("slack * math.fsum(curve.epsilon_numeric for curve in curves)", "0.0"),
             ("slack * math.fsum(curve.tail for curve in curves)", "0.0"),
         ),
@@ -217,6 +218,25 @@ BUGS_OF_ACCOUNTING: Final = (
         patch=edited(
             "lazysketch.releases.public_table:PublicTable.__init__",
             ("native.width, native.parts)", "native.width, native.parts)[:1]"),
+        ),
+    ),
+    PlantedBug(
+        name="run-promises-its-counts-only",
+        subject="accounting",
+        claim="A saved release states what its counts spent, without the names of the run.",
+        caught_by="tests/unit/releases/test_run_promise.py::test_names_are_part_of_the_promise",
+        patch=edited(
+            "lazysketch.releases.run_promise:facts_of", ("part.epsilon, part.delta)", "0.0, 0.0)")
+        ),
+    ),
+    PlantedBug(
+        name="runs-of-several-days-count-once",
+        subject="accounting",
+        claim="Releases of different runs are taken for releases of one run.",
+        caught_by="tests/unit/releases/test_run_promise.py::"
+        "test_a_person_in_several_runs_has_all_their_promises",
+        patch=edited(
+            "lazysketch.privacy.composable:mechanisms_of", ("run not in runs", "not runs")
         ),
     ),
     PlantedBug(
@@ -360,7 +380,7 @@ BUGS_OF_ACCOUNTING: Final = (
         claim="The numeric parts of a composition follow from another bound than the calibration.",
         caught_by="tests/unit/privacy/test_composition.py::test_numerics_of_all_parts_are_covered",
         patch=edited(
-            f"{_COMPOSITION}:Composition._curve",
+            f"{_COUNTS}:composed_counts",
             ("part.noise_multiplier, depth=part.depth", "part.noise_multiplier"),
         ),
     ),

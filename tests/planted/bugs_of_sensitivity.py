@@ -325,7 +325,7 @@ BUGS_OF_CALIBRATION: Final = (
         "test_the_guarantee_is_the_one_asked_for[1-substitution]",
         patch=edited(
             "lazysketch.heavy_hitters.joint_privacy:split_of",
-            ("math.nextafter(delta - names_delta, 0.0)", "delta"),
+            ("_rest(delta, names_delta)", "delta"),
         ),
     ),
     PlantedBug(
@@ -336,7 +336,7 @@ BUGS_OF_CALIBRATION: Final = (
         "test_the_guarantee_is_the_one_asked_for[1-substitution]",
         patch=edited(
             "lazysketch.heavy_hitters.joint_privacy:split_of",
-            ("math.nextafter(epsilon - names_epsilon, 0.0)", "epsilon"),
+            ("_rest(epsilon, names_epsilon)", "epsilon"),
         ),
     ),
     PlantedBug(

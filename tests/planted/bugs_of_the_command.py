@@ -11,6 +11,7 @@ __all__ = ["BUGS_OF_THE_COMMAND"]
 
 _CONTROLLER: Final = "lazysketch.cli.run.controller"
 _SETTINGS: Final = "lazysketch.cli.settings"
+_GUARANTEES: Final = "lazysketch.cli.view.guarantees"
 _REPORT: Final = "lazysketch.cli.view.report"
 
 BUGS_OF_THE_COMMAND: Final = (
@@ -59,8 +60,8 @@ BUGS_OF_THE_COMMAND: Final = (
         caught_by="tests/unit/cli/commands/test_releases.py::"
         "test_merge_keeps_the_parts_and_shows_their_composition",
         patch=edited(
-            f"{_REPORT}:_composition",
-            ("joint.epsilon_at(delta)", "max(part.epsilon for part in parts)"),
+            f"{_GUARANTEES}:composition",
+            ("joint.epsilon_at(delta)", "max(part.privacy.epsilon for part in parts)"),
         ),
     ),
     PlantedBug(
@@ -69,7 +70,7 @@ BUGS_OF_THE_COMMAND: Final = (
         claim="A printed epsilon is rounded to nearest, half the time downwards.",
         caught_by="tests/unit/cli/commands/test_releases.py::test_a_printed_epsilon_is_never_too_small",
         patch=edited(
-            f"{_REPORT}:_rounded_up",
+            f"{_GUARANTEES}:_rounded_up",
             ("return shown if float(shown) >= epsilon", "return shown if shown"),
         ),
     ),

@@ -97,6 +97,7 @@ class JointPrivacy:
             relation=self.sketch.relation,
             max_events_per_user=self.sketch.max_events_per_user,
             max_weight=self.sketch.max_weight,
+            person_bound=self.sketch.person_bound,
         )
 
     def __str__(self) -> str:
@@ -141,13 +142,18 @@ def split_of(
     epsilon, delta = checked_epsilon(epsilon), checked_delta(delta)
     names_epsilon = _part("discovery_epsilon", discovery_epsilon, epsilon, _EPSILON_SHARE)
     names_delta = _part("discovery_delta", discovery_delta, delta, _DELTA_SHARE)
-    # Rounded down, so that the parts never add up to more than the total.
     return Split(
-        sketch_epsilon=math.nextafter(epsilon - names_epsilon, 0.0),
-        sketch_delta=math.nextafter(delta - names_delta, 0.0),
+        sketch_epsilon=_rest(epsilon, names_epsilon),
+        sketch_delta=_rest(delta, names_delta),
         discovery_epsilon=names_epsilon,
         discovery_delta=names_delta,
     )
+
+
+def _rest(total: float, part: float) -> float:
+    """Return what is left, rounded down: the two never add up to more than the total."""
+    rest = total - part
+    return math.nextafter(rest, 0.0) if math.fsum([rest, part, -total]) > 0.0 else rest
 
 
 def _part(name: str, value: object, total: float, share: float) -> float:

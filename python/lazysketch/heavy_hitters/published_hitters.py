@@ -23,6 +23,7 @@ from lazysketch.heavy_hitters.tables import DiscoveringTable, HittersTable
 from lazysketch.releases.heavy_items import HeavyHitter, HeavyItems, hitters_of
 from lazysketch.releases.items import Item
 from lazysketch.releases.release import Release
+from lazysketch.releases.run_promise import facts_of
 from lazysketch.sketches.live_state import LiveState
 from lazysketch.specification.mechanisms import Mechanism
 from lazysketch.specification.schedules import Schedule
@@ -42,6 +43,7 @@ class PublishedHitters(LiveState):
         """Read a live table of this description."""
         self._table, self._spec = table, spec
         self._lists = ShownLists()
+        self._run = facts_of(table.sketch_id, spec.privacy)
 
     def top(self, n: int, *, confidence: float = 0.95) -> HeavyItems:
         """Return the n heaviest of the known items, by falling estimate.
@@ -123,7 +125,7 @@ class PublishedHitters(LiveState):
             names = tuple(item for item, complete, _ in self._candidates() if complete)
         else:
             names = self._spec.domain
-        return Release(self._table._release(), names)
+        return Release(self._table._release(self._run), names)
 
     @property
     def candidates(self) -> list[Item]:

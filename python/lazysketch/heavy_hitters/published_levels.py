@@ -21,6 +21,7 @@ from lazysketch.heavy_hitters.tree import HierarchyNode, HierarchyNodes, tree_of
 from lazysketch.releases.heavy_items import HeavyHitter, HeavyItems
 from lazysketch.releases.items import Item
 from lazysketch.releases.release import Release
+from lazysketch.releases.run_promise import facts_of
 from lazysketch.sketches.live_state import LiveState, exclusive
 
 __all__ = ["HeavyLevel", "PublishedLevels"]
@@ -53,6 +54,9 @@ class PublishedLevels(LiveState):
         self._tables, self._specs = list(tables), list(specs)
         self._lock: object = threading.RLock()
         self._levels = [HeavyLevel(table, spec) for table, spec in zip(tables, specs, strict=True)]
+        run = facts_of(self._tables[0].sketch_id, self.privacy)
+        for level in self._levels:
+            level._run = run
 
     @property
     def levels(self) -> Levels:

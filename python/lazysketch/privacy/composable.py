@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol, TypeAlias, runtime_checkable
 
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.privacy.accounting import Privacy
-from lazysketch.privacy.charges import PlainPart
+from lazysketch.privacy.charges import PlainPart, sum_up
 
 __all__ = [
     "Composable",
     "Composed",
     "Described",
+    "Published",
     "check_together",
     "described_pair",
     "mechanisms_of",
@@ -45,14 +46,24 @@ class Described(Protocol):
         """The guarantee."""
 
 
-Composable: TypeAlias = Privacy | PlainPart | Composed | Described | tuple[float, float]
+@runtime_checkable
+class Published(Protocol):
+    """A release, whose parts are from runs that may have published other releases too."""
+
+    @property
+    def promises(self) -> Mapping[bytes, tuple[Privacy | PlainPart, ...]]:
+        """The mechanisms of each run, by its id."""
 
 
-def mechanisms_of(part: Composable) -> Iterator[Privacy | PlainPart]:
+Composable: TypeAlias = Privacy | PlainPart | Composed | Described | Published | tuple[float, float]
+
+
+def mechanisms_of(part: Composable, runs: set[bytes]) -> Iterator[Privacy | PlainPart]:
     """Yield the mechanisms of a description.
 
     Args:
         part: a guarantee, what has one, or a pair.
+        runs: ids of the runs whose mechanisms were yielded before; those of releases are added.
 
     Raises:
         ArgumentTypeError: anything else.
@@ -64,8 +75,13 @@ def mechanisms_of(part: Composable) -> Iterator[Privacy | PlainPart]:
         yield from part.parts_to_compose
     elif isinstance(part, tuple) and len(part) == 2:
         yield PlainPart(*part)
-    elif isinstance(part, Described) and not hasattr(part, "parts"):
-        yield from mechanisms_of(part.privacy)
+    elif isinstance(part, Published):
+        for run, mechanisms in part.promises.items():
+            if run not in runs:
+                runs.add(run)
+                yield from mechanisms
+    elif isinstance(part, Described):
+        yield from mechanisms_of(part.privacy, runs)
     else:
         raise ArgumentTypeError(
             "parts: expected descriptions such as sketch.privacy, or pairs (epsilon, delta), got "
@@ -84,6 +100,9 @@ def described_pair(part: Composable) -> tuple[float, float]:
     """
     if isinstance(part, tuple):
         return part
+    if isinstance(part, Published):  # also a release, whose own privacy is that of one table
+        each = [mechanism for run in part.promises.values() for mechanism in run]
+        return sum_up(it.epsilon for it in each), sum_up(it.delta for it in each)
     if isinstance(part, Described):
         return described_pair(part.privacy)
     return part.epsilon, part.delta

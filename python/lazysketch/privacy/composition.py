@@ -21,19 +21,18 @@ docs/theory.md, Theorems 8, 15, 18 and 19.
 from __future__ import annotations
 
 import math
-from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.foreign_values import plain_tuple
 from lazysketch.privacy.accounting import Privacy, dp_accounting_module
-from lazysketch.privacy.adaptive import IntegerNoise, Smoothed, smoothed_together
 from lazysketch.privacy.charges import Charge, PlainPart, charge_of, sum_up, total_of
 from lazysketch.privacy.composable import Composable, check_together, mechanisms_of
-from lazysketch.privacy.curve import GaussianCurve, curve_of
-from lazysketch.privacy.person_bound import PersonBound
+from lazysketch.privacy.composed_counts import composed_counts
+from lazysketch.privacy.curve import GaussianCurve
+from lazysketch.privacy.person_bound import PersonBound, largest_bound
 from lazysketch.privacy.relations import (
     LARGEST_EPSILON,
     SMALLEST_DELTA,
@@ -108,9 +107,8 @@ class Composition:
 
     @property
     def person_bound(self) -> PersonBound | None:
-        """What is counted of a person by each part; None if the parts differ, or protect events."""
-        bounds = {part.person_bound for part in self.parts}
-        return bounds.pop() if len(bounds) == 1 else None
+        """What is counted of a person by a part, at most; None if events are protected."""
+        return largest_bound([part.person_bound for part in self.parts])
 
     @property
     def protects_people(self) -> bool:
@@ -273,7 +271,7 @@ class Composition:
         if self.relation is None:
             return f"{start}{self}"
         return start + promise(
-            person_bound=self._shown_bound,
+            person_bound=self.person_bound,
             epsilon=self.epsilon,
             delta=self.delta,
             relation=self.relation,
@@ -288,7 +286,7 @@ class Composition:
             line = f"({epsilon:g}, {self.delta:g})-DP"
         else:
             line = guarantee(
-                person_bound=self._shown_bound,
+                person_bound=self.person_bound,
                 epsilon=epsilon,
                 delta=self.delta,
                 relation=self.relation,
@@ -297,15 +295,6 @@ class Composition:
         number, reason = len(self.parts_to_compose), self.why_infinite(self.delta)
         because = f": {reason}" if reason else ""
         return f"{line}, {number} parts together (mu = {self.mu:.4g}){because}"
-
-    @property
-    def _shown_bound(self) -> PersonBound | None:
-        """The bound of all parts, or the largest of each number."""
-        bounds = [part.person_bound for part in self.parts if part.person_bound]
-        sizes = [
-            max(sizes) for sizes in zip(*((it.cells, it.events) for it in bounds), strict=True)
-        ]
-        return self.person_bound or (PersonBound(*sizes) if sizes else None)
 
     @property
     def charges(self) -> tuple[Charge, ...]:
@@ -345,37 +334,7 @@ class Composition:
 
     @cached_property
     def _curve(self) -> GaussianCurve:
-        curves = [
-            curve_of(part.epsilon, part.delta, part.noise_multiplier, depth=part.depth)
-            for part in self.parts
-        ]
-        if len(curves) == 1:
-            return curves[0]
-        slack = 1.0 + 1e-15 * len(curves)
-        each = [curve.ideal for curve in curves]
-        composed = GaussianCurve(
-            # Every part has the smoothing of its own calibration here.
-            ideal=Smoothed(
-                (2.0 - slack) / math.hypot(*(1.0 / one.noise_multiplier for one in each)),
-                slack * math.prod(one.factor for one in each),
-            ),
-            # Ratios of densities multiply; probabilities outside the reach of the draws add up.
-            epsilon_numeric=slack * math.fsum(curve.epsilon_numeric for curve in curves),
-            tail=slack * math.fsum(curve.tail for curve in curves),
-            # Basic composition gives a pair that always holds.
-            epsilon=slack * math.fsum(part.epsilon for part in self.parts),
-            delta=slack * math.fsum(part.delta for part in self.parts),
-        )
-        return replace(composed, ideal=self._smoothed_together(composed))
-
-    def _smoothed_together(self, composed: GaussianCurve) -> Smoothed:
-        """Return a better bound of ideal draws, with the best smoothings for all parts."""
-        epsilon = composed.epsilon_at(min(part.delta for part in self.parts))
-        epsilon = min(epsilon, composed.epsilon, LARGEST_EPSILON)
-        tables = Counter(IntegerNoise(part.noise_multiplier, part.depth) for part in self.parts)
-        found = smoothed_together(tables, epsilon)
-        own = composed.ideal
-        return own if found is None or own.delta(epsilon) <= found.delta(epsilon) else found
+        return composed_counts(self.parts)
 
 
 def compose(*parts: Composable) -> Composition:
@@ -391,8 +350,8 @@ def compose(*parts: Composable) -> Composition:
     Args:
         parts: what the library describes: ``x.privacy`` of a sketch, of heavy hitters, a
             hierarchy, windows, a specification or a part of a release, or these themselves;
-            pairs such as ``(0.25, 5e-9)`` of other mechanisms, for the same neighbours; or
-            compositions.
+            releases, with everything that their runs published, each run once; pairs such as
+            ``(0.25, 5e-9)`` of other mechanisms, for the same neighbours; or compositions.
 
     Returns:
         The composition.
@@ -413,7 +372,8 @@ def compose(*parts: Composable) -> Composition:
         >>> round(compose(*[day] * 365).epsilon_at(1e-5), 1)  # a year of such days
         49.4
     """
-    flat = [each for part in parts for each in mechanisms_of(part)]
+    runs: set[bytes] = set()
+    flat = [each for part in parts for each in mechanisms_of(part, runs)]
     return Composition(
         parts=tuple(each for each in flat if isinstance(each, Privacy)),
         plain=tuple(each for each in flat if isinstance(each, PlainPart)),

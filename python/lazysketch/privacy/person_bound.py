@@ -13,13 +13,14 @@ Source: docs/theory.md, "People".
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from lazysketch.arguments import checked_integer
 from lazysketch.errors import ArgumentTypeError
 
-__all__ = ["PersonBound", "checked_person_bound"]
+__all__ = ["PersonBound", "checked_person_bound", "largest_bound"]
 
 _MOST_CELLS: Final = 4_096
 _MOST_EVENTS: Final = 65_535
@@ -93,3 +94,23 @@ def checked_person_bound(value: object) -> PersonBound | None:
         return value
     got = type(value).__name__
     raise ArgumentTypeError(f"person_bound: expected a PersonBound or None, got {got}")
+
+
+def largest_bound(bounds: Sequence[PersonBound | None]) -> PersonBound | None:
+    """Return what is counted of a person by any of several mechanisms, at most.
+
+    Args:
+        bounds: that of each mechanism; None where events are protected.
+
+    Returns:
+        A bound within which all are; None if one protects events.
+    """
+    people = [bound for bound in bounds if bound is not None]
+    if not people or len(people) < len(bounds):
+        return None
+    limits = [bound.most_people for bound in people]
+    return PersonBound(
+        cells=max(bound.cells for bound in people),
+        events=max(bound.events for bound in people),
+        most_people=None if None in limits else max(limit for limit in limits if limit),
+    )

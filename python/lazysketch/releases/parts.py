@@ -17,6 +17,7 @@ from lazysketch.arguments import checked_integer
 from lazysketch.privacy.accounting import Privacy
 from lazysketch.privacy.person_bound import PersonBound
 from lazysketch.privacy.relations import CountKind, square_root_up, table_sensitivity2
+from lazysketch.releases.run_promise import RunPromise
 from lazysketch.specification.mechanisms import Mechanism
 from lazysketch.specification.schedules import Schedule, schedule_specified
 from lazysketch.specification.sizing import LARGEST_WIDTH
@@ -55,6 +56,8 @@ class ReleasePart:
         final_pushes: after ``finish()``, the numbers of the final pushes: of the columns that the
             schedule had pushed least, and of those that it had pushed once more (0 if there are
             none); None for a sketch that was not finished.
+        run: what the run promised that published it, if that is more than the sketch did: names,
+            or other levels.
     """
 
     sketch_id: bytes
@@ -63,6 +66,12 @@ class ReleasePart:
     schedule: Schedule | None
     mechanism: Mechanism | None
     final_pushes: tuple[int, int] | None = None
+    run: RunPromise | None = None
+
+    @property
+    def promised(self) -> Privacy | RunPromise:
+        """The guarantee of everything that its run published."""
+        return self.run or self.privacy
 
     @property
     def finished(self) -> bool:
@@ -156,17 +165,24 @@ def _part_of(
             sketch_id=part["sketch_id"],
             step=part["step"],
             final_pushes=part["finished"],
+            run=_run_of(part, same.privacy),
         )
     mechanism = noise and Mechanism(noise["mechanism"], leaves=noise["leaves"])
+    privacy = _privacy_of(kind, depth, width, noise, mechanism, reasons)
     known[signature] = ReleasePart(
         sketch_id=part["sketch_id"],
         step=part["step"],
-        privacy=_privacy_of(kind, depth, width, noise, mechanism, reasons),
+        privacy=privacy,
         schedule=noise and schedule_specified(noise["schedule"]),
         mechanism=mechanism,
         final_pushes=part["finished"],
+        run=_run_of(part, privacy),
     )
     return known[signature]
+
+
+def _run_of(part: _native.PartFacts, privacy: Privacy) -> RunPromise | None:
+    return None if part["run"] is None else RunPromise.read(part["run"], privacy)
 
 
 def _privacy_of(

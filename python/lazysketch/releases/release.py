@@ -31,6 +31,7 @@ from lazysketch.estimation.intervals import (
     checked_confidence,
 )
 from lazysketch.privacy.accounting import Privacy
+from lazysketch.privacy.charges import PlainPart
 from lazysketch.releases.files import MAGIC, read_release, write_whole
 from lazysketch.releases.heavy_items import HeavyItems, hitters_of
 from lazysketch.releases.items import Item, distinct_items
@@ -223,6 +224,22 @@ class Release(PublicTable):
     def privacy(self) -> Privacy:
         """The guarantee of the sketch; a merged release has one per part."""
         return self._only_part("privacy").privacy
+
+    @property
+    def promises(self) -> dict[bytes, tuple[Privacy | PlainPart, ...]]:
+        """What each run promised whose tables are in it, names and other levels included.
+
+        Returns:
+            The mechanisms by the id of the run, for ``compose``: a person who is in several runs
+            has the guarantee of all of them together, and in releases of one run that of the run.
+        """
+        promised: dict[bytes, tuple[Privacy | PlainPart, ...]] = {}
+        for part in self._parts:
+            if part.run is None:
+                promised[part.sketch_id] = (part.privacy,)
+            else:
+                promised[part.run.id] = part.run.parts_to_compose
+        return promised
 
     @property
     def finished(self) -> bool:

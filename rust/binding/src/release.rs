@@ -10,7 +10,7 @@ use crate::items::{Column, Target, object_of};
 use crate::owned_items::copies_of;
 use lazysketch_core::parameters::{Shape, TableKind};
 use lazysketch_core::release::codec;
-use lazysketch_core::release::{Part, Release as CoreRelease, RunPromise};
+use lazysketch_core::release::{Part, Release as CoreRelease, RunPromise, TablePromise};
 use lazysketch_core::table::hash::Fingerprinter;
 use lazysketch_core::table::items::Items;
 use lazysketch_core::{Error, memory};
@@ -21,13 +21,21 @@ use pyo3::types::{PyBytes, PyDict, PyList, PyTuple};
 type Cells1<'py> = (Bound<'py, PyArray1<u32>>, Bound<'py, PyArray1<bool>>);
 type Cells2<'py> = (Bound<'py, PyArray2<u32>>, Bound<'py, PyArray2<bool>>);
 
-/// What a run promised: its id, and the numbers of [`RunPromise`] in their order.
+/// What a run promised: its id, its pair, and for each table the depth and the other numbers.
 #[derive(FromPyObject)]
-pub(crate) struct RunOfRelease([u8; 16], [f64; 7]);
+pub(crate) struct RunOfRelease([u8; 16], f64, f64, Vec<(u32, [f64; 6])>);
 
 impl RunOfRelease {
     pub(crate) fn promise(self) -> RunPromise {
-        RunPromise::of(self.0, self.1)
+        let tables = self.3.into_iter();
+        RunPromise {
+            id: self.0,
+            epsilon: self.1,
+            delta: self.2,
+            tables: tables
+                .map(|(depth, numbers)| TablePromise::of(depth, numbers))
+                .collect(),
+        }
     }
 }
 
@@ -281,7 +289,11 @@ fn part_of<'py>(py: Python<'py>, shape: &Shape, part: &Part) -> PyResult<Bound<'
         part.finished.map(|[first, second]| (first, second)),
     )?;
     let run = part.run.as_ref();
-    let run = run.map(|run| (PyBytes::new(py, &run.id), run.numbers()));
+    let run = run.map(|run| {
+        let tables = run.tables.iter();
+        let tables: Vec<_> = tables.map(|one| (one.depth, one.numbers())).collect();
+        (PyBytes::new(py, &run.id), run.epsilon, run.delta, tables)
+    });
     description.set_item("run", run)?;
     description.set_item("not_private_because", reasons_of(py, part.not_private)?)?;
     description.set_item(

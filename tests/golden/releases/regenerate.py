@@ -18,6 +18,7 @@ from tests.native_specs import table_spec
 import lazysketch as ls
 from lazysketch import _native
 from lazysketch.estimation.estimators import Estimator
+from lazysketch.releases.run_promise import RunFacts
 from lazysketch.result_tables import plain_text
 from lazysketch.specification.schedules import schedule_for
 from lazysketch.testing import seeded_key
@@ -26,6 +27,7 @@ FOLDER = Path(__file__).parent
 ITEMS: list[Any] = ["a", "", "é", b"a", b"", 0, 1, -1, 2**63, 2**64 - 1, 2**64, -(2**70)]
 STEPS = 200
 SHARED_SEED = 2**64 - 59
+RUN = (0.5, 4e-6, 40.25, 9.5, 0.25, 1e-6)
 
 
 def _stream(length: int) -> list[Any]:
@@ -45,7 +47,7 @@ def _noisy(
     *,
     number: int,
     finished: bool = False,
-    run: tuple[bytes, list[float]] | None = None,
+    run: RunFacts | None = None,
     **changed: Any,
 ) -> ls.Release:
     counters = kind == "counters"
@@ -129,7 +131,7 @@ GOLDEN: dict[str, Callable[[], ls.Release]] = {
         number=22,
         person_bound=ls.PersonBound(cells=2, most_people=5),
         finished=True,
-        run=(bytes(range(16)), [1.5, 1e-5, 0.3, 1.0, 4e-6, 0.5, 5e-6]),
+        run=(bytes(range(16)), 1.5, 1e-5, [(3, RUN), (2, RUN)]),
     ),
     "named": lambda: ls.Release(_noisy("count-min", "round robin", number=12)._native, ITEMS),
 }
@@ -168,6 +170,7 @@ def expected(release: ls.Release) -> dict[str, Any]:
                 "calibration": part.privacy.calibration,
                 "max_weight": part.privacy.max_weight,
                 "max_events_per_user": part.privacy.max_events_per_user,
+                **({"run": [part.run.epsilon, part.run.delta, str(part.run)]} if part.run else {}),
                 **({"people": str(part.privacy.person_bound)} if part.privacy.person_bound else {}),
             }
             for part in release.parts

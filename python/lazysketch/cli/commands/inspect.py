@@ -8,27 +8,60 @@ import click
 
 from lazysketch.cli.options import output_option
 from lazysketch.cli.run.files import load
+from lazysketch.cli.view.guarantees import composition, guarantees, together
 from lazysketch.cli.view.output import Report, write
-from lazysketch.cli.view.report import guarantees, shape, summary
+from lazysketch.cli.view.report import shape, summary
 
 if TYPE_CHECKING:
     from lazysketch import Release, ReleasePart
 
 
-@click.command(short_help="The parameters of a release.")
-@click.argument("release", metavar="RELEASE", type=click.Path())
+@click.command(short_help="The parameters of releases.")
+@click.argument("releases", metavar="RELEASE...", nargs=-1, required=True, type=click.Path())
 @output_option
-def inspect(release: str, *, output: str) -> None:
+def inspect(releases: tuple[str, ...], *, output: str) -> None:
     """Show the parameters, the guarantee and the noise of a release, part by part.
 
     The noise is the standard deviation of a cell, minimum and maximum over the columns. It
     depends on how often a column was published, never on what was counted.
 
+    For several releases, show also the guarantee of a person who is in all of their streams.
+    Everything that their runs published counts, names and other levels included, and releases
+    of one run count once.
+
     \b
-    Example:
+    Examples:
       lazysketch inspect hosts.lzs
+      lazysketch inspect monday.lzs tuesday.lzs wednesday.lzs
     """
-    write(inspection(load(release), name=release), output=output)
+    found = {name: load(name) for name in releases}
+    if len(found) > 1:
+        write(_inspection_of_several(found), output=output)
+    else:
+        write(inspection(found[releases[0]], name=releases[0]), output=output)
+
+
+def _inspection_of_several(releases: dict[str, Release]) -> Report:
+    """Return the parts of releases, and what all of them promise together."""
+    rows = [
+        {"file": name, **_part(part, width=release.width)}
+        for name, release in releases.items()
+        for part in release.parts
+    ]
+    each = [f"{name}: {line}" for name, it in releases.items() for line in guarantees(it)]
+    private = all(release.private for release in releases.values())
+    total = [together(list(releases.values()))] if private else []
+    return Report(
+        rows=rows,
+        summary={
+            "files": list(releases),
+            "private": private,
+            "composition": composition(list(releases.values())),
+        },
+        lines=[*each, *total],
+        name="parts",
+        columns=("file", *_COLUMNS),
+    )
 
 
 def inspection(release: Release, *, name: str) -> Report:

@@ -13,7 +13,8 @@ import threading
 from typing import TYPE_CHECKING, Final, Protocol
 
 from lazysketch.cli.view.discovery_messages import final_outcome, outlook, truncated_items
-from lazysketch.cli.view.report import Moment, guarantees, report, row_of, waiting
+from lazysketch.cli.view.guarantees import guarantees
+from lazysketch.cli.view.report import Moment, report, row_of, waiting
 from lazysketch.heavy_hitters.discovery_spec import LARGEST_EPOCH
 from lazysketch.specification.schedules import Single
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
@@ -12,8 +11,8 @@ from typing import TYPE_CHECKING, Final, TypeAlias, TypedDict
 
 import numpy as np
 
+from lazysketch.cli.view.guarantees import composition, guarantees, run_of
 from lazysketch.cli.view.output import Report, as_number
-from lazysketch.privacy import compose
 from lazysketch.specification.schedules import Punctual, Single
 
 if TYPE_CHECKING:
@@ -209,54 +208,9 @@ def summary(release: Release) -> dict[str, object]:
         "private": release.private,
         "not_private_because": list(release.not_private_because),
         "privacy": None if merged else dataclasses.asdict(release.privacy),
-        "composition": _composition(release) if merged else None,
+        "run": None if merged else run_of(part),
+        "composition": composition([release]) if merged else None,
     }
-
-
-def guarantees(release: Release) -> list[str]:
-    """Return the guarantee as lines; for a merged release also the composition of its parts."""
-    parts = release.parts
-    if not release.private:
-        return [f"NOT PRIVATE ({'; '.join(release.not_private_because)}): no privacy guarantee"]
-    distinct = Counter(str(part.privacy) for part in parts)
-    if len(parts) == 1:
-        return list(distinct)
-    lines = [f"{number} of {len(parts)} parts: {each}" for each, number in distinct.items()]
-    if len(distinct) == 1:
-        lines = [f"{len(parts)} parts, each {each}" for each in distinct]
-    joint = _composition(release)
-    if joint is None:
-        return [*lines, "the parts protect different relations: no joint guarantee"]
-    epsilon, delta = _rounded_up(joint["epsilon"]), f"{joint['delta']:g}"
-    mu = f"mu = sqrt(sum of mu^2) = {joint['mu']:.3g}"
-    return [*lines, f"for a person in all streams: {mu}, that is ({epsilon}, {delta})-DP"]
-
-
-class _Composition(TypedDict):
-    mu: float
-    epsilon: float
-    delta: float
-    relation: str
-
-
-def _composition(release: Release) -> _Composition | None:
-    """Return the joint guarantee for a person in all streams, None if the parts do not compose."""
-    parts = [part.privacy for part in release.parts]
-    if not release.private or len({part.relation for part in parts}) > 1:
-        return None
-    joint, delta = compose(*parts), max(part.delta for part in parts)
-    return {
-        "mu": joint.mu,
-        "epsilon": joint.epsilon_at(delta),
-        "delta": delta,
-        "relation": parts[0].relation,
-    }
-
-
-def _rounded_up(epsilon: float) -> str:
-    """Return the number to three digits, never below itself."""
-    shown = f"{epsilon:.3g}"
-    return shown if float(shown) >= epsilon else f"{epsilon * 1.005:.3g}"
 
 
 def _rows(

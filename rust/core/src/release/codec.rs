@@ -32,8 +32,6 @@ const CHECKSUM: usize = 32;
 const SHORTEST_PART: usize = 1 + 16 + 8 + 1;
 /// No part, and no shape with the version and the number of parts, has more bytes.
 const LONGEST_PART: usize = 160;
-/// Nor does what a part promises beyond its noise: a bound of people, and the run.
-const LONGEST_PROMISE: usize = 1 + 3 * 4 + 1 + 16 + 7 * 8;
 const LONGEST_SHAPE: usize = 32;
 
 /// Shape and noise in bytes: injective, because every field has a fixed width. The working key is
@@ -105,12 +103,12 @@ fn with_checksum(mut out: Vec<u8>) -> Vec<u8> {
 
 /// `more` is the size of what follows, so that all memory is allocated here.
 fn encode_table(release: &Release, version: u16, more: usize) -> Result<Vec<u8>> {
-    let promise = if version == PROMISE_VERSION {
-        LONGEST_PROMISE
-    } else {
-        0
+    let promised = |part: &Part| promises::longest(part.run.as_ref());
+    let promised = match version {
+        PROMISE_VERSION => release.parts().iter().map(promised).sum(),
+        _ => 0,
     };
-    let parts = (LONGEST_PART + promise) * release.parts().len();
+    let parts = LONGEST_PART * release.parts().len() + promised;
     let length = MAGIC.len() + LONGEST_SHAPE + parts + 8 * release.table().len() + CHECKSUM;
     let mut out = memory::room_for(length.saturating_add(more))?;
     out.extend(MAGIC);

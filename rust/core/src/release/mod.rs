@@ -21,7 +21,7 @@ mod run_promise;
 #[cfg(test)]
 mod tests;
 
-pub use run_promise::RunPromise;
+pub use run_promise::{RunPromise, TablePromise};
 
 /// Most parts of a merged release.
 pub const LARGEST_PARTS: usize = 1 << 16;
@@ -100,7 +100,7 @@ impl Release {
     pub fn of_run(mut self, run: Option<RunPromise>) -> Result<Self> {
         run.as_ref().map_or(Ok(()), RunPromise::validate)?;
         for part in &mut self.parts {
-            part.run = run;
+            part.run.clone_from(&run);
         }
         Ok(self)
     }

@@ -1,9 +1,12 @@
 //! What a release promises beyond its noise, in bytes: bounds of people, and totals of runs.
 
-use crate::byte_reader::{ByteReader, malformed};
+use crate::byte_reader::{ByteReader, as_format, malformed, truncated};
 use crate::parameters::PersonBound;
-use crate::release::RunPromise;
-use crate::{Error, Result};
+use crate::release::{RunPromise, TablePromise};
+use crate::{Result, memory};
+
+/// Bytes of a table of a run.
+const TABLE: usize = 4 + 6 * 8;
 
 /// Writes a flag, cells, events, and the most people (0: all).
 pub(super) fn write_bound(out: &mut Vec<u8>, bound: Option<&PersonBound>) {
@@ -32,13 +35,25 @@ pub(super) fn read_bound(reader: &mut ByteReader<'_>) -> Result<Option<PersonBou
     }))
 }
 
-/// Writes a flag, the id of the run, and its numbers.
+/// The bytes that [`write_bound`] and [`write_run`] write for a part, at most.
+pub(super) fn longest(run: Option<&RunPromise>) -> usize {
+    let tables = run.map_or(0, |run| run.tables.len());
+    1 + 3 * 4 + 1 + 16 + 2 * 8 + 2 + tables * TABLE
+}
+
+/// Writes a flag, the id of the run, its pair, and its tables.
 pub(super) fn write_run(out: &mut Vec<u8>, run: Option<&RunPromise>) {
     out.push(u8::from(run.is_some()));
     if let Some(run) = run {
         out.extend(run.id);
-        for number in run.numbers() {
-            out.extend(number.to_le_bytes());
+        out.extend(run.epsilon.to_le_bytes());
+        out.extend(run.delta.to_le_bytes());
+        out.extend((run.tables.len() as u16).to_le_bytes());
+        for table in &run.tables {
+            out.extend(table.depth.to_le_bytes());
+            for number in table.numbers() {
+                out.extend(number.to_le_bytes());
+            }
         }
     }
 }
@@ -49,14 +64,32 @@ pub(super) fn read_run(reader: &mut ByteReader<'_>) -> Result<Option<RunPromise>
         return Ok(None);
     }
     let id = reader.take()?;
-    let mut numbers = [0.0; 7];
-    for number in &mut numbers {
-        *number = f64::from_le_bytes(reader.take()?);
+    let (epsilon, delta) = (read_number(reader)?, read_number(reader)?);
+    let count = usize::from(u16::from_le_bytes(reader.take()?));
+    if reader.rest.len() < count * TABLE {
+        return Err(truncated());
     }
-    let run = RunPromise::of(id, numbers);
-    run.validate()
-        .map_err(|error| Error::Format(error.to_string()))?;
+    let mut tables = memory::room_for(count)?;
+    for _ in 0..count {
+        let depth = u32::from_le_bytes(reader.take()?);
+        let mut numbers = [0.0; 6];
+        for number in &mut numbers {
+            *number = read_number(reader)?;
+        }
+        tables.push(TablePromise::of(depth, numbers));
+    }
+    let run = RunPromise {
+        id,
+        epsilon,
+        delta,
+        tables,
+    };
+    run.validate().map_err(as_format)?;
     Ok(Some(run))
+}
+
+fn read_number(reader: &mut ByteReader<'_>) -> Result<f64> {
+    Ok(f64::from_le_bytes(reader.take()?))
 }
 
 fn read_flag(reader: &mut ByteReader<'_>, of: &str) -> Result<bool> {

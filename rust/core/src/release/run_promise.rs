@@ -1,12 +1,13 @@
 //! What a run promised in total.
 
+use crate::parameters::LARGEST_DEPTH;
 use crate::{Error, Result};
 
 /// The guarantee of everything that one run publishes: the counts of all its tables, such as the
 /// levels of a hierarchy, and the names. A release of one of the tables carries it, because the
 /// noise of that table alone promises less. Releases of one run carry one promise, to be counted
 /// once.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct RunPromise {
     /// 16 public bytes, the same in all releases of the run.
     pub id: [u8; 16],
@@ -14,82 +15,101 @@ pub struct RunPromise {
     pub epsilon: f64,
     /// Privacy parameter delta of the run, as it was asked for.
     pub delta: f64,
-    /// The mu of all tables together, as one Gaussian mechanism.
-    pub mu: f64,
-    /// Part of epsilon that the counts of all tables use.
-    pub counts_epsilon: f64,
-    /// Part of delta that they use.
-    pub counts_delta: f64,
-    /// Part of epsilon that the names use; 0 without discovery.
+    /// All its tables.
+    pub tables: Vec<TablePromise>,
+}
+
+/// What one table of a run promised.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TablePromise {
+    /// Its rows.
+    pub depth: u32,
+    /// Privacy parameter epsilon of its counts.
+    pub epsilon: f64,
+    /// Privacy parameter delta of its counts.
+    pub delta: f64,
+    /// Standard deviation of the noise of its nodes.
+    pub sigma: f64,
+    /// What a person, or an event, changes of its nodes.
+    pub l2_sensitivity: f64,
+    /// Privacy parameter epsilon of its names; 0 without discovery.
     pub names_epsilon: f64,
-    /// Part of delta that they use.
+    /// Privacy parameter delta of its names; 0 without discovery.
     pub names_delta: f64,
 }
 
+/// Most tables of a run.
+const LARGEST_TABLES: usize = 256;
 const LARGEST_EPSILON: f64 = 100.0;
-/// The parts were rounded down from the whole.
-const ROUNDING: f64 = 1e-9;
 
 impl RunPromise {
-    /// The promise of these numbers: all fields after the id, in their order.
-    pub fn of(id: [u8; 16], numbers: [f64; 7]) -> Self {
+    /// Checks every number, and that there are tables.
+    pub fn validate(&self) -> Result<()> {
+        check("epsilon", self.epsilon, LARGEST_EPSILON)?;
+        check("delta", self.delta, 1.0_f64.next_down())?;
+        if !(1..=LARGEST_TABLES).contains(&self.tables.len()) {
+            let expected = format!("1 to {LARGEST_TABLES}");
+            return Err(Error::parameter("tables", expected, self.tables.len()));
+        }
+        self.tables.iter().try_for_each(TablePromise::validate)
+    }
+}
+
+impl TablePromise {
+    /// The table with these numbers, in the order of the fields.
+    pub fn of(depth: u32, numbers: [f64; 6]) -> Self {
         let [
             epsilon,
             delta,
-            mu,
-            counts_epsilon,
-            counts_delta,
+            sigma,
+            l2_sensitivity,
             names_epsilon,
             names_delta,
         ] = numbers;
         Self {
-            id,
+            depth,
             epsilon,
             delta,
-            mu,
-            counts_epsilon,
-            counts_delta,
+            sigma,
+            l2_sensitivity,
             names_epsilon,
             names_delta,
         }
     }
 
     /// The numbers of [`Self::of`].
-    pub fn numbers(&self) -> [f64; 7] {
+    pub fn numbers(&self) -> [f64; 6] {
         [
             self.epsilon,
             self.delta,
-            self.mu,
-            self.counts_epsilon,
-            self.counts_delta,
+            self.sigma,
+            self.l2_sensitivity,
             self.names_epsilon,
             self.names_delta,
         ]
     }
 
-    /// Checks every number, and that the parts are within the whole.
-    pub fn validate(&self) -> Result<()> {
-        let within = |name, value: f64, least: f64, most: f64| {
-            if value >= least && value <= most {
-                return Ok(());
-            }
-            let expected = format!("a number from {least:e} to {most:e}");
-            Err(Error::parameter(name, expected, value))
-        };
-        let least = f64::MIN_POSITIVE;
-        within("epsilon", self.epsilon, least, LARGEST_EPSILON)?;
-        within("delta", self.delta, least, 1.0_f64.next_down())?;
-        within("mu", self.mu, least, f64::MAX)?;
-        within(
-            "counts_epsilon",
-            self.counts_epsilon,
-            least,
-            LARGEST_EPSILON,
-        )?;
-        within("counts_delta", self.counts_delta, least, self.delta)?;
-        let names_epsilon = self.epsilon * (1.0 + ROUNDING) - self.counts_epsilon;
-        within("names_epsilon", self.names_epsilon, 0.0, names_epsilon)?;
-        let names_delta = self.delta * (1.0 + ROUNDING) - self.counts_delta;
-        within("names_delta", self.names_delta, 0.0, names_delta)
+    fn validate(&self) -> Result<()> {
+        if !(1..=LARGEST_DEPTH).contains(&self.depth) {
+            let expected = format!("1 to {LARGEST_DEPTH}");
+            return Err(Error::parameter("depth", expected, self.depth));
+        }
+        check("epsilon", self.epsilon, LARGEST_EPSILON)?;
+        check("delta", self.delta, 1.0_f64.next_down())?;
+        check("sigma", self.sigma, f64::MAX)?;
+        check("l2_sensitivity", self.l2_sensitivity, f64::MAX)?;
+        if self.names_epsilon == 0.0 && self.names_delta == 0.0 {
+            return Ok(());
+        }
+        check("names_epsilon", self.names_epsilon, LARGEST_EPSILON)?;
+        check("names_delta", self.names_delta, 1.0_f64.next_down())
     }
+}
+
+fn check(name: &'static str, value: f64, most: f64) -> Result<()> {
+    if value >= f64::MIN_POSITIVE && value <= most {
+        return Ok(());
+    }
+    let expected = format!("a number above 0, at most {most:e}");
+    Err(Error::parameter(name, expected, value))
 }

@@ -16,7 +16,7 @@ from tests.locations import ROOT
 
 import lazysketch as ls
 from lazysketch.cli import main
-from lazysketch.cli.view.report import guarantees
+from lazysketch.cli.view.guarantees import guarantees
 from lazysketch.testing import seeded_key
 
 CLEAR = ["--epsilon", "12", "--width", "64"]
