@@ -50,7 +50,7 @@ class Terms:
     Example:
         >>> terms = Terms(population="visitors", unit="event", epsilon=4.0, delta=1e-6)
         >>> round(terms.bounds.mu_squared ** 0.5, 2)
-        0.74
+        0.81
     """
 
     population: str
