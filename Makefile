@@ -34,7 +34,7 @@ test: check-test-tools lint $(VENV)/installed $(VENV)/develop  ## the whole suit
 test-long: check-test-tools $(VENV)/installed $(VENV)/develop  ## all Python tests, with the campaigns and eight times the random cases (an hour)
 	$(BIN)/python -m pytest --numprocesses auto --dist loadfile --hypothesis-profile long
 
-planted: check-test-tools $(VENV)/installed $(VENV)/develop  ## plant every known bug, one at a time: a test must fail for each (ten minutes)
+planted: check-test-tools $(VENV)/installed $(VENV)/develop  ## plant every known bug, one at a time: a test must fail for each (half an hour)
 	$(BIN)/python -m tests.planted
 
 # MINUTES=N: for N minutes.
