@@ -240,6 +240,17 @@ BUGS_OF_ACCOUNTING: Final = (
         ),
     ),
     PlantedBug(
+        name="observer-without-delta",
+        subject="accounting",
+        claim="What an observer may conclude follows from epsilon alone.",
+        caught_by="tests/unit/privacy/test_observer.py::"
+        "test_no_observer_of_finite_outputs_does_better",
+        patch=edited(
+            "lazysketch.privacy.observer:posterior",
+            ("epsilon - math.log1p(-delta / most)", "epsilon"),
+        ),
+    ),
+    PlantedBug(
         name="not-private-lost-among-equal-parts",
         subject="accounting",
         claim="Parts with equal noise share a description, with the reasons of the first of them.",

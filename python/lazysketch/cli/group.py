@@ -13,6 +13,7 @@ from lazysketch.cli.commands.audit import audit
 from lazysketch.cli.commands.completion import completion
 from lazysketch.cli.commands.demo import demo
 from lazysketch.cli.commands.estimate import estimate
+from lazysketch.cli.commands.explain import explain
 from lazysketch.cli.commands.inspect import inspect
 from lazysketch.cli.commands.merge import merge
 from lazysketch.cli.commands.plan import plan
@@ -73,7 +74,7 @@ def lazysketch() -> None:
     """
 
 
-for _verb in (top, estimate, query, inspect, merge, state, plan, audit, demo):
+for _verb in (top, estimate, query, inspect, explain, merge, state, plan, audit, demo):
     lazysketch.add_command(configurable(_verb))
 lazysketch.add_command(completion)
 

@@ -27,7 +27,17 @@ def test_the_script_is_valid_for_the_shell(capsys: pytest.CaptureFixture[str], s
         (
             "lazysketch ",
             {
-                *("top", "estimate", "state", "query", "inspect", "merge", "plan", "audit"),
+                *(
+                    "top",
+                    "estimate",
+                    "state",
+                    "query",
+                    "explain",
+                    "inspect",
+                    "merge",
+                    "plan",
+                    "audit",
+                ),
                 *("demo", "completion"),
             },
         ),
