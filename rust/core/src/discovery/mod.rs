@@ -153,10 +153,11 @@ impl Discovery {
             let events = room.min((items.len() - start) as u64);
             let end = start + events as usize;
             let weights = weights.map(|weights| &weights[start..end]);
-            self.count(items.slice(start, end), weights);
+            self.add_all(items.slice(start, end), weights);
             self.tick(events);
             start = end;
         }
+        self.forget_items();
     }
 
     /// As [`Self::feed`] for one event, without a buffer.
@@ -165,8 +166,8 @@ impl Discovery {
         let weight = weight.min(self.most());
         if let Some(state) = &mut self.state {
             state.count(&[item], |_| weight, &mut [0]);
-            state.long_items.forget();
         }
+        self.forget_items();
         self.tick(1);
     }
 
@@ -251,6 +252,18 @@ impl Discovery {
 
     /// Counts events of a step that has not ended.
     pub(crate) fn count(&mut self, items: Items<'_>, weights: Option<&[u64]>) {
+        self.add_all(items, weights);
+        self.forget_items();
+    }
+
+    /// At the end of a batch: the memory of its items may hold others in the next one.
+    fn forget_items(&mut self) {
+        if let Some(state) = &mut self.state {
+            state.long_items.forget();
+        }
+    }
+
+    fn add_all(&mut self, items: Items<'_>, weights: Option<&[u64]>) {
         let most = self.most();
         let Some(state) = &mut self.state else {
             return;
@@ -259,7 +272,6 @@ impl Discovery {
             let weight = |at: usize| weights.map_or(1, |weights| weights[offset + at].min(most));
             state.count(chunk, weight, &mut [0; CHUNK]);
         });
-        state.long_items.forget();
     }
 
     /// How often one event counts at most. One of weight 0 counts nowhere: it is an empty step.
