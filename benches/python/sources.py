@@ -10,7 +10,9 @@ separate processes:
   for the capture the native reader (pcap-parser and etherparse), by size and by address;
 - ``source``: ``lazysketch.sources`` without a sketch, also with the time of each row;
 - ``private``: the source into a LazyCountMin of 4 x 1024; ``names``: into HeavyHitters;
-- ``..., ahead``: the same, reading ahead in a background thread.
+- ``..., ahead``: the same, reading ahead in a background thread;
+- ``people, ...``: the source with the person of each row, alone and into a LazyCountMin that
+  bounds people, next to the same field without people.
 
     python benches/python/sources.py [ROWS [PREFIX]]   # only measures with this prefix
 """
@@ -230,6 +232,40 @@ INTO: dict[str, tuple[str, Callable[..., int]]] = {
 for _label, (_file, _into) in INTO.items():
     MEASURES[_label] = (_file, _into)
     MEASURES[f"{_label}, ahead"] = (_file, partial(_into, ahead=True))
+
+
+# The counted field where ``host`` (in the capture ``src``) is the person.
+PEOPLE = {
+    "csv": ("rows.csv", "path"),
+    "log": ("rows.log", "path"),
+    "json": ("rows.jsonl", "reply.bytes"),
+    "parquet": ("rows.parquet", "bytes"),
+    "capture": ("rows.pcap", "dport"),
+}
+
+
+def of_people(path: Path, *, field: str, user: str | None, counts: bool) -> int:
+    from lazysketch import LazyCountMin, PersonBound
+    from lazysketch.sources import feed, open_source
+
+    source = open_source(path, field=field, user=user)
+    if not counts:
+        return sum(batch.rows for batch in source)
+    bound = None if user is None else PersonBound(cells=10)
+    with LazyCountMin(depth=4, width=1024, epsilon=1.0, delta=1e-8, person_bound=bound) as sketch:
+        feed(sketch, source)
+        return sketch.step
+
+
+for _label, (_file, _field) in PEOPLE.items():
+    _person = "src" if _label == "capture" else "host"
+    for _user in (None, _person):
+        for _counts in (False, True):
+            _name = f"{'private' if _counts else 'source'}{' of people' if _user else ''}"
+            MEASURES[f"people, {_label}: {_name}"] = (
+                _file,
+                partial(of_people, field=_field, user=_user, counts=_counts),
+            )
 
 
 class Run(TypedDict):

@@ -34,6 +34,7 @@ __all__ = [
     "__version__",
     "_after_fork_in_child",
     "access_log_items",
+    "access_log_people",
     "access_log_times",
     "add_to_batch_of_all",
     "arrow_values",
@@ -114,13 +115,15 @@ class DiscoveryFacts(TypedDict):
     probabilities: list[int]
     bytes: int
 
-# Items are integers, or of text the offsets and the UTF-8; then sizes, times, absent, malformed.
+# Items are integers, or of text the offsets and the UTF-8; then people, sizes, times, absent,
+# malformed.
 _Numbers: TypeAlias = npt.NDArray[np.int64]
-_Rows: TypeAlias = tuple[_Numbers | tuple[_Numbers, bytes], _Numbers, _Numbers, _Numbers, _Numbers]
+_Values: TypeAlias = _Numbers | tuple[_Numbers, bytes]
+_Rows: TypeAlias = tuple[_Values, _Values | None, _Numbers, _Numbers, _Numbers, _Numbers]
 
 @final
 class CaptureReader:
-    def __new__(cls, *, field: str) -> Self: ...
+    def __new__(cls, *, field: str, user: str | None = None) -> Self: ...
     def feed(self, data: bytes) -> _Rows: ...
     def finish(self) -> None: ...
     @property
@@ -136,6 +139,11 @@ _Texts: TypeAlias = tuple[_Numbers, npt.NDArray[np.uint8]]
 # The items of rows, and the positions of the rows without one.
 def line_items(block: bytes) -> tuple[_Texts, _Numbers]: ...
 def access_log_items(block: bytes, *, field: str) -> tuple[_Texts, _Numbers]: ...
+
+# Items, people, malformed rows, and those of them that lack only a person.
+def access_log_people(
+    block: bytes, *, field: str, user: str
+) -> tuple[_Texts, _Texts, _Numbers, _Numbers]: ...
 def access_log_times(block: bytes) -> _Texts: ...
 
 # What of JSON lines: lazysketch.sources.formats.json_lines.Columns.
@@ -145,6 +153,7 @@ _Fields: TypeAlias = tuple[
     npt.NDArray[np.uint64],
     _Numbers,
     _Numbers,
+    _Texts | None,
     _Texts | None,
     _Texts,
 ]
@@ -157,6 +166,7 @@ def json_rows(
     weight: bytes | None,
     max_weight: int,
     time: bytes | None,
+    user: bytes | None = None,
 ) -> _Fields: ...
 
 @disjoint_base

@@ -25,6 +25,7 @@ _COMMON_ROW = rf"{_HOST}{_UNTIL_REQUEST}{_REQUEST}{_END}"
 
 _ROWS = {
     "host": rf"({_HOST}){_UNTIL_REQUEST}{_REQUEST}{_END}",
+    "user": rf"{_HOST} [^ \n]+ ([^\[\n]+) \[[^\]\n]*\] \"{_REQUEST}{_END}",
     "method": rf"{_HOST}{_UNTIL_REQUEST}({_METHOD}) {_REQUEST}{_END}",
     "path": rf"{_HOST}{_UNTIL_REQUEST}{_METHOD} ({_PATH}){_REQUEST}{_END}",
     "status": rf'{_HOST}{_UNTIL_REQUEST}{_REQUEST}" ({_STATUS}) {_SIZE}',

@@ -40,7 +40,47 @@ BUGS_OF_PEOPLE_IN_THE_CORE: Final = (
     ),
 )
 
+_COLUMNS: Final = "lazysketch.sources.formats.arrow_columns"
+_ROWS: Final = "tests/unit/sources/formats/test_people.py::"
+_COMMAND: Final = "tests/unit/cli/test_people.py::"
+
 BUGS_OF_PEOPLE: Final = (
+    PlantedBug(
+        name="rows-of-no-one-are-of-one-person",
+        subject="sensitivity",
+        claim="Rows of CSV without a person are counted, as those of one person without a name.",
+        caught_by=_COMMAND + "test_refused_events_are_for_the_operator_alone",
+        patch=edited(
+            f"{_COLUMNS}:batch_of_text",
+            (
+                "people = None if users is None else (users, present(users))",
+                "people = None if users is None else (users, None)",
+            ),
+        ),
+    ),
+    PlantedBug(
+        name="people-of-other-rows",
+        subject="sensitivity",
+        claim="Where rows are malformed, items get the people of the rows before theirs.",
+        caught_by=_ROWS + "test_each_item_has_its_person_and_a_row_without_one_is_malformed[csv]",
+        patch=edited(
+            f"{_COLUMNS}:_batch",
+            (
+                "users = None if users is None else users.filter(pa.array(valid))",
+                "users = None if users is None else users[:len(items)]",
+            ),
+        ),
+    ),
+    PlantedBug(
+        name="option-of-cells-ignored",
+        subject="sensitivity",
+        claim="--cells is accepted and not passed on.",
+        caught_by=_COMMAND + "test_the_guarantee_is_that_of_the_bound",
+        patch=edited(
+            "lazysketch.cli.settings:SketchSettings.person_bound",
+            ("cells=DEFAULT_CELLS if self.cells is None else self.cells", "cells=DEFAULT_CELLS"),
+        ),
+    ),
     PlantedBug(
         name="one-cell-of-a-person",
         subject="sensitivity",

@@ -23,12 +23,11 @@ BUGS_OF_THE_COMMAND: Final = (
         patch=edited(
             "lazysketch.cli.commands.top:top",
             (
-                "source = open_inputs(reading, files, times=windows.by_time, state=state)",
+                "source = open_inputs(",
                 (
                     "rows = sum(batch.rows for batch in reading.open(files))\n"
                     "        sketch = dataclasses.replace(sketch, horizon=sketch.horizon or rows)\n"
-                    "        source = "
-                    "open_inputs(reading, files, times=windows.by_time, state=state)"
+                    "        source = open_inputs("
                 ),
             ),
         ),

@@ -1,22 +1,17 @@
-"""The command-line options that verbs share, and the number formats that they accept.
-
-Numbers may have a unit: 1e8 steps, 5000/s, 30d, 500ms, 64KB, 0.1%. The library checks their
-range; this module only parses them.
-"""
+"""The command-line options that verbs share."""
 
 from __future__ import annotations
 
 import functools
 import inspect
-import re
 from collections.abc import Callable
-from fractions import Fraction
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import click
 
-from lazysketch.arguments import shown
+from lazysketch.cli.quantities import DURATION
 from lazysketch.cli.settings import (
+    DEFAULT_CELLS,
     KINDS,
     InputSettings,
     PrivacySettings,
@@ -26,22 +21,13 @@ from lazysketch.cli.settings import (
 )
 from lazysketch.sources import FORMATS, ITEM_TYPES, TIME_UNITS
 
-if TYPE_CHECKING:
-    _ParamType = click.ParamType[float | int]
-else:
-    _ParamType = click.ParamType  # not generic before click 8.4
-
 __all__ = [
-    "BYTES",
-    "DURATION",
-    "RATE",
     "RESULT",
-    "SHARE",
-    "STEPS",
     "discovering_sketch_options",
     "files_argument",
     "gathered",
     "input_options",
+    "listed_sketch_options",
     "option_with_default",
     "output_option",
     "privacy_options",
@@ -55,64 +41,6 @@ __all__ = [
 
 Command: TypeAlias = "Callable[..., int | None]"
 Decorator: TypeAlias = "Callable[[Command], Command]"
-
-# Two digits of exponent suffice: no size, time or rate has more.
-_NUMBER: Final = r"\s*((?:[0-9]{1,40}(?:\.[0-9]{0,40})?|\.[0-9]{1,40})(?:[eE][+-]?[0-9]{1,2})?)\s*"
-_SECONDS: Final = {"s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
-_TIMES: Final = {"": Fraction(1), **{unit: Fraction(time) for unit, time in _SECONDS.items()}}
-_RATES: Final = {"": Fraction(1), **{f"/{unit}": 1 / time for unit, time in _TIMES.items() if unit}}
-_SIZES: Final = {
-    unit + end: Fraction(1024**power)
-    for power, unit in enumerate(("", "k", "m", "g"))
-    for end in ("", "b", "ib")
-    if unit or end != "ib"
-}
-
-
-class _Quantity(_ParamType):
-    """A number with a unit; a number from a settings file is taken unchanged."""
-
-    def __init__(
-        self, name: str, units: dict[str, Fraction], *, integer: bool, wanted: str
-    ) -> None:
-        self.name = name
-        self._units = units
-        self._integer = integer
-        self._wanted = wanted
-
-    def convert(
-        self, value: object, param: click.Parameter | None, ctx: click.Context | None
-    ) -> float | int:
-        """Return the number in steps, seconds, bytes, events per second, or as a fraction."""
-        if isinstance(value, int | float):
-            number = float(value)
-            return int(number) if self._integer and number.is_integer() else number
-        match = re.fullmatch(_NUMBER + r"([a-zA-Z/%]*)\s*", str(value))
-        scale = self._units.get(match[2].lower()) if match else None
-        # Exact until the end: 0.1% is the double nearest to 1 / 1000.
-        found = None if match is None or scale is None else Fraction(match[1]) * scale
-        if found is None or (self._integer and found.denominator > 1):
-            self.fail(f"expected {self._wanted}, got {shown(str(value))}", param, ctx)
-        return int(found) if self._integer else float(found)
-
-
-STEPS: Final = _Quantity(
-    "integer", {"": Fraction(1)}, integer=True, wanted="a whole number such as 1e8"
-)
-BYTES: Final = _Quantity("text", _SIZES, integer=True, wanted="a size such as 64KB or 16MB")
-SHARE: Final = _Quantity(
-    "float",
-    {"": Fraction(1), "%": Fraction(1, 100)},
-    integer=False,
-    wanted="a fraction such as 0.001 or 0.1%",
-)
-DURATION: Final = _Quantity(
-    "text",
-    {**_TIMES, "ms": Fraction(1, 1000), "min": Fraction(60)},
-    integer=False,
-    wanted="a time such as 500ms, 90s, 15m, 12h, 30d or 2w",
-)
-RATE: Final = _Quantity("text", _RATES, integer=False, wanted="a rate such as 5000/s or 2e6/d")
 
 option_with_default = functools.partial(click.option, show_default=True)
 
@@ -158,9 +86,15 @@ def sketch_options(command: Command) -> Command:
     return _sketch_options("by predicted error")(command)
 
 
+def listed_sketch_options(command: Command) -> Command:
+    """Add the options of a sketch that may bound people, as ``sketch`` too."""
+    return _sketch_options("by predicted error", of_people=True)(command)
+
+
 def discovering_sketch_options(command: Command) -> Command:
-    """Add the options of a sketch with or without discovery, as ``sketch`` too."""
-    return _sketch_options("by predicted error, and without --domain by --share")(command)
+    """Add the options of such a sketch with or without discovery, as ``sketch`` too."""
+    width = "by predicted error, and without --domain by --share"
+    return _sketch_options(width, of_people=True)(command)
 
 
 def sample_options(command: Command) -> Command:
@@ -272,7 +206,7 @@ RESULT: Final = (
 )
 
 
-def _sketch_options(width: str) -> Decorator:
+def _sketch_options(width: str, *, of_people: bool = False) -> Decorator:
     return gathered(
         SketchSettings,
         "sketch",
@@ -302,6 +236,7 @@ def _sketch_options(width: str) -> Decorator:
             help="Noise mechanism.",
         ),
         _PRIVACY[-1],
+        *(_PEOPLE if of_people else ()),
         click.option(
             "--hash-seed",
             type=int,
@@ -329,6 +264,35 @@ _PRIVACY: Final = (
         help="Events of one person that are protected together.",
     ),
 )
+_PEOPLE: Final = (
+    click.option(
+        "--user",
+        metavar="FIELD",
+        help="Field with the person of a row, such as a client or an account: people are protected "
+        "instead of events, and what counts of one person is bounded.  [default: none]",
+    ),
+    click.option(
+        "--cells",
+        type=int,
+        metavar="N",
+        help="With --user: cells of each row of the table, so about N different items, that count "
+        f"of one person; the noise grows with sqrt(N).  [default: {DEFAULT_CELLS}]",
+    ),
+    click.option(
+        "--per-cell",
+        type=int,
+        metavar="N",
+        help="With --user: events of one person that count in each of these cells, as for repeated "
+        "items; the noise grows with N.  [default: 1]",
+    ),
+    click.option(
+        "--most-people",
+        type=int,
+        metavar="N",
+        help="With --user: count the first N people only, which bounds the memory and doubles the "
+        "noise.  [default: all]",
+    ),
+)
 _ROW_FORMAT: Final = (
     option_with_default(
         "--format",
@@ -342,7 +306,7 @@ _ROW_FORMAT: Final = (
         "field",
         metavar="FIELD",
         help="Field to count: a column, a key, a path of keys (user.id); in access logs "
-        "host, path, status, method, agent, referrer; in captures src, dst, sport, dport, "
+        "host, path, status, method, user, agent, referrer; in captures src, dst, sport, dport, "
         "proto, flow, size.  [default: host or src; lines: the line]",
     ),
     click.option(

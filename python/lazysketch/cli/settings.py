@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from lazysketch import HeavyHitters, LazyCountMin, LazyCountSketch
+from lazysketch import HeavyHitters, LazyCountMin, LazyCountSketch, PersonBound
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.heavy_hitters.default_width import default_width
 from lazysketch.heavy_hitters.hitters_spec import HeavyHittersSpec
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 PrivateSketch: TypeAlias = "LazyCountMin | LazyCountSketch"
 
 DEFAULT_WIDTH: Final = 1024  # without a horizon
+# Of one person: few have many more different items, and each costs noise: 10 cells cost sqrt(10).
+DEFAULT_CELLS: Final = 10
 _SHARE: Final = 0.01  # of the items of a list
 _LARGEST_SHARE: Final = 0.5  # a plan is for an item among others
 _MEMORY: Final = 32 << 20
@@ -74,8 +76,48 @@ class SketchSettings(PrivacySettings):
     kind: SketchKind
     mechanism: MechanismName
     hash_seed: int | None
+    user: str | None = None
+    cells: int | None = None
+    per_cell: int | None = None
+    most_people: int | None = None
     at_end: bool = False
     chosen: Schedule | None = None
+
+    @property
+    def person_bound(self) -> PersonBound | None:
+        """What is counted of one person; None without people.
+
+        Raises:
+            ArgumentTypeError: an option that needs ``--user``.
+            ArgumentValueError: a number outside its range, or events declared too.
+        """
+        bounds = {
+            "--cells": self.cells,
+            "--per-cell": self.per_cell,
+            "--most-people": self.most_people,
+        }
+        if self.user is None:
+            for option, given in bounds.items():
+                if given is not None:
+                    raise ArgumentTypeError(
+                        f"{option}: expected --user too, the field of the person, got none"
+                    )
+            return None
+        if self.max_events_per_user != 1:
+            raise ArgumentValueError(
+                "--max-events-per-user: expected none with --user, which bounds the events of a "
+                f"person, got {self.max_events_per_user}"
+            )
+        try:
+            return PersonBound(
+                cells=DEFAULT_CELLS if self.cells is None else self.cells,
+                events=1 if self.per_cell is None else self.per_cell,
+                most_people=self.most_people,
+            )
+        except ArgumentValueError as error:
+            name, _, rest = str(error).partition(":")
+            option = "per_cell" if name == "events" else name
+            raise ArgumentValueError(f"{option}:{rest}") from None
 
     def published_for(
         self,
@@ -205,6 +247,7 @@ class SketchSettings(PrivacySettings):
             "mechanism": self.mechanism,
             "max_weight": max_weight,
             "max_events_per_user": self.max_events_per_user,
+            "person_bound": self.person_bound,
         }
 
 
@@ -225,13 +268,19 @@ class InputSettings:
     follow: bool = False
 
     def open(
-        self, paths: tuple[str, ...], *, times: bool = False, positions: Positions | None = None
+        self,
+        paths: tuple[str, ...],
+        *,
+        times: bool = False,
+        user: str | None = None,
+        positions: Positions | None = None,
     ) -> Source:
         """Return the inputs as one source, with the times of rows if requested.
 
         Args:
             paths: The inputs.
             times: Whether the times of rows are needed.
+            user: The field of the person, None for no people.
             positions: What was counted of each file before.
         """
         return open_source(
@@ -247,6 +296,7 @@ class InputSettings:
             times=times,
             time=self.time,
             time_unit=self.time_unit,
+            user=user,
             follow=self.follow,
             ahead=True,
             positions=positions,

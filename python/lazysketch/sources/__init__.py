@@ -25,7 +25,8 @@ from lazysketch.sources.feed import feed
 from lazysketch.sources.formats.registry import FORMATS, ITEM_TYPES
 from lazysketch.sources.formats.timestamps import TIME_UNITS
 from lazysketch.sources.io.paths import expand_paths
-from lazysketch.sources.source import Position, Source, Tally, open_source
+from lazysketch.sources.source import Source, open_source
+from lazysketch.sources.tally import Position, Tally
 
 __all__ = [
     "FORMATS",

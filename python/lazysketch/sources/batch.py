@@ -1,4 +1,4 @@
-"""Batches of consecutive rows: the items, and the positions of rows without an item.
+"""Batches of consecutive rows: items, their people, and the positions of rows without an item.
 
 Every row is one step, readable or not: the schedule of a private sketch depends on the
 step number alone, so an unreadable row must not shift the steps of later rows. A batch
@@ -55,6 +55,9 @@ class RowBatch:
             the field (an ARP packet has no port). They are empty steps too.
         times: The time of each row, with or without an item, in nanoseconds since 1970
             UTC (UNKNOWN_TIME: unknown); None if times were not requested.
+        users: The person of each item, as text, in the order of the items; None if people
+            were not requested.
+        without_user: Positions of the malformed rows that lack only their person.
 
     Example:
         >>> batch = RowBatch.from_rows(["a", "", "b"])
@@ -70,6 +73,8 @@ class RowBatch:
     clipped: Sequence[int] = ()
     absent: Sequence[int] = ()
     times: NDArray[np.int64] | None = None
+    users: Items | None = None
+    without_user: Sequence[int] = ()
 
     @classmethod
     def from_rows(cls, rows: list[str]) -> RowBatch:
@@ -90,6 +95,11 @@ class RowBatch:
     def item_list(self) -> list[Item]:
         """The items as a list of Python values."""
         return list(_as_list(self.items))
+
+    @property
+    def user_list(self) -> list[Item] | None:
+        """The person of each item as a list of Python values; None if not requested."""
+        return None if self.users is None else list(_as_list(self.users))
 
     @property
     def empty_rows(self) -> Sequence[int]:
@@ -119,7 +129,7 @@ class RowBatch:
         """Return the rows before the first malformed one."""
         if not self.malformed:
             return self
-        return dataclasses.replace(self.first(self.malformed[0]), malformed=())
+        return dataclasses.replace(self.first(self.malformed[0]), malformed=(), without_user=())
 
     def first(self, rows: int) -> RowBatch:
         """Return the first ``rows`` rows, or all if there are fewer."""
@@ -133,6 +143,8 @@ class RowBatch:
             clipped=self.clipped[: bisect_left(self.clipped, items)],
             absent=self.absent[:absent],
             times=None if self.times is None else self.times[:rows],
+            users=None if self.users is None else self.users[:items],
+            without_user=self.without_user[: bisect_left(self.without_user, rows)],
         )
 
     def after(self, rows: int) -> RowBatch:
@@ -141,6 +153,7 @@ class RowBatch:
         absent = bisect_left(self.absent, rows)
         items = rows - malformed - absent
         clipped = self.clipped[bisect_left(self.clipped, items) :]
+        without_user = self.without_user[bisect_left(self.without_user, rows) :]
         return RowBatch(
             items=self.items[items:],
             malformed=[position - rows for position in self.malformed[malformed:]],
@@ -148,6 +161,8 @@ class RowBatch:
             clipped=[position - items for position in clipped],
             absent=[position - rows for position in self.absent[absent:]],
             times=None if self.times is None else self.times[rows:],
+            users=None if self.users is None else self.users[items:],
+            without_user=[position - rows for position in without_user],
         )
 
     def segments(self) -> Iterator[Segment]:

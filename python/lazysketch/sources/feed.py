@@ -10,7 +10,7 @@ from lazysketch.errors import ArgumentValueError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-    from lazysketch.sources.batch import RowBatch
+    from lazysketch.sources.batch import Items, RowBatch
 
 
 class TakesItems(Protocol):
@@ -18,6 +18,18 @@ class TakesItems(Protocol):
 
     def update_many(self, items: object, weights: object = None) -> None:
         """Count a batch of items."""
+
+
+class _TakesPeople(Protocol):
+    """Counts with a bound of people, which need the person of each item."""
+
+    def update_many(self, items: object, weights: object, *, user: object) -> None: ...
+
+    def update_rows(
+        self, items: object, weights: object, *, empty_rows: object, user: object
+    ) -> None: ...
+
+    def tick(self, steps: int) -> object: ...
 
 
 class _TakesTimes(Protocol):
@@ -33,14 +45,17 @@ def feed(sketch: TakesItems, batches: Iterable[RowBatch]) -> None:
         A private sketch takes exactly one step per row, in order: a malformed row is a
         ``tick()``, a weight of 0 is an update that adds nothing. An exact sketch, which
         has no empty steps, skips malformed rows. Windows of a time range place each item
-        by its time, if the source was opened with times.
+        by its time, if the source was opened with times. A sketch with a bound of people
+        gets the person of each item; an exact sketch counts everything.
 
     Args:
-        sketch: The sketch that counts. Its ``max_weight`` must be at least the source's.
+        sketch: The sketch that counts. Its ``max_weight`` must be at least the source's, and
+            it has a bound of people if and only if the source was opened with ``user``.
         batches: A source, or the batches of one.
 
     Raises:
-        ArgumentValueError: The source may yield weights that the sketch does not accept.
+        ArgumentValueError: The source may yield weights that the sketch does not accept, or
+            has people of which the sketch bounds nothing.
         SourceError: As raised by iterating over the source.
         HorizonError: The source has more rows than the sketch's horizon.
 
@@ -56,6 +71,7 @@ def feed(sketch: TakesItems, batches: Iterable[RowBatch]) -> None:
         2.0
     """
     check_weights(sketch, getattr(batches, "max_weight", 1))
+    _check_bound(sketch, of_people=getattr(batches, "of_people", False))
     iterator = iter(batches)
     try:
         _feed(sketch, iterator)
@@ -77,6 +93,10 @@ def _feed(sketch: TakesItems, batches: Iterator[RowBatch]) -> None:
             timed = cast("_TakesTimes", sketch)
             timed.update_many(batch.items, batch.weights, times=batch.item_times)
             continue
+        if batch.users is not None and tick is not None:
+            people = cast("_TakesPeople", sketch)
+            _feed_people(people, batch, batch.users, by_rows=update_rows is not None)
+            continue
         empty_rows = batch.empty_rows
         if not empty_rows or tick is None:
             sketch.update_many(batch.items, batch.weights)
@@ -88,6 +108,32 @@ def _feed(sketch: TakesItems, batches: Iterator[RowBatch]) -> None:
                     sketch.update_many(items, weights)
                 if empty_steps:
                     tick(empty_steps)
+
+
+def _feed_people(sketch: _TakesPeople, batch: RowBatch, users: Items, *, by_rows: bool) -> None:
+    empty_rows = batch.empty_rows
+    if not empty_rows:
+        sketch.update_many(batch.items, batch.weights, user=users)
+    elif by_rows:
+        sketch.update_rows(batch.items, batch.weights, empty_rows=empty_rows, user=users)
+    else:
+        begin = 0
+        for items, weights, empty_steps in batch.segments():
+            end = begin + len(items)
+            if len(items):
+                sketch.update_many(items, weights, user=users[begin:end])
+            if empty_steps:
+                sketch.tick(empty_steps)
+            begin = end
+
+
+def _check_bound(sketch: object, *, of_people: bool) -> None:
+    """Raise ArgumentValueError if a private sketch would ignore the people of a source."""
+    privacy = getattr(sketch, "privacy", None)
+    if privacy is not None and of_people and privacy.person_bound is None:
+        raise ArgumentValueError(
+            "sketch: expected a person_bound, since the source has people, got none"
+        )
 
 
 def check_weights(sketch: object, max_weight: int) -> None:

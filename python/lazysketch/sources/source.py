@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import closing
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from lazysketch.arguments import check_bools, check_texts, checked_integer
@@ -19,6 +18,7 @@ from lazysketch.sources.io.paths import expand_paths
 from lazysketch.sources.io.prefetch import read_ahead
 from lazysketch.sources.io.tail import follow_bytes
 from lazysketch.sources.io.text_blocks import check_encoding
+from lazysketch.sources.tally import Tally
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator, Iterable, Iterator
@@ -29,52 +29,6 @@ if TYPE_CHECKING:
     from lazysketch.sources.io.positions import FileReading, Place, Positions
 
 _LARGEST_WEIGHT = (1 << 63) - 1
-_POSITIONS_KEPT = 5
-
-
-class Position(NamedTuple):
-    """A row of an input: the input's name, and the row's number from 1 (headers excluded)."""
-
-    name: str
-    row: int
-
-
-@dataclass
-class Tally:
-    """Statistics of what was read, for the operator only: outside the privacy guarantee.
-
-    Args:
-        rows: Rows, readable or not: the number of steps of a sketch that was fed them.
-        malformed: Rows without a readable item or with an invalid weight.
-        absent: Valid rows of a kind that does not have the field; not malformed.
-        first_malformed: Positions of the first five malformed rows, never their content.
-        clipped: Rows whose weight exceeded the maximum and was counted as the maximum.
-        total_weight: The sum of the weights as counted; without weights, the number of
-            rows with an item.
-        formats: How the inputs were read, e.g. ``"combined, field host"``.
-        hints: What the first rows of an input look like instead, and what to write then.
-    """
-
-    rows: int = 0
-    malformed: int = 0
-    absent: int = 0
-    first_malformed: list[Position] = field(default_factory=list)
-    clipped: int = 0
-    total_weight: int = 0
-    formats: list[str] = field(default_factory=list)
-    hints: list[str] = field(default_factory=list)
-
-    def add(self, batch: RowBatch, *, name: str, rows_before: int) -> None:
-        """Count a batch of the named input, after ``rows_before`` earlier rows of that input."""
-        self.rows += batch.rows
-        self.malformed += len(batch.malformed)
-        self.absent += len(batch.absent)
-        self.clipped += len(batch.clipped)
-        self.total_weight += batch.total_weight
-        missing = _POSITIONS_KEPT - len(self.first_malformed)
-        self.first_malformed.extend(
-            Position(name, rows_before + position + 1) for position in batch.malformed[:missing]
-        )
 
 
 class _Part(NamedTuple):
@@ -85,6 +39,7 @@ class _Part(NamedTuple):
     batch: RowBatch | None
     hint: str = ""
     place: Place | None = None
+    field: str | None = None
 
 
 class Source:
@@ -133,6 +88,16 @@ class Source:
     def weighted(self) -> bool:
         """True if rows have weights."""
         return self._request.weight is not None
+
+    @property
+    def user(self) -> str | None:
+        """The field of the person, None without people."""
+        return self._request.user
+
+    @property
+    def of_people(self) -> bool:
+        """True if each item has its person."""
+        return self._request.user is not None
 
     @property
     def max_weight(self) -> int:
@@ -186,7 +151,7 @@ class Source:
     def _counted(self, parts: Iterable[_Part]) -> Iterator[RowBatch]:
         """Add each batch to the tally when it is yielded, not when it is read ahead."""
         rows_before = 0
-        for name, read_as, batch, hint, place in parts:
+        for name, read_as, batch, hint, place, counted in parts:
             if self._stop.requested:
                 return
             if batch is None:
@@ -195,6 +160,8 @@ class Source:
                     self.tally.hints.append(f"{name}: {hint}")
                 if read_as not in self.tally.formats:
                     self.tally.formats.append(read_as)
+                if counted is not None and counted not in self.tally.fields:
+                    self.tally.fields.append(counted)
                 continue
             kept = batch.before_malformed() if self._strict else batch
             self.place = place
@@ -245,7 +212,7 @@ class Source:
         columns = [f"{of} {field}" for of, field in selection.columns()]
         read_as = ", ".join([form.name, *columns])
         hint = hint_on(form, selection, stream=stream, guessed=self._form == AUTO)
-        yield _Part(stream.name, read_as, None, hint)
+        yield _Part(stream.name, read_as, None, hint, field=selection.field)
         if stream.reading is None:
             for batch in form.read(stream, selection):
                 yield _Part(stream.name, read_as, batch)
@@ -289,6 +256,7 @@ def open_source(
     times: bool = False,
     time: str | None = None,
     time_unit: str = "s",
+    user: str | None = None,
     follow: bool = False,
     ahead: bool = False,
     positions: Positions | None = None,
@@ -326,6 +294,10 @@ def open_source(
             ``times``. Zeek logs default to ``ts``; access logs and captures need none.
         time_unit: "s", "ms", "us" or "ns": the unit of numeric times, since 1970. Text is
             ISO 8601 or as in access logs; without an offset it is UTC.
+        user: The field that holds the person of each row, text or an integer: 7 and "7" are one
+            person. A row without one is malformed. Access logs: "host" or "user" (who has logged
+            in; "-" is no one). Captures: "src" or "dst". Not the field of the item. Files are
+            checked for it before any row is read.
         follow: Whether to read one plain file as it grows, without end, and its
             successors of the same name, as ``tail -F`` does; not Parquet or Arrow.
         ahead: Whether a background thread reads up to four batches ahead while iterating:
@@ -338,7 +310,8 @@ def open_source(
         A source, which can be iterated over once.
 
     Raises:
-        SourceError: An input is missing or a directory. While iterating: an input is
+        SourceError: An input is missing or a directory, or a file lacks the field of the person.
+            While iterating: an input is
             unreadable, damaged or truncated or lacks the field, or there is no row.
         ArgumentTypeError: No input, a required field is missing, or only one of ``weight``
             and ``max_weight`` is given.
@@ -358,7 +331,7 @@ def open_source(
         (1, 7)
     """
     check_texts(format=format, field=field, encoding=encoding, weight=weight, time=time)
-    check_texts(delimiter=delimiter, item_type=item_type, time_unit=time_unit)
+    check_texts(delimiter=delimiter, item_type=item_type, time_unit=time_unit, user=user)
     check_bools(times=times, strict=strict, follow=follow, ahead=ahead)
     found = expand_paths(paths)
     request = Selection(
@@ -371,6 +344,7 @@ def open_source(
         times=times or time is not None,
         time=time,
         time_unit=check_time_unit(time_unit),
+        user=user,
     )
     if format in FORMATS and FORMATS[format].needs_field and not field:
         raise _missing_field(FORMATS[format], found[0])
@@ -379,6 +353,8 @@ def open_source(
         _check_follow(found)
     if positions is not None:
         positions.check(found)
+    if user is not None and not follow:
+        _check_people(found, request, form=format)
     return Source(
         found,
         form=format,
@@ -395,6 +371,20 @@ def _missing_field(form: Format, path: str | Path) -> ArgumentTypeError:
         return missing_field(form, stream=None)
     with open_bytes(path) as stream:
         return missing_field(form, stream=stream)
+
+
+def _check_people(paths: tuple[str | Path, ...], request: Selection, *, form: str) -> None:
+    """Raise unless the beginning of each file can be read with its people; pipes are not read."""
+    for path in paths:
+        if size_of(path) is None:
+            continue
+        with open_bytes(path) as stream:
+            if not stream.head():
+                continue
+            found = find_format(form, request, stream=stream)
+            if found.needs_field and not request.field:
+                raise missing_field(found, stream=stream)
+            next(iter(found.read(stream, found.select(request))), None)
 
 
 def _check_follow(paths: tuple[str | Path, ...]) -> None:

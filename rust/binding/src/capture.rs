@@ -2,13 +2,21 @@
 
 use crate::errors::ArgumentValueError;
 use crate::release::bytes_object;
-use lazysketch_capture::{Field, FieldValues, Reader};
+use lazysketch_capture::{Field, FieldValues, Reader, Wanted};
 use numpy::PyArray1;
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 type Numbers<'py> = Bound<'py, PyArray1<i64>>;
+type Packets<'py> = (
+    Bound<'py, PyAny>,
+    Option<Bound<'py, PyAny>>,
+    Numbers<'py>,
+    Numbers<'py>,
+    Numbers<'py>,
+    Numbers<'py>,
+);
 
 /// Reads one capture; used by `lazysketch.sources`.
 #[pyclass(frozen, module = "lazysketch._native")]
@@ -26,41 +34,41 @@ impl CaptureReader {
 #[pymethods]
 impl CaptureReader {
     #[new]
-    #[pyo3(signature = (*, field))]
-    fn new(field: &str) -> PyResult<Self> {
+    #[pyo3(signature = (*, field, user=None))]
+    fn new(field: &str, user: Option<&str>) -> PyResult<Self> {
         let field = Field::named(field).ok_or_else(|| {
             let names = Field::NAMES.map(|(name, _)| name).join(", ");
             ArgumentValueError::new_err(format!("field: expected one of {names}, got {field:?}"))
         })?;
+        let mut wanted = Wanted::field(field);
+        if let Some(user) = user {
+            let address = Field::named(user).and_then(|user| wanted.user(user));
+            wanted = address.ok_or_else(|| {
+                ArgumentValueError::new_err(format!("user: expected src or dst, got {user:?}"))
+            })?;
+        }
         Ok(Self {
-            inner: Mutex::new(Reader::new(field)),
+            inner: Mutex::new(Reader::of(wanted)),
         })
     }
 
-    /// Return the packets that these bytes complete, as items, sizes, times, absent and malformed.
-    /// Text items are a pair of offsets and UTF-8.
-    fn feed<'py>(
-        &self,
-        py: Python<'py>,
-        data: &[u8],
-    ) -> PyResult<(
-        Bound<'py, PyAny>,
-        Numbers<'py>,
-        Numbers<'py>,
-        Numbers<'py>,
-        Numbers<'py>,
-    )> {
+    /// Return the packets that these bytes complete, as items, people, sizes, times, absent and
+    /// malformed. Text is a pair of offsets and UTF-8.
+    fn feed<'py>(&self, py: Python<'py>, data: &[u8]) -> PyResult<Packets<'py>> {
         let rows = py.detach(|| self.lock().feed(data));
-        let items = match rows.items {
+        let values = |values| match values {
             FieldValues::Text { offsets, data } => {
                 let offsets = PyArray1::from_vec(py, offsets);
-                (offsets, bytes_object(py, &data)?).into_bound_py_any(py)?
+                (offsets, bytes_object(py, &data)?).into_bound_py_any(py)
             }
-            FieldValues::Numbers(numbers) => PyArray1::from_vec(py, numbers).into_any(),
+            FieldValues::Numbers(numbers) => Ok(PyArray1::from_vec(py, numbers).into_any()),
         };
+        let items = values(rows.items)?;
+        let users = rows.users.map(values).transpose()?;
         let column = |values| PyArray1::from_vec(py, values);
         Ok((
             items,
+            users,
             column(rows.sizes),
             column(rows.times),
             column(rows.absent),

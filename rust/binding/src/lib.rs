@@ -103,7 +103,9 @@ mod _native {
     #[pymodule_export]
     use super::store::Store;
     #[pymodule_export]
-    use super::text::{access_log_items, access_log_times, json_rows, line_items};
+    use super::text::{
+        access_log_items, access_log_people, access_log_times, json_rows, line_items,
+    };
     #[pymodule_export]
     use super::weights::plain_weights;
 

@@ -1,7 +1,7 @@
 //! Rows of text: bytes to columns, without the interpreter lock.
 
 use crate::errors::ArgumentValueError;
-use lazysketch_text::{Field, ParsedRows, Texts, Wanted};
+use lazysketch_text::{Field, ParsedRows, RowsOfPeople, Texts, Wanted};
 use numpy::{Element, PyArray1};
 use pyo3::prelude::*;
 
@@ -23,12 +23,45 @@ pub(crate) fn access_log_items<'py>(
     block: &[u8],
     field: &str,
 ) -> PyResult<(Column<'py>, Numbers<'py>)> {
-    let field = Field::named(field).ok_or_else(|| {
-        let names = Field::NAMES.map(|(name, _)| name).join(", ");
-        ArgumentValueError::new_err(format!("field: expected one of {names}, got {field:?}"))
-    })?;
+    let field = named("field", field)?;
     let rows = py.detach(|| lazysketch_text::access_log(block, field));
     Ok(columns(py, rows))
+}
+
+/// Items, people, positions of malformed rows, and of those among them that lack only a person.
+type People<'py> = (Column<'py>, Column<'py>, Numbers<'py>, Numbers<'py>);
+
+/// Return a field of each row of an access log with the field of its person, in one pass.
+#[pyfunction]
+#[pyo3(signature = (block, *, field, user))]
+pub(crate) fn access_log_people<'py>(
+    py: Python<'py>,
+    block: &[u8],
+    field: &str,
+    user: &str,
+) -> PyResult<People<'py>> {
+    let (field, user) = (named("field", field)?, named("user", user)?);
+    let found = py.detach(|| lazysketch_text::access_log_of_people(block, field, user));
+    let RowsOfPeople {
+        rows,
+        users,
+        without_user,
+    } = found;
+    Ok((
+        column(py, rows.items),
+        column(py, users),
+        numbers(py, rows.malformed),
+        numbers(py, without_user),
+    ))
+}
+
+fn named(argument: &str, field: &str) -> PyResult<Field> {
+    Field::named(field).ok_or_else(|| {
+        let names = Field::NAMES.map(|(name, _)| name).join(", ");
+        ArgumentValueError::new_err(format!(
+            "{argument}: expected one of {names}, got {field:?}"
+        ))
+    })
 }
 
 /// Return the text of each row's time in an access log, empty where there is none.
@@ -38,7 +71,7 @@ pub(crate) fn access_log_times<'py>(py: Python<'py>, block: &[u8]) -> Column<'py
 }
 
 /// Columns of JSON lines: kinds, text items, integer items, weights, positions of clipped weights,
-/// times, and the rows that Python has to decode.
+/// times, people, and the rows that Python has to decode.
 type Fields<'py> = (
     Numbers<'py, u8>,
     Column<'py>,
@@ -46,13 +79,18 @@ type Fields<'py> = (
     Numbers<'py>,
     Numbers<'py>,
     Option<Column<'py>>,
+    Option<Column<'py>>,
     Column<'py>,
 );
 
 /// Return fields of each object of a block of JSON lines. Field names are bytes, because a Python
 /// str need not be valid UTF-8.
 #[pyfunction]
-#[pyo3(signature = (block, *, field, item_type, weight, max_weight, time))]
+#[pyo3(signature = (block, *, field, item_type, weight, max_weight, time, user=None))]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "of a function of Python, by name"
+)]
 pub(crate) fn json_rows<'py>(
     py: Python<'py>,
     block: &[u8],
@@ -61,6 +99,7 @@ pub(crate) fn json_rows<'py>(
     weight: Option<&[u8]>,
     max_weight: i64,
     time: Option<&[u8]>,
+    user: Option<&[u8]>,
 ) -> Fields<'py> {
     let mut wanted = match item_type {
         Some("str") => Wanted::new(field).text_only(),
@@ -73,6 +112,9 @@ pub(crate) fn json_rows<'py>(
     if let Some(time) = time {
         wanted = wanted.time(time);
     }
+    if let Some(user) = user {
+        wanted = wanted.user(user);
+    }
     let objects = py.detach(|| lazysketch_text::json_rows(block, &wanted));
     (
         numbers(py, objects.kinds),
@@ -81,6 +123,7 @@ pub(crate) fn json_rows<'py>(
         numbers(py, objects.weights),
         numbers(py, objects.clipped),
         objects.times.map(|times| column(py, times)),
+        objects.users.map(|users| column(py, users)),
         column(py, objects.undecoded),
     )
 }

@@ -29,7 +29,7 @@ mod reader;
 mod records;
 mod rows;
 
-pub use field::Field;
+pub use field::{Field, Wanted};
 pub use reader::Reader;
 pub use records::Damage;
 pub use rows::{FieldValues, PacketRows, UNKNOWN_TIME};

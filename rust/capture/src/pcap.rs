@@ -1,6 +1,6 @@
 //! The pcap format: a file header, then records of a 16-byte header and a packet.
 
-use crate::field::Field;
+use crate::field::Wanted;
 use crate::link::Link;
 use crate::records::{Damage, Order, Step};
 use crate::rows::PacketRows;
@@ -21,7 +21,7 @@ pub(crate) struct Pcap {
 
 impl Pcap {
     /// Parse the file header and return its length; `None` if it is incomplete.
-    pub(crate) fn begin(bytes: &[u8], field: Field) -> Result<Option<(Self, usize)>, Damage> {
+    pub(crate) fn begin(bytes: &[u8], wanted: Wanted) -> Result<Option<(Self, usize)>, Damage> {
         let header = match parse_pcap_header(bytes) {
             Ok((_, header)) => header,
             Err(nom::Err::Incomplete(_)) => return Ok(None),
@@ -35,7 +35,7 @@ impl Pcap {
         // The upper half of the word describes the frame check sequence.
         let number = header.network.0 as u16;
         let link = Link::of(number);
-        if link.is_none() && field != Field::Size {
+        if link.is_none() && !wanted.is_in_any_link() {
             return Err(Damage::LinkType(number));
         }
         let format = Self {
@@ -58,7 +58,7 @@ impl Pcap {
     pub(crate) fn step(
         &self,
         bytes: &[u8],
-        field: Field,
+        wanted: Wanted,
         rows: &mut PacketRows,
     ) -> Result<Step, Damage> {
         // pcap-parser accepts any length, and would make the reader buffer up to 4 GB.
@@ -77,7 +77,7 @@ impl Pcap {
         let fraction = i64::from(record.ts_usec) * i64::from(self.nanoseconds);
         let time = i64::from(record.ts_sec) * 1_000_000_000 + fraction;
         rows.push(time, record.origlen, |text| {
-            field.find(self.link, record.data, record.origlen, text)
+            wanted.find(self.link, record.data, record.origlen, text)
         });
         Ok(Step::Taken(bytes.len() - rest.len()))
     }

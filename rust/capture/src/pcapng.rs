@@ -1,7 +1,7 @@
 //! The pcapng format: blocks, some of which hold a packet. Sections may differ in byte order, and
 //! interfaces in link type and time unit. Blocks of other types are skipped.
 
-use crate::field::Field;
+use crate::field::Wanted;
 use crate::link::Link;
 use crate::records::{Damage, Order, Step};
 use crate::rows::{Found, PacketRows, UNKNOWN_TIME};
@@ -54,7 +54,7 @@ impl Pcapng {
     pub(crate) fn step(
         &mut self,
         bytes: &[u8],
-        field: Field,
+        wanted: Wanted,
         rows: &mut PacketRows,
     ) -> Result<Step, Damage> {
         let Some(head) = bytes.first_chunk::<FRAMING>() else {
@@ -79,7 +79,7 @@ impl Pcapng {
         if block[length - 4..] != block[4..8] {
             return Err(Damage::Broken);
         }
-        self.open(self.order.u32_at(head, 0), block, field, rows)?;
+        self.open(self.order.u32_at(head, 0), block, wanted, rows)?;
         Ok(Step::Taken(length))
     }
 
@@ -88,7 +88,7 @@ impl Pcapng {
         &mut self,
         kind: u32,
         block: &[u8],
-        field: Field,
+        wanted: Wanted,
         rows: &mut PacketRows,
     ) -> Result<(), Damage> {
         let is_small = block.len() <= MAX_PARSED_BLOCK;
@@ -103,8 +103,8 @@ impl Pcapng {
             Order::Big => parse_block_be(&block).ok(),
         };
         match parsed.map(|(_, parsed)| parsed) {
-            Some(Block::EnhancedPacket(packet)) => self.timed(&packet, field, rows),
-            Some(Block::SimplePacket(packet)) => self.simple(&packet, field, rows),
+            Some(Block::EnhancedPacket(packet)) => self.timed(&packet, wanted, rows),
+            Some(Block::SimplePacket(packet)) => self.simple(&packet, wanted, rows),
             // The format of another version is unknown.
             Some(Block::SectionHeader(section)) if section.major_version == 1 => {
                 self.interfaces.clear();
@@ -135,26 +135,26 @@ impl Pcapng {
     }
 
     /// Append a packet with its interface and time.
-    fn timed(&self, packet: &EnhancedPacketBlock<'_>, field: Field, rows: &mut PacketRows) {
+    fn timed(&self, packet: &EnhancedPacketBlock<'_>, wanted: Wanted, rows: &mut PacketRows) {
         let ticks = u64::from(packet.ts_high) << 32 | u64::from(packet.ts_low);
         let interface = self.interfaces.get(packet.if_id as usize);
         let time = interface.map_or(UNKNOWN_TIME, |interface| interface.time(ticks));
         let (size, frame) = (packet.origlen, packet.packet_data());
         rows.push(time, size, |text| match interface {
-            Some(interface) => field.find(interface.link, frame, size, text),
+            Some(interface) => wanted.find(interface.link, frame, size, text),
             None => Found::Malformed,
         });
     }
 
     /// Append a packet of the first interface, without a time.
-    fn simple(&self, packet: &SimplePacketBlock<'_>, field: Field, rows: &mut PacketRows) {
+    fn simple(&self, packet: &SimplePacketBlock<'_>, wanted: Wanted, rows: &mut PacketRows) {
         let size = packet.origlen;
         let interface = self.interfaces.first();
         rows.push(UNKNOWN_TIME, size, |text| {
             // pcap-parser ignores the interface's snap length, so its data include the padding.
             let captured = interface.map(|interface| size.min(interface.snap_length) as usize);
             match (interface, captured.and_then(|end| packet.data.get(..end))) {
-                (Some(interface), Some(frame)) => field.find(interface.link, frame, size, text),
+                (Some(interface), Some(frame)) => wanted.find(interface.link, frame, size, text),
                 _ => Found::Malformed,
             }
         });

@@ -1,6 +1,6 @@
 //! The incremental reader: chunks of bytes to rows.
 
-use crate::field::Field;
+use crate::field::{Field, Wanted};
 use crate::pcap::Pcap;
 use crate::pcapng::{self, Pcapng};
 use crate::records::{Damage, Step};
@@ -19,7 +19,7 @@ enum Format {
 /// 48 MiB for any input. No input causes a panic.
 #[derive(Debug)]
 pub struct Reader {
-    field: Field,
+    wanted: Wanted,
     format: Format,
     held: Vec<u8>,
     position: u64,
@@ -28,10 +28,15 @@ pub struct Reader {
 }
 
 impl Reader {
-    /// Return a reader at the beginning of a capture.
+    /// Return a reader of one field at the beginning of a capture.
     pub fn new(field: Field) -> Self {
+        Self::of(Wanted::field(field))
+    }
+
+    /// Return a reader at the beginning of a capture.
+    pub fn of(wanted: Wanted) -> Self {
         Self {
-            field,
+            wanted,
             format: Format::Unknown,
             held: Vec::new(),
             position: 0,
@@ -42,7 +47,7 @@ impl Reader {
 
     /// Return the packets that these bytes complete; none after damage.
     pub fn feed(&mut self, chunk: &[u8]) -> PacketRows {
-        let mut rows = self.field.rows();
+        let mut rows = self.wanted.rows();
         if self.damage.is_some() {
             return rows;
         }
@@ -104,8 +109,8 @@ impl Reader {
 
     fn step(&mut self, bytes: &[u8], rows: &mut PacketRows) -> Result<Step, Damage> {
         match &mut self.format {
-            Format::Pcap(format) => format.step(bytes, self.field, rows),
-            Format::Pcapng(format) => format.step(bytes, self.field, rows),
+            Format::Pcap(format) => format.step(bytes, self.wanted, rows),
+            Format::Pcapng(format) => format.step(bytes, self.wanted, rows),
             Format::Unknown => self.begin(bytes),
         }
     }
@@ -115,7 +120,7 @@ impl Reader {
             self.format = Format::Pcapng(Pcapng::new());
             return Ok(Step::Taken(0));
         }
-        let Some((format, header)) = Pcap::begin(bytes, self.field)? else {
+        let Some((format, header)) = Pcap::begin(bytes, self.wanted)? else {
             return Ok(Step::Wait);
         };
         self.format = Format::Pcap(format);

@@ -17,11 +17,22 @@ pub enum FieldValues {
     Numbers(Vec<i64>),
 }
 
+impl FieldValues {
+    fn text() -> Self {
+        Self::Text {
+            offsets: vec![0],
+            data: Vec::new(),
+        }
+    }
+}
+
 /// Packets as rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PacketRows {
     /// The field of each packet that has it.
     pub items: FieldValues,
+    /// The person of each item, as text; `None` if they are not wanted.
+    pub users: Option<FieldValues>,
     /// The length on the wire of each item's packet.
     pub sizes: Vec<i64>,
     /// The capture time of every row, in nanoseconds since 1970 UTC.
@@ -47,10 +58,7 @@ pub(crate) enum Found {
 
 impl PacketRows {
     pub(crate) fn of_text() -> Self {
-        Self::of(FieldValues::Text {
-            offsets: vec![0],
-            data: Vec::new(),
-        })
+        Self::of(FieldValues::text())
     }
 
     pub(crate) fn of_numbers() -> Self {
@@ -60,10 +68,18 @@ impl PacketRows {
     fn of(items: FieldValues) -> Self {
         Self {
             items,
+            users: None,
             sizes: Vec::new(),
             times: Vec::new(),
             absent: Vec::new(),
             malformed: Vec::new(),
+        }
+    }
+
+    pub(crate) fn with_users(self) -> Self {
+        Self {
+            users: Some(FieldValues::text()),
+            ..self
         }
     }
 
@@ -77,20 +93,31 @@ impl PacketRows {
         self.times.is_empty()
     }
 
-    /// Append a row; `find` appends the field to its argument if and only if it is text.
-    pub(crate) fn push(&mut self, time: i64, size: u32, find: impl FnOnce(&mut Vec<u8>) -> Found) {
+    /// Append a row; `find` appends the field to its first argument if and only if it is text, and
+    /// the person to the second if there is a field and people are wanted.
+    pub(crate) fn push(
+        &mut self,
+        time: i64,
+        size: u32,
+        find: impl FnOnce((&mut Vec<u8>, &mut Vec<u8>)) -> Found,
+    ) {
         let position = self.times.len() as i64;
         self.times.push(time);
+        let mut none = Vec::new();
+        let users = match &mut self.users {
+            Some(FieldValues::Text { data, .. }) => data,
+            _ => &mut none,
+        };
         let found = match &mut self.items {
             FieldValues::Text { offsets, data } => {
-                let found = find(data);
+                let found = find((data, users));
                 if found == Found::Text {
                     offsets.push(data.len() as i64);
                 }
                 found
             }
             FieldValues::Numbers(numbers) => {
-                let found = find(&mut Vec::new());
+                let found = find((&mut Vec::new(), users));
                 if let Found::Number(number) = found {
                     numbers.push(number.into());
                 }
@@ -98,7 +125,12 @@ impl PacketRows {
             }
         };
         match found {
-            Found::Text | Found::Number(_) => self.sizes.push(size.into()),
+            Found::Text | Found::Number(_) => {
+                self.sizes.push(size.into());
+                if let Some(FieldValues::Text { offsets, data }) = &mut self.users {
+                    offsets.push(data.len() as i64);
+                }
+            }
             Found::Absent => self.absent.push(position),
             Found::Malformed => self.malformed.push(position),
         }

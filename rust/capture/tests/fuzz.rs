@@ -4,7 +4,7 @@
 mod edits;
 
 use edits::damaged;
-use lazysketch_capture::{Field, FieldValues, PacketRows, Reader};
+use lazysketch_capture::{Damage, Field, FieldValues, PacketRows, Reader, Wanted};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
@@ -138,4 +138,36 @@ proptest! {
         prop_assert_eq!(one.0.len(), one.1.len());
         prop_assert_eq!(one.2.len(), one.0.len() + one.3[0] + one.3[1]);
     }
+
+    #[test]
+    fn people_are_the_addresses_of_the_packets_that_count(
+        file in damaged(wholes()),
+        field in select(Field::NAMES.to_vec()),
+        by_source in any::<bool>(),
+    ) {
+        let address = if by_source { Field::Source } else { Field::Destination };
+        let wanted = Wanted::field(field.1).user(address).unwrap();
+        let mut reader = Reader::of(wanted);
+        let found = reader.feed(&file);
+        // Packets of any link type have a size, but no person.
+        prop_assume!(!matches!(reader.damage(), Some(Damage::LinkType(_))));
+        let (items, people) = (Reader::new(field.1).feed(&file), Reader::new(address).feed(&file));
+        prop_assert_eq!(&found.times, &items.times);
+        let users = PacketRows { items: found.users.clone().unwrap(), ..found.clone() };
+        let [of, whose, own, others] = [&found, &users, &items, &people].map(by_row);
+        for row in 0..found.len() {
+            // A size needs no address, but its person does.
+            let counts = own[row].is_some() && others[row].is_some();
+            prop_assert_eq!(&of[row], if counts { &own[row] } else { &None });
+            prop_assert_eq!(&whose[row], if counts { &others[row] } else { &None });
+        }
+    }
+}
+
+/// The value of each row, if it has one.
+fn by_row(rows: &PacketRows) -> Vec<Option<String>> {
+    let mut values = shown(std::slice::from_ref(rows)).0.into_iter();
+    let without = |row: &i64| rows.absent.contains(row) || rows.malformed.contains(row);
+    let rows = (0..rows.len() as i64).map(|row| (!without(&row)).then(|| values.next()).flatten());
+    rows.collect()
 }

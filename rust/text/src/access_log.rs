@@ -20,7 +20,7 @@
 //! Source: Apache HTTP Server documentation, mod_log_config, "Common Log Format" and "Combined Log
 //! Format".
 
-use crate::columns::{ParsedRows, Texts};
+use crate::columns::{ParsedRows, RowsOfPeople, Texts};
 use crate::lines;
 use memchr::{memchr, memchr2};
 
@@ -29,6 +29,8 @@ use memchr::{memchr, memchr2};
 pub enum Field {
     /// The client: an address or a name.
     Host,
+    /// The name that a client has logged in with, or `-`.
+    User,
     /// The requested path, with its query.
     Path,
     /// Three digits, or `-`.
@@ -43,13 +45,14 @@ pub enum Field {
 
 impl Field {
     /// All fields with their public names.
-    pub const NAMES: [(&'static str, Self); 6] = [
+    pub const NAMES: [(&'static str, Self); 7] = [
         ("host", Self::Host),
         ("path", Self::Path),
         ("status", Self::Status),
         ("method", Self::Method),
         ("referrer", Self::Referrer),
         ("agent", Self::Agent),
+        ("user", Self::User),
     ];
 
     /// Return the field of that name.
@@ -68,6 +71,17 @@ pub fn access_log(block: &[u8], field: Field) -> ParsedRows {
     rows
 }
 
+/// Extract one field of each row and the field of its person. `-` is no person.
+pub fn access_log_of_people(block: &[u8], field: Field, user: Field) -> RowsOfPeople {
+    let mut rows = RowsOfPeople::of(block);
+    for row in lines::rows(block) {
+        let parsed = Parsed::of(row);
+        let of = |field| parsed.as_ref().and_then(|row| row.field(field));
+        rows.push(of(field), of(user).filter(|&user| user != b"-"));
+    }
+    rows
+}
+
 /// Extract the text of each row's time, empty if it has none. A row that is malformed after the
 /// time still has its time.
 pub fn access_log_times(block: &[u8]) -> Texts {
@@ -81,6 +95,7 @@ pub fn access_log_times(block: &[u8]) -> Texts {
 /// The part of a row before the request.
 struct Head<'a> {
     host: &'a [u8],
+    user: &'a [u8],
     time: &'a [u8],
     /// Everything after the bracket that ends the time.
     rest: &'a [u8],
@@ -94,10 +109,11 @@ fn head(row: &[u8]) -> Option<Head<'_>> {
     if bracket < 2 || rest[bracket - 1] != b' ' {
         return None;
     }
-    let rest = &rest[bracket + 1..];
+    let (user, rest) = (&rest[..bracket - 1], &rest[bracket + 1..]);
     let end = memchr(b']', rest)?;
     Some(Head {
         host,
+        user,
         time: &rest[..end],
         rest: &rest[end + 1..],
     })
@@ -109,18 +125,40 @@ fn word(text: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((&text[..end], &text[end + 1..]))
 }
 
-fn item(row: &[u8], field: Field) -> Option<&[u8]> {
-    let head = head(row)?;
-    let request = head.rest.strip_prefix(b" \"")?;
-    let end = request_end(request)?;
-    match field {
-        Field::Host => Some(head.host),
-        Field::Status => Some(end.status),
-        Field::Method => method(&request[..end.quote]),
-        Field::Path => path(&request[..end.quote]),
-        Field::Referrer => not_empty(quoted(end.rest)?.0),
-        Field::Agent => not_empty(quoted(quoted(end.rest)?.1)?.0),
+/// A row that follows the format up to the byte count.
+struct Parsed<'a> {
+    head: Head<'a>,
+    request: &'a [u8],
+    end: RequestEnd<'a>,
+}
+
+impl<'a> Parsed<'a> {
+    fn of(row: &'a [u8]) -> Option<Self> {
+        let head = head(row)?;
+        let request = head.rest.strip_prefix(b" \"")?;
+        let end = request_end(request)?;
+        Some(Self {
+            head,
+            request: &request[..end.quote],
+            end,
+        })
     }
+
+    fn field(&self, field: Field) -> Option<&'a [u8]> {
+        match field {
+            Field::Host => Some(self.head.host),
+            Field::User => Some(self.head.user),
+            Field::Status => Some(self.end.status),
+            Field::Method => method(self.request),
+            Field::Path => path(self.request),
+            Field::Referrer => not_empty(quoted(self.end.rest)?.0),
+            Field::Agent => not_empty(quoted(quoted(self.end.rest)?.1)?.0),
+        }
+    }
+}
+
+fn item(row: &[u8], field: Field) -> Option<&[u8]> {
+    Parsed::of(row)?.field(field)
 }
 
 fn not_empty(text: &[u8]) -> Option<&[u8]> {

@@ -23,6 +23,17 @@ pub struct ParsedRows {
     pub malformed: Vec<i64>,
 }
 
+/// Items of a block with their persons.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RowsOfPeople {
+    /// The rows with an item and a person.
+    pub rows: ParsedRows,
+    /// The person of each item.
+    pub users: Texts,
+    /// Positions of the malformed rows that lack only their person, in increasing order.
+    pub without_user: Vec<i64>,
+}
+
 impl Texts {
     /// Allocate offsets for one text per row of a block.
     pub(crate) fn of(block: &[u8]) -> Self {
@@ -54,6 +65,40 @@ impl Texts {
         let ends = self.offsets.windows(2);
         ends.map(|ends| &self.data[ends[0] as usize..ends[1] as usize])
     }
+}
+
+impl RowsOfPeople {
+    /// Allocate for the rows of a block.
+    pub(crate) fn of(block: &[u8]) -> Self {
+        Self {
+            rows: ParsedRows::of(block),
+            users: Texts::of(block),
+            without_user: Vec::new(),
+        }
+    }
+
+    /// Append a row; a person that is empty or too long is none.
+    pub(crate) fn push(&mut self, item: Option<&[u8]>, user: Option<&[u8]>) {
+        let item = item.filter(|item| item.len() <= LONGEST_ITEM);
+        match user.filter(|user| is_a_person(user)) {
+            Some(user) if item.is_some() => {
+                self.users.push(user);
+                self.rows.push(item);
+            }
+            Some(_) => self.rows.push(None),
+            None => {
+                if item.is_some() {
+                    self.without_user.push(self.rows.len() as i64);
+                }
+                self.rows.push(None);
+            }
+        }
+    }
+}
+
+/// Return whether a text can tell a person from others.
+pub(crate) fn is_a_person(user: &[u8]) -> bool {
+    (1..=LONGEST_ITEM).contains(&user.len())
 }
 
 impl ParsedRows {

@@ -3,7 +3,7 @@
 //! The input is a block of complete rows, each terminated by `"\n"` or `"\r\n"`. The output is the
 //! items of the rows, concatenated in Arrow's layout, and the positions of rows without an item. A
 //! row that is not UTF-8 is treated as empty; bytes after the last terminator are ignored. JSON
-//! lines also yield weights, times, and the rows that have to be decoded by Python.
+//! lines also yield weights, times, people, and the rows that have to be decoded by Python.
 //!
 //! | layer | modules |
 //! |---|---|
@@ -31,8 +31,8 @@ mod columns;
 mod json;
 mod lines;
 
-pub use access_log::{Field, access_log, access_log_times};
-pub use columns::{LONGEST_ITEM, ParsedRows, Texts};
+pub use access_log::{Field, access_log, access_log_of_people, access_log_times};
+pub use columns::{LONGEST_ITEM, ParsedRows, RowsOfPeople, Texts};
 pub use json::{Objects, RowKind, Wanted, json_rows};
 
 /// Return each row without its terminator as an item; an empty row is malformed.

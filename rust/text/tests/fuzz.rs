@@ -76,7 +76,7 @@ fn check(
 fn check_objects(found: &Objects, block: &[u8]) -> Result<(), TestCaseError> {
     let count = |kind: u8| found.kinds.iter().filter(|&&now| now == kind).count();
     prop_assert_eq!(found.kinds.len(), rows(block));
-    prop_assert!(found.kinds.iter().all(|&kind| kind <= 4));
+    prop_assert!(found.kinds.iter().all(|&kind| kind <= 5));
     prop_assert_eq!(found.texts.len(), count(0));
     prop_assert_eq!(found.integers.len(), count(1) + count(2));
     prop_assert_eq!(found.undecoded.len(), count(4));
@@ -88,6 +88,10 @@ fn check_objects(found: &Objects, block: &[u8]) -> Result<(), TestCaseError> {
     );
     check_texts(&found.texts)?;
     check_texts(&found.undecoded)?;
+    if let Some(users) = &found.users {
+        prop_assert_eq!(users.len(), found.texts.len() + found.integers.len());
+        check_texts(users)?;
+    }
     found.times.as_ref().map_or(Ok(()), check_texts)
 }
 
@@ -115,11 +119,13 @@ proptest! {
         field in select(vec!["a", "b", "c.d", "a.b", "", ".", "a..b"]),
         weighted in any::<bool>(),
         timed in any::<bool>(),
+        of_people in any::<bool>(),
         types in 0..3,
     ) {
         let mut wanted = Wanted::new(field.as_bytes());
         wanted = if weighted { wanted.weight(b"b", 9) } else { wanted };
         wanted = if timed { wanted.time(b"t") } else { wanted };
+        wanted = if of_people { wanted.user(b"a") } else { wanted };
         wanted = match types {
             0 => wanted.text_only(),
             1 => wanted.integers_only(),

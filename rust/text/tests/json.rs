@@ -188,3 +188,56 @@ fn weights_are_clipped_and_times_are_kept_as_written() {
         assert!(objects.weights.is_empty() && objects.texts.is_empty());
     }
 }
+
+#[test]
+fn people_are_text_or_integers_and_rows_without_one_do_not_count() {
+    let wanted = Wanted::new(b"k").weight(b"n", 5).user(b"u.id");
+    let people = [
+        (r#""a\u0062""#, Some("ab")),
+        ("7", Some("7")),
+        ("-0", Some("0")),
+        ("18446744073709551616", Some("18446744073709551616")),
+        ("\"\"", None),
+        ("null", None),
+        ("true", None),
+        ("1.0", None),
+        ("1e3", None),
+        ("[1]", None),
+    ];
+    for (person, expected) in people {
+        let row = |rest: &str| format!("{{\"u\": {{\"id\": {person}}}, \"k\": {rest}}}\n");
+        let objects = json_rows(row("\"x\", \"n\": 9").as_bytes(), &wanted);
+        let found: Vec<_> = objects
+            .users
+            .iter()
+            .flat_map(|users| users.iter())
+            .collect();
+        assert_eq!(
+            found,
+            Vec::from_iter(expected.map(str::as_bytes)),
+            "{person}"
+        );
+        let kind = if expected.is_some() {
+            RowKind::Text
+        } else {
+            RowKind::WithoutUser
+        };
+        assert_eq!(objects.kinds, [kind as u8], "{person}");
+        let counted = usize::from(expected.is_some());
+        let columns = (
+            objects.texts.len(),
+            objects.weights.len(),
+            objects.clipped.len(),
+        );
+        assert_eq!(columns, (counted, counted, counted));
+        // Without an item or a weight a row is malformed, whoever it is of.
+        for rest in ["null, \"n\": 1", "\"x\", \"n\": -1"] {
+            let objects = json_rows(row(rest).as_bytes(), &wanted);
+            assert_eq!(objects.kinds, [RowKind::Malformed as u8], "{person}");
+            assert!(objects.users.is_some_and(|users| users.is_empty()));
+        }
+    }
+    let huge = format!("{{\"k\": \"x\", \"n\": 1, \"u.id\": {}}}\n", "9".repeat(60));
+    let objects = json_rows(huge.as_bytes(), &wanted);
+    assert_eq!(objects.kinds, [RowKind::Undecoded as u8]);
+}

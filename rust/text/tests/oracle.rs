@@ -1,6 +1,7 @@
 //! Parsed rows compared with a state machine that reads one character at a time, and blocks with a
 //! plain split into lines.
 
+use lazysketch_text::access_log_of_people;
 use lazysketch_text::{Field, ParsedRows, Texts, access_log, access_log_times, lines};
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -115,6 +116,7 @@ impl Row {
         let method = method.filter(|_| path.is_some());
         let found = match field {
             Field::Host => Some(self.host.clone()),
+            Field::User => Some(self.user.strip_suffix(' ').unwrap_or(&self.user).into()),
             Field::Status => Some(self.status.clone()),
             Field::Path => method.and(path),
             Field::Method => method,
@@ -183,6 +185,28 @@ fn plain_rows(block: &[u8]) -> Vec<String> {
     decoded.collect()
 }
 
+/// A row counts if it has an item and a person, who is not `-`.
+fn assert_people_agree(block: &[u8], field: Field, read: &[Row]) {
+    for of in [Field::Host, Field::User] {
+        let found = access_log_of_people(block, field, of);
+        let both: Vec<_> = (read.iter())
+            .map(|row| (row.field(field), row.field(of).filter(|user| user != "-")))
+            .collect();
+        let items = both
+            .iter()
+            .map(|(item, user)| user.as_ref().and(item.clone()));
+        assert_eq!(joined(&found.rows), items.collect::<Vec<_>>());
+        let users = both
+            .iter()
+            .filter_map(|(item, user)| item.as_ref().and(user.clone()));
+        assert_eq!(texts(&found.users), users.collect::<Vec<_>>());
+        let without = (0i64..).zip(&both);
+        let without = without.filter(|(_, (item, user))| item.is_some() && user.is_none());
+        let without: Vec<_> = without.map(|(row, _)| row).collect();
+        assert_eq!(found.without_user, without);
+    }
+}
+
 fn assert_agrees_with_the_state_machine(block: &[u8]) {
     let rows = plain_rows(block);
     let read: Vec<Row> = rows.iter().map(|row| Row::read(row)).collect();
@@ -193,6 +217,7 @@ fn assert_agrees_with_the_state_machine(block: &[u8]) {
             expected,
             "{name} of {rows:?}"
         );
+        assert_people_agree(block, field, &read);
     }
     let times: Vec<_> = read
         .into_iter()

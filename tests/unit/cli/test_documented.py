@@ -17,6 +17,7 @@ import click
 import pytest
 from tests.locations import ROOT
 from tests.oracle.captures import ETHERNET, arp, framed, ip, pcap
+from tests.unit.cli.visits import write_visits
 
 from lazysketch import LazyCountMin
 from lazysketch.cli import main
@@ -118,6 +119,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "flows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     packets = [framed(ip("192.0.2.1", host, ports=(40_000, 443)), ETHERNET) for host in hosts * 50]
     (folder / "traffic.pcap").write_bytes(pcap([*packets, arp()]))
+    write_visits(folder)
     settings = re.search(r"^```toml\n(.*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
     assert settings
     (folder / "lazysketch.toml").write_text(settings[1])

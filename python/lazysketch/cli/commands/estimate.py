@@ -10,12 +10,13 @@ import click
 from lazysketch.cli.options import (
     files_argument,
     input_options,
+    listed_sketch_options,
     result_options,
-    sketch_options,
     state_options,
 )
 from lazysketch.cli.run.controller import count
 from lazysketch.cli.run.files import read_public_list
+from lazysketch.cli.run.people import check_people
 from lazysketch.cli.run.result_checks import check_result
 from lazysketch.cli.run.signals import Signals
 from lazysketch.cli.run.starting import listed_target, open_inputs
@@ -44,7 +45,7 @@ _LIVE_ROWS: Final = 20
 @input_options
 @state_options
 @result_options
-@sketch_options
+@listed_sketch_options
 @click.pass_context
 def estimate(
     context: click.Context,
@@ -70,12 +71,13 @@ def estimate(
     (--save-release) and query it instead. The guarantee covers neither the messages on
     standard error (malformed rows, events/s) nor a guessed format.
     """
+    check_people(sketch, state=kept.state is not None)
     check_result(result, goes_on=kept.state is not None)
     with State.open(kept) or nullcontext() as state:
         if state is not None:
             state.check_listed(listed=True, option="--items")
             reading, sketch = state.defined(reading, context), state.defined(sketch, context)
-        source = open_inputs(reading, files, times=False, state=state)
+        source = open_inputs(reading, files, times=False, user=sketch.user, state=state)
         items = read_public_list(list_of_items, option="--items", inputs=files, reading=reading)
         sketch = sketch.published_for(source, reading, result, ends=state is None or state.finishes)
         target = listed_target(

@@ -12,11 +12,7 @@ from click.core import ParameterSource
 
 from lazysketch.arguments import shown
 from lazysketch.cli.options import (
-    BYTES,
-    DURATION,
     RESULT,
-    SHARE,
-    STEPS,
     discovering_sketch_options,
     files_argument,
     gathered,
@@ -25,8 +21,10 @@ from lazysketch.cli.options import (
     rows_option,
     state_options,
 )
+from lazysketch.cli.quantities import BYTES, DURATION, SHARE, STEPS
 from lazysketch.cli.run.controller import count
 from lazysketch.cli.run.files import read_public_list
+from lazysketch.cli.run.people import check_people
 from lazysketch.cli.run.result_checks import check_interval, check_result
 from lazysketch.cli.run.signals import Signals
 from lazysketch.cli.run.starting import discovered_target, listed_target, open_inputs
@@ -208,6 +206,10 @@ def top(
       lazysketch top access.log.gz --field host --domain hosts.txt
       lazysketch top flows.csv --by dst --window 1h --from 2026-05-17 --to 2026-05-18
 
+    With --user people are protected instead of events, and what counts of one person is bounded.
+    Where the items are people themselves (addresses, accounts, names), a heavy person is named:
+    count pages, groups or networks instead (--by path --user host).
+
     With --state the counts are kept in a directory, and the next run goes on from there: rows
     that were counted are not counted again, and what was published stays as it is.
 
@@ -222,6 +224,7 @@ def top(
     _check_combinations(context, listed=domain is not None, result=result)
     _check_kept(context, kept, windows=windows, result=result)
     windows.check_complete()
+    check_people(sketch, state=kept.state is not None, windows=windows.length is not None)
     check_result(result, ends_early=not windows.by_time, goes_on=kept.state is not None)
     listed = domain is not None
     with State.open(kept) or nullcontext() as state:
@@ -229,7 +232,7 @@ def top(
             state.check_listed(listed=listed, option="--domain")
             reading, discovery = state.defined(reading, context), state.defined(discovery, context)
             sketch = state.defined(sketch, context)
-        source = open_inputs(reading, files, times=windows.by_time, state=state)
+        source = open_inputs(reading, files, times=windows.by_time, user=sketch.user, state=state)
         items = None
         if domain is not None:
             items = read_public_list(domain, option="--domain", inputs=files, reading=reading)
@@ -265,6 +268,7 @@ def top(
             horizon=sketch.horizon,
             result=result,
             state=state,
+            names=not listed,
         )
 
 

@@ -23,6 +23,7 @@ from lazysketch.cli.run.finishing import (
     as_state,
 )
 from lazysketch.cli.run.history import History
+from lazysketch.cli.run.people import advice_on_names, refusals
 from lazysketch.cli.run.result_checks import check_replaced
 from lazysketch.cli.run.state import Commits
 from lazysketch.cli.run.until_failure import UntilFailure
@@ -44,6 +45,7 @@ from lazysketch.sources.formats.hints import what_to_check
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
+    from lazysketch._native import People
     from lazysketch.cli.run.signals import Signals
     from lazysketch.cli.run.state import State
     from lazysketch.cli.run.targets import Target
@@ -64,8 +66,11 @@ def count(
     horizon: int | None,
     result: ResultSettings,
     state: State | None = None,
+    names: bool = False,
 ) -> int:
     """Feed a target from a source, write the result, close the target, return the exit status.
+
+    With ``names`` the items are taken from the stream, so that they may name people.
 
     Every way out saves and writes the result, except that a strict reading which fails has none.
     With a state the stream goes on in the next run, unless this one finishes it.
@@ -102,7 +107,9 @@ def count(
         target.close()
     status = run.finishing.tell()
     done = run.done
-    _report_to_operator(source, done)
+    _report_to_operator(source, done, people=target.people)
+    if names and (advice := advice_on_names(source.tally.fields)):
+        tell(advice)
     if state is not None and not batches.ended:
         state.tell_inputs()
     if done.failure is not None and not (status and isinstance(done.failure, StoreError)):
@@ -314,16 +321,15 @@ class _Run:
 def _inputs(source: Source, reading: InputSettings) -> Row:
     """Return the description of the inputs in JSON."""
     names = [form.partition(",")[0] for form in source.tally.formats]
-    guessed = [form.partition(", field ")[2] for form in source.tally.formats if not reading.weight]
-    fields = dict.fromkeys(field for field in guessed if field)
     return {
         "inputs": [str(path) for path in source.paths],
         "format": ", ".join(dict.fromkeys(names)),
-        "field": reading.field or ", ".join(fields) or None,
+        "field": reading.field or ", ".join(source.tally.fields) or None,
+        "user": source.user,
     }
 
 
-def _report_to_operator(source: Source, done: _Reading) -> None:
+def _report_to_operator(source: Source, done: _Reading, *, people: People | None) -> None:
     """Print what the guarantee does not cover, on a terminal or if rows were not counted."""
     tally = source.tally
     if done.interrupted:
@@ -331,6 +337,8 @@ def _report_to_operator(source: Source, done: _Reading) -> None:
         tell(f"interrupted {rows}")
     for hint in tally.hints:
         tell(f"{hint} (for the operator, outside the guarantee)")
+    if people is not None and (people.refused or sys.stderr.isatty()):
+        tell(f"{refusals(people)} (for the operator, outside the guarantee)")
     if not (tally.malformed or tally.absent or tally.clipped or sys.stderr.isatty()):
         return
     rate = tally.rows / done.seconds if done.seconds else 0.0
@@ -339,13 +347,18 @@ def _report_to_operator(source: Source, done: _Reading) -> None:
         places = ", ".join(f"{place.name} row {place.row:,}" for place in tally.first_malformed)
         more = ", ..." if tally.malformed > len(tally.first_malformed) else ""
         line += f", {tally.malformed:,} of them malformed: {places}{more}"
+    if tally.without_user:
+        line += f"; {tally.without_user:,} malformed for want of a person (no-user)"
     if tally.absent:
         line += f", {tally.absent:,} of them without the field"
     if source.weighted:
         line += f"; total weight {tally.total_weight:,}, {tally.clipped:,} weights clipped"
     tell(f"{line} (for the operator, outside the guarantee)")
     if tally.malformed and tally.malformed == tally.rows:
-        tell(f"every row was malformed, {what_to_check(tally.formats, hints=tally.hints)}")
+        check = what_to_check(tally.formats, hints=tally.hints)
+        if tally.without_user == tally.rows:
+            check = f"since none has a person, {check}, and --user"
+        tell(f"every row was malformed, {check}")
 
 
 def _status(source: Source) -> int:

@@ -37,22 +37,29 @@ class History:
         self._spacing = _FIRST_SPACING
         self._capacity = _MAX_RELEASES
 
-    def update_many(self, items: object, weights: object = None) -> None:
+    def update_many(self, items: object, weights: object = None, *, user: object = None) -> None:
         """Count events, one step each."""
         # A batch has lists, NumPy arrays or Arrow arrays: all have a length and slices.
         rows = cast("Sequence[object]", items)
         row_weights = cast("Sequence[object] | None", weights)
+        people = cast("Sequence[object] | None", user)
         begin, end = 0, len(rows)
         while end - begin >= self._left:
             split = begin + self._left
             self._target.update_many(
-                rows[begin:split], None if row_weights is None else row_weights[begin:split]
+                rows[begin:split],
+                None if row_weights is None else row_weights[begin:split],
+                user=None if people is None else people[begin:split],
             )
             begin = split
             self._take_release()
         if begin < end:
             rest = None if row_weights is None else row_weights[begin:]
-            self._target.update_many(rows[begin:] if begin else rows, rest)
+            self._target.update_many(
+                rows[begin:] if begin else rows,
+                rest,
+                user=None if people is None else people[begin:],
+            )
             self._step += end - begin
 
     def tick(self, steps: int) -> None:

@@ -20,7 +20,12 @@ __all__ = ["discovered_target", "listed_target", "open_inputs"]
 
 
 def open_inputs(
-    reading: InputSettings, files: tuple[str, ...], *, times: bool, state: State | None
+    reading: InputSettings,
+    files: tuple[str, ...],
+    *,
+    times: bool,
+    user: str | None,
+    state: State | None,
 ) -> Source:
     """Return the inputs as one source, with a state after what it has counted of them.
 
@@ -28,8 +33,8 @@ def open_inputs(
         SourceError: An input cannot be read, or was rewritten since it was counted.
     """
     if state is None:
-        return reading.open(files, times=times)
-    source = reading.open(files, times=times, positions=state.positions)
+        return reading.open(files, times=times, user=user)
+    source = reading.open(files, times=times, user=user, positions=state.positions)
     source.check_field = state.reads
     for line in state.positions.messages:
         tell(line)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 from click.core import ParameterSource
 
 from lazysketch.arguments import shown
+from lazysketch.cli.run.people import check_no_user
 from lazysketch.cli.run.state_definition import (
     OF_DISCOVERY,
     OF_INPUT,
@@ -295,12 +296,16 @@ class Counting:
         self._stored = stored
         self._source = source
 
-    def update_many(self, items: object, weights: object = None) -> None:
-        """Count a batch of the source without an empty row."""
+    def update_many(self, items: object, weights: object = None, *, user: object = None) -> None:
+        """Count a batch of the source without an empty row; a state does not bound people."""
+        check_no_user(user)
         self._count(items, weights, empty_rows=None, rows=len(cast("list[object]", items)))
 
-    def update_rows(self, items: object, weights: object = None, *, empty_rows: object) -> None:
+    def update_rows(
+        self, items: object, weights: object = None, *, empty_rows: object, user: object = None
+    ) -> None:
         """Count a batch of the source."""
+        check_no_user(user)
         rows = len(cast("list[object]", items)) + len(cast("list[int]", empty_rows))
         self._count(items, weights, empty_rows=empty_rows, rows=rows)
 

@@ -12,6 +12,7 @@ import dataclasses
 import threading
 from typing import TYPE_CHECKING, Final, Protocol
 
+from lazysketch.cli.run.people import people_of
 from lazysketch.cli.view.discovery_messages import final_outcome, outlook, truncated_items
 from lazysketch.cli.view.guarantees import guarantees
 from lazysketch.cli.view.report import Moment, report, row_of, waiting
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from lazysketch import HeavyHitters, Release
+    from lazysketch._native import People
     from lazysketch.cli.settings import PrivacySettings, PrivateSketch
     from lazysketch.cli.view.output import Report, Row
     from lazysketch.cli.view.report import ItemRow, RowsOf
@@ -42,8 +44,12 @@ class Target(Protocol):
     def waits_for_end(self) -> bool:
         """True if nothing is public before the end of the input."""
 
-    def update_many(self, items: object, weights: object = None) -> None:
-        """Count events, one step each."""
+    @property
+    def people(self) -> People | None:
+        """What each person has contributed; None if people are not bounded."""
+
+    def update_many(self, items: object, weights: object = None, *, user: object = None) -> None:
+        """Count events, one step each; of these people, where they are bounded."""
 
     def tick(self, steps: int) -> None:
         """Take steps without an event."""
@@ -76,10 +82,12 @@ class Target(Protocol):
 class TakesRows(Protocol):
     """What counts the rows of a target."""
 
-    def update_many(self, items: object, weights: object = None) -> None:
+    def update_many(self, items: object, weights: object = None, *, user: object = None) -> None:
         """Count events, one step each."""
 
-    def update_rows(self, items: object, weights: object = None, *, empty_rows: object) -> None:
+    def update_rows(
+        self, items: object, weights: object = None, *, empty_rows: object, user: object = None
+    ) -> None:
         """Count rows, one step each; empty rows have no event."""
 
     def tick(self, steps: int) -> None:
@@ -111,6 +119,7 @@ class ListedItems:
     ) -> None:
         taking: TakesRows = sketch if counting is None else counting
         self.candidates = candidates
+        self.people = people_of(sketch)
         self.waits_for_end = sketch.schedule == Single()
         self.update_many = taking.update_many
         self.update_rows = taking.update_rows
@@ -179,6 +188,7 @@ class DiscoveredItems:
         self._counting: TakesRows = heavy if counting is None else counting
         self.waits_for_end = heavy.schedule == Single()
         self.close = self._counting.close
+        self.people = people_of(heavy)
         self.release = heavy.release
         self._end: Callable[[], None] | None = heavy.finish
         self._advises = counting is None  # the first run of a state has chosen all options
@@ -193,20 +203,22 @@ class DiscoveredItems:
         """The number of discovered items."""
         return len(self._heavy.candidates)
 
-    def update_many(self, items: object, weights: object = None) -> None:
+    def update_many(self, items: object, weights: object = None, *, user: object = None) -> None:
         """Count events, one step each."""
         with self._between_rows:
-            self._counting.update_many(items, weights)
+            self._counting.update_many(items, weights, user=user)
 
     def tick(self, steps: int) -> None:
         """Take steps without an event."""
         with self._between_rows:
             self._counting.tick(steps)
 
-    def update_rows(self, items: object, weights: object = None, *, empty_rows: object) -> None:
+    def update_rows(
+        self, items: object, weights: object = None, *, empty_rows: object, user: object = None
+    ) -> None:
         """Count rows, one step each; empty rows have no event."""
         with self._between_rows:
-            self._counting.update_rows(items, weights, empty_rows=empty_rows)
+            self._counting.update_rows(items, weights, empty_rows=empty_rows, user=user)
 
     def moment(self) -> Moment:
         """Return the public state."""

@@ -25,6 +25,7 @@ class UntilFailure:
 
     def __init__(self, source: Source, *, horizon: int | None) -> None:
         self.max_weight = source.max_weight
+        self.of_people = source.of_people
         self.failure: LazySketchError | None = None
         self.stopped = False
         self.ended = False

@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final, TypedDict
 
 from lazysketch import Windows
+from lazysketch.cli.run.people import check_no_user
 from lazysketch.cli.run.targets import HEADER
 from lazysketch.cli.view.discovery_messages import discovered
 from lazysketch.cli.view.live import duration
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from lazysketch import Change, Release, Window
+    from lazysketch._native import People
     from lazysketch.cli.settings import DiscoverySettings, PrivacySettings, SketchSettings
     from lazysketch.cli.view.output import Row
     from lazysketch.cli.view.report import ItemRow
@@ -172,6 +174,7 @@ class WindowedItems:
         at_end: bool = False,
     ) -> None:
         self.windows = windows
+        self.people: People | None = None
         self.takes_times = windows.takes_times
         self.waits_for_end = windows.takes_times or at_end
         self.tick = windows.tick
@@ -191,8 +194,16 @@ class WindowedItems:
         """The number of published items."""
         return len(self.windows.candidates)
 
-    def update_many(self, items: object, weights: object = None, *, times: object = None) -> None:
-        """Count events."""
+    def update_many(
+        self,
+        items: object,
+        weights: object = None,
+        *,
+        times: object = None,
+        user: object = None,
+    ) -> None:
+        """Count events; windows do not bound people."""
+        check_no_user(user)
         if self.takes_times and times is None:
             raise ArgumentTypeError(
                 "--time: expected a format whose rows have times, got one without times"
@@ -254,6 +265,7 @@ class WindowedItems:
             "width": release.width,
             "hash_seed": str(release.hash_seed),  # JSON numbers are exact up to 2^53 only
             "privacy": {**dataclasses.asdict(joint.sketch), **asked},
+            "guarantee": [moment.guarantee],
             "confidence": CONFIDENCE,
             "simultaneous": True,
             **inputs,

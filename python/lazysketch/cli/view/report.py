@@ -132,9 +132,10 @@ def report(
     all_notes = [note for note in (*own, *notes) if note]
     # Rows with a rank were selected, so their intervals cover all items of the list.
     simultaneous = any("rank" in row for row in rows)
+    promised = list(guarantees(release) if guarantee is None else guarantee)
     lines = [
         f"{steps_of(release.step)} of {of}; {shape(release)}; {publication(release)}",
-        *(guarantees(release) if guarantee is None else guarantee),
+        *promised,
         *(
             [f"low-high: {interval_caption(simultaneous=simultaneous)}, at this step"]
             if rows
@@ -144,6 +145,7 @@ def report(
     ]
     described = {
         **summary(release),
+        "guarantee": promised,
         "confidence": CONFIDENCE,
         "simultaneous": simultaneous,
         **(inputs or {}),

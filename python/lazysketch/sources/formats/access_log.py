@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from lazysketch._native import access_log_items, access_log_times
+from lazysketch._native import access_log_items, access_log_people, access_log_times
 from lazysketch.sources.batch import RowBatch
 from lazysketch.sources.formats.lines import items_of_text
 from lazysketch.sources.formats.timestamps import times_of_text
@@ -30,19 +30,33 @@ if TYPE_CHECKING:
     from lazysketch.sources.formats.selection import Head, Selection
     from lazysketch.sources.io.byte_stream import ByteStream
 
-COMMON_FIELDS = ("host", "path", "status", "method")
+COMMON_FIELDS = ("host", "path", "status", "method", "user")
 COMBINED_FIELDS = (*COMMON_FIELDS, "agent", "referrer")
+LOG_PEOPLE = ("host", "user")
 
 
 def read_access_log(stream: ByteStream, selection: Selection) -> Iterator[RowBatch]:
-    """Yield one field of each row, with its time if selected."""
+    """Yield one field of each row, with its time and its person if selected."""
     field, to_items = selection.field or COMMON_FIELDS[0], items_of_text()
     for block in row_blocks(stream, encoding=selection.encoding, skipped=stream.rows_skipped):
-        column, malformed = access_log_items(block, field=field)
+        users, without_user = None, ()
+        if selection.user is None:
+            column, malformed = access_log_items(block, field=field)
+        else:
+            column, names, malformed, lacking = access_log_people(
+                block, field=field, user=selection.user
+            )
+            users, without_user = to_items(names), lacking.tolist()
         times = None
         if selection.times:  # also of rows that are malformed after the time
             times = times_of_text(access_log_times(block), unit=selection.time_unit)
-        yield RowBatch(items=to_items(column), malformed=malformed.tolist(), times=times)
+        yield RowBatch(
+            items=to_items(column),
+            malformed=malformed.tolist(),
+            times=times,
+            users=users,
+            without_user=without_user,
+        )
 
 
 def looks_common(head: Head) -> bool:

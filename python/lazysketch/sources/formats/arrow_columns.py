@@ -1,19 +1,17 @@
-"""Arrow columns to batches: items, weights and times, and the lookup of columns by name.
+"""Arrow columns to batches: items, weights, times and people; lookup of columns by name.
 
 A row is malformed if its item or its weight is missing (null; in text, empty), or if its
-weight is not an integer of at least 0. Each row is judged independently.
+weight is not an integer of at least 0, or if its person is missing. Each row is judged
+independently. People are text: an integer becomes its decimal digits, so that one person is
+the same in a column of integers and in a column of text.
 
-Times are timestamps, dates, numbers since 1970, or text. A timestamp with a zone is an
-instant; one without a zone is taken as UTC, like text without an offset. A null is
-unknown, as is a time that does not fit 64 bits of nanoseconds. Fractions are read as
-their decimal digits.
-
-Cost: a few ns per row, timestamp or integer; 0.1 us per text that is a time. Needs pyarrow,
-which is untyped: to mypy its classes are Any, so annotations with them only document.
+Cost: a few ns per row; ``arrow_times`` has that of times. Needs pyarrow, which is untyped: to
+mypy its classes are Any, so annotations with them only document.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -23,24 +21,24 @@ import pyarrow.compute as pc
 from lazysketch.arguments import shown
 from lazysketch.errors import SourceError
 from lazysketch.sources.batch import UNKNOWN_TIME, RowBatch
+from lazysketch.sources.formats.arrow_times import check_time_type, times_of_column
 from lazysketch.sources.formats.selection import names_shown, type_shown
-from lazysketch.sources.formats.timestamps import TIME_UNITS, nanoseconds, times_of_bytes
 from lazysketch.sources.io.text_blocks import UNDECODABLE
 from lazysketch.sources.limits import LONGEST_ITEM
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from typing import TypeAlias
 
     from numpy.typing import NDArray
 
     from lazysketch.sources.formats.selection import Selection
 
+    # People, as text, and which rows have one; None: all.
+    _People: TypeAlias = tuple[pa.Array, NDArray[np.bool_] | None]
+
 _SAFE_DIGITS = 18  # any number of 18 digits fits into 64 bits
-_SCALES = {unit: 10**digits for unit, digits in TIME_UNITS.items()}
-_DAY = 86_400 * 10**9
-_LARGEST = (1 << 63) - 1
 _LARGE_DICTIONARY = 1 << 20  # bytes
-_LARGEST_EXACT = 1 << 53  # floats represent all integers up to here exactly
 
 
 def batch_of_columns(
@@ -49,6 +47,7 @@ def batch_of_columns(
     selection: Selection,
     *,
     times: pa.Array | None = None,
+    users: pa.Array | None = None,
 ) -> RowBatch:
     """Make a batch of columns whose types ``check_types`` has accepted.
 
@@ -57,25 +56,48 @@ def batch_of_columns(
         weights: The weights, integers, or None.
         selection: Has ``max_weight`` and ``time_unit``.
         times: The times, or None.
+        users: The people, or None.
     """
+    people = None if users is None else _people(users)
     instants = None if times is None else times_of_column(times, unit=selection.time_unit)
-    valid: NDArray[np.bool_] | None
-    if pa.types.is_dictionary(items.type):
-        items, valid = _items_of_dictionary(items)
-    else:
-        if items.type in (pa.string_view(), pa.binary_view()):  # pyarrow cannot filter views
-            items = items.cast(pa.large_string() if items.type == pa.string_view() else pa.binary())
-        valid = _validity(items)
-        if not _is_valid_text(items):
-            valid = _both(valid, _decodable(items))
-        valid = _both(valid, _short(items))
+    items, valid = _readable(items)
     if weights is None:
-        return _batch(items, None, valid, selection, times=instants)
+        return _batch(items, None, valid, selection, times=instants, people=people)
     values = weights.fill_null(0).to_numpy(zero_copy_only=False)
     valid = _both(valid, _validity(weights))
     if values.dtype.kind == "i" and values.size and values.min() < 0:
         valid = _both(valid, values >= 0)
-    return _batch(items, values, valid, selection, times=instants)
+    return _batch(items, values, valid, selection, times=instants, people=people)
+
+
+def _readable(items: pa.Array) -> tuple[pa.Array, NDArray[np.bool_] | None]:
+    """Return values that can be filtered, and which of them are items."""
+    if pa.types.is_dictionary(items.type):
+        return _items_of_dictionary(items)
+    if items.type in (pa.string_view(), pa.binary_view()):  # pyarrow cannot filter views
+        items = items.cast(pa.large_string() if items.type == pa.string_view() else pa.binary())
+    valid = _validity(items)
+    if not _is_valid_text(items):
+        valid = _both(valid, _decodable(items))
+    return items, _both(valid, _short(items))
+
+
+def _people(users: pa.Array) -> _People:
+    """Return people as text."""
+    is_dictionary = pa.types.is_dictionary(users.type)
+    if is_dictionary and pa.types.is_integer(users.dictionary.type):
+        entries = users.dictionary.cast(pa.string())
+        users = pa.DictionaryArray.from_arrays(users.indices, entries)
+    elif pa.types.is_integer(users.type):
+        users = users.cast(pa.string())
+    users, known = _readable(users)
+    if not pa.types.is_dictionary(users.type):
+        return users, _both(known, _mask(pc.fill_null(pc.not_equal(users, ""), fill_value=False)))
+    full = pc.not_equal(users.dictionary, "").to_numpy(zero_copy_only=False)
+    if full.all():
+        return users, known
+    places = users.indices.fill_null(0).to_numpy(zero_copy_only=False)
+    return users, _both(known, full[places])
 
 
 def batch_of_text(
@@ -84,6 +106,7 @@ def batch_of_text(
     selection: Selection,
     *,
     times: pa.Array | None = None,
+    users: pa.Array | None = None,
     unparsed: Sequence[int] = (),
     missing: Sequence[str] = (),
     undecodable: bool = False,
@@ -95,35 +118,47 @@ def batch_of_text(
         weights: The weights, strings, or None.
         selection: Has ``max_weight`` and ``time_unit``.
         times: The times, strings, or None.
+        users: The people, strings, or None.
         unparsed: Positions, among all rows, of rows that are not in the arrays.
         missing: Other texts that mean "missing".
-        undecodable: Whether an item may contain the replacement of undecodable bytes.
+        undecodable: Whether a text may contain the replacement of undecodable bytes.
     """
-    valid: NDArray[np.bool_] | None = None
-    for absent in ("", *missing):
-        valid = _both(valid, _mask(pc.not_equal(items, absent)))
-    if undecodable:
-        valid = _both(valid, _mask(pc.invert(pc.match_substring(items, UNDECODABLE))))
-    valid = _both(valid, _short(items))
+    present = partial(_present, missing=("", *missing), undecodable=undecodable)
+    valid = present(items)
     values = None
     if weights is not None:
         values, good = _whole_numbers(weights)
         valid = _both(valid, good)
     instants = None if times is None else times_of_column(times, unit=selection.time_unit)
-    return _batch(items, values, valid, selection, times=instants, unparsed=unparsed)
+    people = None if users is None else (users, present(users))
+    return _batch(items, values, valid, selection, times=instants, unparsed=unparsed, people=people)
+
+
+def _present(
+    column: pa.Array, *, missing: Sequence[str], undecodable: bool
+) -> NDArray[np.bool_] | None:
+    """Return which texts are there, decode and are short enough; None if all are."""
+    valid: NDArray[np.bool_] | None = None
+    for absent in missing:
+        valid = _both(valid, _mask(pc.not_equal(column, absent)))
+    if undecodable:
+        valid = _both(valid, _mask(pc.invert(pc.match_substring(column, UNDECODABLE))))
+    return _both(valid, _short(column))
 
 
 def check_types(types: dict[str, pa.DataType], selection: Selection, *, name: str) -> None:
     """Raise SourceError unless the Arrow types can hold items, weights and times.
 
     Args:
-        types: The types of the "field" and, if selected, of the "weight" and the "time".
+        types: The types of the "field" and, if selected, of "weight", "time" and "user".
         selection: The selected fields.
         name: The name of the input in messages.
     """
     item, weight, field = types["field"], types.get("weight"), shown(selection.field)
     if selection.time is not None:
         check_time_type(types["time"], field=selection.time, name=name)
+    if selection.user is not None:
+        _check_user_type(types["user"], field=selection.user, name=name)
     if pa.types.is_dictionary(item):
         item = item.value_type
     kind = _kind_of(item)
@@ -150,6 +185,16 @@ def check_types(types: dict[str, pa.DataType], selection: Selection, *, name: st
         )
 
 
+def _check_user_type(user: pa.DataType, *, field: str, name: str) -> None:
+    if pa.types.is_dictionary(user):
+        user = user.value_type
+    if _kind_of(user) not in ("str", "int"):
+        raise SourceError(
+            f"{name}: expected text or integers in field {shown(field)} for the user, "
+            f"got {type_shown(user)}"
+        )
+
+
 def _kind_of(item: pa.DataType) -> str | None:
     if pa.types.is_integer(item):
         return "int"
@@ -169,6 +214,7 @@ def _batch(
     *,
     times: NDArray[np.int64] | None,
     unparsed: Sequence[int] = (),
+    people: _People | None = None,
 ) -> RowBatch:
     malformed: list[int] = list(unparsed)
     places = np.arange(len(items) + len(unparsed))
@@ -177,9 +223,15 @@ def _batch(
         if times is not None:
             parsed_times, times = times, np.full(len(items) + len(unparsed), UNKNOWN_TIME)
             times[places] = parsed_times
+    users, known = (None, None) if people is None else people
+    without_user: list[int] = []
+    if known is not None:
+        without_user = places[~known if valid is None else valid & ~known].tolist()
+        valid = _both(valid, known)
     if valid is not None:
         malformed = np.sort(np.concatenate([places[~valid], unparsed]).astype(np.int64)).tolist()
         items = items.filter(pa.array(valid))
+        users = None if users is None else users.filter(pa.array(valid))
         weights = None if weights is None else weights[valid]
     clipped: list[int] = []
     counted: NDArray[np.int64] | None = None
@@ -189,7 +241,9 @@ def _batch(
             clipped = np.flatnonzero(weights > most).tolist()
             weights = np.minimum(weights, np.array(most).astype(weights.dtype))
         counted = weights.astype(np.int64, copy=False)
-    return RowBatch(items, malformed, counted, clipped, times=times)
+    return RowBatch(
+        items, malformed, counted, clipped, times=times, users=users, without_user=without_user
+    )
 
 
 def _whole_numbers(column: pa.Array) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None]:
@@ -293,84 +347,6 @@ def _is_utf8(data: bytes) -> bool:
     except ValueError:
         return False
     return True
-
-
-def check_time_type(kind: pa.DataType, *, field: str, name: str) -> None:
-    """Raise SourceError unless values of the Arrow type can be times."""
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    known = (pa.types.is_timestamp, pa.types.is_date, pa.types.is_integer, pa.types.is_decimal)
-    if not (any(is_known(kind) for is_known in known) or _is_float(kind) or _is_text(kind)):
-        raise SourceError(
-            f"{name}: expected timestamps, dates, numbers or text in field {shown(field)} for the "
-            f"time, got {type_shown(kind)}"
-        )
-
-
-def times_of_column(column: pa.Array, *, unit: str) -> NDArray[np.int64]:
-    """Return the instant of each value of an array that ``check_time_type`` has accepted."""
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    kind = column.type
-    if _is_text(kind):
-        return _times_of_text(column, unit=unit)
-    if pa.types.is_decimal(kind):
-        return _times_of_text(column.cast(pa.string()), unit=unit)
-    if _is_float(kind):
-        return _times_of_floats(column, unit=unit)
-    if pa.types.is_timestamp(kind):
-        return _times_of_integers(column.view(pa.int64()), scale=_SCALES[kind.unit])
-    if kind == pa.date64():  # milliseconds
-        return _times_of_integers(column.view(pa.int64()), scale=_SCALES["ms"])
-    if kind == pa.date32():  # days
-        return _times_of_integers(column.view(pa.int32()), scale=_DAY)
-    return _times_of_integers(column, scale=_SCALES[unit])
-
-
-def _times_of_integers(column: pa.Array, *, scale: int) -> NDArray[np.int64]:
-    values = column.fill_null(0).to_numpy(zero_copy_only=False)
-    known = np.ones(len(values), dtype=bool)
-    if column.null_count:
-        known = column.is_valid().to_numpy(zero_copy_only=False)
-    if values.dtype == np.uint64:
-        known &= values <= _LARGEST
-    times = nanoseconds(values.astype(np.int64), scale=scale)
-    return np.where(known, times, UNKNOWN_TIME)
-
-
-def _times_of_floats(column: pa.Array, *, unit: str) -> NDArray[np.int64]:
-    values = column.fill_null(np.nan).to_numpy(zero_copy_only=False).astype(np.float64)
-    whole = (values == np.floor(values)) & (np.abs(values) <= _LARGEST_EXACT)
-    times = nanoseconds(np.where(whole, values, 0).astype(np.int64), scale=_SCALES[unit])
-    if not whole.all():
-        # A float with a fraction is read as its shortest decimal, which is what people wrote.
-        others = column.filter(pa.array(~whole)).cast(pa.string())
-        times[~whole] = _times_of_text(others, unit=unit)
-    return times
-
-
-def _times_of_text(column: pa.Array, *, unit: str) -> NDArray[np.int64]:
-    # As bytes: text that is not UTF-8 is no time either. Large: 64-bit offsets.
-    column = column.cast(pa.large_binary())
-    _, offsets, data = column.buffers()
-    size = len(column) + 1
-    ends = np.frombuffer(offsets, dtype=np.int64)[column.offset : column.offset + size]
-    lengths = np.diff(ends)
-    if column.null_count:
-        lengths[column.is_null().to_numpy(zero_copy_only=False)] = 0
-    begin, end = (int(ends[0]), int(ends[-1])) if len(column) else (0, 0)
-    texts = np.frombuffer(data, dtype=np.uint8)[begin:end] if data else np.empty(0, np.uint8)
-    return times_of_bytes(texts, ends=ends[1:] - begin, lengths=lengths, unit=unit)
-
-
-def _is_float(kind: pa.DataType) -> bool:
-    return bool(pa.types.is_float32(kind) or pa.types.is_float64(kind))
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return bool(
-        pa.types.is_string(kind) or pa.types.is_large_string(kind) or kind == pa.string_view()
-    )
 
 
 def type_of(schema: pa.Schema, field: str, *, of: str, name: str) -> pa.DataType:

@@ -43,7 +43,7 @@ _ITEM_BYTES = 1 << 24
 
 
 def read_arrow(stream: ByteStream, selection: Selection) -> Iterator[RowBatch]:
-    """Yield the selected item, weight and time of each row."""
+    """Yield the selected item, weight, time and person of each row."""
     try:
         with _opened(stream) as read:
             messages = CheckedMessages(read, name=stream.name)
@@ -52,11 +52,16 @@ def read_arrow(stream: ByteStream, selection: Selection) -> Iterator[RowBatch]:
                 columns = {
                     of: _validated(column_of(rows, field)) for of, field in selection.columns()
                 }
-                together = _rows_together(columns["field"])
+                texts = [columns[of] for of in ("field", "user") if of in columns]
+                together = min(map(_rows_together, texts))
                 for begin in range(0, rows.num_rows, together):
                     part = {of: column.slice(begin, together) for of, column in columns.items()}
                     yield batch_of_columns(
-                        part["field"], part.get("weight"), selection, times=part.get("time")
+                        part["field"],
+                        part.get("weight"),
+                        selection,
+                        times=part.get("time"),
+                        users=part.get("user"),
                     )
     except DamagedMessageError:
         raise _damaged(stream.name) from None

@@ -45,7 +45,7 @@ class Parsed(NamedTuple):
     """The rows of a block.
 
     Args:
-        columns: The selected columns by role (field, weight or time).
+        columns: The selected columns by role (field, weight, time or user).
         unparsed: Positions of the rows with a wrong number of columns.
         open_size: The size in bytes of an open row at the end, which is in neither of these.
     """
@@ -127,7 +127,7 @@ class RowParser:
 
 
 def read_delimited(stream: ByteStream, selection: Selection) -> Iterator[RowBatch]:
-    """Yield the selected item, weight and time of each row."""
+    """Yield the selected item, weight, time and person of each row."""
     blocks = utf8_blocks(stream, encoding=selection.encoding)
     held = b""
     arrived: list[bytes] = []
@@ -186,6 +186,7 @@ def _parsed(parser: RowParser, data: bytes, selection: Selection) -> Generator[R
             columns.get("weight"),
             selection,
             times=columns.get("time"),
+            users=columns.get("user"),
             unparsed=unparsed,
             undecodable=not data.isascii() and UNDECODABLE_BYTES in data,
         )

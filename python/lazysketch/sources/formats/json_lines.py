@@ -2,9 +2,10 @@
 
 ``user.id`` is the key of that name if the object has it, or else ``id`` within ``user``.
 Text and integers are items; "1" and 1 are different items. A row is malformed if it is
-not one object, if the field is missing, null or of another type, or if the weight is not
-an integer of at least 0. A time is text or a number, read from its written digits: a
-float could not hold the nanoseconds.
+not one object, if the field is missing, null or of another type, if the weight is not an
+integer of at least 0, or if the person is neither text nor an integer. "1" and 1 are one
+person. A time is text or a number, read from its written digits: a float could not hold
+the nanoseconds.
 
 Each line is decoded independently, so a malformed line does not affect the others, and
 types stay as written. A reader of whole blocks would infer one type for all of them.
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     from lazysketch.sources.io.text_blocks import TextColumn
 
 # ``Kind`` of rust/text/src/json/mod.rs: the kind of a row's item, or of the row.
-TEXT, SIGNED, UNSIGNED, MALFORMED, UNSURE = range(5)
+TEXT, SIGNED, UNSIGNED, MALFORMED, UNSURE, WITHOUT_USER = range(6)
 _SPACE = " \t\r"
 _BITS = 64
 
@@ -66,7 +67,7 @@ _decode_with_digits = json.JSONDecoder(parse_float=_Digits).raw_decode
 
 
 def read_json_lines(stream: ByteStream, selection: Selection) -> Iterator[RowBatch]:
-    """Yield the selected item, weight and time of each object."""
+    """Yield the selected item, weight, time and person of each object."""
     to_items, decode = items_of_text(), row_decoder(selection)
     for block in row_blocks(stream, encoding=selection.encoding, skipped=stream.rows_skipped):
         columns = columns_of(block, selection)
@@ -81,12 +82,13 @@ class Columns(NamedTuple):
     """A block of rows as read by the native core.
 
     Args:
-        kinds: The kind of each row, TEXT to UNSURE.
+        kinds: The kind of each row, TEXT to WITHOUT_USER.
         texts: The items that are text.
         integers: The items that are integers; negative ones in two's complement.
         weights: The weight of each item; empty if not selected.
         clipped: Indices of the items whose weight exceeded the maximum.
         times: The time of each row, as written; None if not selected.
+        users: The person of each item; None if not selected.
         unsure: The rows that only the json module can decode.
     """
 
@@ -96,6 +98,7 @@ class Columns(NamedTuple):
     weights: NDArray[np.int64]
     clipped: NDArray[np.int64]
     times: TextColumn | None
+    users: TextColumn | None
     unsure: TextColumn
 
     def rows_of(self, kind: int) -> NDArray[np.int64]:
@@ -105,8 +108,8 @@ class Columns(NamedTuple):
 
 def columns_of(block: bytes, selection: Selection) -> Columns:
     """Return the selected fields of a block of whole rows."""
-    names = (selection.field, selection.weight, selection.time)
-    field, weight, time = (
+    names = (selection.field, selection.weight, selection.time, selection.user)
+    field, weight, time, user = (
         None if name is None else name.encode("utf-8", "surrogatepass") for name in names
     )
     assert field is not None, "the format requires a field"  # noqa: S101
@@ -117,6 +120,7 @@ def columns_of(block: bytes, selection: Selection) -> Columns:
         weight=weight,
         max_weight=selection.max_weight,
         time=time,
+        user=user,
     )
     return Columns(*columns)
 
@@ -132,6 +136,8 @@ def batch_of(columns: Columns, selection: Selection, *, to_items: ToItems) -> Ro
         weights=None if selection.weight is None else columns.weights,
         clipped=columns.clipped.tolist(),
         times=times,
+        users=None if columns.users is None else to_items(columns.users),
+        without_user=columns.rows_of(WITHOUT_USER).tolist(),
     )
 
 
@@ -143,10 +149,12 @@ def with_rows(batch: RowBatch, positions: NDArray[np.int64], others: RowBatch) -
     order = np.argsort(rows)
     places = np.argsort(order).tolist()
     clipped = [*batch.clipped, *(len(batch.items) + item for item in others.clipped)]
-    items, weights = batch.items, batch.weights
+    items, weights, users = batch.items, batch.weights, batch.users
     if len(found):
         all_items = [*batch.item_list, *others.item_list]
         items = [all_items[item] for item in order.tolist()]
+        all_users = [*(batch.user_list or ()), *(others.user_list or ())]
+        users = [all_users[item] for item in order.tolist()] if all_users else None
     if weights is not None and others.weights is not None:
         weights = np.concatenate([weights, np.array(others.weights, dtype=np.int64)])[order]
     times = batch.times
@@ -160,6 +168,8 @@ def with_rows(batch: RowBatch, positions: NDArray[np.int64], others: RowBatch) -
         weights=weights,
         clipped=sorted(places[item] for item in clipped),
         times=times,
+        users=users,
+        without_user=sorted([*batch.without_user, *positions[list(others.without_user)].tolist()]),
     )
 
 
@@ -188,14 +198,23 @@ def row_decoder(selection: Selection) -> Callable[[list[str]], RowBatch]:
     item_of = _item_reader(selection)
     weight_of = _finder(selection.weight)
     time_of = _finder(selection.time)
+    user_of = _user_reader(selection)
     decode = _decode if time_of is None else _decode_with_digits
+
+    def counted(values: list[_Object | None]) -> RowBatch:
+        if weight_of is None:
+            return _batch(values, item_of)
+        return _weighted(values, item_of, weight_of, most=selection.max_weight)
 
     def decoded(rows: list[str]) -> RowBatch:
         values = [_object(row, decode) for row in rows]
-        if weight_of is None:
-            batch = _batch(values, item_of)
-        else:
-            batch = _weighted(values, item_of, weight_of, most=selection.max_weight)
+        batch = counted(values)
+        if user_of is not None:
+            users = [None if value is None else user_of(value) for value in values]
+            known = [
+                None if user is None else value for user, value in zip(users, values, strict=True)
+            ]
+            batch = _with_users(batch, counted(known), users)
         if time_of is None:
             return batch
         texts = ["" if value is None else _written(time_of(value)) for value in values]
@@ -213,7 +232,9 @@ def looks_like_json_lines(head: Head) -> bool:
 
 def holds_integers(head: Head, selection: Selection) -> bool:
     """Tell whether the field is an integer in more than half of the first rows."""
-    decode = row_decoder(dataclasses.replace(selection, item_type="int", time=None, weight=None))
+    decode = row_decoder(
+        dataclasses.replace(selection, item_type="int", time=None, weight=None, user=None)
+    )
     return 2 * len(decode(list(head.rows)).items) > len(head.rows)
 
 
@@ -262,6 +283,22 @@ def _weighted(
     return RowBatch(items, malformed, weights, clipped)
 
 
+def _with_users(batch: RowBatch, known: RowBatch, users: list[str | None]) -> RowBatch:
+    """Return the rows whose person is known, with their people.
+
+    Args:
+        batch: All rows.
+        known: The rows, malformed where the person is not known.
+        users: The person of each row.
+    """
+    lacking = set(known.malformed)
+    return dataclasses.replace(
+        known,
+        users=[user for row, user in enumerate(users) if user is not None and row not in lacking],
+        without_user=sorted(lacking.difference(batch.malformed)),
+    )
+
+
 def _written(time: object) -> str:
     """Return a time as written, the empty text if it is neither text nor a number."""
     if type(time) is str or type(time) is _Digits:
@@ -283,6 +320,20 @@ def _item_reader(selection: Selection) -> Callable[[_Object], Item | None]:
         return item if type(item) is int and take_integers else None
 
     return item_of
+
+
+def _user_reader(selection: Selection) -> Callable[[_Object], str | None] | None:
+    find = _finder(selection.user)
+    if find is None:
+        return None
+
+    def user_of(value: _Object) -> str | None:
+        user = find(value)
+        if type(user) is int:  # a bool is no person
+            user = str(user)
+        return user if type(user) is str and user and _is_text(user) else None
+
+    return user_of
 
 
 def _finder(field: str | None) -> _Find | None:

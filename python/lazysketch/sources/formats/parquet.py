@@ -51,7 +51,7 @@ _RUN_GROUPS = 64
 
 
 def read_parquet(stream: ByteStream, selection: Selection) -> Iterator[RowBatch]:
-    """Yield the selected item, weight and time of each row."""
+    """Yield the selected item, weight, time and person of each row."""
     path = stream.path
     if path is None:
         raise SourceError(
@@ -139,7 +139,11 @@ def _batches(
                 check_expansion(expanded, read=size, of="bytes", name=name)
             columns = {of: column_of(rows, field) for of, field in wanted.items()}
             batch = batch_of_columns(
-                columns["field"], columns.get("weight"), selection, times=columns.get("time")
+                columns["field"],
+                columns.get("weight"),
+                selection,
+                times=columns.get("time"),
+                users=columns.get("user"),
             )
             yield batch, rows.num_rows
 

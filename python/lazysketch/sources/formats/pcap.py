@@ -37,13 +37,13 @@ if TYPE_CHECKING:
 
 
 def read_capture(stream: ByteStream, selection: Selection) -> Iterator[RowBatch]:
-    """Yield one field of each packet, with its length on the wire as the weight if selected.
+    """Yield one field of each packet, with its length as the weight and its person if selected.
 
     Raises:
         SourceError: Not a capture, an unknown link type, damaged or truncated; raised when
             reading reaches that place.
     """
-    reader = CaptureReader(field=selection.field or "src")
+    reader = CaptureReader(field=selection.field or "src", user=selection.user)
     for block in stream:
         if not block:  # the file was truncated: the last packet is incomplete
             return
@@ -57,6 +57,7 @@ def read_capture(stream: ByteStream, selection: Selection) -> Iterator[RowBatch]
 
 def _batch(
     items: Numbers | tuple[Numbers, bytes],
+    users: Numbers | tuple[Numbers, bytes] | None,
     sizes: Numbers,
     times: Numbers,
     absent: Numbers,
@@ -64,13 +65,6 @@ def _batch(
     *,
     selection: Selection,
 ) -> RowBatch:
-    column: Items
-    if isinstance(items, tuple):
-        offsets, data = items
-        buffers = [None, pa.py_buffer(offsets), pa.py_buffer(data)]
-        column = pa.Array.from_buffers(pa.large_string(), len(offsets) - 1, buffers)
-    else:
-        column = items
     weights: Numbers | None = None
     clipped: list[int] = []
     if selection.weight is not None:
@@ -78,13 +72,23 @@ def _batch(
         clipped = np.flatnonzero(sizes > most).tolist()
         weights = np.minimum(sizes, most)
     return RowBatch(
-        items=column,
+        items=_column(items),
         malformed=malformed.tolist(),
         weights=weights,
         clipped=clipped,
         absent=absent.tolist(),
         times=times,
+        users=None if users is None else _column(users),
     )
+
+
+def _column(values: Numbers | tuple[Numbers, bytes]) -> Items:
+    if not isinstance(values, tuple):
+        return values
+    offsets, data = values
+    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(data)]
+    column: Items = pa.Array.from_buffers(pa.large_string(), len(offsets) - 1, buffers)
+    return column
 
 
 def _place(reader: CaptureReader, stream: ByteStream) -> str:

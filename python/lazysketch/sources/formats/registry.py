@@ -15,6 +15,7 @@ from lazysketch.errors import ArgumentTypeError, ArgumentValueError, SourceError
 from lazysketch.sources.formats.access_log import (
     COMBINED_FIELDS,
     COMMON_FIELDS,
+    LOG_PEOPLE,
     looks_combined,
     looks_common,
     read_access_log,
@@ -59,6 +60,7 @@ class Format:
         grows: Whether an input can be read while it is being written.
         skips: Whether the reader itself leaves out ``stream.rows_skipped`` rows.
         delimiter: The delimiter of columns; "" if the user may choose it; None without one.
+        people: The fields that may hold the person, if the fields are fixed.
     """
 
     name: str
@@ -72,6 +74,7 @@ class Format:
     time: str | None = None
     grows: bool = True
     skips: bool = False
+    people: tuple[str, ...] = ()
 
     def check_follow(self) -> None:
         """Raise ArgumentValueError unless an input can be followed."""
@@ -91,7 +94,8 @@ class Format:
 
         Raises:
             ArgumentTypeError: The format requires a field, which the request lacks.
-            ArgumentValueError: The format has no such field, weight, delimiter, type or time.
+            ArgumentValueError: The format has no such field, weight, delimiter, type, time or
+                person, or the person is the item.
         """
         format_ = f"for format {self.name!r}"
         if self.fields is not None and request.weight not in (None, *self.weights):
@@ -123,7 +127,24 @@ class Format:
             times=request.times,
             time=self._time(request),
             time_unit=request.time_unit,
+            user=self._user(request.user, field),
         )
+
+    def _user(self, user: str | None, field: str | None) -> str | None:
+        if user is None:
+            return None
+        if self.fields is not None and user not in self.people:
+            known = ", ".join(self.people)
+            wanted = f"one of {known}" if known else "none, since a row has no fields,"
+            raise ArgumentValueError(
+                f"user: expected {wanted} for format {self.name!r}, got {shown(user)}"
+            )
+        if user == field:
+            raise ArgumentValueError(
+                f"user: expected another field than the one that is counted, got {shown(user)} "
+                "for both: every person would be an item"
+            )
+        return user
 
     def _time(self, request: Selection) -> str | None:
         if not request.times:
@@ -250,13 +271,30 @@ FORMATS: dict[str, Format] = {
             integer_fields=("sport", "dport", "size"),
             weights=("size",),
             time="",
+            people=("src", "dst"),
         ),
         Format("zeek", _ZEEK, None, _looks_like_zeek, time="ts"),
         Format(
             "jsonl", read_json_lines, None, looks_like_json_lines, item_types=ITEM_TYPES, skips=True
         ),
-        Format("combined", read_access_log, COMBINED_FIELDS, looks_combined, time="", skips=True),
-        Format("common", read_access_log, COMMON_FIELDS, looks_common, time="", skips=True),
+        Format(
+            "combined",
+            read_access_log,
+            COMBINED_FIELDS,
+            looks_combined,
+            time="",
+            skips=True,
+            people=LOG_PEOPLE,
+        ),
+        Format(
+            "common",
+            read_access_log,
+            COMMON_FIELDS,
+            looks_common,
+            time="",
+            skips=True,
+            people=LOG_PEOPLE,
+        ),
         Format("tsv", _TSV, None, _looks_like_tsv, delimiter="\t"),
         Format("csv", _CSV, None, _looks_like_csv, delimiter=""),
         Format("lines", read_lines, (), looks_like_lines, skips=True),

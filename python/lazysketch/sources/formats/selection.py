@@ -36,6 +36,7 @@ class Selection:
         times: Whether to read the time of each row.
         time: The field of the time, or None if the format has a fixed place for it.
         time_unit: The unit of numeric times.
+        user: The field of the person, or None if people are not read.
     """
 
     field: str | None
@@ -47,10 +48,16 @@ class Selection:
     times: bool = False
     time: str | None = None
     time_unit: str = "s"
+    user: str | None = None
 
     def columns(self) -> list[tuple[str, str]]:
-        """Return the role (field, weight or time) and the name of each selected field."""
-        roles = (("field", self.field), ("weight", self.weight), ("time", self.time))
+        """Return the role (field, weight, time or user) and the name of each selected field."""
+        roles = (
+            ("field", self.field),
+            ("weight", self.weight),
+            ("time", self.time),
+            ("user", self.user),
+        )
         return [(of, name) for of, name in roles if name is not None]
 
 
@@ -149,7 +156,7 @@ def column_number(names: Sequence[str], column: str, *, of: str, name: str) -> i
     Args:
         names: The names of all columns.
         column: The requested column.
-        of: The role for which it was requested: "field", "weight" or "time".
+        of: The role for which it was requested: "field", "weight", "time" or "user".
         name: The name of the input in messages.
 
     Raises:

@@ -111,7 +111,7 @@ class _Header:
 
 
 def read_zeek(stream: ByteStream, selection: Selection) -> Iterator[RowBatch]:
-    """Yield the selected item, weight and time of each row."""
+    """Yield the selected item, weight, time and person of each row."""
     header = _Header(selection, name=stream.name)
     for block in utf8_blocks(stream, encoding=selection.encoding):
         begin = 0
@@ -138,6 +138,7 @@ def _rows(rows: bytes, header: _Header, selection: Selection, *, name: str) -> I
         columns.get("weight"),
         selection,
         times=columns.get("time"),
+        users=columns.get("user"),
         unparsed=unparsed,
         missing=missing,
         undecodable=not rows.isascii() and UNDECODABLE_BYTES in rows,

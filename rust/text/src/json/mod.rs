@@ -16,7 +16,7 @@
 
 mod lookup;
 
-use crate::columns::{LONGEST_ITEM, Texts};
+use crate::columns::{LONGEST_ITEM, Texts, is_a_person};
 use crate::lines;
 use lookup::{Path, Undecoded, is_shallow, values};
 use memchr::{memchr, memchr2_iter, memchr3};
@@ -36,6 +36,8 @@ pub enum RowKind {
     Malformed = 3,
     /// A row that is left to Python's decoder.
     Undecoded = 4,
+    /// A row with an item that lacks its person.
+    WithoutUser = 5,
 }
 
 /// The fields to extract from each object.
@@ -46,6 +48,7 @@ pub struct Wanted {
     /// The path of the weight, and the limit to which larger weights are clipped.
     weight: Option<(Path, i64)>,
     time: Option<Path>,
+    user: Option<Path>,
     take_text: bool,
     take_integers: bool,
 }
@@ -66,6 +69,8 @@ pub struct Objects {
     /// The time of each row as written; empty where it is neither text nor a number that can be a
     /// time. `None` if times are not requested.
     pub times: Option<Texts>,
+    /// The person of each item, an integer in decimal digits. `None` if not requested.
+    pub users: Option<Texts>,
     /// The rows that are left to Python's decoder.
     pub undecoded: Texts,
 }
@@ -79,6 +84,7 @@ impl Wanted {
             keys,
             weight: None,
             time: None,
+            user: None,
             take_text: true,
             take_integers: true,
         }
@@ -93,6 +99,12 @@ impl Wanted {
     /// Also extract the time from a field.
     pub fn time(mut self, field: &[u8]) -> Self {
         self.time = Some(Path::new(field, &mut self.keys));
+        self
+    }
+
+    /// Also extract the person from a field: text that is not empty, or an integer.
+    pub fn user(mut self, field: &[u8]) -> Self {
+        self.user = Some(Path::new(field, &mut self.keys));
         self
     }
 
@@ -128,6 +140,7 @@ struct Row<'a> {
     item: Option<Item<'a>>,
     weight: Option<Weight>,
     time: Cow<'a, str>,
+    user: Option<Cow<'a, str>>,
 }
 
 enum Item<'a> {
@@ -165,6 +178,9 @@ impl Wanted {
         }
         if let Some(path) = &self.time {
             read.time = path.value(found)?.map_or(Ok(Cow::default()), time)?;
+        }
+        if let Some(path) = &self.user {
+            read.user = path.value(found)?.map_or(Ok(None), user)?;
         }
         Ok(read)
     }
@@ -214,6 +230,19 @@ fn time(value: &str) -> Result<Cow<'_, str>, Undecoded> {
         },
         _ => Cow::default(),
     })
+}
+
+/// Return who a person is: text, or an integer in decimal digits.
+fn user(value: &str) -> Result<Option<Cow<'_, str>>, Undecoded> {
+    let user: Cow<'_, str> = match value.as_bytes()[0] {
+        b'"' => text(value)?,
+        b'-' | b'0'..=b'9' if !is_real(value) => {
+            let integer: i128 = value.parse().map_err(|_| Undecoded)?;
+            integer.to_string().into()
+        }
+        _ => return Ok(None),
+    };
+    Ok(Some(user).filter(|user| is_a_person(user.as_bytes())))
 }
 
 /// Return the text between the quotes, unescaped.
@@ -272,6 +301,7 @@ impl Objects {
             weights: Vec::new(),
             clipped: Vec::new(),
             times: wanted.time.as_ref().map(|_| Texts::of(block)),
+            users: wanted.user.as_ref().map(|_| Texts::of(block)),
             undecoded: Texts::of(b""),
         }
     }
@@ -284,6 +314,13 @@ impl Objects {
             self.kinds.push(RowKind::Malformed as u8);
             return;
         };
+        if let Some(users) = &mut self.users {
+            let Some(user) = row.user else {
+                self.kinds.push(RowKind::WithoutUser as u8);
+                return;
+            };
+            users.push(user.as_bytes());
+        }
         if let Some(Weight { counted, clipped }) = row.weight {
             if clipped {
                 self.clipped.push(self.weights.len() as i64);

@@ -12,7 +12,7 @@ import pytest
 
 import lazysketch as ls
 from lazysketch.cli import main
-from lazysketch.cli.options import BYTES, DURATION, RATE, SHARE, STEPS
+from lazysketch.cli.quantities import BYTES, DURATION, RATE, SHARE, STEPS
 
 
 @pytest.fixture(autouse=True)

@@ -28,9 +28,12 @@ class Counted:
     rows: list[Any] = field(default_factory=list)
     weights: list[int] = field(default_factory=list)
 
-    def update_many(self, items: Any, weights: Any = None) -> None:
+    people: list[Any] = field(default_factory=list)
+
+    def update_many(self, items: Any, weights: Any = None, *, user: Any = None) -> None:
         assert len(items)
         self.rows += list(items)
+        self.people += [] if user is None else list(user)
         self.weights += [1] * len(items) if weights is None else list(weights)
 
     def tick(self, steps: int) -> None:

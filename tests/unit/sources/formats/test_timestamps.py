@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from lazysketch.errors import ArgumentValueError, SourceError
 from lazysketch.sources import TIME_UNITS, UNKNOWN_TIME, RowBatch, open_source
-from lazysketch.sources.formats.arrow_columns import check_time_type, times_of_column
+from lazysketch.sources.formats.arrow_times import check_time_type, times_of_column
 from lazysketch.sources.formats.timestamps import times_of_texts
 
 LARGEST = (1 << 63) - 1

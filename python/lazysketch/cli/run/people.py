@@ -1,0 +1,108 @@
+"""People of a run: which options go with them, and what only the operator sees."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from lazysketch import HeavyHitters
+from lazysketch._native import People, PrivateSketch
+from lazysketch.arguments import shown
+from lazysketch.errors import ArgumentTypeError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from lazysketch.cli.settings import SketchSettings
+
+__all__ = ["advice_on_names", "check_no_user", "check_people", "people_of", "refusals"]
+
+# Words of the names of fields that hold people, or what stands for one.
+_ADDRESSES: Final = "ip ips ipv4 ipv6 addr address src dst saddr daddr flow"
+_PERSONS: Final = (
+    "user username userid uid login account client customer visitor person patient member "
+    "subscriber employee author sender recipient email mail phone msisdn device cookie"
+)
+_WORDS: Final = frozenset(f"{_ADDRESSES} {_PERSONS}".split())
+# Names that mean a person only if they are the whole name, or come after one of these.
+_WHOLE: Final = frozenset({"host", "name"})
+_OF_A_PERSON: Final = frozenset({"remote", "first", "last", "full", "family", "given", "screen"})
+
+
+def check_people(settings: SketchSettings, *, state: bool, windows: bool = False) -> None:
+    """Raise unless the options of people go together, and with what else is asked for.
+
+    Args:
+        settings: The options of the sketch.
+        state: Whether the counts are kept in a state.
+        windows: Whether they are counted in windows.
+
+    Raises:
+        ArgumentTypeError: An option that does not go with ``--user``, or needs it.
+        ArgumentValueError: A number outside its range.
+    """
+    if settings.person_bound is None:
+        return
+    for option, given in (("--state", state), ("--window", windows)):
+        if given:
+            raise ArgumentTypeError(
+                f"--user: expected no {option}, with which people are not bounded yet, got one"
+            )
+
+
+def check_no_user(user: object) -> None:
+    """Raise if events have people where these are not bounded.
+
+    Args:
+        user: The argument ``user`` of an update.
+
+    Raises:
+        ArgumentTypeError: It is not None.
+    """
+    if user is not None:
+        raise ArgumentTypeError("user: expected none where people are not bounded, got some")
+
+
+def people_of(sketch: object) -> People | None:
+    """Return what each person has contributed to a sketch; None if people are not bounded."""
+    table = sketch._table if isinstance(sketch, HeavyHitters) else sketch
+    return People.of_table(table) if isinstance(table, PrivateSketch) else None
+
+
+def refusals(people: People) -> str:
+    """Return how many events of how many people were not counted, for the operator."""
+    events = "1 event was" if people.refused == 1 else f"{people.refused:,} events were"
+    known = "1 person" if people.known == 1 else f"{people.known:,} people"
+    return f"{events} beyond the bound and not counted; {known} in the stream"
+
+
+def advice_on_names(fields: Sequence[str]) -> str:
+    """Return a line if the items may be people, "" if not; by the fields' names alone.
+
+    Args:
+        fields: The fields of the items.
+    """
+    named = [field for field in fields if may_hold_people(field)]
+    if not named:
+        return ""
+    return (
+        f"items of field {shown(named[0])} may be people, and a heavy one is named; to name none, "
+        f"count pages, groups or networks: --by FIELD --user {shown(named[0])}"
+    )
+
+
+def may_hold_people(field: str) -> bool:
+    """Return whether the name of a field says that its values stand for people.
+
+    Example:
+        >>> [may_hold_people(field) for field in ("client_ip", "user.id", "userName", "name")]
+        [True, True, True, True]
+        >>> [may_hold_people(field) for field in ("path", "file_name", "server.host", "status")]
+        [False, False, False, False]
+    """
+    spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", field).lower()
+    words = [word for word in re.split(r"[^a-z0-9]+", spaced) if word]
+    if _WORDS.intersection(words) or any(name in spaced for name in ("orig_h", "resp_h")):
+        return True
+    *before, last = words or [""]
+    return last in _WHOLE and (not before or before[-1] in _OF_A_PERSON)
