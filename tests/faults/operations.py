@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 from tests.faults.campaign import Operation
-from tests.faults.operations_on_tables import counters, hitters, levels, sketch
+from tests.faults.operations_on_tables import bounded, counters, hitters, levels, sketch
 from tests.faults.operations_on_windows import (
     queries_of_windows,
     windows_by_clock,
@@ -30,6 +30,8 @@ OPERATIONS: Final[tuple[Operation, ...]] = (
     *counters(),
     *hitters("HeavyHitters", **_DISCOVERED, discovery_epoch=100),
     *hitters("HeavyHitters (public list)", **_LISTED),
+    *bounded(ls.LazyCountMin),
+    *bounded(ls.HeavyHitters, share=0.2, discovery_epoch=100),
     *levels(),
     *windows_of_steps("Windows of steps", **_DISCOVERED),
     *windows_of_steps("Windows of steps (public list)", **_LISTED),

@@ -21,9 +21,10 @@ from tests.faults.subjects import (
 )
 
 import lazysketch as ls
+from lazysketch import _native
 from lazysketch.errors import ItemError
 
-__all__ = ["counters", "hitters", "levels", "sketch"]
+__all__ = ["bounded", "counters", "hitters", "levels", "sketch"]
 
 MANY: Final = ITEMS * 8  # more than the core counts under the interpreter lock
 
@@ -129,6 +130,42 @@ def hitters(name: str, **options: Any) -> list[Operation]:
         of("finish", lambda one: one.live.finish()),
         of("close", lambda one: one.live.close()),
         family.block(),
+        family.construction(),
+    ]
+
+
+def bounded(kind: Any, **options: Any) -> list[Operation]:
+    """A table that bounds people: an interrupted batch leaves neither events nor contributions."""
+    asked = {**SMALL, "key": KEY, "depth": 2, "width": 16, "max_weight": 3, **options}
+    bound = ls.PersonBound(cells=2, events=2, most_people=6)
+    people = [f"person {number % 9}" for number in range(len(ITEMS))]
+
+    def known(live: Any) -> object:
+        table = live if isinstance(live, _native.PrivateSketch) else live._table
+        found = _native.People.of_table(table)
+        assert found is not None
+        return found.known, found.refused
+
+    seen_table = seen_hitters if kind is ls.HeavyHitters else seen
+    family = Family(
+        name=f"{kind.__name__} (people)",
+        made=lambda _: kind(**asked, person_bound=bound),
+        begin=lambda one: one.live.update_many(ITEMS[:9], user=people[20:29]),
+        observe=lambda live: (seen_table(live), known(live)),
+        proceed=lambda one: one.live.update_many(ITEMS, user=people[::-1]),
+    )
+    of = family.operation
+    many = people * 8
+    return [
+        of("update", lambda one: one.live.update("a", 2, user="person 7")),
+        of("update_many", lambda one: one.live.update_many(MANY, user=many)),
+        of(
+            "update_many of iterators",
+            lambda one: one.live.update_many(items_of(ITEMS), WEIGHTS, user=items_of(people)),
+        ),
+        of("update_rows", lambda one: one.live.update_rows(MANY, empty_rows=[3, 9], user=many)),
+        of("tick", lambda one: one.live.tick(7)),
+        of("close", lambda one: one.live.close()),
         family.construction(),
     ]
 

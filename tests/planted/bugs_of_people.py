@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from tests.planted.edits import edited
+from tests.planted.edits import edited, together
 from tests.planted.planted_bug import PlantedBug
 
 __all__ = ["BUGS_OF_PEOPLE", "BUGS_OF_PEOPLE_IN_THE_CORE"]
 
 _RELATIONS: Final = "lazysketch.privacy.relations"
 _PEOPLE: Final = "tests/unit/sketches/test_people.py::"
+_STORED: Final = "tests/unit/store/test_people.py::"
 _NOISE: Final = _PEOPLE + "test_noise_covers_all_that_a_person_can_change"
 
 BUGS_OF_PEOPLE_IN_THE_CORE: Final = (
@@ -37,6 +38,18 @@ BUGS_OF_PEOPLE_IN_THE_CORE: Final = (
         subject="sensitivity",
         claim="A table with a bound of people counts events that have no person.",
         caught_by=_PEOPLE + "test_events_need_their_person_where_people_are_bounded[sketch]",
+    ),
+    PlantedBug(
+        name="refused-batch-leaves-its-people",
+        subject="sensitivity",
+        claim="The people of a batch that is refused are known, and take the places of others.",
+        caught_by="lib people::tests::a_refused_batch_leaves_no_one",
+    ),
+    PlantedBug(
+        name="restored-people-without-their-counts",
+        subject="durable state",
+        claim="A checkpoint has the cells of each person, and one event in each of them.",
+        caught_by="lib people::tests::restored_people_go_on",
     ),
 )
 
@@ -119,6 +132,43 @@ BUGS_OF_PEOPLE: Final = (
         patch=edited(
             "lazysketch.specification.table_spec:TableSpec._calibrated",
             ("people=0 if self.person_bound is None else self.person_bound.people", "people=0"),
+        ),
+    ),
+    PlantedBug(
+        name="contributions-forgotten-at-a-restart",
+        subject="durable state",
+        claim="After a checkpoint and a restart everyone may contribute as much again.",
+        caught_by=_STORED + "test_a_restart_gives_no_one_another_turn[sketch-True]",
+        patch=edited(
+            "lazysketch.store.recovered_objects:Origin.restore_people",
+            ("people[number]._restore(self.native.checkpoint_state(place))", "pass"),
+        ),
+    ),
+    PlantedBug(
+        name="people-not-in-the-log",
+        subject="durable state",
+        claim="A record has the events without their people, and cannot be repeated.",
+        caught_by=_STORED + "test_a_restart_gives_no_one_another_turn[sketch-False]",
+        patch=edited(
+            "lazysketch.store.calls:Call.encoded",
+            ("batches.append(self.user)", "pass"),
+            ('header["people"] = True', "pass"),
+        ),
+    ),
+    PlantedBug(
+        name="identifiers-in-the-log",
+        subject="durable state",
+        claim="Records have the identifiers of people, as anyone with the key can read.",
+        caught_by=_STORED + "test_no_identifier_is_written",
+        patch=together(
+            edited(
+                "lazysketch.store.stored_changes:Changes._identified",
+                ("return people.identified(user)", "return _native.logged_events(user)"),
+            ),
+            edited(
+                "lazysketch.store.calls:Call.decoded",
+                ("people = _native.LoggedPeople", "people = _native.LoggedEvents"),
+            ),
         ),
     ),
 )

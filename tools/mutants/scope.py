@@ -70,6 +70,7 @@ RUST: Final = (
     "table/item_list/*.rs",
     "people/mod.rs",
     "people/contributions.rs",
+    "people/saved.rs",
     "sketch/*.rs",
     "release/*.rs",
 )

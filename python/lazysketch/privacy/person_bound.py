@@ -39,7 +39,7 @@ class PersonBound:
             number of different items that are counted.
         events: events of the person in each of these cells, 1 to 65,535; repetitions of an item.
         most_people: people whose events are counted, the first ones of the stream; None for all. A
-            limit bounds the memory, of about 20 + 6 * depth * cells bytes for each person, and
+            limit bounds the memory, of about 60 + 6 * depth * cells bytes for each person, and
             doubles the noise.
 
     Raises:

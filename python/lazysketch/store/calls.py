@@ -30,7 +30,7 @@ Times = npt.NDArray[np.int64]
 class Record(NamedTuple):
     """The parts of a record, one after the other, and its number of bytes."""
 
-    parts: list[bytes | _native.LoggedEvents]
+    parts: list[bytes | _native.LoggedEvents | _native.LoggedPeople]
     size: int
 
 
@@ -42,6 +42,7 @@ class Call:
         object: name of the object.
         method: what is called.
         events: batches of items, one per table.
+        user: the secret identity of the person of each item; None where people are not bounded.
         weights: one weight per item; None for 1 each.
         empty_rows: positions of rows without an event.
         steps: steps without an event.
@@ -59,6 +60,7 @@ class Call:
     object: str
     method: str
     events: tuple[_native.LoggedEvents, ...] = ()
+    user: _native.LoggedPeople | None = None
     weights: Counts | None = None
     empty_rows: Counts | None = None
     steps: int = 0
@@ -77,7 +79,10 @@ class Call:
         columns = (self.weights, self.empty_rows, self.times)
         counted = [column.tobytes() for column in columns if column is not None]
         counted += self.contents
-        sizes = [*(batch.size for batch in self.events), *map(len, counted)]
+        batches: list[_native.LoggedEvents | _native.LoggedPeople] = [*self.events]
+        if self.user is not None:
+            batches.append(self.user)
+        sizes = [*(batch.size for batch in batches), *map(len, counted)]
         header: dict[str, Any] = {"object": self.object, "method": self.method}
         header |= {
             "batches": len(self.events),
@@ -85,6 +90,8 @@ class Call:
             "empty rows": self.empty_rows is not None,
             "sizes": sizes,
         }
+        if self.user is not None:
+            header["people"] = True
         if self.steps:
             header["steps"] = self.steps
         if self.source is not None:
@@ -103,7 +110,7 @@ class Call:
             header["contents"] = len(self.contents)
         head = json.dumps(header, separators=(",", ":")).encode()
         start = _HEAD.pack(_VERSION, len(head)) + head
-        return Record([start, *self.events, *counted], len(start) + sum(sizes))
+        return Record([start, *batches, *counted], len(start) + sum(sizes))
 
     @classmethod
     def decoded(cls, record: bytes) -> Call:
@@ -125,12 +132,15 @@ class Call:
             events = tuple(
                 _native.LoggedEvents.from_bytes(next(parts)) for _ in range(header["batches"])
             )
+            people = _native.LoggedPeople
+            user = people.from_bytes(next(parts)) if header.get("people") else None
             weights = _counts(next(parts)) if header["weights"] else None
             empty = _counts(next(parts)) if header["empty rows"] else None
             decoded = cls(
                 object=header["object"],
                 method=header["method"],
                 events=events,
+                user=user,
                 weights=weights,
                 empty_rows=empty,
                 steps=header.get("steps", 0),

@@ -34,6 +34,7 @@ class KeptObject:
         digest: of its parameters.
         era: id of the era in which it was made.
         states: place of the state of each table in the checkpoint, by the number of the table.
+        people: place of what people have contributed to it, likewise; none without a bound.
         progress: of windows; None for other objects.
         clock_said: of windows of a clock, what it said last.
     """
@@ -41,14 +42,15 @@ class KeptObject:
     digest: str
     era: int
     states: dict[int, int] = field(default_factory=dict)
+    people: dict[int, int] = field(default_factory=dict)
     progress: Progress | None = None
     clock_said: float | None = None
 
 
 def header_of(
     objects: Mapping[str, Any], sources: Mapping[str, int], notes: Mapping[str, str], eras: Eras
-) -> tuple[bytes, list[_native.PrivateSketch]]:
-    """Return the header of a checkpoint, and the tables whose states follow it.
+) -> tuple[bytes, list[_native.PrivateSketch | _native.People]]:
+    """Return the header of a checkpoint, and the tables and people whose states follow it.
 
     Args:
         objects: all objects of the store.
@@ -56,18 +58,20 @@ def header_of(
         notes: the last note of each source.
         eras: those of the store.
     """
-    tables: list[_native.PrivateSketch] = []
+    states: list[_native.PrivateSketch | _native.People] = []
     described: dict[str, Any] = {}
     contents: list[bytes] = []
     for name, stored in objects.items():
-        own = tables_of(stored)
+        own, people = tables_of(stored), stored._people()
         described[name] = {
             "digest": digest_of(stored),
             "era": eras.id,
-            "first": len(tables),
+            "first": len(states),
             "tables": [*own],
         }
-        tables += own.values()
+        if people:
+            described[name]["people"] = [*people]
+        states += [*own.values(), *people.values()]
         progress = stored._progress()
         if progress is not None:
             described[name]["windows"], releases = saved_progress(progress)
@@ -83,7 +87,7 @@ def header_of(
         "eras": of_eras,
     }
     head = json.dumps(header, separators=(",", ":")).encode()
-    return b"".join([_LENGTH.pack(len(head)), head, *contents]), tables
+    return b"".join([_LENGTH.pack(len(head)), head, *contents]), states
 
 
 def objects_of(
@@ -117,10 +121,12 @@ def objects_of(
 
 
 def _object(found: dict[str, Any], contents: Iterator[bytes]) -> KeptObject:
-    states = {number: found["first"] + at for at, number in enumerate(found["tables"])}
+    first, tables = found["first"], found["tables"]
+    states = {number: first + at for at, number in enumerate(tables)}
+    people = {number: first + len(tables) + at for at, number in enumerate(found.get("people", ()))}
     windows = found.get("windows")
     progress = None if windows is None else progress_of(windows, contents)
-    return KeptObject(found["digest"], found["era"], states, progress, found.get("now"))
+    return KeptObject(found["digest"], found["era"], states, people, progress, found.get("now"))
 
 
 def _contents(data: bytes, start: int, header: dict[str, Any]) -> Iterator[bytes]:

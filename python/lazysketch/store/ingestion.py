@@ -49,6 +49,7 @@ class Ingestion(ClosedByBlock, LiveState):
         empty_rows: object = None,
         column: str | None = None,
         times: object = None,
+        user: object = None,
         note: str = "",
         durable: bool = True,
     ) -> bool:
@@ -68,6 +69,8 @@ class Ingestion(ClosedByBlock, LiveState):
             empty_rows: positions of rows without an event, as for ``update_rows``; None for none.
             column: the name of the column, for a table with several columns.
             times: for windows of a range, the time of each event.
+            user: the person of each event, one item per item; required if the object bounds
+                people. Only a secret identity is kept.
             note: what :meth:`note` returns from then on, up to 10,000 characters, such as a
                 position to read on from; encrypted like the events.
             durable: False returns before the batch is durable, which it is after
@@ -86,7 +89,9 @@ class Ingestion(ClosedByBlock, LiveState):
         number = checked_integer("sequence", sequence, most=_LARGEST_SEQUENCE)
         if self._open.get(getattr(into, "_name", "")) is not into:
             raise ArgumentValueError("into: expected an open object of this store, got another")
-        batch = into._batch(items, weights, empty_rows=empty_rows, column=column, times=times)
+        batch = into._batch(
+            items, weights, empty_rows=empty_rows, column=column, times=times, user=user
+        )
         call = replace(batch, source=name, sequence=number, note=_checked_note(note))
         check_bools(durable=durable)
         into._pass_time()

@@ -227,8 +227,10 @@ class ObjectsByName(Ingestion):
 
     def _restored(self, name: str, make: Callable[[Origin], Object]) -> Object:
         """Make an object that the store has, and repeat its changes."""
+        origin = self._kept.origin(name)
         try:
-            stored = make(self._kept.origin(name))
+            stored = make(origin)
+            origin.restore_people(stored._people())
         except StoreError as error:
             raise (other_parameters(name) if "the parameters" in str(error) else error) from None
         stored._join(self._journal, name)

@@ -57,6 +57,25 @@ class Origin:
         place = None if self.kept is None else self.kept.states.get(number)
         return key, None if place is None else self.native.checkpoint_state(place)
 
+    def restore_people(self, people: Mapping[int, _native.People]) -> None:
+        """Let people who contributed before the checkpoint go on from there, not from nothing.
+
+        Args:
+            people: of the object, by the numbers of its tables; no one is known yet.
+
+        Raises:
+            StoreError: a checkpoint without what people contributed to a table, or with more.
+        """
+        kept = self.kept
+        if kept is None or not kept.states:  # no table of it is older than the log
+            return
+        if kept.people.keys() != people.keys():
+            raise StoreError(
+                "state: expected the contributions of people to each table, got those of others"
+            )
+        for number, place in kept.people.items():
+            people[number]._restore(self.native.checkpoint_state(place))
+
     def check(self, digest: str) -> None:
         """Raise unless the object is new, or was made with these parameters.
 

@@ -42,7 +42,8 @@ class ReleasesOnly(ClosedByBlock, LiveState):
 
     For those who may not keep a key or exact counts: no secret is ever on the disk, so none can be
     stolen or put back. Noise is never used twice. In return every life spends the whole guarantee
-    and adds its noise, and what a life has not published when it ends is missing.
+    and adds its noise, and what a life has not published when it ends is missing. With a bound of
+    people everyone may contribute up to the bound in each life, which the account covers.
 
     Guarantee: that of :attr:`spent`. A life is in the file, and so in the account, before its
     sketch can count anything.

@@ -12,6 +12,7 @@ from lazysketch.heavy_hitters.joint_privacy import JointPrivacy
 from lazysketch.heavy_hitters.levels_privacy import LevelsPrivacy
 from lazysketch.privacy.accounting import Privacy
 from lazysketch.privacy.composition import Composition, compose
+from lazysketch.privacy.person_bound import PersonBound
 
 __all__ = ["Spent", "SpentPart", "part_of", "plain_privacy"]
 
@@ -132,9 +133,16 @@ def part_of(name: str, era: int, plain: Mapping[str, Any]) -> SpentPart:
         era: number of its era.
         plain: the description.
     """
-    counts = tuple(
-        Privacy(**it | {"not_private_because": tuple(it["not_private_because"])})
-        for it in plain["counts"]
-    )
+    counts = tuple(map(_privacy_of, plain["counts"]))
     names = (plain.get("discovery epsilon", 0.0), plain.get("discovery delta", 0.0))
     return SpentPart(name, era, plain["epsilon"], plain["delta"], counts, *names)
+
+
+def _privacy_of(plain: Mapping[str, Any]) -> Privacy:
+    """Return the guarantee of the counts of one table."""
+    bound = plain.get("person_bound")
+    objects = {
+        "not_private_because": tuple(plain["not_private_because"]),
+        "person_bound": bound and PersonBound(**bound),
+    }
+    return Privacy(**{**plain, **objects})

@@ -19,7 +19,7 @@ from lazysketch.store.journal import Journal
 if TYPE_CHECKING:
     from lazysketch.windows.open_windows import Progress
 
-__all__ = ["Changes", "check_no_user", "reads_after_commit", "unknown_change"]
+__all__ = ["Changes", "reads_after_commit", "unknown_change"]
 
 _Stored = TypeVar("_Stored", bound="Changes")
 
@@ -80,12 +80,28 @@ class Changes:
         """Return the items as batches that are counted and logged, one per table."""
         return [_native.logged_events(items, column=column)]
 
+    def _people(self) -> dict[int, _native.People]:
+        """Return what people have contributed, by the numbers of tables; none without a bound."""
+        return {}
+
+    def _identified(self, user: object) -> _native.LoggedPeople | None:
+        """Return the people of a batch as the log has them: by their secret identities alone."""
+        if user is None:
+            return None
+        people = self._people().get(0)
+        if people is None:
+            raise ArgumentTypeError(
+                "user: expected none, since the table has no person_bound, got some"
+            )
+        return people.identified(user)
+
     def _change(
         self,
         method: str,
         events: Sequence[_native.LoggedEvents] = (),
         weights: object = None,
         *,
+        user: object = None,
         empty_rows: object = None,
         steps: int = 0,
         threads: int = 1,
@@ -94,6 +110,7 @@ class Changes:
             object=self._name,
             method=method,
             events=tuple(events),
+            user=self._identified(user),
             weights=plain_counts(weights),
             empty_rows=plain_counts(empty_rows),
             steps=steps,
@@ -109,6 +126,7 @@ class Changes:
         empty_rows: object,
         column: str | None,
         times: object,
+        user: object = None,
     ) -> Call:
         """Return the change that counts a batch, one step per event or empty row."""
         if times is not None:
@@ -117,6 +135,7 @@ class Changes:
             object=self._name,
             method="update_many" if empty_rows is None else "update_rows",
             events=tuple(self._batches(items, column)),
+            user=self._identified(user),
             weights=plain_counts(weights),
             empty_rows=plain_counts(empty_rows),
         )
@@ -162,16 +181,3 @@ def unknown_change(call: Call) -> StoreError:
         call: the change.
     """
     return StoreError(f"state: expected a change of this version, got {call.method!r}")
-
-
-def check_no_user(user: object) -> None:
-    """Raise if an event has a person, since objects of a store do not bound people.
-
-    Args:
-        user: the argument ``user`` of a change.
-
-    Raises:
-        ArgumentTypeError: it is not None.
-    """
-    if user is not None:
-        raise ArgumentTypeError("user: expected none for an object of a store, got some")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from lazysketch import _native
@@ -21,7 +22,6 @@ from lazysketch.specification.table_spec import TableSpec
 from lazysketch.store.calls import Call
 from lazysketch.store.stored_changes import (
     Changes,
-    check_no_user,
     reads_after_commit,
     unknown_change,
 )
@@ -42,6 +42,7 @@ __all__ = [
     "StoredSketch",
     "class_of",
     "digest_of",
+    "people_of",
     "tables_of",
 ]
 
@@ -49,10 +50,13 @@ __all__ = [
 class _ItemChanges(Changes):
     """Changes with items of one table."""
 
+    def _people(self) -> dict[int, _native.People]:
+        return people_of(tables_of(self))
+
     def update(self, item: object, weight: int = 1, *, user: object = None) -> None:
         """Count one event, as the method without a store."""
-        check_no_user(user)
-        self._change("update_many", self._batches([item]), [weight])
+        people = None if user is None else [user]
+        self._change("update_many", self._batches([item]), [weight], user=people)
 
     def update_rows(
         self,
@@ -64,8 +68,9 @@ class _ItemChanges(Changes):
         user: object = None,
     ) -> None:
         """Count rows, some without an event, as the method without a store."""
-        check_no_user(user)
-        self._change("update_rows", self._batches(items, column), weights, empty_rows=empty_rows)
+        self._change(
+            "update_rows", self._batches(items, column), weights, empty_rows=empty_rows, user=user
+        )
 
     def update_batch(
         self,
@@ -76,8 +81,7 @@ class _ItemChanges(Changes):
         user: object = None,
     ) -> None:
         """Count any number of events in one step, as the method without a store."""
-        check_no_user(user)
-        self._change("update_batch", self._batches(items, column), weights)
+        self._change("update_batch", self._batches(items, column), weights, user=user)
 
 
 class _StoredTable(_ItemChanges, PrivateTable):
@@ -93,17 +97,19 @@ class _StoredTable(_ItemChanges, PrivateTable):
         user: object = None,
     ) -> None:
         """Count many events, one step each, as the method without a store."""
-        check_no_user(user)
-        self._change("update_many", self._batches(items, column), weights, threads=threads)
+        self._change(
+            "update_many", self._batches(items, column), weights, threads=threads, user=user
+        )
 
     def _carry_out(self, call: Call) -> None:
-        core = _native.PrivateSketch
+        core, user = _native.PrivateSketch, call.user
         if call.method == "update_many":
-            core.update_many(self, call.events[0], call.weights, threads=call.threads)
+            core.update_many(self, call.events[0], call.weights, threads=call.threads, user=user)
         elif call.method == "update_rows":
-            core.update_rows(self, call.events[0], call.weights, empty_rows=call.empty_rows)
+            empty = call.empty_rows
+            core.update_rows(self, call.events[0], call.weights, empty_rows=empty, user=user)
         elif call.method == "update_batch":
-            core._update_batch(self, call.events[0], call.weights)
+            core._update_batch(self, call.events[0], call.weights, user=user)
         elif call.method == "step":
             core._update_vector(self, call.weights)
         elif call.method == "tick":
@@ -153,21 +159,21 @@ class StoredHitters(_ItemChanges, HeavyHitters):
         user: object = None,
     ) -> None:
         """Count many events, one step each, as the method without a store."""
-        check_no_user(user)
-        self._change("update_many", self._batches(items, column), weights)
+        self._change("update_many", self._batches(items, column), weights, user=user)
 
     def end_discovery_epoch(self) -> None:
         """Publish the names of the open epoch now, as the method without a store."""
         self._change("end_discovery_epoch")
 
     def _carry_out(self, call: Call) -> None:
-        base = HeavyHitters
+        base, user = HeavyHitters, call.user
         if call.method == "update_many":
-            base.update_many(self, call.events[0], call.weights)
+            base.update_many(self, call.events[0], call.weights, user=user)
         elif call.method == "update_rows":
-            base.update_rows(self, call.events[0], call.weights, empty_rows=call.empty_rows)
+            empty = call.empty_rows
+            base.update_rows(self, call.events[0], call.weights, empty_rows=empty, user=user)
         elif call.method == "update_batch":
-            base.update_batch(self, call.events[0], call.weights)
+            base.update_batch(self, call.events[0], call.weights, user=user)
         elif call.method == "tick":
             base.tick(self, call.steps)
         elif call.method == "end_discovery_epoch":
@@ -279,6 +285,16 @@ def tables_of(stored: object) -> dict[int, _native.PrivateSketch]:
     if isinstance(stored, Windows):
         return {number: table._table for number, table in stored._live.tables.items()}
     return {0: cast("_native.PrivateSketch", stored)}
+
+
+def people_of(tables: Mapping[int, _native.PrivateSketch]) -> dict[int, _native.People]:
+    """Return what people have contributed to each of some tables, by their numbers.
+
+    Args:
+        tables: tables of an object, of which those without a bound of people are left out.
+    """
+    found = {number: _native.People.of_table(table) for number, table in tables.items()}
+    return {number: people for number, people in found.items() if people is not None}
 
 
 def digest_of(stored: Any) -> str:

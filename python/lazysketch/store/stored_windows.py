@@ -176,8 +176,11 @@ class StoredWindows(Changes, Windows):
         empty_rows: object,
         column: str | None,
         times: object,
+        user: object = None,
     ) -> Call:
-        call = super()._batch(items, weights, empty_rows=empty_rows, column=column, times=None)
+        call = super()._batch(
+            items, weights, empty_rows=empty_rows, column=column, times=None, user=user
+        )
         events = len(call.events[0])
         if call.empty_rows is not None:
             _check_positions(call.empty_rows, rows=events + len(call.empty_rows))

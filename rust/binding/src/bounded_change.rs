@@ -4,6 +4,8 @@ use crate::errors::{ArgumentTypeError, raise};
 use crate::event_logging::{logged_events, logged_for_table};
 use crate::guarded_sketch::{Core, GuardedSketch, change_all_after};
 use crate::items::{Column, Weight};
+use crate::logged_events::LoggedEvents;
+use crate::logged_people::LoggedPeople;
 use crate::maker_process::MakerProcess;
 use crate::release::target_of;
 use crate::weights::{counts_of, weights_of};
@@ -39,6 +41,28 @@ impl PeopleOfTables {
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, CorePeople> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Return the people of a batch by their secret identities: any items, or what this returned.
+    pub(crate) fn identified<'py>(
+        &self,
+        user: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, LoggedPeople>> {
+        if let Ok(people) = user.cast_exact::<LoggedPeople>() {
+            return Ok(people.clone());
+        }
+        let identities = if let Ok(events) = user.cast_exact::<LoggedEvents>() {
+            events.get().check_items()?;
+            self.identify(user.py(), events.get().items())?
+        } else {
+            self.identify(user.py(), logged_events(user, None)?.items())?
+        };
+        Bound::new(user.py(), LoggedPeople::of(identities))
+    }
+
+    fn identify(&self, py: Python<'_>, people: Items<'_>) -> PyResult<Vec<u128>> {
+        self.maker.check()?;
+        py.detach(|| self.lock().identify(people).map_err(raise))
     }
 }
 
@@ -120,11 +144,11 @@ impl<'py> RowsOfPeople<'py> {
                 self.column.as_ref(),
             )?
         };
-        let user = logged_events(&self.user, None)?;
+        let user = people.identified(&self.user)?;
         let weights = weights_of(self.weights.as_ref())?;
         let change = BoundedChange {
             items: vec![items.get().items()],
-            user: user.items(),
+            user: user.get().identities(),
             weights,
             empty: self.empty,
             in_one_step: self.in_one_step,
@@ -136,7 +160,7 @@ impl<'py> RowsOfPeople<'py> {
 /// Rows of some tables, one step each or all in one, with the person of each event.
 pub(crate) struct BoundedChange<'a> {
     pub(crate) items: Vec<Items<'a>>,
-    pub(crate) user: Items<'a>,
+    pub(crate) user: &'a [u128],
     pub(crate) weights: Option<Vec<u64>>,
     pub(crate) empty: Vec<u64>,
     pub(crate) in_one_step: bool,

@@ -34,7 +34,10 @@ pub(crate) fn logged_for_table<'py>(
     fingerprinter: &Fingerprinter,
     column: Option<&Column>,
 ) -> PyResult<Bound<'py, LoggedEvents>> {
-    if let Ok(events) = items.cast_exact::<LoggedEvents>() {
+    // Counters count indices, and a log has integers.
+    if let Ok(events) = items.cast_exact::<LoggedEvents>()
+        && !matches!(target, Target::Index(_))
+    {
         return Ok(events.clone());
     }
     let batch = batch_of(items, column, target)?;

@@ -30,6 +30,7 @@ mod items;
 mod key;
 mod live_view;
 mod logged_events;
+mod logged_people;
 mod maker_process;
 mod nesting_lock;
 mod owned_items;
@@ -81,6 +82,8 @@ mod _native {
     use super::key::Key;
     #[pymodule_export]
     use super::logged_events::LoggedEvents;
+    #[pymodule_export]
+    use super::logged_people::LoggedPeople;
     #[pymodule_export]
     use super::maker_process::after_fork_in_child;
     #[pymodule_export]

@@ -1,10 +1,12 @@
 //! What each person has contributed, for Python.
 
 use crate::bounded_change::{BoundedChange, PeopleOfTables};
-use crate::errors::ArgumentValueError;
+use crate::errors::{ArgumentValueError, raise};
 use crate::key::Key;
 use crate::logged_events::LoggedEvents;
+use crate::logged_people::LoggedPeople;
 use crate::private::PrivateSketch;
+use crate::saved_state::SavedState;
 use crate::weights::{counts_of, weights_of};
 use lazysketch_core::people::People as CorePeople;
 use pyo3::prelude::*;
@@ -15,6 +17,18 @@ use std::sync::{Arc, MutexGuard};
 pub(crate) struct People(Arc<PeopleOfTables>);
 
 impl People {
+    /// Number of bytes of the exact state.
+    pub(crate) fn saved_bytes(&self, py: Python<'_>) -> PyResult<usize> {
+        self.0.maker.check()?;
+        Ok(py.detach(|| self.0.lock().saved_bytes()))
+    }
+
+    /// Append the exact state, for a store.
+    pub(crate) fn save_after(&self, py: Python<'_>, bytes: Vec<u8>) -> PyResult<Vec<u8>> {
+        self.0.maker.check()?;
+        py.detach(|| self.0.lock().save_after(bytes).map_err(raise))
+    }
+
     fn inner(&self) -> PyResult<MutexGuard<'_, CorePeople>> {
         self.0.maker.check()?;
         Ok(self.0.lock())
@@ -64,6 +78,18 @@ impl People {
         Ok(self.inner()?.bytes_per_person())
     }
 
+    /// Return the secret identities of the people of a batch, which a store logs.
+    fn identified<'py>(&self, user: &Bound<'py, PyAny>) -> PyResult<Bound<'py, LoggedPeople>> {
+        self.0.identified(user)
+    }
+
+    /// Go on from what a store saved; no one is known yet.
+    fn _restore(&self, py: Python<'_>, state: &Bound<'_, SavedState>) -> PyResult<()> {
+        self.0.maker.check()?;
+        let state = state.get();
+        py.detach(|| self.0.lock().restore(state.core()).map_err(raise))
+    }
+
     /// Forget everyone, at the end of a public period.
     fn forget(&self) -> PyResult<()> {
         self.inner()?.forget();
@@ -83,12 +109,13 @@ pub(crate) fn update_bounded<'py>(
     people: &Bound<'py, People>,
     tables: Vec<Bound<'py, PrivateSketch>>,
     items: Vec<Bound<'py, LoggedEvents>>,
-    user: &Bound<'py, LoggedEvents>,
+    user: &Bound<'py, PyAny>,
     weights: Option<Bound<'py, PyAny>>,
     empty_rows: Option<Bound<'py, PyAny>>,
     in_one_step: bool,
 ) -> PyResult<()> {
-    user.get().check_items()?;
+    let people = &people.get().0;
+    let user = people.identified(user)?;
     if items.len() != tables.len() {
         let message = "items: expected one batch per table, got another number";
         return Err(ArgumentValueError::new_err(message));
@@ -96,7 +123,7 @@ pub(crate) fn update_bounded<'py>(
     let empty = empty_rows.map(|rows| counts_of("empty_rows", &rows));
     let change = BoundedChange {
         items: items.iter().map(|events| events.get().items()).collect(),
-        user: user.get().items(),
+        user: user.get().identities(),
         weights: weights_of(weights.as_ref())?,
         empty: empty.transpose()?.unwrap_or_default(),
         in_one_step,
@@ -104,5 +131,5 @@ pub(crate) fn update_bounded<'py>(
     let tables: Vec<_> = (tables.iter().map(Bound::get))
         .map(|table| (&table.guarded, &table.fingerprinter))
         .collect();
-    change.make(py, &people.get().0, &tables)
+    change.make(py, people, &tables)
 }

@@ -364,10 +364,7 @@ impl PrivateSketch {
     /// Raises:
     ///     LiveStateError: called in a forked child process.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        self.guarded.detached(py, |core| {
-            core.close();
-            Ok(())
-        })
+        self.close_with_people(py)
     }
 
     /// True after ``close()``.

@@ -5,10 +5,11 @@
 use crate::errors::{
     ArgumentValueError, ClosedError, StoreDoubtError, StoreError, StoreInUseError, raise,
 };
-use crate::guarded_sketch::Core;
 use crate::key::{Key, Place};
 use crate::logged_events::LoggedEvents;
+use crate::logged_people::LoggedPeople;
 use crate::maker_process::MakerProcess;
+use crate::people::People;
 use crate::private::PrivateSketch;
 use crate::saved_state::SavedState;
 use lazysketch_core::key::{MasterKey, Origin};
@@ -205,29 +206,27 @@ impl Store {
     }
 
     /// Write a checkpoint that stands for all records through `through`: a header, and the states of
-    /// some tables.
+    /// some tables and of their people.
     fn checkpoint(
         &self,
         py: Python<'_>,
         through: u64,
         header: &Bound<'_, PyBytes>,
-        tables: Vec<Bound<'_, PrivateSketch>>,
+        states: Vec<Saved<'_>>,
     ) -> PyResult<()> {
         let store = self.opened()?;
         let header = header.as_bytes();
         let mut length = 8 + header.len();
-        for table in &tables {
-            length += 8 + table
-                .get()
-                .guarded()
-                .detached(py, |core| core.saved_bytes())?;
+        for state in &states {
+            length += 8 + state.bytes(py)?;
         }
         // All states in one buffer, where they are sealed.
         let mut body = memory::room_for(length).map_err(raise)?;
         body.extend((header.len() as u64).to_le_bytes());
         body.extend_from_slice(header);
-        for table in &tables {
-            body = (table.get().guarded()).detached(py, |core| state_after(core, body))?;
+        for state in &states {
+            body.extend((state.bytes(py)? as u64).to_le_bytes());
+            body = state.after(py, body)?;
         }
         py.detach(|| store.checkpoint(through, body).map_err(raise_store))
     }
@@ -254,17 +253,44 @@ impl Store {
     }
 }
 
+/// What has a state in a checkpoint. No one changes it meanwhile: the journal's lock is held.
+#[derive(FromPyObject)]
+enum Saved<'py> {
+    Table(Bound<'py, PrivateSketch>),
+    People(Bound<'py, People>),
+}
+
+impl Saved<'_> {
+    /// Number of bytes of the state.
+    fn bytes(&self, py: Python<'_>) -> PyResult<usize> {
+        match self {
+            Self::Table(table) => table.get().guarded().detached(py, |it| it.saved_bytes()),
+            Self::People(people) => people.get().saved_bytes(py),
+        }
+    }
+
+    /// Append the state.
+    fn after(&self, py: Python<'_>, body: Vec<u8>) -> PyResult<Vec<u8>> {
+        match self {
+            Self::Table(table) => table.get().guarded().detached(py, |it| it.save_after(body)),
+            Self::People(people) => people.get().save_after(py, body),
+        }
+    }
+}
+
 /// What a record consists of: bytes, and batches that are written where they are sealed.
 #[derive(FromPyObject)]
 enum RecordPart<'py> {
     Bytes(Bound<'py, PyBytes>),
     Events(Bound<'py, LoggedEvents>),
+    People(Bound<'py, LoggedPeople>),
 }
 
 /// A part that any thread can read.
 enum LoggedPart<'a> {
     Bytes(&'a [u8]),
     Events(&'a LoggedEvents),
+    People(&'a LoggedPeople),
 }
 
 impl RecordPart<'_> {
@@ -272,6 +298,7 @@ impl RecordPart<'_> {
         match self {
             Self::Bytes(bytes) => LoggedPart::Bytes(bytes.as_bytes()),
             Self::Events(events) => LoggedPart::Events(events.get()),
+            Self::People(people) => LoggedPart::People(people.get()),
         }
     }
 }
@@ -281,6 +308,7 @@ impl LoggedPart<'_> {
         match self {
             Self::Bytes(bytes) => bytes.len(),
             Self::Events(events) => events.written_size(),
+            Self::People(people) => people.written_size(),
         }
     }
 
@@ -291,6 +319,10 @@ impl LoggedPart<'_> {
                 Ok(())
             }
             Self::Events(events) => events.write(out),
+            Self::People(people) => {
+                people.write(out);
+                Ok(())
+            }
         }
     }
 }
@@ -337,12 +369,6 @@ impl<'a> Parts<'a> {
         self.rest = rest;
         Ok(part)
     }
-}
-
-/// Append a state after its length.
-fn state_after(core: &Core, mut body: Vec<u8>) -> Result<Vec<u8>, Error> {
-    body.extend((core.saved_bytes()? as u64).to_le_bytes());
-    core.save_after(body)
 }
 
 fn damaged(what: &str) -> PyErr {

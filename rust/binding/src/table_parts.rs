@@ -36,6 +36,18 @@ impl PrivateSketch {
         Ok(self)
     }
 
+    /// Destroy the key and the counts, and what is known of people.
+    pub(crate) fn close_with_people(&self, py: Python<'_>) -> PyResult<()> {
+        self.guarded.detached(py, |core| {
+            core.close();
+            // Under the lock of the table, so that no change of another thread follows.
+            if let Some(people) = &self.people {
+                people.lock().forget();
+            }
+            Ok(())
+        })
+    }
+
     /// What a change with people needs.
     pub(crate) fn bounded(&self) -> BoundedTable<'_> {
         BoundedTable {

@@ -92,6 +92,24 @@ RECORDS: dict[str, tuple[Call, bytes, str]] = {
         ),
         "05 0100000000000000 06000000 feffffffffffffff",
     ),
+    "events of people": (
+        Call(
+            object="a",
+            method="update_many",
+            events=(_native.logged_events([6, 7]),),
+            user=_native.LoggedPeople.from_bytes(bytes(range(16)) + b"\xff" * 16),
+            weights=counts(2, 3),
+        ),
+        (
+            b'{"object":"a","method":"update_many","batches":1,'
+            b'"weights":true,"empty rows":false,'
+            b'"sizes":[17,32,16],"people":true}'
+        ),
+        (
+            "05 0200000000000000 06000000 07000000 000102030405060708090a0b0c0d0e0f "
+            "ffffffffffffffffffffffffffffffff 0200000000000000 0300000000000000"
+        ),
+    ),
     "the clock": (
         Call(object="hours", method="advance", now=1704067200.5),
         (
@@ -177,8 +195,11 @@ class Kept:
 
     _parameters_digest = b"\x0a\x0b"
 
-    def __init__(self, progress: Progress | None = None) -> None:
-        self._windows = progress
+    def __init__(self, progress: Progress | None = None, people: Any = None) -> None:
+        self._windows, self._known = progress, people
+
+    def _people(self) -> dict[int, Any]:
+        return {} if self._known is None else {0: self._known}
 
     def _progress(self) -> Progress | None:
         return self._windows
@@ -188,8 +209,8 @@ class Kept:
 
 
 HEADER = (
-    b'{"version":1,"objects":{"a":{"digest":"0a0b","era":5,"first":0,"tables":[0]},'
-    b'"hours":{"digest":"0a0b","era":5,"first":1,"tables":[0],"windows":{"number":3,"whole":false,'
+    b'{"version":1,"objects":{"a":{"digest":"0a0b","era":5,"first":0,"tables":[0],"people":[0]},'
+    b'"hours":{"digest":"0a0b","era":5,"first":2,"tables":[0],"windows":{"number":3,"whole":false,'
     b'"last":null,"finished":false,"ended":[{"number":2,"begin":"2024-01-01T00:00:00+00:00",'
     b'"end":9,"whole":true,"bytes":SIZE}]},"now":7.5}},"sources":{"web":7},'
     b'"notes":{"web":"byte 9"},"eras":{"number":1,"id":5,"anchored":true,"copied":true,'
@@ -204,16 +225,18 @@ def test_headers_of_checkpoints() -> None:
     ended = Window(2, begin, 9, ended=True, whole=True, release=release, names=release.names)
     progress = Progress(ended=(ended,), number=3, whole=False)
     eras = Eras(1, 5, copied=True, parts=[("a", 0, {"epsilon": 1.0})], earlier={"a": [release]})
-    objects = {"a": Kept(), "hours": Kept(progress)}
-    header, tables = header_of(objects, {"web": 7}, {"web": "byte 9"}, eras)
+    people = object()
+    objects = {"a": Kept(people=people), "hours": Kept(progress)}
+    header, states = header_of(objects, {"web": 7}, {"web": "byte 9"}, eras)
     plain = HEADER.replace(b"SIZE", str(len(data)).encode())
     assert header == len(plain).to_bytes(4, "little") + plain + data + data
-    assert [id(it) for it in tables] == [id(it) for it in objects.values()]
+    assert [id(it) for it in states] == [id(it) for it in (objects["a"], people, objects["hours"])]
     again = Eras()
     found, sources, notes = objects_of(header, again)
     assert (sources, notes) == ({"web": 7}, {"web": "byte 9"})
     assert again.described() == eras.described()
-    assert (found["a"].era, found["a"].states, found["hours"].states) == (5, {0: 0}, {0: 1})
+    assert (found["a"].era, found["a"].states, found["hours"].states) == (5, {0: 0}, {0: 2})
+    assert (found["a"].people, found["hours"].people) == ({0: 1}, {})
     assert found["hours"].clock_said == 7.5
     kept = found["hours"].progress
     assert kept is not None

@@ -1,14 +1,17 @@
 //! The cells of one table that each person has, and how many events of the person each holds.
 
 use crate::parameters::{PersonBound, Shape, TableKind};
+use crate::saved_state::{StateReader, StateWriter, refused};
 use crate::table::hash::RowHashes;
 use crate::{Error, Result};
+use std::ops::Range;
 
 /// What all people have contributed to one table.
 pub(super) struct Contributions {
     /// `None` for counters, whose items are their columns.
     hashes: Option<RowHashes>,
     depth: usize,
+    width: u32,
     cells: usize,
     events: u16,
     /// For each person and row, the columns in the order of their first event.
@@ -23,6 +26,7 @@ impl Contributions {
         Self {
             hashes: (shape.kind != TableKind::Counters).then(hashes),
             depth: shape.depth as usize,
+            width: shape.width,
             // No one can have more.
             cells: bound.cells.min(shape.width) as usize,
             events: bound.events as u16,
@@ -92,6 +96,75 @@ impl Contributions {
         self.counts.truncate(length);
     }
 
+    /// Bytes that [`Self::save`] writes of all people together.
+    pub(super) fn saved_bytes(&self) -> usize {
+        let rows = self.counts.len() / self.cells;
+        let held = self.counts.iter().filter(|&&count| count > 0).count();
+        let [of_row, column, count] = self.field_bytes();
+        rows * of_row + held * (column + count)
+    }
+
+    /// Writes what a person has: of each row the number of cells, their columns, and how many events
+    /// more than one each of them holds.
+    pub(super) fn save(&self, person: usize, out: &mut StateWriter) {
+        let [of_row, column, count] = self.field_bytes();
+        for row in self.rows_of(person) {
+            let held = self.counts[row.clone()].iter().take_while(|&&it| it > 0);
+            let held = row.start..row.start + held.count();
+            put(out, held.len() as u32, of_row);
+            for at in held.clone() {
+                put(out, self.columns[at], column);
+            }
+            for at in held {
+                let more = u32::from(self.counts[at]) - 1;
+                let more = planted!("restored-people-without-their-counts", 0, more);
+                put(out, more, count);
+            }
+        }
+    }
+
+    /// Reads what [`Self::save`] wrote of a person who is known and has nothing yet.
+    pub(super) fn restore(&mut self, person: usize, from: &mut StateReader<'_>) -> Result<()> {
+        let [of_row, column, count] = self.field_bytes();
+        for row in self.rows_of(person) {
+            let held = take(from, of_row)? as usize;
+            if held > self.cells {
+                return refused("expected no more cells of a person than the bound, got more");
+            }
+            let held = row.start..row.start + held;
+            for at in held.clone() {
+                let found = take(from, column)?;
+                if found >= self.width || self.columns[row.start..at].contains(&found) {
+                    return refused("expected different columns of the table, got others");
+                }
+                self.columns[at] = found;
+            }
+            for at in held {
+                let more = take(from, count)?;
+                if more >= self.events.into() {
+                    return refused("expected no more events of a person than the bound, got more");
+                }
+                self.counts[at] = more as u16 + 1;
+            }
+        }
+        Ok(())
+    }
+
+    /// Bytes of a number of cells, of a column, and of a count less 1.
+    fn field_bytes(&self) -> [usize; 3] {
+        let largest = [
+            self.cells as u32,
+            self.width - 1,
+            u32::from(self.events) - 1,
+        ];
+        largest.map(|largest| (u32::BITS - largest.leading_zeros()).div_ceil(8) as usize)
+    }
+
+    fn rows_of(&self, person: usize) -> impl Iterator<Item = Range<usize>> + use<> {
+        let (first, cells) = (person * self.stride(), self.cells);
+        (0..self.depth).map(move |row| first + row * cells..first + (row + 1) * cells)
+    }
+
     fn stride(&self) -> usize {
         self.depth * self.cells
     }
@@ -100,6 +173,18 @@ impl Contributions {
         let hashed = |hashes: &RowHashes| hashes.column(row, item) as u32;
         self.hashes.as_ref().map_or(item as u32, hashed)
     }
+}
+
+/// Writes the lowest bytes of a number, of which no other one is used.
+fn put(out: &mut StateWriter, number: u32, bytes: usize) {
+    out.put_bytes(&number.to_le_bytes()[..bytes]);
+}
+
+/// Reads what [`put`] wrote.
+fn take(from: &mut StateReader<'_>, bytes: usize) -> Result<u32> {
+    let mut number = [0; 4];
+    number[..bytes].copy_from_slice(from.take_bytes(bytes)?);
+    Ok(u32::from_le_bytes(number))
 }
 
 /// Appends equal values; the room at least doubles when it is used up.

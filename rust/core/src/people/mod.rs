@@ -4,6 +4,7 @@
 //! |---|---|
 //! | this | who is known, which events are counted |
 //! | `contributions` | the cells of a table that each person has, and how often |
+//! | `saved` | the state of all this in bytes, for a store |
 //!
 //! **The rule.** An event is counted if, in *every* row of *every* table, its cell is one of the
 //! person's or the person has fewer than `cells` of that row, and the cell holds fewer than `events`
@@ -19,11 +20,11 @@
 //! anything that it can be guessed from is kept.
 
 mod contributions;
+mod saved;
 #[cfg(test)]
 mod tests;
 
 use crate::discovery::name::{CHUNK, Identities};
-use crate::item::Item;
 use crate::key::{MasterKey, Purpose, SketchId};
 use crate::parameters::{MOST_PEOPLE, PersonBound, Shape};
 use crate::table::hash::Fingerprinter;
@@ -38,6 +39,7 @@ const UNKNOWN: u32 = u32::MAX;
 
 /// What each person has contributed to some tables, which count one stream.
 pub struct People {
+    id: SketchId,
     identities: Identities,
     tables: Vec<Contributions>,
     numbers: HashMap<u128, u32, BuildHasherDefault<LowBits>>,
@@ -66,6 +68,7 @@ impl People {
         let most = most_people.unwrap_or(MOST_PEOPLE);
         let tables = (tables.iter()).map(|(shape, bound)| Contributions::new(shape, bound));
         Ok(Self {
+            id: *id,
             identities: Identities::new(key, Purpose::PersonIdentity, id, b""),
             tables: tables.collect(),
             numbers: HashMap::default(),
@@ -75,20 +78,38 @@ impl People {
         })
     }
 
+    /// The secret identities of people, which stand for them in a log as well. Nothing changes.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Memory`].
+    pub fn identify(&self, people: Items<'_>) -> Result<Vec<u128>> {
+        let mut identities = memory::filled(0, people.len())?;
+        people.for_each_item_chunk::<CHUNK>(|start, chunk| {
+            let out = &mut identities[start..][..chunk.len()];
+            self.identities.fill(chunk, out, |_| None);
+        });
+        Ok(identities)
+    }
+
     /// Decides for each event whether it is counted; the weights of those that are not become 0,
-    /// which is an empty step. `items` has the events as each table hashes them: the caller owns
-    /// them, so that what is bounded and what is counted are one value.
+    /// which is an empty step. `people` are the results of [`Self::identify`]; `items` has the
+    /// events as each table hashes them: the caller owns them, so that what is bounded and what is
+    /// counted are one value.
     ///
     /// # Errors
     ///
     /// [`Error::Parameter`] if the lengths differ, and [`Error::Memory`]: nothing has changed then.
     pub fn bound(
         &mut self,
-        people: Items<'_>,
+        people: &[u128],
         items: &[(Items<'_>, &Fingerprinter)],
         weights: &mut [u64],
     ) -> Result<()> {
         let events = weights.len();
+        if planted!("refused-batch-leaves-its-people") {
+            self.recognise(people)?;
+        }
         let are_as_long = items.iter().all(|(items, _)| items.len() == events);
         if people.len() != events || !are_as_long || items.len() != self.tables.len() {
             let expected = format!("one person per item ({events})");
@@ -146,31 +167,20 @@ impl People {
 
     /// Fills the batch with the numbers of its people; who is new gets the next one, as long as
     /// there is one. After an error no one is new.
-    fn recognise(&mut self, people: Items<'_>) -> Result<()> {
+    fn recognise(&mut self, people: &[u128]) -> Result<()> {
         self.batch.clear();
         memory::reserve(&mut self.batch, people.len())?;
         let before = self.numbers.len() as u32;
-        let mut done = Ok(());
-        people.for_each_item_chunk::<CHUNK>(|_, people| {
-            if done.is_ok() {
-                done = self.recognise_chunk(people);
+        for &identity in people {
+            match self.number_of(identity) {
+                Ok(number) => self.batch.push(number),
+                Err(error) => {
+                    self.numbers.retain(|_, number| *number < before);
+                    let known = self.numbers.len();
+                    (self.tables.iter_mut()).for_each(|table| table.truncate(known));
+                    return Err(error);
+                }
             }
-        });
-        if done.is_err() {
-            self.numbers.retain(|_, number| *number < before);
-            let known = self.numbers.len();
-            (self.tables.iter_mut()).for_each(|table| table.truncate(known));
-        }
-        done
-    }
-
-    fn recognise_chunk(&mut self, people: &[Item<'_>]) -> Result<()> {
-        let mut identities = [0; CHUNK];
-        let identities = &mut identities[..people.len()];
-        self.identities.fill(people, identities, |_| None);
-        for &identity in &*identities {
-            let number = self.number_of(identity)?;
-            self.batch.push(number);
         }
         Ok(())
     }

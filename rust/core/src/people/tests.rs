@@ -1,7 +1,10 @@
 use super::*;
+use crate::item::Item;
 use crate::parameters::TableKind;
+use crate::saved_state::SavedState;
 use crate::table::hash::RowHashes;
 use proptest::prelude::*;
+use proptest::test_runner::TestRunner;
 use std::collections::BTreeMap;
 
 /// An event: its person, and its item in each table.
@@ -53,7 +56,8 @@ fn counted(people: &mut People, tables: usize, events: &[Event]) -> Vec<bool> {
     let items: Vec<_> = items.iter().map(|it| (Items::Ready(it), &hash)).collect();
     let mut weights = vec![3; events.len()];
     let names = Items::Mixed(&names);
-    people.bound(names, &items, &mut weights).unwrap();
+    let names = people.identify(names).unwrap();
+    people.bound(&names, &items, &mut weights).unwrap();
     assert!(weights.iter().all(|weight| [0, 3].contains(weight)));
     weights.iter().map(|&weight| weight > 0).collect()
 }
@@ -226,12 +230,148 @@ fn people_are_told_apart_by_type_and_value() {
     ];
     let (hash, names, mut weights) = (Fingerprinter::new(7), Items::Mixed(&names), [1; 6]);
     let items = [(Items::Ready(&[0; 6]), &hash)];
-    assert!(people.bound(names, &items, &mut weights[1..]).is_err());
-    assert!(people.bound(names, &[], &mut weights).is_err());
-    people.bound(names, &items, &mut weights).unwrap();
+    let names = people.identify(names).unwrap();
+    people.bound(&names, &items, &mut weights).unwrap();
     assert_eq!((weights, people.known()), ([1; 6], 6));
-    people.bound(names, &items, &mut weights).unwrap();
+    people.bound(&names, &items, &mut weights).unwrap();
     assert_eq!((weights, people.known(), people.refused()), ([0; 6], 6, 6));
+}
+
+/// Who is in it is as unknown as before, and all of the limit is left for others.
+#[test]
+fn a_refused_batch_leaves_no_one() {
+    let [counters] = [bounds(1, 1, Some(2))[1]];
+    let mut people = people(&[counters]);
+    let names = people.identify(Items::Unsigned(&[1, 2, 3])).unwrap();
+    let hash = Fingerprinter::new(7);
+    let items = [(Items::Ready(&[0, 0]), &hash)];
+    assert!(people.bound(&names, &items, &mut [1, 1]).is_err());
+    assert!(people.bound(&names[1..], &[], &mut [1, 1]).is_err());
+    assert_eq!((people.known(), people.refused()), (0, 0));
+    let mut weights = [1, 1];
+    people.bound(&names[1..], &items, &mut weights).unwrap();
+    assert_eq!((weights, people.known()), ([1, 1], 2));
+}
+
+/// Restored at any point, people go on as if nothing had happened, and their bytes are the same.
+#[test]
+fn restored_people_go_on() {
+    let each = prop_oneof![4 => 1..4_u32, 1 => 255..260_u32];
+    let strategy = (streams(5), 1..4_u32, each, proptest::option::of(1..6_u32));
+    let strategy = (strategy, 0..60_usize, proptest::bool::ANY);
+    let mut runner = TestRunner::new(ProptestConfig::with_cases(256));
+    let outcome = runner.run(&strategy, |((events, cells, each, most), at, wide)| {
+        let mut tables = bounds(cells, each, most);
+        tables[0].0.width = if wide { 70_000 } else { 5 };
+        let (first, rest) = events.split_at(at.min(events.len()));
+        let mut one = people(&tables);
+        counted(&mut one, 2, first);
+        let saved = one.save().unwrap();
+        prop_assert_eq!(saved.expose().len(), one.saved_bytes());
+        let mut other = people(&tables);
+        other.restore(&saved).unwrap();
+        let again = other.save().unwrap();
+        prop_assert_eq!(again.expose(), saved.expose());
+        prop_assert_eq!(counted(&mut other, 2, rest), counted(&mut one, 2, rest));
+        prop_assert_eq!(
+            (other.known(), other.refused()),
+            (one.known(), one.refused())
+        );
+        let (one, other) = (one.save().unwrap(), other.save().unwrap());
+        prop_assert_eq!(other.expose(), one.expose());
+        Ok(())
+    });
+    outcome.unwrap();
+}
+
+/// Any change of a byte is refused, or is a state that a stream can reach; nothing panics.
+#[test]
+fn damaged_states_of_people_are_refused_whole() {
+    let tables = bounds(2, 3, Some(4));
+    let mut one = people(&tables);
+    let event = |person, item| Event {
+        person,
+        items: [item, item % 4],
+    };
+    counted(
+        &mut one,
+        2,
+        &[event(1, 2), event(1, 2), event(2, 3), event(1, 5)],
+    );
+    let saved = one.save().unwrap();
+    let bytes = saved.expose();
+    let restored = |bytes: &[u8]| {
+        let mut other = people(&tables);
+        let done = other.restore(&SavedState::from_bytes(bytes.to_vec()));
+        assert!(done.is_ok() || other.known() == 0);
+        done.map(|()| other)
+    };
+    for length in 0..bytes.len() {
+        assert!(restored(&bytes[..length]).is_err());
+    }
+    assert!(restored(&[bytes, &[0]].concat()).is_err());
+    for at in 0..bytes.len() {
+        for flipped in [1, 0x80, 0xff] {
+            let mut damaged = bytes.to_vec();
+            damaged[at] ^= flipped;
+            if let Ok(other) = restored(&damaged) {
+                assert_eq!(other.save().unwrap().expose(), damaged);
+            }
+        }
+    }
+    // People of another object, and of tables with other bounds.
+    let id = SketchId([3; 16]);
+    let mut other = People::new(&MasterKey::seeded(1), &id, &tables).unwrap();
+    assert!(other.restore(&saved).is_err());
+    assert!(people(&bounds(1, 3, Some(4))).restore(&saved).is_err());
+    assert!(people(&bounds(2, 1, Some(4))).restore(&saved).is_err());
+    assert!(people(&bounds(2, 3, Some(1))).restore(&saved).is_err());
+    assert!(one.restore(&saved).is_err());
+    assert_eq!(one.known(), 2);
+}
+
+/// The bytes of a state, pinned: a change here is another version (docs/state-format.md).
+#[test]
+fn the_bytes_of_a_state() {
+    let [mut table, counters] = bounds(2, 300, None);
+    table.0.width = 70_000;
+    let tables = [table, counters];
+    let mut one = people(&tables);
+    let event = |person, items| Event { person, items };
+    let events = [
+        event(8, [1, 0]),
+        event(9, [2, 3]),
+        event(8, [1, 0]),
+        event(8, [2, 1]),
+        event(8, [3, 2]),
+    ];
+    assert_eq!(
+        counted(&mut one, 2, &events),
+        [true, true, true, true, false]
+    );
+    let names = one.identify(Items::Unsigned(&[8, 9])).unwrap();
+    let of = |row, item| (column(&table, row, item) as u32).to_le_bytes()[..3].to_vec();
+    let expected = [
+        vec![1, 0],                                               // version
+        vec![2; 16],                                              // id
+        vec![1, 0, 0, 0, 0, 0, 0, 0],                             // events not counted
+        vec![2, 0, 0, 0, 0, 0, 0, 0],                             // people
+        names[0].to_le_bytes().to_vec(),                          // the first one
+        [&[2][..], &of(0, 1), &of(0, 2), &[1, 0, 0, 0]].concat(), // its first row
+        [&[2][..], &of(1, 1), &of(1, 2), &[1, 0, 0, 0]].concat(), // and the second
+        vec![2, 0, 1, 1, 0, 0, 0],                                // counters
+        names[1].to_le_bytes().to_vec(),                          // the second one
+        [&[1][..], &of(0, 2), &[0, 0], &[1], &of(1, 2), &[0, 0]].concat(),
+        vec![1, 3, 0, 0],
+    ];
+    let found = one.save().unwrap();
+    assert_eq!(found.expose(), expected.concat());
+    assert_eq!(names[0].to_le_bytes()[..4], [45, 66, 27, 254]);
+    // One event in each cell needs no count.
+    let mut once = people(&bounds(2, 1, None)[1..]);
+    counted(&mut once, 1, &events);
+    let per_person = once.saved_bytes() - 2 - 16 - 8 - 8;
+    assert_eq!(per_person, (16 + 1 + 2) + (16 + 1 + 1));
 }
 
 #[test]
