@@ -20,9 +20,8 @@
 //! then discarded; ending it early consumes it; `close` discards it. Published names stay public:
 //! items that were not published are never looked up again.
 //!
-//! The noise of a name is that of its rank among the secret identities of the epoch's table, not of the
-//! slot that it happened to get. So names depend on what the table holds, and not on the order in which
-//! it got there: exact counts give the same names for every order of an epoch's events.
+//! The noise of a name is that of its rank among the secret identities of the epoch's table, not of
+//! its slot. So exact counts give the same names for every order of an epoch's events.
 //!
 //! Source: C. Lebeda and J. Tetek, PODS 2023; A. Korolova, K. Kenthapadi, N. Mishra and A. Ntoulas,
 //! "Releasing Search Queries and Clicks Privately", WWW 2009 (thresholds of exact counts).
@@ -163,11 +162,11 @@ impl Discovery {
     /// As [`Self::feed`] for one event, without a buffer.
     #[inline]
     pub(crate) fn feed_one(&mut self, item: Item<'_>, weight: u64) {
-        let weight = weight.min(self.most());
+        let weight = weight.min(self.spec.largest_count());
         if let Some(state) = &mut self.state {
             state.count(&[item], |_| weight, &mut [0]);
+            state.long_items.forget();
         }
-        self.forget_items();
         self.tick(1);
     }
 
@@ -264,7 +263,7 @@ impl Discovery {
     }
 
     fn add_all(&mut self, items: Items<'_>, weights: Option<&[u64]>) {
-        let most = self.most();
+        let most = self.spec.largest_count();
         let Some(state) = &mut self.state else {
             return;
         };
@@ -272,12 +271,6 @@ impl Discovery {
             let weight = |at: usize| weights.map_or(1, |weights| weights[offset + at].min(most));
             state.count(chunk, weight, &mut [0; CHUNK]);
         });
-    }
-
-    /// How often one event counts at most. One of weight 0 counts nowhere: it is an empty step.
-    fn most(&self) -> u64 {
-        let is_weighted = self.spec.weighted || planted!("weights-counted-where-not-declared");
-        if is_weighted { u64::MAX } else { 1 }
     }
 }
 

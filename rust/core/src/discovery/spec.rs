@@ -206,6 +206,12 @@ impl DiscoverySpec {
         ))
     }
 
+    /// How often one event counts at most. One of weight 0 counts nowhere: it is an empty step.
+    pub(super) fn largest_count(&self) -> u64 {
+        let is_weighted = self.weighted || planted!("weights-counted-where-not-declared");
+        if is_weighted { u64::MAX } else { 1 }
+    }
+
     /// The guarantee per unit with which r units together have the requested guarantee. Rounding
     /// errors favour privacy.
     fn unit(&self, variant: Variant) -> Result<Unit> {
