@@ -37,6 +37,7 @@ __all__ = [
     "access_log_items",
     "access_log_people",
     "access_log_times",
+    "add_bounded_to_batch_of_all",
     "add_to_batch_of_all",
     "arrow_values",
     "call_locked",
@@ -54,6 +55,7 @@ __all__ = [
     "mechanism_largest_leaves",
     "mechanism_rows",
     "mechanism_variances",
+    "people_of_batch",
     "plain_item",
     "plain_weights",
     "schedule_leaves",
@@ -302,7 +304,12 @@ class PrivateSketch:
         user: object = None,
     ) -> None: ...
     def _add_to_batch(
-        self, items: object, weights: object = None, *, column: str | None = None
+        self,
+        items: object,
+        weights: object = None,
+        *,
+        column: str | None = None,
+        user: object = None,
     ) -> None: ...
     def _update_vector(self, vector: object) -> None: ...
     def tick(self, steps: int = 1) -> None: ...
@@ -431,6 +438,7 @@ class Release:
     @property
     def parts(self) -> tuple[PartFacts, ...]: ...
 
+# What each person has contributed to some tables, which count one stream.
 @final
 class People:
     def __new__(cls, tables: Sequence[PrivateSketch], *, key: Key) -> Self: ...
@@ -466,6 +474,9 @@ class PeeledTable:
         self, columns: npt.NDArray[np.uint32], flipped: npt.NDArray[np.bool_]
     ) -> npt.NDArray[np.float64]: ...
 
+# The people of a batch, as a value that no other code can change.
+def people_of_batch(user: object) -> LoggedEvents: ...
+
 # One change at several tables: at all of them, or at none.
 def update_all(tables: Sequence[HeavySketch], names: Sequence[Item], weight: int) -> None: ...
 def update_bounded(
@@ -490,6 +501,12 @@ def update_batch_of_all(
 ) -> None: ...
 def add_to_batch_of_all(
     tables: Sequence[PrivateSketch], items: Sequence[object], weights: Sequence[object]
+) -> None: ...
+def add_bounded_to_batch_of_all(
+    tables: Sequence[PrivateSketch],
+    items: Sequence[LoggedEvents],
+    user: Sequence[LoggedEvents],
+    weights: Sequence[object],
 ) -> None: ...
 def tick_all(tables: Sequence[HeavySketch], steps: int) -> None: ...
 def end_epoch_of_all(tables: Sequence[HeavySketch]) -> None: ...

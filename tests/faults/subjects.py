@@ -12,7 +12,7 @@ from tests.faults.callbacks import Clock
 from tests.faults.campaign import Operation
 
 import lazysketch as ls
-from lazysketch.heavy_hitters import hierarchical
+from lazysketch.heavy_hitters import hierarchical, level_tables
 from lazysketch.testing import seeded_key
 
 __all__ = [
@@ -52,8 +52,8 @@ def known_descriptions() -> Iterator[None]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(ls.HeavyHittersSpec, "of", remembering(ls.HeavyHittersSpec.of))
-        specs = remembering(hierarchical._specs_of_levels)
-        patch.setattr(hierarchical, "_specs_of_levels", specs)
+        specs = remembering(level_tables.specs_of_levels)
+        patch.setattr(hierarchical, "specs_of_levels", specs)
         yield
 
 

@@ -12,6 +12,9 @@ __all__ = ["BUGS_OF_PEOPLE", "BUGS_OF_PEOPLE_IN_THE_CORE"]
 _RELATIONS: Final = "lazysketch.privacy.relations"
 _PEOPLE: Final = "tests/unit/sketches/test_people.py::"
 _STORED: Final = "tests/unit/store/test_people.py::"
+_LEVELS: Final = "tests/unit/heavy_hitters/test_people_of_levels.py::"
+_WINDOWS: Final = "tests/unit/windows/test_people_of_windows.py::"
+_HIERARCHY: Final = "lazysketch.heavy_hitters.hierarchical"
 _NOISE: Final = _PEOPLE + "test_noise_covers_all_that_a_person_can_change"
 
 BUGS_OF_PEOPLE_IN_THE_CORE: Final = (
@@ -50,6 +53,18 @@ BUGS_OF_PEOPLE_IN_THE_CORE: Final = (
         subject="durable state",
         claim="A checkpoint has the cells of each person, and one event in each of them.",
         caught_by="lib people::tests::restored_people_go_on",
+    ),
+    PlantedBug(
+        name="refused-people-stay-known",
+        subject="sensitivity",
+        claim="The people of a batch that is refused take places of a limit of people.",
+        caught_by="lib people::tests::a_batch_that_is_withdrawn_leaves_nothing",
+    ),
+    PlantedBug(
+        name="names-cover-fewer-events-than-are-counted",
+        subject="sensitivity",
+        claim="The core counts events of a person that discovery is not calibrated for.",
+        caught_by=_LEVELS + "test_names_cover_all_events_that_are_counted",
     ),
 )
 
@@ -168,6 +183,154 @@ BUGS_OF_PEOPLE: Final = (
             edited(
                 "lazysketch.store.calls:Call.decoded",
                 ("people = _native.LoggedPeople", "people = _native.LoggedEvents"),
+            ),
+        ),
+    ),
+    PlantedBug(
+        name="levels-bounded-one-by-one",
+        subject="sensitivity",
+        claim="Each level counts the events of a person for which it has room, whatever others do.",
+        caught_by=_LEVELS + "test_levels_agree_on_what_is_counted",
+        patch=edited(
+            f"{_HIERARCHY}:HierarchicalHeavyHitters._count_people",
+            (
+                "_native.update_bounded(\n",
+                (
+                    "for at, table in enumerate(self._tables): _native.update_bounded("
+                    "_native.People.of_table(table), [table],"
+                    " [_native.logged_events(columns[at])], _native.people_of_batch(user), weights,"
+                    " empty_rows=empty_rows, in_one_step=in_one_step)\n"
+                    "    0 and _native.update_bounded(\n"
+                ),
+            ),
+        ),
+    ),
+    PlantedBug(
+        name="names-of-the-smallest-bounds",
+        subject="sensitivity",
+        claim="Names are calibrated for the least cells of a level times the least events of one.",
+        caught_by=_LEVELS + "test_noise_covers_all_that_a_person_can_change[None-zero-out]",
+        patch=edited(
+            "lazysketch.heavy_hitters.level_tables:specs_of_levels",
+            (
+                "events_per_person=least,",
+                (
+                    "events_per_person=least and"
+                    " min(one.cells for one in bounds) * min(one.events for one in bounds),"
+                ),
+            ),
+        ),
+    ),
+    PlantedBug(
+        name="levels-have-the-noise-of-the-first",
+        subject="sensitivity",
+        claim="Every level has the noise of the coarsest one, and counts by its own bound.",
+        caught_by=_LEVELS + "test_noise_covers_all_that_a_person_can_change[None-zero-out]",
+        patch=edited(
+            "lazysketch.heavy_hitters.level_tables:specs_of_levels",
+            (
+                "return shaped(bound).with_privacy(epsilon, delta)",
+                (
+                    "spec = shaped(bounds[0]).with_privacy(epsilon, delta)\n"
+                    "        spec._store('person_bound', bound)\n"
+                    "        return spec"
+                ),
+            ),
+        ),
+    ),
+    PlantedBug(
+        name="a-level-without-the-bound",
+        subject="sensitivity",
+        claim="The finest level bounds no one.",
+        caught_by=_LEVELS + "test_levels_agree_on_what_is_counted",
+        patch=edited(
+            "lazysketch.privacy.person_bound:bounds_of_levels",
+            ("return bounds\n", "return (*bounds[:-1], None)\n"),
+        ),
+    ),
+    PlantedBug(
+        name="contributions-kept-from-the-window-before",
+        subject="sensitivity",
+        claim="A person of whom an earlier window counted an event is not counted any more.",
+        caught_by=_WINDOWS + "test_by_the_clock",
+        patch=edited(
+            "lazysketch.windows.by_clock:ByClock.add",
+            (
+                "self._opened._table._add_to_batch(items, weights, user=user)",
+                (
+                    "kept = self.__dict__.setdefault('kept', {})\n"
+                    "    number = self._state.number\n"
+                    "    own = [kept.setdefault(one, number) == number for one in user]\n"
+                    "    items = [item for item, is_own in zip(items, own) if is_own]\n"
+                    "    user = [one for one, is_own in zip(user, own) if is_own]\n"
+                    "    self._opened._table._add_to_batch(items, weights, user=user)"
+                ),
+            ),
+        ),
+    ),
+    PlantedBug(
+        name="people-of-the-first-window-only",
+        subject="sensitivity",
+        claim="Every window of a batch takes the people of the first one for its own.",
+        caught_by=_WINDOWS + "test_by_steps",
+        patch=edited(
+            "lazysketch.windows.by_steps:_Events.take",
+            ("self.people[start:stop]", "self.people[: stop - start]"),
+        ),
+    ),
+    PlantedBug(
+        name="people-not-sorted-by-time",
+        subject="sensitivity",
+        claim="The events of a batch are sorted into windows by their times, their people are not.",
+        caught_by=_WINDOWS + "test_by_the_time_of_events",
+        patch=edited(
+            "lazysketch.windows.by_time:ByTime.add",
+            ("people.take(positions) for", "people[: len(positions)] for"),
+        ),
+    ),
+    PlantedBug(
+        name="a-person-protected-in-all-windows",
+        subject="accounting",
+        claim="Windows promise to a person in all of them what holds within one.",
+        caught_by=_WINDOWS + "test_a_person_is_protected_within_one_window",
+        patch=edited(
+            "lazysketch.windows.window_tables:WindowTables.privacy",
+            ('None if counts.person_bound is None else "one window"', "None"),
+        ),
+    ),
+    PlantedBug(
+        name="windows-compose-as-one",
+        subject="accounting",
+        claim="Windows are one part of a composition, although a person is in many of them.",
+        caught_by=_WINDOWS + "test_a_person_in_many_windows_composes_by_their_number",
+        patch=edited(
+            "lazysketch.heavy_hitters.joint_privacy:JointPrivacy.parts_to_compose",
+            ("if self.within is not None:", "if False:"),
+        ),
+    ),
+    PlantedBug(
+        name="a-person-beyond-one-window-unmentioned",
+        subject="accounting",
+        claim="The text of a guarantee within one window does not say what it leaves out.",
+        caught_by=_WINDOWS + "test_a_person_is_protected_within_one_window",
+        patch=edited(
+            "lazysketch.privacy.wording:promise",
+            ('f"for a person with events beyond {within}, which add up; {beyond}"', "beyond"),
+        ),
+    ),
+    PlantedBug(
+        name="totals-of-events-that-are-not-counted",
+        subject="distribution",
+        claim="Shares of a table that bounds people are shares of all steps.",
+        caught_by=_WINDOWS + "test_names_and_totals_are_those_of_what_is_counted",
+        patch=together(
+            edited(
+                "lazysketch.windows.window:total_of",
+                (" and privacy.person_bound is None", ""),
+            ),
+            edited(
+                "lazysketch.releases.table_facts:TableFacts._size",
+                ("and part.privacy.person_bound is None", ""),
             ),
         ),
     ),

@@ -159,7 +159,7 @@ BUGS_OF_SENSITIVITY: Final = (
         "test_the_guarantee_is_the_one_asked_for[3-substitution]",
         patch=edited(
             f"{_HITTERS}:HeavyHittersSpec.discovering",
-            ("else table.max_events_per_user", "else 1"),
+            ("events = table.max_events_per_user", "events = 1"),
         ),
     ),
     PlantedBug(
@@ -386,10 +386,7 @@ BUGS_OF_CALIBRATION: Final = (
             ),
             edited(
                 "lazysketch.heavy_hitters.levels_privacy:splits_of_levels",
-                (
-                    "described[part] for part in parts",
-                    "described[part] for part in parts[1:] or parts",
-                ),
+                ("compose(*described)", "compose(*(described[1:] or described))"),
             ),
         ),
     ),

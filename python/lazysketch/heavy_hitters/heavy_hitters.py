@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from lazysketch import _native
 from lazysketch.arguments import check_keywords, with_options
 from lazysketch.errors import ArgumentTypeError
-from lazysketch.heavy_hitters.hitters_spec import HeavyHittersSpec, HittersOptions
+from lazysketch.heavy_hitters.hitters_spec import HeavyHittersSpec, HittersOptions, ShareOptions
 from lazysketch.heavy_hitters.published_hitters import PublishedHitters
 from lazysketch.heavy_hitters.tables import DiscoveringTable, table_for
 from lazysketch.releases.items import Item
@@ -16,7 +16,7 @@ from lazysketch.sketches.keys import Key
 from lazysketch.sketches.live_state import ClosedByBlock
 from lazysketch.specification.schedules import Schedule, ScheduleName, schedule_for
 from lazysketch.specification.sizing import SketchKind
-from lazysketch.specification.table_spec import TableOptions, TableSpec
+from lazysketch.specification.table_spec import NoiseOptions, TableOptions, TableSpec
 
 if TYPE_CHECKING:
     from typing_extensions import Never, Self, Unpack
@@ -26,7 +26,7 @@ __all__ = ["HeavyHitters"]
 _EXAMPLE: Final = "HeavyHitters(share=0.01, epsilon=1.0, delta=1e-8)"
 
 
-@with_options(TableOptions, HittersOptions, defaults=(TableSpec, HeavyHittersSpec.of))
+@with_options(NoiseOptions, TableOptions, ShareOptions, defaults=(TableSpec, HeavyHittersSpec.of))
 class HeavyHitters(ClosedByBlock, PublishedHitters):
     """The items that make up much of a stream, without a list of items.
 

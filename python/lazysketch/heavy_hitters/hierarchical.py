@@ -9,34 +9,27 @@ give the most weight to the level that matters most.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from functools import cache
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final
 
 from lazysketch import _native
 from lazysketch.arguments import check_keywords, with_options
 from lazysketch.errors import ArgumentTypeError
 from lazysketch.heavy_hitters.hierarchies import Levels
 from lazysketch.heavy_hitters.hitters_spec import (
-    DEPTH,
-    ITEM_BYTES,
     HeavyHittersSpec,
-    HittersOptions,
-    TableShape,
-    checked_memory,
-    checked_share,
+    LevelsOptions,
+    ShareOptions,
 )
-from lazysketch.heavy_hitters.joint_privacy import Split, split_of
-from lazysketch.heavy_hitters.levels_privacy import checked_level_weights, splits_of_levels
+from lazysketch.heavy_hitters.level_tables import Origins, specs_of_levels, tables_of_levels
 from lazysketch.heavy_hitters.published_levels import PublishedLevels
 from lazysketch.heavy_hitters.tables import DiscoveringTable
-from lazysketch.privacy.accounting import Privacy
+from lazysketch.privacy.person_bound import PersonBound
 from lazysketch.releases.items import Item
 from lazysketch.sketches.keys import Key, key_or_fresh
 from lazysketch.sketches.live_state import ClosedByBlock, exclusive
 from lazysketch.specification.schedules import Schedule, ScheduleName, schedule_for
 from lazysketch.specification.sizing import SketchKind
-from lazysketch.specification.table_spec import TableOptions, TableSpec
+from lazysketch.specification.table_spec import NoiseOptions, TableSpec
 
 if TYPE_CHECKING:
     from typing import Concatenate
@@ -47,25 +40,26 @@ if TYPE_CHECKING:
 
 __all__ = ["HierarchicalHeavyHitters"]
 
-_HASH_SEEDS: Final = 2**64
-# The key of the table of a level, and the state of a store where it goes on.
-Origins: TypeAlias = Callable[[int], tuple[Key, _native.SavedState | None]]
 _EXAMPLE: Final = "HierarchicalHeavyHitters(ipv4_prefixes(), share=0.01, epsilon=1.0, delta=1e-8)"
 
 
-@with_options(TableOptions, HittersOptions, defaults=(TableSpec, HeavyHittersSpec.of))
+@with_options(NoiseOptions, ShareOptions, defaults=(TableSpec, HeavyHittersSpec.of))
 class HierarchicalHeavyHitters(ClosedByBlock, PublishedLevels):
     """The names that make up much of a stream, at every level of a hierarchy.
 
     Guarantee: all published names and counts, at all levels and steps together, satisfy
-    (``epsilon``, ``delta``)-DP for one event (or ``max_events_per_user`` of them). The sketches of
-    all levels compose as one Gaussian mechanism; the privacy parameters of their discoveries add
-    up.
+    (``epsilon``, ``delta``)-DP for one event (or ``max_events_per_user`` of them, or with
+    ``person_bound`` all events of one person). The sketches of all levels compose as one Gaussian
+    mechanism; the privacy parameters of their discoveries add up.
 
     Args:
         levels: the hierarchy, for example the result of :func:`ipv4_prefixes`.
         level_weights: one number above 0 per level; equal when None. A level of weight w gets
             noise proportional to 1/sqrt(w), and a threshold of about 1/w.
+        person_bound: what is counted of each person, who is protected then: a
+            :class:`PersonBound` for all levels, or a list of one per level. An event counts at all
+            levels or at none, so a coarse level, whose names gather more events, takes fewer cells
+            and more events per cell. Every event needs its person.
         discovery_epoch: steps after which names are published, at all levels; by default each
             level has its own, the fewest in which a name of the share is found with 95 %
             probability. With the batch schedule a number of batches, and required.
@@ -98,15 +92,16 @@ class HierarchicalHeavyHitters(ClosedByBlock, PublishedLevels):
         levels: Levels | None = None,
         *positional: Never,
         level_weights: Sequence[float] | None = None,
+        person_bound: PersonBound | Sequence[PersonBound] | None = None,
         discovery_epoch: int | None = None,
         horizon: int | None = None,
         schedule: Schedule | ScheduleName | None = None,
         kind: SketchKind = "count-min",
         key: Key | None = None,
-        **options: Unpack[HittersOptions],
+        **options: Unpack[LevelsOptions],
     ) -> None:
         """Split privacy and memory among the levels, and make their tables."""
-        check_keywords(type(self), positional, options, HittersOptions, example=_EXAMPLE)
+        check_keywords(type(self), positional, options, LevelsOptions, example=_EXAMPLE)
         one = key_or_fresh(key)
         self._make(
             levels,
@@ -114,6 +109,7 @@ class HierarchicalHeavyHitters(ClosedByBlock, PublishedLevels):
             schedule_for(schedule, horizon),
             kind=kind,
             level_weights=level_weights,
+            person_bound=person_bound,
             discovery_epoch=discovery_epoch,
             **options,
         )
@@ -126,25 +122,30 @@ class HierarchicalHeavyHitters(ClosedByBlock, PublishedLevels):
         *,
         kind: SketchKind = "count-min",
         level_weights: Sequence[float] | None = None,
+        person_bound: PersonBound | Sequence[PersonBound] | None = None,
         discovery_epoch: int | None = None,
-        **options: Unpack[HittersOptions],
+        **options: Unpack[LevelsOptions],
     ) -> None:
         """Make the tables, each with the key and the state that its level has."""
         if not isinstance(levels, Levels):
             got = "none" if levels is None else type(levels).__name__
             raise ArgumentTypeError(f"levels: expected Levels, as in {_EXAMPLE}, got {got}")
-        whole, specs = _specs_of_levels(
+        whole, specs = specs_of_levels(
             len(levels.names),
             schedule,
             kind=kind,
             level_weights=level_weights,
+            person_bound=person_bound,
             discovery_epoch=discovery_epoch,
             **options,
         )
-        tables = _tables_of_levels(specs, origin)
+        tables = tables_of_levels(specs, origin)
+        self._people_of_levels: _native.People | None = None
+        if specs[0].table.person_bound is not None:
+            self._people_of_levels = _native.People(tables, key=origin(0)[0])
         super().__init__(levels, tables, specs, whole=whole)
 
-    def update(self, item: Item, weight: int = 1) -> None:
+    def update(self, item: Item, weight: int = 1, *, user: Item | None = None) -> None:
         """Count one event at every level; it takes one step.
 
         Guarantee: as :meth:`update_many`.
@@ -152,18 +153,23 @@ class HierarchicalHeavyHitters(ClosedByBlock, PublishedLevels):
         Args:
             item: an item that fits the levels.
             weight: 0 to ``max_weight``.
+            user: the person of the event, any item; required if the levels bound people.
 
         Raises:
-            ItemError: an item that does not fit the levels.
-            ArgumentTypeError: a weight that is not an integer.
-            ArgumentValueError: a weight outside its range.
+            ItemError: an item that does not fit the levels, or a person who is no item.
+            ArgumentTypeError: a weight that is not an integer; a person where none is bounded.
+            ArgumentValueError: a weight outside its range, or no person where people are bounded.
             HorizonError: past the horizon.
             ClosedError: after ``close()``.
             LiveStateError: called in a forked child process.
         """
-        self._apply(_native.update_all, self.levels.of(item), weight)
+        names = self.levels.of(item)
+        if user is None:
+            self._apply(_native.update_all, names, weight)
+        else:
+            self._count_people([[name] for name in names], [user], [weight])
 
-    def update_many(self, items: object, weights: object = None) -> None:
+    def update_many(self, items: object, weights: object = None, *, user: object = None) -> None:
         """Count many events at every level, one step each, in order.
 
         Guarantee: the whole batch is mapped to names and checked before the first event is applied.
@@ -172,18 +178,27 @@ class HierarchicalHeavyHitters(ClosedByBlock, PublishedLevels):
         Args:
             items: a list, an array, or a column of Arrow, polars or pandas.
             weights: one integer per item, or None for weight 1.
+            user: the person of each event, one item per item; required if the levels bound people.
+                An event beyond the bound of a level is an empty step at every level.
 
         Raises:
             ItemError: an item that does not fit the levels; the message gives its position.
-            ArgumentTypeError: a single str, bytes or dict; floats.
-            ArgumentValueError: weights outside their range, or a wrong number of weights.
+            ArgumentTypeError: a single str, bytes or dict; floats; people where none is bounded.
+            ArgumentValueError: weights outside their range, or a wrong number of weights or people;
+                no people where they are bounded.
             HorizonError: past the horizon.
             ClosedError: after ``close()``.
             LiveStateError: called in a forked child process.
         """
-        self._apply(_native.update_rows_of_all, self.levels.columns(items), weights)
+        columns = self.levels.columns(items)
+        if user is None:
+            self._apply(_native.update_rows_of_all, columns, weights)
+        else:
+            self._count_people(columns, user, weights)
 
-    def update_rows(self, items: object, weights: object = None, *, empty_rows: object) -> None:
+    def update_rows(
+        self, items: object, weights: object = None, *, empty_rows: object, user: object = None
+    ) -> None:
         """Count rows at every level, one step each, some of which have no event.
 
         Guarantee: the same result as ``update_many`` and ``tick`` in turn, but faster; everything
@@ -195,6 +210,7 @@ class HierarchicalHeavyHitters(ClosedByBlock, PublishedLevels):
             weights: one integer per item, or None for weight 1.
             empty_rows: positions of the rows without an event, ascending, counted from 0 over all
                 rows.
+            user: the person of each event, one item per item; required if the levels bound people.
 
         Raises:
             ItemError: an item that does not fit the levels; the message gives its position.
@@ -206,9 +222,12 @@ class HierarchicalHeavyHitters(ClosedByBlock, PublishedLevels):
             LiveStateError: called in a forked child process.
         """
         columns = self.levels.columns(items)
-        self._apply(_native.update_rows_of_all, columns, weights, empty_rows=empty_rows)
+        if user is None:
+            self._apply(_native.update_rows_of_all, columns, weights, empty_rows=empty_rows)
+        else:
+            self._count_people(columns, user, weights, empty_rows=empty_rows)
 
-    def update_batch(self, items: object, weights: object = None) -> None:
+    def update_batch(self, items: object, weights: object = None, *, user: object = None) -> None:
         """Count any number of events in one step, at every level; for the batch schedule.
 
         Guarantee: the number of events is not published; otherwise as :meth:`update_many`.
@@ -216,6 +235,7 @@ class HierarchicalHeavyHitters(ClosedByBlock, PublishedLevels):
         Args:
             items: a list, an array, or a column of Arrow, polars or pandas; may be empty.
             weights: one integer per item, or None for weight 1.
+            user: the person of each event, one item per item; required if the levels bound people.
 
         Raises:
             ItemError: an item that does not fit the levels; the message gives its position.
@@ -225,7 +245,11 @@ class HierarchicalHeavyHitters(ClosedByBlock, PublishedLevels):
             ClosedError: after ``close()``.
             LiveStateError: called in a forked child process.
         """
-        self._apply(_native.update_batch_of_all, self.levels.columns(items), weights)
+        columns = self.levels.columns(items)
+        if user is None:
+            self._apply(_native.update_batch_of_all, columns, weights)
+        else:
+            self._count_people(columns, user, weights, in_one_step=True)
 
     def tick(self, steps: int = 1) -> None:
         """Take steps without an event, for example for rows that do not fit the levels.
@@ -280,6 +304,33 @@ class HierarchicalHeavyHitters(ClosedByBlock, PublishedLevels):
     def close(self) -> None:
         """Destroy keys, counts and open epochs of all levels; reads raise ClosedError."""
         self._apply(_native.close_all)
+        if self._people_of_levels is not None:
+            self._people_of_levels.forget()
+
+    @exclusive
+    def _count_people(
+        self,
+        columns: Sequence[object],
+        user: object,
+        weights: object,
+        *,
+        empty_rows: object = None,
+        in_one_step: bool = False,
+    ) -> None:
+        """Count the events that every level admits, in one call of the core."""
+        if self._people_of_levels is None:
+            raise ArgumentTypeError(
+                "user: expected none, since the levels have no person_bound, got some"
+            )
+        _native.update_bounded(
+            self._people_of_levels,
+            self._tables,
+            [_native.logged_events(column) for column in columns],
+            _native.people_of_batch(user),
+            weights,
+            empty_rows=empty_rows,
+            in_one_step=in_one_step,
+        )
 
     @exclusive
     def _apply(
@@ -303,71 +354,3 @@ class HierarchicalHeavyHitters(ClosedByBlock, PublishedLevels):
             f"<HierarchicalHeavyHitters share={self._specs[0].share:g}, levels={names}, {total}; "
             f"counts of level 0: {inner}"
         )
-
-
-def _specs_of_levels(
-    levels: int,
-    schedule: Schedule,
-    *,
-    kind: SketchKind,
-    level_weights: Sequence[float] | None,
-    discovery_epoch: int | None,
-    share: float | None = None,
-    memory: int | None = None,
-    max_item_bytes: int = ITEM_BYTES,
-    discovery_epsilon: float | None = None,
-    discovery_delta: float | None = None,
-    depth: int = DEPTH,
-    width: int | None = None,
-    hash_seed: int | None = None,
-    **table: Unpack[TableOptions],
-) -> tuple[Split, list[HeavyHittersSpec]]:
-    """Return the privacy of all levels together, and the description of each level."""
-    if share is None:
-        raise ArgumentTypeError("share: expected a share of the stream such as 0.01, got none")
-    wanted = checked_share("share", share)
-    room = checked_memory(memory, tables=levels)
-    room //= levels
-    whole = split_of(
-        table["epsilon"],
-        table["delta"],
-        discovery_epsilon=discovery_epsilon,
-        discovery_delta=discovery_delta,
-    )
-    shape = TableShape.of(
-        wanted, schedule, kind=kind, memory=room // 2, depth=depth, width=width, seed=hash_seed
-    )
-    first = shape.described(**table)
-
-    @cache  # levels of the same weight have the same calibration
-    def described(epsilon: float, delta: float) -> TableSpec:
-        return first.with_privacy(epsilon, delta)
-
-    def privacy_of(epsilon: float, delta: float) -> Privacy:
-        return described(epsilon, delta).privacy
-
-    parts = checked_level_weights(level_weights, levels=levels)
-    specs = [
-        HeavyHittersSpec.discovering(
-            described(split.sketch_epsilon, split.sketch_delta),
-            split,
-            share=wanted,
-            memory=room,
-            epoch=discovery_epoch,
-            max_item_bytes=max_item_bytes,
-        )
-        for split in splits_of_levels(whole, parts, privacy_of=privacy_of)
-    ]
-    return whole, specs
-
-
-def _tables_of_levels(specs: Sequence[HeavyHittersSpec], origin: Origins) -> list[DiscoveringTable]:
-    """Return the live tables, with consecutive hash seeds."""
-    tables: list[DiscoveringTable] = []
-    for at, spec in enumerate(specs):
-        if tables:
-            seed = (tables[0].hash_seed + at) % _HASH_SEEDS
-            spec = replace(spec, table=spec.table.with_hash_seed(seed))
-        key, state = origin(at)
-        tables.append(DiscoveringTable.of(spec, key=key, state=state))
-    return tables

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypedDict
 
 from lazysketch.arguments import checked_integer, checked_real
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
@@ -19,7 +19,7 @@ from lazysketch.privacy.relations import LARGEST_DEPTH, people_changed
 from lazysketch.releases.items import Item, checked_domain
 from lazysketch.specification.schedules import Batch, Schedule
 from lazysketch.specification.sizing import LARGEST_WIDTH, SketchKind, checked_sketch_kind
-from lazysketch.specification.table_spec import TableOptions, TableSpec
+from lazysketch.specification.table_spec import NoiseOptions, TableOptions, TableSpec
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -32,6 +32,8 @@ __all__ = [
     "MEMORY",
     "HeavyHittersSpec",
     "HittersOptions",
+    "LevelsOptions",
+    "ShareOptions",
     "TableShape",
     "checked_memory",
     "checked_share",
@@ -45,8 +47,8 @@ LARGEST_MEMORY: Final = 1 << 40
 _SHARE_OF_DOMAIN: Final = 0.001  # default of above() with a public list
 
 
-class HittersOptions(TableOptions, total=False):
-    """Keyword arguments of every class that finds heavy items.
+class ShareOptions(TypedDict, total=False):
+    """Keyword arguments of every class that finds heavy items, without those of its noise.
 
     Args:
         share: find items with at least about this share of the stream, above 0 and at most 1; the
@@ -70,6 +72,14 @@ class HittersOptions(TableOptions, total=False):
     depth: int
     width: int | None
     hash_seed: int | None
+
+
+class HittersOptions(TableOptions, ShareOptions, total=False):
+    """All keyword arguments of classes that find heavy items, each with one table at a time."""
+
+
+class LevelsOptions(NoiseOptions, ShareOptions, total=False):
+    """All keyword arguments of classes that find heavy items with one table per level."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,6 +168,7 @@ class HeavyHittersSpec:
         memory: int,
         epoch: int | None,
         max_item_bytes: int,
+        events_per_person: int | None = None,
     ) -> HeavyHittersSpec:
         """Return the description of a sketch together with discovery.
 
@@ -168,6 +179,8 @@ class HeavyHittersSpec:
             memory: bytes for both tables together.
             epoch: steps after which names are published, or None to choose them.
             max_item_bytes: bytes kept of an item.
+            events_per_person: events of one person that are counted at most, where more than this
+                table bounds them; None if this table alone does.
 
         Returns:
             The description.
@@ -177,17 +190,16 @@ class HeavyHittersSpec:
             ArgumentValueError: a value outside its range, or memory for less than one item.
         """
         steps = _checked_epoch(epoch, table.schedule)
-        # Every counted event takes a place in each row: a person has at most cells * events.
         bound = table.person_bound
+        events = table.max_events_per_user
+        if bound is not None:
+            counted = bound.counted_events if events_per_person is None else events_per_person
+            events = counted * people_changed(bound, relation=table.relation)
         smallest = DiscoverySpec(
             epsilon=split.discovery_epsilon,
             delta=split.discovery_delta,
             relation="zero-out" if bound else table.relation,
-            max_events_per_user=(
-                bound.cells * bound.events * people_changed(bound, relation=table.relation)
-                if bound
-                else table.max_events_per_user
-            ),
+            max_events_per_user=events,
             epoch=1,
             capacity=1,
             max_item_bytes=max_item_bytes,
@@ -208,24 +220,26 @@ class HeavyHittersSpec:
         """The guarantee of everything published, under a secret key."""
         return self.privacy_of(self.table.privacy)
 
-    def privacy_of(self, counts: Privacy) -> JointPrivacy:
+    def privacy_of(self, counts: Privacy, *, within: str | None = None) -> JointPrivacy:
         """Return the guarantee of everything published.
 
         Args:
             counts: guarantee of the sketch.
+            within: where the events of a person are protected together; None for everywhere.
 
         Returns:
             The guarantee of the sketch and of discovery together.
         """
         names = self.discovery
         if names is None:
-            return JointPrivacy(counts.epsilon, counts.delta, counts, 0.0, 0.0)
+            return JointPrivacy(counts.epsilon, counts.delta, counts, 0.0, 0.0, within)
         return JointPrivacy(
             epsilon=counts.epsilon + names.epsilon,
             delta=counts.delta + names.delta,
             sketch=counts,
             discovery_epsilon=names.epsilon,
             discovery_delta=names.delta,
+            within=within,
         )
 
 
@@ -293,10 +307,11 @@ class TableShape:
             columns = default_width(self.share, spec, memory=self.memory)
             spec = replace(spec, width=columns)
         counted = spec.relation == "substitution" and spec.max_weight == 1
+        counted = counted and spec.person_bound is None
         if spec.kind == "count-sketch" and (not counted or isinstance(self.schedule, Batch)):
             raise ArgumentValueError(
                 "kind: expected 'count-min', whose table gives the total weight, where the number "
-                "of steps does not (weights, batches, zero-out), got 'count-sketch'"
+                "of steps does not (weights, batches, zero-out, people), got 'count-sketch'"
             )
         return spec
 

@@ -18,7 +18,7 @@ from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.privacy.accounting import Privacy
 from lazysketch.privacy.charges import PlainPart
 from lazysketch.privacy.relations import checked_delta, checked_epsilon
-from lazysketch.privacy.wording import promise
+from lazysketch.privacy.wording import guarantee, promise
 
 __all__ = ["JointPrivacy", "Split", "split_of"]
 
@@ -57,6 +57,8 @@ class JointPrivacy:
         sketch: guarantee of the counts.
         discovery_epsilon: part of ``epsilon`` used by the names; 0 for a public domain.
         discovery_delta: part of ``delta`` used by the names.
+        within: where the events of a person are protected together, such as ``"one window"``; None
+            for everywhere, or if events are protected.
     """
 
     epsilon: float
@@ -64,6 +66,7 @@ class JointPrivacy:
     sketch: Privacy
     discovery_epsilon: float
     discovery_delta: float
+    within: str | None = None
 
     @property
     def private(self) -> bool:
@@ -77,7 +80,17 @@ class JointPrivacy:
 
     @property
     def parts_to_compose(self) -> tuple[Privacy | PlainPart, ...]:
-        """The counts, and the names as a pair."""
+        """The counts, and the names as a pair.
+
+        Raises:
+            ArgumentValueError: a guarantee within a part of the stream, which says nothing about a
+                person in several parts.
+        """
+        if self.within is not None:
+            raise ArgumentValueError(
+                f"parts: expected guarantees for all that a person does, got one within "
+                f"{self.within}; compose those of the releases that the person may be in"
+            )
         if not self.discovery_epsilon:
             return (self.sketch,)
         return self.sketch, PlainPart(self.discovery_epsilon, self.discovery_delta)
@@ -98,13 +111,21 @@ class JointPrivacy:
             max_events_per_user=self.sketch.max_events_per_user,
             max_weight=self.sketch.max_weight,
             person_bound=self.sketch.person_bound,
+            within=self.within,
         )
 
     def __str__(self) -> str:
         if not self.private:
             return str(self.sketch)
-        _, _, scope = str(self.sketch).partition("-DP ")
-        line = f"({self.epsilon:g}, {self.delta:g})-DP {scope}"
+        line = guarantee(
+            epsilon=self.epsilon,
+            delta=self.delta,
+            relation=self.sketch.relation,
+            max_events_per_user=self.sketch.max_events_per_user,
+            max_weight=self.sketch.max_weight,
+            person_bound=self.sketch.person_bound,
+            within=self.within,
+        )
         if self.discovery_epsilon:
             names = f"({self.discovery_epsilon:.4g}, {self.discovery_delta:.4g})"
             line += f", of which {names} for names"

@@ -31,8 +31,9 @@ from lazysketch.privacy.adaptive import (
 from lazysketch.privacy.charges import PlainPart
 from lazysketch.privacy.composition import Composition, compose
 from lazysketch.privacy.gaussian import gaussian_delta, noise_multiplier
+from lazysketch.privacy.person_bound import bounds_in_words
 from lazysketch.privacy.relations import LARGEST_EPSILON
-from lazysketch.privacy.wording import promise
+from lazysketch.privacy.wording import guarantee, promise
 
 __all__ = ["LevelsPrivacy", "checked_level_weights", "splits_of_levels"]
 
@@ -102,15 +103,29 @@ class LevelsPrivacy:
             relation=sketch.relation,
             max_events_per_user=sketch.max_events_per_user,
             max_weight=sketch.max_weight,
+            person_bound=self._counted,
         )
+
+    @property
+    def _counted(self) -> str | None:
+        """What is counted of a person, in words; None if events are protected."""
+        bounds = [level.sketch.person_bound for level in self.levels]
+        return bounds_in_words([bound for bound in bounds if bound]) if all(bounds) else None
 
     def __str__(self) -> str:
         first = self.levels[0].sketch
         if not self.private:
             return str(first)
-        _, _, scope = str(first).partition("-DP ")
+        line = guarantee(
+            epsilon=self.epsilon,
+            delta=self.delta,
+            relation=first.relation,
+            max_events_per_user=first.max_events_per_user,
+            max_weight=first.max_weight,
+            person_bound=self._counted,
+        )
         return (
-            f"({self.epsilon:g}, {self.delta:g})-DP {scope}, {len(self.levels)} levels together, "
+            f"{line}, {len(self.levels)} levels together, "
             f"of which ({self.discovery_epsilon:.4g}, {self.discovery_delta:.4g}) for names"
         )
 
@@ -150,7 +165,7 @@ def checked_level_weights(weights: Sequence[float] | None, *, levels: int) -> tu
 
 
 def splits_of_levels(
-    whole: Split, parts: Sequence[float], *, privacy_of: Callable[[float, float], Privacy]
+    whole: Split, parts: Sequence[float], *, privacy_of: Callable[[int, float, float], Privacy]
 ) -> tuple[Split, ...]:
     """Return the privacy parameters of the sketch and of the discovery of each level.
 
@@ -161,8 +176,9 @@ def splits_of_levels(
     Args:
         whole: privacy of all levels together.
         parts: part of each level, adding up to at most 1; mu_i^2 and epsilon_i are proportional.
-        privacy_of: takes (epsilon, delta) and returns the guarantee of a sketch calibrated for
-            them.
+        privacy_of: takes a level and (epsilon, delta), and returns the guarantee of its sketch,
+            calibrated for them. Levels differ in their sensitivity if they count different amounts
+            of a person; a part of the budget is one of mu^2, in units of the level's own noise.
 
     Returns:
         One split per level.
@@ -173,7 +189,7 @@ def splits_of_levels(
     Source: Dong, Roth and Su 2022, Corollary 3.3.
     """
     epsilon, delta = whole.sketch_epsilon, whole.sketch_delta
-    depth = privacy_of(epsilon, delta).depth
+    depth = privacy_of(0, epsilon, delta).depth
     multiplier = _multiplier_of_all(whole, parts, depth)
 
     def epsilons(factor: float) -> tuple[dict[float, float], Composition]:
@@ -181,8 +197,8 @@ def splits_of_levels(
             part: _epsilon_of(multiplier * factor / math.sqrt(part), delta, depth)
             for part in set(parts)
         }
-        described = {part: privacy_of(found[part], delta) for part in found}
-        return found, compose(*(described[part] for part in parts))
+        described = [privacy_of(level, found[part], delta) for level, part in enumerate(parts)]
+        return found, compose(*described)
 
     slack = _FIRST_SLACK
     found, together = epsilons(1.0 + slack)

@@ -18,9 +18,16 @@ from dataclasses import dataclass
 from typing import Final
 
 from lazysketch.arguments import checked_integer
-from lazysketch.errors import ArgumentTypeError
+from lazysketch.errors import ArgumentTypeError, ArgumentValueError
+from lazysketch.foreign_values import first_values
 
-__all__ = ["PersonBound", "checked_person_bound", "largest_bound"]
+__all__ = [
+    "PersonBound",
+    "bounds_in_words",
+    "bounds_of_levels",
+    "checked_person_bound",
+    "largest_bound",
+]
 
 _MOST_CELLS: Final = 4_096
 _MOST_EVENTS: Final = 65_535
@@ -67,18 +74,92 @@ class PersonBound:
 
     @property
     def people(self) -> int:
-        """The largest number of people whose events are counted."""
-        return _MOST_PEOPLE if self.most_people is None else self.most_people
+        """The people whose identities may collide with that of one: 2^32, as the account has them.
+
+        A limit does not lower it: a person who is not counted may be taken for one who is.
+        """
+        return _MOST_PEOPLE + 2
+
+    @property
+    def counted_events(self) -> int:
+        """The largest number of events of one person that are counted.
+
+        Each takes one of the ``cells * events`` places that every row has for the person.
+        """
+        return self.cells * self.events
 
     def _store(self, name: str, value: int) -> None:
         object.__setattr__(self, name, value)
 
     def __str__(self) -> str:
         """Return the bound in words."""
-        cells = "1 cell" if self.cells == 1 else f"{self.cells:,} cells"
-        events = "1 event" if self.events == 1 else f"{self.events:,} events"
-        people = "" if self.most_people is None else f", of the first {self.most_people:,} people"
-        return f"of whom {events} in {cells} of each row are counted{people}"
+        return bounds_in_words((self,))
+
+
+def bounds_in_words(bounds: Sequence[PersonBound]) -> str:
+    """Return what several tables count of a person, if they count one stream.
+
+    Args:
+        bounds: one bound per table, with one limit of people; at least one.
+
+    Returns:
+        English text, for the middle of a sentence.
+
+    Example:
+        >>> print(bounds_in_words((PersonBound(cells=2, events=9), PersonBound(cells=30))))
+        of whom 9 events in 2 cells (level 0) and 1 event in 30 cells (level 1) of each row are \
+counted
+    """
+    parts = [_amount(bound) for bound in bounds]
+    if len(set(parts)) > 1:
+        parts = [f"{part} (level {level})" for level, part in enumerate(parts)]
+        parts = [", ".join(parts[:-1]), parts[-1]]
+    else:
+        parts = parts[:1]
+    most = bounds[0].most_people
+    people = "" if most is None else f", of the first {most:,} people"
+    return f"of whom {' and '.join(parts)} of each row are counted{people}"
+
+
+def _amount(bound: PersonBound) -> str:
+    cells = "1 cell" if bound.cells == 1 else f"{bound.cells:,} cells"
+    events = "1 event" if bound.events == 1 else f"{bound.events:,} events"
+    return f"{events} in {cells}"
+
+
+def bounds_of_levels(value: object, *, levels: int) -> tuple[PersonBound | None, ...]:
+    """Return the bound of each level of a hierarchy, or raise.
+
+    Args:
+        value: value of the argument ``person_bound``: a bound for all levels, one per level, or
+            None.
+        levels: number of levels.
+
+    Raises:
+        ArgumentTypeError: neither a bound, nor bounds, nor None.
+        ArgumentValueError: a wrong number of bounds, or different limits of people.
+    """
+    if value is None or isinstance(value, PersonBound):
+        return (value,) * levels
+    try:
+        given = first_values(value, levels + 1) if isinstance(value, Sequence) else []
+    except (TypeError, ValueError):  # cannot be iterated over, such as memory that was released
+        given = []
+    if not given or not all(isinstance(bound, PersonBound) for bound in given):
+        got = type(value).__name__
+        raise ArgumentTypeError(
+            f"person_bound: expected a PersonBound, a list of one per level, or None, got {got}"
+        )
+    bounds = tuple(bound for bound in given if isinstance(bound, PersonBound))
+    if len(bounds) != levels:
+        raise ArgumentValueError(
+            f"person_bound: expected {levels}, one per level, got {len(bounds)} or more"
+        )
+    if len({bound.most_people for bound in bounds}) > 1:
+        raise ArgumentValueError(
+            "person_bound: expected one most_people for all levels, got different ones"
+        )
+    return bounds
 
 
 def checked_person_bound(value: object) -> PersonBound | None:

@@ -20,7 +20,8 @@ def guarantee(
     relation: Relation,
     max_events_per_user: int,
     max_weight: int = 1,
-    person_bound: PersonBound | None = None,
+    person_bound: PersonBound | str | None = None,
+    within: str | None = None,
 ) -> str:
     """Return the guarantee as one line.
 
@@ -30,7 +31,9 @@ def guarantee(
         relation: ``"substitution"`` or ``"zero-out"``.
         max_events_per_user: events protected together.
         max_weight: largest weight of one event, in counts.
-        person_bound: what is counted of a person, if people are protected.
+        person_bound: what is counted of a person, as a bound or in words, if people are protected.
+        within: where the events of a person are protected together, such as ``"one window"``; None
+            for everywhere.
 
     Returns:
         English text in one line.
@@ -41,7 +44,7 @@ def guarantee(
         >>> guarantee(epsilon=1.0, delta=1e-8, relation="substitution", max_events_per_user=3)
         '(1, 1e-08)-DP per person with at most 3 events (substitution)'
     """
-    unit = "event" if person_bound is None else f"person, {person_bound}"
+    unit = "event" if person_bound is None else f"person{_scope(within)}, {person_bound}"
     if max_events_per_user > 1:
         unit = f"person with at most {max_events_per_user} events"
     weights = f", weights up to {max_weight}" if max_weight != 1 else ""
@@ -55,7 +58,8 @@ def promise(
     relation: Relation,
     max_events_per_user: int,
     max_weight: int,
-    person_bound: PersonBound | None = None,
+    person_bound: PersonBound | str | None = None,
+    within: str | None = None,
 ) -> str:
     """Return the guarantee and its limits for a reader without formulas.
 
@@ -65,7 +69,9 @@ def promise(
         relation: ``"substitution"`` or ``"zero-out"``.
         max_events_per_user: events protected together.
         max_weight: largest weight of one event, in counts.
-        person_bound: what is counted of a person, if people are protected.
+        person_bound: what is counted of a person, as a bound or in words, if people are protected.
+        within: where the events of a person are protected together, such as ``"one window"``; None
+            for everywhere.
 
     Returns:
         English text in one line.
@@ -95,10 +101,14 @@ def promise(
     beyond = f"for a person with more than {most}, whose events add up{later}; "
     if person_bound is not None:
         whose = f"any one person{weights}, {person_bound},"
-        secret = f"{whose} sent events or none"
+        place = "" if within is None else f" in {within}"
+        secret = f"{whose} sent events{place} or none"
         if relation == "substitution":
-            secret = f"{whose} sent these events, others or none"
+            others = "others" if within is None else "others there or elsewhere"
+            secret = f"{whose} sent these events{place}, {others}, or none"
         beyond = "for a person whose later events are chosen by what was published in between; "
+        if within is not None:
+            beyond = f"for a person with events beyond {within}, which add up; {beyond}"
         chosen = "The person's events, all together,"
     return (
         "An observer who reads everything ever published, at any number of steps, can hardly tell "
@@ -111,3 +121,7 @@ def promise(
         "that an event may be deleted so that later ones move up; anything about figures that "
         "only the operator sees (rejected input, numbers of rows, throughput, log files)."
     )
+
+
+def _scope(within: str | None) -> str:
+    return "" if within is None else f" within {within}"

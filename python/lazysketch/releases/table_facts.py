@@ -100,10 +100,11 @@ class TableFacts:
 
         The total of a table covers published events; with ``at="now"`` it is extrapolated at its
         rate per step, like the estimates. For a Count Sketch with weights or batches neither is
-        known: NaN.
+        known: NaN. With a bound of people a step may have an event that is not counted.
         """
         unit = all(
             part.privacy.max_weight == 1
+            and part.privacy.person_bound is None
             and part.schedule is not None
             and part.schedule.name != "batch"
             for part in self._parts

@@ -16,7 +16,7 @@ from lazysketch.sketches.keys import Key
 from lazysketch.sketches.private_table import PrivateTable
 from lazysketch.specification.schedules import Schedule, ScheduleName, schedule_for
 from lazysketch.specification.sizing import LARGEST_WIDTH
-from lazysketch.specification.table_spec import TableOptions, TableSpec
+from lazysketch.specification.table_spec import NoiseOptions, TableOptions, TableSpec
 
 if TYPE_CHECKING:
     from typing_extensions import Never, Self, Unpack
@@ -26,7 +26,7 @@ __all__ = ["ContinualCounters"]
 _EXAMPLE = "ContinualCounters(counters=3, epsilon=1.0, delta=1e-8)"
 
 
-@with_options(TableOptions, defaults=(TableSpec,))
+@with_options(NoiseOptions, TableOptions, defaults=(TableSpec,))
 class ContinualCounters(PrivateTable):
     """Private running totals of a known set of counters.
 

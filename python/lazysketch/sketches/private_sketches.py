@@ -26,7 +26,7 @@ from lazysketch.sketches.keys import Key
 from lazysketch.sketches.private_table import PrivateTable
 from lazysketch.specification.schedules import Punctual, Schedule, ScheduleName, schedule_for
 from lazysketch.specification.sizing import SketchKind, size_of
-from lazysketch.specification.table_spec import TableOptions, TableSpec
+from lazysketch.specification.table_spec import NoiseOptions, TableOptions, TableSpec
 
 if TYPE_CHECKING:
     from typing_extensions import Never, Self, Unpack
@@ -152,7 +152,9 @@ class _Punctual(_Private):
             )
 
 
-_complete = with_options(TableOptions, SketchOptions, defaults=(TableSpec, _Private._sized))
+_complete = with_options(
+    NoiseOptions, TableOptions, SketchOptions, defaults=(TableSpec, _Private._sized)
+)
 
 
 @_complete

@@ -4,7 +4,7 @@ A :class:`TableSpec` is made from the arguments of a constructor, or directly, a
 unchanged: to the live table, to plans, audits and experiments, and to the native core. Its
 construction calibrates the noise, which takes some milliseconds, and allocates no table.
 
-Add a new parameter of all private tables to :class:`TableOptions`, which documents it, and to
+Add a new parameter of all private tables to :class:`NoiseOptions`, which documents it, and to
 :class:`TableSpec`, which checks and uses it.
 """
 
@@ -44,7 +44,7 @@ from lazysketch.specification.sizing import checked_size
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-__all__ = ["LARGEST_EVENTS", "LARGEST_WEIGHT", "TableOptions", "TableSpec"]
+__all__ = ["LARGEST_EVENTS", "LARGEST_WEIGHT", "NoiseOptions", "TableOptions", "TableSpec"]
 
 LARGEST_WEIGHT: Final = 2**32
 LARGEST_EVENTS: Final = 2**20
@@ -56,7 +56,7 @@ class _Required(TypedDict):
     delta: float
 
 
-class TableOptions(_Required, total=False):
+class NoiseOptions(_Required, total=False):
     """Keyword arguments of every private class.
 
     Args:
@@ -69,14 +69,22 @@ class TableOptions(_Required, total=False):
             the paper; or a :class:`Mechanism` for the number of leaves of the schedule.
         max_weight: largest weight of one event, 1 to 2^32, in counts.
         max_events_per_user: events of one person that are protected together, 1 to 2^20.
-        person_bound: what is counted of each person, who is protected then, however many events
-            there are. Every event needs its person: ``update_many(items, user=people)``.
     """
 
     relation: Relation
     mechanism: MechanismName | Mechanism
     max_weight: int
     max_events_per_user: int
+
+
+class TableOptions(NoiseOptions, total=False):
+    """Keyword arguments of every private class with one table, or with equal ones.
+
+    Args:
+        person_bound: what is counted of each person, who is protected then, however many events
+            there are. Every event needs its person: ``update_many(items, user=people)``.
+    """
+
     person_bound: PersonBound | None
 
 

@@ -19,7 +19,7 @@ from lazysketch.store.journal import Journal
 if TYPE_CHECKING:
     from lazysketch.windows.open_windows import Progress
 
-__all__ = ["Changes", "reads_after_commit", "unknown_change"]
+__all__ = ["Changes", "check_no_user", "reads_after_commit", "unknown_change"]
 
 _Stored = TypeVar("_Stored", bound="Changes")
 
@@ -181,3 +181,18 @@ def unknown_change(call: Call) -> StoreError:
         call: the change.
     """
     return StoreError(f"state: expected a change of this version, got {call.method!r}")
+
+
+def check_no_user(user: object) -> None:
+    """Raise if an event has a person: hierarchies and windows of a store do not bound people.
+
+    Args:
+        user: the argument ``user`` of a change.
+
+    Raises:
+        ArgumentTypeError: it is not None.
+    """
+    if user is not None:
+        raise ArgumentTypeError(
+            "user: expected none for a hierarchy or windows of a store, got some"
+        )

@@ -22,6 +22,7 @@ from lazysketch.specification.table_spec import TableSpec
 from lazysketch.store.calls import Call
 from lazysketch.store.stored_changes import (
     Changes,
+    check_no_user,
     reads_after_commit,
     unknown_change,
 )
@@ -30,8 +31,8 @@ from lazysketch.windows.windows import Windows
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from lazysketch.heavy_hitters.hierarchical import Origins
     from lazysketch.heavy_hitters.hierarchies import Levels
+    from lazysketch.heavy_hitters.level_tables import Origins
     from lazysketch.releases.items import Item
     from lazysketch.specification.schedules import Schedule
 
@@ -200,20 +201,26 @@ class StoredHierarchy(Changes, HierarchicalHeavyHitters):
         self._make(levels, origin, schedule, **options)
         return self
 
-    def update(self, item: Item, weight: int = 1) -> None:
+    def update(self, item: Item, weight: int = 1, *, user: Item | None = None) -> None:
         """Count one event at every level, as the method without a store."""
+        check_no_user(user)
         self._change("update_many", self._batches([item]), [weight])
 
-    def update_many(self, items: object, weights: object = None) -> None:
+    def update_many(self, items: object, weights: object = None, *, user: object = None) -> None:
         """Count many events at every level, as the method without a store."""
+        check_no_user(user)
         self._change("update_many", self._batches(items), weights)
 
-    def update_rows(self, items: object, weights: object = None, *, empty_rows: object) -> None:
+    def update_rows(
+        self, items: object, weights: object = None, *, empty_rows: object, user: object = None
+    ) -> None:
         """Count rows, some without an event, as the method without a store."""
+        check_no_user(user)
         self._change("update_rows", self._batches(items), weights, empty_rows=empty_rows)
 
-    def update_batch(self, items: object, weights: object = None) -> None:
+    def update_batch(self, items: object, weights: object = None, *, user: object = None) -> None:
         """Count any number of events in one step, as the method without a store."""
+        check_no_user(user)
         self._change("update_batch", self._batches(items), weights)
 
     def end_discovery_epoch(self) -> None:

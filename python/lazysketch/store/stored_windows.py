@@ -14,7 +14,12 @@ from lazysketch.heavy_hitters.hitters_spec import HittersOptions
 from lazysketch.sketches.live_state import exclusive
 from lazysketch.store.calls import Call, Counts
 from lazysketch.store.recovered_objects import Origin
-from lazysketch.store.stored_changes import Changes, reads_after_commit, unknown_change
+from lazysketch.store.stored_changes import (
+    Changes,
+    check_no_user,
+    reads_after_commit,
+    unknown_change,
+)
 from lazysketch.windows.batches import check_batch
 from lazysketch.windows.boundaries import checked_clock, checked_times
 from lazysketch.windows.cuts import LARGEST_WINDOW, ClockCut, Cut
@@ -140,15 +145,24 @@ class StoredWindows(Changes, Windows):
         *,
         column: str | None = None,
         times: object = None,
+        user: object = None,
     ) -> None:
         """Count many events, each in one window, as the method without a store."""
+        check_no_user(user)
         call = self._batch(items, weights, empty_rows=None, column=column, times=times)
         self._advance()
         self._journal.change(self, call)
 
-    def update(self, item: Item, weight: int = 1, *, time: datetime | None = None) -> None:
+    def update(
+        self,
+        item: Item,
+        weight: int = 1,
+        *,
+        time: datetime | None = None,
+        user: Item | None = None,
+    ) -> None:
         """Count one event, as the method without a store."""
-        Windows.update(self, item, weight, time=time)
+        Windows.update(self, item, weight, time=time, user=user)
 
     def tick(self, steps: int = 1) -> None:
         """Take steps without an event, as the method without a store."""

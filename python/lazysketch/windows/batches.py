@@ -13,7 +13,7 @@ from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.foreign_values import listed
 from lazysketch.sketches.exact import CountMin
 
-__all__ = ["Weights", "as_sequence", "check_batch", "taken", "unchanging"]
+__all__ = ["Weights", "as_sequence", "check_batch", "people_of", "taken", "unchanging"]
 
 Positions: TypeAlias = npt.NDArray[np.int64]
 Weights: TypeAlias = npt.NDArray[np.uint64]
@@ -125,6 +125,36 @@ def taken(values: Sequence[object], positions: Positions) -> Sequence[object]:
         except NotImplementedError:  # Arrow has no take for some types, such as string views
             values = values.to_pylist()
     return [values[position] for position in positions]
+
+
+def people_of(user: object, *, events: int, bounded: bool) -> _native.LoggedEvents | None:
+    """Return the people of a batch, as a value that no other code can change.
+
+    Args:
+        user: one item per event, or None.
+        events: number of events.
+        bounded: True if the windows bound people.
+
+    Returns:
+        The people; None if the windows do not bound them.
+
+    Raises:
+        ItemError: a person who is no item; the message gives the position.
+        ArgumentTypeError: people where they are not bounded.
+        ArgumentValueError: none where they are, or a wrong number.
+    """
+    if user is None:
+        if bounded:
+            raise ArgumentValueError("user: expected the person of each event, got none")
+        return None
+    if not bounded:
+        raise ArgumentTypeError(
+            "user: expected none, since the windows have no person_bound, got some"
+        )
+    people = _native.people_of_batch(user)
+    if len(people) != events:
+        raise ArgumentValueError(f"user: expected one per item, {events}, got {len(people)}")
+    return people
 
 
 def check_batch(items: object, weights: Weights | None, *, max_weight: int) -> None:

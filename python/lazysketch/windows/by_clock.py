@@ -39,14 +39,14 @@ class ByClock(OneOpenWindow):
             state = State.after(since, tables)
         super().__init__(tables, state, most=most)
 
-    def add(self, items: object, weights: object, times: object) -> None:
+    def add(self, items: object, weights: object, times: object, user: object = None) -> None:
         """Count events in the current slice, regardless of their own times."""
         if times is not None:
             raise ArgumentTypeError(
                 "times: expected none for windows by the clock (give begin and end), got some"
             )
         self.advance()
-        self._opened._table._add_to_batch(items, weights)
+        self._opened._table._add_to_batch(items, weights, user=user)
 
     def advance(self) -> None:
         """End the windows that are over; do nothing more if the clock goes backwards."""

@@ -11,7 +11,7 @@ from typing import Protocol
 from lazysketch import _native
 from lazysketch.errors import ArgumentTypeError
 from lazysketch.heavy_hitters import HeavyHitters
-from lazysketch.windows.batches import Weights, as_sequence, check_batch, unchanging
+from lazysketch.windows.batches import Weights, as_sequence, check_batch, people_of, unchanging
 from lazysketch.windows.open_windows import OneOpenWindow, Progress, State
 from lazysketch.windows.window import Window
 from lazysketch.windows.window_tables import WindowTables, published
@@ -35,6 +35,7 @@ class _Steps(Protocol):
 class _Events:
     items: Sequence[object]
     weights: Weights | None
+    people: _native.LoggedEvents | None
 
     @property
     def number(self) -> int:
@@ -42,7 +43,8 @@ class _Events:
 
     def take(self, table: HeavyHitters, start: int, stop: int) -> None:
         weights = None if self.weights is None else self.weights[start:stop]
-        table.update_many(self.items[start:stop], weights)
+        people = None if self.people is None else self.people[start:stop]
+        table.update_many(self.items[start:stop], weights, user=people)
 
 
 @dataclass(frozen=True)
@@ -89,20 +91,21 @@ class BySteps(OneOpenWindow):
         taken = last if state.table is None else state.table.step
         return state.number * self._every + taken
 
-    def add(self, items: object, weights: object, times: object) -> None:
+    def add(self, items: object, weights: object, times: object, user: object = None) -> None:
         """Count events, one step each."""
         if times is not None:
             raise ArgumentTypeError("times: expected none for windows of steps, got some")
         self.settle()
         events = as_sequence("items", items)
         if len(events) < self._room:
-            self._opened.update_many(events, weights)
+            self._opened.update_many(events, weights, user=user)
             return
         # Several windows: fix and check everything before the first of them counts.
         events = unchanging("items", events)
         given = None if weights is None else _native.plain_weights(weights)
         check_batch(events, given, max_weight=self._tables.max_weight)
-        self._take(_Events(events, given))
+        people = people_of(user, events=len(events), bounded=self._tables.bounds_people)
+        self._take(_Events(events, given, people))
 
     def tick(self, steps: int) -> None:
         """Take steps without an event."""

@@ -7,7 +7,7 @@ import numpy as np
 from lazysketch import _native
 from lazysketch.errors import ArgumentTypeError
 from lazysketch.heavy_hitters import HeavyHitters
-from lazysketch.windows.batches import check_batch, taken, unchanging
+from lazysketch.windows.batches import check_batch, people_of, taken, unchanging
 from lazysketch.windows.boundaries import TimeRange, checked_times
 from lazysketch.windows.open_windows import OpenWindows, Progress
 from lazysketch.windows.window import Window, instant
@@ -55,7 +55,7 @@ class ByTime(OpenWindows):
         """The tables of all windows, until they are published."""
         return {} if self._over else dict(enumerate(self._live))
 
-    def add(self, items: object, weights: object, times: object) -> None:
+    def add(self, items: object, weights: object, times: object, user: object = None) -> None:
         """Count events in the windows of their times; events outside the range are not counted."""
         if times is None:
             raise ArgumentTypeError("times: expected the time of each item, got none")
@@ -63,6 +63,7 @@ class ByTime(OpenWindows):
         given = None if weights is None else _native.plain_weights(weights)
         places = self._range.places(checked_times(times, events=len(events)))
         check_batch(events, given, max_weight=self._tables.max_weight)
+        people = people_of(user, events=len(events), bounded=self._tables.bounds_people)
         order = np.argsort(places, kind="stable")
         numbers, starts = np.unique(places[order], return_index=True)
         parts = [
@@ -70,12 +71,19 @@ class ByTime(OpenWindows):
             for number, positions in zip(numbers, np.split(order, starts[1:]), strict=False)
             if number >= 0
         ]
+        tables = [table for table, _ in parts]
+        split = [taken(events, positions) for _, positions in parts]
+        weights_of = [None if given is None else given[positions] for _, positions in parts]
         # One call of the core for all windows, which no interrupt divides.
-        _native.add_to_batch_of_all(
-            [table for table, _ in parts],
-            [taken(events, positions) for _, positions in parts],
-            [None if given is None else given[positions] for _, positions in parts],
-        )
+        if people is None:
+            _native.add_to_batch_of_all(tables, split, weights_of)
+        else:
+            _native.add_bounded_to_batch_of_all(
+                tables,
+                [_native.logged_events(part) for part in split],
+                [people.take(positions) for _, positions in parts],
+                weights_of,
+            )
 
     def settle(self) -> None:
         """Publish all windows if ``finish`` was called."""

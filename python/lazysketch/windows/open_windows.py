@@ -84,13 +84,14 @@ class OpenWindows(ABC):
         """Complete what an interrupted call began; every other call begins with this."""
 
     @abstractmethod
-    def add(self, items: object, weights: object, times: object) -> None:
+    def add(self, items: object, weights: object, times: object, user: object = None) -> None:
         """Count events: all of them, or none if the call raises before they are counted.
 
         Args:
             items: items of the events.
             weights: one integer per item, or None.
             times: one instant per item, or None if the cut needs no times.
+            user: the person of each event, or None if people are not bounded.
         """
 
     @abstractmethod

@@ -88,8 +88,8 @@ def total_of(windows: Sequence[Window], release: Release, *, failure: float) -> 
     """Return the total of some windows.
 
     Each event falls in one cell per row of a Count-Min, so the sum of a row is the total plus the
-    noise of all its cells, whose variance is known. Under substitution with weights of 1, the
-    public number of steps is the total.
+    noise of all its cells, whose variance is known. Under substitution with weights of 1, where
+    every event of every person is counted, the public number of steps is the total.
 
     Args:
         windows: windows whose total is returned.
@@ -102,7 +102,9 @@ def total_of(windows: Sequence[Window], release: Release, *, failure: float) -> 
     Source: docs/windows.md.
     """
     privacy = release.parts[0].privacy
-    if privacy.relation == "substitution" and privacy.max_weight == 1:
+    # With a bound of people a step may have an event that is not counted.
+    counted = privacy.relation == "substitution" and privacy.person_bound is None
+    if counted and privacy.max_weight == 1:
         steps = [_steps_of(window) for window in windows]
         if all(step is not None for step in steps):
             exact = float(sum(step or 0 for step in steps))

@@ -43,14 +43,24 @@ class WindowTables:
         return HeavyHitters.from_spec(self._spec, key=self._key)
 
     @property
+    def bounds_people(self) -> bool:
+        """True if windows bound people, each on its own: none depends on what others counted."""
+        return self._spec.table.person_bound is not None
+
+    @property
     def max_weight(self) -> int:
         """Largest weight of one event."""
         return self._spec.table.max_weight
 
     @property
     def privacy(self) -> JointPrivacy:
-        """The guarantee of one window, which is that of all windows together."""
-        return self._spec.privacy_of(self._spec.table.privacy_unless(self._reasons))
+        """The guarantee of one window, which is that of all windows together.
+
+        A person, whose events may lie in many windows, is protected within one of them.
+        """
+        counts = self._spec.table.privacy_unless(self._reasons)
+        within = None if counts.person_bound is None else "one window"
+        return self._spec.privacy_of(counts, within=within)
 
     @property
     def not_private_because(self) -> tuple[str, ...]:

@@ -13,12 +13,13 @@ from lazysketch.heavy_hitters.hitters_spec import (
     DEPTH,
     HeavyHittersSpec,
     HittersOptions,
+    ShareOptions,
     checked_memory,
 )
 from lazysketch.releases.items import Item
 from lazysketch.sketches.keys import Key, key_or_fresh
 from lazysketch.sketches.live_state import ClosedByBlock, exclusive
-from lazysketch.specification.table_spec import TableOptions, TableSpec
+from lazysketch.specification.table_spec import NoiseOptions, TableOptions, TableSpec
 from lazysketch.windows.cuts import LARGEST_WINDOW, Cut, cut_of
 from lazysketch.windows.durations import instant_of
 from lazysketch.windows.open_windows import OpenWindows, Progress
@@ -37,15 +38,17 @@ _MEMORY: Final = 256 << 20
 _EXAMPLE: Final = 'Windows(every="1h", share=0.01, epsilon=1.0, delta=1e-8)'
 
 
-@with_options(TableOptions, HittersOptions, defaults=(TableSpec, HeavyHittersSpec.of))
+@with_options(NoiseOptions, TableOptions, ShareOptions, defaults=(TableSpec, HeavyHittersSpec.of))
 class Windows(ClosedByBlock, PublishedWindows):
     """Tumbling windows of a stream, one private sketch each, with tops, counts and changes.
 
     Guarantee: everything ever published, of all windows together, satisfies (``epsilon``,
     ``delta``)-DP for one event (or ``max_events_per_user`` of them, in any windows). Under
     substitution the event may have any other item and, with windows of time, any other time; under
-    zero-out the event may be missing. The times at which windows begin and end never depend on an
-    event, and the number of events in a slice of time is not published.
+    zero-out the event may be missing. With ``person_bound`` it holds for all events of one person
+    *within one window*: under substitution they may be those of another person, there or in another
+    window, under zero-out they may be missing. The times at which windows begin and end never
+    depend on an event, and the number of events in a slice of time is not published.
 
     Args:
         every: length of a window: a duration such as ``"1h"`` or a timedelta, or a number of steps.
@@ -148,7 +151,14 @@ class Windows(ClosedByBlock, PublishedWindows):
             listed=spec.domain,
         )
 
-    def update(self, item: Item, weight: int = 1, *, time: datetime | None = None) -> None:
+    def update(
+        self,
+        item: Item,
+        weight: int = 1,
+        *,
+        time: datetime | None = None,
+        user: Item | None = None,
+    ) -> None:
         """Count one event.
 
         Guarantee: as :meth:`update_many`.
@@ -157,22 +167,33 @@ class Windows(ClosedByBlock, PublishedWindows):
             item: any item.
             weight: 0 to ``max_weight``.
             time: time of the event, for windows of a range; UTC if it has no offset.
+            user: the person of the event, any item; required if people are bounded.
 
         Raises:
-            ItemError: not a valid item.
-            ArgumentTypeError: a wrong type, a missing time, or a time that these windows do not
-                take.
-            ArgumentValueError: a weight outside its range.
+            ItemError: not a valid item, or a person who is no item.
+            ArgumentTypeError: a wrong type, a missing time, or a time or a person that these
+                windows do not take.
+            ArgumentValueError: a weight outside its range, or no person where people are bounded.
             ClosedError: after ``finish()`` or ``close()``.
             LiveStateError: called in a forked child process.
         """
         times = None if time is None else [instant_of("time", time)]
         self.update_many(
-            [item], None if type(weight) is int and weight == 1 else [weight], times=times
+            [item],
+            None if type(weight) is int and weight == 1 else [weight],
+            times=times,
+            user=None if user is None else [user],
         )
 
     @exclusive
-    def update_many(self, items: object, weights: object = None, *, times: object = None) -> None:
+    def update_many(
+        self,
+        items: object,
+        weights: object = None,
+        *,
+        times: object = None,
+        user: object = None,
+    ) -> None:
         """Count many events, each in one window.
 
         Guarantee: the whole batch is checked before the first event is applied. After an exception
@@ -186,16 +207,19 @@ class Windows(ClosedByBlock, PublishedWindows):
             weights: one integer per item, or None for weight 1.
             times: for windows of a range, as many timestamps, or integers in nanoseconds since
                 1970 UTC. Events whose time is null, NaT or the smallest int64 are in no window.
+            user: the person of each event, one item per item; required if people are bounded. Each
+                window bounds what it counts of a person, whatever the others have counted.
 
         Raises:
             ItemError: an invalid item or a null; the message gives its position.
-            ArgumentTypeError: a wrong type, missing times, or times that these windows do not
-                take.
-            ArgumentValueError: weights outside their range, or a wrong number of weights or times.
+            ArgumentTypeError: a wrong type, missing times, or times or people that these windows do
+                not take.
+            ArgumentValueError: weights outside their range; a wrong number of weights, times or
+                people; no people where they are bounded.
             ClosedError: after ``finish()`` or ``close()``.
             LiveStateError: called in a forked child process.
         """
-        self._opened().add(items, weights, times)
+        self._opened().add(items, weights, times, user)
 
     @exclusive
     def tick(self, steps: int = 1) -> None:

@@ -1,6 +1,6 @@
 //! Changes of tables that bound what each person contributes.
 
-use crate::errors::{ArgumentTypeError, raise};
+use crate::errors::{ArgumentTypeError, ArgumentValueError, ItemError, raise};
 use crate::event_logging::{logged_events, logged_for_table};
 use crate::guarded_sketch::{Core, GuardedSketch, change_all_after};
 use crate::items::{Column, Weight};
@@ -24,6 +24,8 @@ const ADVICE: &str = "two processes would count events of the same people apart"
 /// What each person has contributed to some tables, with its lock.
 pub(crate) struct PeopleOfTables {
     pub(crate) maker: MakerProcess,
+    /// Events of one person that are counted at most.
+    counted_events: u64,
     inner: Mutex<CorePeople>,
 }
 
@@ -33,9 +35,11 @@ impl PeopleOfTables {
         id: &SketchId,
         tables: &[(Shape, PersonBound)],
     ) -> PyResult<Self> {
+        let people = CorePeople::new(key, id, tables).map_err(raise)?;
         Ok(Self {
             maker: MakerProcess::this("people", ADVICE),
-            inner: Mutex::new(CorePeople::new(key, id, tables).map_err(raise)?),
+            counted_events: people.counted_events(),
+            inner: Mutex::new(people),
         })
     }
 
@@ -55,7 +59,7 @@ impl PeopleOfTables {
             events.get().check_items()?;
             self.identify(user.py(), events.get().items())?
         } else {
-            self.identify(user.py(), logged_events(user, None)?.items())?
+            self.identify(user.py(), people_of(user)?.items())?
         };
         Bound::new(user.py(), LoggedPeople::of(identities))
     }
@@ -75,6 +79,16 @@ pub(crate) struct BoundedTable<'a> {
     pub(crate) people: Option<&'a PeopleOfTables>,
 }
 
+impl<'a> BoundedTable<'a> {
+    /// The people of the table, or an error if it does not bound them.
+    pub(crate) fn people(&self) -> PyResult<&'a PeopleOfTables> {
+        self.people.ok_or_else(|| {
+            let message = "user: expected none, since the table has no person_bound, got some";
+            ArgumentTypeError::new_err(message)
+        })
+    }
+}
+
 /// Rows of one table whose people are bounded, before they are converted.
 pub(crate) struct RowsOfPeople<'py> {
     items: Bound<'py, PyAny>,
@@ -82,7 +96,7 @@ pub(crate) struct RowsOfPeople<'py> {
     user: Bound<'py, PyAny>,
     weights: Option<Bound<'py, PyAny>>,
     empty: Vec<u64>,
-    in_one_step: bool,
+    place: Place,
 }
 
 impl<'py> RowsOfPeople<'py> {
@@ -98,7 +112,7 @@ impl<'py> RowsOfPeople<'py> {
             user: user.clone(),
             weights: weights.cloned(),
             empty: Vec::new(),
-            in_one_step: false,
+            place: Place::Rows,
         }
     }
 
@@ -122,17 +136,20 @@ impl<'py> RowsOfPeople<'py> {
 
     /// All events in one step.
     pub(crate) fn in_one_step(mut self) -> Self {
-        self.in_one_step = true;
+        self.place = Place::OneStep;
+        self
+    }
+
+    /// All events in the open step.
+    pub(crate) fn in_the_open_step(mut self) -> Self {
+        self.place = Place::OpenStep;
         self
     }
 
     /// Count the rows at a table, which needs the items themselves if it has discovery.
     pub(crate) fn count_at(self, table: BoundedTable<'_>, has_discovery: bool) -> PyResult<()> {
         let py = self.items.py();
-        let Some(people) = table.people else {
-            let message = "user: expected none, since the table has no person_bound, got some";
-            return Err(ArgumentTypeError::new_err(message));
-        };
+        let people = table.people()?;
         let items = if has_discovery {
             Bound::new(py, logged_events(&self.items, self.column)?)?
         } else {
@@ -147,74 +164,157 @@ impl<'py> RowsOfPeople<'py> {
         let user = people.identified(&self.user)?;
         let weights = weights_of(self.weights.as_ref())?;
         let change = BoundedChange {
+            people,
+            tables: vec![(table.guarded, table.fingerprinter)],
             items: vec![items.get().items()],
             user: user.get().identities(),
             weights,
             empty: self.empty,
-            in_one_step: self.in_one_step,
+            place: self.place,
         };
-        change.make(py, people, &[(table.guarded, table.fingerprinter)])
+        make_all(py, &[change])
     }
 }
 
-/// Rows of some tables, one step each or all in one, with the person of each event.
+/// Convert the people of a batch to a value of its own.
+pub(crate) fn people_of(user: &Bound<'_, PyAny>) -> PyResult<LoggedEvents> {
+    let people = logged_events(user, None).map_err(|error| of_user(user.py(), error))?;
+    people.check_items()?;
+    Ok(people)
+}
+
+/// The same error about the argument `user`: people are read as items are.
+fn of_user(py: Python<'_>, error: PyErr) -> PyErr {
+    let ours = error.is_instance_of::<ItemError>(py)
+        || error.is_instance_of::<ArgumentTypeError>(py)
+        || error.is_instance_of::<ArgumentValueError>(py);
+    let text = if ours {
+        error.value(py).to_string()
+    } else {
+        String::new()
+    };
+    match text.strip_prefix("items:") {
+        Some(rest) => PyErr::from_type(error.get_type(py), format!("user:{rest}")),
+        None => error,
+    }
+}
+
+/// Where the events of a change go.
+#[derive(Clone, Copy)]
+pub(crate) enum Place {
+    /// Each in a step of its own.
+    Rows,
+    /// All in one step.
+    OneStep,
+    /// In the step that is open, which is closed later.
+    OpenStep,
+}
+
+/// Rows of some tables that count one stream, with the person of each event.
 pub(crate) struct BoundedChange<'a> {
+    pub(crate) people: &'a PeopleOfTables,
+    pub(crate) tables: Vec<(&'a GuardedSketch, &'a Fingerprinter)>,
+    /// One batch per table.
     pub(crate) items: Vec<Items<'a>>,
     pub(crate) user: &'a [u128],
     pub(crate) weights: Option<Vec<u64>>,
     pub(crate) empty: Vec<u64>,
-    pub(crate) in_one_step: bool,
+    pub(crate) place: Place,
+}
+
+/// Count the events of some changes, at all of their tables or at none, as far as their people may
+/// contribute them. No two changes have a table or people in common.
+pub(crate) fn make_all(py: Python<'_>, changes: &[BoundedChange<'_>]) -> PyResult<()> {
+    for change in changes {
+        change.people.maker.check()?;
+    }
+    let places: Vec<(&BoundedChange<'_>, usize, usize)> = (changes.iter().enumerate())
+        .flat_map(|(number, change)| {
+            (0..change.tables.len()).map(move |table| (change, number, table))
+        })
+        .collect();
+    let guarded: Vec<&GuardedSketch> = (places.iter())
+        .map(|(change, _, table)| change.tables[*table].0)
+        .collect();
+    let bounded: OnceLock<Vec<Vec<u64>>> = OnceLock::new();
+    change_all_after(
+        py,
+        &guarded,
+        |at, core| {
+            let (change, _, table) = places[at];
+            change.prepare(table, core)
+        },
+        || {
+            let _first = bounded.set(weights_of_counted(changes)?);
+            Ok(())
+        },
+        |at, core| {
+            let (change, number, table) = places[at];
+            let weights = bounded.get().map(|all| all[number].as_slice());
+            change.count(table, core, weights)
+        },
+    )
+}
+
+/// Decide which events of all changes are counted, and return the weights; after an error no one has
+/// contributed anything.
+fn weights_of_counted(changes: &[BoundedChange<'_>]) -> Result<Vec<Vec<u64>>, Error> {
+    let mut weights = memory::room_for(changes.len())?;
+    for change in changes {
+        weights.push(match &change.weights {
+            Some(weights) => memory::copied(weights)?,
+            None => memory::filled(1, change.events())?,
+        });
+    }
+    let mut prepared = memory::room_for(changes.len())?;
+    for change in changes {
+        let mut people = change.people.lock();
+        match people.prepare(change.user, &change.hashed(), change.events()) {
+            Ok(batch) => prepared.push((people, batch)),
+            Err(error) => {
+                for (mut people, batch) in prepared {
+                    people.withdraw(batch);
+                }
+                return Err(error);
+            }
+        }
+    }
+    for ((mut people, batch), weights) in prepared.into_iter().zip(&mut weights) {
+        people.decide(batch, weights);
+    }
+    Ok(weights)
 }
 
 impl BoundedChange<'_> {
-    /// Count the events as far as their people may contribute them.
-    pub(crate) fn make(
-        &self,
-        py: Python<'_>,
-        people: &PeopleOfTables,
-        tables: &[(&GuardedSketch, &Fingerprinter)],
-    ) -> PyResult<()> {
-        people.maker.check()?;
-        let guarded: Vec<&GuardedSketch> = tables.iter().map(|&(guarded, _)| guarded).collect();
-        let hashed: Vec<_> = (self.items.iter().zip(tables))
+    fn events(&self) -> usize {
+        self.items.first().map_or(0, Items::len)
+    }
+
+    /// The items with what each table hashes them by.
+    fn hashed(&self) -> Vec<(Items<'_>, &Fingerprinter)> {
+        (self.items.iter().zip(&self.tables))
             .map(|(&items, &(_, fingerprinter))| (items, fingerprinter))
-            .collect();
-        let bounded = OnceLock::new();
-        change_all_after(
-            py,
-            &guarded,
-            |at, core| self.prepare(at, core),
-            || {
-                let mut weights = match &self.weights {
-                    Some(weights) => memory::copied(weights)?,
-                    None => memory::filled(1, self.user.len())?,
-                };
-                people.lock().bound(self.user, &hashed, &mut weights)?;
-                let _first = bounded.set(weights);
-                Ok(())
-            },
-            |at, core| self.count(at, core, bounded.get().map(Vec::as_slice)),
-        )
+            .collect()
     }
 
     fn prepare(&self, at: usize, core: &mut Core) -> Result<(), Error> {
-        let weights = self.weights.as_deref();
-        while_bounded(core, |core| {
-            if self.in_one_step {
-                core.prepare_batch(self.items[at], weights)
-            } else {
-                core.prepare_rows(StepRows::new(self.items[at], weights, &self.empty)?)
-            }
+        let (items, weights) = (self.items[at], self.weights.as_deref());
+        if let Core::Heavy(sketch) = core {
+            sketch.check_people(self.people.counted_events)?;
+        }
+        while_bounded(core, |core| match self.place {
+            Place::Rows => core.prepare_rows(StepRows::new(items, weights, &self.empty)?),
+            Place::OneStep => core.prepare_batch(items, weights),
+            Place::OpenStep => core.prepare_open_step(items, weights),
         })
     }
 
     fn count(&self, at: usize, core: &mut Core, weights: Option<&[u64]>) -> Result<(), Error> {
-        while_bounded(core, |core| {
-            if self.in_one_step {
-                core.update_batch(self.items[at], weights)
-            } else {
-                core.update_rows(StepRows::new(self.items[at], weights, &self.empty)?)
-            }
+        let items = self.items[at];
+        while_bounded(core, |core| match self.place {
+            Place::Rows => core.update_rows(StepRows::new(items, weights, &self.empty)?),
+            Place::OneStep => core.update_batch(items, weights),
+            Place::OpenStep => core.add_to_batch(items, weights),
         })
     }
 }

@@ -217,13 +217,18 @@ impl HeavySketch {
         count(slf, items, weights, column, 0, CoreHeavy::update_batch)
     }
 
-    #[pyo3(signature = (items, weights=None, *, column=None))]
+    #[pyo3(signature = (items, weights=None, *, column=None, user=None))]
     fn _add_to_batch<'py>(
         slf: &Bound<'py, Self>,
         items: &Bound<'py, PyAny>,
         weights: Option<&Bound<'py, PyAny>>,
         column: Option<Column>,
+        user: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<()> {
+        if let Some(user) = user {
+            let rows = RowsOfPeople::of(items, column, user, weights).in_the_open_step();
+            return rows.count_at(slf.as_super().get().bounded(), true);
+        }
         count(slf, items, weights, column, 0, CoreHeavy::add_to_batch)
     }
 

@@ -1,6 +1,6 @@
 //! What each person has contributed, for Python.
 
-use crate::bounded_change::{BoundedChange, PeopleOfTables};
+use crate::bounded_change::{BoundedChange, PeopleOfTables, Place, make_all, people_of};
 use crate::errors::{ArgumentValueError, raise};
 use crate::key::Key;
 use crate::logged_events::LoggedEvents;
@@ -122,14 +122,66 @@ pub(crate) fn update_bounded<'py>(
     }
     let empty = empty_rows.map(|rows| counts_of("empty_rows", &rows));
     let change = BoundedChange {
+        people,
+        tables: (tables.iter().map(Bound::get))
+            .map(|table| (&table.guarded, &table.fingerprinter))
+            .collect(),
         items: items.iter().map(|events| events.get().items()).collect(),
         user: user.get().identities(),
         weights: weights_of(weights.as_ref())?,
         empty: empty.transpose()?.unwrap_or_default(),
-        in_one_step,
+        place: if in_one_step {
+            Place::OneStep
+        } else {
+            Place::Rows
+        },
     };
-    let tables: Vec<_> = (tables.iter().map(Bound::get))
-        .map(|table| (&table.guarded, &table.fingerprinter))
-        .collect();
-    change.make(py, people, &tables)
+    make_all(py, &[change])
+}
+
+/// Convert the people of a batch to a value of its own.
+#[pyfunction]
+#[pyo3(signature = (user), text_signature = "(user)")]
+pub(crate) fn people_of_batch(user: &Bound<'_, PyAny>) -> PyResult<LoggedEvents> {
+    people_of(user)
+}
+
+/// Count events of the open step, at every table those of its own, as far as the people of each
+/// table may contribute them.
+#[pyfunction]
+#[pyo3(
+    signature = (tables, items, user, weights),
+    text_signature = "(tables, items, user, weights)"
+)]
+pub(crate) fn add_bounded_to_batch_of_all<'py>(
+    py: Python<'py>,
+    tables: Vec<Bound<'py, PrivateSketch>>,
+    items: Vec<Bound<'py, LoggedEvents>>,
+    user: Vec<Bound<'py, LoggedEvents>>,
+    weights: Vec<Option<Bound<'py, PyAny>>>,
+) -> PyResult<()> {
+    if [items.len(), user.len(), weights.len()] != [tables.len(); 3] {
+        let message = "items: expected one batch per table, got another number";
+        return Err(ArgumentValueError::new_err(message));
+    }
+    let identify = |(table, user): (&Bound<'py, PrivateSketch>, &Bound<'py, LoggedEvents>)| {
+        table.get().bounded().people()?.identified(user.as_any())
+    };
+    let user: Vec<_> = (tables.iter().zip(&user))
+        .map(identify)
+        .collect::<PyResult<_>>()?;
+    let mut changes = Vec::with_capacity(tables.len());
+    for (at, table) in tables.iter().enumerate() {
+        let table = table.get().bounded();
+        changes.push(BoundedChange {
+            people: table.people()?,
+            tables: vec![(table.guarded, table.fingerprinter)],
+            items: vec![items[at].get().items()],
+            user: user[at].get().identities(),
+            weights: weights_of(weights[at].as_ref())?,
+            empty: Vec::new(),
+            place: Place::OpenStep,
+        });
+    }
+    make_all(py, &changes)
 }

@@ -203,25 +203,20 @@ impl PrivateSketch {
         column: Option<Column>,
         user: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<()> {
-        if let Some(user) = user {
-            let rows = RowsOfPeople::of(items, column, user, weights);
-            return rows.in_one_step().count_at(self.bounded(), false);
-        }
-        let events = (items, weights, column);
-        self.guarded
-            .count_in_one_step(events, self.target(), CoreSketch::update_batch)
+        let (events, place) = ((items, weights, column), RowsOfPeople::in_one_step);
+        self.count_together(events, user, place, CoreSketch::update_batch)
     }
 
-    #[pyo3(signature = (items, weights=None, *, column=None))]
+    #[pyo3(signature = (items, weights=None, *, column=None, user=None))]
     fn _add_to_batch<'py>(
         &self,
         items: &Bound<'py, PyAny>,
         weights: Option<&Bound<'py, PyAny>>,
         column: Option<Column>,
+        user: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<()> {
-        let events = (items, weights, column);
-        self.guarded
-            .count_in_one_step(events, self.target(), CoreSketch::add_to_batch)
+        let (events, place) = ((items, weights, column), RowsOfPeople::in_the_open_step);
+        self.count_together(events, user, place, CoreSketch::add_to_batch)
     }
 
     fn _update_vector(&self, vector: &Bound<'_, PyAny>) -> PyResult<()> {

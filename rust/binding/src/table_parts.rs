@@ -1,14 +1,16 @@
 //! What other modules need of a private sketch.
 
-use crate::bounded_change::{BoundedTable, PeopleOfTables};
+use crate::bounded_change::{BoundedTable, PeopleOfTables, RowsOfPeople};
 use crate::guarded_sketch::{Core, GuardedSketch};
-use crate::items::Target;
+use crate::items::{Column, Target};
 use crate::live_view::LiveView;
-
 use crate::private::PrivateSketch;
 use crate::release::target_of;
+use lazysketch_core::Error;
 use lazysketch_core::key::MasterKey;
+use lazysketch_core::sketch::PrivateSketch as CoreSketch;
 use lazysketch_core::table::hash::Fingerprinter;
+use lazysketch_core::table::items::Items;
 use pyo3::prelude::*;
 use std::sync::Arc;
 
@@ -56,6 +58,27 @@ impl PrivateSketch {
             guarded: &self.guarded,
             people: self.people.as_deref(),
         }
+    }
+
+    /// Count many events in one step: items, weights and the name of the items' column; with their
+    /// people, as rows of a place.
+    pub(crate) fn count_together<'py>(
+        &self,
+        (items, weights, column): (
+            &Bound<'py, PyAny>,
+            Option<&Bound<'py, PyAny>>,
+            Option<Column>,
+        ),
+        user: Option<&Bound<'py, PyAny>>,
+        place: impl FnOnce(RowsOfPeople<'py>) -> RowsOfPeople<'py>,
+        count: impl FnOnce(&mut CoreSketch, Items<'_>, Option<&[u64]>) -> Result<(), Error> + Send,
+    ) -> PyResult<()> {
+        if let Some(user) = user {
+            let rows = RowsOfPeople::of(items, column, user, weights);
+            return place(rows).count_at(self.bounded(), false);
+        }
+        let events = (items, weights, column);
+        self.guarded.count_in_one_step(events, self.target(), count)
     }
 
     /// The core sketch and its lock.

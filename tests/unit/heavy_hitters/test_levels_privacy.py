@@ -83,7 +83,7 @@ def test_privacy_that_no_noise_serves_is_refused() -> None:
     whole = split_of(1.0, 1e-6, discovery_epsilon=None, discovery_delta=None)
     described = ls.LazyCountMin(depth=4, width=1024, epsilon=1.0, delta=1e-6).privacy
     with pytest.raises(ArgumentValueError, match="^epsilon: expected"):
-        splits_of_levels(whole, (0.25,) * 4, privacy_of=lambda epsilon, delta: described)
+        splits_of_levels(whole, (0.25,) * 4, privacy_of=lambda level, epsilon, delta: described)
 
 
 PARTS = st.floats(min_value=1e-6, max_value=100.0)

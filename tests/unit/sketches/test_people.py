@@ -276,7 +276,9 @@ def test_a_bound_excludes_what_it_replaces() -> None:
 
 
 def test_identities_that_collide_are_paid_from_delta() -> None:
-    """All pairs of 2^31 people at 2^-129, with the factor of events that are no bound."""
-    many, one = (sketch(ls.PersonBound(cells=1, most_people=n)) for n in (2**31, 1))
-    more = many.spec.noise.delta_numeric - one.spec.noise.delta_numeric
-    assert more == pytest.approx((1 + math.e) * 2.0 ** (2 * 31 - 129), rel=1e-3, abs=0.0)
+    """By 2^-65, with the factor of events that are no bound; a limit of people lowers nothing."""
+    bound, none = (sketch(one, relation="zero-out") for one in (ls.PersonBound(cells=1), None))
+    assert bound.spec.noise.l2_sensitivity == none.spec.noise.l2_sensitivity
+    more = bound.spec.noise.delta_numeric - none.spec.noise.delta_numeric
+    assert more == pytest.approx((1 + math.e) * 2.0 ** (2 * 32 - 129), rel=1e-3, abs=0.0)
+    assert ls.PersonBound(cells=1, most_people=1).people == ls.PersonBound(cells=1).people

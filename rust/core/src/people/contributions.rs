@@ -39,6 +39,10 @@ impl Contributions {
         self.depth
     }
 
+    pub(super) fn most_events(&self) -> u64 {
+        self.cells as u64 * u64::from(self.events)
+    }
+
     pub(super) fn bytes_per_person(&self) -> usize {
         (size_of::<u32>() + size_of::<u16>()) * self.depth * self.cells
     }

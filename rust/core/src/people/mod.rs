@@ -49,6 +49,16 @@ pub struct People {
     batch: Vec<u32>,
 }
 
+/// A batch whose people are known, and that cannot fail any more.
+pub struct PreparedBatch {
+    /// The fingerprints of its items, table by table.
+    hashed: Vec<Vec<u64>>,
+    /// Room for the places of an event.
+    rows: Vec<usize>,
+    /// Number of the people that were known before it.
+    known: usize,
+}
+
 impl People {
     /// Knows no one. `id` is that of a sketch under the key, which no other object shares.
     ///
@@ -92,6 +102,12 @@ impl People {
         Ok(identities)
     }
 
+    /// The largest number of events of one person that are counted: each takes one of the places that
+    /// every row of every table has for the person.
+    pub fn counted_events(&self) -> u64 {
+        (self.tables.iter().map(Contributions::most_events).min()).unwrap_or(0)
+    }
+
     /// Decides for each event whether it is counted; the weights of those that are not become 0,
     /// which is an empty step. `people` are the results of [`Self::identify`]; `items` has the
     /// events as each table hashes them: the caller owns them, so that what is bounded and what is
@@ -106,7 +122,23 @@ impl People {
         items: &[(Items<'_>, &Fingerprinter)],
         weights: &mut [u64],
     ) -> Result<()> {
-        let events = weights.len();
+        let batch = self.prepare(people, items, weights.len())?;
+        self.decide(batch, weights);
+        Ok(())
+    }
+
+    /// All checks and all memory of [`Self::bound`]: then [`Self::decide`] cannot fail, and
+    /// [`Self::withdraw`] undoes this.
+    ///
+    /// # Errors
+    ///
+    /// As [`Self::bound`]; nothing has changed then.
+    pub fn prepare(
+        &mut self,
+        people: &[u128],
+        items: &[(Items<'_>, &Fingerprinter)],
+        events: usize,
+    ) -> Result<PreparedBatch> {
         if planted!("refused-batch-leaves-its-people") {
             self.recognise(people)?;
         }
@@ -121,8 +153,30 @@ impl People {
             items.for_each_chunk(fingerprinter, |_, chunk| of_table.extend_from_slice(chunk));
             hashed.push(of_table);
         }
-        let mut rows = memory::room_for(self.tables.iter().map(Contributions::depth).sum())?;
+        let rows = memory::room_for(self.tables.iter().map(Contributions::depth).sum())?;
+        let known = self.numbers.len();
         self.recognise(people)?;
+        Ok(PreparedBatch {
+            hashed,
+            rows,
+            known,
+        })
+    }
+
+    /// Forgets the people of a batch that no one knew before it, which is not counted.
+    pub fn withdraw(&mut self, batch: PreparedBatch) {
+        self.forget_after(planted!(
+            "refused-people-stay-known",
+            self.numbers.len(),
+            batch.known
+        ));
+    }
+
+    /// Decides for each event of the batch that was prepared last whether it is counted.
+    pub fn decide(&mut self, batch: PreparedBatch, weights: &mut [u64]) {
+        let PreparedBatch {
+            hashed, mut rows, ..
+        } = batch;
         for (event, &person) in self.batch.iter().enumerate() {
             rows.clear();
             let is_counted = person != UNKNOWN
@@ -140,7 +194,6 @@ impl People {
                 found = rest;
             }
         }
-        Ok(())
     }
 
     /// How many people are known. For the operator only: it is data.
@@ -170,19 +223,23 @@ impl People {
     fn recognise(&mut self, people: &[u128]) -> Result<()> {
         self.batch.clear();
         memory::reserve(&mut self.batch, people.len())?;
-        let before = self.numbers.len() as u32;
+        let before = self.numbers.len();
         for &identity in people {
             match self.number_of(identity) {
                 Ok(number) => self.batch.push(number),
                 Err(error) => {
-                    self.numbers.retain(|_, number| *number < before);
-                    let known = self.numbers.len();
-                    (self.tables.iter_mut()).for_each(|table| table.truncate(known));
+                    self.forget_after(before);
                     return Err(error);
                 }
             }
         }
         Ok(())
+    }
+
+    /// Forgets all people but the first.
+    fn forget_after(&mut self, known: usize) {
+        self.numbers.retain(|_, number| (*number as usize) < known);
+        (self.tables.iter_mut()).for_each(|table| table.truncate(known));
     }
 
     fn number_of(&mut self, identity: u128) -> Result<u32> {

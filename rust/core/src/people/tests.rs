@@ -374,6 +374,29 @@ fn the_bytes_of_a_state() {
     assert_eq!(per_person, (16 + 1 + 2) + (16 + 1 + 1));
 }
 
+/// People of a batch that is not counted are as unknown as before, also where their number is limited.
+#[test]
+fn a_batch_that_is_withdrawn_leaves_nothing() {
+    let [table, _] = bounds(1, 1, Some(2));
+    let (mut given, mut expected) = (people(&[table]), people(&[table]));
+    let hash = Fingerprinter::new(7);
+    let items = [1, 0];
+    let event = |person| Event { person, items };
+    for each in [&mut given, &mut expected] {
+        assert_eq!(counted(each, 1, &[event(1)]), [true]);
+    }
+    for names in [[2_u64, 3], [1, 3], [3, 2]] {
+        let refused = given.identify(Items::Unsigned(&names)).unwrap();
+        let batch = given.prepare(&refused, &[(Items::Ready(&[5, 6]), &hash)], 2);
+        given.withdraw(batch.unwrap());
+        assert_eq!((given.known(), given.refused()), (1, 0));
+    }
+    let events = [event(4), event(2), event(1)];
+    for each in [&mut given, &mut expected] {
+        assert_eq!(counted(each, 1, &events), [true, false, false]);
+    }
+}
+
 #[test]
 fn bounds_outside_their_range_are_refused() {
     let (key, id) = (MasterKey::seeded(1), SketchId([2; 16]));

@@ -47,6 +47,26 @@ impl HeavySketch {
         &self.sketch
     }
 
+    /// Raises unless discovery covers all events that are counted of one person, if people are
+    /// bounded: a number that depends on the tables that count the same events.
+    pub fn check_people(&self, counted_events: u64) -> Result<()> {
+        let noise = self.sketch.spec();
+        let Some(bound) = noise.person_bound else {
+            return Ok(());
+        };
+        let needed = bound.people_changed(noise.relation) * counted_events;
+        let covered = planted!(
+            "names-cover-fewer-events-than-are-counted",
+            needed,
+            self.discovery.spec().max_events_per_user
+        );
+        if needed <= covered {
+            return Ok(());
+        }
+        let expected = format!("at most {covered} events that change names");
+        Err(Error::parameter("person_bound", expected, needed))
+    }
+
     /// The sketch, for reads. (Discovery does not see an event given to the sketch alone.)
     pub fn sketch_mut(&mut self) -> &mut PrivateSketch {
         &mut self.sketch
@@ -232,7 +252,13 @@ fn check_agreement(shape: &Shape, noise: &NoiseSpec, discovery: &DiscoverySpec) 
     // Without a person, each of the person's events in an epoch becomes an empty step.
     let (relation, events) = match noise.person_bound {
         None => (noise.relation, noise.max_events_per_user),
-        Some(bound) => (Relation::ZeroOut, bound.events_changed(noise.relation)),
+        // Other tables may count less of a person; `check_people` compares before each change.
+        Some(bound) => (
+            Relation::ZeroOut,
+            discovery
+                .max_events_per_user
+                .min(bound.events_changed(noise.relation)),
+        ),
     };
     if relation != discovery.relation {
         let (expected, got) = (relation.name(), discovery.relation.name());
