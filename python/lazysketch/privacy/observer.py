@@ -8,7 +8,7 @@ knows. Three numbers say it:
 - how sure an observer becomes who was undecided, or had a suspicion (:func:`posterior`);
 - how many are found at a given rate of false alarms (:func:`detection`).
 
-All three are computed from delta as a function of epsilon, which holds for every pair at once, so
+All three are computed from delta as a function of epsilon, which holds for all pairs together, so
 they say more than one pair (epsilon, delta) does.
 
 Sources: L. Wasserman and S. Zhou, 2010 (hypothesis tests); J. Dong, A. Roth and W. Su, 2022

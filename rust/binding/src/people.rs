@@ -54,7 +54,7 @@ impl People {
         Ok(Self(Arc::new(people)))
     }
 
-    /// Return those that a table knows by itself, or None.
+    /// Return the people of one table, or None.
     #[staticmethod]
     fn of_table(table: &Bound<'_, PrivateSketch>) -> Option<Self> {
         table.get().people.clone().map(Self)

@@ -16,7 +16,7 @@
 //! Every row has to agree. If each decided alone, an event would be counted in some rows only, and
 //! estimates would compare different streams.
 //!
-//! People are told apart by a secret function of their identifiers, so neither an identifier nor
+//! People are distinguished by a secret function of their identifiers, so neither an identifier nor
 //! anything that it can be guessed from is kept.
 
 mod contributions;
