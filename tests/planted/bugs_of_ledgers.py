@@ -13,6 +13,7 @@ _LEDGER: Final = "lazysketch.ledger.ledger"
 _SPENDING: Final = "lazysketch.ledger.spending"
 _UNITS: Final = "lazysketch.ledger.units"
 _FILES: Final = "tests/unit/ledger/test_files.py::"
+_COMMAND: Final = "tests/unit/cli/commands/test_ledger.py::"
 _TESTS: Final = "tests/unit/ledger/test_ledger.py::"
 
 BUGS_OF_LEDGERS: Final = (
@@ -111,5 +112,29 @@ BUGS_OF_LEDGERS: Final = (
             f"{_UNITS}:charge_for",
             ('(None, "substitution", terms.relation)', '(None, "substitution", "zero-out")'),
         ),
+    ),
+    PlantedBug(
+        name="counted-before-it-is-charged",
+        subject="accounting",
+        claim="The command charges a run at its end, when it has published.",
+        caught_by=f"{_COMMAND}test_a_run_beyond_the_cap_is_refused_before_it_reads",
+        patch=edited(
+            "lazysketch.cli.run.controller:count",
+            ("charging.charge(target.spends, of=source.name, state=state)", "pass"),
+            (
+                "        charging.end()",
+                (
+                    "        charging.charge(target.spends, of=source.name, state=state)\n"
+                    "        charging.end()"
+                ),
+            ),
+        ),
+    ),
+    PlantedBug(
+        name="new-era-charged-before",
+        subject="accounting",
+        claim="A state is charged once for all eras, although each has fresh noise.",
+        caught_by=f"{_COMMAND}test_a_new_era_of_a_state_is_charged_anew",
+        patch=edited("lazysketch.store.store:Store.id", ("-{self._eras.id:016x}", "")),
     ),
 )

@@ -97,8 +97,13 @@ def _read(context: click.Context, _: click.Parameter, path: str | None) -> None:
     group = context.find_root().command
     verbs = group.commands if isinstance(group, click.Group) else {}
     top_level = _parsed(path)
-    tables = {name: top_level.pop(name) for name in verbs if name in top_level}
     known = {key for verb in verbs.values() for key in options_of(verb)} - {_CONFIG}
+    # Some names are of a verb and of an option: a table is the verb's.
+    tables = {
+        name: top_level.pop(name)
+        for name in verbs
+        if name in top_level and (name not in known or isinstance(top_level[name], dict))
+    }
     _check_keys(path, top_level, known=known | verbs.keys(), of="an option or a verb")
     own: dict[str, object] = {}
     for name, table in tables.items():

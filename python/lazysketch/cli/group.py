@@ -15,6 +15,7 @@ from lazysketch.cli.commands.demo import demo
 from lazysketch.cli.commands.estimate import estimate
 from lazysketch.cli.commands.explain import explain
 from lazysketch.cli.commands.inspect import inspect
+from lazysketch.cli.commands.ledger import ledger
 from lazysketch.cli.commands.merge import merge
 from lazysketch.cli.commands.plan import plan
 from lazysketch.cli.commands.query import query
@@ -76,6 +77,7 @@ def lazysketch() -> None:
 
 for _verb in (top, estimate, query, inspect, explain, merge, state, plan, audit, demo):
     lazysketch.add_command(configurable(_verb))
+lazysketch.add_command(ledger)
 lazysketch.add_command(completion)
 
 

@@ -325,6 +325,23 @@ class StateSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class LedgerSettings:
+    """The ledger that a run is charged to.
+
+    Args:
+        ledger: Its directory; None for no ledger.
+        population: The name in it.
+        ledger_key_file: The file of its key; None for the default.
+        ledger_anchor: The file that states how far it has come; None for the default.
+    """
+
+    ledger: str | None
+    population: str | None
+    ledger_key_file: str | None
+    ledger_anchor: str | None
+
+
+@dataclass(frozen=True, slots=True)
 class ResultSettings:
     """Destinations of the result of a run.
 

@@ -119,14 +119,29 @@ class Spending:
         period = f" {self.named}" if self.begin is not None else ""
         figures = (
             f"asked {_figures(charge, by_sums=self.by_sums)}; "
-            f"spent {_figures(total, by_sums=self.by_sums)} by {len(self.runs):,} runs; "
+            f"spent {_figures(total, by_sums=self.by_sums)} by {_runs(len(self.runs))}; "
             f"cap {_figures(bounds, by_sums=self.by_sums)}; "
             f"rest {_figures(_rest(bounds, total), by_sums=self.by_sums)}"
         )
         return (
             f"cap: expected a run within ({terms.epsilon:g}, {terms.delta:g})-DP per {terms.unit} "
-            f"for {terms.population}{period}, got one beyond: {figures}"
+            f"for {terms.population}{period}, got one beyond: {figures}{self._smaller(charge)}"
         )
+
+    def _smaller(self, charge: Charge) -> str:
+        """Return about which epsilon of such a run is within the cap; empty if none is.
+
+        At a fixed delta the mu of counts falls a little more slowly than their epsilon.
+        """
+        rest = _rest(self.terms.bounds, self.total)
+        if self.by_sums or not rest.mu_squared or not rest.delta > charge.delta:
+            return ""
+        scale = math.sqrt(rest.mu_squared / charge.mu_squared)
+        if scale >= 1.0:
+            return ""
+        epsilon = 0.98 * scale**1.06 * charge.epsilon
+        unit = 10.0 ** (math.floor(math.log10(epsilon)) - 1)
+        return f"; such a run with epsilon of about {math.floor(epsilon / unit) * unit:.2g} fits"
 
     @property
     def named(self) -> str:
@@ -178,3 +193,7 @@ def _figures(charge: Charge, *, by_sums: bool) -> str:
     if by_sums:
         return f"epsilon {charge.epsilon:.4g} and delta {charge.pair_delta:.3g}"
     return f"mu {math.sqrt(charge.mu_squared):.4g} and delta {charge.delta:.3g}"
+
+
+def _runs(number: int) -> str:
+    return f"{number:,} {'run' if number == 1 else 'runs'}"

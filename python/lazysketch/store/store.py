@@ -94,6 +94,11 @@ class Store(ObjectsByName):
         """Number of the era: 0 for the first; another one begins in any doubt, see ``on_doubt``."""
         return self._eras.number
 
+    @property
+    def id(self) -> str:
+        """Public id of the store in this era: another era publishes, and spends, anew."""
+        return f"{self._native.store_id.hex()}-{self._eras.id:016x}"
+
     def earlier_release(self, name: str, level: int = 0) -> Release | None:
         """Return what an object had published last in earlier eras, as one public table.
 

@@ -51,6 +51,17 @@ def test_precedence(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.Monk
     assert width(capsys, "top", "--width", "7", *settings[1:]) == 7
 
 
+@pytest.mark.parametrize("text", ['state = "kept"\n', '[top]\nstate = "kept"\n[state]\n'])
+def test_a_name_of_a_verb_and_of_an_option_is_either(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, folder: Path, text: str
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(folder / "keys"))
+    monkeypatch.setenv("XDG_STATE_HOME", str(folder / "anchors"))
+    Path("c.toml").write_text(text)
+    width(capsys, *TOP, "--config", "c.toml")
+    assert Path("kept").is_dir()
+
+
 def test_a_file_named_by_the_environment(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -134,7 +145,7 @@ def test_a_wrong_variable_is_named(
 
 def test_every_option_of_every_verb_has_a_key_and_a_variable() -> None:
     for name, verb in lazysketch.commands.items():
-        if name == "completion":
+        if name in ("completion", "ledger"):  # the terms of a ledger are given where it is made
             continue
         keys = options_of(verb)
         assert "config" in keys

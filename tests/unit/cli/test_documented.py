@@ -27,6 +27,12 @@ GOLDEN = ROOT / "tests" / "golden" / "cli"
 DOCS = ROOT / "docs"
 PAGE = (DOCS / "cli.md").read_text(encoding="utf-8")
 VERBS = sorted(lazysketch.commands)
+NESTED = {
+    f"{verb} {name}": command
+    for verb, group in lazysketch.commands.items()
+    if isinstance(group, click.Group)
+    for name, command in group.commands.items()
+}
 
 
 def commands_of(name: str) -> list[str]:
@@ -55,24 +61,26 @@ TOOLS = {"--help", "--version", "-m", "-d", "-f"}  # -m of python, -d and -f of 
 
 
 def options_of(verb: str) -> Iterator[click.Option]:
-    for parameter in lazysketch.commands[verb].params:
+    for parameter in (NESTED.get(verb) or lazysketch.commands[verb]).params:
         if isinstance(parameter, click.Option):
             yield parameter
 
 
-@pytest.mark.parametrize("verb", ["", *VERBS])
+@pytest.mark.parametrize("verb", ["", *VERBS, *NESTED])
 def test_the_help_is_golden(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, verb: str
 ) -> None:
     monkeypatch.setenv("COLUMNS", "80")
-    assert main([verb, "--help"] if verb else ["--help"]) == 0
-    golden = GOLDEN / f"{verb or 'lazysketch'}.txt"
+    assert main([*verb.split(), "--help"]) == 0
+    golden = GOLDEN / f"{verb.replace(' ', '-') or 'lazysketch'}.txt"
     # After an intended change: COLUMNS=80 lazysketch VERB --help > tests/golden/cli/VERB.txt
     assert capsys.readouterr().out == golden.read_text(encoding="utf-8")
 
 
 def test_no_golden_file_is_left_over() -> None:
-    assert sorted(path.stem for path in GOLDEN.iterdir()) == sorted(["lazysketch", *VERBS])
+    assert sorted(path.stem for path in GOLDEN.iterdir()) == sorted(
+        ["lazysketch", *VERBS, *(verb.replace(" ", "-") for verb in NESTED)]
+    )
 
 
 @pytest.mark.parametrize("verb", VERBS)
@@ -86,15 +94,26 @@ def test_every_verb_and_option_has_a_heading_and_an_example(verb: str) -> None:
         assert re.search(rf"^\$ .* {name}\b", section[0], re.MULTILINE), name
 
 
+@pytest.mark.parametrize("verb", NESTED)
+def test_every_nested_verb_and_option_is_documented(verb: str) -> None:
+    section = re.search(rf"^### {verb}$.*?(?=^##)", PAGE + "##", re.MULTILINE | re.DOTALL)
+    assert section
+    assert re.search(rf"^\$ lazysketch {verb} ", section[0], re.MULTILINE)
+    for option in options_of(verb):
+        assert f"`{option.opts[-1]}" in section[0], option.opts[-1]
+
+
 def test_only_existing_options_are_documented() -> None:
-    known = {name for verb in VERBS for option in options_of(verb) for name in option.opts}
+    known = {
+        name for verb in (*VERBS, *NESTED) for option in options_of(verb) for name in option.opts
+    }
     text = re.sub(r"pip .*|\(#[^)]*\)", "", PAGE)  # neither pip's nor anchors
     documented = set(re.findall(r"(?<![\w-])--?[a-z][a-z-]*", text))
     assert documented - known - TOOLS == set()
 
 
 def test_each_option_has_help_and_a_default() -> None:
-    for verb in VERBS:
+    for verb in (*VERBS, *NESTED):
         for option in options_of(verb):
             assert option.help
             documented = option.show_default or option.required or "[default: " in option.help

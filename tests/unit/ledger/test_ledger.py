@@ -6,6 +6,7 @@ import math
 import re
 from functools import cache
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from tests.unit.ledger.ledgers import DAY, Place, instant
@@ -13,7 +14,7 @@ from tests.unit.ledger.ledgers import DAY, Place, instant
 import lazysketch as ls
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, CapError, ClosedError
 from lazysketch.ledger.spending import Spending
-from lazysketch.ledger.terms import Terms
+from lazysketch.ledger.terms import Terms, Unit
 from lazysketch.privacy.charges import pure_mu
 
 
@@ -78,6 +79,25 @@ def test_a_refusal_has_its_numbers_and_records_nothing(place: Place) -> None:
     assert "within (1, 1e-06)-DP per event for visitors from 2026-01-01 to 2027-01-01" in str(
         refused.value
     )
+    assert "by 1 run;" in str(refused.value)
+
+
+@pytest.mark.parametrize("share", [0.05, None])
+def test_a_refusal_states_an_epsilon_that_fits(place: Place, share: float | None) -> None:
+    def run(epsilon: float) -> ls.HeavyHitters:
+        domain = None if share else ["a", "b"]
+        return ls.HeavyHitters(share=share, domain=domain, epsilon=epsilon, delta=1e-8)
+
+    with place.create(epsilon=1.0) as ledger:
+        for asked in (0.75, 1.5, 3.0):  # what is left falls from refusal to refusal
+            ledger.charge((0.1, 0.0))
+            with pytest.raises(CapError) as refused:
+                ledger.charge(run(asked), run(asked))
+            (known,) = re.findall(r"with epsilon of about ([0-9.]+) fits$", str(refused.value))
+            half = float(known) / 2  # the epsilon of both together
+            assert half < asked
+            assert ledger.rest(run(half), run(half)) >= 1
+            assert ledger.rest(run(1.4 * half), run(1.4 * half)) == 0
 
 
 def test_one_run_of_the_whole_cap_is_admitted_and_decides_how_the_rest_is_added(
@@ -224,6 +244,34 @@ def test_a_run_with_a_bound_of_people_is_charged_for_persons(tmp_path: Path) -> 
     together = ls.compose(replaced, replaced)
     assert (together.protects_people, together.person_bound) == (True, bound)
     assert "per person, of whom 1 event in 4 cells" in str(together)
+
+
+def test_windows_for_events_are_one_charge(place: Place) -> None:
+    """An event is in one window, so that a charge covers any number of them."""
+    windows = ls.Windows(every=100, domain=["a"], width=64, epsilon=0.5, delta=1e-9)
+    one = ls.HeavyHitters(domain=["a"], width=64, epsilon=0.5, delta=1e-9)
+    with place.create() as ledger:
+        mu = [ledger.charge(part).entry.charge.mu_squared for part in (windows, one)]
+        windows.update_many(["a"] * 350)
+        mu.append(ledger.charge(windows.privacy).entry.charge.mu_squared)
+    assert mu == pytest.approx([mu[1]] * 3, rel=1e-4)
+
+
+def test_windows_of_people_are_refused(tmp_path: Path) -> None:
+    """They protect a person within one window; a person in k windows is k changes."""
+    bound = ls.PersonBound(cells=4)
+    windows = ls.Windows(
+        every=100, domain=["a"], width=64, epsilon=0.5, delta=1e-9, person_bound=bound
+    )
+    for unit in get_args(Unit):
+        (tmp_path / unit).mkdir()
+        with Place(tmp_path / unit).create(unit=unit) as ledger:
+            for part in (windows, windows.privacy):
+                with pytest.raises(ArgumentValueError, match="got one within one window"):
+                    ledger.charge(part)
+            with pytest.raises(ArgumentValueError, match="got one within one window"):
+                ledger.charge((0.1, 0.0), windows, unit=unit)
+            assert not ledger.entries()
 
 
 def test_only_proven_relations_are_converted(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Final
 
 import click
 
+from lazysketch.cli.ledger_options import ledger_options
 from lazysketch.cli.options import (
     files_argument,
     input_options,
@@ -14,6 +15,7 @@ from lazysketch.cli.options import (
     result_options,
     state_options,
 )
+from lazysketch.cli.run.charging import Charging
 from lazysketch.cli.run.controller import count
 from lazysketch.cli.run.files import read_public_list
 from lazysketch.cli.run.people import check_people
@@ -23,6 +25,7 @@ from lazysketch.cli.run.starting import listed_target, open_inputs
 from lazysketch.cli.run.state import State
 from lazysketch.cli.settings import (
     InputSettings,
+    LedgerSettings,
     ResultSettings,
     SketchSettings,
     StateSettings,
@@ -44,6 +47,7 @@ _LIVE_ROWS: Final = 20
 )
 @input_options
 @state_options
+@ledger_options
 @result_options
 @listed_sketch_options
 @click.pass_context
@@ -54,6 +58,7 @@ def estimate(
     list_of_items: str,
     reading: InputSettings,
     kept: StateSettings,
+    charged: LedgerSettings,
     result: ResultSettings,
     sketch: SketchSettings,
 ) -> int:
@@ -68,11 +73,13 @@ def estimate(
 
     One run has one (epsilon, delta) guarantee for everything that it publishes. N runs over
     one file compose to mu * sqrt(N), where mu is sensitivity / noise: save the release
-    (--save-release) and query it instead. The guarantee covers neither the messages on
-    standard error (malformed rows, events/s) nor a guessed format.
+    (--save-release) and query it instead; --ledger adds up all runs. The guarantee covers
+    neither the messages on standard error (malformed rows, events/s) nor a guessed format.
     """
     check_people(sketch, state=kept.state is not None)
     check_result(result, goes_on=kept.state is not None)
+    charging = Charging(charged)
+    charging.check()
     with State.open(kept) or nullcontext() as state:
         if state is not None:
             state.check_listed(listed=True, option="--items")
@@ -97,4 +104,5 @@ def estimate(
             horizon=sketch.horizon,
             result=result,
             state=state,
+            charging=charging,
         )

@@ -11,6 +11,7 @@ import click
 from click.core import ParameterSource
 
 from lazysketch.arguments import shown
+from lazysketch.cli.ledger_options import ledger_options
 from lazysketch.cli.options import (
     RESULT,
     discovering_sketch_options,
@@ -22,6 +23,7 @@ from lazysketch.cli.options import (
     state_options,
 )
 from lazysketch.cli.quantities import BYTES, DURATION, SHARE, STEPS
+from lazysketch.cli.run.charging import Charging
 from lazysketch.cli.run.controller import count
 from lazysketch.cli.run.files import read_public_list
 from lazysketch.cli.run.people import check_people
@@ -33,6 +35,7 @@ from lazysketch.cli.run.windows import WindowSettings
 from lazysketch.cli.settings import (
     DiscoverySettings,
     InputSettings,
+    LedgerSettings,
     ResultSettings,
     SketchSettings,
     StateSettings,
@@ -177,6 +180,7 @@ _DISPLAY: Final = (
 @gathered(WindowSettings, "windows", *_WINDOWS)
 @input_options
 @state_options
+@ledger_options
 @gathered(ResultSettings, "result", *_DISPLAY, *RESULT)
 @discovering_sketch_options
 @click.pass_context
@@ -190,6 +194,7 @@ def top(
     windows: WindowSettings,
     reading: InputSettings,
     kept: StateSettings,
+    charged: LedgerSettings,
     result: ResultSettings,
     sketch: SketchSettings,
 ) -> int:
@@ -218,8 +223,8 @@ def top(
 
     One run has one (epsilon, delta) guarantee for everything that it publishes. N runs over
     one file compose to mu * sqrt(N), where mu is sensitivity / noise: save the release
-    (--save-release) and query it instead. The guarantee covers neither the messages on
-    standard error (malformed rows, events/s) nor a guessed format.
+    (--save-release) and query it instead; --ledger adds up all runs. The guarantee covers
+    neither the messages on standard error (malformed rows, events/s) nor a guessed format.
     """
     _check_combinations(context, listed=domain is not None, result=result)
     _check_kept(context, kept, windows=windows, result=result)
@@ -227,6 +232,8 @@ def top(
     check_people(sketch, state=kept.state is not None, windows=windows.length is not None)
     check_result(result, ends_early=not windows.by_time, goes_on=kept.state is not None)
     listed = domain is not None
+    charging = Charging(charged)
+    charging.check()
     with State.open(kept) or nullcontext() as state:
         if state is not None:
             state.check_listed(listed=listed, option="--domain")
@@ -269,6 +276,7 @@ def top(
             result=result,
             state=state,
             names=not listed,
+            charging=charging,
         )
 
 

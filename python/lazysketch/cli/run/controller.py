@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from lazysketch._native import People
+    from lazysketch.cli.run.charging import Charging
     from lazysketch.cli.run.signals import Signals
     from lazysketch.cli.run.state import State
     from lazysketch.cli.run.targets import Target
@@ -65,6 +66,7 @@ def count(
     reading: InputSettings,
     horizon: int | None,
     result: ResultSettings,
+    charging: Charging,
     state: State | None = None,
     names: bool = False,
 ) -> int:
@@ -73,18 +75,26 @@ def count(
     With ``names`` the items are taken from the stream, so that they may name people.
 
     Every way out saves and writes the result, except that a strict reading which fails has none.
-    With a state the stream goes on in the next run, unless this one finishes it.
+    With a state the stream goes on in the next run, unless this one finishes it. A ledger is
+    charged before anything is read.
 
     Raises:
         LazySketchError: The failure that ended the reading early, after the result is written.
     """
     done_before = 0 if state is None or horizon is None else target.release().step
     batches = UntilFailure(source, horizon=None if horizon is None else horizon - done_before)
-    if state is not None and target.release().finished:
-        batches.end()
-        tell(f"{state.folder}: the stream was ended by --finish; nothing is read")
-    if state is not None:
-        check_replaced(result, target.release())
+    try:
+        if state is not None:
+            check_replaced(result, target.release())
+        if state is not None and target.release().finished:
+            charging.find(state)
+            batches.end()
+            tell(f"{state.folder}: the stream was ended by --finish; nothing is read")
+        else:
+            charging.charge(target.spends, of=source.name, state=state)
+    except BaseException:
+        target.close()
+        raise
     if state is not None and not state.finishes:
         target.hold_back()
     run = _Run(
@@ -104,9 +114,14 @@ def count(
             run.finish()
     finally:
         run.finish()  # ends what a lack of memory cut short
+        ended = state is None or _is_finished(target)
         target.close()
     status = run.finishing.tell()
     done = run.done
+    if ended:
+        charging.end()
+    if state is None and source.part_read is not None and done.failure is None and not status:
+        charging.remind()
     _report_to_operator(source, done, people=target.people)
     if names and (advice := advice_on_names(source.tally.fields)):
         tell(advice)
@@ -119,6 +134,14 @@ def count(
     status = 0 if done.interrupted else _status(source)
     # Asked last: a signal may come at any line above.
     return signals.status if done.interrupted or signals.first is not None else status
+
+
+def _is_finished(target: Target) -> bool:
+    """Return whether a stream that is kept has ended; False if its state has failed."""
+    try:
+        return target.release().finished
+    except LazySketchError:
+        return False
 
 
 @dataclass(slots=True)

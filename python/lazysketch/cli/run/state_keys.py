@@ -137,5 +137,5 @@ def key_for(key_file: str | None, folder: str) -> tuple[Key, Path | None]:
 def _check_outside(path: Path, folder: str, *, option: str) -> None:
     if path.resolve().is_relative_to(Path(folder).resolve()):
         raise ArgumentValueError(
-            f"{option}: expected a file outside of the state, which it opens, got one inside"
+            f"{option}: expected a file outside of {folder}, which it opens, got one inside"
         )

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from lazysketch.cli.view.output import Report, Row
     from lazysketch.cli.view.report import ItemRow, RowsOf
     from lazysketch.heavy_hitters import HeavyHitter
+    from lazysketch.privacy.composable import Composable
     from lazysketch.store.stored_objects import StoredSketch
 
 HEADER: Final = ("rank", "item", "estimate", "low", "high", "share", "above_noise", "complete")
@@ -47,6 +48,10 @@ class Target(Protocol):
     @property
     def people(self) -> People | None:
         """What each person has contributed; None if people are not bounded."""
+
+    @property
+    def spends(self) -> Composable:
+        """The guarantee of everything that is published."""
 
     def update_many(self, items: object, weights: object = None, *, user: object = None) -> None:
         """Count events, one step each; of these people, where they are bounded."""
@@ -120,6 +125,7 @@ class ListedItems:
         taking: TakesRows = sketch if counting is None else counting
         self.candidates = candidates
         self.people = people_of(sketch)
+        self.spends: Composable = sketch.privacy
         self.waits_for_end = sketch.schedule == Single()
         self.update_many = taking.update_many
         self.update_rows = taking.update_rows
@@ -195,6 +201,7 @@ class DiscoveredItems:
         self._heavy = heavy
         self._most = most
         self._privacy = dataclasses.replace(heavy.privacy, epsilon=asked.epsilon, delta=asked.delta)
+        self.spends: Composable = self._privacy
         # Excludes updates while a moment is taken, so that its rows and release share one step.
         self._between_rows = threading.Lock()
 

@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from lazysketch.cli.settings import DiscoverySettings, PrivacySettings, SketchSettings
     from lazysketch.cli.view.output import Row
     from lazysketch.cli.view.report import ItemRow
+    from lazysketch.privacy.composable import Composable
 
 __all__ = ["WindowSettings", "WindowedItems"]
 
@@ -188,6 +189,7 @@ class WindowedItems:
         self._privacy = dataclasses.replace(
             windows.privacy, epsilon=asked.epsilon, delta=asked.delta
         )
+        self.spends: Composable = self._privacy
 
     @property
     def candidates(self) -> int:

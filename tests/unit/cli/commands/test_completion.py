@@ -38,7 +38,7 @@ def test_the_script_is_valid_for_the_shell(capsys: pytest.CaptureFixture[str], s
                     "plan",
                     "audit",
                 ),
-                *("demo", "completion"),
+                *("demo", "ledger", "completion"),
             },
         ),
         ("lazysketch me", {"merge"}),

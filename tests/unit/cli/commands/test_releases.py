@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.locations import ROOT
+from tests.unit.cli.reminder import REMINDER
 
 import lazysketch as ls
 from lazysketch.cli import main
@@ -58,7 +59,7 @@ def test_the_saved_release_is_the_one_shown(
     asked = [verb, "rows.txt", of, "items.txt", "--save-release", "kept.lzs", *CLEAR]
     assert main([*asked, "--output", "json"]) == 0
     captured = capsys.readouterr()
-    assert captured.err == "lazysketch: release saved to kept.lzs\n"
+    assert captured.err == f"lazysketch: release saved to kept.lzs\n{REMINDER}"
     shown = {row["item"]: row["estimate"] for row in json.loads(captured.out)["items"]}
     kept = ls.Release.load("kept.lzs")
     decoded = zip(shown, kept.decode(list(shown)), strict=True)

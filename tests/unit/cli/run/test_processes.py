@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.unit.cli.reminder import REMINDER
 
 from lazysketch import Release
 from lazysketch.cli.view.live import pace
@@ -256,11 +257,11 @@ def test_the_live_table_is_erased_before_the_result(folder: Path, terminal: Term
     assert "\x1b" not in out
 
 
-def test_without_a_terminal_standard_error_is_silent(folder: Path) -> None:
+def test_without_a_terminal_nothing_is_drawn(folder: Path) -> None:
     with start(folder, "top", "rows.txt", "--domain", "items.txt") as process:
         out, err = process.communicate(timeout=PATIENCE)
     assert process.returncode == 0
-    assert err == ""
+    assert err == REMINDER
     assert "15,000 steps of rows.txt (lines)" in out
 
 

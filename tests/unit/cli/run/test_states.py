@@ -138,7 +138,7 @@ def test_what_is_released_is_released_again(runs: Runs) -> None:
         (["--field", "n"], "--field: expected none, as in the first run with a, got 'n'"),
         (["--items-type", "int"], "--items-type: expected 'str', as in the first run"),
         (["--weight", "n", "--max-weight", "2"], "--weight: expected none, as in the first run"),
-        (["--key-file", "a/key"], "--key-file: expected a file outside of the state"),
+        (["--key-file", "a/key"], "--key-file: expected a file outside of a"),
         (["--key-file", "none"], "--key-file: expected the key of a, none, got none"),
         (["--anchor", "none"], "--anchor: expected the anchor of this store"),
         (["--anchor", "a/anchor"], "--anchor: expected a file outside of the store"),
@@ -295,7 +295,7 @@ def test_by_default_key_and_anchor_are_elsewhere(runs: Runs) -> None:
     assert anchor_of("a").exists()
     runs.run("state", "a")
     runs.run("state", "a", "--new-key", "a/new", status=2)
-    assert "--new-key: expected a file outside of the state" in runs.said
+    assert "--new-key: expected a file outside of a" in runs.said
     runs.run("state", "a", "--new-key", "new")
     runs.run("state", "a", status=2)
     runs.run("state", "a", "--new-key", "new", "--key-file", "new", status=2)

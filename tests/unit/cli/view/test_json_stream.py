@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.unit.cli.reminder import REMINDER
 
 from lazysketch import Release
 from lazysketch.cli.view.json_stream import JsonStream
@@ -87,7 +88,7 @@ def test_the_last_line_is_the_result_of_a_public_list(tmp_path: Path) -> None:
     (tmp_path / "items.txt").write_text("a\nb\n")
     with start(tmp_path, "rows.txt", "--json", "--domain", "items.txt", "--width", "8") as process:
         out, err = process.communicate(timeout=PATIENCE)
-    assert err == ""
+    assert err == REMINDER
     last = json.loads(out.splitlines()[-1])
     assert (last["final"], last["steps"], last["items"][0]["item"]) == (True, 3_000, "a")
 

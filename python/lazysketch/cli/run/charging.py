@@ -1,0 +1,174 @@
+"""The charge of a run to a ledger, made before anything is counted."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+
+from lazysketch.cli.run.state_keys import key_of
+from lazysketch.cli.view.output import tell, visible
+from lazysketch.errors import ArgumentTypeError, ArgumentValueError, LazySketchError, StoreError
+from lazysketch.ledger import Ledger
+from lazysketch.store.opening import is_store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from lazysketch.cli.run.state import State
+    from lazysketch.cli.settings import LedgerSettings
+    from lazysketch.privacy.composable import Composable
+
+__all__ = ["Charging", "named_errors", "opened_ledger"]
+
+_LONGEST_NOTE: Final = 200
+# What the library calls the place of a ledger: on the command line of ledgers, and of a run.
+_OF_A_LEDGER: Final = {"ledger": "LEDGER", "anchor": "--anchor", "key": "--key-file"}
+_OF_A_RUN: Final = {
+    "ledger": "--ledger",
+    "anchor": "--ledger-anchor",
+    "--key-file": "--ledger-key-file",
+    "key": "--ledger-key-file",
+}
+
+
+class Charging:
+    """The place of a run in a ledger.
+
+    The ledger is open for the charge and for its end only, so that runs can go on at the same time.
+
+    Args:
+        settings: Where the ledger is.
+    """
+
+    def __init__(self, settings: LedgerSettings) -> None:
+        self._settings = settings
+        self._run: int | None = None
+
+    def charge(self, privacy: Composable, *, of: str, state: State | None) -> None:
+        """Charge a run before it counts, if there is a ledger.
+
+        Args:
+            privacy: Everything that it publishes.
+            of: Its inputs.
+            state: The state that it goes on with; it is charged once.
+
+        Raises:
+            CapError: The run does not fit.
+            LazySketchError: A ledger that cannot be used.
+        """
+        path = self._settings.ledger
+        if path is None:
+            return
+        with self._opened(path) as it:
+            note = visible(of)[:_LONGEST_NOTE]
+            run = it.charge(privacy, note=note, state="" if state is None else state.store.id)
+            self._run = run.entry.run
+            spent = it.spent()
+            done = "charged" if run.is_new else "goes on, charged before"
+            tell(
+                f"{path}: run {self._run:,} {done}; "
+                f"{spent.share:.1%} of the cap for {it.terms.population} is spent {spent.named}"
+            )
+
+    def find(self, state: State) -> None:
+        """Find the run of a state whose stream was ended: it counts nothing, and is not charged.
+
+        Args:
+            state: The state.
+
+        Raises:
+            LazySketchError: A ledger that cannot be used.
+        """
+        path = self._settings.ledger
+        if path is None:
+            return
+        with self._opened(path) as it:
+            runs = [run.run for run in it.entries() if run.state == state.store.id]
+            self._run = runs[-1] if runs else None
+            tell(f"{path}: nothing is charged, since nothing is counted")
+
+    def end(self) -> None:
+        """Close the run, which counts nothing any more; a failure leaves it open, and is told."""
+        path = self._settings.ledger
+        if path is None or self._run is None:
+            return
+        try:
+            with self._opened(path) as ledger:
+                ledger.close_run(self._run)
+        except LazySketchError as error:
+            tell(f"{path}: run {self._run:,} stays open: {error}; lazysketch ledger close ends it")
+
+    def remind(self) -> None:
+        """Say that runs add up, where no ledger adds them."""
+        if self._settings.ledger is None:
+            tell(
+                "other runs over the same people add to what this one spends; --ledger keeps the "
+                "total and a cap"
+            )
+
+    def check(self) -> None:
+        """Raise for options that need a ledger, and for one without its population."""
+        settings = self._settings
+        if settings.ledger is not None and settings.population is None:
+            raise ArgumentTypeError("--population: expected the name in the ledger, got none")
+        if settings.ledger is None:
+            for option, given in (
+                ("--population", settings.population),
+                ("--ledger-key-file", settings.ledger_key_file),
+                ("--ledger-anchor", settings.ledger_anchor),
+            ):
+                if given is not None:
+                    raise ArgumentTypeError(f"{option}: expected --ledger too, got none")
+
+    def _opened(self, path: str) -> Ledger:
+        """Return the open ledger, which is that of the population."""
+        settings = self._settings
+        ledger = opened_ledger(
+            path, settings.ledger_key_file, settings.ledger_anchor, names=_OF_A_RUN
+        )
+        if ledger.terms.population != settings.population:
+            ledger.close()
+            raise ArgumentValueError(
+                f"--population: expected {ledger.terms.population!r}, that of {path}, got "
+                f"{settings.population!r}"
+            )
+        return ledger
+
+
+def opened_ledger(
+    path: str, key_file: str | None, anchor: str | None, *, names: Mapping[str, str] = _OF_A_LEDGER
+) -> Ledger:
+    """Return the open ledger of the command line; errors name the options.
+
+    Args:
+        path: Its directory.
+        key_file: The file of its key; None for the default.
+        anchor: Its anchor; None for the default.
+        names: Of the arguments on the command line.
+
+    Raises:
+        LazySketchError: A ledger or key that cannot be used.
+    """
+    with named_errors(names):
+        if not is_store(path):
+            raise StoreError(
+                f"ledger: expected a ledger, got none: {path}; lazysketch ledger init makes one"
+            )
+        return Ledger(path, key=key_of(key_file, path), anchor=anchor)
+
+
+@contextmanager
+def named_errors(names: Mapping[str, str] = _OF_A_LEDGER) -> Iterator[None]:
+    """Rename what errors of a ledger begin with.
+
+    Args:
+        names: Of the arguments on the command line.
+
+    Raises:
+        LazySketchError: The error, with the name of an option.
+    """
+    try:
+        yield
+    except LazySketchError as error:
+        name, colon, rest = str(error).partition(": ")
+        raise type(error)(f"{names.get(name, name)}{colon}{rest}") from None
