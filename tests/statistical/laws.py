@@ -261,6 +261,7 @@ def audited() -> Iterable[Row]:
     yield scale("audit, `windows`, cell of a window", AUDIT, "audit", tests=36)
     yield relation("audit, `windows`, two windows", AUDIT, "audit", tests=36)
     yield relation("audit, `hierarchies`, two levels", AUDIT, "audit", tests=20)
+    yield scale("audit, `people`, cell of a table", AUDIT, "audit", tests=13)
     yield Row("audit, `distinguisher` at mu = 3", AUDIT, "audit", 3000, "scale",
               lambda: attack(3000))
     yield Row("audit, control of 2 d for 4 d (-29 %)", "test_every_planted_bug_raises_an_alarm",

@@ -20,6 +20,7 @@ module              what it tests
 ``discovery_...``   published names: thresholds, noise, identity
 ``window_...``      windows: the window of an event, their noise, the cost of a move
 ``level_...``       hierarchies: the budget of levels, their noise
+``people_...``      bounds of people: the rule, the distance, the noise
 ``statement_...``   what releases, merges, hitters, levels and windows state
 ``controls``        the checks themselves: a planted bug for each
 ==================  ========================================================================

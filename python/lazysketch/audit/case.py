@@ -16,6 +16,7 @@ from lazysketch.audit import schedule_model
 from lazysketch.audit.claimed_noise import ClaimedNoise, multiplier
 from lazysketch.audit.schedule_model import Integers
 from lazysketch.audit.strategy import strategy
+from lazysketch.privacy.person_bound import PersonBound
 from lazysketch.privacy.relations import CountKind, Relation
 from lazysketch.sketches.counters import ContinualCounters
 from lazysketch.sketches.exact import CountMin, CountSketch
@@ -49,6 +50,7 @@ class Options(TypedDict, total=False):
     mechanism: MechanismName | Mechanism
     max_weight: int
     max_events_per_user: int
+    person_bound: PersonBound | None
 
 
 class Changes(Options, total=False):
@@ -167,7 +169,14 @@ class Case:
             mechanism=mechanism,
             leaves=self.leaves,
             scale=spec.max_weight * spec.max_events_per_user,
+            bound=self.bound,
         )
+
+    @property
+    def bound(self) -> PersonBound | None:
+        """What is counted of a person: at most all cells of a row; None if events are protected."""
+        bound = self.spec.person_bound
+        return bound and replace(bound, cells=min(bound.cells, self.spec.width))
 
     @property
     def owner(self) -> type[PrivateTable]:

@@ -22,6 +22,7 @@ AREAS: Final = (
     "windows",
     "hierarchies",
     "releases",
+    "people",
 )
 
 

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from lazysketch.audit.p_values import normal_distribution_function
 from lazysketch.audit.strategy import Strategy, strategy
+from lazysketch.privacy.person_bound import PersonBound
 
 __all__ = [
     "ClaimedNoise",
@@ -152,22 +153,31 @@ def epsilon_of(mu: float, delta: float) -> float:
     return high
 
 
-def table_sensitivity2(kind: str, *, depth: int, relation: str) -> int:
+def table_sensitivity2(
+    kind: str, *, depth: int, relation: str, bound: PersonBound | None = None
+) -> int:
     """Return the squared L2 change of the count table per unit weight.
 
     Args:
         kind: kind of the table.
         depth: its rows.
         relation: the neighbouring relation.
+        bound: what is counted of a person, with at most as many cells as a row has; None if events
+            are protected.
 
     Returns:
-        The value in docs/guarantees.md, the table under "Sensitivity".
+        The value in docs/guarantees.md, the table under "Sensitivity", or under "People".
 
     Example:
         >>> table_sensitivity2("count-sketch", depth=3, relation="substitution")
         12
+        >>> table_sensitivity2("count-min", depth=3, relation="zero-out", bound=PersonBound(5, 2))
+        60
     """
     substitution = relation == "substitution"
+    if bound is not None:
+        people = (2 if substitution else 1) * (1 if bound.most_people is None else 2)
+        return depth * bound.cells * (bound.events * people) ** 2
     if kind == "counters":
         return 2 if substitution else 1
     return depth * ({"count-min": 2, "count-sketch": 4}[kind] if substitution else 1)
@@ -197,6 +207,7 @@ class ClaimedNoise:
         mechanism: str,
         leaves: int,
         scale: int,
+        bound: PersonBound | None = None,
     ) -> ClaimedNoise:
         """Return the claimed noise of a table.
 
@@ -208,13 +219,15 @@ class ClaimedNoise:
             delta: privacy parameter.
             mechanism: its name in a release.
             leaves: largest number of pushes of a cell.
-            scale: largest weight times events of one person.
+            scale: largest weight times declared events of one person.
+            bound: what is counted of a person, as in :func:`table_sensitivity2`.
 
         Returns:
             The claimed noise; each factor is computed from its definition.
         """
         matrices = strategy(mechanism, leaves)
-        squared = table_sensitivity2(kind, depth=depth, relation=relation) * matrices.sensitivity2
+        squared = table_sensitivity2(kind, depth=depth, relation=relation, bound=bound)
+        squared *= matrices.sensitivity2
         return cls(multiplier(epsilon, delta, depth) * math.sqrt(squared) * scale, matrices)
 
     @property

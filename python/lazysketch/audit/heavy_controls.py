@@ -1,4 +1,4 @@
-"""Planted bugs of discovery, windows, hierarchies and statements, with the checks that see them.
+"""Planted bugs of discovery, windows, hierarchies, statements and people, and their checks.
 
 The rates are tested with fewer epochs than in a run, because the models are slow; a bug is missed
 with a probability below 1e-9.
@@ -12,6 +12,7 @@ from lazysketch.audit import (
     discovery_checks,
     discovery_draws,
     level_checks,
+    people_checks,
     statement_checks,
     window_checks,
 )
@@ -20,6 +21,7 @@ from lazysketch.audit.discovery_system import DiscoveryBug, DiscoveryModel, Disc
 from lazysketch.audit.finding import Outcome
 from lazysketch.audit.heavy_suite import WIDE_CLOCK
 from lazysketch.audit.level_system import LevelBug, LevelModel
+from lazysketch.audit.people_system import PeopleBug, PeopleModel, PeopleSystem
 from lazysketch.audit.statement_checks import StatementBug, Statements
 from lazysketch.audit.window_checks import SMALL
 from lazysketch.audit.window_system import WindowBug, WindowCase, WindowModel, WindowSystem
@@ -28,7 +30,7 @@ __all__ = ["heavy_controls"]
 
 
 def heavy_controls() -> Iterator[Control]:
-    """Yield the controls of discovery, windows, hierarchies and statements.
+    """Yield the controls of discovery, windows, hierarchies, statements and people.
 
     Yields:
         At least one per planted bug.
@@ -37,6 +39,7 @@ def heavy_controls() -> Iterator[Control]:
     yield from _of_windows()
     yield from _of_hierarchies()
     yield from _of_releases()
+    yield from _of_people()
 
 
 def _of_discovery() -> Iterator[Control]:
@@ -116,5 +119,38 @@ def _of_releases() -> Iterator[Control]:
         (bugs.FORGOTTEN_PART, "merges", merges),
         (bugs.FORGOTTEN_COUNTS, "merges", merges),
         (bugs.UNMARKED, "merges", merges),
+        (bugs.WITHOUT_PEOPLE, "statements of people", statement_checks.people_are_stated),
     )
     return controls_of_model(detected, Statements)
+
+
+def _of_people() -> Iterator[Control]:
+    tables = people_checks.tables_of_people("count-sketch", "zero-out")
+
+    def distances(system: PeopleSystem) -> Outcome:
+        return people_checks.distances_of_people(system, tables)
+
+    def noise(system: PeopleSystem) -> Outcome:
+        return people_checks.noise_of_people(system, people_checks.WIDE_PEOPLE)
+
+    rule = people_checks.refused_events_are_empty_steps
+    bugs = PeopleBug
+    detected: tuple[tuple[PeopleBug, str, people_checks.Run], ...] = (
+        (bugs.ITEMS, "distances of people", distances),
+        (bugs.ITEMS, "rule of people", rule),
+        (bugs.ROWS, "rule of people", rule),
+        (bugs.REFUSED, "distances of people", distances),
+        (bugs.REFUSED, "rule of people", rule),
+        (bugs.REFUSED, "noise of people", noise),
+        (bugs.NAMES, "rule of people", rule),
+        (bugs.EXTRA, "distances of people", distances),
+        (bugs.EXTRA, "rule of people", rule),
+        (bugs.STOP, "distances of people", distances),
+        (bugs.STOP, "rule of people", rule),
+        (bugs.ONE_CELL, "distances of people", distances),
+        (bugs.ONE_CELL, "noise of people", noise),
+        (bugs.MORE_CELLS, "distances of people", distances),
+        (bugs.MORE_CELLS, "noise of people", noise),
+        (bugs.NO_LIMIT, "distances of people", distances),
+    )
+    return controls_of_model(detected, PeopleModel)

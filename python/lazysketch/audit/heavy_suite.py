@@ -1,7 +1,7 @@
-"""The checks of discovery, windows, hierarchies and statements, and the cases that they are run on.
+"""The checks of discovery, windows, hierarchies, statements and people, and their cases.
 
-Together they take about ten seconds on one busy core; each has a false-alarm rate of at most 1e-7,
-as those of :mod:`lazysketch.audit.suite`.
+Together they take about fifteen seconds on one busy core; each has a false-alarm rate of at most
+1e-7, as those of :mod:`lazysketch.audit.suite`.
 """
 
 from __future__ import annotations
@@ -13,16 +13,18 @@ from lazysketch.audit import (
     discovery_checks,
     discovery_draws,
     level_checks,
+    people_checks,
     statement_checks,
     window_checks,
 )
 from lazysketch.audit.check import Check, of_library
 from lazysketch.audit.discovery_system import DiscoveryLibrary
 from lazysketch.audit.level_system import LevelLibrary
+from lazysketch.audit.people_system import PeopleLibrary
 from lazysketch.audit.statement_checks import Statements
 from lazysketch.audit.window_checks import SECOND, SMALL
 from lazysketch.audit.window_system import WindowCase, WindowLibrary
-from lazysketch.privacy.relations import Relation
+from lazysketch.privacy.relations import CountKind, Relation
 
 __all__ = ["WIDE_CLOCK", "heavy_checks"]
 
@@ -36,12 +38,13 @@ def heavy_checks() -> Iterator[Check]:
     """Yield the checks.
 
     Yields:
-        Checks of the four areas.
+        Checks of the five areas.
     """
     yield from _of_discovery()
     yield from _of_windows()
     yield from _of_hierarchies()
     yield from _of_releases()
+    yield from _of_people()
 
 
 def _of_discovery() -> Iterator[Check]:
@@ -127,3 +130,35 @@ def _of_releases() -> Iterator[Check]:
         statement_checks.statements_cover_what_was_spent,
     )
     yield named("merges", "3 sketches, 4 x 1024", statement_checks.merges_state_all_parts)
+
+
+def _of_people() -> Iterator[Check]:
+    library = PeopleLibrary()
+
+    def named(name: str, case: str, run: people_checks.Run) -> Check:
+        return Check(name, "people", case, of_library(lambda: run(library)))
+
+    kinds: tuple[CountKind, ...] = ("count-min", "count-sketch")
+    for kind in kinds:
+        for relation in _RELATIONS:
+            yield named(
+                "distances of people",
+                f"{kind} 2 x 3, {relation}",
+                partial(
+                    people_checks.distances_of_people,
+                    cases=people_checks.tables_of_people(kind, relation),
+                ),
+            )
+    yield named(
+        "rule of people",
+        "21 tables, 4 with names",
+        people_checks.refused_events_are_empty_steps,
+    )
+    wide = people_checks.WIDE_PEOPLE
+    yield named("noise of people", str(wide), partial(people_checks.noise_of_people, case=wide))
+    yield Check(
+        "statements of people",
+        "people",
+        "42 tables, 6 with names",
+        of_library(lambda: statement_checks.people_are_stated(Statements())),
+    )

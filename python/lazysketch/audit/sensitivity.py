@@ -22,7 +22,7 @@ from lazysketch.audit.schedule_model import Integers
 from lazysketch.audit.strategy import Strategy, strategy
 from lazysketch.audit.system_under_test import SystemUnderTest
 
-__all__ = ["sensitivity_by_enumeration", "worst_pair"]
+__all__ = ["moved_nodes", "patterns", "sensitivity_by_enumeration", "worst_pair"]
 
 _TRIED = 400  # items, enough to find every pattern of a small table
 
@@ -129,8 +129,22 @@ def _moved(
     difference = _transcript(system, case, item, at=at, steps=steps) - _transcript(
         system, case, NO_EVENT, at=(), steps=steps
     )
+    return moved_nodes(case, matrices, difference)
+
+
+def moved_nodes(case: Case, matrices: Strategy, difference: Integers) -> Integers:
+    """Return the change of every node's exact sum that two streams under one key differ by.
+
+    Args:
+        case: the table.
+        matrices: its mechanism.
+        difference: the one's releases less the other's after each step, shape (steps, cells).
+
+    Returns:
+        U times the difference of the published counts, for all cells.
+    """
     nodes = np.zeros((case.cells, _shift(matrices, 1).size), dtype=np.int64)
-    for cell, push, jump in _jumps(case, difference, steps):
+    for cell, push, jump in _jumps(case, difference, len(difference)):
         nodes[cell] += jump * _shift(matrices, push)
     return nodes.ravel()
 

@@ -95,7 +95,13 @@ def spent_on_counts(release: Release) -> Spent:
         if part.mechanism is None:
             raise AssertionError("release: expected noise, got exact counts")
         privacy = part.privacy
-        squared = table_sensitivity2(release.kind, depth=release.depth, relation=privacy.relation)
+        bound = privacy.person_bound
+        squared = table_sensitivity2(
+            release.kind,
+            depth=release.depth,
+            relation=privacy.relation,
+            bound=bound and replace(bound, cells=min(bound.cells, release.width)),
+        )
         squared *= strategy(part.mechanism.name, part.mechanism.leaves).sensitivity2
         scale = privacy.max_weight * privacy.max_events_per_user
         mus.append(math.sqrt(squared) * scale / privacy.sigma)

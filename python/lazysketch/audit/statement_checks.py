@@ -2,7 +2,8 @@
 
 Every statement is compared with what was spent, converted from noise and thresholds by
 :mod:`lazysketch.audit.spending`: it must cover it, and a statement of counts must not exceed it by
-more than 0.1 % of epsilon. A merged release must have one part per sketch, and the noise of all.
+more than 0.1 % of epsilon. A release of a table that bounds people must state that bound. A merged
+release must have one part per sketch, and the noise of all.
 
 A release of hitters carries names, but states the guarantee of its counts alone. Until it states
 that of its names, :data:`NAMES_ARE_STATED` is False: what the names cost is then not compared, but
@@ -31,6 +32,7 @@ from lazysketch.audit.spending import Spent, spent_on_counts, spent_on_names
 from lazysketch.heavy_hitters import HeavyHitters, HeavyHittersSpec, JointPrivacy
 from lazysketch.privacy.accounting import Privacy
 from lazysketch.privacy.composition import compose
+from lazysketch.privacy.person_bound import PersonBound
 from lazysketch.privacy.relations import CountKind, Relation
 from lazysketch.releases.release import Release
 from lazysketch.sketches.exact import CountMin
@@ -46,6 +48,7 @@ __all__ = [
     "StatementBug",
     "Statements",
     "merges_state_all_parts",
+    "people_are_stated",
     "statements_cover_what_was_spent",
 ]
 
@@ -92,6 +95,7 @@ class StatementBug(Enum):
     FORGOTTEN_COUNTS = "a merge that forgets the counts of a part"
     OTHER_RELATION = "a release that states another relation"
     UNMARKED = "a merge that forgets that a part is NOT PRIVATE"
+    WITHOUT_PEOPLE = "a release that leaves out the bound of people"
 
 
 @dataclass(frozen=True)
@@ -119,6 +123,8 @@ class Statements:
         privacy = Release.from_bytes(release.to_bytes()).privacy
         if self.bug is StatementBug.OTHER_RELATION and privacy.relation == "substitution":
             return replace(privacy, relation="zero-out")
+        if self.bug is StatementBug.WITHOUT_PEOPLE:
+            return replace(privacy, person_bound=None)
         return privacy
 
     def of_hitters(self, privacy: JointPrivacy) -> tuple[float, float]:
@@ -260,6 +266,83 @@ def statements_cover_what_was_spent(system: Statements) -> Outcome:
     if missing and outcome.passed:
         observed += f"; releases do not state epsilon = {missing:.3g} of their names"
     return replace(outcome, observed=observed, figures={"epsilon_not_stated": missing})
+
+
+_BOUNDS: Final = (
+    PersonBound(cells=1),
+    PersonBound(cells=9, events=2),
+    PersonBound(cells=2, events=3, most_people=50),
+)
+
+
+def people_are_stated(system: Statements) -> Outcome:
+    """Compare what releases of tables with a bound of people state with their noise.
+
+    Args:
+        system: what the library states.
+
+    Returns:
+        Failed if a release states another bound than was asked for, if its noise does not cover
+        that bound or exceeds it, or if names are calibrated for another number of events.
+    """
+    kinds: tuple[CountKind, ...] = ("count-min", "count-sketch")
+    schedules: tuple[Schedule, ...] = (RoundRobin(horizon=64), Batch(horizon=5), Punctual())
+    cases = [
+        Case.of(kind, 3, 4, schedule, relation=relation, person_bound=bound, max_weight=2)
+        for kind, schedule in itertools.product(kinds, schedules)
+        for relation in _RELATIONS
+        for bound in _BOUNDS
+    ]
+
+    def failures() -> Iterator[str]:
+        for case in cases:
+            with case.make() as sketch:
+                yield from itertools.islice(_of_people(system, case, sketch.release()), 1)
+            if case.spec.kind == "count-min" and case.spec.schedule.name == "round robin":
+                yield from itertools.islice(_of_people_with_names(system, case), 1)
+
+    hitters = len(_RELATIONS) * len(_BOUNDS)
+    claim = "every release states the people whom its noise covers"
+    return exact_outcome(claim, failures(), cases=len(cases) + hitters)
+
+
+def _of_people(system: Statements, case: Case, release: Release) -> Iterator[str]:
+    asked = case.spec.person_bound
+    stated = system.of_release(release).person_bound
+    if stated != asked:
+        yield f"{case} states {stated}, expected {asked}"
+    name = f"{case}, {asked}"
+    failure = _of_release(system, name, release, relation=case.spec.relation).failure()
+    if failure is not None:
+        yield failure
+
+
+def _of_people_with_names(system: Statements, case: Case) -> Iterator[str]:
+    bound, relation = case.spec.person_bound, case.spec.relation
+    spec = HeavyHittersSpec.of(
+        schedule=case.spec.schedule,
+        share=0.2,
+        epsilon=1.0,
+        delta=1e-6,
+        relation=relation,
+        discovery_epoch=64,
+        person_bound=bound,
+    )
+    if spec.discovery is None or bound is None:
+        raise AssertionError("heavy hitters: expected discovery and a bound, got none")
+    with HeavyHitters.from_spec(spec) as heavy:
+        yield from _of_people(system, Case(spec.table), heavy.release())
+        names = spent_on_names(spec.discovery)
+        spent = spent_on_counts(heavy.release()) + names
+        stated = system.of_hitters(heavy.privacy)
+        failure = Statement(f"hitters, {bound}", *stated, spent, tight=False).failure()
+        if failure is not None:
+            yield failure
+    people = (2 if relation == "substitution" else 1) * (1 if bound.most_people is None else 2)
+    events = bound.cells * bound.events * people
+    found = spec.discovery
+    if found.max_events_per_user < events or found.relation != "zero-out":
+        yield f"names of {found.max_events_per_user} events, expected {events}: {case}, {bound}"
 
 
 def merges_state_all_parts(system: Statements) -> Outcome:

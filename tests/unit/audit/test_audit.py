@@ -26,6 +26,7 @@ from lazysketch.audit.control import Control
 from lazysketch.audit.discovery_system import DiscoveryBug
 from lazysketch.audit.finding import ALARM, MOST, Outcome, statistical_outcome
 from lazysketch.audit.level_system import LevelBug
+from lazysketch.audit.people_system import PeopleBug
 from lazysketch.audit.statement_checks import StatementBug
 from lazysketch.audit.suite import Check, checks_of, companion, wide_cases, widened
 from lazysketch.audit.window_system import WindowBug
@@ -50,7 +51,7 @@ def test_every_planted_bug_raises_an_alarm(control: Control) -> None:
 
 
 def test_every_bug_has_a_control() -> None:
-    planted: list[type[Enum]] = [Bug, DiscoveryBug, WindowBug, LevelBug, StatementBug]
+    planted: list[type[Enum]] = [Bug, DiscoveryBug, WindowBug, LevelBug, StatementBug, PeopleBug]
     for bugs in planted:
         assert {bug.value for bug in bugs} <= {control.bug for control in CONTROLS}
     # Every check has a control, or repeats a check that has one by another path.

@@ -33,6 +33,7 @@ AREAS: Final = (
     "windows",
     "hierarchies",
     "releases",
+    "people",
 )
 
 
