@@ -17,6 +17,7 @@ from lazysketch.arguments import checked_real
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.privacy.accounting import Privacy
 from lazysketch.privacy.charges import PlainPart
+from lazysketch.privacy.person_bound import PersonBound
 from lazysketch.privacy.relations import checked_delta, checked_epsilon
 from lazysketch.privacy.wording import guarantee, promise
 
@@ -77,6 +78,11 @@ class JointPrivacy:
     def max_weight(self) -> int:
         """Largest weight of one event."""
         return self.sketch.max_weight
+
+    @property
+    def person_bound(self) -> PersonBound | None:
+        """What is counted of a person; None if events are protected."""
+        return self.sketch.person_bound
 
     @property
     def parts_to_compose(self) -> tuple[Privacy | PlainPart, ...]:

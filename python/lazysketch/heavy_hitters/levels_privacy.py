@@ -31,7 +31,7 @@ from lazysketch.privacy.adaptive import (
 from lazysketch.privacy.charges import PlainPart
 from lazysketch.privacy.composition import Composition, compose
 from lazysketch.privacy.gaussian import gaussian_delta, noise_multiplier
-from lazysketch.privacy.person_bound import bounds_in_words
+from lazysketch.privacy.person_bound import PersonBound, bounds_in_words, largest_bound
 from lazysketch.privacy.relations import LARGEST_EPSILON
 from lazysketch.privacy.wording import guarantee, promise
 
@@ -105,6 +105,11 @@ class LevelsPrivacy:
             max_weight=sketch.max_weight,
             person_bound=self._counted,
         )
+
+    @property
+    def person_bound(self) -> PersonBound | None:
+        """What is counted of a person at a level, at most; None if events are protected."""
+        return largest_bound([level.sketch.person_bound for level in self.levels])
 
     @property
     def _counted(self) -> str | None:

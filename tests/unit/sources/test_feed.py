@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -143,3 +144,23 @@ def test_feed_does_not_bypass_overridden_updates() -> None:
         sketch = made(depth=2, width=4, epsilon=1.0, delta=1e-6)
         feed(sketch, [RowBatch(["a", "b"], malformed=[1]), RowBatch(["a", "b"])])
         assert (sketch.seen, sketch.step) == (4, 5)
+
+
+def test_people_of_a_source_are_those_of_the_sketch(tmp_path: Path) -> None:
+    """Every object with a bound takes them; without one they are refused."""
+    path = tmp_path / "rows.csv"
+    path.write_text("item,who\n" + "".join(f"10.0.0.{n % 7},u{n % 3}\n" for n in range(60)))
+    noise: dict[str, Any] = {"share": 0.2, "epsilon": 1.0, "delta": 1e-6}
+    bound = ls.PersonBound(cells=2)
+    levels = ls.ipv4_prefixes((8, 32))
+    for make in (
+        lambda **more: ls.LazyCountMin(depth=2, width=16, epsilon=1.0, delta=1e-6, **more),
+        lambda **more: ls.HeavyHitters(**noise, **more),
+        lambda **more: ls.HierarchicalHeavyHitters(levels, **noise, **more),
+    ):
+        source = open_source(path, field="item", user="who")
+        sketch: Any = make(person_bound=bound)
+        feed(sketch, source)
+        assert sketch.step == 60
+        with pytest.raises(ArgumentValueError, match="^sketch: expected a person_bound"):
+            feed(make(), open_source(path, field="item", user="who"))

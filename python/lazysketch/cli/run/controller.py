@@ -115,6 +115,7 @@ def count(
     finally:
         run.finish()  # ends what a lack of memory cut short
         ended = state is None or _is_finished(target)
+        refused = _refusals(target.people)  # closing forgets the people
         target.close()
     status = run.finishing.tell()
     done = run.done
@@ -122,7 +123,7 @@ def count(
         charging.end()
     if state is None and source.part_read is not None and done.failure is None and not status:
         charging.remind()
-    _report_to_operator(source, done, people=target.people)
+    _report_to_operator(source, done, refused=refused)
     if names and (advice := advice_on_names(source.tally.fields)):
         tell(advice)
     if state is not None and not batches.ended:
@@ -352,7 +353,12 @@ def _inputs(source: Source, reading: InputSettings) -> Row:
     }
 
 
-def _report_to_operator(source: Source, done: _Reading, *, people: People | None) -> None:
+def _refusals(people: People | None) -> str:
+    """Return what the bound of people refused, "" if there is nothing to say."""
+    return refusals(people) if people and (people.refused or sys.stderr.isatty()) else ""
+
+
+def _report_to_operator(source: Source, done: _Reading, *, refused: str) -> None:
     """Print what the guarantee does not cover, on a terminal or if rows were not counted."""
     tally = source.tally
     if done.interrupted:
@@ -360,8 +366,8 @@ def _report_to_operator(source: Source, done: _Reading, *, people: People | None
         tell(f"interrupted {rows}")
     for hint in tally.hints:
         tell(f"{hint} (for the operator, outside the guarantee)")
-    if people is not None and (people.refused or sys.stderr.isatty()):
-        tell(f"{refusals(people)} (for the operator, outside the guarantee)")
+    if refused:
+        tell(f"{refused} (for the operator, outside the guarantee)")
     if not (tally.malformed or tally.absent or tally.clipped or sys.stderr.isatty()):
         return
     rate = tally.rows / done.seconds if done.seconds else 0.0
