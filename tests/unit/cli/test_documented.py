@@ -53,7 +53,7 @@ RUN = {
         for command in commands_of(name)
         if not ELSEWHERE.search(command) and (PLOTS or "--plot" not in command)
     ]
-    for name in ("cli.md", "planning.md", "quickstart.md", "recipes.md")
+    for name in ("cli.md", "planning.md", "privacy-officers.md", "quickstart.md", "recipes.md")
 }
 LOG = '203.0.113.{host} - - [17/May/2015:10:05:03 +0000] "GET /page HTTP/1.1" 200 512 "-" "agent"\n'
 ZEEK = "#separator \\x09\n#fields\tts\tid.orig_h\tquery\n#types\ttime\taddr\tstring\n"
