@@ -15,6 +15,7 @@ from lazysketch.sources.io.byte_stream import ByteStream, open_bytes, size_of
 from lazysketch.sources.io.interruptible import CAN_END, PLAIN_WAITS, Stop
 from lazysketch.sources.io.naming import STANDARD_INPUT
 from lazysketch.sources.io.paths import expand_paths
+from lazysketch.sources.io.positions import Positions
 from lazysketch.sources.io.prefetch import read_ahead
 from lazysketch.sources.io.tail import follow_bytes
 from lazysketch.sources.io.text_blocks import check_encoding
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from lazysketch.sources.batch import RowBatch
     from lazysketch.sources.io.interruptible import Waits
-    from lazysketch.sources.io.positions import FileReading, Place, Positions
+    from lazysketch.sources.io.positions import FileReading, Place
 
 _LARGEST_WEIGHT = (1 << 63) - 1
 
@@ -352,6 +353,9 @@ def open_source(
     if follow:
         _check_follow(found)
     if positions is not None:
+        if not isinstance(positions, Positions):
+            got = type(positions).__name__
+            raise ArgumentTypeError(f"positions: expected Positions or None, got {got}")
         positions.check(found)
     if user is not None and not follow:
         _check_people(found, request, form=format)
