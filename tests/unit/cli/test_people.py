@@ -208,7 +208,7 @@ def test_people_are_the_same_in_files_of_other_formats(
         (["--user", "page"], "--user: expected another field than the one that is counted"),
         (["--user", "nobody"], "expected a column of the header for user, got 'nobody'"),
         (["--user", "client", "--max-events-per-user", "3"], "--max-events-per-user: expected"),
-        (["--user", "client", "--state", "kept"], "--user: expected no --state"),
+        (["--cells", "3", "--state", "kept"], "--cells: expected --user too"),
     ],
 )
 def test_wrong_uses_are_refused(

@@ -76,7 +76,7 @@ def estimate(
     (--save-release) and query it instead; --ledger adds up all runs. The guarantee covers
     neither the messages on standard error (malformed rows, events/s) nor a guessed format.
     """
-    check_people(sketch, state=kept.state is not None)
+    check_people(sketch, state=kept.state)
     check_result(result, goes_on=kept.state is not None)
     charging = Charging(charged)
     charging.check()

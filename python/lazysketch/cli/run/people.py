@@ -9,6 +9,7 @@ from lazysketch import HeavyHitters
 from lazysketch._native import People, PrivateSketch
 from lazysketch.arguments import shown
 from lazysketch.errors import ArgumentTypeError
+from lazysketch.store.opening import is_store
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,25 +30,27 @@ _WHOLE: Final = frozenset({"host", "name"})
 _OF_A_PERSON: Final = frozenset({"remote", "first", "last", "full", "family", "given", "screen"})
 
 
-def check_people(settings: SketchSettings, *, state: bool, windows: bool = False) -> None:
+def check_people(
+    settings: SketchSettings, *, state: str | None = None, windows: bool = False
+) -> None:
     """Raise unless the options of people go together, and with what else is asked for.
 
     Args:
         settings: The options of the sketch.
-        state: Whether the counts are kept in a state.
+        state: The directory of the state. If an earlier run has made it, that run has chosen the
+            field of the person too, with which the other options are compared later.
         windows: Whether they are counted in windows.
 
     Raises:
         ArgumentTypeError: An option that does not go with ``--user``, or needs it.
         ArgumentValueError: A number outside its range.
     """
-    if settings.person_bound is None:
+    if settings.user is None and state is not None and is_store(state):
         return
-    for option, given in (("--state", state), ("--window", windows)):
-        if given:
-            raise ArgumentTypeError(
-                f"--user: expected no {option}, with which people are not bounded yet, got one"
-            )
+    if settings.person_bound is not None and windows:
+        raise ArgumentTypeError(
+            "--user: expected no --window, with which people are not bounded yet, got one"
+        )
 
 
 def check_no_user(user: object) -> None:

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, cast
 from click.core import ParameterSource
 
 from lazysketch.arguments import shown
-from lazysketch.cli.run.people import check_no_user
 from lazysketch.cli.run.state_definition import (
     OF_DISCOVERY,
     OF_INPUT,
@@ -246,6 +245,8 @@ class State:
         if self.definition is not None:
             return
         pinned = dataclasses.replace(settings, width=table.width)
+        if (bound := table.person_bound) is not None:
+            pinned = dataclasses.replace(pinned, cells=bound.cells, per_cell=bound.events)
         options = {name: getattr(pinned, name) for name in OF_SKETCH}
         options |= {name: getattr(reading, name) for name in OF_INPUT}
         if discovery is not None:
@@ -297,30 +298,31 @@ class Counting:
         self._source = source
 
     def update_many(self, items: object, weights: object = None, *, user: object = None) -> None:
-        """Count a batch of the source without an empty row; a state does not bound people."""
-        check_no_user(user)
-        self._count(items, weights, empty_rows=None, rows=len(cast("list[object]", items)))
+        """Count a batch of the source without an empty row."""
+        rows = len(cast("list[object]", items))
+        self._count(items, weights, empty_rows=None, user=user, rows=rows)
 
     def update_rows(
         self, items: object, weights: object = None, *, empty_rows: object, user: object = None
     ) -> None:
         """Count a batch of the source."""
-        check_no_user(user)
         rows = len(cast("list[object]", items)) + len(cast("list[int]", empty_rows))
-        self._count(items, weights, empty_rows=empty_rows, rows=rows)
+        self._count(items, weights, empty_rows=empty_rows, user=user, rows=rows)
 
     def close(self) -> None:
         """Close the state; a failure is known from its last commit."""
         with suppress(LazySketchError):
             self._store.close()
 
-    def _count(self, items: object, weights: object, *, empty_rows: object, rows: int) -> None:
+    def _count(
+        self, items: object, weights: object, *, empty_rows: object, user: object, rows: int
+    ) -> None:
         place = self._source.place
         if place is None:  # of a pipe
             if empty_rows is None:
-                self._stored.update_many(items, weights)
+                self._stored.update_many(items, weights, user=user)
             else:
-                self._stored.update_rows(items, weights, empty_rows=empty_rows)
+                self._stored.update_rows(items, weights, empty_rows=empty_rows, user=user)
             return
         position = place.after(rows)
         self._store.ingest(
@@ -330,6 +332,7 @@ class Counting:
             into=self._stored,
             weights=weights,
             empty_rows=empty_rows,
+            user=user,
             note=position.to_text(),
             durable=False,
         )

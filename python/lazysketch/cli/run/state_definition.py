@@ -28,6 +28,13 @@ _SCHEDULES: Final[dict[str, Callable[..., Schedule]]] = {
     "batch": Batch,
     "single": Single,
 }
+# What is counted of one person, by parameter; states of earlier versions know no people.
+_OF_PEOPLE: Final = {
+    "user": "--user",
+    "cells": "--cells",
+    "per_cell": "--per-cell",
+    "most_people": "--most-people",
+}
 # Options that define what is counted, by parameter.
 OF_SKETCH: Final = {
     "epsilon": "--epsilon",
@@ -41,6 +48,7 @@ OF_SKETCH: Final = {
     "kind": "--kind",
     "mechanism": "--mechanism",
     "hash_seed": "--hash-seed",
+    **_OF_PEOPLE,
 }
 OF_DISCOVERY: Final = {
     "share": "--share",
@@ -93,6 +101,7 @@ class Definition:
             if fields.pop("version") != _VERSION:
                 raise ValueError
             fields["schedule"] = tuple(fields["schedule"])
+            fields["options"] = {**dict.fromkeys(_OF_PEOPLE), **fields["options"]}
             return cls(**{**fields, "secret": bytes.fromhex(fields["secret"])})
         except (KeyError, TypeError, ValueError):
             raise StoreError(
