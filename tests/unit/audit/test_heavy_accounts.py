@@ -21,7 +21,7 @@ from lazysketch.audit.discovery_draws import poisson_tail
 from lazysketch.audit.discovery_oracle import Noise, Shared, counted, law_of, summary, unit_of
 from lazysketch.audit.spending import Spent, spent_on_counts, spent_on_names
 from lazysketch.audit.statement_checks import (
-    NAMES_ARE_STATED,
+    StatementBug,
     Statements,
     statements_cover_what_was_spent,
 )
@@ -273,11 +273,9 @@ def test_the_mu_of_a_release_is_that_of_its_guarantee(mechanism: str) -> None:
         assert mu == pytest.approx(sketch.privacy.mu, rel=1e-9)
 
 
-def test_releases_do_not_state_their_names_yet() -> None:
-    """A known limit; when it is lifted, NAMES_ARE_STATED becomes True and this test changes."""
-    assert not NAMES_ARE_STATED
-    found = statements_cover_what_was_spent(Statements())
-    assert found.passed
-    assert found.figures is not None
-    assert found.figures["epsilon_not_stated"] == pytest.approx(0.25)
-    assert "do not state" in found.observed
+def test_releases_state_what_their_names_cost() -> None:
+    assert statements_cover_what_was_spent(Statements()).passed
+    heavy = ls.HeavyHitters(share=0.1, epsilon=1.0, delta=1e-6)
+    assert Statements().of_run(heavy.release()) == (1.0, 1e-6)
+    without = Statements(StatementBug.WITHOUT_NAMES)
+    assert without.of_run(heavy.release()) == (0.75, 5e-7)
