@@ -187,7 +187,7 @@ def test_bytes_after_the_end_of_options_are_ignored(order: str) -> None:
     reader = CaptureReader(field="src")
     times = reader.feed(
         made.section(order=order) + described + made.enhanced(PACKET, order=order, ticks=7)
-    )[2]
+    )[3]
     assert times.tolist() == [7 - 5 * 10**9]
 
 
