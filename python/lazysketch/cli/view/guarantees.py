@@ -32,7 +32,7 @@ def together(releases: Sequence[Release]) -> str:
     """Return the guarantee of everything that the runs of some releases published."""
     joint = composition(releases)
     if joint is None:
-        return "the parts protect different relations: no joint guarantee"
+        return "the parts protect different units or relations: no joint guarantee"
     epsilon, delta = _rounded_up(joint["epsilon"]), f"{joint['delta']:g}"
     mu = f"mu = sqrt(sum of mu^2) = {joint['mu']:.3g}"
     return f"for a person in all streams: {mu}, that is ({epsilon}, {delta})-DP"
