@@ -3,14 +3,6 @@
 Every change of an object of a store is counted and logged; what is read is durable. After a crash
 the same objects go on, with the same counts and the same noise.
 
-opening        the directory, the key, the anchor
-store          objects by name, checkpoints
-ingestion      batches that are counted once, and what their sources note
-stored_objects the live classes, with changes that are logged and reads after a commit
-journal        the order of changes, and what happens when one is interrupted
-calls          changes as records
-============== =====================================================================
-=======
 ================= ==================================================================
 opening           the directory, the key, the anchor
 store             commits, checkpoints, the key

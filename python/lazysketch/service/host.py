@@ -1,0 +1,185 @@
+"""The process that counts: the store, its streams, and their publication on the public clock."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Final
+
+from lazysketch.arguments import shown
+from lazysketch.errors import ArgumentValueError, LazySketchError
+from lazysketch.service.publication_files import PublicationFiles, ServiceFacts
+from lazysketch.service.signing import SigningKey
+from lazysketch.service.stream import Stream
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from typing_extensions import Self
+
+    from lazysketch.service.stream_settings import StreamSettings
+    from lazysketch.store import Store
+
+__all__ = ["Host", "Publisher"]
+
+_LOG: Final = logging.getLogger("lazysketch.service")
+_SECOND: Final = 1_000_000_000
+_NOTE_OF_KEY: Final = "service signing key"
+# Computing a publication takes milliseconds; what is not complete this long before it is due is
+# shown one delay later.
+_MARGIN: Final = 50_000_000
+
+
+class Host:
+    """The streams of an open store, and where they are published.
+
+    Guarantee: what is published was durable before, at ticks of the public clock alone.
+
+    Args:
+        store: the open store; closed by :meth:`close`.
+        public: the directory of publications, which readers' processes read.
+        clock: returns seconds since 1970.
+    """
+
+    def __init__(
+        self, store: Store, public: Path, *, clock: Callable[[], float] = time.time
+    ) -> None:
+        self.store = store
+        self.files = PublicationFiles(public)
+        self.streams: dict[str, Stream] = {}
+        self.clock = clock
+        self._key = _signing_key(store)
+
+    @property
+    def public_key(self) -> bytes:
+        """Ed25519 key that signs the publications, 32 bytes."""
+        return self._key.public
+
+    def open_streams(self, settings: Iterable[StreamSettings]) -> None:
+        """Open the streams of a configuration; new ones are made.
+
+        Args:
+            settings: their descriptions.
+
+        Raises:
+            ArgumentValueError: other parameters than those that a stream was made with, or a value
+                outside its range.
+            StoreError: a store that cannot be written.
+        """
+        for one in settings:
+            self.streams[one.name] = Stream(one, self.store, clock=self.clock)
+        self.store.commit()
+        self.files.write_facts(ServiceFacts(tuple(self.streams), self.public_key))
+
+    def stream(self, name: str) -> Stream:
+        """Return the stream of a name.
+
+        Args:
+            name: its name.
+
+        Raises:
+            ArgumentValueError: there is no such stream.
+        """
+        found = self.streams.get(name)
+        if found is None:
+            raise ArgumentValueError(f"stream: expected an existing one, got {shown(name)}")
+        return found
+
+    def publish(self, name: str) -> bool:
+        """Publish the state of a stream at its last tick.
+
+        Args:
+            name: the stream.
+
+        Returns:
+            False if this tick, or a later one, was published before: time never goes back.
+
+        Raises:
+            StoreError: the store cannot be written; nothing was published.
+            OSError: the publication cannot be written; the one before stands.
+        """
+        publication = self.stream(name).publication(ready=self._now() + _MARGIN)
+        before = self.files.read_signed(name)
+        if before is not None and before.number >= publication.number:
+            return False
+        self.files.write(publication, self._key)
+        return True
+
+    def close(self) -> None:
+        """Commit, and close the store; what was published stays."""
+        self.store.close()
+
+    def _now(self) -> int:
+        return int(self.clock() * 1e6) * 1000
+
+
+class Publisher:
+    """Publishes each stream at each tick of its clock, in a thread.
+
+    A failure, such as a full disk, is logged; the next tick tries again.
+
+    Args:
+        host: the streams.
+        failed: called with what went wrong if the store cannot go on.
+    """
+
+    def __init__(self, host: Host, *, failed: Callable[[BaseException], object]) -> None:
+        self._host, self._failed = host, failed
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="publisher", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def _run(self) -> None:
+        published: dict[str, int] = {}
+        while not self._ended.is_set():
+            now = int(self._host.clock() * 1e6) * 1000
+            for name, stream in list(self._host.streams.items()):
+                number = stream.tick.of(now)
+                if number > published.get(name, -1):
+                    published[name] = number
+                    self._publish(name)
+            self._ended.wait(self._pause())
+
+    def _publish(self, name: str) -> None:
+        try:
+            self._host.publish(name)
+        except OSError as error:
+            _LOG.error("%s: not published: %s", name, error.strerror)
+        except LazySketchError as error:
+            _LOG.error("%s: not published: %s", name, error)
+            self._failed(error)
+
+    def _pause(self) -> float:
+        """Return the seconds to the next tick of any stream, at most one: clocks may be set."""
+        now = int(self._host.clock() * 1e6) * 1000
+        following = [
+            stream.tick.begin(stream.tick.of(now) + 1) for stream in self._host.streams.values()
+        ]
+        return max(min([_SECOND, *(one - now for one in following)]), 1_000_000) / _SECOND
+
+
+def _signing_key(store: Store) -> SigningKey:
+    """Return the key of the service, which the store keeps encrypted."""
+    kept = store.note(_NOTE_OF_KEY)
+    if kept:
+        return SigningKey(bytes.fromhex(kept))
+    key = SigningKey.generate()
+    store.keep_note(_NOTE_OF_KEY, key.secret.hex())
+    store.commit()
+    return key

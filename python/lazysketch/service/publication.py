@@ -1,0 +1,324 @@
+"""What everyone may see of a stream: its windows at one tick of the public clock.
+
+A publication is a manifest, which is signed, and one release per window. The manifest names each
+release by its SHA-256, so the signature covers all of them; a window that ended long ago is sent
+once, however often it is published again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from typing import TYPE_CHECKING, Any, Final
+
+from lazysketch.errors import ReleaseFormatError
+from lazysketch.releases.release import Release
+from lazysketch.service.signing import SigningKey, check_signature
+from lazysketch.windows.published_windows import PublishedWindows
+from lazysketch.windows.window import Window
+
+if TYPE_CHECKING:
+    from lazysketch.releases.items import Item
+
+__all__ = ["Facts", "Publication", "PublishedWindow", "SignedPublication"]
+
+VERSION: Final = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Facts:
+    """What is said of a stream next to its numbers, the same in every publication.
+
+    Attributes:
+        stream: its name.
+        title: its title for readers.
+        counts: what an item is: the field that is counted.
+        every: length of a window in seconds.
+        slices: publications of an open window.
+        keep: ended windows that are kept.
+        delay: seconds from a tick of the clock to the publication of its state.
+        guarantee: the guarantee in words.
+        epsilon: of everything ever published of the stream.
+        delta: of everything ever published of the stream.
+        relation: ``"substitution"`` or ``"zero-out"``.
+        unit: who or what is protected, in words.
+        private: False if the guarantee does not hold.
+        not_private_because: why not.
+    """
+
+    stream: str
+    title: str
+    counts: str
+    every: float
+    slices: int
+    keep: int
+    delay: float
+    guarantee: str
+    epsilon: float
+    delta: float
+    relation: str
+    unit: str
+    private: bool
+    not_private_because: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedWindow:
+    """A window of a publication, with its release as bytes.
+
+    Attributes:
+        window: the window.
+        content: its release, as :meth:`lazysketch.Release.to_bytes` returns it.
+    """
+
+    window: Window
+    content: bytes
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the release in hexadecimal digits."""
+        return hashlib.sha256(self.content).hexdigest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Publication:
+    """What everyone may see of a stream at one tick of the public clock.
+
+    Guarantee: post-processing of released values; the same for every reader.
+
+    Attributes:
+        facts: what is said of the stream.
+        number: number of the tick: slices since 1970 UTC.
+        at: the tick, whose state is published.
+        publish_at: the instant from which readers see it.
+        next_at: the instant from which readers see the next one, if the service runs.
+        windows: the windows, oldest first; the open one, if it is published, is the last.
+        listed: the public list of items; empty if items are found.
+    """
+
+    facts: Facts
+    number: int
+    at: datetime
+    publish_at: datetime
+    next_at: datetime
+    windows: tuple[PublishedWindow, ...]
+    listed: tuple[Item, ...] = ()
+
+    def manifest(self) -> bytes:
+        """Return everything but the releases as one line of JSON; the same bytes in every life."""
+        facts = {name: getattr(self.facts, name) for name in Facts.__slots__}
+        windows = [_described(one) for one in self.windows]
+        content = {
+            "version": VERSION,
+            **facts,
+            "number": self.number,
+            "at": _text(self.at),
+            "publish_at": _text(self.publish_at),
+            "next_at": _text(self.next_at),
+            "windows": windows,
+            "listed": [_plain(item) for item in self.listed],
+        }
+        return json.dumps(content, separators=(",", ":"), sort_keys=True).encode()
+
+    @classmethod
+    def from_manifest(cls, manifest: bytes, releases: Mapping[str, bytes]) -> Publication:
+        """Return the publication of a manifest.
+
+        Args:
+            manifest: as :meth:`manifest` returns it.
+            releases: the bytes of releases by their SHA-256 in hexadecimal digits.
+
+        Raises:
+            ReleaseFormatError: a damaged manifest, one of another version, or a release that is
+                missing, damaged or another than the manifest names.
+        """
+        try:
+            content = json.loads(manifest)
+            if content["version"] != VERSION:
+                raise ReleaseFormatError(
+                    f"publication: expected version {VERSION}, got another; upgrade lazysketch"
+                )
+            names = {name: content[name] for name in Facts.__slots__}
+            names["not_private_because"] = tuple(names["not_private_because"])
+            return cls(
+                facts=Facts(**names),
+                number=int(content["number"]),
+                at=_instant(content["at"]),
+                publish_at=_instant(content["publish_at"]),
+                next_at=_instant(content["next_at"]),
+                windows=tuple(_window(one, releases) for one in content["windows"]),
+                listed=tuple(map(_item, content["listed"])),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            if isinstance(error, ReleaseFormatError):
+                raise
+            raise _damaged() from None
+
+    def queries(self) -> PublishedWindows:
+        """Return the windows with their queries: tops, estimates, intervals and changes."""
+        return _Queries(self)
+
+
+@dataclass(frozen=True, slots=True)
+class SignedPublication:
+    """A manifest with its signature, as it is on the disk and on the wire.
+
+    Attributes:
+        manifest: the manifest, one line of JSON.
+        signature: its Ed25519 signature, 64 bytes.
+    """
+
+    manifest: bytes
+    signature: bytes
+
+    @classmethod
+    def of(cls, publication: Publication, key: SigningKey) -> SignedPublication:
+        """Return a publication with its signature.
+
+        Args:
+            publication: what is published.
+            key: the key of the service.
+        """
+        manifest = publication.manifest()
+        return cls(manifest, key.sign(manifest))
+
+    def to_bytes(self) -> bytes:
+        """Return both as two lines."""
+        return self.manifest + b"\n" + self.signature.hex().encode() + b"\n"
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> SignedPublication:
+        """Return what two lines contain.
+
+        Args:
+            data: as :meth:`to_bytes` returns it.
+
+        Raises:
+            ReleaseFormatError: not two such lines.
+        """
+        lines = data.split(b"\n")
+        try:
+            manifest, signature, rest = lines
+            if rest:
+                raise ValueError
+            return cls(manifest, bytes.fromhex(signature.decode("ascii")))
+        except ValueError:
+            raise ReleaseFormatError(
+                "publication: expected a manifest and its signature, got damaged data"
+            ) from None
+
+    def check(self, public: bytes) -> None:
+        """Raise unless the signature is that of a key.
+
+        Args:
+            public: public key of the service, 32 bytes.
+
+        Raises:
+            ReleaseFormatError: another signature.
+        """
+        check_signature(public, self.manifest, self.signature)
+
+    @property
+    def number(self) -> int:
+        """Number of the tick whose state it has.
+
+        Raises:
+            ReleaseFormatError: a damaged manifest.
+        """
+        try:
+            return int(json.loads(self.manifest)["number"])
+        except (KeyError, TypeError, ValueError):
+            raise _damaged() from None
+
+    def releases(self) -> tuple[str, ...]:
+        """Return the SHA-256 of each release that the manifest names.
+
+        Raises:
+            ReleaseFormatError: a damaged manifest.
+        """
+        try:
+            return tuple(str(one["release"]) for one in json.loads(self.manifest)["windows"])
+        except (KeyError, TypeError, ValueError):
+            raise _damaged() from None
+
+
+class _Queries(PublishedWindows):
+    """The queries of the windows of one publication, which never change."""
+
+    def __init__(self, publication: Publication) -> None:
+        self._publication = publication
+        self._ended = tuple(one.window for one in publication.windows if one.window.ended)
+        last = publication.windows[-1].window if publication.windows else None
+        self._now = None if last is None or last.ended else last
+        self._listed = publication.listed
+        self._reasons = publication.facts.not_private_because
+
+    def _kept(self) -> tuple[Window, ...]:
+        return self._ended
+
+    def _open_window(self) -> Window | None:
+        return self._now
+
+
+def _described(one: PublishedWindow) -> dict[str, object]:
+    window = one.window
+    return {
+        "number": window.number,
+        "begin": _text(window.begin),
+        "end": _text(window.end),
+        "ended": window.ended,
+        "whole": window.whole,
+        "release": one.digest,
+    }
+
+
+def _window(one: Mapping[str, Any], releases: Mapping[str, bytes]) -> PublishedWindow:
+    digest = one["release"]
+    content = releases.get(digest)
+    if content is None or hashlib.sha256(content).hexdigest() != digest:
+        raise ReleaseFormatError(
+            "publication: expected the releases that its manifest names, got others"
+        )
+    release = Release.from_bytes(content)
+    window = Window(
+        number=int(one["number"]),
+        begin=_instant(one["begin"]),
+        end=_instant(one["end"]),
+        ended=bool(one["ended"]),
+        whole=bool(one["whole"]),
+        release=release,
+        names=tuple(release.names),
+    )
+    return PublishedWindow(window, content)
+
+
+def _text(moment: datetime | int) -> str:
+    if not isinstance(moment, datetime):
+        raise TypeError("windows of a service are those of a clock")
+    return moment.astimezone(timezone.utc).isoformat(timespec="microseconds")
+
+
+def _instant(text: str) -> datetime:
+    found = datetime.fromisoformat(text)
+    if found.utcoffset() != timedelta(0):
+        raise ValueError("an instant without UTC")
+    return found
+
+
+def _plain(item: Item) -> object:
+    return {"bytes": item.hex()} if isinstance(item, bytes) else item
+
+
+def _item(value: object) -> Item:
+    if isinstance(value, dict):
+        return bytes.fromhex(value["bytes"])
+    if not isinstance(value, (str, int)):
+        raise TypeError("an item of a list")
+    return value
+
+
+def _damaged() -> ReleaseFormatError:
+    return ReleaseFormatError("publication: expected a manifest of this version, got damaged data")

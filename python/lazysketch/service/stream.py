@@ -1,0 +1,173 @@
+"""A stream of the service: its windows in the store, and their publications."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from datetime import datetime, timedelta, timezone
+from typing import TYPE_CHECKING, Final
+
+from lazysketch.errors import LiveStateError
+from lazysketch.heavy_hitters import JointPrivacy
+from lazysketch.service.publication import Facts, Publication, PublishedWindow
+from lazysketch.windows.window import Window
+
+if TYPE_CHECKING:
+    from lazysketch.service.stream_settings import StreamSettings
+    from lazysketch.store import Store
+    from lazysketch.store.stored_windows import StoredWindows
+
+__all__ = ["Stream", "Tick"]
+
+_SECOND: Final = 1_000_000_000
+_ATTEMPTS: Final = 100
+_LONGEST_DELAY: Final = 2 * _SECOND
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
+
+
+class Tick:
+    """The public clock of a stream: slices of its windows since 1970 UTC.
+
+    Args:
+        every: length of a window in nanoseconds.
+        slices: slices of a window.
+    """
+
+    def __init__(self, every: int, slices: int) -> None:
+        self.every, self.slices = every, slices
+        # A fifth of a slice, at most two seconds: what it takes to compute a publication in any
+        # state fits in, so that readers never see how long it took.
+        self.delay = min(every // slices // 5, _LONGEST_DELAY)
+
+    def of(self, now: int) -> int:
+        """Return the number of the last tick at an instant, in nanoseconds since 1970."""
+        window, passed = divmod(now, self.every)
+        return window * self.slices + passed * self.slices // self.every
+
+    def begin(self, number: int) -> int:
+        """Return the instant of a tick: the first at which :meth:`of` returns its number."""
+        window, part = divmod(number, self.slices)
+        return window * self.every - (-part * self.every // self.slices)
+
+    def shown_at(self, number: int, *, ready: int) -> int:
+        """Return the instant from which readers see the state of a tick.
+
+        Args:
+            number: the tick.
+            ready: the instant at which the publication is complete.
+
+        Returns:
+            The fixed delay after the tick, or as many delays as it takes if that is over: how late
+            a publication is says no more than a number of delays.
+        """
+        since = max(ready - self.begin(number), 1)
+        return self.begin(number) + max(1, -(-since // self.delay)) * self.delay
+
+
+class Stream:
+    """A stream of the service.
+
+    Guarantee: a publication contains released values only, as of a tick of the public clock, and
+    what it is computed from is durable.
+
+    Args:
+        settings: its description.
+        store: the open store; the stream has windows of its name there.
+        clock: returns seconds since 1970.
+    """
+
+    def __init__(
+        self, settings: StreamSettings, store: Store, *, clock: Callable[[], float]
+    ) -> None:
+        self.settings = settings
+        self.tick = Tick(settings.window_nanoseconds, settings.slices)
+        options = settings.window_options
+        options["clock"] = clock
+        self.windows: StoredWindows = store.windows(settings.name, **options)
+        self._contents: dict[int, PublishedWindow] = {}
+        self._publishing = threading.Lock()
+
+    @property
+    def facts(self) -> Facts:
+        """What is said of the stream in every publication."""
+        settings, privacy = self.settings, self.windows.privacy
+        return Facts(
+            stream=settings.name,
+            title=settings.title or settings.name,
+            counts=settings.item,
+            every=self.tick.every / _SECOND,
+            slices=settings.slices,
+            keep=settings.keep,
+            delay=self.tick.delay / _SECOND,
+            guarantee=privacy.sentence,
+            epsilon=privacy.epsilon,
+            delta=privacy.delta,
+            relation=settings.relation,
+            unit=_unit(privacy),
+            private=self.windows.private,
+            not_private_because=self.windows.not_private_because,
+        )
+
+    def publication(self, *, ready: int) -> Publication:
+        """Return what everyone may see at the last tick.
+
+        Guarantee: a function of what is durable and of the clock that the log has.
+
+        Args:
+            ready: the instant at which it will be complete, nanoseconds since 1970.
+
+        Raises:
+            LiveStateError: the clock went on at every attempt.
+            StoreError: the store cannot be written.
+        """
+        with self._publishing:
+            ended, opened = self._seen()
+            tick = self.tick
+            number = opened.number * tick.slices + opened.release.step
+            kept = [self._published(window) for window in ended]
+            if opened.release.step:
+                kept.append(PublishedWindow(opened, opened.release.to_bytes()))
+            shown, following = tick.shown_at(number, ready=ready), tick.begin(number + 1)
+            return Publication(
+                facts=self.facts,
+                number=number,
+                at=_instant(tick.begin(number)),
+                publish_at=_instant(shown),
+                next_at=_instant(following + tick.delay),
+                windows=tuple(kept),
+                listed=self.settings.domain or (),
+            )
+
+    def _seen(self) -> tuple[tuple[Window, ...], Window]:
+        """Return the ended windows and the open one, as they stand at the same instant."""
+        for _ in range(_ATTEMPTS):
+            before = self.windows.open
+            ended = self.windows.windows
+            after = self.windows.open
+            if before is None or after is None:
+                break
+            if (before.number, before.release.step) == (after.number, after.release.step):
+                return ended, after
+        raise LiveStateError(f"{self.settings.name}: expected windows that go on, got ended ones")
+
+    def _published(self, window: Window) -> PublishedWindow:
+        """Return an ended window with its bytes, which are made once."""
+        found = self._contents.get(window.number)
+        if found is None:
+            found = PublishedWindow(window, window.release.to_bytes())
+            self._contents[window.number] = found
+            for number in sorted(self._contents)[: -self.settings.keep]:
+                del self._contents[number]
+        return found
+
+
+def _unit(privacy: JointPrivacy) -> str:
+    bound = privacy.person_bound
+    if bound is None:
+        return "one event"
+    within = f" within {privacy.within}" if privacy.within else ""
+    return f"one person{within}, {bound}"
+
+
+def _instant(nanoseconds: int) -> datetime:
+    return _EPOCH + timedelta(microseconds=nanoseconds // 1000)

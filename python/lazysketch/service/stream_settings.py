@@ -1,0 +1,162 @@
+"""One stream of the service: what is counted of each event, and under which guarantee."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, fields
+from typing import TYPE_CHECKING, Any, Final, Literal
+
+from lazysketch.arguments import shown
+from lazysketch.errors import ArgumentTypeError, ArgumentValueError
+from lazysketch.privacy.person_bound import PersonBound
+from lazysketch.windows.durations import duration_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from lazysketch.releases.items import Item
+    from lazysketch.store.stored_windows import StoredWindowsOptions
+
+__all__ = ["StreamSettings"]
+
+_NAME: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
+_LONGEST_TITLE: Final = 200
+_NANOSECONDS: Final = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StreamSettings:
+    """One stream of the service.
+
+    Guarantee: everything that is ever published of the stream satisfies (``epsilon``, ``delta``)-DP
+    as :class:`lazysketch.Windows` state it.
+
+    Attributes:
+        name: its name in addresses: 1 to 63 lowercase letters, digits and hyphens.
+        title: what readers see above its numbers; the name when empty.
+        every: length of a window, such as ``"10min"``.
+        slices: publications of an open window, 1 to 960.
+        keep: number of ended windows that readers see.
+        share: items with at least about this share of a window are found.
+        domain: a public list of items, instead of finding them.
+        epsilon: privacy parameter.
+        delta: privacy parameter.
+        relation: what is protected, as for the windows.
+        item: the field of the item in events that are objects or columns.
+        weight: the field of the weight; None if each event weighs 1.
+        max_weight: larger weights are clipped to this.
+        user: the field of the person; None if single events are protected.
+        cells: cells of a person in each row, with ``user``.
+        per_cell: events of a person in each cell, with ``user``.
+        most_people: people of a window, with ``user``.
+        depth: rows of a table.
+        width: columns of a table; chosen from the share when None.
+
+    Raises:
+        ArgumentTypeError: a wrong type.
+        ArgumentValueError: a value outside its range. The ranges of the windows are checked when
+            they are made.
+    """
+
+    name: str
+    title: str = ""
+    every: str = "10min"
+    slices: int = 10
+    keep: int = 144
+    share: float | None = 0.01
+    domain: tuple[Item, ...] | None = None
+    epsilon: float = 1.0
+    delta: float = 1e-8
+    relation: Literal["substitution", "zero-out"] = "substitution"
+    item: str = "item"
+    weight: str | None = None
+    max_weight: int = 1
+    user: str | None = None
+    cells: int = 10
+    per_cell: int = 1
+    most_people: int | None = None
+    depth: int | None = None
+    width: int | None = None
+
+    def __post_init__(self) -> None:
+        """Check what no window checks."""
+        for name in ("name", "title", "every", "item"):
+            _check_text(name, getattr(self, name))
+        if not _NAME.fullmatch(self.name):
+            raise ArgumentValueError(
+                "name: expected 1 to 63 lowercase letters, digits and hyphens, got "
+                f"{shown(self.name)}"
+            )
+        if len(self.title) > _LONGEST_TITLE or not self.title.isprintable():
+            raise ArgumentValueError(
+                f"title: expected at most {_LONGEST_TITLE} printable characters, got "
+                f"{shown(self.title)}"
+            )
+        if self.user is not None and self.user == self.item:
+            raise ArgumentValueError(
+                f"user: expected another field than that of the item, got {shown(self.user)}"
+            )
+
+    @classmethod
+    def from_mapping(cls, name: str, values: Mapping[str, object]) -> StreamSettings:
+        """Return the stream that a table of a configuration, or a JSON object, describes.
+
+        Args:
+            name: its name.
+            values: attributes by their names.
+
+        Raises:
+            ArgumentTypeError: an unknown name, or a wrong type.
+            ArgumentValueError: a value outside its range.
+
+        Example:
+            >>> StreamSettings.from_mapping("pages", {"every": "1h", "share": 0.02}).slices
+            10
+        """
+        known = [field.name for field in fields(cls) if field.name != "name"]
+        chosen: dict[str, Any] = {}
+        for key, value in values.items():
+            if key not in known:
+                raise ArgumentTypeError(
+                    f"streams.{name}: expected settings among {', '.join(known)}, got {shown(key)}"
+                )
+            chosen[key] = tuple(value) if key == "domain" and isinstance(value, list) else value
+        if chosen.get("domain") is not None:
+            chosen.setdefault("share", None)
+        try:
+            return cls(name=name, **chosen)
+        except (ArgumentTypeError, ArgumentValueError) as error:
+            raise type(error)(f"streams.{name}.{error}") from None
+
+    @property
+    def window_nanoseconds(self) -> int:
+        """Length of a window."""
+        return duration_of("every", self.every)
+
+    @property
+    def window_options(self) -> StoredWindowsOptions:
+        """The keyword arguments of the stream's windows, without their clock."""
+        options: StoredWindowsOptions = {
+            "every": self.every,
+            "slices": self.slices,
+            "keep": self.keep,
+            "domain": self.domain,
+            "share": self.share,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "relation": self.relation,
+            "max_weight": self.max_weight,
+            "width": self.width,
+        }
+        if self.depth is not None:
+            options["depth"] = self.depth
+        if self.user is not None:
+            options["person_bound"] = PersonBound(
+                cells=self.cells, events=self.per_cell, most_people=self.most_people
+            )
+        return options
+
+
+def _check_text(name: str, value: object) -> None:
+    if not isinstance(value, str):
+        raise ArgumentTypeError(f"{name}: expected a text, got {type(value).__name__}")
