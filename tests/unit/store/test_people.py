@@ -113,7 +113,7 @@ def test_no_identifier_is_written(lives: Lives) -> None:
         for one in (live, other):
             one.update_many(["a", "b"], user=PEOPLE)
             one.update_rows(["a", "b"], empty_rows=[1], user=PEOPLE)
-            assert store.ingest("web", id(one), ["a", "b"], into=one, user=PEOPLE)
+            assert store.ingest(one._name, 1, ["a", "b"], into=one, user=PEOPLE)
             with pytest.raises(LazySketchError) as error:
                 one.update_many(["a"], user=PEOPLE)
             assert not any(person in str(error.value) for person in PEOPLE)
