@@ -1,0 +1,395 @@
+"""The application of readers: addresses, headers and errors.
+
+Every answer is a function of the publication that is shown and of the address. Errors name the
+parameter, what was expected and what came, never a count.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from importlib.resources import files
+from typing import TYPE_CHECKING, Final
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from lazysketch.errors import LazySketchError
+from lazysketch.service.reading.exposition import exposed
+from lazysketch.service.reading.feed import events_of
+from lazysketch.service.reading.openapi import description
+from lazysketch.service.reading.queries import (
+    ItemsQuery,
+    TopQuery,
+    against_of,
+    last_of,
+    refuse_others,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from starlette.requests import Request
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+    from lazysketch.service.reading.answers import Answer, Answers
+    from lazysketch.service.reading.published_streams import PublishedStream, PublishedStreams
+
+__all__ = ["reading_application"]
+
+_POLICY: Final = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+_HEADERS: Final = (
+    (b"content-security-policy", _POLICY.encode()),
+    (b"x-content-type-options", b"nosniff"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+)
+_KINDS: Final = {
+    ".html": "text/html; charset=utf-8",
+    ".js": "text/javascript; charset=utf-8",
+    ".css": "text/css; charset=utf-8",
+    ".svg": "image/svg+xml",
+    ".txt": "text/plain; charset=utf-8",
+}
+# Answers that are computed at once, and that wait: what readers ask for beyond it is refused.
+_COMPUTED_AT_ONCE: Final = 2
+_WAITING: Final = 64
+
+Handler = Callable[["Reading", "Request"], Awaitable[Response]]
+
+
+class Reading:
+    """The state of the application."""
+
+    def __init__(self, published: PublishedStreams) -> None:
+        self.published = published
+        self.assets = _assets()
+        self._computing = asyncio.Semaphore(_COMPUTED_AT_ONCE)
+        self._waiting = 0
+
+    def stream(self, request: Request) -> PublishedStream:
+        """Return the stream of an address."""
+        name = request.path_params["name"]
+        found = self.published.streams.get(name)
+        if found is None:
+            raise _error(404, "stream", "the name of a stream, see /v1/streams", "another")
+        return found
+
+    def answers(self, request: Request) -> Answers:
+        """Return the answers of the stream of an address."""
+        found = self.stream(request).answers
+        if found is None:
+            raise _error(404, "stream", "one that was published", "none before its first tick")
+        return found
+
+    async def computed(
+        self, answers: Answers, key: tuple[object, ...], make: Callable[[], Answer | None]
+    ) -> Answer | None:
+        """Return an answer that may take a while, without holding up the others."""
+        kept = answers.kept(key)
+        if kept is not None:
+            return kept
+        if self._waiting >= _WAITING:
+            raise _error(503, "service", "fewer readers at once", "more", {"Retry-After": "2"})
+        self._waiting += 1
+        try:
+            async with self._computing:
+                return await asyncio.to_thread(make)
+        finally:
+            self._waiting -= 1
+
+
+async def _streams(state: Reading, request: Request) -> Response:
+    refuse_others(request.query_params, ())
+    facts = state.published.facts
+    shown = [
+        {
+            "name": one.name,
+            "title": one.answers.publication.facts.title if one.answers else one.name,
+            "counts": one.answers.publication.facts.counts if one.answers else None,
+            "published": one.answers is not None,
+        }
+        for one in state.published.streams.values()
+    ]
+    key = None if facts is None else facts.public_key.hex()
+    return JSONResponse(
+        {"streams": shown, "public_key": key}, headers={"Cache-Control": "no-cache"}
+    )
+
+
+async def _facts(state: Reading, request: Request) -> Response:
+    refuse_others(request.query_params, ())
+    return _sent(request, state.answers(request).facts(), state.answers(request))
+
+
+async def _overview(state: Reading, request: Request) -> Response:
+    refuse_others(request.query_params, ())
+    answers = state.answers(request)
+    return _sent(request, answers.overview(), answers)
+
+
+async def _top(state: Reading, request: Request) -> Response:
+    query, answers = TopQuery.of(request.query_params), state.answers(request)
+    key = ("top", query)
+    return _sent(
+        request,
+        await state.computed(
+            answers,
+            key,
+            lambda: answers.json(
+                key,
+                lambda: answers.view.top(
+                    n=query.n, last=query.last, include_open=query.include_open
+                ),
+            ),
+        ),
+        answers,
+    )
+
+
+async def _estimate(state: Reading, request: Request) -> Response:
+    query, answers = ItemsQuery.of(request.query_params), state.answers(request)
+    key = ("estimate", query, tuple(map(type, query.items)))
+    return _sent(
+        request,
+        await state.computed(
+            answers,
+            key,
+            lambda: answers.json(
+                key,
+                lambda: answers.view.counts(
+                    query.items, last=query.last, include_open=query.include_open
+                ),
+            ),
+        ),
+        answers,
+    )
+
+
+async def _course(state: Reading, request: Request) -> Response:
+    query = ItemsQuery.of(request.query_params, of_windows=False)
+    answers = state.answers(request)
+    key = ("course", query.items, tuple(map(type, query.items)))
+    return _sent(
+        request,
+        await state.computed(
+            answers, key, lambda: answers.json(key, lambda: answers.view.courses(query.items))
+        ),
+        answers,
+    )
+
+
+async def _changes(state: Reading, request: Request) -> Response:
+    against, answers = against_of(request.query_params), state.answers(request)
+    key = ("changes", against)
+    return _sent(
+        request,
+        await state.computed(
+            answers, key, lambda: answers.json(key, lambda: answers.view.changes(against))
+        ),
+        answers,
+    )
+
+
+async def _release(state: Reading, request: Request) -> Response:
+    refuse_others(request.query_params, ("last",))
+    last, answers = last_of(request.query_params), state.answers(request)
+    found = await state.computed(answers, ("merged", last), lambda: answers.merged_release(last))
+    return _sent(request, found, answers)
+
+
+async def _window(state: Reading, request: Request) -> Response:
+    refuse_others(request.query_params, ())
+    answers = state.answers(request)
+    return _sent(request, answers.release(request.path_params["number"]), answers)
+
+
+async def _publication(state: Reading, request: Request) -> Response:
+    refuse_others(request.query_params, ())
+    answers = state.answers(request)
+    return _sent(request, answers.manifest(), answers)
+
+
+async def _feed(state: Reading, request: Request) -> Response:
+    refuse_others(request.query_params, ())
+    stream = state.stream(request)
+    last = request.headers.get("last-event-id", "")
+    after = int(last) if last.isascii() and last.isdigit() and len(last) <= 18 else -1
+    return StreamingResponse(
+        events_of(stream, after=after),
+        media_type="text/event-stream",
+        headers={"Cache-Control": "no-cache", "X-Accel-Buffering": "no"},
+    )
+
+
+async def _metrics(state: Reading, request: Request) -> Response:
+    refuse_others(request.query_params, ())
+    shown = {one.name: one.answers for one in state.published.streams.values() if one.answers}
+    content = await asyncio.to_thread(exposed, shown)
+    return Response(content, media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+async def _openapi(state: Reading, request: Request) -> Response:  # noqa: ARG001 -- one signature
+    return JSONResponse(description(), headers={"Cache-Control": "no-cache"})
+
+
+async def _healthy(state: Reading, request: Request) -> Response:  # noqa: ARG001 -- one signature
+    return Response("ok\n", media_type="text/plain")
+
+
+async def _page(state: Reading, request: Request) -> Response:
+    if "name" in request.path_params:
+        state.stream(request)
+    return _file(state, "index.html", request)
+
+
+async def _asset(state: Reading, request: Request) -> Response:
+    return _file(state, request.path_params["file"], request)
+
+
+_ADDRESSES: Final[tuple[tuple[str, Handler], ...]] = (
+    ("/", _page),
+    ("/streams/{name}", _page),
+    ("/assets/{file}", _asset),
+    ("/v1/streams", _streams),
+    ("/v1/streams/{name}", _facts),
+    ("/v1/streams/{name}/overview", _overview),
+    ("/v1/streams/{name}/top", _top),
+    ("/v1/streams/{name}/estimate", _estimate),
+    ("/v1/streams/{name}/course", _course),
+    ("/v1/streams/{name}/changes", _changes),
+    ("/v1/streams/{name}/release", _release),
+    ("/v1/streams/{name}/windows/{number:int}", _window),
+    ("/v1/streams/{name}/publication", _publication),
+    ("/v1/streams/{name}/feed", _feed),
+    ("/openapi.json", _openapi),
+    ("/healthz", _healthy),
+    ("/metrics", _metrics),
+)
+
+
+def reading_application(published: PublishedStreams) -> ASGIApp:
+    """Return the application of readers.
+
+    Args:
+        published: the streams; followed while the application runs.
+    """
+    state = Reading(published)
+
+    @asynccontextmanager
+    async def following(_: Starlette) -> AsyncIterator[None]:
+        task = asyncio.create_task(published.follow())
+        try:
+            yield
+        finally:
+            task.cancel()
+
+    def bound(handler: Handler) -> Callable[[Request], Awaitable[Response]]:
+        async def answered(request: Request) -> Response:
+            try:
+                return await handler(state, request)
+            except LazySketchError as error:
+                return _refused(400, str(error))
+
+        return answered
+
+    routes = [Route(path, bound(handler), methods=["GET"]) for path, handler in _ADDRESSES]
+    application = Starlette(
+        routes=routes,
+        lifespan=following,
+        exception_handlers={HTTPException: _http_error, 500: _unexpected},
+    )
+    return _with_headers(application)
+
+
+def _sent(request: Request, answer: Answer | None, answers: Answers) -> Response:
+    """Return an answer, or that the reader has it."""
+    if answer is None:
+        raise _error(404, "window", "one that is published", "another")
+    headers = {
+        "ETag": f"W/{answer.etag}",
+        "Cache-Control": "no-cache",
+        "Vary": "Accept-Encoding",
+        "Lazysketch-Publication": str(answers.publication.number),
+    }
+    if answer.etag in request.headers.get("if-none-match", ""):
+        return Response(status_code=304, headers=headers)
+    body = answer.body
+    if "gzip" in request.headers.get("accept-encoding", "") and answer.compressed is not None:
+        body = answer.compressed
+        headers["Content-Encoding"] = "gzip"
+    return Response(body, media_type=answer.media_type, headers=headers)
+
+
+def _file(state: Reading, name: str, request: Request) -> Response:
+    found = state.assets.get(name)
+    if found is None:
+        raise _error(404, "file", "one of the page", "another")
+    content, kind, etag = found
+    headers = {"ETag": etag, "Cache-Control": "no-cache"}
+    if etag in request.headers.get("if-none-match", ""):
+        return Response(status_code=304, headers=headers)
+    return Response(content, media_type=kind, headers=headers)
+
+
+def _assets() -> dict[str, tuple[bytes, str, str]]:
+    """Return the files of the page, with their types and tags."""
+    found = {}
+    for path in files("lazysketch.service").joinpath("page").iterdir():
+        kind = _KINDS.get(f".{path.name.rpartition('.')[2]}")
+        if kind is not None and path.is_file():
+            content = path.read_bytes()
+            found[path.name] = content, kind, f'"{hashlib.sha256(content).hexdigest()[:16]}"'
+    return found
+
+
+def _error(
+    status: int,
+    argument: str,
+    expected: str,
+    got: str,
+    headers: Mapping[str, str] | None = None,
+) -> HTTPException:
+    return HTTPException(status, f"{argument}: expected {expected}, got {got}", headers)
+
+
+async def _http_error(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)  # noqa: S101 -- registered for it alone
+    detail = error.detail
+    if ": expected" not in detail:  # of the framework
+        expected = "an address of this service" if error.status_code == 404 else "GET"
+        got = "another" if error.status_code == 404 else request.method
+        detail = f"request: expected {expected}, got {got}"
+    return _refused(error.status_code, detail, error.headers)
+
+
+async def _unexpected(request: Request, error: Exception) -> Response:  # noqa: ARG001 -- one signature
+    return _refused(500, "service: expected an answer, got a failure that is logged")
+
+
+def _refused(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
+    argument, _, rest = message.partition(": expected ")
+    expected, _, got = rest.rpartition(", got ")
+    content = {"error": {"argument": argument, "expected": expected, "got": got}}
+    return JSONResponse(content, status_code=status, headers=headers)
+
+
+def _with_headers(application: ASGIApp) -> ASGIApp:
+    """Return the application with the headers that every answer has."""
+
+    async def answered(scope: Scope, receive: Receive, send: Send) -> None:
+        async def sent(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = [*message["headers"], *_HEADERS]
+            await send(message)
+
+        await application(scope, receive, sent if scope["type"] == "http" else send)
+
+    return answered

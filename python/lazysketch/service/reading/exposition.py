@@ -1,0 +1,88 @@
+"""Public counts as gauges of Prometheus.
+
+They are gauges: noise may let a count fall, and windows end. The values are those of the overview,
+the same for every reader until the next publication.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Final
+
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from lazysketch.service.reading.answers import Answers
+
+__all__ = ["exposed"]
+
+_MOST_NAMES: Final = 50
+_LONGEST_LABEL: Final = 128
+
+
+class _PublicCounts(Collector):
+    def __init__(self, shown: Mapping[str, Answers]) -> None:
+        self._shown = shown
+
+    def collect(self) -> Iterable[GaugeMetricFamily]:
+        labels = ["stream", "item", "bound"]
+        counts = GaugeMetricFamily(
+            "lazysketch_public_count",
+            "Published count of an item over all shown windows, with the ends of its interval",
+            labels=labels,
+        )
+        totals = GaugeMetricFamily(
+            "lazysketch_public_events",
+            "Published number of events over all shown windows, with the ends of its interval",
+            labels=["stream", "bound"],
+        )
+        instants = GaugeMetricFamily(
+            "lazysketch_publication_timestamp_seconds",
+            "The instant whose state is published",
+            labels=["stream"],
+        )
+        for name, answers in self._shown.items():
+            overview = json.loads(answers.overview().body)
+            instants.add_metric([name], answers.publication.at.timestamp())
+            for bound in ("estimate", "low", "high"):
+                if overview["total"] is not None:
+                    totals.add_metric([name, bound], overview["total"][bound] or 0.0)
+                for label, row in _labelled(overview["items"][:_MOST_NAMES]).items():
+                    if row[bound] is not None:
+                        counts.add_metric([name, label, bound], row[bound])
+        return [counts, totals, instants]
+
+
+def exposed(shown: Mapping[str, Answers]) -> bytes:
+    """Return the public counts in the text format of Prometheus.
+
+    Args:
+        shown: the answers of each stream that has a publication.
+    """
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(_PublicCounts(shown))
+    content: bytes = generate_latest(registry)
+    return content
+
+
+def _labelled(rows: Iterable[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return rows by their labels; of two with one label, such as 7 and "7", the heavier."""
+    found: dict[str, dict[str, Any]] = {}
+    for row in rows:
+        found.setdefault(_label(row["item"]), row)
+    return found
+
+
+def _label(item: object) -> str:
+    if isinstance(item, dict):
+        kind, value = next(iter(item.items()))
+        text = f"{kind}:{value}"
+    else:
+        text = str(item)
+    plain = "".join(one if one.isprintable() else "\N{REPLACEMENT CHARACTER}" for one in text)
+    return plain if len(plain) <= _LONGEST_LABEL else f"{plain[: _LONGEST_LABEL - 1]}…"

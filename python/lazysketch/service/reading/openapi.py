@@ -1,0 +1,227 @@
+"""The description of the addresses for programs: OpenAPI 3.1."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from lazysketch import __version__
+
+__all__ = ["description"]
+
+Schema = dict[str, Any]
+
+_NAME: Final = r"^[a-z0-9][a-z0-9-]{0,62}$"
+_NUMBER_OR_NULL: Final[Schema] = {"type": ["number", "null"]}
+_INSTANT: Final[Schema] = {"type": "string", "format": "date-time"}
+_ITEM: Final[Schema] = {
+    "description": "A text, an integer, or an object that names another type",
+    "anyOf": [
+        {"type": "string"},
+        {"type": "integer"},
+        {"type": "object", "minProperties": 1, "maxProperties": 1},
+    ],
+}
+
+
+def _object(**properties: Schema) -> Schema:
+    return {"type": "object", "properties": properties, "required": sorted(properties)}
+
+
+def _list(items: Schema) -> Schema:
+    return {"type": "array", "items": items}
+
+
+_COUNT: Final = _object(estimate=_NUMBER_OR_NULL, low=_NUMBER_OR_NULL, high=_NUMBER_OR_NULL)
+_COUNT_OR_NULL: Final[Schema] = {"anyOf": [_COUNT, {"type": "null"}]}
+_WINDOW: Final = _object(
+    number={"type": "integer"},
+    begin=_INSTANT,
+    end=_INSTANT,
+    ended={"type": "boolean"},
+    whole={"type": "boolean"},
+)
+_FACTS: Final = _object(
+    stream={"type": "string"},
+    title={"type": "string"},
+    counts={"type": "string"},
+    every={"type": "number"},
+    slices={"type": "integer"},
+    keep={"type": "integer"},
+    delay={"type": "number"},
+    guarantee={"type": "string"},
+    epsilon={"type": "number"},
+    delta={"type": "number"},
+    relation={"type": "string"},
+    unit={"type": "string"},
+    private={"type": "boolean"},
+    not_private_because=_list({"type": "string"}),
+    number={"type": "integer"},
+    at=_INSTANT,
+    publish_at=_INSTANT,
+    next_at=_INSTANT,
+    windows=_list(_WINDOW),
+)
+_ROW: Final = _object(item=_ITEM, share=_NUMBER_OR_NULL, **_COUNT["properties"])
+_COURSE: Final = _list(_COUNT)
+_CHANGE: Final = _object(
+    item=_ITEM,
+    before=_NUMBER_OR_NULL,
+    after=_NUMBER_OR_NULL,
+    low=_NUMBER_OR_NULL,
+    high=_NUMBER_OR_NULL,
+)
+_PLACE: Final[Schema] = {
+    "number": {"type": "integer"},
+    "at": _INSTANT,
+    "confidence": {"type": "number"},
+}
+_OVERVIEW: Final = _object(
+    facts=_FACTS,
+    confidence={"type": "number"},
+    total=_COUNT_OR_NULL,
+    items=_list(_object(course=_COURSE, **_ROW["properties"])),
+    last=_object(
+        window={"anyOf": [_WINDOW, {"type": "null"}]}, total=_COUNT_OR_NULL, items=_list(_ROW)
+    ),
+    changes=_list(_CHANGE),
+)
+_TOP: Final = _object(**_PLACE, windows=_list(_WINDOW), total=_COUNT_OR_NULL, items=_list(_ROW))
+_COUNTS: Final = _object(
+    **_PLACE,
+    windows=_list(_WINDOW),
+    items=_list(_object(item=_ITEM, **_COUNT["properties"])),
+)
+_COURSES: Final = _object(
+    **_PLACE, windows=_list(_WINDOW), items=_list(_object(item=_ITEM, course=_COURSE))
+)
+_CHANGES: Final = _object(**_PLACE, changes=_list(_CHANGE))
+_STREAMS: Final = _object(
+    public_key={"type": ["string", "null"]},
+    streams=_list(
+        _object(
+            name={"type": "string"},
+            title={"type": "string"},
+            counts={"type": ["string", "null"]},
+            published={"type": "boolean"},
+        )
+    ),
+)
+_ERROR: Final = _object(
+    error=_object(argument={"type": "string"}, expected={"type": "string"}, got={"type": "string"})
+)
+
+
+def _parameter(name: str, schema: Schema, text: str, *, place: str = "query") -> Schema:
+    return {
+        "name": name,
+        "in": place,
+        "required": place == "path",
+        "schema": schema,
+        "description": text,
+    }
+
+
+_STREAM: Final = _parameter(
+    "name", {"type": "string", "pattern": _NAME}, "Name of the stream", place="path"
+)
+_LAST: Final = _parameter(
+    "last",
+    {"type": "integer", "minimum": 1, "maximum": 65536},
+    "Number of ended windows; all that are kept by default",
+)
+_OPEN: Final = _parameter(
+    "open", {"type": "boolean"}, "Whether the published part of the open window is included"
+)
+_ITEMS: Final = (
+    {
+        **_parameter(
+            "item",
+            {
+                "type": "array",
+                "minItems": 1,
+                "maxItems": 100,
+                "items": {"type": "string", "maxLength": 256},
+            },
+            "The item, once or more",
+        ),
+        "required": True,
+        "explode": True,
+    },
+    _parameter("type", {"enum": ["str", "int", "bytes"]}, "The type of the items"),
+    _LAST,
+    _OPEN,
+)
+
+
+def _get(
+    name: str,
+    summary: str,
+    schema: Schema | None,
+    parameters: Sequence[Schema] = (),
+    *,
+    kind: str = "application/json",
+) -> Schema:
+    content: Schema = {kind: {"schema": schema or {"type": "string"}}}
+    error = {"description": "Refused", "content": {"application/json": {"schema": _ERROR}}}
+    return {
+        "get": {
+            "operationId": name,
+            "summary": summary,
+            "parameters": list(parameters),
+            "responses": {
+                "200": {"description": "Values of the last publication", "content": content},
+                "304": {"description": "The reader has it"},
+                "400": error,
+                "404": error,
+                "503": error,
+            },
+        }
+    }
+
+
+def description() -> Schema:
+    """Return the OpenAPI document of the read face.
+
+    Returns:
+        A value that JSON has.
+    """
+    stream = [_STREAM]
+    top = [
+        *stream,
+        _parameter("n", {"type": "integer", "minimum": 1, "maximum": 10000}, "Number of names"),
+        _LAST,
+        _OPEN,
+    ]
+    against = _parameter("against", {"enum": ["previous", "earlier"]}, "Compared with what")
+    number = _parameter("number", {"type": "integer", "minimum": 0}, "Its number", place="path")
+    binary = "application/octet-stream"
+    root = "/v1/streams/{name}"
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Published statistics",
+            "version": __version__,
+            "description": "Differentially private counts as of the last publication.",
+        },
+        "paths": {
+            "/v1/streams": _get("streams", "All streams", _STREAMS),
+            root: _get("facts", "What is said of a stream", _FACTS, stream),
+            f"{root}/overview": _get("overview", "What the page shows", _OVERVIEW, stream),
+            f"{root}/top": _get("top", "The heaviest names", _TOP, top),
+            f"{root}/estimate": _get("estimate", "Counts of items", _COUNTS, [*stream, *_ITEMS]),
+            f"{root}/course": _get(
+                "course", "Counts of items in each window", _COURSES, [*stream, *_ITEMS[:2]]
+            ),
+            f"{root}/changes": _get("changes", "Shares that changed", _CHANGES, [*stream, against]),
+            f"{root}/release": _get(
+                "release", "One table of the last windows", None, [*stream, _LAST], kind=binary
+            ),
+            f"{root}/windows/{{number}}": _get(
+                "window", "The table of a window", None, [*stream, number], kind=binary
+            ),
+            f"{root}/publication": _get(
+                "publication", "Signed manifest", None, stream, kind="text/plain"
+            ),
+        },
+    }

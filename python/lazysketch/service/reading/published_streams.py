@@ -1,0 +1,121 @@
+"""Publications as they are shown: loaded before their instant, shown from it on."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from lazysketch.errors import LazySketchError
+from lazysketch.service.reading.answers import Answers
+from lazysketch.service.reading.views import PublicationView
+
+if TYPE_CHECKING:
+    from lazysketch.service.publication_files import PublicationFiles, ServiceFacts
+
+__all__ = ["PublishedStream", "PublishedStreams"]
+
+_LOG: Final = logging.getLogger("lazysketch.service")
+_LOOK_EVERY: Final = 0.05  # seconds; an address of the kernel per stream
+
+
+class PublishedStream:
+    """One stream as readers see it.
+
+    Attributes:
+        name: its name.
+        answers: the answers of the publication that is shown; None before the first.
+        changed: set when another publication is shown, and replaced by another event.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.answers: Answers | None = None
+        self.changed = asyncio.Event()
+        self.loaded: tuple[int, int] | None = None
+        self.next: Answers | None = None
+
+    def show(self, answers: Answers) -> None:
+        """Show a publication from now on.
+
+        Args:
+            answers: its answers.
+        """
+        self.answers, self.next = answers, None
+        self.changed.set()
+        self.changed = asyncio.Event()
+
+
+class PublishedStreams:
+    """All streams of a service, kept up to date by :meth:`follow`.
+
+    Guarantee: what is shown, and when, is a function of the files and of the clock. A publication
+    whose signature is not that of the service's key is never shown, and none is shown after a later
+    one.
+
+    Args:
+        files: the directory of publications.
+        clock: returns seconds since 1970.
+    """
+
+    def __init__(self, files: PublicationFiles, *, clock: Callable[[], float] = time.time) -> None:
+        self._files, self._clock = files, clock
+        self.facts: ServiceFacts | None = None
+        self.streams: dict[str, PublishedStream] = {}
+
+    async def follow(self) -> None:
+        """Load and show publications until the task is cancelled."""
+        while True:
+            await self.look()
+            await asyncio.sleep(_LOOK_EVERY)
+
+    async def look(self) -> None:
+        """Load what is new, and show what is due."""
+        try:
+            self._find_streams()
+        except (OSError, LazySketchError) as error:
+            _LOG.error("streams: %s", error)
+        for stream in self.streams.values():
+            try:
+                await self._load(stream)
+            except (OSError, LazySketchError) as error:
+                # The publication is replaced while it is read, or damaged; the next look tells.
+                _LOG.warning("%s: not loaded: %s", stream.name, error)
+            due = stream.next
+            if due is not None and due.publication.publish_at.timestamp() <= self._clock():
+                stream.show(due)
+
+    def _find_streams(self) -> None:
+        found = self._files.facts()
+        if found is not None and found != self.facts:
+            self.facts = found
+            self.streams = {
+                name: self.streams.get(name) or PublishedStream(name) for name in found.streams
+            }
+
+    async def _load(self, stream: PublishedStream) -> None:
+        stamp = self._files.stamp(stream.name)
+        if stamp is None or stamp == stream.loaded or self.facts is None:
+            return
+        answers = await asyncio.to_thread(
+            self._read, stream.name, self.facts.public_key, stream.next or stream.answers
+        )
+        stream.loaded = stamp
+        if answers is not None:
+            stream.next = answers
+
+    def _read(self, name: str, public_key: bytes, before: Answers | None) -> Answers | None:
+        """Return the answers of the publication on the disk; None if it is not a later one."""
+        signed = self._files.read_signed(name)
+        if signed is None:
+            return None
+        signed.check(public_key)
+        publication = self._files.read(signed, name)
+        if before is not None and publication.number <= before.publication.number:
+            return None
+        view = PublicationView(publication, None if before is None else before.view)
+        answers = Answers(view, signed)
+        answers.prepare()
+        return answers

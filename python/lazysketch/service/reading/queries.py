@@ -1,0 +1,166 @@
+"""Parameters of an address, checked: each is named in the error that it causes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from lazysketch.errors import ArgumentValueError
+
+if TYPE_CHECKING:
+    from starlette.datastructures import QueryParams
+
+    from lazysketch.releases.items import Item
+    from lazysketch.windows.changes import Against
+
+__all__ = ["ItemsQuery", "TopQuery", "against_of", "last_of", "refuse_others"]
+
+_MOST_ROWS: Final = 10_000
+_MOST_ITEMS: Final = 100
+_LONGEST_ITEM: Final = 1024
+_MOST_WINDOWS: Final = 1 << 16
+_TYPES: Final = ("str", "int", "bytes")
+
+
+@dataclass(frozen=True, slots=True)
+class TopQuery:
+    """What a list shows.
+
+    Attributes:
+        n: number of names, 1 to 10,000.
+        last: number of ended windows; None for all that are kept.
+        include_open: True to include the published part of the open window.
+    """
+
+    n: int
+    last: int | None
+    include_open: bool
+
+    @classmethod
+    def of(cls, given: QueryParams) -> TopQuery:
+        """Return the parameters of an address.
+
+        Raises:
+            ArgumentValueError: a parameter that does not exist, or outside its range.
+        """
+        refuse_others(given, ("n", "last", "open"))
+        n = _integer(given, "n", most=_MOST_ROWS)
+        return cls(50 if n is None else n, last_of(given), _flag(given, "open"))
+
+
+@dataclass(frozen=True, slots=True)
+class ItemsQuery:
+    """Which items are asked for.
+
+    Attributes:
+        items: the items, 1 to 100.
+        last: number of ended windows; None for all that are kept.
+        include_open: True to include the published part of the open window.
+    """
+
+    items: tuple[Item, ...]
+    last: int | None
+    include_open: bool
+
+    @classmethod
+    def of(cls, given: QueryParams, *, of_windows: bool = True) -> ItemsQuery:
+        """Return the parameters of an address.
+
+        Args:
+            given: the parameters.
+            of_windows: False where each window is shown, so that none can be chosen.
+
+        Raises:
+            ArgumentValueError: a parameter that does not exist, or outside its range.
+        """
+        refuse_others(given, ("item", "type", "last", "open")[: 4 if of_windows else 2])
+        texts = given.getlist("item")
+        if not 1 <= len(texts) <= _MOST_ITEMS:
+            raise ArgumentValueError(f"item: expected 1 to {_MOST_ITEMS} of them, got {len(texts)}")
+        kind = _single(given, "type") or "str"
+        if kind not in _TYPES:
+            raise ArgumentValueError(f"type: expected {', '.join(_TYPES)}, got something else")
+        items = tuple(_item(text, kind) for text in texts)
+        return cls(items, last_of(given), _flag(given, "open"))
+
+
+def last_of(given: QueryParams) -> int | None:
+    """Return the number of windows that are asked for; None for all.
+
+    Raises:
+        ArgumentValueError: not a number of windows.
+    """
+    return _integer(given, "last", most=_MOST_WINDOWS)
+
+
+def against_of(given: QueryParams) -> Against:
+    """Return what the last window is compared with.
+
+    Raises:
+        ArgumentValueError: a parameter that does not exist, or another value.
+    """
+    refuse_others(given, ("against",))
+    found = _single(given, "against") or "previous"
+    if found == "previous":
+        return "previous"
+    if found == "earlier":
+        return "earlier"
+    raise ArgumentValueError("against: expected previous or earlier, got something else")
+
+
+def refuse_others(given: QueryParams, known: Iterable[str]) -> None:
+    """Raise for a parameter that the address does not have.
+
+    Args:
+        given: the parameters.
+        known: those that it has.
+
+    Raises:
+        ArgumentValueError: there is another one.
+    """
+    names = tuple(known)
+    if not set(given.keys()) <= set(names):
+        expected = ", ".join(names) or "none"
+        raise ArgumentValueError(f"parameters: expected {expected}, got another one")
+
+
+def _single(given: QueryParams, name: str) -> str | None:
+    values = given.getlist(name)
+    if len(values) > 1:
+        raise ArgumentValueError(f"{name}: expected one, got {len(values)}")
+    return values[0] if values else None
+
+
+def _integer(given: QueryParams, name: str, *, most: int) -> int | None:
+    text = _single(given, name)
+    if text is None:
+        return None
+    if not (text.isascii() and text.isdigit() and len(text) <= len(str(most))):
+        raise ArgumentValueError(f"{name}: expected an integer from 1 to {most:,}, got another")
+    value = int(text)
+    if not 1 <= value <= most:
+        raise ArgumentValueError(f"{name}: expected an integer from 1 to {most:,}, got another")
+    return value
+
+
+def _flag(given: QueryParams, name: str) -> bool:
+    text = _single(given, name)
+    if text not in (None, "true", "false"):
+        raise ArgumentValueError(f"{name}: expected true or false, got something else")
+    return text != "false"
+
+
+def _item(text: str, kind: str) -> Item:
+    if len(text.encode("utf-8", "surrogatepass")) > _LONGEST_ITEM:
+        raise ArgumentValueError(f"item: expected at most {_LONGEST_ITEM:,} bytes, got more")
+    try:
+        if kind == "int":
+            digits = text.removeprefix("-")
+            if not (digits.isascii() and digits.isdigit()):
+                raise ValueError
+            return int(text)
+        return bytes.fromhex(text) if kind == "bytes" else text
+    except ValueError:
+        expected = "an integer" if kind == "int" else "hexadecimal digits"
+        raise ArgumentValueError(f"item: expected {expected}, got another text") from None

@@ -1,0 +1,82 @@
+"""Listening sockets, and what all HTTP servers of the service have in common."""
+
+from __future__ import annotations
+
+import socket
+from typing import TYPE_CHECKING, Final
+
+import uvicorn
+
+from lazysketch.errors import ArgumentValueError
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
+    from lazysketch.service.settings import Listener
+
+__all__ = ["address_of", "config_of", "listening_socket"]
+
+_BACKLOG: Final = 2048
+_GRACE: Final = 10  # seconds for requests that are under way at the end
+_MOST_CONNECTIONS: Final = 4096
+
+
+def listening_socket(face: str, listener: Listener) -> socket.socket:
+    """Return an open socket of a listener.
+
+    Args:
+        face: its name in the configuration, for errors.
+        listener: where it listens.
+
+    Raises:
+        ArgumentValueError: an address that cannot be used.
+    """
+    try:
+        family = socket.getaddrinfo(listener.host, listener.port, type=socket.SOCK_STREAM)[0][0]
+        found = socket.socket(family, socket.SOCK_STREAM)
+        found.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        found.bind((listener.host, listener.port))
+        found.listen(_BACKLOG)
+    except OSError as error:
+        raise ArgumentValueError(
+            f"{face}.listen: expected an address that is free, got {error.strerror or error}: "
+            f"{listener.host}:{listener.port}"
+        ) from None
+    found.set_inheritable(True)
+    return found
+
+
+def address_of(listener: Listener, bound: socket.socket) -> str:
+    """Return the address of an open listener for people.
+
+    Args:
+        listener: its settings.
+        bound: its socket.
+    """
+    port = bound.getsockname()[1]
+    scheme = "http" if listener.certificate is None else "https"
+    host = f"[{listener.host}]" if ":" in listener.host else listener.host
+    return f"{scheme}://{host}:{port}"
+
+
+def config_of(
+    application: ASGIApp, *, certificate: str | None, private_key: str | None
+) -> uvicorn.Config:
+    """Return how an application is served: no access log, no name of the server.
+
+    Args:
+        application: what answers.
+        certificate: file of the TLS certificate chain; None for plain HTTP.
+        private_key: file of its private key.
+    """
+    return uvicorn.Config(
+        application,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=False,
+        timeout_graceful_shutdown=_GRACE,
+        limit_concurrency=_MOST_CONNECTIONS,
+        ssl_certfile=certificate,
+        ssl_keyfile=private_key,
+    )
