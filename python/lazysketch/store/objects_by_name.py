@@ -28,7 +28,7 @@ from lazysketch.store.stored_objects import (
     StoredHitters,
     StoredSketch,
     class_of,
-    tables_of,
+    destroy,
 )
 from lazysketch.store.stored_windows import StoredWindows
 
@@ -242,8 +242,7 @@ class ObjectsByName(Ingestion):
         record = end_record(name, stored)
         self._journal.log(record)
         self._eras.end(name, [Release.from_bytes(it) for it in record.contents])
-        for table in tables_of(stored).values():
-            _native.PrivateSketch.close(table)
+        destroy(stored)
 
     def _begin_era(self, *, anchored: bool, copied: bool) -> None:
         """Begin an era, before anything is opened in it; durable before anything is read."""

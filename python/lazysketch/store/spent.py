@@ -29,6 +29,8 @@ class SpentPart:
         counts: guarantee of the counts of each of its tables.
         discovery_epsilon: epsilon of its names; 0 without discovery.
         discovery_delta: delta of its names.
+        within: where the events of a person are protected together, such as ``"one window"``; None
+            for everywhere.
     """
 
     name: str
@@ -38,6 +40,7 @@ class SpentPart:
     counts: tuple[Privacy, ...]
     discovery_epsilon: float = 0.0
     discovery_delta: float = 0.0
+    within: str | None = None
 
 
 @dataclass(frozen=True)
@@ -45,8 +48,9 @@ class Spent:
     """The guarantee of everything that a store ever publishes, over all eras.
 
     Guarantee: every event, whichever objects and eras count it, is protected by (``epsilon``,
-    ``delta``). An object spends its guarantee once in each era, when it is made there, and the
-    account is durable before anything of it is read.
+    ``delta``), or every person where people are bounded. An object spends its guarantee once in
+    each era, when it is made there, and the account is durable before anything of it is read.
+    Windows with a bound protect a person within one of them: more of them are as many parts.
 
     Attributes:
         parts: one for each object of each era, in order.
@@ -103,7 +107,9 @@ class Spent:
             return "nothing is spent"
         more = "" if self.complete else ", and what is not known of"
         eras = len({part.era for part in self.parts})
-        line = f"({self.epsilon:.4g}, {self.delta:.4g})-DP in {eras} eras{more}"
+        places = sorted({part.within for part in self.parts if part.within is not None})
+        where = f", for a person within {places[0]}" if places else ""
+        line = f"({self.epsilon:.4g}, {self.delta:.4g})-DP in {eras} eras{more}{where}"
         return line.replace("1 eras", "1 era")
 
 
@@ -118,6 +124,8 @@ def plain_privacy(stored: Any) -> dict[str, Any]:
     if isinstance(privacy, Privacy):
         return plain | {"counts": [dataclasses.asdict(privacy)]}
     levels = privacy.levels if isinstance(privacy, LevelsPrivacy) else (privacy,)
+    if isinstance(privacy, JointPrivacy) and privacy.within is not None:
+        plain["within"] = privacy.within
     return plain | {
         "counts": [dataclasses.asdict(level.sketch) for level in levels],
         "discovery epsilon": privacy.discovery_epsilon,
@@ -135,7 +143,8 @@ def part_of(name: str, era: int, plain: Mapping[str, Any]) -> SpentPart:
     """
     counts = tuple(map(_privacy_of, plain["counts"]))
     names = (plain.get("discovery epsilon", 0.0), plain.get("discovery delta", 0.0))
-    return SpentPart(name, era, plain["epsilon"], plain["delta"], counts, *names)
+    within = plain.get("within")
+    return SpentPart(name, era, plain["epsilon"], plain["delta"], counts, *names, within)
 
 
 def _privacy_of(plain: Mapping[str, Any]) -> Privacy:

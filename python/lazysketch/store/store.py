@@ -12,10 +12,7 @@ from lazysketch.store.checkpoint_header import header_of
 from lazysketch.store.ingestion import checked_name
 from lazysketch.store.objects_by_name import ObjectsByName
 from lazysketch.store.spent import Spent
-from lazysketch.store.stored_objects import (
-    StoredHierarchy,
-    tables_of,
-)
+from lazysketch.store.stored_objects import StoredHierarchy, destroy, tables_of
 from lazysketch.store.stored_windows import StoredWindows
 
 __all__ = ["Store"]
@@ -161,6 +158,5 @@ class Store(ObjectsByName):
             StoreError: the log could not be written.
         """
         for stored in self._open.values():
-            for table in tables_of(stored).values():
-                _native.PrivateSketch.close(table)
+            destroy(stored)
         self._native.close()

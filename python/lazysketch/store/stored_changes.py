@@ -19,7 +19,7 @@ from lazysketch.store.journal import Journal
 if TYPE_CHECKING:
     from lazysketch.windows.open_windows import Progress
 
-__all__ = ["Changes", "check_no_user", "reads_after_commit", "unknown_change"]
+__all__ = ["Changes", "reads_after_commit", "unknown_change"]
 
 _Stored = TypeVar("_Stored", bound="Changes")
 
@@ -69,6 +69,7 @@ class Changes:
             "update_many", "update_rows",
         }
     )  # fmt: skip
+    _BOUNDED: ClassVar[str] = "table has"
     _journal: Journal
     _name: str
 
@@ -88,12 +89,16 @@ class Changes:
         """Return the people of a batch as the log has them: by their secret identities alone."""
         if user is None:
             return None
-        people = self._people().get(0)
+        people = self._identities()
         if people is None:
             raise ArgumentTypeError(
-                "user: expected none, since the table has no person_bound, got some"
+                f"user: expected none, since the {self._BOUNDED} no person_bound, got some"
             )
         return people.identified(user)
+
+    def _identities(self) -> _native.People | None:
+        """Return by whom people are identified, or None if they are not bounded."""
+        return self._people().get(0)
 
     def _change(
         self,
@@ -181,18 +186,3 @@ def unknown_change(call: Call) -> StoreError:
         call: the change.
     """
     return StoreError(f"state: expected a change of this version, got {call.method!r}")
-
-
-def check_no_user(user: object) -> None:
-    """Raise if an event has a person: hierarchies and windows of a store do not bound people.
-
-    Args:
-        user: the argument ``user`` of a change.
-
-    Raises:
-        ArgumentTypeError: it is not None.
-    """
-    if user is not None:
-        raise ArgumentTypeError(
-            "user: expected none for a hierarchy or windows of a store, got some"
-        )

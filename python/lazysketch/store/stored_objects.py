@@ -20,12 +20,7 @@ from lazysketch.sketches.private_table import PrivateTable
 from lazysketch.specification.schedules import Punctual
 from lazysketch.specification.table_spec import TableSpec
 from lazysketch.store.calls import Call
-from lazysketch.store.stored_changes import (
-    Changes,
-    check_no_user,
-    reads_after_commit,
-    unknown_change,
-)
+from lazysketch.store.stored_changes import Changes, reads_after_commit, unknown_change
 from lazysketch.windows.windows import Windows
 
 if TYPE_CHECKING:
@@ -42,6 +37,7 @@ __all__ = [
     "StoredHitters",
     "StoredSketch",
     "class_of",
+    "destroy",
     "digest_of",
     "people_of",
     "tables_of",
@@ -193,6 +189,8 @@ class StoredHierarchy(Changes, HierarchicalHeavyHitters):
     between two lives, the counts of the past do not.
     """
 
+    _BOUNDED = "levels have"
+
     @classmethod
     def _of_levels(
         cls, levels: Levels, origin: Origins, schedule: Schedule, **options: Any
@@ -203,29 +201,30 @@ class StoredHierarchy(Changes, HierarchicalHeavyHitters):
 
     def update(self, item: Item, weight: int = 1, *, user: Item | None = None) -> None:
         """Count one event at every level, as the method without a store."""
-        check_no_user(user)
-        self._change("update_many", self._batches([item]), [weight])
+        people = None if user is None else [user]
+        self._change("update_many", self._batches([item]), [weight], user=people)
 
     def update_many(self, items: object, weights: object = None, *, user: object = None) -> None:
         """Count many events at every level, as the method without a store."""
-        check_no_user(user)
-        self._change("update_many", self._batches(items), weights)
+        self._change("update_many", self._batches(items), weights, user=user)
 
     def update_rows(
         self, items: object, weights: object = None, *, empty_rows: object, user: object = None
     ) -> None:
         """Count rows, some without an event, as the method without a store."""
-        check_no_user(user)
-        self._change("update_rows", self._batches(items), weights, empty_rows=empty_rows)
+        self._change("update_rows", self._batches(items), weights, empty_rows=empty_rows, user=user)
 
     def update_batch(self, items: object, weights: object = None, *, user: object = None) -> None:
         """Count any number of events in one step, as the method without a store."""
-        check_no_user(user)
-        self._change("update_batch", self._batches(items), weights)
+        self._change("update_batch", self._batches(items), weights, user=user)
 
     def end_discovery_epoch(self) -> None:
         """Publish the names of the open epochs now, as the method without a store."""
         self._change("end_discovery_epoch")
+
+    def _people(self) -> dict[int, _native.People]:
+        people = self._people_of_levels
+        return {} if people is None else {0: people}
 
     def _batches(self, items: object, column: str | None = None) -> list[_native.LoggedEvents]:  # noqa: ARG002 -- levels have no columns
         return [_native.logged_events(column) for column in self.levels.columns(items)]
@@ -236,7 +235,18 @@ class StoredHierarchy(Changes, HierarchicalHeavyHitters):
 
     def _carry_out(self, call: Call) -> None:
         tables, batches = self._tables, call.events
-        if call.method in ("update_many", "update_rows"):
+        people = self._people_of_levels
+        if call.user is not None and people is not None and call.method.startswith("update_"):
+            _native.update_bounded(
+                people,
+                tables,
+                list(batches),
+                call.user,
+                call.weights,
+                empty_rows=call.empty_rows,
+                in_one_step=call.method == "update_batch",
+            )
+        elif call.method in ("update_many", "update_rows"):
             _native.update_rows_of_all(tables, batches, call.weights, empty_rows=call.empty_rows)
         elif call.method == "update_batch":
             _native.update_batch_of_all(tables, batches, call.weights)
@@ -302,6 +312,19 @@ def people_of(tables: Mapping[int, _native.PrivateSketch]) -> dict[int, _native.
     """
     found = {number: _native.People.of_table(table) for number, table in tables.items()}
     return {number: people for number, people in found.items() if people is not None}
+
+
+def destroy(stored: Any) -> None:
+    """Destroy the keys and counts of an object, and what it knows of people.
+
+    Args:
+        stored: an object of a store.
+    """
+    people = stored._people()
+    for table in tables_of(stored).values():
+        _native.PrivateSketch.close(table)
+    for one in people.values():
+        one.forget()
 
 
 def digest_of(stored: Any) -> str:

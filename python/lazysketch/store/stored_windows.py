@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
+from lazysketch import _native
 from lazysketch.arguments import checked_integer
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.heavy_hitters import HeavyHitters, HeavyHittersSpec
@@ -14,13 +15,10 @@ from lazysketch.heavy_hitters.hitters_spec import HittersOptions
 from lazysketch.sketches.live_state import exclusive
 from lazysketch.store.calls import Call, Counts
 from lazysketch.store.recovered_objects import Origin
-from lazysketch.store.stored_changes import (
-    Changes,
-    check_no_user,
-    reads_after_commit,
-    unknown_change,
-)
+from lazysketch.store.stored_changes import Changes, reads_after_commit, unknown_change
+from lazysketch.store.stored_objects import people_of, tables_of
 from lazysketch.windows.batches import check_batch
+from lazysketch.windows.batches import people_of as people_of_batch
 from lazysketch.windows.boundaries import checked_clock, checked_times
 from lazysketch.windows.cuts import LARGEST_WINDOW, ClockCut, Cut
 from lazysketch.windows.open_windows import OpenWindows, Progress
@@ -87,6 +85,8 @@ class _StoredTables(WindowTables):
         # A table that counts nothing gives the seed, the same in every life.
         empty = self.make(_WITHOUT_EVENTS)
         self.digest = empty._table._parameters_digest.hex()
+        # It identifies people too, the same in all windows: a batch is logged before it is split.
+        self.identities = _native.People.of_table(empty._table)
         empty.close()
 
     def _table(self, number: int) -> HeavyHitters:
@@ -112,9 +112,11 @@ class StoredWindows(Changes, Windows):
     """
 
     _CHANGES = Changes._CHANGES | {"advance"}
+    _BOUNDED = "windows have"
 
     _clock: _LoggedClock | None
     _digest: str
+    _identities_of_all: _native.People | None
 
     @classmethod
     def _of(cls, origin: Origin, **options: Unpack[StoredWindowsOptions]) -> Self:
@@ -126,6 +128,7 @@ class StoredWindows(Changes, Windows):
         ) -> tuple[WindowTables, Progress | None]:
             tables = _StoredTables(spec, origin)
             self._digest = f"{tables.digest} {cut.description}, {kept} kept"
+            self._identities_of_all = tables.identities
             origin.check(self._digest)
             if isinstance(cut, ClockCut):
                 cut.clock = self._clock = _LoggedClock(cut.clock, origin.clock_said)
@@ -133,6 +136,12 @@ class StoredWindows(Changes, Windows):
 
         self._make(origin_of, **options)
         return self
+
+    def _people(self) -> dict[int, _native.People]:
+        return people_of(tables_of(self))
+
+    def _identities(self) -> _native.People | None:
+        return self._identities_of_all
 
     def _join(self, journal: Journal, name: str) -> None:
         super()._join(journal, name)
@@ -148,8 +157,7 @@ class StoredWindows(Changes, Windows):
         user: object = None,
     ) -> None:
         """Count many events, each in one window, as the method without a store."""
-        check_no_user(user)
-        call = self._batch(items, weights, empty_rows=None, column=column, times=times)
+        call = self._batch(items, weights, empty_rows=None, column=column, times=times, user=user)
         self._advance()
         self._journal.change(self, call)
 
@@ -205,7 +213,7 @@ class StoredWindows(Changes, Windows):
             self._clock.reading = call.now
         live = self._settled()
         if call.method == "update_many" or (call.method == "update_rows" and live.step is None):
-            live.add(call.events[0], call.weights, call.times)
+            live.add(call.events[0], call.weights, call.times, call.user)
         elif call.method == "update_rows":
             self._count_rows(call, live)
         elif call.method == "tick":
@@ -222,17 +230,27 @@ class StoredWindows(Changes, Windows):
         events, weights = call.events[0], call.weights
         most = max(table._spec.table.max_weight for table in live.tables.values())
         check_batch(events, weights, max_weight=most)
+        bounded = self._identities_of_all is not None
+        people = people_of_batch(call.user, events=len(events), bounded=bounded)
+
+        def count(part: slice) -> None:
+            """Count some of the events."""
+            live.add(
+                events[part],
+                None if weights is None else weights[part],
+                None,
+                None if people is None else people[part],
+            )
+
         if call.times is not None:
             raise ArgumentTypeError("times: expected none for windows of steps, got some")
         counted = 0
         for number, row in enumerate([] if call.empty_rows is None else call.empty_rows.tolist()):
             if row - number > counted:
-                part = slice(counted, row - number)
-                live.add(events[part], None if weights is None else weights[part], None)
+                count(slice(counted, row - number))
                 counted = row - number
             live.tick(1)
-        rest = slice(counted, len(events))
-        live.add(events[rest], None if weights is None else weights[rest], None)
+        count(slice(counted, len(events)))
 
     @exclusive
     def _advance(self) -> None:

@@ -13,9 +13,11 @@ from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.foreign_values import listed
 from lazysketch.sketches.exact import CountMin
 
-__all__ = ["Weights", "as_sequence", "check_batch", "people_of", "taken", "unchanging"]
+__all__ = ["People", "Weights", "as_sequence", "check_batch", "people_of", "taken", "unchanging"]
 
 Positions: TypeAlias = npt.NDArray[np.int64]
+# The person of each event: an item, or in a store a secret identity.
+People: TypeAlias = "_native.LoggedEvents | _native.LoggedPeople"
 Weights: TypeAlias = npt.NDArray[np.uint64]
 
 _PLAIN: Final = (list, tuple, range, _native.LoggedEvents)
@@ -127,11 +129,11 @@ def taken(values: Sequence[object], positions: Positions) -> Sequence[object]:
     return [values[position] for position in positions]
 
 
-def people_of(user: object, *, events: int, bounded: bool) -> _native.LoggedEvents | None:
+def people_of(user: object, *, events: int, bounded: bool) -> People | None:
     """Return the people of a batch, as a value that no other code can change.
 
     Args:
-        user: one item per event, or None.
+        user: one item per event, the identities of a store, or None.
         events: number of events.
         bounded: True if the windows bound people.
 
@@ -151,7 +153,8 @@ def people_of(user: object, *, events: int, bounded: bool) -> _native.LoggedEven
         raise ArgumentTypeError(
             "user: expected none, since the windows have no person_bound, got some"
         )
-    people = _native.people_of_batch(user)
+    people: People
+    people = user if isinstance(user, _native.LoggedPeople) else _native.people_of_batch(user)
     if len(people) != events:
         raise ArgumentValueError(f"user: expected one per item, {events}, got {len(people)}")
     return people

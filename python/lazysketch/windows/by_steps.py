@@ -11,7 +11,14 @@ from typing import Protocol
 from lazysketch import _native
 from lazysketch.errors import ArgumentTypeError
 from lazysketch.heavy_hitters import HeavyHitters
-from lazysketch.windows.batches import Weights, as_sequence, check_batch, people_of, unchanging
+from lazysketch.windows.batches import (
+    People,
+    Weights,
+    as_sequence,
+    check_batch,
+    people_of,
+    unchanging,
+)
 from lazysketch.windows.open_windows import OneOpenWindow, Progress, State
 from lazysketch.windows.window import Window
 from lazysketch.windows.window_tables import WindowTables, published
@@ -35,7 +42,7 @@ class _Steps(Protocol):
 class _Events:
     items: Sequence[object]
     weights: Weights | None
-    people: _native.LoggedEvents | None
+    people: People | None
 
     @property
     def number(self) -> int:

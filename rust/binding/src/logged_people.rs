@@ -1,9 +1,10 @@
 //! The people of a batch of a store: converted once to identities, which are counted and logged.
 
-use crate::errors::{ArgumentTypeError, raise};
+use crate::errors::{ArgumentTypeError, ArgumentValueError, raise};
 use lazysketch_core::memory;
+use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
+use pyo3::types::{PyBytes, PySlice};
 
 const IDENTITY: usize = 16;
 
@@ -33,6 +34,17 @@ impl LoggedPeople {
     pub(crate) fn written_size(&self) -> usize {
         IDENTITY * self.identities.len()
     }
+
+    fn selected(&self, positions: impl ExactSizeIterator<Item = usize>) -> PyResult<Self> {
+        let mut chosen = memory::room_for(positions.len()).map_err(raise)?;
+        for position in positions {
+            chosen.push(*self.identities.get(position).ok_or_else(|| {
+                let message = "positions: expected those of the batch, got one after its end";
+                ArgumentValueError::new_err(message)
+            })?);
+        }
+        Ok(Self::of(chosen))
+    }
 }
 
 #[pymethods]
@@ -54,6 +66,24 @@ impl LoggedPeople {
     #[getter]
     fn size(&self) -> usize {
         self.written_size()
+    }
+
+    /// Return the people of a part of the batch.
+    fn __getitem__(&self, part: &Bound<'_, PySlice>) -> PyResult<Self> {
+        let part = part.indices(self.identities.len().cast_signed())?;
+        let first = part.start.cast_unsigned();
+        if part.step != 1 {
+            let message = "people: expected a slice of step 1, got another";
+            return Err(ArgumentTypeError::new_err(message));
+        }
+        self.selected(first..first + part.slicelength)
+    }
+
+    /// Return the people at some positions.
+    fn take(&self, positions: PyReadonlyArray1<'_, i64>) -> PyResult<Self> {
+        let positions = positions.as_array();
+        let within = |&at: &i64| usize::try_from(at).unwrap_or(usize::MAX);
+        self.selected(positions.iter().map(within))
     }
 
     fn __len__(&self) -> usize {

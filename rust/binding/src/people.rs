@@ -157,15 +157,15 @@ pub(crate) fn add_bounded_to_batch_of_all<'py>(
     py: Python<'py>,
     tables: Vec<Bound<'py, PrivateSketch>>,
     items: Vec<Bound<'py, LoggedEvents>>,
-    user: Vec<Bound<'py, LoggedEvents>>,
+    user: Vec<Bound<'py, PyAny>>,
     weights: Vec<Option<Bound<'py, PyAny>>>,
 ) -> PyResult<()> {
     if [items.len(), user.len(), weights.len()] != [tables.len(); 3] {
         let message = "items: expected one batch per table, got another number";
         return Err(ArgumentValueError::new_err(message));
     }
-    let identify = |(table, user): (&Bound<'py, PrivateSketch>, &Bound<'py, LoggedEvents>)| {
-        table.get().bounded().people()?.identified(user.as_any())
+    let identify = |(table, user): (&Bound<'py, PrivateSketch>, &Bound<'py, PyAny>)| {
+        table.get().bounded().people()?.identified(user)
     };
     let user: Vec<_> = (tables.iter().zip(&user))
         .map(identify)

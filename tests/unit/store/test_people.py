@@ -18,6 +18,7 @@ from lazysketch.store import NO_ANCHOR, Store, open_store
 from lazysketch.store.calls import Call
 
 BOUND = ls.PersonBound(cells=2, events=2)
+OF_LEVELS = (BOUND, ls.PersonBound(cells=3, events=2))
 # Longer than a block of the cipher, and shorter.
 PEOPLE = ("canary-person-7f3a@example.org", "canary-7f3a")
 Opener = Callable[[Store], Any]
@@ -52,6 +53,20 @@ def limited(store: Store) -> Any:
     return sketch(store, ls.PersonBound(cells=3, events=1, most_people=5))
 
 
+def levels(store: Store, bound: Any = OF_LEVELS) -> Any:
+    split = ls.Levels(("last character", "item"), lambda item: (str(item)[-1:], item))
+    return store.hierarchy(
+        "a", split, share=0.2, width=16, depth=2, discovery_epoch=60, epsilon=20.0, delta=1e-2,
+        max_weight=3, person_bound=bound,
+    )  # fmt: skip
+
+
+def windows(store: Store, bound: ls.PersonBound | None = BOUND, every: int = 1_000) -> Any:
+    return store.windows(
+        "a", every=every, domain=["a", "b", 1], width=8, max_weight=3, person_bound=bound, **NOISE
+    )
+
+
 OPENERS: dict[str, Opener] = {
     "count-min": sketch,
     "counters": counters,
@@ -59,6 +74,7 @@ OPENERS: dict[str, Opener] = {
     "listed": listed,
     "batches": batches,
     "limited": limited,
+    "levels": levels,
 }
 
 
@@ -68,7 +84,7 @@ def fill(live: Any, person: object, number: int = 4) -> None:
 
 
 @pytest.mark.parametrize("by_checkpoint", [False, True])
-@pytest.mark.parametrize("opener", [sketch, counters, names, listed])
+@pytest.mark.parametrize("opener", [sketch, counters, names, listed, levels, windows])
 def test_a_restart_gives_no_one_another_turn(
     opener: Opener, by_checkpoint: bool, lives: Lives
 ) -> None:
@@ -105,23 +121,26 @@ def everything_written(lives: Lives) -> list[bytes]:
     return [*files, *records]
 
 
-def test_no_identifier_is_written(lives: Lives) -> None:
+@pytest.mark.parametrize("opener", [sketch, levels, windows])
+def test_no_identifier_is_written(opener: Opener, lives: Lives) -> None:
     """Neither to a file nor to a record before it is sealed, a release or a message."""
     with lives.open() as store:
-        live, other = sketch(store), store.heavy_hitters("b", hitters(person_bound=BOUND))
+        live, other = opener(store), store.heavy_hitters("b", hitters(person_bound=BOUND))
         live.update("a", user=PEOPLE[0])
         for one in (live, other):
             one.update_many(["a", "b"], user=PEOPLE)
-            one.update_rows(["a", "b"], empty_rows=[1], user=PEOPLE)
+            if one is other or opener is not windows:
+                one.update_rows(["a", "b"], empty_rows=[1], user=PEOPLE)
             assert store.ingest(one._name, 1, ["a", "b"], into=one, user=PEOPLE)
             with pytest.raises(LazySketchError) as error:
                 one.update_many(["a"], user=PEOPLE)
             assert not any(person in str(error.value) for person in PEOPLE)
-            assert not any(person.encode() in one.release().to_bytes() for person in PEOPLE)
+            for release in one._last_published():
+                assert not any(person.encode() in release for person in PEOPLE)
     for data in everything_written(lives):
         assert not any(person.encode() in data for person in PEOPLE)
     with lives.open() as store:
-        live, _ = sketch(store), store.heavy_hitters("b", hitters(person_bound=BOUND))
+        live, _ = opener(store), store.heavy_hitters("b", hitters(person_bound=BOUND))
         store.checkpoint()
         files = [path.read_bytes() for path in lives.folder.rglob("*") if path.is_file()]
         saved = b"".join(files)
@@ -190,7 +209,7 @@ def wrong_batches(live: Any) -> list[Callable[[], object]]:
     ]
 
 
-@pytest.mark.parametrize("opener", [sketch, names, limited])
+@pytest.mark.parametrize("opener", [sketch, names, limited, levels])
 def test_a_refused_batch_changes_nothing(opener: Opener, lives: Lives) -> None:
     """Neither table nor contributions nor log; all events of its people still count."""
     with lives.open() as store:
@@ -211,16 +230,19 @@ def test_a_refused_batch_changes_nothing(opener: Opener, lives: Lives) -> None:
         assert (people.known, people.refused) == (1, 0)
 
 
-def test_people_need_a_bound(lives: Lives) -> None:
+@pytest.mark.parametrize(
+    ("opener", "what"), [(sketch, "table has"), (levels, "levels have"), (windows, "windows have")]
+)
+def test_people_need_a_bound(opener: Callable[..., Any], what: str, lives: Lives) -> None:
     with lives.open() as store:
-        live = sketch(store, None)
+        live = opener(store, None)
         for call in (
             lambda: live.update("a", user="x"),
             lambda: live.update_many(["a"], user=["x"]),
-            lambda: live.update_rows(["a"], empty_rows=[], user=["x"]),
+            lambda: store.ingest("web", 1, ["a"], into=live, user=["x"], empty_rows=[0]),
             lambda: store.ingest("web", 1, ["a"], into=live, user=["x"]),
         ):
-            with pytest.raises(ArgumentTypeError, match="user: expected none, since the table has"):
+            with pytest.raises(ArgumentTypeError, match=f"user: expected none, since the {what}"):
                 call()
         assert live.step == 0
 
@@ -339,9 +361,10 @@ def test_a_checkpoint_without_contributions_is_refused(
         sketch(store)
 
 
-def test_a_closed_store_knows_no_one(lives: Lives) -> None:
+@pytest.mark.parametrize("opener", [sketch, levels, windows])
+def test_a_closed_store_knows_no_one(opener: Opener, lives: Lives) -> None:
     with lives.open() as store:
-        live = sketch(store)
+        live = opener(store)
         fill(live, "x")
         (people,) = live._people().values()
     assert people.known == 0

@@ -13,7 +13,7 @@ from tests.unit.store.lives import KEY, Lives
 
 import lazysketch as ls
 from lazysketch import _native
-from lazysketch.errors import StoreError
+from lazysketch.errors import ArgumentTypeError, ArgumentValueError, StoreError
 from lazysketch.store.calls import Call
 from lazysketch.store.checkpoint_header import header_of, objects_of
 from lazysketch.store.eras import Eras
@@ -178,6 +178,26 @@ def test_records(lives: Lives) -> None:
             p for p in call.encoded().parts if isinstance(p, bytes)
         )
         assert [it.tolist() for it in again.events] == [it.tolist() for it in call.events]
+
+
+def test_parts_of_the_people_of_a_batch(lives: Lives) -> None:
+    """Windows split a batch that is logged as one."""
+    people = _native.LoggedPeople.from_bytes(bytes(range(64)))
+    chosen = [people[1:3], people.take(np.array([3, 0])), people[4:]]
+    assert [(len(some), some.size) for some in chosen] == [(2, 32), (2, 32), (0, 0)]
+    (lives.folder / "s").mkdir(parents=True)
+    options = {"key": KEY, "anchor": str(lives.folder / "anchor")}
+    store = _native.Store(str(lives.folder / "s"), **options)
+    store.append([*chosen])
+    store.close()
+    store = _native.Store(str(lives.folder / "s"), **options)
+    assert store.records() == [bytes([*range(16, 48), *range(48, 64), *range(16)])]
+    store.close()
+    with pytest.raises(ArgumentTypeError, match=r"slice of step 1"):
+        people[::2]
+    for wrong in ([4], [-1]):
+        with pytest.raises(ArgumentValueError, match=r"positions: expected those of the batch"):
+            people.take(np.array(wrong))
 
 
 def test_other_records_are_refused() -> None:
