@@ -35,7 +35,9 @@ class _TakesPeople(Protocol):
 class _TakesTimes(Protocol):
     """Counts of time windows, which need the time of each item."""
 
-    def update_many(self, items: object, weights: object, *, times: object) -> None: ...
+    def update_many(
+        self, items: object, weights: object, *, times: object, user: object = None
+    ) -> None: ...
 
 
 def feed(sketch: TakesItems, batches: Iterable[RowBatch]) -> None:
@@ -90,8 +92,11 @@ def _feed(sketch: TakesItems, batches: Iterator[RowBatch]) -> None:
     takes_times = getattr(sketch, "takes_times", False)
     for batch in batches:
         if takes_times:  # windows of time ignore rows without an item
-            timed = cast("_TakesTimes", sketch)
-            timed.update_many(batch.items, batch.weights, times=batch.item_times)
+            timed, times = cast("_TakesTimes", sketch), batch.item_times
+            if batch.users is None:
+                timed.update_many(batch.items, batch.weights, times=times)
+            else:
+                timed.update_many(batch.items, batch.weights, times=times, user=batch.users)
             continue
         if batch.users is not None and tick is not None:
             people = cast("_TakesPeople", sketch)

@@ -19,7 +19,7 @@ from lazysketch.windows.batches import (
     people_of,
     unchanging,
 )
-from lazysketch.windows.open_windows import OneOpenWindow, Progress, State
+from lazysketch.windows.open_windows import OneOpenWindow, Progress, State, refused_by
 from lazysketch.windows.window import Window
 from lazysketch.windows.window_tables import WindowTables, published
 
@@ -69,6 +69,7 @@ class _Ahead:
     ended: tuple[Window, ...]
     table: HeavyHitters | None
     number: int
+    refused: int
 
 
 class BySteps(OneOpenWindow):
@@ -159,6 +160,7 @@ class BySteps(OneOpenWindow):
         number, start = self._state.number + 1 + skipped, start + skipped * self._every
         ended: deque[Window] = deque(maxlen=self._most)
         table: HeavyHitters | None = None
+        refused = 0
         while start < steps.number:
             stop = min(start + self._every, steps.number)
             table = self._tables.make(number)
@@ -166,10 +168,11 @@ class BySteps(OneOpenWindow):
             if stop - start == self._every:
                 table.finish()
                 ended.append(self._published(State(number=number), table, ended=True))
+                refused += refused_by(table)
                 table.close()
                 table, number = None, number + 1
             start = stop
-        return _Ahead(tuple(ended), table, number)
+        return _Ahead(tuple(ended), table, number, refused)
 
     def _forget_ahead(self) -> None:
         if self._ahead is not None:
@@ -182,8 +185,8 @@ class BySteps(OneOpenWindow):
         ahead = self._ahead
         if ahead is None:
             return super()._following(state)
-        ended = (*state.ended, *ahead.ended)
-        return replace(state, ended=ended, table=ahead.table, number=ahead.number)
+        ended, refused = (*state.ended, *ahead.ended), state.refused + ahead.refused
+        return replace(state, ended=ended, table=ahead.table, number=ahead.number, refused=refused)
 
     @property
     def _room(self) -> int:

@@ -9,7 +9,7 @@ from lazysketch.errors import ArgumentTypeError
 from lazysketch.heavy_hitters import HeavyHitters
 from lazysketch.windows.batches import check_batch, people_of, taken, unchanging
 from lazysketch.windows.boundaries import TimeRange, checked_times
-from lazysketch.windows.open_windows import OpenWindows, Progress
+from lazysketch.windows.open_windows import OpenWindows, Progress, refused_by
 from lazysketch.windows.window import Window, instant
 from lazysketch.windows.window_tables import WindowTables, published
 
@@ -54,6 +54,11 @@ class ByTime(OpenWindows):
     def tables(self) -> dict[int, HeavyHitters]:
         """The tables of all windows, until they are published."""
         return {} if self._over else dict(enumerate(self._live))
+
+    @property
+    def refused(self) -> int:
+        """Events beyond the bounds of people, in all windows."""
+        return sum(map(refused_by, self._live))
 
     def add(self, items: object, weights: object, times: object, user: object = None) -> None:
         """Count events in the windows of their times; events outside the range are not counted."""

@@ -12,11 +12,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 
+from lazysketch import _native
 from lazysketch.heavy_hitters import HeavyHitters
 from lazysketch.windows.window import Window
 from lazysketch.windows.window_tables import WindowTables
 
-__all__ = ["OneOpenWindow", "OpenWindows", "Progress", "State"]
+__all__ = ["OneOpenWindow", "OpenWindows", "Progress", "State", "refused_by"]
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,14 @@ class OpenWindows(ABC):
     @abstractmethod
     def tables(self) -> dict[int, HeavyHitters]:
         """The tables of the open windows, by number; after :meth:`settle`."""
+
+    @property
+    @abstractmethod
+    def refused(self) -> int:
+        """Events beyond the bounds of people, in all windows: data, for the operator only.
+
+        Of more windows in one batch than are kept, the others are never made, and add nothing.
+        """
 
     def is_due(self, now: int) -> bool:  # noqa: ARG002 -- only a clock makes it so
         """Return whether :meth:`advance` would end a window or a slice.
@@ -132,6 +141,7 @@ class State:
         over: True if there is no open window any more.
         finished: True if the last window was published.
         leaving: table of the window that ended, until it is closed.
+        refused: events beyond the bounds of people, of the windows that ended.
     """
 
     ended: tuple[Window, ...] = ()
@@ -142,6 +152,7 @@ class State:
     over: bool = False
     finished: bool = False
     leaving: HeavyHitters | None = None
+    refused: int = 0
 
     @classmethod
     def after(cls, progress: Progress, tables: WindowTables) -> State:
@@ -192,6 +203,12 @@ class OneOpenWindow(OpenWindows):
         state = self._state
         return {} if state.table is None else {state.number: state.table}
 
+    @property
+    def refused(self) -> int:
+        """Events beyond the bounds of people, in the open window and those before."""
+        table = self._state.table
+        return self._state.refused + (0 if table is None else refused_by(table))
+
     def settle(self) -> None:
         """End the open window if it has its last step, and open the next."""
         self._end_if_due()
@@ -214,7 +231,10 @@ class OneOpenWindow(OpenWindows):
             state = self._state
             if state.table is not None:
                 last = state.table.step if state.last is None else state.last
-                self._state = replace(state, table=None, last=last, over=True, leaving=state.table)
+                refused = state.refused + refused_by(state.table)
+                self._state = replace(
+                    state, table=None, last=last, over=True, leaving=state.table, refused=refused
+                )
             for table in (state.leaving, state.table):
                 if table is not None:
                     table.close()
@@ -245,6 +265,7 @@ class OneOpenWindow(OpenWindows):
             return
         window = self._ended_window(state, table)
         ended = state.ended if window is None else (*state.ended, window)
+        state = replace(state, refused=state.refused + refused_by(table))
         if state.last is None:
             after = self._following(replace(state, ended=ended))
         else:
@@ -255,3 +276,13 @@ class OneOpenWindow(OpenWindows):
         if self._state.leaving is not None:
             self._state.leaving.close()
             self._state = replace(self._state, leaving=None)
+
+
+def refused_by(table: HeavyHitters) -> int:
+    """Return how many events of a table were beyond the bounds of people.
+
+    Args:
+        table: of a window, closed or not.
+    """
+    people = _native.People.of_table(table._table)
+    return 0 if people is None else people.refused

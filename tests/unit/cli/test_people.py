@@ -223,12 +223,6 @@ def test_wrong_uses_are_refused(
     assert not Path("kept").exists()
 
 
-def test_windows_do_not_bound_people_yet(capsys: pytest.CaptureFixture[str], few: Path) -> None:
-    command = ["top", str(few), "--by", "page", "--user", "client", "--window", "5"]
-    assert main(command) == 2
-    assert "--user: expected no --window" in capsys.readouterr().err
-
-
 def test_a_later_file_without_the_field_is_found_before_anything_is_counted(
     capsys: pytest.CaptureFixture[str], few: Path
 ) -> None:

@@ -51,10 +51,14 @@ def counted(events: Sequence[Event], bound: ls.PersonBound = BOUND) -> list[int]
     return [item for item, was in zip(items, accepted, strict=True) if was]
 
 
-def check(windows: ls.Windows, silent: ls.Windows, expected: Sequence[Sequence[int]]) -> None:
-    """Each window has the counts that are expected of it, next to the noise of a silent one."""
+def check(windows: ls.Windows, silent: ls.Windows, events: Sequence[Sequence[Event]]) -> None:
+    """Each window counts of its events what the rule says, next to the noise of a silent one."""
+    expected = [counted(part) for part in events]
+    refused = sum(map(len, events)) - sum(map(len, expected))
+    assert windows._live.refused == refused
     for one in (windows, silent):
         one.finish()
+    assert windows._live.refused == refused
     assert len(windows.windows) == len(silent.windows) == len(expected)
     for table, noise, items in zip(tables(windows), tables(silent), expected, strict=True):
         assert np.array_equal(table - noise, exact(items))
@@ -79,7 +83,7 @@ def test_by_steps(calls: list[int | list[Event]], every: int) -> None:
             steps += call
     silent.tick(len(steps))
     parts = [steps[start : start + every] for start in range(0, len(steps), every)]
-    check(windows, silent, [counted([one for one in part if one]) for part in parts])
+    check(windows, silent, [[one for one in part if one] for part in parts])
 
 
 @settings(max_examples=20, deadline=None)
@@ -96,7 +100,7 @@ def test_by_the_clock(calls: list[tuple[float, list[Event]]], slices: int) -> No
             windows.update_many([item for _, item in events], user=[one for one, _ in events])
         expected.setdefault(int(clock.now // 20), []).extend(events)
     numbers = range(50, int(clock.now // 20) + 1)
-    check(windows, silent, [counted(expected.get(number, [])) for number in numbers])
+    check(windows, silent, [expected.get(number, []) for number in numbers])
 
 
 @settings(max_examples=20, deadline=None)
@@ -122,8 +126,7 @@ def test_by_the_time_of_events(events: list[tuple[int, int, int]], split: int) -
     expected = []
     for number in range(4):
         begin, end = at(number * 21_600), at((number + 1) * 21_600)
-        own = [(person, item) for time, person, item in events if begin <= time < end]
-        expected.append(counted(own))
+        expected.append([(person, item) for time, person, item in events if begin <= time < end])
     check(windows, silent, expected)
 
 

@@ -229,7 +229,8 @@ def top(
     _check_combinations(context, listed=domain is not None, result=result)
     _check_kept(context, kept, windows=windows, result=result)
     windows.check_complete()
-    check_people(sketch, state=kept.state, windows=windows.length is not None)
+    in_windows = windows.length is not None
+    check_people(sketch, state=kept.state, windows=in_windows, ledger=charged.ledger)
     check_result(result, ends_early=not windows.by_time, goes_on=kept.state is not None)
     listed = domain is not None
     charging = Charging(charged)

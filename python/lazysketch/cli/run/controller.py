@@ -45,8 +45,8 @@ from lazysketch.sources.formats.hints import what_to_check
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from lazysketch._native import People
     from lazysketch.cli.run.charging import Charging
+    from lazysketch.cli.run.people import Refusing
     from lazysketch.cli.run.signals import Signals
     from lazysketch.cli.run.state import State
     from lazysketch.cli.run.targets import Target
@@ -353,7 +353,7 @@ def _inputs(source: Source, reading: InputSettings) -> Row:
     }
 
 
-def _refusals(people: People | None) -> str:
+def _refusals(people: Refusing | None) -> str:
     """Return what the bound of people refused, "" if there is nothing to say."""
     return refusals(people) if people and (people.refused or sys.stderr.isatty()) else ""
 

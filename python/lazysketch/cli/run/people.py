@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
-from lazysketch import HeavyHitters
+from lazysketch import HeavyHitters, Windows
 from lazysketch._native import People, PrivateSketch
 from lazysketch.arguments import shown
 from lazysketch.errors import ArgumentTypeError
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from lazysketch.cli.settings import SketchSettings
 
-__all__ = ["advice_on_names", "check_no_user", "check_people", "people_of", "refusals"]
+__all__ = ["Refusing", "advice_on_names", "check_people", "people_of", "refusals"]
 
 # Words of the names of fields that hold people, or what stands for one.
 _ADDRESSES: Final = "ip ips ipv4 ipv6 addr address src dst saddr daddr flow"
@@ -30,8 +30,35 @@ _WHOLE: Final = frozenset({"host", "name"})
 _OF_A_PERSON: Final = frozenset({"remote", "first", "last", "full", "family", "given", "screen"})
 
 
+class Refusing(Protocol):
+    """What bounds people, as the operator sees it."""
+
+    @property
+    def refused(self) -> int:
+        """Events that were not counted."""
+
+    @property
+    def known(self) -> int | None:
+        """People that are known; None for windows, each of which knows those of its own."""
+
+
+class _PeopleOfWindows:
+    known = None
+
+    def __init__(self, windows: Windows) -> None:
+        self._windows = windows
+
+    @property
+    def refused(self) -> int:
+        return self._windows._live.refused
+
+
 def check_people(
-    settings: SketchSettings, *, state: str | None = None, windows: bool = False
+    settings: SketchSettings,
+    *,
+    state: str | None = None,
+    windows: bool = False,
+    ledger: str | None = None,
 ) -> None:
     """Raise unless the options of people go together, and with what else is asked for.
 
@@ -40,6 +67,7 @@ def check_people(
         state: The directory of the state. If an earlier run has made it, that run has chosen the
             field of the person too, with which the other options are compared later.
         windows: Whether they are counted in windows.
+        ledger: The directory of a ledger.
 
     Raises:
         ArgumentTypeError: An option that does not go with ``--user``, or needs it.
@@ -47,34 +75,26 @@ def check_people(
     """
     if settings.user is None and state is not None and is_store(state):
         return
-    if settings.person_bound is not None and windows:
+    if settings.person_bound is not None and windows and ledger is not None:
         raise ArgumentTypeError(
-            "--user: expected no --window, with which people are not bounded yet, got one"
+            "--ledger: expected no --window with --user, since a person in several windows spends "
+            "once in each of them, got one"
         )
 
 
-def check_no_user(user: object) -> None:
-    """Raise if events have people where these are not bounded.
-
-    Args:
-        user: The argument ``user`` of an update.
-
-    Raises:
-        ArgumentTypeError: It is not None.
-    """
-    if user is not None:
-        raise ArgumentTypeError("user: expected none where people are not bounded, got some")
-
-
-def people_of(sketch: object) -> People | None:
+def people_of(sketch: object) -> Refusing | None:
     """Return what each person has contributed to a sketch; None if people are not bounded."""
+    if isinstance(sketch, Windows):
+        return None if sketch.privacy.person_bound is None else _PeopleOfWindows(sketch)
     table = sketch._table if isinstance(sketch, HeavyHitters) else sketch
     return People.of_table(table) if isinstance(table, PrivateSketch) else None
 
 
-def refusals(people: People) -> str:
+def refusals(people: Refusing) -> str:
     """Return how many events of how many people were not counted, for the operator."""
     events = "1 event was" if people.refused == 1 else f"{people.refused:,} events were"
+    if people.known is None:
+        return f"{events} beyond the bound of a window and not counted"
     known = "1 person" if people.known == 1 else f"{people.known:,} people"
     return f"{events} beyond the bound and not counted; {known} in the stream"
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from lazysketch import HeavyHitters, Release
-    from lazysketch._native import People
+    from lazysketch.cli.run.people import Refusing
     from lazysketch.cli.settings import PrivacySettings, PrivateSketch
     from lazysketch.cli.view.output import Report, Row
     from lazysketch.cli.view.report import ItemRow, RowsOf
@@ -46,7 +46,7 @@ class Target(Protocol):
         """True if nothing is public before the end of the input."""
 
     @property
-    def people(self) -> People | None:
+    def people(self) -> Refusing | None:
         """What each person has contributed; None if people are not bounded."""
 
     @property

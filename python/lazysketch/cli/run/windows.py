@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final, TypedDict
 
 from lazysketch import Windows
-from lazysketch.cli.run.people import check_no_user
+from lazysketch.cli.run.people import people_of
 from lazysketch.cli.run.targets import HEADER
 from lazysketch.cli.view.discovery_messages import discovered
 from lazysketch.cli.view.live import duration
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from lazysketch import Change, Release, Window
-    from lazysketch._native import People
     from lazysketch.cli.settings import DiscoverySettings, PrivacySettings, SketchSettings
     from lazysketch.cli.view.output import Row
     from lazysketch.cli.view.report import ItemRow
@@ -175,7 +174,7 @@ class WindowedItems:
         at_end: bool = False,
     ) -> None:
         self.windows = windows
-        self.people: People | None = None
+        self.people = people_of(windows)
         self.takes_times = windows.takes_times
         self.waits_for_end = windows.takes_times or at_end
         self.tick = windows.tick
@@ -204,13 +203,12 @@ class WindowedItems:
         times: object = None,
         user: object = None,
     ) -> None:
-        """Count events; windows do not bound people."""
-        check_no_user(user)
+        """Count events, of people where the windows bound them."""
         if self.takes_times and times is None:
             raise ArgumentTypeError(
                 "--time: expected a format whose rows have times, got one without times"
             )
-        self.windows.update_many(items, weights, times=times)
+        self.windows.update_many(items, weights, times=times, user=user)
 
     def moment(self) -> Moment | None:
         """Return the public state; None for a range, whose windows end with the input."""
@@ -266,7 +264,7 @@ class WindowedItems:
             "depth": release.depth,
             "width": release.width,
             "hash_seed": str(release.hash_seed),  # JSON numbers are exact up to 2^53 only
-            "privacy": {**dataclasses.asdict(joint.sketch), **asked},
+            "privacy": {**dataclasses.asdict(joint.sketch), **asked, "within": joint.within},
             "guarantee": [moment.guarantee],
             "confidence": CONFIDENCE,
             "simultaneous": True,
