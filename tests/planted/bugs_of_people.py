@@ -68,6 +68,8 @@ BUGS_OF_PEOPLE_IN_THE_CORE: Final = (
     ),
 )
 
+_STATES: Final = "tests/unit/cli/run/test_people_of_states.py::"
+_STORED_WINDOWS: Final = "tests/unit/store/test_people_of_windows.py::"
 _COLUMNS: Final = "lazysketch.sources.formats.arrow_columns"
 _ROWS: Final = "tests/unit/sources/formats/test_people.py::"
 _COMMAND: Final = "tests/unit/cli/test_people.py::"
@@ -266,6 +268,99 @@ BUGS_OF_PEOPLE: Final = (
                     "    self._opened._table._add_to_batch(items, weights, user=user)"
                 ),
             ),
+        ),
+    ),
+    PlantedBug(
+        name="states-forget-the-options-of-people",
+        subject="sensitivity",
+        claim="A later run of a state may name another bound of people than the first one.",
+        caught_by=_STATES + "test_another_bound_is_refused[--cells-]",
+        patch=edited(
+            "lazysketch.cli.run.state:State.defined",
+            (
+                "given and value != known[name] and not is_open",
+                (
+                    "given and value != known[name] and not is_open"
+                    " and name not in ('user', 'cells', 'per_cell', 'most_people')"
+                ),
+            ),
+        ),
+    ),
+    PlantedBug(
+        name="a-state-counts-every-event-of-a-person",
+        subject="sensitivity",
+        claim="A run with a state takes each event for one of another person.",
+        caught_by=_STATES + "test_a_bound_that_was_reached_in_an_earlier_run_is_reached",
+        patch=edited(
+            "lazysketch.cli.run.state:Counting.update_many",
+            (
+                "user=user, rows",
+                "user=user and [__import__('secrets').token_hex(8) for _ in items], rows",
+            ),
+        ),
+    ),
+    PlantedBug(
+        name="people-of-a-state-only-where-they-are-named",
+        subject="sensitivity",
+        claim="A run that goes on with a state, and does not name --user, counts as one of events.",
+        caught_by=_STATES + "test_a_bound_that_was_reached_in_an_earlier_run_is_reached",
+        patch=edited(
+            "lazysketch.cli.run.state:State.defined",
+            (
+                "changed[name] = value if given else known[name]",
+                (
+                    "changed[name] = value if given or name in"
+                    " ('user', 'cells', 'per_cell', 'most_people') else known[name]"
+                ),
+            ),
+        ),
+    ),
+    PlantedBug(
+        name="contributions-to-open-windows-forgotten",
+        subject="durable state",
+        claim="After a checkpoint in the middle of a window everyone may contribute to it again.",
+        caught_by=_STORED_WINDOWS + "test_a_bound_ends_with_its_window",
+        patch=edited(
+            "lazysketch.store.recovered_objects:Origin.restore_people",
+            (
+                "people[number]._restore(self.native.checkpoint_state(place))",
+                ("kept.progress or people[number]._restore(self.native.checkpoint_state(place))"),
+            ),
+        ),
+    ),
+    PlantedBug(
+        name="bounds-end-with-a-slice",
+        subject="sensitivity",
+        claim="People may contribute again after each slice of a window.",
+        caught_by=_WINDOWS + "test_by_the_clock",
+        patch=edited(
+            "lazysketch.windows.by_clock:ByClock.advance",
+            (
+                "table.tick(passed - table.step)",
+                (
+                    "table.tick(passed - table.step);"
+                    " __import__('lazysketch')._native.People.of_table(table._table).forget()"
+                ),
+            ),
+        ),
+    ),
+    PlantedBug(
+        name="the-account-forgets-one-window",
+        subject="accounting",
+        claim="A store says of windows that a person is protected in all of them.",
+        caught_by=_STORED_WINDOWS + "test_the_account_is_that_of_one_window",
+        patch=edited(
+            "lazysketch.store.spent:plain_privacy", ('plain["within"] = privacy.within', "pass")
+        ),
+    ),
+    PlantedBug(
+        name="people-of-a-batch-not-split-at-empty-rows",
+        subject="sensitivity",
+        claim="Stored windows give the events after an empty row the first people of the batch.",
+        caught_by=_STORED_WINDOWS + "test_a_batch_of_a_source_contributes_once",
+        patch=edited(
+            "lazysketch.store.stored_windows:StoredWindows._count_rows",
+            ("people[part]", "people[: len(events[part])]"),
         ),
     ),
     PlantedBug(

@@ -258,14 +258,16 @@ def test_a_bound_is_a_parameter(lives: Lives) -> None:
 
 
 def test_a_batch_of_a_source_contributes_once(lives: Lives) -> None:
+    batch = {"user": ["x", "y", "y", "z", "z", "z"], "empty_rows": [1, 2]}
     with lives.open() as store:
         live = windows(store, every=8)
         assert store.ingest("web", 1, [1] * 3, into=live, user=["x"] * 3)
         assert not store.ingest("web", 1, [1] * 3, into=live, user=["x"] * 3)
-        # Rows 0 to 4 are in the first window, the others in the second one.
-        assert store.ingest("web", 2, [1] * 6, into=live, user=["x"] * 6, empty_rows=[1, 2])
+        # The rows of x and y and the empty ones are in the first window.
+        assert store.ingest("web", 2, [1] * 6, into=live, **batch)
         (people,) = live._people().values()
         assert (live.step, people.known, people.refused) == (11, 1, 1)
+        assert live._live.refused == 3
     with lives.open() as store:
         live = windows(store, every=8)
         assert not store.ingest("web", 2, [1], into=live, user=["x"])
