@@ -1,0 +1,49 @@
+// Elements. Text enters as text nodes only: no string of a stream is ever parsed as HTML.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+export const byId = (id) => document.getElementById(id);
+
+/** Return a new element with attributes, properties of the same name winning, and children. */
+export function element(tag, attributes = {}, ...children) {
+  const made = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (name.startsWith("on")) made.addEventListener(name.slice(2), value);
+    else made.setAttribute(name, value === true ? "" : String(value));
+  }
+  made.append(...children.filter((child) => child !== null && child !== undefined));
+  return made;
+}
+
+/** Return a new SVG element. */
+export function drawing(tag, attributes = {}, ...children) {
+  const made = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) made.setAttribute(name, String(value));
+  made.append(...children);
+  return made;
+}
+
+/** Set the text of an element only when it differs, so that nothing is laid out anew. */
+export function setText(target, text) {
+  if (target.textContent !== text) target.textContent = text;
+}
+
+/** Set an attribute only when it differs. */
+export function setAttribute(target, name, value) {
+  if (target.getAttribute(name) !== value) target.setAttribute(name, value);
+}
+
+/** Put the children in this order with the fewest moves; what has the focus keeps it. */
+export function arrange(parent, children) {
+  const focused = document.activeElement;
+  const wanted = new Set(children);
+  for (const child of [...parent.children]) if (!wanted.has(child)) child.remove();
+  let place = parent.firstElementChild;
+  for (const child of children) {
+    if (child === place) place = place.nextElementSibling;
+    else parent.insertBefore(child, place);
+  }
+  const lost = focused !== document.activeElement && parent.contains(focused);
+  if (lost) focused.focus({ preventScroll: true });
+}

@@ -1,0 +1,77 @@
+// The list of streams: a card for each, with its heaviest items.
+
+import { arrange, byId, element, setText } from "./dom.js";
+import { addressOf, fetched, Live } from "./live.js";
+import { countText, instantText, intervalText, itemNodes, shareText, visibleText } from "./text.js";
+
+const SHOWN = 5;
+
+/** One stream; its card follows the publications. */
+class Card {
+  constructor({ name, title, counts }) {
+    this.name = name;
+    this.link = element("a", { href: `/streams/${encodeURIComponent(name)}` }, visibleText(title || name));
+    this.note = element("p", { class: "note" }, counts ? `Counts of “${visibleText(counts)}”` : "");
+    this.figure = element("p", { class: "figure" }, "");
+    this.interval = element("p", { class: "note" }, "Waiting for the first publication");
+    this.mark = element("p", { class: "loud", hidden: true }, "NOT PRIVATE");
+    this.items = element("ol", { class: "card-items" });
+    this.node = element("li", { class: "panel card" }, element("h2", {}, this.link), this.note, this.mark, this.figure, this.interval, this.items);
+  }
+
+  follow() {
+    const live = new Live(this.name, {
+      publication: (overview) => this.show(overview),
+      waiting: () => {},
+      connection: () => {},
+    });
+    return live.start({ feed: false }); // a browser has six connections
+  }
+
+  show({ facts, total, items }) {
+    setText(this.link, visibleText(facts.title || facts.stream));
+    setText(this.note, `Counts of “${visibleText(facts.counts)}”`);
+    setText(this.figure, `${countText(total?.estimate ?? 0)} events`);
+    const exact = !total || total.low === total.high ? "" : `${intervalText(total)}. `;
+    setText(this.interval, `${exact}Updated ${instantText(facts.publish_at, { seconds: true })}`);
+    this.mark.hidden = facts.private;
+    const scale = Math.max(...items.map((one) => one.high), 1);
+    this.items.replaceChildren(...items.slice(0, SHOWN).map((one) => {
+      const high = element("span", { class: "bar-high" });
+      const low = element("span", { class: "bar-low" });
+      high.style.transform = `translateX(${Math.min(one.high / scale, 1) * 100 - 100}%)`;
+      low.style.transform = `translateX(${Math.min(one.low / scale, 1) * 100 - 100}%)`;
+      const bar = element("span", { class: "bar", "aria-hidden": "true" }, high, low);
+      const name = element("span", { class: "card-name", title: visibleText(one.item) }, itemNodes(one.item));
+      return element("li", {}, name, element("span", { class: "card-share" }, shareText(one.share)), bar);
+    }));
+  }
+}
+
+/** Show all streams. */
+export async function showIndex(streams) {
+  setText(byId("title"), "Live statistics");
+  setText(byId("subtitle"), streams.length ? `${streams.length} streams` : "");
+  document.title = "Live statistics";
+  byId("status").hidden = true;
+  const cards = streams.map((stream) => new Card(stream));
+  arrange(byId("cards"), cards.map((card) => card.node));
+  byId("cards").hidden = false;
+  if (!streams.length) {
+    setText(byId("waiting"), "No stream is published yet.");
+    byId("waiting").hidden = false;
+  }
+  await Promise.all(cards.map((card) => card.follow()));
+}
+
+/** Return what the service has, asking until it answers. */
+export async function streamsOf(failed) {
+  for (let wait = 500; ; wait = Math.min(2 * wait, 30000)) {
+    try {
+      return await fetched("/v1/streams");
+    } catch (error) {
+      failed(error);
+      await new Promise((resolve) => setTimeout(resolve, wait));
+    }
+  }
+}

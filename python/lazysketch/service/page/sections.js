@@ -1,0 +1,156 @@
+// What stands next to the list: figures, changes, the guarantee, windows, data.
+
+import { byId, element } from "./dom.js";
+import { addressOf } from "./live.js";
+import { countText, durationText, instantText, intervalText, itemNodes, parameterText, pointsText, shareText } from "./text.js";
+import { timeNode, visibleText, windowNodes, zoneText } from "./text.js";
+
+const percent = (part) => `${Number((part * 100).toPrecision(4))} %`;
+
+function figure(name, value, note) {
+  const shown = element("dd", {}, element("span", { class: "figure" }, ...value), element("span", { class: "figure-note" }, ...note));
+  return element("div", {}, element("dt", {}, name), shown);
+}
+
+/** Show the figures on top: the total, the windows, the guarantee. */
+export function showFigures({ facts, total, items, confidence, last }) {
+  const { windows } = facts;
+  const counted = windows.length ? [windows[0], windows[windows.length - 1]] : [];
+  const span = counted.length ? windowNodes({ begin: counted[0].begin, end: counted[1].end }) : ["none yet"];
+  const ended = windows.filter((window) => window.ended).length;
+  const open = ended < windows.length ? " and the open one" : "";
+  const exact = !total || total.low === total.high;
+  const figures = [
+    figure("Events", [countText(total?.estimate ?? 0)], [exact ? "all shown windows" : `${intervalText(total)}, ${percent(confidence)} sure`]),
+    last?.window ? figure("Last window", [countText(last.total?.estimate)], windowNodes(last.window)) : null,
+    figure("Names", [items.length >= 50 ? "50+" : countText(items.length)], [`of “${facts.counts}”, frequent enough to be shown`]),
+    steps(facts) ? null : figure("Shown", [ended === 1 ? "1 window" : `${ended} windows`], [...span, open]),
+    figure("Guarantee", [facts.private ? `ε = ${parameterText(facts.epsilon)}` : "none"], [facts.private ? `δ = ${parameterText(facts.delta)}, for ${facts.unit.split(",")[0]}` : "NOT PRIVATE"]),
+  ];
+  byId("figures").replaceChildren(...figures.filter(Boolean));
+}
+
+/** Return true for a run whose windows are counted in steps, not in time. */
+export const steps = (facts) => typeof facts.windows[0]?.begin === "number";
+
+/** Show which shares changed in the last window, in words and bars. */
+export function showChanges({ changes, last, facts, confidence }) {
+  const panel = byId("changes").closest("section");
+  panel.hidden = steps(facts);
+  const two = facts.windows.filter((window) => window.ended).length >= 2;
+  const note = byId("changes-note");
+  if (!two) note.replaceChildren("There is nothing to compare before two windows have ended.");
+  else if (!changes.length) note.replaceChildren("No share changed by more than chance explains in the last window.");
+  else note.replaceChildren("Shares in the last window ", ...(last?.window ? windowNodes(last.window) : []), `, against the one before (${percent(confidence)} sure together).`);
+  const scale = Math.max(...changes.map((one) => Math.max(one.before, one.after)), 1e-9);
+  byId("changes").replaceChildren(...changes.map((one) => change(one, scale)));
+}
+
+function change(one, scale) {
+  const rises = one.after >= one.before;
+  const words = [itemNodes(one.item), rises ? " rose from " : " fell from ", shareText(one.before), " to ", element("b", {}, shareText(one.after))];
+  const bars = element("span", { class: "change-bars", "aria-hidden": "true" });
+  for (const [name, share] of [["before", one.before], ["after", one.after]]) {
+    const bar = element("span", { class: `change-${name}` });
+    bar.style.transform = `scaleX(${Math.min(share / scale, 1)})`;
+    bars.append(bar);
+  }
+  const range = `${pointsText(one.low)} to ${pointsText(one.high)} points`;
+  const head = element("p", { class: "change-words", title: visibleText(one.item) }, ...words);
+  const attributes = { class: rises ? "rises" : "falls" };
+  return element("li", attributes, head, bars, element("p", { class: "change-range" }, range));
+}
+
+/** Show the guarantee in plain words. */
+export function showPromise({ facts, confidence }) {
+  const box = byId("promise");
+  if (!facts.private) {
+    const reasons = facts.not_private_because.map((reason) => element("li", {}, reason));
+    box.replaceChildren(
+      element("p", { class: "loud" }, "NOT PRIVATE"),
+      element("p", {}, "The guarantee does not hold for these numbers. Do not publish them as private."),
+      element("ul", { class: "plain" }, ...reasons),
+    );
+    return;
+  }
+  const unit = facts.unit.split(",")[0];
+  const factor = Math.exp(facts.epsilon);
+  const act = facts.relation === "zero-out" ? `Take ${unit} away` : `Exchange ${unit} for any other`;
+  const odds = `${act}: everything that is ever published here stays about as likely as before. No result becomes more than ${Number(factor.toPrecision(3))} times as likely (e to the power of epsilon), but for an excess of at most ${parameterText(facts.delta)} (delta).`;
+  const noise = `Noise makes this so. It is why counts have intervals: with ${percent(confidence)} confidence, all intervals of a list hold the true counts together.`;
+  const rare = "A name is shown only if it is frequent enough; what is rare stays unknown.";
+  const terms = [
+    ["Protected", facts.unit],
+    ["Epsilon", parameterText(facts.epsilon)],
+    ["Delta", parameterText(facts.delta)],
+    ["Relation", facts.relation === "zero-out" ? "zero-out: an event or an empty step" : "substitution: an event or any other event"],
+  ];
+  if (facts.every) terms.push(["Published", `every ${durationText(facts.every / facts.slices)}, ${durationText(facts.delay)} after the tick, whatever the data`]);
+  const list = terms.map(([name, value]) => element("div", {}, element("dt", {}, name), element("dd", {}, value)));
+  box.replaceChildren(
+    element("p", { class: "sentence" }, facts.guarantee),
+    element("p", {}, odds),
+    element("p", {}, noise, facts.counts && !facts.listed?.length ? ` ${rare}` : ""),
+    element("dl", { class: "terms" }, ...list),
+  );
+}
+
+/** Show the windows, newest first. */
+export function showWindows({ facts }, name) {
+  const box = byId("windows");
+  box.closest("section").hidden = steps(facts);
+  if (steps(facts)) return;
+  const length = facts.windows.length ? `Each window has ${durationText(facts.every)}; the last ${facts.keep} are kept. Times are in your zone (${zoneText()}).` : "No window has ended yet.";
+  const rows = [...facts.windows].reverse().map((window) => {
+    const state = window.ended ? (window.whole ? "whole" : "in part") : "open";
+    const link = name ? element("a", { href: addressOf(name, `/windows/${window.number}`), "aria-label": `Release of window ${window.number}` }, ".lzs") : "";
+    return element("tr", {}, element("th", { scope: "row" }, ...windowNodes(window)), element("td", {}, state), element("td", {}, link));
+  });
+  const heads = ["Window", "State", "Release"].map((text) => element("th", { scope: "col" }, text));
+  const old = box.querySelector(".scroll");
+  const table = element("table", {}, element("thead", {}, element("tr", {}, ...heads)), element("tbody", {}, ...rows));
+  if (old) {
+    old.replaceChildren(table);
+    box.querySelector("p").textContent = length;
+    return;
+  }
+  const scroll = element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "List of windows" }, table);
+  box.replaceChildren(element("p", { class: "note" }, length), scroll);
+}
+
+/** Show where the numbers are for programs, and the key that signs them. */
+export function showData({ facts }, name, key) {
+  const box = byId("data");
+  byId("data-panel").hidden = !name;
+  if (!name || box.dataset.number === String(facts.number)) return;
+  box.dataset.number = String(facts.number);
+  const ended = facts.windows.some((window) => window.ended);
+  const links = [
+    ["overview", "This page as JSON"],
+    ["top?n=10000", "All names as JSON"],
+    ["publication", "Signed manifest"],
+    ...(ended ? [["release", "Public table of the ended windows (.lzs)"]] : []),
+  ].map(([path, text]) => element("li", {}, element("a", { href: addressOf(name, `/${path}`) }, text)));
+  links.push(element("li", {}, element("a", { href: "/openapi.json" }, "Description of the interface (OpenAPI)")));
+  const signed = key ? [element("p", { class: "note" }, "Every publication is signed (Ed25519). The public key:"), element("p", {}, element("code", { class: "key" }, key))] : [];
+  box.replaceChildren(
+    element("p", { class: "note" }, "Publication ", element("b", {}, String(facts.number)), ", state of ", timeNode(facts.at, { seconds: true }), "."),
+    element("ul", { class: "plain" }, ...links),
+    ...signed,
+  );
+}
+
+/** Show loud lines above everything: old numbers, numbers without the guarantee. */
+export function showBanners({ facts }, old) {
+  const banners = [];
+  if (facts && !facts.private) {
+    const reasons = facts.not_private_because.join("; ");
+    banners.push(["danger", element("b", {}, "NOT PRIVATE"), ` The guarantee does not hold${reasons ? `: ${reasons}` : ""}.`]);
+  }
+  if (old) banners.push(["warning", element("b", {}, "This is old"), `: a publication was expected at ${instantText(old, { seconds: true })}.`]);
+  const box = byId("banners");
+  const text = JSON.stringify(banners.map(([kind, head, rest]) => [kind, head.textContent, rest]));
+  if (box.dataset.shown === text) return;
+  box.dataset.shown = text;
+  box.replaceChildren(...banners.map(([kind, ...words]) => element("p", { class: `banner ${kind}`, role: kind === "danger" ? "alert" : "status" }, ...words)));
+}

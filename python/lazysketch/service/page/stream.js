@@ -1,0 +1,226 @@
+// The page of one stream: what is shown of a publication, and what the reader chose.
+
+import { Chart, MOST_CHOSEN } from "./course.js";
+import { byId, setText } from "./dom.js";
+import { addressOf, fetched, Live, now } from "./live.js";
+import { showBanners, showChanges, showData, showFigures, showPromise, showWindows, steps } from "./sections.js";
+import { countText, durationText, instantText, keyOf, leftText, visibleText, windowNodes } from "./text.js";
+import { TopList } from "./top_list.js";
+
+const FIRST_CHOSEN = 3;
+const MANY = 10000;
+
+export class StreamPage {
+  /** `name` is null for a page that has its data inside. */
+  constructor(name, key = null) {
+    this.name = name;
+    this.key = key;
+    this.overview = null;
+    this.slots = null; // key of an item -> colour slot in the chart
+    this.items = new Map(); // key -> chosen item
+    this.courses = new Map();
+    this.fetchedCourses = new Map();
+    this.many = null;
+    this.scope = "all";
+    const choice = { index: (item) => this.slots?.get(keyOf(item)) ?? null, toggle: (item) => this.toggle(item) };
+    this.list = new TopList(choice);
+    this.chart = new Chart((item) => this.toggle(item));
+    this.listen();
+  }
+
+  listen() {
+    byId("scope").addEventListener("change", (event) => {
+      this.scope = event.target.value;
+      this.many = null;
+      this.showList();
+    });
+    byId("more").addEventListener("click", () => this.loadMany());
+    document.addEventListener("keydown", (event) => {
+      const typing = event.target.closest("input, textarea, select");
+      if (event.key === "/" && !typing && !event.ctrlKey && !event.metaKey && !event.altKey) {
+        event.preventDefault();
+        byId("filter").focus();
+      }
+    });
+  }
+
+  /** Follow the publications of the service. */
+  follow() {
+    this.live = new Live(this.name, {
+      publication: (overview) => this.show(overview),
+      waiting: () => this.wait(),
+      connection: (state) => this.connected(state),
+    });
+    setInterval(() => this.tell(), 1000);
+    return this.live.start();
+  }
+
+  wait() {
+    setText(byId("waiting"), "Waiting for the first publication.");
+    byId("waiting").hidden = false;
+    this.tell();
+  }
+
+  connected(state) {
+    this.connection = state;
+    if (!this.overview && state === "offline") {
+      setText(byId("waiting"), "The service does not answer. Trying again.");
+      byId("waiting").hidden = false;
+    }
+    this.tell();
+  }
+
+  /** Show a publication. */
+  show(overview) {
+    this.overview = overview;
+    const { facts, items } = overview;
+    byId("waiting").hidden = true;
+    byId("stream").hidden = false;
+    const title = visibleText(facts.title || facts.stream);
+    setText(byId("title"), title);
+    document.title = title;
+    const pace = facts.every ? ` Published every ${durationText(facts.every / facts.slices)}.` : "";
+    setText(byId("subtitle"), `How often each “${visibleText(facts.counts)}” occurred.${pace}`);
+    this.courses = new Map(items.filter((one) => one.course).map((one) => [keyOf(one.item), one.course]));
+    this.fetchedCourses.clear();
+    if (!this.slots || (!this.touched && !this.slots.size)) this.choose(items.slice(0, FIRST_CHOSEN).map((one) => one.item));
+    showFigures(overview);
+    showChanges(overview);
+    showPromise(overview);
+    showWindows(overview, this.name);
+    showData(overview, this.name, this.key);
+    if (this.many) this.loadMany();
+    else this.showList();
+    this.showChart();
+    this.tell();
+    this.speak();
+  }
+
+  choose(items) {
+    this.slots = new Map(items.map((item, i) => [keyOf(item), i]));
+    this.items = new Map(items.map((item) => [keyOf(item), item]));
+  }
+
+  /** Put an item into the chart, in place of the oldest if it is full, or take it out. */
+  toggle(item) {
+    this.touched = true;
+    const key = keyOf(item);
+    if (this.slots.has(key)) {
+      this.slots.delete(key);
+      this.items.delete(key);
+    } else {
+      if (this.slots.size >= MOST_CHOSEN) {
+        const [oldest] = this.slots.keys();
+        this.slots.delete(oldest);
+        this.items.delete(oldest);
+      }
+      const taken = new Set(this.slots.values());
+      this.slots.set(key, [...Array(MOST_CHOSEN).keys()].find((slot) => !taken.has(slot)));
+      this.items.set(key, item);
+    }
+    this.list.mark();
+    this.showChart();
+  }
+
+  async showChart() {
+    const missing = [];
+    const series = [...this.slots].map(([key, slot]) => {
+      const item = this.items.get(key);
+      const course = this.courses.get(key) ?? this.fetchedCourses.get(key);
+      if (!course) missing.push(item);
+      return { item, slot, course };
+    });
+    this.chart.show(this.overview.facts.windows, series);
+    if (missing.length && this.name) await this.loadCourses(missing);
+  }
+
+  async loadCourses(items) {
+    const { number } = this.overview.facts;
+    for (const item of items) {
+      const found = await fetched(addressOf(this.name, `/course?${itemQuery(item)}`)).catch(() => null);
+      if (number !== this.overview.facts.number) return; // the next publication asks again
+      const course = found?.items[0].course;
+      // An answer for another item is none: an address cannot carry every text.
+      const same = found && keyOf(found.items[0].item) === keyOf(item);
+      const fits = same && course.length === this.overview.facts.windows.length;
+      this.fetchedCourses.set(keyOf(item), fits ? course : null);
+      if (fits && this.items.has(keyOf(item))) await this.showChart();
+    }
+  }
+
+  /** Ask for all names: only when the reader wants them. */
+  async loadMany() {
+    const button = byId("more");
+    button.disabled = true;
+    setText(button, "Loading");
+    const query = this.scope === "last" ? "last=1&open=false" : "open=true";
+    const scope = this.scope;
+    const found = await fetched(addressOf(this.name, `/top?n=${MANY}&${query}`)).catch(() => null);
+    button.disabled = false;
+    setText(button, `Load up to ${countText(MANY)} names`);
+    if (scope !== this.scope) return;
+    if (found) this.many = found.items;
+    this.showList();
+  }
+
+  showList() {
+    const { facts, items, last, total } = this.overview;
+    const ofLast = this.scope === "last";
+    const few = ofLast ? (last?.items ?? []) : items;
+    // The open window has not all of its events: at the end of a line it would look like a fall.
+    const ended = (course) => course.filter((_, i) => facts.windows[i].ended);
+    const courses = new Map([...this.courses].map(([key, course]) => [key, ended(course)]));
+    this.list.show(this.many ?? few, courses);
+    const note = byId("scope-note");
+    const bars = " Bars are solid to the low end of the interval and light to the high end.";
+    if (steps(facts)) setText(note, `All events so far.${bars}`);
+    else if (ofLast && last?.window) note.replaceChildren("Window ", ...windowNodes(last.window), `, about ${countText(last.total?.estimate)} events.${bars}`);
+    else if (ofLast) setText(note, "No window has ended yet.");
+    else setText(note, `All shown windows, about ${countText(total?.estimate)} events.${bars}`);
+    byId("scope").hidden = steps(facts);
+    byId("more").hidden = !this.name || this.many !== null || few.length < 50;
+  }
+
+  /** Return the instant at which a publication was expected, if two more are missing since. */
+  old() {
+    const facts = this.overview?.facts;
+    if (!facts?.next_at || !this.name) return null;
+    const grace = 2000 * (facts.every / facts.slices);
+    return now() > Date.parse(facts.next_at) + grace ? facts.next_at : null;
+  }
+
+  /** Write the line of the state: when published, when next, and if it is old. */
+  tell() {
+    const facts = this.overview?.facts;
+    const old = this.old();
+    showBanners({ facts }, old);
+    const words = { live: "Live", polling: "Connecting again", offline: "No connection" }[this.connection] ?? "Loading";
+    let text = words;
+    if (facts && !this.name) text = facts.at ? `Saved: state of ${instantText(facts.at, { day: true })}` : "Saved";
+    else if (facts) {
+      const left = (Date.parse(facts.next_at) - now()) / 1000;
+      const next = old ? "" : left > 0 ? `, next in ${leftText(left)}` : ", next is due";
+      text = `${words}. Updated ${instantText(facts.publish_at, { seconds: true })}${next}`;
+    }
+    setText(byId("status-text"), text);
+    byId("status").dataset.state = this.name ? (old ? "old" : (this.connection ?? "loading")) : "saved";
+  }
+
+  /** Say once a publication what is new, for screen readers. */
+  speak() {
+    const { facts, items, total } = this.overview;
+    if (!this.name || this.spoken === facts.number) return;
+    this.spoken = facts.number;
+    const first = items[0] ? ` First: ${visibleText(items[0].item).slice(0, 80)}, ${countText(items[0].estimate)}.` : "";
+    setText(byId("spoken"), `Updated at ${instantText(facts.publish_at, { seconds: true })}. About ${countText(total?.estimate)} events.${first}`);
+  }
+}
+
+/** Return an item as the query of an address. */
+function itemQuery(item) {
+  const query = new URLSearchParams();
+  if (typeof item === "number") query.set("type", "int");
+  else if (typeof item === "object") query.set("type", Object.keys(item)[0]);
+  query.set("item", typeof item === "object" ? Object.values(item)[0] : item);
+  return query;
+}
