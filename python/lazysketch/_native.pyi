@@ -44,6 +44,7 @@ __all__ = [
     "close_all",
     "discovery_facts",
     "end_epoch_of_all",
+    "events_within_bound",
     "finish_all",
     "json_rows",
     "line_items",
@@ -478,6 +479,18 @@ class PeeledTable:
 
 # The people of a batch, as a value that no other code can change.
 def people_of_batch(user: object) -> LoggedEvents: ...
+
+# Which events of a public sample a bounded table would count.
+def events_within_bound(
+    items: LoggedEvents,
+    user: LoggedEvents,
+    *,
+    depth: int,
+    width: int,
+    hash_seed: int,
+    cells: int,
+    events: int,
+) -> npt.NDArray[np.bool_]: ...
 
 # One change at several tables: at all of them, or at none.
 def update_all(tables: Sequence[HeavySketch], names: Sequence[Item], weight: int) -> None: ...

@@ -4,12 +4,13 @@
 and returns one with the parts of its predicted error. It reads no private stream and makes no
 table. Costs about a second. Choose ``depth`` and ``width`` by hand to follow a paper.
 
-Floors, downward: sketch_plan -> comparison, plot -> search -> prediction -> design -> request ->
-workload, reads.
+Floors, downward: sketch_plan -> bounding, comparison, plot -> search -> prediction -> design ->
+request -> people, reads -> workload.
 """
 
 from __future__ import annotations
 
+from lazysketch.planning.bounding import Bounded
 from lazysketch.planning.comparison import Compared, best_schedule
 from lazysketch.planning.prediction import Prediction
 from lazysketch.planning.reads import Reads
@@ -18,7 +19,7 @@ from lazysketch.planning.sketch_plan import Plan, planned
 from lazysketch.privacy.relations import Relation
 from lazysketch.specification.sizing import SketchKind
 
-__all__ = ["Compared", "Plan", "Prediction", "Reads", "best_schedule", "plan"]
+__all__ = ["Bounded", "Compared", "Plan", "Prediction", "Reads", "best_schedule", "plan"]
 
 
 def plan(
@@ -41,6 +42,8 @@ def plan(
     skew: float | None = None,
     distinct: int | None = None,
     sample: object = None,
+    user: object = None,
+    weights: object = None,
     reads: Reads = "continually",
 ) -> Plan:
     """Return a sketch to make: the smallest that reaches an error, or the best within a memory.
@@ -49,6 +52,10 @@ def plan(
     the least possible one by at most a tenth. The error is half the width of
     ``release.interval(item, at="now")`` for an item with the given share of the stream, after
     ``steps`` steps. Schedules are compared at the moments at which the sketch will be read.
+
+    With ``user``, people are protected instead of events, and the plan has a
+    :class:`~lazysketch.PersonBound`: that for which this error and what is dropped of the item are
+    least together. ``plan.bounds`` shows both for some others.
 
     Guarantee: the parameters can be used: the sketch can be made, each of its columns is published
     at least eight times unless only its end is read, and the interval of the item is predicted to
@@ -75,6 +82,9 @@ def plan(
         skew: skew of a Zipf distribution of the items, 0 to 10; 1.1 if None.
         distinct: number of items of that distribution, 1 to 2^22; 2^20 or ``steps`` if None.
         sample: a *public* sample of the stream instead: items, or a mapping from items to counts.
+        user: the person of each item of the sample, which has to be *public* with its people, has
+            whole people, and covers as long a time as the run.
+        weights: the weight of each item of such a sample, at most ``max_weight``; None for 1 each.
         reads: when the sketch is read: ``"continually"``, at any step; every that many steps, an
             integer; or at the ``"end"`` only, after ``finish()``.
 
@@ -116,6 +126,8 @@ def plan(
             skew=skew,
             distinct=distinct,
             sample=sample,
+            user=user,
+            weights=weights,
             reads=reads,
         )
     )

@@ -11,7 +11,7 @@ The choice depends on arguments and a public sample only.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -26,9 +26,23 @@ if TYPE_CHECKING:
     from lazysketch.planning.reads import Reads
     from lazysketch.specification.table_spec import TableSpec
 
-__all__ = ["Compared", "best_schedule", "compared", "schedules_compared"]
+__all__ = [
+    "Compared",
+    "best_schedule",
+    "change_in_words",
+    "compared",
+    "schedule_in_words",
+    "schedules_compared",
+]
 
 _BATCHES: Final = (16, 64, 256, 1024)
+_READS: Final[dict[Reads, str]] = {"continually": "continually", "end": "at the end"}
+_WHY: Final = {
+    "single": "one publication has the least noise, and no lag after finish()",
+    "round robin": "a longer round has less noise, a shorter one less lag",
+    "geometric": "it needs no horizon",
+    "batch": "a read after a batch has no lag; call update_batch for each",
+}
 _FEWEST: Final = 8  # publications of a table that is read on the way
 
 
@@ -76,6 +90,66 @@ def name_of(schedule: Planned, batch: int) -> str:
     return "single, published once" if isinstance(schedule, Single) else "geometric"
 
 
+def schedule_in_words(
+    reads: Reads, chosen: tuple[Planned, int], known: Iterable[Compared], *, own: float
+) -> str:
+    """Return which schedule was chosen and why, and the typical errors of others.
+
+    Args:
+        reads: when the sketch is read.
+        chosen: the schedule and its batch.
+        known: the schedules, with their errors.
+        own: typical error with the chosen one.
+
+    Returns:
+        A sentence or two.
+    """
+    schedule, batch = chosen
+    others = [
+        f"{each.name} {change_in_words(each.typical_error, own)}"
+        for each in known
+        if (each.schedule, each.batch) != chosen
+    ]
+    when = f"Read {_READS.get(reads) or f'every {reads:,} steps'}"
+    line = f"{when}, by {name_of(schedule, batch)}: {_WHY[schedule.name]}"
+    if schedule == Batch():
+        line += "; without a horizon noise grows with the batches made"
+    return f"{line}. Typical errors of others: {'; '.join(others)}." if others else f"{line}."
+
+
+def change_in_words(now: float, before: float) -> str:
+    """Return an error and how it compares with another one.
+
+    Example:
+        >>> change_in_words(50.0, 100.0)
+        '50 (50% less)'
+    """
+    ratio = now / before
+    if abs(ratio - 1) < 0.005:
+        return f"the same {now:,.0f}"
+    direction = "less" if ratio < 1 else "more"
+    return f"{now:,.0f} ({abs(1 - ratio):.0%} {direction})"
+
+
+def other_rounds(schedule: Planned, *, last: int) -> list[tuple[str, RoundRobin]]:
+    """Return schedules with longer and shorter rounds, each with its name.
+
+    Args:
+        schedule: the chosen one.
+        last: the horizon, or the length of the stream.
+    """
+    if isinstance(schedule, Batch | Single):
+        return []
+    if isinstance(schedule, Geometric):
+        return [("A horizon, and round robin", RoundRobin(horizon=last))]
+    horizon, period = schedule.horizon, schedule.period
+    rounds = [("Rounds twice as long", RoundRobin(horizon=horizon, period=2 * period))]
+    if period > 1:
+        half = RoundRobin(horizon=horizon, period=period // 2)
+        rounds.append(("Rounds half as long", half))
+    return rounds
+
+
 def schedules_compared(scores: Scores, width: int) -> Iterator[tuple[Planned, int]]:
     """Yield schedules for a width, with the steps of a batch.
 
@@ -112,7 +186,8 @@ def compared(scores: Scores, design: Design) -> tuple[Compared, ...]:
     own = (design.schedule, design.batch)
     for schedule, batch in dict.fromkeys([own, *schedules_compared(scores, design.width)]):
         other = replace(design, schedule=schedule, batch=batch)
-        typical, half = simulated(other, count=scores.request.count)
+        request = scores.request
+        typical, half = simulated(other, count=request.count, bias=request.bias)
         found.append(Compared(schedule, batch, typical, half, other.wait))
     return tuple(sorted(found, key=lambda each: each.typical_error))
 

@@ -68,6 +68,7 @@ class Design:
             relation=self.request.relation,
             max_weight=self.request.max_weight,
             max_events_per_user=self.request.max_events_per_user,
+            person_bound=self.request.person_bound,
         )
 
     @property
@@ -222,8 +223,11 @@ class Noise:
             Root mean square over the second half of the stream, or at its end.
         """
         request, relation = design.request, design.request.relation
-        own = table_sensitivity2(design.kind, depth=design.depth, relation=relation)
-        single = table_sensitivity2("count-min", depth=1, relation=relation)
+        bound = request.person_bound  # whose cells are at most the width for both
+        own = table_sensitivity2(
+            design.kind, depth=design.depth, relation=relation, person_bound=bound
+        )
+        single = table_sensitivity2("count-min", depth=1, relation=relation, person_bound=bound)
         # More rows need a little less noise for the same sensitivity.
         rows, row = (
             adaptive_noise_multiplier(request.epsilon, request.delta, depth=depth)

@@ -255,13 +255,15 @@ class Prediction:
         count: count of the item at the last step.
         typical_error: mean absolute error of ``release.interval(item, at="now").estimate``.
         interval_half_width: mean half width of that interval.
-        relative_error: half width divided by the count.
+        relative_error: half width and bias divided by the count.
         typical_relative_error: typical error divided by the count.
         collisions: half width from collisions alone.
         noise: half width from noise alone.
         lag: mean number of unpublished counts of the item.
         lag_steps: mean number of steps until they are published.
         noise_deviation: standard deviation of the noise of one cell.
+        bias: what is not counted of the item, as its people have more events than their bound;
+            the interval does not know of it.
     """
 
     count: float
@@ -272,11 +274,12 @@ class Prediction:
     lag: float
     lag_steps: float
     noise_deviation: float
+    bias: float = 0.0
 
     @property
     def relative_error(self) -> float:
-        """Half width of the interval divided by the count."""
-        return self.interval_half_width / self.count
+        """Half width of the interval and bias, divided by the count."""
+        return (self.interval_half_width + self.bias) / self.count
 
     @property
     def typical_relative_error(self) -> float:
@@ -285,8 +288,13 @@ class Prediction:
 
     @property
     def dominant(self) -> str:
-        """The largest part: ``"collisions"``, ``"noise"`` or ``"lag"``."""
-        parts = {"collisions": self.collisions, "noise": self.noise, "lag": self.lag}
+        """The largest part: ``"collisions"``, ``"noise"``, ``"lag"`` or ``"bias"``."""
+        parts = {
+            "collisions": self.collisions,
+            "noise": self.noise,
+            "lag": self.lag,
+            "bias": self.bias,
+        }
         return max(parts, key=lambda name: parts[name])
 
 
@@ -301,10 +309,10 @@ def predict(scores: Scores, design: Design) -> Prediction:
         The prediction; equal arguments give equal results.
     """
     request = scores.request
-    typical, half = simulated(design, count=request.count)
+    typical, half = simulated(design, count=request.count, bias=request.bias)
     wait = design.wait
     return Prediction(
-        count=request.count,
+        count=request.count + request.bias,
         typical_error=typical,
         interval_half_width=half,
         collisions=scores.alone(design, part="collisions"),
@@ -312,16 +320,20 @@ def predict(scores: Scores, design: Design) -> Prediction:
         lag=request.count * wait / request.steps,
         lag_steps=wait,
         noise_deviation=scores.deviation(design),
+        bias=request.bias,
     )
 
 
-def simulated(design: Design, *, count: float, among: int | None = None) -> tuple[float, float]:
+def simulated(
+    design: Design, *, count: float, among: int | None = None, bias: float = 0.0
+) -> tuple[float, float]:
     """Return the mean absolute error and the mean half width of intervals in simulated releases.
 
     Args:
         design: the sketch.
         count: count of the queried items at the last step; 0 for absent ones.
         among: number of items whose intervals cover together; None for each alone.
+        bias: counts that the items have in addition and that are not counted.
 
     Returns:
         (typical error, half width), both in counts. What waits in an open batch, which no interval
@@ -334,7 +346,7 @@ def simulated(design: Design, *, count: float, among: int | None = None) -> tupl
             waits(design.request.reads, batch=design.batch, number=_TABLES), start=1
         )
     ]
-    errors = np.concatenate([np.abs(estimates - count) for estimates, _ in answers])
+    errors = np.concatenate([np.abs(estimates - count - bias) for estimates, _ in answers])
     widths = np.concatenate([widths for _, widths in answers])
     unknown = count * design.wait / design.request.steps if design.batch > 1 else 0.0
     return float(errors.mean()), float(widths.mean()) / 2.0 + unknown

@@ -16,21 +16,38 @@ import numpy as np
 from lazysketch.arguments import checked_integer, checked_real
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, LazySketchError
 from lazysketch.estimation.intervals import checked_confidence
+from lazysketch.planning.people import PublicPeople
 from lazysketch.planning.reads import Reads, checked_reads
 from lazysketch.planning.workload import LARGEST_DISTINCT, Workload
+from lazysketch.privacy.person_bound import PersonBound
 from lazysketch.privacy.relations import Relation, checked_delta, checked_epsilon, checked_relation
 from lazysketch.releases.items import plain_values
 from lazysketch.specification.schedules import LARGEST_HORIZON
 from lazysketch.specification.sizing import SketchKind, checked_sketch_kind
 from lazysketch.specification.table_spec import LARGEST_EVENTS, LARGEST_WEIGHT
 
-__all__ = ["SHARE", "Request", "request_of"]
+__all__ = ["SHARE", "Bounding", "Request", "request_of"]
 
 SHARE: Final = 0.01
 SKEW: Final = 1.1
 _DISTINCT: Final = 2**20
 _LARGEST_SKEW: Final = 10.0
 _NARROW: Final = 2**31  # counters have 32 bits while twice their largest value is below this
+
+
+@dataclass(frozen=True)
+class Bounding:
+    """A bound of people, and what it drops of a stream.
+
+    Attributes:
+        bound: what is counted of each person.
+        dropped: share of the weight of the stream that is not counted.
+        dropped_of_item: share of the count of the item that is not counted.
+    """
+
+    bound: PersonBound
+    dropped: float
+    dropped_of_item: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +61,7 @@ class Request:
         delta: privacy parameter.
         relation: neighbouring streams.
         max_weight: largest weight of one event.
-        mean_weight: mean weight of an event.
+        mean_weight: mean weight of an event; with a bound of people, its mean counted weight.
         max_events_per_user: events of one person that are protected together.
         kinds: kinds of sketches to consider.
         relative_error: largest half width of the interval relative to the count, or None.
@@ -53,6 +70,8 @@ class Request:
         confidence: confidence of the interval.
         workload: distribution of the weight over items.
         reads: when the sketch is read.
+        people: a public sample with people, for whom a bound is to be chosen; None for events.
+        bounding: the bound of people, once it is chosen.
     """
 
     steps: int
@@ -70,16 +89,42 @@ class Request:
     confidence: float
     workload: Workload
     reads: Reads = "continually"
+    people: PublicPeople | None = None
+    bounding: Bounding | None = None
 
     @property
     def total(self) -> float:
-        """Weight of the whole stream, in counts."""
+        """Weight of the whole stream, in counts, as far as it is counted."""
         return self.steps * self.mean_weight
 
     @property
     def count(self) -> float:
-        """Count of the item for which the error is predicted."""
-        return self.share * self.total
+        """Count of the item for which the error is predicted, as far as it is counted."""
+        whole = self.share * self.total
+        if self.bounding is None:
+            return whole
+        return whole * (1.0 - self.bounding.dropped_of_item) / (1.0 - self.bounding.dropped)
+
+    @property
+    def bias(self) -> float:
+        """What is not counted of the item, as its people have too many events, in counts."""
+        if self.bounding is None:
+            return 0.0
+        dropped = self.bounding.dropped_of_item
+        return self.count * dropped / (1.0 - dropped)
+
+    @property
+    def person_bound(self) -> PersonBound | None:
+        """What is counted of each person; None where events are protected."""
+        return None if self.bounding is None else self.bounding.bound
+
+    def half_width(self, relative_error: float) -> float:
+        """Return the half width of an interval that reaches an error, in counts.
+
+        Args:
+            relative_error: of the item's whole count; its bias is a part of it.
+        """
+        return relative_error * (self.count + self.bias) - self.bias
 
     @property
     def cell_bytes(self) -> int:
@@ -111,6 +156,8 @@ def request_of(
     distinct: int | None,
     sample: object,
     reads: object,
+    user: object = None,
+    weights: object = None,
 ) -> Request:
     """Check the arguments of :func:`lazysketch.plan`, which describes them.
 
@@ -126,6 +173,17 @@ def request_of(
     if last is not None and length > last:
         raise ArgumentValueError(f"horizon: expected at least the {length} steps, got {last}")
     heaviest = checked_integer("max_weight", max_weight, most=LARGEST_WEIGHT)
+    item_share = _fraction("share", share) or SHARE
+    people = _people(sample, user, weights, share=item_share)
+    if people is not None and max_events_per_user != 1:
+        raise ArgumentValueError(
+            "max_events_per_user: expected 1 with user, which bounds the events of a person, got "
+            f"{max_events_per_user}"
+        )
+    if people is not None and people.weights is not None:
+        if people.weights.max() > heaviest:
+            raise ArgumentValueError(f"weights: expected at most max_weight, {heaviest}, got more")
+        mean_weight = people.mean_weight if mean_weight is None else mean_weight
     weight = _mean_weight(mean_weight, heaviest)
     if relative_error is not None and memory is not None:
         raise ArgumentTypeError(
@@ -144,12 +202,31 @@ def request_of(
         ),
         kinds=_kinds(kind),
         relative_error=_fraction("relative_error", relative_error),
-        share=_fraction("share", share) or SHARE,
+        share=item_share,
         memory=None if memory is None else checked_integer("memory", memory),
         confidence=checked_confidence(confidence),
-        workload=_workload(skew, distinct, sample, events=length * weight),
+        workload=_workload(skew, distinct, sample, people, events=length * weight),
         reads=checked_reads(reads),
+        people=people,
     )
+
+
+def _people(sample: object, user: object, weights: object, *, share: float) -> PublicPeople | None:
+    if user is None:
+        if weights is not None:
+            raise ArgumentTypeError(
+                "weights: expected user too, the person of each event, got none; without people "
+                "the sample is a mapping from items to counts"
+            )
+        return None
+    if sample is None:
+        raise ArgumentTypeError("user: expected the person of each item of sample, got no sample")
+    if isinstance(sample, Mapping):
+        raise ArgumentTypeError(
+            "sample: expected items with user, one for each person, got a mapping from items to "
+            "counts"
+        )
+    return PublicPeople.of(sample, user, weights, share=share)
 
 
 def _length(
@@ -212,7 +289,9 @@ def _fraction(name: str, value: object) -> float | None:
     return number
 
 
-def _workload(skew: object, distinct: object, sample: object, *, events: float) -> Workload:
+def _workload(
+    skew: object, distinct: object, sample: object, people: PublicPeople | None, *, events: float
+) -> Workload:
     if sample is None:
         number = max(1, min(int(events), _DISTINCT))
         if distinct is not None:
@@ -223,6 +302,8 @@ def _workload(skew: object, distinct: object, sample: object, *, events: float) 
             raise ArgumentTypeError(
                 f"{name}: expected none with sample, which determines it, got both"
             )
+    if people is not None:
+        return Workload.sample(people.totals, events=events)
     return Workload.sample(_counted(sample), events=events)
 
 

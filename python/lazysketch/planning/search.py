@@ -103,7 +103,7 @@ def chosen(scores: Scores) -> tuple[Design, Prediction]:
         raise _too_little(request)
     best, design = min(known, key=lambda pair: pair[0])
     if request.relative_error is not None:
-        found = _smallest(scores, known, request.relative_error * request.count)
+        found = _smallest(scores, known, request.half_width(request.relative_error))
     elif request.memory is not None:
         found = design, predict(scores, design)
     else:
@@ -333,9 +333,13 @@ def _unreachable(request: Request, scores: Scores, reached: float) -> ArgumentVa
         if request.relative_error is not None
         else f"an item whose count exceeds the error, got {request.share:g}"
     )
+    bound = request.bounding
+    dropped = (
+        f", of which {bound.dropped_of_item:.3g} is beyond the bound of people" if bound else ""
+    )
     return ArgumentValueError(
         f"{what}: expected {asked}: an item of {request.share:.3g} of {request.steps:,} steps is "
-        f"known to within {reached:.3g} of its count at best; "
+        f"known to within {reached:.3g} of its count at best{dropped}; "
         f"{' or '.join(options) or 'no single change'} would reach {target:g}"
     )
 
@@ -346,6 +350,8 @@ _LEVERS: Final = {"epsilon": "epsilon", "share": "share", "a stream of steps": "
 def _reaching(scores: Scores, argument: str, target: float) -> float | None:
     """Return approximately the smallest value of an argument that reaches the target."""
     request = scores.request
+    if request.half_width(target) <= 0.0:
+        return None  # what is dropped of the item exceeds the target, whatever the noise
     start = getattr(request, argument)
     factor = 1.0
     while factor < _LARGEST_FACTOR:
@@ -364,7 +370,7 @@ def _reaching(scores: Scores, argument: str, target: float) -> float | None:
         if not known:
             return None  # the coarse grid has no table within the memory
         # The simulation may give a larger error than the score: leave a margin.
-        if min(known, key=lambda pair: pair[0])[0] <= 0.9 * target * asked.request.count:
+        if min(known, key=lambda pair: pair[0])[0] <= 0.9 * asked.request.half_width(target):
             return _rounded_up(value)
     return None
 

@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from os import PathLike
 from typing import Final
 
 from lazysketch.arguments import checked_integer
-from lazysketch.planning.comparison import Compared, compared, name_of
+from lazysketch.errors import ArgumentValueError
+from lazysketch.planning.bounding import Bounded, bounded, explained
+from lazysketch.planning.comparison import (
+    Compared,
+    change_in_words,
+    compared,
+    other_rounds,
+    schedule_in_words,
+)
 from lazysketch.planning.design import Design, Planned, round_length
+from lazysketch.planning.people import PublicPeople
 from lazysketch.planning.plot import Point, draw
 from lazysketch.planning.prediction import Prediction, Scores, simulated
 from lazysketch.planning.reads import Reads
 from lazysketch.planning.request import Request
 from lazysketch.planning.search import candidates, chosen, frontier
 from lazysketch.planning.simulation import known_half_width
+from lazysketch.privacy.person_bound import PersonBound
 from lazysketch.privacy.relations import Relation
 from lazysketch.sketches.keys import Key
 from lazysketch.sketches.private_sketches import LazyCountMin, LazyCountSketch
-from lazysketch.specification.schedules import Batch, Geometric, RoundRobin, Single
+from lazysketch.specification.schedules import Batch, RoundRobin
 from lazysketch.specification.sizing import SketchKind
 from lazysketch.specification.table_spec import TableSpec
 
@@ -51,6 +62,7 @@ class Plan:
         predicted: the errors.
         schedules: predicted errors of this table with other schedules too, in the order of their
             typical errors.
+        bounds: with a sample of people, the chosen bound among others; else empty.
     """
 
     spec: TableSpec
@@ -62,8 +74,10 @@ class Plan:
     sampled: bool
     predicted: Prediction
     schedules: tuple[Compared, ...]
+    bounds: tuple[Bounded, ...] = ()
     _design: Design
     _scores: Scores
+    _people: PublicPeople | None = None
 
     @property
     def kind(self) -> SketchKind:
@@ -131,6 +145,11 @@ class Plan:
         return self.spec.max_events_per_user
 
     @property
+    def person_bound(self) -> PersonBound | None:
+        """What is counted of each person; None where events are protected."""
+        return self.spec.person_bound
+
+    @property
     def horizon(self) -> int | None:
         """Largest number of steps (of batches with that schedule); None if unbounded."""
         return self.schedule.horizon
@@ -168,7 +187,7 @@ class Plan:
             ArgumentValueError: outside its range.
         """
         number = checked_integer("names", names, most=_MOST_NAMES)
-        count = self.predicted.count
+        count = self._scores.request.count
         if known:
             found = known_half_width(self._design, count=count, names=number)
             if found is not None:
@@ -184,7 +203,8 @@ class Plan:
         parts, own = self.predicted, self.predicted.interval_half_width
         known = (
             f"An item of {self.share:.3g} of the stream, {parts.count:,.0f} counts after "
-            f"{self.steps:,} steps, will be known to within {parts.interval_half_width:,.0f} "
+            f"{self.steps:,} steps, will be known to within "
+            f"{parts.interval_half_width + parts.bias:,.0f} "
             f"({parts.relative_error:.2%}) at {self.confidence:.0%} confidence; its estimate will "
             f"be off by {parts.typical_error:,.0f} on average."
         )
@@ -196,12 +216,25 @@ class Plan:
         lines = [
             known,
             split,
-            self._comparison(),
-            *(f"{what} would give {_change(now, own)}." for what, now in self._changes()),
+            *self.explain_bound().splitlines(),
+            schedule_in_words(
+                self.reads, (self.schedule, self.batch), self.schedules, own=parts.typical_error
+            ),
+            *(f"{what} would give {change_in_words(now, own)}." for what, now in self._changes()),
         ]
         if self.sampled:
             lines.append(f"Planned from {self.workload}: {SAMPLE_WARNING}.")
         return "\n".join(lines)
+
+    def explain_bound(self) -> str:
+        """Return in words why this much of a person is counted.
+
+        Returns:
+            Some sentences, one per line; empty without a sample of people.
+        """
+        if self._people is None:
+            return ""
+        return "\n".join(explained(self.bounds, self._people, steps=self.steps))
 
     @property
     def _compensation(self) -> str:
@@ -210,20 +243,6 @@ class Plan:
         if self.batch > 1:
             return ", as a batch does not publish how many events it has"
         return '; at="now" compensates for them'
-
-    def _comparison(self) -> str:
-        """Return which schedule this is and why, and the typical errors of others."""
-        own = self.predicted.typical_error
-        others = [
-            f"{each.name} {_change(each.typical_error, own)}"
-            for each in self.schedules
-            if (each.schedule, each.batch) != (self.schedule, self.batch)
-        ]
-        when = f"Read {_READS.get(self.reads) or f'every {self.reads:,} steps'}"
-        line = f"{when}, by {name_of(self.schedule, self.batch)}: {_WHY[self.schedule.name]}"
-        if self.schedule == Batch():
-            line += "; without a horizon noise grows with the batches made"
-        return f"{line}. Typical errors of others: {'; '.join(others)}." if others else f"{line}."
 
     def to_dict(self) -> dict[str, object]:
         """Return parameters and predictions as plain values, for JSON."""
@@ -244,6 +263,7 @@ class Plan:
             "relation": self.relation,
             "max_weight": self.max_weight,
             "max_events_per_user": self.max_events_per_user,
+            "person_bound": None if self.person_bound is None else asdict(self.person_bound),
             **{name: getattr(self, name) for name in shown},
             "predicted": {
                 **asdict(self.predicted),
@@ -260,6 +280,7 @@ class Plan:
                 }
                 for each in self.schedules
             ],
+            "bounds": [{**asdict(each), "error": each.error} for each in self.bounds],
             "command": self.command(),
         }
 
@@ -281,6 +302,9 @@ class Plan:
             options.append(f"--weight FIELD --max-weight {self.max_weight}")
         if self.max_events_per_user > 1:
             options.append(f"--max-events-per-user {self.max_events_per_user}")
+        if self.person_bound is not None:
+            bound = self.person_bound
+            options.append(f"--user FIELD --cells {bound.cells} --per-cell {bound.events}")
         return " ".join(options)
 
     def plot(self, path: str | PathLike[str]) -> None:
@@ -295,13 +319,14 @@ class Plan:
             ArgumentValueError: an unknown suffix.
         """
         request = self._scores.request
+        whole = request.count + request.bias
         known = frontier(candidates(self._scores, fine=2))
         points = [
             Point(
                 memory=design.memory,
-                total=score / request.count,
-                collisions=self._scores.alone(design, part="collisions") / request.count,
-                noise=self._scores.alone(design, part="noise") / request.count,
+                total=(score + request.bias) / whole,
+                collisions=self._scores.alone(design, part="collisions") / whole,
+                noise=self._scores.alone(design, part="noise") / whole,
             )
             for score, design in known
         ]
@@ -319,27 +344,14 @@ class Plan:
         larger = candidates(self._scores, memory=2 * self.memory, least=self.memory)
         found = [("Twice the memory", min(score for score, _ in larger))] if larger else []
         freer = replace(request, epsilon=2 * request.epsilon)
-        score = self._scores.asked(freer).of(replace(design, request=freer))
-        found.append(("Twice the epsilon", score))
-        for what, schedule in self._rounds():
+        with suppress(ArgumentValueError):  # no mechanism supports it at this delta
+            score = self._scores.asked(freer).of(replace(design, request=freer))
+            found.append(("Twice the epsilon", score))
+        for what, schedule in other_rounds(self.schedule, last=request.horizon or self.steps):
             length = round_length(schedule, self.width, self.steps)
             other = self._scores.of(replace(design, schedule=schedule))
             found.append((f"{what} ({length:,} steps)", other))
         return [(what, score * scale) for what, score in found]
-
-    def _rounds(self) -> list[tuple[str, RoundRobin]]:
-        """Return schedules with longer and shorter rounds."""
-        if isinstance(self.schedule, Batch | Single):
-            return []
-        if isinstance(self.schedule, Geometric):
-            last = self._scores.request.horizon or self.steps
-            return [("A horizon, and round robin", RoundRobin(horizon=last))]
-        horizon, period = self.schedule.horizon, self.schedule.period
-        rounds = [("Rounds twice as long", RoundRobin(horizon=horizon, period=2 * period))]
-        if period > 1:
-            half = RoundRobin(horizon=horizon, period=period // 2)
-            rounds.append(("Rounds half as long", half))
-        return rounds
 
     def __repr__(self) -> str:
         horizon = f"horizon={self.horizon}, " if self.horizon else ""
@@ -363,20 +375,29 @@ def planned(request: Request) -> Plan:
     Raises:
         ArgumentValueError: no sketch reaches the target; the message names changes that would.
     """
-    scores = Scores(request)
-    design, predicted = chosen(scores)
+    bounds: tuple[Bounded, ...] = ()
+    people, workload = request.people, request.workload
+    if people is None:
+        scores = Scores(request)
+        design, predicted = chosen(scores)
+    else:
+        choice = bounded(replace(request, people=None), people)
+        scores, design, predicted = choice.scores, choice.design, choice.predicted
+        bounds = choice.bounds
     return Plan(
         spec=design.spec,
         steps=request.steps,
         share=request.share,
         confidence=request.confidence,
         memory=design.memory,
-        workload=request.workload.description,
-        sampled=request.workload.sampled,
+        workload=workload.description,
+        sampled=workload.sampled,
         predicted=predicted,
         schedules=compared(scores, design),
+        bounds=bounds,
         _design=design,
         _scores=scores,
+        _people=people,
     )
 
 
@@ -384,22 +405,8 @@ _DOMINANT: Final = {
     "collisions": "Collisions dominate",
     "noise": "Noise dominates",
     "lag": "Lag dominates",
+    "bias": "What is dropped of people dominates",
 }
 
 
-_READS: Final[dict[Reads, str]] = {"continually": "continually", "end": "at the end"}
-_WHY: Final = {
-    "single": "one publication has the least noise, and no lag after finish()",
-    "round robin": "a longer round has less noise, a shorter one less lag",
-    "geometric": "it needs no horizon",
-    "batch": "a read after a batch has no lag; call update_batch for each",
-}
 _MOST_NAMES: Final = 1 << 22
-
-
-def _change(now: float, before: float) -> str:
-    ratio = now / before
-    if abs(ratio - 1) < 0.005:
-        return f"the same {now:,.0f}"
-    direction = "less" if ratio < 1 else "more"
-    return f"{now:,.0f} ({abs(1 - ratio):.0%} {direction})"

@@ -91,7 +91,9 @@ mod _native {
     #[pymodule_export]
     use super::peeling::PeeledTable;
     #[pymodule_export]
-    use super::people::{People, add_bounded_to_batch_of_all, people_of_batch, update_bounded};
+    use super::people::{
+        People, add_bounded_to_batch_of_all, events_within_bound, people_of_batch, update_bounded,
+    };
     #[pymodule_export]
     use super::private::PrivateSketch;
     #[pymodule_export]

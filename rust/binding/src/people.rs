@@ -8,7 +8,12 @@ use crate::logged_people::LoggedPeople;
 use crate::private::PrivateSketch;
 use crate::saved_state::SavedState;
 use crate::weights::{counts_of, weights_of};
+use lazysketch_core::key::{MasterKey, SketchId};
+use lazysketch_core::memory;
+use lazysketch_core::parameters::{PersonBound, Shape, TableKind};
 use lazysketch_core::people::People as CorePeople;
+use lazysketch_core::table::hash::Fingerprinter;
+use numpy::PyArray1;
 use pyo3::prelude::*;
 use std::sync::{Arc, MutexGuard};
 
@@ -184,4 +189,48 @@ pub(crate) fn add_bounded_to_batch_of_all<'py>(
         });
     }
     make_all(py, &changes)
+}
+
+/// Return which events of a public sample a bounded table would count, in order.
+///
+/// There is no live object: the people are known under a key of this call, and forgotten.
+#[pyfunction]
+#[pyo3(signature = (items, user, *, depth, width, hash_seed, cells, events))]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "of a function of Python, by name"
+)]
+pub(crate) fn events_within_bound<'py>(
+    py: Python<'py>,
+    items: &Bound<'py, LoggedEvents>,
+    user: &Bound<'py, LoggedEvents>,
+    depth: u32,
+    width: u32,
+    hash_seed: u64,
+    cells: u32,
+    events: u32,
+) -> PyResult<Bound<'py, PyArray1<bool>>> {
+    let shape = Shape {
+        kind: TableKind::CountMin,
+        depth,
+        width,
+        hash_seed,
+    };
+    let bound = PersonBound {
+        cells,
+        events,
+        most_people: None,
+    };
+    let (items, user) = (items.get().items(), user.get().items());
+    let decided = py.detach(|| -> lazysketch_core::Result<Vec<bool>> {
+        shape.validate()?;
+        let (key, id) = (MasterKey::generate()?, SketchId::fresh()?);
+        let mut people = CorePeople::new(&key, &id, &[(shape, bound)])?;
+        let mut weights = memory::filled(1, items.len())?;
+        let identities = people.identify(user)?;
+        let fingerprinter = Fingerprinter::new(hash_seed);
+        people.bound(&identities, &[(items, &fingerprinter)], &mut weights)?;
+        memory::collected(weights.iter().map(|&weight| weight > 0))
+    });
+    Ok(PyArray1::from_vec(py, decided.map_err(raise)?))
 }

@@ -23,8 +23,12 @@ from lazysketch.planning import plan as make_plan
 from lazysketch.planning.reads import checked_reads
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from lazysketch.cli.view.output import Row
-    from lazysketch.planning import Plan, Reads
+    from lazysketch.planning import Bounded, Plan, Reads
+    from lazysketch.sources import Source
+    from lazysketch.sources.batch import Item
     from lazysketch.specification.sizing import SketchKind
 
 
@@ -39,6 +43,7 @@ class StreamSettings:
     skew: float | None
     distinct: int | None
     sample: str | None
+    user: str | None
     mean_weight: float | None
     reads: Reads
 
@@ -104,6 +109,13 @@ _STREAM: Final = (
         metavar="FILE",
         type=click.Path(allow_dash=True),
         help="A PUBLIC sample of the stream, instead of --skew.  [default: none]",
+    ),
+    click.option(
+        "--user",
+        metavar="FIELD",
+        help="With --sample: field of the sample with the person of a row. People are protected "
+        "then, and --cells and --per-cell are chosen; the sample has to be PUBLIC with its people, "
+        "never the private data.  [default: none]",
     ),
     click.option(
         "--mean-weight",
@@ -190,10 +202,14 @@ def plan(
     one within --memory, and the options to create it. No private data are read: a sample
     must be public, because parameters that depend on private data void the guarantee.
 
+    With --user the events of people in the sample tell how much of a person to count:
+    what a bound drops of the top items is weighed against the noise that it needs.
+
     \b
     Examples:
       lazysketch plan --steps 1e8 --error 1% --share 0.1%
       lazysketch plan --rate 5000/s --for 30d --memory 64KB --skew 1.2 --explain
+      lazysketch plan --steps 1e6 --sample public.csv --by page --user client
     """
     found = _planned(stream, privacy, goal, reading=reading)
     if plot is not None:
@@ -208,11 +224,13 @@ def _planned(
     *,
     reading: InputSettings,
 ) -> Plan:
-    counts, mean_weight = None, stream.mean_weight
+    sample = _Sample()
     if stream.sample is not None:
-        counts, observed = _counted(stream.sample, reading)
-        if mean_weight is None and reading.weight is not None:
-            mean_weight = observed
+        sample = _read(stream.sample, reading, user=stream.user)
+    elif stream.user is not None:
+        raise ArgumentTypeError(
+            "user: expected --sample too, a public one with this field, got none"
+        )
     return make_plan(
         steps=stream.steps,
         events_per_second=stream.events_per_second,
@@ -222,7 +240,7 @@ def _planned(
         delta=privacy.delta,
         relation=privacy.relation,
         max_weight=reading.max_weight or 1,
-        mean_weight=mean_weight,
+        mean_weight=sample.mean_weight if stream.mean_weight is None else stream.mean_weight,
         max_events_per_user=privacy.max_events_per_user,
         kind=goal.kind,
         relative_error=goal.relative_error,
@@ -231,15 +249,35 @@ def _planned(
         confidence=goal.confidence,
         skew=stream.skew,
         distinct=stream.distinct,
-        sample=counts,
+        sample=sample.items,
+        user=sample.user,
+        weights=sample.weights,
         reads=stream.reads,
     )
 
 
-def _counted(path: str, reading: InputSettings) -> tuple[Counter[object], float]:
-    """Return the total weight of each item of a sample, and the mean weight of an event."""
-    source = reading.open((path,))
-    counts: Counter[object] = Counter()
+@dataclass(frozen=True, slots=True)
+class _Sample:
+    """What a file says of the stream.
+
+    Args:
+        items: The total weight of each item; with people, the item of each event.
+        user: The person of each event, with people.
+        weights: The weight of each event, with people and weights.
+        mean_weight: The mean weight of an event, with weights.
+    """
+
+    items: Counter[Item] | list[Item] | None = None
+    user: list[Item] | None = None
+    weights: list[int] | None = None
+    mean_weight: float | None = None
+
+
+def _read(path: str, reading: InputSettings, *, user: str | None) -> _Sample:
+    source = reading.open((path,), user=user)
+    if user is not None:
+        return _read_people(path, source, weighed=reading.weight is not None)
+    counts: Counter[Item] = Counter()
     events = total = 0
     for batch in source:
         items = batch.item_list
@@ -252,7 +290,23 @@ def _counted(path: str, reading: InputSettings) -> tuple[Counter[object], float]
             counts[item] += int(weight)
     if not total:
         raise ArgumentTypeError(f"sample: expected at least one event, got none in {path}")
-    return counts, total / events
+    return _Sample(counts, mean_weight=total / events if reading.weight is not None else None)
+
+
+def _read_people(path: str, source: Source, *, weighed: bool) -> _Sample:
+    items: list[Item] = []
+    user: list[Item] = []
+    weights: list[int] = []
+    for batch in source:
+        items += batch.item_list
+        user += batch.user_list or []
+        given = [1] * len(batch.items) if batch.weights is None else batch.weights
+        weights += [int(weight) for weight in given]
+    if not items:
+        raise ArgumentTypeError(
+            f"sample: expected at least one event with its person, got none in {path}"
+        )
+    return _Sample(items, user, weights if weighed else None)
 
 
 def _report(found: Plan, *, explain: bool) -> Report:
@@ -264,9 +318,18 @@ def _report(found: Plan, *, explain: bool) -> Report:
         _row("lag", predicted.lag, predicted.count),
         _row("typical error", predicted.typical_error, predicted.count),
     ]
+    if found.bounds:
+        rows[:1] = [
+            _row("in all", predicted.interval_half_width + predicted.bias, predicted.count),
+            _row("dropped of people", predicted.bias, predicted.count),
+            _row("interval", predicted.interval_half_width, predicted.count),
+        ]
     explanation = found.explain().splitlines()
     # The last line says that a sample must be public; it is never left out.
     shown = explanation if explain else explanation[-1:] if found.sampled else []
+    if found.bounds:
+        why = [] if explain else found.explain_bound().splitlines()
+        shown = [*_bounds_table(found.bounds), *why, *shown]
     lines = [
         (
             f"{found.kind} {found.depth} x {found.width:,}, {found.memory:,} bytes; "
@@ -287,3 +350,26 @@ def _report(found: Plan, *, explain: bool) -> Report:
 
 def _row(part: str, error: float, count: float) -> Row:
     return {"part": part, "counts": round(error, 1), "relative_error": error / count}
+
+
+def _bounds_table(bounds: Sequence[Bounded]) -> list[str]:
+    """Return the chosen bound among its neighbours, as lines of text."""
+    head = ("", "cells", "per cell", "dropped", "of a top item", "at worst", "noise", "error")
+    table = [
+        (
+            "->" if each.is_chosen else "",
+            f"{each.cells:,}",
+            f"{each.events:,}",
+            f"{each.dropped:.1%}",
+            f"{each.dropped_of_top:.1%}",
+            f"{each.worst_of_top:.1%}",
+            f"{each.noise_deviation:,.1f}",
+            f"{each.error:,.0f}",
+        )
+        for each in bounds
+    ]
+    widths = [max(map(len, column)) for column in zip(head, *table, strict=True)]
+    return [
+        "  ".join(cell.rjust(width) for cell, width in zip(row, widths, strict=True))
+        for row in (head, *table)
+    ]

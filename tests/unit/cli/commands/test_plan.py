@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 import pytest
+from tests.unit.cli.visits import write_visits
 
 import lazysketch as ls
 from lazysketch.cli import main
@@ -141,6 +142,45 @@ def test_a_weighted_sample_gives_the_mean_weight(capsys: pytest.CaptureFixture[s
     assert "--weight FIELD --max-weight 40" in found["command"]
     given = planned(capsys, "--steps", "1e6", "--max-weight", "40", "--mean-weight", "20")
     assert given["predicted"]["count"] == found["predicted"]["count"]
+
+
+def test_a_sample_with_people_chooses_what_counts_of_a_person(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    write_visits(Path())
+    options = ["--steps", "6e4", "--reads", "end", "--kind", "count-min", "--share", "10%"]
+    of_people = ["--sample", "visits.csv", "--by", "page", "--user", "client"]
+    found = planned(capsys, *options, *of_people)
+    own = next(each for each in found["bounds"] if each["is_chosen"])
+    assert found["person_bound"]["cells"] == own["cells"]
+    parts = [row["part"] for row in found["errors"]]
+    assert parts[:3] == ["in all", "dropped of people", "interval"]
+    assert found["errors"][0]["counts"] == pytest.approx(
+        found["errors"][1]["counts"] + found["errors"][2]["counts"], abs=0.2
+    )
+    made = shlex.split(found["command"].replace("FIELD", "client"))
+    run = ["estimate", "visits.csv", "--by", "page", "--items", "pages.txt", *made]
+    assert main([*run, "--save-release", "r.lzs"]) == 0
+    (part,) = ls.Release.load("r.lzs").parts
+    assert part.privacy.sigma == found["sigma"]
+    capsys.readouterr()
+    assert main(["plan", *options, *of_people]) == 0
+    said = capsys.readouterr().out
+    assert f"->  {own['cells']}" in " ".join(said.split()).replace("-> ", "->  ")
+    assert "must be public" in said
+    assert "for as long as the run lasts" in said
+
+
+def test_samples_without_people_are_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    write_visits(Path())
+    Path("one.csv").write_text("page,client\na,x\nb,x\n")
+    Path("empty.csv").write_text("page,client\n")
+    plan = ["plan", "--steps", "1e6", "--by", "page", "--sample"]
+    assert "for user, got 'account'" in refused(capsys, *plan, "visits.csv", "--user", "account")
+    assert "--user: expected a sample of" in refused(capsys, *plan, "one.csv", "--user", "client")
+    assert "empty.csv: expected at least" in refused(capsys, *plan, "empty.csv", "--user", "client")
+    alone = refused(capsys, "plan", "--steps", "1e6", "--user", "client")
+    assert "--user: expected --sample too" in alone
 
 
 def test_explains(capsys: pytest.CaptureFixture[str]) -> None:
