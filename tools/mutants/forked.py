@@ -123,7 +123,7 @@ class Forked:
         """
         into = self._tree.parent / "measured.json"
         left_out = [f"--deselect={name}" for name in without]
-        answer = self._ask(MEASURING, [file, *left_out], LONGEST, into)
+        answer = self._ask(MEASURING, [file, "-m", "not long", *left_out], LONGEST, into)
         if answer["status"] not in (0, 5):
             text = self._log.read_text(encoding="utf-8", errors="replace")[-2000:]
             raise RuntimeError(f"{file}: expected tests that pass without a mutant, got {text}")

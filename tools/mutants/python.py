@@ -33,7 +33,7 @@ from tools.mutants.slow_tests import SLOW
 __all__ = ["Python", "functions_of", "mutants_of"]
 
 TREE: Final = ROOT / "build/mutants/python"
-TESTS: Final = ("privacy", "specification", "releases", "heavy_hitters", "windows")
+TESTS: Final = ("privacy", "specification", "releases", "ledger", "heavy_hitters", "windows")
 STAGES: Final = ("quick", "more", "slow")
 # Seconds of the tests of the first two stages, all tests in their order.
 BETWEEN: Final = {"quick": (0.0, 10.0), "more": (10.0, 70.0)}

@@ -85,6 +85,8 @@ PYTHON: Final[dict[str, int]] = {
     "python/lazysketch/privacy": 16,
     "python/lazysketch/specification": 16,
     "python/lazysketch/releases/parts.py": 16,
+    "python/lazysketch/releases/run_promise.py": 16,
+    "python/lazysketch/ledger": 16,
     "python/lazysketch/heavy_hitters": 64,
     "python/lazysketch/windows": 64,
 }

@@ -32,6 +32,10 @@ SLOW: Final[dict[str, tuple[str, ...]]] = {
         "test_all_levels_together_keep_the_promise",
         "test_parts_never_exceed_the_total",
     ),
+    # Other processes, which have no mutant.
+    "tests/unit/ledger/test_files.py": (
+        "test_no_charge_that_returned_is_lost_when_a_process_is_killed",
+    ),
     "tests/unit/privacy/test_calibration.py": (
         "test_agrees_with_dp_accounting",
         "test_every_accepted_calibration_is_sufficient",

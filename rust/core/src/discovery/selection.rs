@@ -145,6 +145,24 @@ mod tests {
         (8.0, 8.0),
     ];
 
+    /// The double next to ln 2 lies below it, and e to it below 2; doubles round that to 2. A step as
+    /// large as doubles say would be larger than privacy allows.
+    #[test]
+    fn steps_stay_below_what_doubles_round_up_to() {
+        let rising = std::f64::consts::LN_2;
+        assert_eq!(libm::expm1(rising).to_bits(), 1.0_f64.to_bits());
+        let rates = Rates {
+            rising,
+            falling: 0.5,
+        };
+        let selection = Selection::new(rates, 1e-6);
+        let [none, first, second] = selection.probabilities()[..3] else {
+            unreachable!("1e-6 is far from the last count");
+        };
+        assert_eq!(none, 0);
+        assert!(second < 3 * first);
+    }
+
     /// The recursion in doubles: what doubles can tell of its steps, and nothing given away.
     #[test]
     fn probabilities_equal_their_recursion() {

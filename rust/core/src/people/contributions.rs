@@ -51,7 +51,7 @@ impl Contributions {
     #[inline]
     pub(super) fn find(&self, person: u32, item: u64, places: &mut Vec<usize>) -> bool {
         (0..self.depth).all(|row| {
-            if row > 0 && planted!("people-bounded-in-one-row") {
+            if planted!("people-bounded-in-one-row") && row > 0 {
                 places.push(places[places.len() - 1] + self.cells);
                 return true;
             }

@@ -3,6 +3,9 @@
 //! The state of the tables alone would let everyone contribute again after each restart. The bytes
 //! are in docs/state-format.md, "Bodies of checkpoints"; a person is known by an identity alone.
 
+#[cfg(test)]
+mod tests;
+
 use super::People;
 use crate::saved_state::{SavedState, StateReader, StateWriter, refused};
 use crate::{Error, Result, memory};

@@ -1,23 +1,22 @@
 use super::*;
 use crate::item::Item;
 use crate::parameters::TableKind;
-use crate::saved_state::SavedState;
 use crate::table::hash::RowHashes;
 use proptest::prelude::*;
-use proptest::test_runner::TestRunner;
 use std::collections::BTreeMap;
+use std::hash::BuildHasher;
 
 /// An event: its person, and its item in each table.
 #[derive(Debug, Clone, Copy)]
-struct Event {
-    person: u64,
-    items: [u64; 2],
+pub(super) struct Event {
+    pub(super) person: u64,
+    pub(super) items: [u64; 2],
 }
 
 /// A table and its bound.
-type Table = (Shape, PersonBound);
+pub(super) type Table = (Shape, PersonBound);
 
-fn bounds(cells: u32, events: u32, most_people: Option<u32>) -> [Table; 2] {
+pub(super) fn bounds(cells: u32, events: u32, most_people: Option<u32>) -> [Table; 2] {
     let shape = |kind, depth, width| Shape {
         kind,
         depth,
@@ -35,11 +34,11 @@ fn bounds(cells: u32, events: u32, most_people: Option<u32>) -> [Table; 2] {
     ]
 }
 
-fn people(tables: &[Table]) -> People {
+pub(super) fn people(tables: &[Table]) -> People {
     People::new(&MasterKey::seeded(1), &SketchId([2; 16]), tables).unwrap()
 }
 
-fn column((shape, _): &Table, row: usize, item: u64) -> usize {
+pub(super) fn column((shape, _): &Table, row: usize, item: u64) -> usize {
     match shape.kind {
         TableKind::Counters => item as usize,
         _ => RowHashes::new(shape.hash_seed, shape.depth, shape.width).column(row, item),
@@ -47,7 +46,7 @@ fn column((shape, _): &Table, row: usize, item: u64) -> usize {
 }
 
 /// True for each event that is counted.
-fn counted(people: &mut People, tables: usize, events: &[Event]) -> Vec<bool> {
+pub(super) fn counted(people: &mut People, tables: usize, events: &[Event]) -> Vec<bool> {
     let names: Vec<Item<'_>> = events.iter().map(|it| Item::Unsigned(it.person)).collect();
     let items: Vec<Vec<u64>> = (0..tables)
         .map(|table| events.iter().map(|it| it.items[table]).collect())
@@ -98,7 +97,7 @@ fn by_the_rule(tables: &[Table], events: &[Event]) -> Vec<bool> {
     events.iter().map(&mut decide).collect()
 }
 
-fn streams(people: u64) -> impl Strategy<Value = Vec<Event>> {
+pub(super) fn streams(people: u64) -> impl Strategy<Value = Vec<Event>> {
     let event = (0..people, 0..12_u64, 0..4_u64);
     let event = event.prop_map(|(person, one, other)| Event {
         person,
@@ -253,127 +252,6 @@ fn a_refused_batch_leaves_no_one() {
     assert_eq!((weights, people.known()), ([1, 1], 2));
 }
 
-/// Restored at any point, people go on as if nothing had happened, and their bytes are the same.
-#[test]
-fn restored_people_go_on() {
-    let each = prop_oneof![4 => 1..4_u32, 1 => 255..260_u32];
-    let strategy = (streams(5), 1..4_u32, each, proptest::option::of(1..6_u32));
-    let strategy = (strategy, 0..60_usize, proptest::bool::ANY);
-    let mut runner = TestRunner::new(ProptestConfig::with_cases(256));
-    let outcome = runner.run(&strategy, |((events, cells, each, most), at, wide)| {
-        let mut tables = bounds(cells, each, most);
-        tables[0].0.width = if wide { 70_000 } else { 5 };
-        let (first, rest) = events.split_at(at.min(events.len()));
-        let mut one = people(&tables);
-        counted(&mut one, 2, first);
-        let saved = one.save().unwrap();
-        prop_assert_eq!(saved.expose().len(), one.saved_bytes());
-        let mut other = people(&tables);
-        other.restore(&saved).unwrap();
-        let again = other.save().unwrap();
-        prop_assert_eq!(again.expose(), saved.expose());
-        prop_assert_eq!(counted(&mut other, 2, rest), counted(&mut one, 2, rest));
-        prop_assert_eq!(
-            (other.known(), other.refused()),
-            (one.known(), one.refused())
-        );
-        let (one, other) = (one.save().unwrap(), other.save().unwrap());
-        prop_assert_eq!(other.expose(), one.expose());
-        Ok(())
-    });
-    outcome.unwrap();
-}
-
-/// Any change of a byte is refused, or is a state that a stream can reach; nothing panics.
-#[test]
-fn damaged_states_of_people_are_refused_whole() {
-    let tables = bounds(2, 3, Some(4));
-    let mut one = people(&tables);
-    let event = |person, item| Event {
-        person,
-        items: [item, item % 4],
-    };
-    counted(
-        &mut one,
-        2,
-        &[event(1, 2), event(1, 2), event(2, 3), event(1, 5)],
-    );
-    let saved = one.save().unwrap();
-    let bytes = saved.expose();
-    let restored = |bytes: &[u8]| {
-        let mut other = people(&tables);
-        let done = other.restore(&SavedState::from_bytes(bytes.to_vec()));
-        assert!(done.is_ok() || other.known() == 0);
-        done.map(|()| other)
-    };
-    for length in 0..bytes.len() {
-        assert!(restored(&bytes[..length]).is_err());
-    }
-    assert!(restored(&[bytes, &[0]].concat()).is_err());
-    for at in 0..bytes.len() {
-        for flipped in [1, 0x80, 0xff] {
-            let mut damaged = bytes.to_vec();
-            damaged[at] ^= flipped;
-            if let Ok(other) = restored(&damaged) {
-                assert_eq!(other.save().unwrap().expose(), damaged);
-            }
-        }
-    }
-    // People of another object, and of tables with other bounds.
-    let id = SketchId([3; 16]);
-    let mut other = People::new(&MasterKey::seeded(1), &id, &tables).unwrap();
-    assert!(other.restore(&saved).is_err());
-    assert!(people(&bounds(1, 3, Some(4))).restore(&saved).is_err());
-    assert!(people(&bounds(2, 1, Some(4))).restore(&saved).is_err());
-    assert!(people(&bounds(2, 3, Some(1))).restore(&saved).is_err());
-    assert!(one.restore(&saved).is_err());
-    assert_eq!(one.known(), 2);
-}
-
-/// The bytes of a state, pinned: a change here is another version (docs/state-format.md).
-#[test]
-fn the_bytes_of_a_state() {
-    let [mut table, counters] = bounds(2, 300, None);
-    table.0.width = 70_000;
-    let tables = [table, counters];
-    let mut one = people(&tables);
-    let event = |person, items| Event { person, items };
-    let events = [
-        event(8, [1, 0]),
-        event(9, [2, 3]),
-        event(8, [1, 0]),
-        event(8, [2, 1]),
-        event(8, [3, 2]),
-    ];
-    assert_eq!(
-        counted(&mut one, 2, &events),
-        [true, true, true, true, false]
-    );
-    let names = one.identify(Items::Unsigned(&[8, 9])).unwrap();
-    let of = |row, item| (column(&table, row, item) as u32).to_le_bytes()[..3].to_vec();
-    let expected = [
-        vec![1, 0],                                               // version
-        vec![2; 16],                                              // id
-        vec![1, 0, 0, 0, 0, 0, 0, 0],                             // events not counted
-        vec![2, 0, 0, 0, 0, 0, 0, 0],                             // people
-        names[0].to_le_bytes().to_vec(),                          // the first one
-        [&[2][..], &of(0, 1), &of(0, 2), &[1, 0, 0, 0]].concat(), // its first row
-        [&[2][..], &of(1, 1), &of(1, 2), &[1, 0, 0, 0]].concat(), // and the second
-        vec![2, 0, 1, 1, 0, 0, 0],                                // counters
-        names[1].to_le_bytes().to_vec(),                          // the second one
-        [&[1][..], &of(0, 2), &[0, 0], &[1], &of(1, 2), &[0, 0]].concat(),
-        vec![1, 3, 0, 0],
-    ];
-    let found = one.save().unwrap();
-    assert_eq!(found.expose(), expected.concat());
-    assert_eq!(names[0].to_le_bytes()[..4], [45, 66, 27, 254]);
-    // One event in each cell needs no count.
-    let mut once = people(&bounds(2, 1, None)[1..]);
-    counted(&mut once, 1, &events);
-    let per_person = once.saved_bytes() - 2 - 16 - 8 - 8;
-    assert_eq!(per_person, (16 + 1 + 2) + (16 + 1 + 1));
-}
-
 /// People of a batch that is not counted are as unknown as before, also where their number is limited.
 #[test]
 fn a_batch_that_is_withdrawn_leaves_nothing() {
@@ -417,4 +295,67 @@ fn bounds_outside_their_range_are_refused() {
     // No more cells than a row has.
     let people = people(&bounds(4_096, 65_535, None));
     assert_eq!(people.bytes_per_person(), 32 + 6 * (2 * 5 + 4));
+}
+
+/// Each event takes one place of every row, so the smallest table decides.
+#[test]
+fn the_events_of_a_person_fill_the_smallest_table() {
+    for (cells, each, expected) in [(1, 1, 1), (3, 1, 3), (1, 3, 3), (2, 5, 10)] {
+        let tables = bounds(cells, each, None);
+        assert_eq!(people(&tables).counted_events(), expected);
+        let mut other = tables;
+        other[1].1.cells = 1;
+        assert_eq!(people(&other).counted_events(), u64::from(each));
+        // As many events of one person are counted, never one more.
+        let events: Vec<Event> = (0..200)
+            .map(|number| Event {
+                person: 1,
+                items: [0, number % 4],
+            })
+            .collect();
+        let is_counted = counted(&mut people(&tables[1..]), 1, &of_the_second(&events));
+        let found = is_counted.iter().filter(|&&it| it).count();
+        assert_eq!(found as u64, expected);
+    }
+}
+
+/// The events with the items of the second table first.
+fn of_the_second(events: &[Event]) -> Vec<Event> {
+    let swapped = |it: &Event| Event {
+        person: it.person,
+        items: [it.items[1], it.items[0]],
+    };
+    events.iter().map(swapped).collect()
+}
+
+/// Every list of items has to be as long as the batch, not only one of them.
+#[test]
+fn items_longer_than_a_batch_are_refused() {
+    let tables = bounds(1, 1, None);
+    let mut people = people(&tables);
+    let names = people.identify(Items::Unsigned(&[1, 2])).unwrap();
+    let hash = Fingerprinter::new(7);
+    let (two, three) = (Items::Ready(&[0, 1]), Items::Ready(&[0, 1, 2]));
+    for items in [
+        [(two, &hash), (three, &hash)],
+        [(three, &hash), (two, &hash)],
+    ] {
+        assert!(people.bound(&names, &items, &mut [1, 1]).is_err());
+        assert_eq!(people.known(), 0);
+    }
+    let items = [(two, &hash), (two, &hash)];
+    people.bound(&names, &items, &mut [1, 1]).unwrap();
+}
+
+/// Equal places of the index would make it slow: no result shows it.
+#[test]
+fn people_are_found_by_the_low_bits_of_their_identity() {
+    let builder = BuildHasherDefault::<LowBits>::default();
+    let low = 0x0123_4567_89ab_cdef_u64;
+    assert_eq!(builder.hash_one(7_u128 << 64 | u128::from(low)), low);
+    let mut hasher = builder.build_hasher();
+    hasher.write(&[1, 2, 0xff]);
+    assert_eq!(hasher.finish(), 0x01_02ff);
+    hasher.write(&[0]);
+    assert_eq!(hasher.finish(), 0x0102_ff00);
 }

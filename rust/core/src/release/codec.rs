@@ -139,6 +139,7 @@ fn encode_table(release: &Release, version: u16, more: usize) -> Result<Vec<u8>>
     for value in release.table() {
         out.extend(value.to_le_bytes());
     }
+    debug_assert!(out.len() + CHECKSUM <= length, "the size of a release");
     Ok(out)
 }
 

@@ -99,3 +99,73 @@ fn read_flag(reader: &mut ByteReader<'_>, of: &str) -> Result<bool> {
         other => malformed(format!("expected {of} or none, 1 or 0, got {other}")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn run(tables: u32) -> RunPromise {
+        let table = |number: u32| {
+            let share = f64::from(number + 1);
+            TablePromise::of(number % 64 + 1, [1.0 / share, 0.5, share, 3.0, 0.25, 1e-9])
+        };
+        RunPromise {
+            id: [5; 16],
+            epsilon: 2.5,
+            delta: 1e-6,
+            tables: (0..tables).map(table).collect(),
+        }
+    }
+
+    fn bytes_of(bound: Option<&PersonBound>, run: Option<&RunPromise>) -> Vec<u8> {
+        let mut out = Vec::new();
+        write_bound(&mut out, bound);
+        write_run(&mut out, run);
+        out
+    }
+
+    /// The room is what they need if both are there, and they end where the reader stops.
+    #[test]
+    fn promises_come_back_and_fill_their_room() {
+        for most_people in [None, Some(1), Some(7)] {
+            let bound = PersonBound {
+                cells: 3,
+                events: 500,
+                most_people,
+            };
+            for tables in [1, 2, 5, 256] {
+                let run = run(tables);
+                let bytes = bytes_of(Some(&bound), Some(&run));
+                assert_eq!(bytes.len(), longest(Some(&run)));
+                let mut reader = ByteReader { rest: &bytes };
+                assert_eq!(read_bound(&mut reader).unwrap(), Some(bound));
+                assert_eq!(read_run(&mut reader).unwrap(), Some(run));
+                assert!(reader.rest.is_empty());
+            }
+        }
+        let bytes = bytes_of(None, None);
+        assert!(bytes.len() < longest(None));
+        let mut reader = ByteReader { rest: &bytes };
+        assert_eq!(read_bound(&mut reader).unwrap(), None);
+        assert_eq!(read_run(&mut reader).unwrap(), None);
+    }
+
+    #[test]
+    fn what_is_missing_or_outside_its_range_is_refused() {
+        let mut bytes = bytes_of(None, Some(&run(2)));
+        bytes.remove(0);
+        for length in 0..bytes.len() {
+            let mut reader = ByteReader {
+                rest: &bytes[..length],
+            };
+            assert!(read_run(&mut reader).is_err(), "{length}");
+        }
+        assert!(read_run(&mut ByteReader { rest: &bytes }).is_ok());
+        bytes[0] = 2; // neither there nor not
+        assert!(read_run(&mut ByteReader { rest: &bytes }).is_err());
+        let mut wrong = run(2);
+        wrong.tables[1].depth = 0;
+        let bytes = bytes_of(None, Some(&wrong));
+        assert!(read_run(&mut ByteReader { rest: &bytes[1..] }).is_err());
+    }
+}

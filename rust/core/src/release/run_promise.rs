@@ -113,3 +113,95 @@ fn check(name: &'static str, value: f64, most: f64) -> Result<()> {
     let expected = format!("a number above 0, at most {most:e}");
     Err(Error::parameter(name, expected, value))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NUMBERS: [f64; 6] = [0.5, 1e-7, 4.0, 3.0, 0.25, 1e-9];
+
+    fn run(tables: Vec<TablePromise>) -> RunPromise {
+        RunPromise {
+            id: [5; 16],
+            epsilon: 2.5,
+            delta: 1e-6,
+            tables,
+        }
+    }
+
+    /// Each limit is accepted, and the next number beyond it is refused.
+    #[test]
+    fn every_number_has_its_limits() {
+        let least = f64::MIN_POSITIVE;
+        let epsilon = (least, 100.0);
+        let delta = (least, 1.0_f64.next_down());
+        let any = (least, f64::MAX);
+        let checked = |place: usize, value: f64| {
+            let mut numbers = NUMBERS;
+            let mut whole = [2.5, 1e-6];
+            if place < 6 {
+                numbers[place] = value;
+            } else {
+                whole[place - 6] = value;
+            }
+            let table = TablePromise::of(3, numbers);
+            assert_eq!(table.numbers().map(f64::to_bits), numbers.map(f64::to_bits));
+            let run = run(vec![TablePromise::of(3, NUMBERS), table]);
+            let [epsilon, delta] = whole;
+            RunPromise {
+                epsilon,
+                delta,
+                ..run
+            }
+            .validate()
+            .is_ok()
+        };
+        let limits = [epsilon, delta, any, any, epsilon, delta, epsilon, delta];
+        for (place, (low, high)) in limits.into_iter().enumerate() {
+            for (value, is_accepted) in [
+                (low, true),
+                (high, true),
+                (low.next_down(), false),
+                (high.next_up(), false),
+                (0.0, false),
+                (-1.0, false),
+                (f64::NAN, false),
+                (f64::INFINITY, false),
+            ] {
+                assert_eq!(checked(place, value), is_accepted, "{place}: {value:e}");
+            }
+        }
+    }
+
+    /// Zeros say that there are no names: both of them, or none.
+    #[test]
+    fn names_have_a_pair_or_none() {
+        for (pair, is_accepted) in [
+            ([0.0, 0.0], true),
+            ([0.25, 1e-9], true),
+            ([0.0, 1e-9], false),
+            ([0.25, 0.0], false),
+        ] {
+            let [epsilon, delta, sigma, l2_sensitivity, ..] = NUMBERS;
+            let numbers = [epsilon, delta, sigma, l2_sensitivity, pair[0], pair[1]];
+            let run = run(vec![TablePromise::of(1, numbers)]);
+            assert_eq!(run.validate().is_ok(), is_accepted, "{pair:?}");
+        }
+    }
+
+    #[test]
+    fn tables_have_rows_and_are_few() {
+        for (tables, depth, is_accepted) in [
+            (1, 1, true),
+            (1, LARGEST_DEPTH, true),
+            (256, 1, true),
+            (0, 1, false),
+            (257, 1, false),
+            (1, 0, false),
+            (1, LARGEST_DEPTH + 1, false),
+        ] {
+            let run = run(vec![TablePromise::of(depth, NUMBERS); tables]);
+            assert_eq!(run.validate().is_ok(), is_accepted, "{tables} {depth}");
+        }
+    }
+}

@@ -148,3 +148,38 @@ fn the_memory_of_the_bytes_is_allocated_once() {
         }
     }
 }
+
+/// A bound of people and the promise of a run, each alone, both, and more of it than all else.
+#[test]
+fn promises_of_parts_come_back() {
+    let bound = crate::parameters::PersonBound {
+        cells: 2,
+        events: 3,
+        most_people: Some(9),
+    };
+    let run = |tables| RunPromise {
+        id: [5; 16],
+        epsilon: 2.5,
+        delta: 1e-6,
+        tables: vec![TablePromise::of(3, [0.5, 1e-7, 4.0, 3.0, 0.25, 1e-9]); tables],
+    };
+    for (person_bound, run, version) in [
+        (None, None, codec::FORMAT_VERSION),
+        (Some(bound), None, codec::PROMISE_VERSION),
+        (None, Some(run(1)), codec::PROMISE_VERSION),
+        (Some(bound), Some(run(256)), codec::PROMISE_VERSION),
+    ] {
+        let noise = NoiseSpec {
+            person_bound,
+            ..noise(Schedule::Single { horizon: Some(9) })
+        };
+        let parts = [1, 2].map(|number| Part {
+            run: run.clone(),
+            ..part(number, Some(noise))
+        });
+        let release = Release::new(shape(1), parts.to_vec(), vec![1]);
+        let bytes = codec::encode(&release).unwrap();
+        assert_eq!(bytes[8..10], version.to_le_bytes());
+        assert_eq!(codec::decode(&bytes).unwrap(), release);
+    }
+}

@@ -1,0 +1,174 @@
+//! Bounds of people: what they change, the noise that they need, and that nothing is counted past
+//! them.
+
+use lazysketch_core::discovery::spec::DiscoverySpec;
+use lazysketch_core::guarantee::NotPrivate;
+use lazysketch_core::item::Item;
+use lazysketch_core::key::{Identity, MasterKey, SketchId};
+use lazysketch_core::mechanism::MechanismKind;
+use lazysketch_core::parameters::{NoiseSpec, PersonBound, Relation, Shape, TableKind};
+use lazysketch_core::schedule::Schedule;
+use lazysketch_core::sketch::heavy_hitters::HeavySketch;
+use lazysketch_core::table::items::Items;
+use seeded::{seeded, shape, spec};
+
+mod seeded;
+
+fn bound(cells: u32, events: u32, most_people: Option<u32>) -> PersonBound {
+    PersonBound {
+        cells,
+        events,
+        most_people,
+    }
+}
+
+fn bounded(relation: Relation, bound: PersonBound) -> NoiseSpec {
+    NoiseSpec {
+        relation,
+        max_weight: 1,
+        person_bound: Some(bound),
+        ..spec(
+            Schedule::Single { horizon: Some(100) },
+            MechanismKind::Binary,
+        )
+    }
+}
+
+/// One person goes, or two are exchanged; with a limit of people another one is let in for each.
+const PEOPLE: [(Relation, Option<u32>, u64); 4] = [
+    (Relation::ZeroOut, None, 1),
+    (Relation::Substitution, None, 2),
+    (Relation::ZeroOut, Some(7), 2),
+    (Relation::Substitution, Some(7), 4),
+];
+
+#[test]
+fn every_event_of_every_person_that_changes_is_counted() {
+    for (relation, most, people) in PEOPLE {
+        for (cells, events) in [(1, 1), (2, 3), (5, 2), (4_096, 65_535)] {
+            let bound = bound(cells, events, most);
+            assert_eq!(bound.people_changed(relation), people);
+            let expected = people * u64::from(cells) * u64::from(events);
+            assert_eq!(bound.events_changed(relation), expected);
+        }
+    }
+}
+
+/// The multiplier of 3 rows at (1, 1e-6) for each unit of the sensitivity: a person changes a number
+/// of cells of each row, each by so many events of the largest weight; the people add up.
+#[test]
+fn noise_is_what_the_cells_and_events_of_people_need() {
+    for (relation, most, people) in PEOPLE {
+        for (cells, events, weight, width) in [
+            (1, 1, 1, 8),
+            (1, 3, 1, 8),
+            (4, 1, 1, 8),
+            (3, 2, 5, 8),
+            (9, 2, 1, 5),
+        ] {
+            let shape = shape(TableKind::CountSketch, 3, width);
+            let squared = 3.0 * f64::from(cells.min(width));
+            let each = people as f64 * f64::from(events) * weight as f64;
+            for (share, private) in [(1.0, true), (0.98, false)] {
+                let spec = NoiseSpec {
+                    schedule: Schedule::Single { horizon: None },
+                    sigma: share * 4.2395 * squared.sqrt() * each,
+                    max_weight: weight,
+                    ..bounded(relation, bound(cells, events, most))
+                };
+                let found = NotPrivate::of_spec(&shape, &spec).is_private();
+                assert_eq!(
+                    found, private,
+                    "{relation:?} {cells} {events} {weight} {share}"
+                );
+            }
+        }
+    }
+}
+
+/// A table with a bound counts nothing whose person is not known, in any form.
+#[test]
+fn events_without_a_person_are_refused() {
+    let shape = shape(TableKind::CountMin, 2, 5);
+    let spec = bounded(Relation::ZeroOut, bound(1, 2, None));
+    let mut sketch = seeded(shape, spec, 1);
+    for _ in 0..2 {
+        for items in [Items::Signed(&[1]), Items::Signed(&[1, 2])] {
+            let refused = sketch.update_many(items, None).unwrap_err().to_string();
+            assert!(refused.starts_with("user: "), "{refused}");
+        }
+        assert_eq!(sketch.step() % 2, 0);
+        let step = sketch.step();
+        sketch.set_bounded(true);
+        sketch.update_many(Items::Signed(&[1, 2]), None).unwrap();
+        assert_eq!(sketch.step(), step + 2);
+        sketch.set_bounded(false);
+    }
+    // Without a bound no one has to be known.
+    let mut sketch = seeded(
+        shape,
+        NoiseSpec {
+            person_bound: None,
+            ..spec
+        },
+        1,
+    );
+    sketch.update_many(Items::Signed(&[1, 2]), None).unwrap();
+}
+
+fn heavy(shape: Shape, noise: NoiseSpec, steps_per_epoch: u64, covered: u64) -> HeavySketch {
+    let discovery = DiscoverySpec {
+        epsilon: 20.0,
+        delta: 0.2,
+        relation: Relation::ZeroOut,
+        max_events_per_user: covered,
+        max_weight: noise.max_weight,
+        weighted: false,
+        steps_per_epoch,
+        events_per_step: noise.schedule.events_per_step(),
+        capacity: 8,
+        max_item_bytes: 16,
+    };
+    let identity = Identity::chosen(SketchId([3; 16]));
+    HeavySketch::new(shape, noise, discovery, &MasterKey::seeded(1), identity).unwrap()
+}
+
+/// Names cover 6 events: of all people that change, and never one event more.
+#[test]
+fn names_cover_the_events_that_are_counted() {
+    let shape = shape(TableKind::CountMin, 2, 5);
+    for (relation, most, people) in PEOPLE {
+        let sketch = heavy(shape, bounded(relation, bound(2, 3, most)), 40, 6);
+        for counted in 1..=7 {
+            let is_covered = people * counted <= 6;
+            let found = sketch.check_people(counted);
+            assert_eq!(found.is_ok(), is_covered, "{relation:?} {most:?} {counted}");
+        }
+    }
+    let unbounded = NoiseSpec {
+        person_bound: None,
+        ..bounded(Relation::ZeroOut, bound(1, 1, None))
+    };
+    assert!(heavy(shape, unbounded, 40, 1).check_people(1_000).is_ok());
+}
+
+/// The memory of a long item holds another one in the next batch: they are two names.
+#[test]
+fn what_a_batch_borrowed_is_forgotten_with_it() {
+    let noise = NoiseSpec {
+        person_bound: None,
+        ..bounded(Relation::ZeroOut, bound(1, 1, None))
+    };
+    let mut sketch = heavy(shape(TableKind::CountMin, 2, 5), noise, 80, 1);
+    let mut content = vec![b'a'; 1_000];
+    for letter in *b"ab" {
+        content.fill(letter);
+        let items = vec![Item::Bytes(&content); 40];
+        sketch.update_many(Items::Mixed(&items), None).unwrap();
+    }
+    let names = sketch
+        .discovery()
+        .candidates()
+        .map(|(kept, _)| kept.bytes[0]);
+    assert_eq!(names.collect::<Vec<_>>(), b"ab");
+}
