@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections import Counter
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -27,7 +28,15 @@ from lazysketch.privacy import (
     gaussian_delta,
     noise_multiplier,
 )
-from lazysketch.privacy.adaptive import IntegerNoise, least_noise, smoothed
+from lazysketch.privacy.adaptive import (
+    IntegerNoise,
+    _cost,
+    _joint,
+    best_smoothing,
+    least_noise,
+    smoothed,
+    smoothed_together,
+)
 
 Floats = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -384,3 +393,26 @@ def test_arguments_outside_their_range() -> None:
         adaptive_delta(1.0, 0.0)
     with pytest.raises(ArgumentValueError, match="^delta: expected at least 1e-270"):
         adaptive_noise_multiplier(1.0, 1e-275)
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 3.0, 10.0])
+def test_each_kind_of_noise_has_a_smoothing_of_its_own(epsilon: float) -> None:
+    """As good as the best pair of smoothings, of all pairs, up to 2 % of delta."""
+    noises = (IntegerNoise(0.9, 1), IntegerNoise(6.0, 3))
+    tables = {noises[0]: 1, noises[1]: 2}
+    steps = [step / 40 for step in range(2, 41)]
+    bounds = [
+        _joint(
+            {
+                noise: (_cost(noise, own), tables[noise])
+                for noise, own in zip(noises, pair, strict=True)
+            }
+        )
+        for pair in itertools.product(steps, repeat=2)
+    ]
+    best = min(bound.delta(epsilon) for bound in bounds if bound is not None)
+    found = smoothed_together(tables, epsilon)
+    assert found is not None
+    assert best <= found.delta(epsilon) <= 1.02 * best
+    same = smoothed(tables, best_smoothing(Counter(tables).elements(), epsilon))
+    assert same is None or found.delta(epsilon) <= same.delta(epsilon)

@@ -408,3 +408,8 @@ def test_every_accepted_calibration_is_sufficient(
     allowed = noise.delta - noise.delta_numeric
     assert exact_delta(left, noise.noise_multiplier) <= mpmath.mpf(allowed)
     assert adaptive_delta(left, noise.noise_multiplier, depth=3) <= allowed
+
+
+def test_delta_is_a_probability_for_the_least_noise() -> None:
+    for multiplier in (1e-9, 1.0001e-3, 1.1e-3, 2e-3, 5e-3):
+        assert gaussian_delta(1e-6, multiplier) == 1.0

@@ -166,3 +166,11 @@ def test_the_parts_of_a_merged_release_compose() -> None:
     merged = sketches[0].release().merge(sketches[1].release()).merge(sketches[2].release())
     together = compose(*(part.privacy for part in merged.parts))
     assert together.mu == pytest.approx(math.sqrt(3) * sketches[0].privacy.mu, rel=1e-12)
+
+
+def test_plain_pairs_hold_from_the_sum_of_their_epsilons_on() -> None:
+    """A sum of deltas at the sum of epsilons and above it, also where that is below 1."""
+    for each in (0.25, 1.0):
+        together = compose((each, 1e-6), (each, 1e-6))
+        assert together.delta_at(2.0 * each) == pytest.approx(2e-6, rel=1e-12)
+        assert together.delta_at(2.5 * each) <= 2e-6 * (1.0 + 1e-12)

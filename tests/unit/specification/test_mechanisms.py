@@ -50,3 +50,11 @@ def test_weights_too_large_for_the_tables_fall_back_to_the_closed_form(
 ) -> None:
     sketch = ls.LazyCountMin(depth=3, width=1024, epsilon=0.1, delta=1e-6, **wanted)
     assert (sketch.mechanism.name, sketch.private) == ("haar", True)
+
+
+def test_shared_rows_begin_where_their_tables_have_less_noise() -> None:
+    names = [
+        [it.name for it in mechanisms_for("tree", leaves=leaves, growing=False)]
+        for leaves in (511, 512, 513)
+    ]
+    assert names == [["tree", "haar"], ["tree", "haar"], ["tree", "tree-deep", "haar"]]
