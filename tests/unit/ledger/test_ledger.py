@@ -13,6 +13,7 @@ from tests.unit.ledger.ledgers import DAY, Place, instant
 
 import lazysketch as ls
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, CapError, ClosedError
+from lazysketch.ledger.periods import Period
 from lazysketch.ledger.spending import Spending
 from lazysketch.ledger.terms import Terms, Unit
 from lazysketch.privacy.charges import pure_mu
@@ -379,3 +380,41 @@ def test_a_year_of_daily_runs(place: Place) -> None:
         assert year.share < 1.0
         place.now = instant(2027)
         assert ledger.spent().runs == ()
+
+
+def test_a_run_that_goes_on_can_be_closed(place: Place) -> None:
+    with place.create() as ledger:
+        ledger.charge((0.1, 1e-9), state="a1")
+        again = ledger.charge((0.1, 1e-9), state="a1")
+        again.close()
+        assert [entry.closed for entry in ledger.entries()] == [place.now]
+
+
+def test_a_pair_for_people_is_no_charge_for_events(place: Place) -> None:
+    with place.create(unit="event") as ledger:
+        with pytest.raises(ArgumentValueError, match="unit: expected a run that protects events"):
+            ledger.charge((0.1, 1e-9), unit="person")
+        assert ledger.entries() == ()
+        assert ledger.charge((0.1, 1e-9), unit="event").is_new
+
+
+def test_the_share_is_that_of_the_cap(place: Place) -> None:
+    """A pair of the whole cap is all of it, half a pair half of it."""
+    with place.create(epsilon=2.0, delta=1e-6) as ledger:
+        ledger.charge((1.0, 5e-7))
+        assert ledger.spent().by_sums
+        assert ledger.spent().share == pytest.approx(0.5)
+        ledger.charge((1.0, 5e-7))
+        assert ledger.spent().share == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize(
+    ("period", "expected"),
+    [
+        ("1d", "from 1970-01-01 to 1970-01-02"),
+        ("7d", "from 1970-01-01 to 1970-01-08"),
+        ("1h", "from 1970-01-01T00:00:00Z to 1970-01-01T01:00:00Z"),
+    ],
+)
+def test_periods_in_words(period: str, expected: str) -> None:
+    assert Period(period).named(0.0) == expected

@@ -179,3 +179,8 @@ def test_everything_that_is_described_composes() -> None:
 def test_counts_without_a_guarantee_have_no_charge() -> None:
     with pytest.raises(ArgumentValueError, match="NOT PRIVATE"):
         charge_of(Privacy.without_noise(because=("exact",)))
+
+
+def test_the_numbers_of_a_pair_are_floats() -> None:
+    part = PlainPart(np.float32(1.0), 0)
+    assert (type(part.epsilon), type(part.delta)) == (float, float)

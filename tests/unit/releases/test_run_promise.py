@@ -136,3 +136,31 @@ def test_a_promise_is_checked_when_it_is_read(level: int) -> None:
     for run in wrong:
         with pytest.raises(ls.LazySketchError):
             heavy._release(run)
+
+
+def test_levels_are_counted_in_words() -> None:
+    levels = ls.HierarchicalHeavyHitters(ls.ipv4_prefixes(), share=0.05, **NOISE)
+    line = str(run_of(levels.release(0)))
+    assert line.startswith("(1, 1e-08)-DP per event")
+    assert ", 4 levels together, of which " in line
+
+
+def test_parts_keep_their_own_noise() -> None:
+    """Also where everything but the noise is equal."""
+    sketches = [
+        ls.LazyCountMin(depth=2, width=8, epsilon=epsilon, delta=1e-8, hash_seed=1)
+        for epsilon in (0.5, 1, 0.5)
+    ]
+    first, *others = (sketch.release() for sketch in sketches)
+    parts = again(first.merge(*others)).parts
+    by_id = {sketch.sketch_id: sketch.privacy.sigma for sketch in sketches}
+    assert {part.sketch_id: part.privacy.sigma for part in parts} == by_id
+
+
+@pytest.mark.parametrize("relation", ["substitution", "zero-out"])
+def test_bounds_of_people_come_back(relation: Any) -> None:
+    for bound in (ls.PersonBound(cells=3), ls.PersonBound(cells=20, events=2, most_people=9)):
+        sketch = ls.LazyCountMin(depth=2, width=8, relation=relation, person_bound=bound, **NOISE)
+        part = again(sketch.release()).parts[0].privacy
+        for name in ("epsilon", "delta", "sigma", "l2_sensitivity", "person_bound"):
+            assert getattr(part, name) == getattr(sketch.privacy, name)
