@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import math
 import pickle
+from fractions import Fraction
 
 import pytest
 from hypothesis import given, settings
@@ -16,6 +17,7 @@ import lazysketch.testing
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.privacy import Composition, adaptive_noise_multiplier, compose
 from lazysketch.privacy.adaptive import IntegerNoise, smoothed
+from lazysketch.privacy.composed_counts import composed_counts
 
 pairs = st.tuples(
     st.floats(-1, 0.7).map(lambda power: 10.0**power),
@@ -174,3 +176,16 @@ def test_plain_pairs_hold_from_the_sum_of_their_epsilons_on() -> None:
         together = compose((each, 1e-6), (each, 1e-6))
         assert together.delta_at(2.0 * each) == pytest.approx(2e-6, rel=1e-12)
         assert together.delta_at(2.5 * each) <= 2e-6 * (1.0 + 1e-12)
+
+
+def test_totals_of_counts_are_never_rounded_down() -> None:
+    """Against exact sums, of as many parts as make a sum of doubles round in both directions."""
+    part = lazysketch.LazyCountMin(depth=2, width=8, epsilon=0.1, delta=1e-9).privacy
+    one = composed_counts([part])
+    for number in range(2, 60):
+        together = composed_counts([part] * number)
+        for name in ("epsilon", "delta"):
+            exact = number * Fraction(getattr(part, name))
+            assert exact <= Fraction(getattr(together, name)) <= exact * Fraction(1 + 1e-12)
+        for name in ("epsilon_numeric", "tail"):
+            assert Fraction(getattr(together, name)) >= number * Fraction(getattr(one, name))
