@@ -15,6 +15,7 @@ from tests.oracle import people as oracle
 from tests.oracle.sketches import HashesReadOff
 
 import lazysketch as ls
+from lazysketch import _native
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, HorizonError
 from lazysketch.heavy_hitters.heavy_hitters import HeavyHitters
 from lazysketch.testing import seeded_key
@@ -282,3 +283,24 @@ def test_identities_that_collide_are_paid_from_delta() -> None:
     more = bound.spec.noise.delta_numeric - none.spec.noise.delta_numeric
     assert more == pytest.approx((1 + math.e) * 2.0 ** (2 * 32 - 129), rel=1e-3, abs=0.0)
     assert ls.PersonBound(cells=1, most_people=1).people == ls.PersonBound(cells=1).people
+
+
+@pytest.mark.parametrize(
+    ("items", "width", "lost"), [(3, 256, 0.015), (10, 256, 0.065), (10, 1024, 0.017)]
+)
+def test_items_that_share_a_cell_share_its_events(items: int, width: int, lost: float) -> None:
+    """As docs/guarantees.md says, with room for all items: within 6 deviations of 4,000 people."""
+    people, chosen = 4_000, np.random.default_rng(1)
+    with ls.LazyCountMin(
+        depth=4, width=width, epsilon=1.0, delta=1e-6, hash_seed=5, key=seeded_key(3),
+        person_bound=ls.PersonBound(cells=10),
+    ) as table:  # fmt: skip
+        events = chosen.integers(0, 2**62, people * items)
+        table.update_many(events, user=np.repeat(np.arange(people), items))
+        known = _native.People.of_table(table)
+        assert known is not None
+        assert known.known == people
+        found = known.refused / len(events)
+    spread = math.sqrt(lost / len(events))
+    assert abs(found - lost) < 6 * spread + 0.0005  # the page has one digit after the point
+    assert found == pytest.approx(4 * (items - 1) / (2 * width), rel=0.15)
