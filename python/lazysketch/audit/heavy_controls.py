@@ -13,6 +13,7 @@ from lazysketch.audit import (
     discovery_draws,
     level_checks,
     people_checks,
+    people_of_parts_checks,
     statement_checks,
     window_checks,
 )
@@ -94,6 +95,8 @@ def _of_windows() -> Iterator[Control]:
         (bugs.NEXT_SLICE, "moves", moves),
         (bugs.SHARED_KEY, "noise of windows", noise),
         (bugs.FULL_TABLE, "slices", window_checks.slices_leave_room),
+        (bugs.KEPT_BOUNDS, "people in windows", people_of_parts_checks.people_in_windows),
+        (bugs.SHORT_BOUNDS, "people in windows", people_of_parts_checks.people_in_windows),
     )
     return controls_of_model(detected, WindowModel)
 
@@ -105,6 +108,9 @@ def _of_hierarchies() -> Iterator[Control]:
         (bugs.SHARED_KEY, "noise of levels", level_checks.noise_of_levels),
         (bugs.SHARED_KEY, "draws of levels", level_checks.draws_of_levels),
         (bugs.TWICE, "one event per level", level_checks.events_count_once_per_level),
+        (bugs.ALONE, "people at levels", people_of_parts_checks.people_at_levels),
+        (bugs.COARSEST, "people at levels", people_of_parts_checks.people_at_levels),
+        (bugs.ONE_NOISE, "people at levels", people_of_parts_checks.people_at_levels),
     )
     return controls_of_model(detected, LevelModel)
 

@@ -14,6 +14,7 @@ from lazysketch.audit import (
     discovery_draws,
     level_checks,
     people_checks,
+    people_of_parts_checks,
     statement_checks,
     window_checks,
 )
@@ -153,6 +154,18 @@ def _of_people() -> Iterator[Check]:
         "rule of people",
         "21 tables, 4 with names",
         people_checks.refused_events_are_empty_steps,
+    )
+    yield Check(
+        "people at levels",
+        "people",
+        "4 hierarchies of 2 levels",
+        of_library(lambda: people_of_parts_checks.people_at_levels(LevelLibrary())),
+    )
+    yield Check(
+        "people in windows",
+        "people",
+        "3 windows of each cut",
+        of_library(lambda: people_of_parts_checks.people_in_windows(WindowLibrary())),
     )
     wide = people_checks.WIDE_PEOPLE
     yield named("noise of people", str(wide), partial(people_checks.noise_of_people, case=wide))

@@ -6,11 +6,14 @@ library's hierarchy has. NOT PRIVATE.
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Final, Protocol
 
 from lazysketch import testing
+from lazysketch.audit.case import Case
+from lazysketch.audit.people_rule import Rule, columns_of
 from lazysketch.audit.schedule_model import Integers
 from lazysketch.heavy_hitters import (
     HeavyHitters,
@@ -20,10 +23,12 @@ from lazysketch.heavy_hitters import (
     LevelsPrivacy,
 )
 from lazysketch.heavy_hitters.tables import DiscoveringTable
+from lazysketch.privacy.person_bound import PersonBound, bounds_in_words
 from lazysketch.privacy.relations import Relation
 from lazysketch.releases.items import Item
 from lazysketch.releases.release import Release
 from lazysketch.sketches.keys import Key
+from lazysketch.specification.schedules import RoundRobin
 from lazysketch.testing import seeded_key
 
 __all__ = [
@@ -53,6 +58,7 @@ class LevelCase:
         depth: rows.
         width: columns.
         horizon: number of steps.
+        bounds: what each level counts of a person; None if events are protected.
     """
 
     levels: int = 3
@@ -64,17 +70,39 @@ class LevelCase:
     depth: int = 2
     width: int = 4
     horizon: int = 40
+    bounds: tuple[PersonBound, ...] | None = None
 
     def __str__(self) -> str:
         weights = "" if self.weights is None else f" of weights {self.weights}"
+        people = "" if self.bounds is None else f", {bounds_in_words(self.bounds)}"
         return (
             f"{self.levels} levels{weights}, {self.relation}, ({self.epsilon:g}, {self.delta:g}), "
-            f"{self.group} events"
+            f"{self.group} events{people}"
         )
 
     def names(self, item: int) -> tuple[int, ...]:
         """Return the names of an item, the coarsest first."""
         return tuple(item // 3**up for up in reversed(range(self.levels)))
+
+    def table(self, level: int) -> Case:
+        """Return the counts of a level, as far as its people and its cells go."""
+        bound = self.bounds and self.bounds[level]
+        schedule = RoundRobin(horizon=self.horizon)
+        return Case.of(
+            "count-min",
+            self.depth,
+            self.width,
+            schedule,
+            relation=self.relation,
+            person_bound=bound or None,
+        )
+
+    def rules(self) -> list[Rule]:
+        """Return the rule of each level, which knows no one; an event counts if all admit it."""
+        return [
+            Rule(columns_of(self.table(level), (HASH_SEED + level) % 2**64), bound)
+            for level, bound in enumerate(self.bounds or ())
+        ]
 
     def hierarchy(self, key: Key, *, levels: int | None = None) -> HierarchicalHeavyHitters:
         """Return the library's hierarchy.
@@ -101,6 +129,7 @@ class LevelCase:
             delta=self.delta,
             relation=self.relation,
             max_events_per_user=self.group,
+            person_bound=None if self.bounds is None else list(self.bounds[:number]),
             depth=self.depth,
             width=self.width,
             hash_seed=HASH_SEED,
@@ -119,7 +148,7 @@ class LiveLevels(Protocol):
     def specs(self) -> list[HeavyHittersSpec]:
         """The description of every level."""
 
-    def feed(self, items: list[int]) -> None:
+    def feed(self, items: list[int], people: list[int] | None = None) -> None:
         """Count events, one step each."""
 
     def tick(self, steps: int) -> None:
@@ -160,9 +189,9 @@ class _LibraryLevels:
         """The description of every level."""
         return [self.heavy.level(level).spec for level in range(self.case.levels)]
 
-    def feed(self, items: list[int]) -> None:
+    def feed(self, items: list[int], people: list[int] | None = None) -> None:
         """Count events."""
-        self.heavy.update_many(items)
+        self.heavy.update_many(items, user=people)
 
     def tick(self, steps: int) -> None:
         """Take empty steps."""
@@ -194,6 +223,9 @@ class LevelBug(Enum):
     LEFT_OUT = "the budget of a level left out"
     SHARED_KEY = "levels that share a key"
     TWICE = "an event counted twice at a level"
+    ALONE = "levels that bound people one by one"
+    COARSEST = "people bounded at the coarsest level alone"
+    ONE_NOISE = "the noise of the finest level at all"
 
 
 @dataclass(frozen=True)
@@ -230,6 +262,11 @@ class _ModelLevels:
         with case.hierarchy(Key.generate(), levels=left_out) as source:
             found = [source.level(level).spec for level in range(left_out)]
         found += found[-1:] * (case.levels - left_out)
+        if case.bounds is not None and bug is LevelBug.ONE_NOISE:
+            found = [
+                replace(spec, table=replace(spec.table, person_bound=case.bounds[-1]))
+                for spec in found
+            ]
         shared = bug is LevelBug.SHARED_KEY
         seeds = [(HASH_SEED + (0 if shared else level)) % 2**64 for level in range(case.levels)]
         self.specs = [
@@ -238,9 +275,31 @@ class _ModelLevels:
         ]
         self._heavy = [HeavyHitters.from_spec(spec, key=key) for spec in self.specs]
         self._case, self._bug = case, bug
+        self._rules, self._someone = case.rules(), itertools.count()
 
-    def feed(self, items: list[int]) -> None:
+    def _feed_people(self, items: list[int], people: list[int]) -> None:
+        """Count what is admitted, each as an event of a person of its own."""
+        for item, person in zip(items, people, strict=True):
+            names = self._case.names(item)
+            pairs = list(zip(self._rules, names, strict=True))
+            admitted = [rule.admits(person, name) for rule, name in pairs]
+            if self._bug is LevelBug.COARSEST:
+                admitted = admitted[:1] * len(admitted)
+            elif self._bug is not LevelBug.ALONE:
+                admitted = [all(admitted)] * len(admitted)
+            someone = next(self._someone)
+            for is_counted, (rule, name), heavy in zip(admitted, pairs, self._heavy, strict=True):
+                if is_counted:
+                    rule.add(person, name)
+                    heavy.update(name, user=someone)
+                else:
+                    heavy.tick()
+
+    def feed(self, items: list[int], people: list[int] | None = None) -> None:
         """Count events."""
+        if people is not None:
+            self._feed_people(items, people)
+            return
         for item in items:
             for level, name in enumerate(self._case.names(item)):
                 self._heavy[level].update(name)

@@ -62,17 +62,36 @@ class Rule:
         Returns:
             True if the person is known and every row has a place.
         """
+        if not self.admits(person, item):
+            return False
+        self.add(person, item)
+        return True
+
+    def admits(self, person: int, item: int) -> bool:
+        """Return whether the person is known, or becomes so, and every row has a place.
+
+        Args:
+            person: whose event.
+            item: its item.
+        """
         if self.is_stranger(person):
             return False
         columns = self._columns(item)
         held = self._held.setdefault(person, [Counter() for _ in columns])
-        for row, column in zip(held, columns, strict=True):
-            new_cell = column not in row
-            if len(row) + new_cell > self._bound.cells or row[column] >= self._bound.events:
-                return False
-        for row, column in zip(held, columns, strict=True):
+        return all(
+            len(row) + (column not in row) <= self._bound.cells and row[column] < self._bound.events
+            for row, column in zip(held, columns, strict=True)
+        )
+
+    def add(self, person: int, item: int) -> None:
+        """Note an event that is admitted.
+
+        Args:
+            person: whose event.
+            item: its item.
+        """
+        for row, column in zip(self._held[person], self._columns(item), strict=True):
             row[column] += 1
-        return True
 
 
 def kept(case: Case, hash_seed: int, stream: Stream) -> list[list[Event]]:

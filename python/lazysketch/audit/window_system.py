@@ -15,8 +15,11 @@ from typing import Final, Literal, Protocol
 
 import numpy as np
 
+from lazysketch.audit.case import Case
+from lazysketch.audit.people_rule import Rule, columns_of
 from lazysketch.audit.schedule_model import Integers
 from lazysketch.heavy_hitters import HeavyHitters, HeavyHittersSpec
+from lazysketch.privacy.person_bound import PersonBound
 from lazysketch.privacy.relations import Relation
 from lazysketch.releases.release import Release
 from lazysketch.sketches.keys import Key
@@ -55,6 +58,7 @@ class WindowCase:
         width: columns.
         relation: the neighbouring relation.
         short: nanoseconds that the last window of a range is shorter.
+        person_bound: what each window counts of a person; None if events are protected.
     """
 
     cut: Literal["steps", "clock", "range"]
@@ -65,11 +69,13 @@ class WindowCase:
     width: int = 2
     relation: Relation = "substitution"
     short: int = 0
+    person_bound: PersonBound | None = None
 
     def __str__(self) -> str:
+        people = "" if self.person_bound is None else f", {self.person_bound}"
         return (
             f"{self.windows} windows, {self.cut}, {self.slices} slices, "
-            f"count-min {self.depth} x {self.width}, {self.relation}"
+            f"count-min {self.depth} x {self.width}, {self.relation}{people}"
         )
 
     @property
@@ -102,7 +108,16 @@ class WindowCase:
             epsilon=1.0,
             delta=1e-6,
             relation=self.relation,
+            person_bound=self.person_bound,
         )
+
+    def rule(self) -> Rule:
+        """Return the rule of one window, which knows no one."""
+        schedule = Batch(horizon=self.slices)
+        table = Case.of(
+            "count-min", self.depth, self.width, schedule, person_bound=self.person_bound
+        )
+        return Rule(columns_of(table, HASH_SEED), self.person_bound or PersonBound(cells=1))
 
 
 def place_of(case: WindowCase, at: int) -> tuple[int, int] | None:
@@ -129,7 +144,7 @@ def place_of(case: WindowCase, at: int) -> tuple[int, int] | None:
 class LiveWindows(Protocol):
     """Windows that take events in the order of their places."""
 
-    def add(self, item: int, at: int) -> None:
+    def add(self, item: int, at: int, person: int | None = None) -> None:
         """Count an event at an instant or step; earlier steps without an event are empty."""
 
     def pass_to(self, at: int) -> None:
@@ -181,14 +196,15 @@ class _LibraryWindows:
             epsilon=1.0,
             delta=1e-6,
             relation=case.relation,
+            person_bound=case.person_bound,
             key=key,
         )
 
-    def add(self, item: int, at: int) -> None:
+    def add(self, item: int, at: int, person: int | None = None) -> None:
         """Count an event."""
         self.pass_to(at)
         times = np.array([at], dtype=np.int64) if self._case.cut == "range" else None
-        self._windows.update_many([item], times=times)
+        self._windows.update_many([item], times=times, user=None if person is None else [person])
         self._step += 1
 
     def pass_to(self, at: int) -> None:
@@ -239,6 +255,8 @@ class WindowBug(Enum):
     NEXT_SLICE = "an event in two slices"
     SHARED_KEY = "windows that share a key"
     FULL_TABLE = "as many leaves as slices"
+    KEPT_BOUNDS = "bounds of people that go on in the next window"
+    SHORT_BOUNDS = "bounds of people that end within a window"
 
 
 @dataclass(frozen=True)
@@ -276,11 +294,23 @@ class ModelWindows:
     bug: WindowBug | None
     events: list[tuple[int, int]] = field(default_factory=list)  # item, place
     now: int = 0
+    rules: dict[tuple[int, int], Rule] = field(default_factory=dict)
+    people: int = 0
 
-    def add(self, item: int, at: int) -> None:
-        """Count an event."""
-        self.events.append((item, at))
+    def add(self, item: int, at: int, person: int | None = None) -> None:
+        """Count an event, if its window may count one more of the person."""
         self.now = at
+        if person is None or self._rule(at).counts(person, item):
+            self.events.append((item, at))
+
+    def _rule(self, at: int) -> Rule:
+        number, part = place_of(self.case, at) or (-1, 0)
+        if self.bug is WindowBug.KEPT_BOUNDS:
+            number = 0
+        if self.bug is WindowBug.SHORT_BOUNDS:
+            half = 2 * (at - self.case.first) // self.case.every % 2
+            return self.rules.setdefault((number, part + half), self.case.rule())
+        return self.rules.setdefault((number, 0), self.case.rule())
 
     def pass_to(self, at: int) -> None:
         """Let time pass."""
@@ -310,16 +340,23 @@ class ModelWindows:
             counted = {at: item for item, at in self._of(number)}
             for step in range(begin, begin + self.case.every):
                 if step in counted:
-                    made.update(counted[step])
+                    made.update_many([counted[step]], user=self._someone(1))
                 else:
                     made.tick()
             made.finish()
             return made
         for part in range(self.case.slices if steps is None else steps):
-            made.update_batch([item for item, at in self._of(number) if self._in_slice(at, part)])
+            items = [item for item, at in self._of(number) if self._in_slice(at, part)]
+            made.update_batch(items, user=self._someone(len(items)))
         if steps is None:
             made.finish()
         return made
+
+    def _someone(self, events: int) -> list[int] | None:
+        """People who have contributed nothing, one for each event; None without a bound."""
+        self.people += events
+        bounded = self.case.person_bound is not None
+        return list(range(self.people - events, self.people)) if bounded else None
 
     def _of(self, number: int) -> list[tuple[int, int]]:
         """The events of a window, of others too if that is the bug."""
