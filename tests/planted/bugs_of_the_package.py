@@ -8,6 +8,7 @@ from tests.planted.bugs_of_accounting import BUGS_OF_ACCOUNTING
 from tests.planted.bugs_of_discovery import BUGS_OF_DISCOVERY
 from tests.planted.bugs_of_ledgers import BUGS_OF_LEDGERS
 from tests.planted.bugs_of_people import BUGS_OF_PEOPLE
+from tests.planted.bugs_of_people_in_parts import BUGS_OF_PEOPLE_IN_PARTS
 from tests.planted.bugs_of_sensitivity import BUGS_OF_CALIBRATION, BUGS_OF_SENSITIVITY
 from tests.planted.bugs_of_states import BUGS_OF_STATES
 from tests.planted.bugs_of_stored_objects import BUGS_OF_STORED_OBJECTS
@@ -22,6 +23,7 @@ BUGS_OF_THE_PACKAGE: Final[tuple[PlantedBug, ...]] = (
     *BUGS_OF_SENSITIVITY,
     *BUGS_OF_CALIBRATION,
     *BUGS_OF_PEOPLE,
+    *BUGS_OF_PEOPLE_IN_PARTS,
     *BUGS_OF_ACCOUNTING,
     *BUGS_OF_LEDGERS,
     *BUGS_OF_WINDOWS,

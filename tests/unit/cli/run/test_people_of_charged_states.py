@@ -13,7 +13,7 @@ from tests.unit.cli.run.test_states import SMALL, Runs, runs
 
 __all__ = ["runs"]  # the fixture
 
-BUDGET = ["--epsilon", "1", "--delta", "1e-8"]
+SPENDS = ["--epsilon", "1", "--delta", "1e-8"]
 
 
 def charged(runs: Runs, ledger: str = "ledger") -> list[str]:
@@ -41,7 +41,7 @@ def entries(runs: Runs, ledger: str = "ledger") -> list[dict[str, Any]]:
 def test_all_runs_of_a_state_are_charged_once(runs: Runs) -> None:
     visit(runs, *visits(0, 50))
     asked = charged(runs)
-    runs.estimate("a", *SMALL, *BUDGET, *PEOPLE, *asked)
+    runs.estimate("a", *SMALL, *SPENDS, *PEOPLE, *asked)
     assert "run 1 charged" in runs.said
     for begin in (50, 100):
         visit(runs, *visits(begin, begin + 50))
@@ -57,14 +57,14 @@ def test_a_ledger_of_people_refuses_a_state_of_events(runs: Runs) -> None:
     """Also in a later run; one with people fits a ledger of events under substitution alone."""
     visit(runs, *visits(0, 50))
     asked = charged(runs)
-    runs.estimate("events", *SMALL, *BUDGET, "--by", "page", *asked, status=2)
+    runs.estimate("events", *SMALL, *SPENDS, "--by", "page", *asked, status=2)
     assert "unit: expected a run that protects a person" in runs.said
-    runs.estimate("events", *SMALL, *BUDGET, "--by", "page")
+    runs.estimate("events", *SMALL, *SPENDS, "--by", "page")
     runs.estimate("events", *asked, status=2)
     assert "unit: expected a run that protects a person" in runs.said
     assert entries(runs) == []
     init(runs, "of events", unit="event")
-    runs.estimate("a", *SMALL, *BUDGET, *PEOPLE, *charged(runs, "of events"))
+    runs.estimate("a", *SMALL, *SPENDS, *PEOPLE, *charged(runs, "of events"))
     assert len(entries(runs, "of events")) == 1
 
 
@@ -72,9 +72,9 @@ def test_a_refused_charge_counts_nothing(runs: Runs) -> None:
     """Neither events nor what people have contributed."""
     init(runs, "small", epsilon="0.5")
     visit(runs, *((person, "/a") for person in range(30)))
-    runs.estimate("a", *SMALL, *BUDGET, *PEOPLE, *charged(runs, "small"), status=2)
+    runs.estimate("a", *SMALL, *SPENDS, *PEOPLE, *charged(runs, "small"), status=2)
     assert "cap: expected a run within (0.5, 1e-06)-DP per person for visitors" in runs.said
-    _, steps = runs.estimate("a", *SMALL, *BUDGET, *PEOPLE)
+    _, steps = runs.estimate("a", *SMALL, *SPENDS, *PEOPLE)
     assert steps == 30
     assert "beyond the bound" not in runs.said
 
@@ -84,7 +84,7 @@ def test_a_new_era_lets_people_contribute_again_and_is_charged(runs: Runs) -> No
     everyone = [(person, "/a") for person in range(30)]
     visit(runs, *everyone)
     asked = charged(runs)
-    runs.estimate("a", *SMALL, *BUDGET, *PEOPLE, *asked)
+    runs.estimate("a", *SMALL, *SPENDS, *PEOPLE, *asked)
     shutil.copytree(runs.folder / "a", runs.folder / "older")
     visit(runs, *everyone)
     runs.estimate("a", *asked)
@@ -109,7 +109,7 @@ def test_a_new_era_beyond_the_cap_is_refused(runs: Runs) -> None:
     init(runs, "small", epsilon="1.2")
     asked = charged(runs, "small")
     visit(runs, *visits(0, 50))
-    runs.estimate("a", *SMALL, *BUDGET, *PEOPLE, *asked)
+    runs.estimate("a", *SMALL, *SPENDS, *PEOPLE, *asked)
     Path("a.anchor").unlink()
     runs.estimate("a", *asked, "--new-era", status=2)
     assert "cap: expected a run within (1.2, 1e-06)-DP per person" in runs.said
@@ -122,7 +122,7 @@ def test_a_new_era_beyond_the_cap_is_refused(runs: Runs) -> None:
 @pytest.mark.parametrize("options", [["--cells", "4"], ["--user", "page"]])
 def test_another_bound_is_refused_before_it_is_charged(runs: Runs, options: list[str]) -> None:
     visit(runs, *visits(0, 50))
-    runs.estimate("a", *SMALL, *BUDGET, *PEOPLE)
+    runs.estimate("a", *SMALL, *SPENDS, *PEOPLE)
     runs.estimate("a", *options, *charged(runs), status=2)
     assert "as in the first run with a" in runs.said
     assert entries(runs) == []
