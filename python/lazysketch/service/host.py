@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from lazysketch.arguments import shown
 from lazysketch.errors import ArgumentValueError, LazySketchError
+from lazysketch.service.definitions import keep_definition
 from lazysketch.service.publication_files import PublicationFiles, ServiceFacts
 from lazysketch.service.signing import SigningKey
 from lazysketch.service.stream import Stream
@@ -52,6 +54,8 @@ class Host:
         self.files = PublicationFiles(public)
         self.streams: dict[str, Stream] = {}
         self.clock = clock
+        self.published: Counter[str] = Counter()
+        self.failed_publications = 0
         self._key = _signing_key(store)
 
     @property
@@ -60,7 +64,7 @@ class Host:
         return self._key.public
 
     def open_streams(self, settings: Iterable[StreamSettings]) -> None:
-        """Open the streams of a configuration; new ones are made.
+        """Open streams; new ones are made.
 
         Args:
             settings: their descriptions.
@@ -71,7 +75,11 @@ class Host:
             StoreError: a store that cannot be written.
         """
         for one in settings:
-            self.streams[one.name] = Stream(one, self.store, clock=self.clock)
+            keep_definition(self.store, one)
+            try:
+                self.streams[one.name] = Stream(one, self.store, clock=self.clock)
+            except LazySketchError as error:
+                raise type(error)(f"streams.{one.name}.{error}") from None
         self.store.commit()
         self.files.write_facts(ServiceFacts(tuple(self.streams), self.public_key))
 
@@ -102,12 +110,33 @@ class Host:
             StoreError: the store cannot be written; nothing was published.
             OSError: the publication cannot be written; the one before stands.
         """
-        publication = self.stream(name).publication(ready=self._now() + _MARGIN)
+        stream, now = self.stream(name), self._now()
+        publication = stream.publication(ready=now + _MARGIN)
+        if stream.tick.begin(publication.number) > now:  # it was finished within a window
+            return False
         before = self.files.read_signed(name)
         if before is not None and before.number >= publication.number:
             return False
-        self.files.write(publication, self._key)
+        try:
+            self.files.write(publication, self._key)
+        except OSError:
+            self.failed_publications += 1
+            raise
+        self.published[name] += 1
         return True
+
+    def finish(self, name: str) -> None:
+        """End a stream: it takes no more events, and its last window is published when it is over.
+
+        Args:
+            name: the stream.
+
+        Raises:
+            ArgumentValueError: there is no such stream.
+            StoreError: the store cannot be written.
+        """
+        self.stream(name).windows.finish()
+        self.store.commit()
 
     def close(self) -> None:
         """Commit, and close the store; what was published stays."""

@@ -97,6 +97,7 @@ class Publication:
         next_at: the instant from which readers see the next one, if the service runs.
         windows: the windows, oldest first; the open one, if it is published, is the last.
         listed: the public list of items; empty if items are found.
+        finished: True if the stream has ended, and this is its last publication.
     """
 
     facts: Facts
@@ -106,6 +107,7 @@ class Publication:
     next_at: datetime
     windows: tuple[PublishedWindow, ...]
     listed: tuple[Item, ...] = ()
+    finished: bool = False
 
     def manifest(self) -> bytes:
         """Return everything but the releases as one line of JSON; the same bytes in every life."""
@@ -120,6 +122,7 @@ class Publication:
             "next_at": _text(self.next_at),
             "windows": windows,
             "listed": [_plain(item) for item in self.listed],
+            "finished": self.finished,
         }
         return json.dumps(content, separators=(",", ":"), sort_keys=True).encode()
 
@@ -151,6 +154,7 @@ class Publication:
                 next_at=_instant(content["next_at"]),
                 windows=tuple(_window(one, releases) for one in content["windows"]),
                 listed=tuple(map(_item, content["listed"])),
+                finished=bool(content["finished"]),
             )
         except (KeyError, TypeError, ValueError) as error:
             if isinstance(error, ReleaseFormatError):

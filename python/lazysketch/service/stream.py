@@ -123,9 +123,12 @@ class Stream:
         with self._publishing:
             ended, opened = self._seen()
             tick = self.tick
-            number = opened.number * tick.slices + opened.release.step
+            if opened is None:  # readers see the end of the last window when it is over
+                number = (ended[-1].number + 1) * tick.slices if ended else 0
+            else:
+                number = opened.number * tick.slices + opened.release.step
             kept = [self._published(window) for window in ended]
-            if opened.release.step:
+            if opened is not None and opened.release.step:
                 kept.append(PublishedWindow(opened, opened.release.to_bytes()))
             shown, following = tick.shown_at(number, ready=ready), tick.begin(number + 1)
             return Publication(
@@ -136,19 +139,22 @@ class Stream:
                 next_at=_instant(following + tick.delay),
                 windows=tuple(kept),
                 listed=self.settings.domain or (),
+                finished=opened is None,
             )
 
-    def _seen(self) -> tuple[tuple[Window, ...], Window]:
+    def _seen(self) -> tuple[tuple[Window, ...], Window | None]:
         """Return the ended windows and the open one, as they stand at the same instant."""
         for _ in range(_ATTEMPTS):
             before = self.windows.open
             ended = self.windows.windows
             after = self.windows.open
             if before is None or after is None:
-                break
+                return self.windows.windows, None
             if (before.number, before.release.step) == (after.number, after.release.step):
                 return ended, after
-        raise LiveStateError(f"{self.settings.name}: expected windows that go on, got ended ones")
+        raise LiveStateError(
+            f"{self.settings.name}: expected a clock that stands still for the time of a read"
+        )
 
     def _published(self, window: Window) -> PublishedWindow:
         """Return an ended window with its bytes, which are made once."""

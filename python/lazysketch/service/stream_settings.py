@@ -21,7 +21,8 @@ __all__ = ["StreamSettings"]
 
 _NAME: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 _LONGEST_TITLE: Final = 200
-_NANOSECONDS: Final = 1_000_000_000
+# What does not change the windows, nor what they promise.
+_FREE: Final = ("title", "follow", "format", "item", "weight")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,6 +52,8 @@ class StreamSettings:
         most_people: people of a window, with ``user``.
         depth: rows of a table.
         width: columns of a table; chosen from the share when None.
+        follow: a growing file whose rows are events too; None for senders only.
+        format: format of that file; recognised when None.
 
     Raises:
         ArgumentTypeError: a wrong type.
@@ -77,6 +80,8 @@ class StreamSettings:
     most_people: int | None = None
     depth: int | None = None
     width: int | None = None
+    follow: str | None = None
+    format: str | None = None
 
     def __post_init__(self) -> None:
         """Check what no window checks."""
@@ -127,6 +132,22 @@ class StreamSettings:
             return cls(name=name, **chosen)
         except (ArgumentTypeError, ArgumentValueError) as error:
             raise type(error)(f"streams.{name}.{error}") from None
+
+    def changed_since(self, earlier: StreamSettings) -> str | None:
+        """Return the first setting that differs and may not, since numbers were published with it.
+
+        Args:
+            earlier: the settings that the stream was made with.
+
+        Returns:
+            The name; None if only others differ: the title, where events come from.
+        """
+        for field in fields(self):
+            if field.name not in _FREE and getattr(self, field.name) != getattr(
+                earlier, field.name
+            ):
+                return field.name
+        return None
 
     @property
     def window_nanoseconds(self) -> int:

@@ -29,6 +29,7 @@ from lazysketch.service.reading.queries import (
     last_of,
     refuse_others,
 )
+from lazysketch.service.refusals import refused
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -296,7 +297,7 @@ def reading_application(published: PublishedStreams) -> ASGIApp:
             try:
                 return await handler(state, request)
             except LazySketchError as error:
-                return _refused(400, str(error))
+                return refused(400, str(error))
 
         return answered
 
@@ -367,18 +368,11 @@ async def _http_error(request: Request, error: Exception) -> Response:
         expected = "an address of this service" if error.status_code == 404 else "GET"
         got = "another" if error.status_code == 404 else request.method
         detail = f"request: expected {expected}, got {got}"
-    return _refused(error.status_code, detail, error.headers)
+    return refused(error.status_code, detail, error.headers)
 
 
 async def _unexpected(request: Request, error: Exception) -> Response:  # noqa: ARG001 -- one signature
-    return _refused(500, "service: expected an answer, got a failure that is logged")
-
-
-def _refused(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
-    argument, _, rest = message.partition(": expected ")
-    expected, _, got = rest.rpartition(", got ")
-    content = {"error": {"argument": argument, "expected": expected, "got": got}}
-    return JSONResponse(content, status_code=status, headers=headers)
+    return refused(500, "service: expected an answer, got a failure that is logged")
 
 
 def _with_headers(application: ASGIApp) -> ASGIApp:

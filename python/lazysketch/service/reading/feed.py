@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ __all__ = ["events_of"]
 _SILENCE: Final = 15.0  # seconds
 
 
-async def events_of(stream: PublishedStream, *, after: int) -> AsyncIterator[bytes]:
+async def events_of(stream: PublishedStream, *, after: int) -> AsyncGenerator[bytes, None]:
     """Yield an event for each publication of a stream.
 
     Args:

@@ -60,6 +60,7 @@ _FACTS: Final = _object(
     at=_INSTANT,
     publish_at=_INSTANT,
     next_at=_INSTANT,
+    finished={"type": "boolean"},
     windows=_list(_WINDOW),
 )
 _ROW: Final = _object(item=_ITEM, share=_NUMBER_OR_NULL, **_COUNT["properties"])

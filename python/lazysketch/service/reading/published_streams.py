@@ -35,6 +35,7 @@ class PublishedStream:
         self.answers: Answers | None = None
         self.changed = asyncio.Event()
         self.loaded: tuple[int, int] | None = None
+        self.failed: tuple[int, int] | None = None
         self.next: Answers | None = None
 
     def show(self, answers: Answers) -> None:
@@ -81,11 +82,17 @@ class PublishedStreams:
             try:
                 await self._load(stream)
             except (OSError, LazySketchError) as error:
-                # The publication is replaced while it is read, or damaged; the next look tells.
-                _LOG.warning("%s: not loaded: %s", stream.name, error)
+                self._not_loaded(stream, error)
             due = stream.next
             if due is not None and due.publication.publish_at.timestamp() <= self._clock():
                 stream.show(due)
+
+    def _not_loaded(self, stream: PublishedStream, error: Exception) -> None:
+        """Log what cannot be read, once: it may be replaced at this moment, or damaged."""
+        stamp = self._files.stamp(stream.name)
+        if stamp != stream.failed:
+            stream.failed = stamp
+            _LOG.warning("%s: not loaded: %s", stream.name, error)
 
     def _find_streams(self) -> None:
         found = self._files.facts()

@@ -27,12 +27,16 @@ __all__ = ["CONFIDENCE", "PublicationView", "item_value"]
 
 CONFIDENCE: Final = 0.95
 _SHOWN: Final = 50
+_LARGEST_EXACT: Final = 2**53
 
 Plain = Mapping[str, object]
 
 
 def item_value(item: Item) -> object:
     """Return an item as JSON has it: a text, an integer, or an object that names another type.
+
+    Integers beyond 2^53 are such objects, because readers that have no larger ones would take two
+    of them for one.
 
     Args:
         item: any item.
@@ -41,7 +45,9 @@ def item_value(item: Item) -> object:
         >>> item_value("/a"), item_value(7), item_value(bytes([1, 255]))
         ('/a', 7, {'bytes': '01ff'})
     """
-    if isinstance(item, (str, int)):
+    if isinstance(item, int):
+        return item if abs(item) <= _LARGEST_EXACT else {"int": str(item)}
+    if isinstance(item, str):
         return item
     if isinstance(item, bytes):
         return {"bytes": item.hex()}
@@ -87,6 +93,7 @@ class PublicationView:
             "at": _instant(one.at),
             "publish_at": _instant(one.publish_at),
             "next_at": _instant(one.next_at),
+            "finished": one.finished,
             "windows": [_window(window) for window in self._windows],
         }
 

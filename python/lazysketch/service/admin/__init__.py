@@ -1,0 +1,7 @@
+"""The admin face: what the operator of a service sees and does; never open to readers.
+
+================= ==================================================================
+application       addresses: streams, spend, finish, readiness
+operations        exact rates of the service as metrics of Prometheus
+================= ==================================================================
+"""

@@ -1,0 +1,175 @@
+"""The application of the operator: streams, what they spend, their end, readiness and metrics."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any, Final
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse, Response
+from starlette.routing import Route
+
+from lazysketch.errors import ArgumentTypeError, ArgumentValueError, LazySketchError
+from lazysketch.service.refusals import refused
+from lazysketch.service.stream_settings import StreamSettings
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+    from starlette.types import ASGIApp
+
+    from lazysketch.service.admin.operations import Operations
+    from lazysketch.service.host import Host
+    from lazysketch.service.tokens import Tokens
+
+__all__ = ["admin_application"]
+
+_LARGEST_BODY: Final = 1 << 20
+
+Handler = Callable[["_Admin", "Request"], Awaitable[Response]]
+
+
+class _Admin:
+    """The state of the application."""
+
+    def __init__(self, host: Host, tokens: Tokens, operations: Operations) -> None:
+        self.host, self.tokens, self.operations = host, tokens, operations
+
+
+async def _streams(state: _Admin, request: Request) -> Response:  # noqa: ARG001 -- one signature
+    return JSONResponse({"streams": await asyncio.to_thread(_described, state.host)})
+
+
+async def _create(state: _Admin, request: Request) -> Response:
+    content = await _object(request)
+    name = content.pop("name", None)
+    if not isinstance(name, str):
+        raise ArgumentTypeError(f"name: expected a text, got {type(name).__name__}")
+    settings = StreamSettings.from_mapping(name, content)
+    if settings.name in state.host.streams:
+        raise ArgumentValueError("name: expected that of a new stream, got one that exists")
+    if settings.follow is not None:
+        raise ArgumentValueError(
+            "follow: expected none, since files are followed by the configuration, got one"
+        )
+    await asyncio.to_thread(state.host.open_streams, [settings])
+    return JSONResponse({"created": settings.name}, status_code=201)
+
+
+async def _finish(state: _Admin, request: Request) -> Response:
+    name = request.path_params["name"]
+    await asyncio.to_thread(state.host.finish, name)
+    return JSONResponse({"finished": name})
+
+
+async def _spent(state: _Admin, request: Request) -> Response:  # noqa: ARG001 -- one signature
+    spent = state.host.store.spent
+    parts = [
+        {"stream": one.name, "era": one.era, "epsilon": one.epsilon, "delta": one.delta}
+        for one in spent.parts
+    ]
+    return JSONResponse({"sentence": str(spent), "complete": spent.complete, "parts": parts})
+
+
+async def _checkpoint(state: _Admin, request: Request) -> Response:  # noqa: ARG001 -- one signature
+    await asyncio.to_thread(state.host.store.checkpoint)
+    return JSONResponse({"checkpoint": "written"})
+
+
+async def _metrics(state: _Admin, request: Request) -> Response:  # noqa: ARG001 -- one signature
+    content = await asyncio.to_thread(state.operations.exposed)
+    return Response(content, media_type="text/plain; version=0.0.4; charset=utf-8")
+
+
+async def _ready(state: _Admin, request: Request) -> Response:  # noqa: ARG001 -- one signature
+    # Streams are open before the listener is, whatever waits to be counted.
+    return JSONResponse({"ready": True, "streams": list(state.host.streams)})
+
+
+_ADDRESSES: Final[tuple[tuple[str, str, Handler], ...]] = (
+    ("GET", "/v1/streams", _streams),
+    ("POST", "/v1/streams", _create),
+    ("POST", "/v1/streams/{name}/finish", _finish),
+    ("GET", "/v1/spent", _spent),
+    ("POST", "/v1/checkpoint", _checkpoint),
+    ("GET", "/metrics", _metrics),
+    ("GET", "/readyz", _ready),
+)
+
+
+def admin_application(host: Host, tokens: Tokens, operations: Operations) -> ASGIApp:
+    """Return the application of the operator.
+
+    Args:
+        host: the streams.
+        tokens: accepted tokens; none accepts everyone who can connect.
+        operations: the exact rates of the service.
+    """
+    state = _Admin(host, tokens, operations)
+
+    def bound(handler: Handler) -> Callable[[Request], Awaitable[Response]]:
+        async def answered(request: Request) -> Response:
+            header = request.headers.get("authorization")
+            if state.tokens.owner(None if header is None else header.encode()) is None:
+                return refused(
+                    401,
+                    "authorization: expected a token of the operator, got another or none",
+                    {"WWW-Authenticate": "Bearer"},
+                )
+            try:
+                return await handler(state, request)
+            except LazySketchError as error:
+                return refused(400, str(error))
+
+        return answered
+
+    async def healthy(_: Request) -> Response:
+        return Response("ok\n", media_type="text/plain")
+
+    routes = [Route(path, bound(handler), methods=[method]) for method, path, handler in _ADDRESSES]
+    routes.append(Route("/healthz", healthy, methods=["GET"]))
+    return Starlette(
+        routes=routes,
+        exception_handlers={HTTPException: _http_error, 500: _unexpected},
+        max_body_size=_LARGEST_BODY,
+    )
+
+
+def _described(host: Host) -> list[dict[str, Any]]:
+    """Return the streams, with what was published of each."""
+    found = []
+    for name, stream in list(host.streams.items()):
+        signed = host.files.read_signed(name)
+        found.append(
+            {
+                "name": name,
+                "title": stream.facts.title,
+                "guarantee": str(stream.windows.privacy),
+                "published": None if signed is None else signed.number,
+                "finished": stream.windows.finished,
+            }
+        )
+    return found
+
+
+async def _object(request: Request) -> dict[str, Any]:
+    try:
+        content = json.loads(await request.body())
+    except ValueError:
+        content = None
+    if not isinstance(content, dict):
+        raise ArgumentTypeError("body: expected a JSON object, got something else")
+    return content
+
+
+async def _http_error(request: Request, error: Exception) -> Response:  # noqa: ARG001 -- one signature
+    assert isinstance(error, HTTPException)  # noqa: S101 -- registered for it alone
+    known = {404: "an address of this service", 405: "a method of this address"}
+    expected = known.get(error.status_code, "a request of this service")
+    return refused(error.status_code, f"request: expected {expected}, got another")
+
+
+async def _unexpected(request: Request, error: Exception) -> Response:  # noqa: ARG001 -- one signature
+    return refused(500, "service: expected an answer, got a failure that is logged")

@@ -1,0 +1,94 @@
+"""The streams of a service as its store knows them: each life goes on with all of them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from typing import TYPE_CHECKING, Final
+
+from lazysketch.errors import ArgumentValueError, StoreError
+from lazysketch.service.stream_settings import StreamSettings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from lazysketch.store import Store
+
+__all__ = ["keep_definition", "streams_to_open"]
+
+_PREFIX: Final = "service stream "
+_LONGEST: Final = 9_000
+_WITHOUT_LIST: Final = {"domain": "of the configuration"}
+
+
+def streams_to_open(
+    store: Store, configured: Iterable[StreamSettings], *, otherwise: StreamSettings
+) -> list[StreamSettings]:
+    """Return the streams of a configuration and those that the store has without it.
+
+    Args:
+        store: the open store.
+        configured: the streams of the configuration, in order.
+        otherwise: the stream of a new service without a configuration.
+
+    Raises:
+        ArgumentValueError: a stream that was made with other parameters, or one whose public list
+            only a configuration has.
+        StoreError: a store of another program.
+    """
+    given = list(configured)
+    names = {one.name for one in given}
+    for one in given:
+        _check_unchanged(store, one)
+    kept = [name for name in store.names if name not in names]
+    found = [*given, *(_definition(store, name) for name in kept)]
+    return found or [otherwise]
+
+
+def keep_definition(store: Store, settings: StreamSettings) -> None:
+    """Keep the description of a stream in the store, durable with its first commit.
+
+    Args:
+        store: the open store.
+        settings: the description.
+
+    Raises:
+        StoreError: a store that cannot be written.
+    """
+    text = _text(settings)
+    if store.note(f"{_PREFIX}{settings.name}") != text:
+        store.keep_note(f"{_PREFIX}{settings.name}", text)
+
+
+def _check_unchanged(store: Store, settings: StreamSettings) -> None:
+    if settings.name not in store.names:
+        return
+    values = json.loads(store.note(f"{_PREFIX}{settings.name}") or "{}")
+    if values.get("domain") == _WITHOUT_LIST:
+        values["domain"] = settings.domain
+    earlier = StreamSettings.from_mapping(settings.name, values)
+    name = settings.changed_since(earlier)
+    if name is not None:
+        raise ArgumentValueError(
+            f"streams.{settings.name}.{name}: expected {getattr(earlier, name)!r}, with which the "
+            f"stream was made, got {getattr(settings, name)!r}; give another stream a new name"
+        )
+
+
+def _definition(store: Store, name: str) -> StreamSettings:
+    text = store.note(f"{_PREFIX}{name}")
+    if not text:
+        raise StoreError(f"state: expected that of a service, got one of another program: {name}")
+    values = json.loads(text)
+    if values.get("domain") == _WITHOUT_LIST:
+        raise ArgumentValueError(
+            f"streams.{name}: expected the configuration that has its list of items, got none"
+        )
+    return StreamSettings.from_mapping(name, values)
+
+
+def _text(settings: StreamSettings) -> str:
+    values = {one.name: getattr(settings, one.name) for one in fields(settings)}
+    del values["name"]
+    text = json.dumps(values)
+    return text if len(text) <= _LONGEST else json.dumps({**values, "domain": _WITHOUT_LIST})

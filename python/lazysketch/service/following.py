@@ -1,0 +1,152 @@
+"""Rows of growing files as events, each counted once, also over restarts."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Final
+
+from lazysketch.errors import LazySketchError
+from lazysketch.sources import open_source
+from lazysketch.sources.io.positions import Positions
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from lazysketch.service.stream import Stream
+    from lazysketch.sources import RowBatch, Source
+    from lazysketch.sources.io.positions import FileReading
+    from lazysketch.store import Store
+
+_LOG: Final = logging.getLogger("lazysketch.service")
+_NOTE: Final = "service positions"
+_COMMIT_SECONDS: Final = 1.0
+
+__all__ = ["FollowedFile", "FollowedPositions"]
+
+
+class FollowedPositions(Positions):
+    """What was counted of each file that a service follows.
+
+    Args:
+        store: the open store, which keeps the positions and the secret key of their digests.
+
+    Raises:
+        StoreError: a store that cannot be written.
+    """
+
+    def __init__(self, store: Store) -> None:
+        kept = store.note(_NOTE)
+        if not kept:
+            kept = secrets.token_hex(32)
+            store.keep_note(_NOTE, kept)
+        files = [source for source in store.sources if source.startswith("file ")]
+        super().__init__(bytes.fromhex(kept), {source: store.note(source) for source in files})
+        self._finding = threading.Lock()  # each file is read in a thread of its own
+
+    def reading(
+        self, descriptor: int, path: str | Path, *, anew: bool = False
+    ) -> FileReading | None:
+        """Return the reading of an open file, as the method of the base class."""
+        with self._finding:
+            return super().reading(descriptor, path, anew=anew)
+
+
+class FollowedFile:
+    """Counts the rows of a file as it grows, in a thread.
+
+    Guarantee: a row and the position after it are one record of the log, so that a crash loses or
+    repeats neither. A row that cannot be read is no event.
+
+    Args:
+        stream: the stream, whose settings name the file.
+        store: the open store.
+        positions: what was counted of each file.
+        failed: called with what went wrong if the file cannot be counted any more.
+
+    Raises:
+        SourceError: the file cannot be read.
+        ArgumentValueError: a format that cannot be followed.
+    """
+
+    def __init__(
+        self,
+        stream: Stream,
+        store: Store,
+        *,
+        positions: FollowedPositions,
+        failed: Callable[[BaseException], object],
+    ) -> None:
+        settings = stream.settings
+        assert settings.follow is not None, "callers check"  # noqa: S101
+        self._stream, self._store, self._failed = stream, store, failed
+        self._source: Source = open_source(
+            settings.follow,
+            format=settings.format or "auto",
+            field=None if settings.format == "lines" else settings.item,
+            weight=settings.weight,
+            max_weight=settings.max_weight if settings.weight is not None else None,
+            user=settings.user,
+            follow=True,
+            ahead=True,
+            positions=positions,
+        )
+        self._ended = threading.Event()
+        self._threads = [
+            threading.Thread(target=self._count, name=f"follow {settings.name}", daemon=True),
+            threading.Thread(target=self._commit, name=f"commit {settings.name}", daemon=True),
+        ]
+
+    def __enter__(self) -> Self:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._ended.set()
+        self._source.stop()
+        for thread in self._threads:
+            thread.join()
+
+    def _count(self) -> None:
+        try:
+            for batch in self._source:
+                self._add(batch)
+        except (LazySketchError, OSError) as error:
+            _LOG.error(
+                "%s: the file is not followed any more: %s", self._stream.settings.name, error
+            )
+            self._failed(error)
+
+    def _add(self, batch: RowBatch) -> None:
+        place = self._source.place
+        assert place is not None, "a followed file has positions"  # noqa: S101
+        position = place.after(batch.rows)
+        self._store.ingest(
+            place.source,
+            position.rows,
+            batch.items,
+            into=self._stream.windows,
+            weights=batch.weights,
+            empty_rows=batch.empty_rows or None,
+            user=batch.users,
+            note=position.to_text(),
+            durable=False,
+        )
+
+    def _commit(self) -> None:
+        while not self._ended.wait(_COMMIT_SECONDS):
+            try:
+                self._store.commit()
+            except LazySketchError as error:
+                self._failed(error)
+                return

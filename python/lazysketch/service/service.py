@@ -1,0 +1,197 @@
+"""A running service: its listeners, its clock, its followed files, and an orderly end."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import uvicorn
+
+from lazysketch.errors import LazySketchError, StoreError
+from lazysketch.service.admin.application import admin_application
+from lazysketch.service.admin.operations import Operations
+from lazysketch.service.following import FollowedFile, FollowedPositions
+from lazysketch.service.host import Host, Publisher
+from lazysketch.service.ingest.application import IngestApplication
+from lazysketch.service.reading.process import ReadingTask
+from lazysketch.service.reading_process import ReadingProcess
+from lazysketch.service.servers import address_of, config_of, listening_socket
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp
+
+    from lazysketch.service.settings import Listener, ServiceSettings
+
+__all__ = ["Listening", "run_service"]
+
+_SIGNALS: Final = ("SIGINT", "SIGTERM", "SIGHUP")
+
+
+@dataclass(frozen=True, slots=True)
+class Listening:
+    """The open sockets of a service, before it counts anything.
+
+    Attributes:
+        settings: what the operator chose.
+        sockets: one per face: ``read``, ``ingest``, ``admin``.
+    """
+
+    settings: ServiceSettings
+    sockets: dict[str, socket.socket] = field(default_factory=dict)
+
+    @classmethod
+    def on(cls, settings: ServiceSettings) -> Listening:
+        """Open all listeners.
+
+        Args:
+            settings: what the operator chose.
+
+        Raises:
+            ArgumentValueError: an address that cannot be used; none stays open.
+        """
+        found = cls(settings)
+        try:
+            for face in ("read", "ingest", "admin"):
+                found.sockets[face] = listening_socket(face, getattr(settings, face))
+        except BaseException:
+            found.close()
+            raise
+        return found
+
+    def address(self, face: str) -> str:
+        """Return the address of a face for people.
+
+        Args:
+            face: ``"read"``, ``"ingest"`` or ``"admin"``.
+        """
+        return address_of(getattr(self.settings, face), self.sockets[face])
+
+    def close(self) -> None:
+        """Close all sockets."""
+        for one in self.sockets.values():
+            one.close()
+
+
+class _Server(uvicorn.Server):
+    """A server whose end is decided elsewhere."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Leave the signals of the process alone."""
+        yield
+
+
+class _End:
+    """The first reason why a service ends; any thread may give one."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self.failure: BaseException | None = None
+        self._loop, self._event = loop, asyncio.Event()
+
+    def failed(self, error: BaseException) -> None:
+        """End the service after a failure."""
+        if self.failure is None:
+            self.failure = error
+        with contextlib.suppress(RuntimeError):  # the loop is closed: it has ended
+            self._loop.call_soon_threadsafe(self._event.set)
+
+    def requested(self) -> None:
+        """End the service as asked."""
+        self._event.set()
+
+    async def wait(self) -> None:
+        """Wait for a reason."""
+        await self._event.wait()
+
+
+def run_service(
+    listening: Listening, host: Host, folder: Path, *, started: Callable[[], object]
+) -> None:
+    """Run a service until a signal or a failure ends it.
+
+    Guarantee: when it returns, or raises, everything that was acknowledged is durable; requests
+    that were under way are answered first.
+
+    Args:
+        listening: the open sockets, closed at the end.
+        host: the open streams, closed at the end.
+        folder: the directory of the store.
+        started: called when everything runs.
+
+    Raises:
+        LazySketchError: a failure that ended the service, such as a disk that cannot be written.
+    """
+    try:
+        failure = asyncio.run(_run(listening, host, folder, started))
+    finally:
+        listening.close()
+        with contextlib.suppress(LazySketchError):  # known, as it ended the service
+            host.close()
+    if isinstance(failure, OSError):
+        raise StoreError(f"state: expected files that can be read, got {failure.strerror}")
+    if failure is not None:
+        raise failure
+
+
+async def _run(
+    listening: Listening, host: Host, folder: Path, started: Callable[[], object]
+) -> BaseException | None:
+    end = _End(asyncio.get_running_loop())
+    settings = listening.settings
+    ingest = IngestApplication(host, settings.ingest.tokens, failed=end.failed)
+    operations = Operations(host, folder, counters=ingest.counters)
+    admin = admin_application(host, settings.admin.tokens, operations)
+    with ExitStack() as running, _signals(end):
+        task = ReadingTask.of(settings.read, host.files.folder, listening.sockets["read"].fileno())
+        running.enter_context(ReadingProcess(task))
+        running.enter_context(Publisher(host, failed=end.failed))
+        positions = FollowedPositions(host.store)
+        for stream in host.streams.values():
+            if stream.settings.follow is not None:
+                running.enter_context(
+                    FollowedFile(stream, host.store, positions=positions, failed=end.failed)
+                )
+        servers = [
+            _serving(face, application, getattr(settings, face))
+            for face, application in (("ingest", ingest), ("admin", admin))
+        ]
+        tasks = [
+            asyncio.create_task(server.serve(sockets=[listening.sockets[face]]))
+            for face, server in servers
+        ]
+        started()
+        await end.wait()
+        for _, server in servers:
+            server.should_exit = True
+        await asyncio.gather(*tasks)
+        await asyncio.to_thread(running.close)
+    return end.failure
+
+
+def _serving(face: str, application: ASGIApp, listener: Listener) -> tuple[str, _Server]:
+    files = (listener.certificate, listener.private_key)
+    certificate, private_key = (None if one is None else str(one) for one in files)
+    return face, _Server(config_of(application, certificate=certificate, private_key=private_key))
+
+
+@contextmanager
+def _signals(end: _End) -> Iterator[None]:
+    loop = asyncio.get_running_loop()
+    handled = []
+    for name in _SIGNALS:
+        number = getattr(signal, name)
+        with contextlib.suppress(RuntimeError, ValueError):  # not the main thread, as in tests
+            loop.add_signal_handler(number, end.requested)
+            handled.append(number)
+    try:
+        yield
+    finally:
+        for number in handled:
+            loop.remove_signal_handler(number)
