@@ -19,6 +19,7 @@ from lazysketch.cli.commands.ledger import ledger
 from lazysketch.cli.commands.merge import merge
 from lazysketch.cli.commands.plan import plan
 from lazysketch.cli.commands.query import query
+from lazysketch.cli.commands.serve import serve
 from lazysketch.cli.commands.state import state
 from lazysketch.cli.commands.top import top
 from lazysketch.cli.configuration import check_environment, configurable, options_of
@@ -75,7 +76,7 @@ def lazysketch() -> None:
     """
 
 
-for _verb in (top, estimate, query, inspect, explain, merge, state, plan, audit, demo):
+for _verb in (top, estimate, query, inspect, explain, merge, state, serve, plan, audit, demo):
     lazysketch.add_command(configurable(_verb))
 lazysketch.add_command(ledger)
 lazysketch.add_command(completion)

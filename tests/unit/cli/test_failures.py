@@ -80,7 +80,7 @@ TOP = "top rows.txt --domain items.txt --format lines"
         ),
         (
             "rows.txt",
-            "expected a verb (top, estimate, query, inspect, explain, merge, state, plan, audit, d",
+            "expected a verb (top, estimate, query, inspect, explain, merge, state, serve, plan, ",
         ),
         ("top --domain items.txt", "Missing argument 'FILE...'."),
         ("estimate rows.txt", "Missing option '--items'."),

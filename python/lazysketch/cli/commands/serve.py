@@ -1,0 +1,218 @@
+"""``lazysketch serve``: private statistics of live streams on a page that anyone may see."""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from lazysketch.cli.options import state_place
+from lazysketch.cli.run.state_keys import key_for, opened
+from lazysketch.cli.view.output import put, tell
+from lazysketch.errors import ArgumentTypeError, MissingPackageError
+
+if TYPE_CHECKING:
+    from lazysketch.service.host import Host
+    from lazysketch.service.service import Listening
+    from lazysketch.service.settings import ServiceSettings
+
+_PACKAGES: Final = ("cryptography", "prometheus_client", "starlette", "uvicorn")
+_STORE: Final = "store"
+_PUBLIC: Final = "public"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Shortcuts:
+    """Options for a service of one stream, without a file of settings."""
+
+    follow: str | None
+    format: str | None
+    field: str | None
+    every: str | None
+    listen: str | None
+
+
+@click.command(short_help="Live statistics on a page that anyone may see.")
+@click.option(
+    "--state",
+    metavar="DIR",
+    type=click.Path(),
+    help="Directory of the service: its state, and what it has published.",
+)
+@click.option(
+    "--settings",
+    metavar="FILE.toml",
+    type=click.Path(),
+    help="Streams, listeners and tokens (docs/service.md).  [default: one stream, events]",
+)
+@click.option(
+    "--follow",
+    metavar="FILE",
+    type=click.Path(),
+    help="Also count the rows of a file as it grows, as top --follow does.",
+)
+@click.option("--format", metavar="NAME", help="Format of that file.  [default: recognised]")
+@click.option(
+    "--by",
+    "field",
+    metavar="FIELD",
+    help="The field that is counted.  [default: item]",
+)
+@click.option("--every", metavar="TIME", help="Length of a window.  [default: 10min]")
+@click.option(
+    "--listen",
+    metavar="ADDRESS:PORT",
+    help="Where readers connect.  [default: 127.0.0.1:8320]",
+)
+@state_place[0]
+@state_place[1]
+@click.option(
+    "--new-era",
+    is_flag=True,
+    help="Go on in an older copy of the state, or without its anchor, with fresh noise, whose "
+    "cost is added.  [default: refuse it]",
+)
+@click.option("--new-token", is_flag=True, help="Print a new token and its hash, and exit.")
+def serve(
+    *,
+    state: str | None,
+    settings: str | None,
+    follow: str | None,
+    format: str | None,  # noqa: A002 -- the name of the option
+    field: str | None,
+    every: str | None,
+    listen: str | None,
+    anchor: str | None,
+    key_file: str | None,
+    new_era: bool,
+    new_token: bool,
+) -> None:
+    """Take events over HTTP, and publish what is frequent, at every tick of a public clock.
+
+    Senders post events to one address, which only this machine can reach by default. Readers see
+    a page at another: lists with intervals, courses and changes, under one guarantee. The process
+    that readers reach has neither the counts nor their key. Ctrl-C or SIGTERM ends it in order.
+
+    \b
+    Examples:
+      lazysketch serve --state pages.service
+      lazysketch serve --state pages.service --follow access.log --format combined --by path
+      lazysketch serve --state shop.service --settings shop.toml
+      lazysketch serve --new-token
+    """
+    _check_packages()
+    if new_token:
+        _print_token()
+        return
+    if state is None:
+        raise ArgumentTypeError("--state: expected the directory of the service, got none")
+    chosen = _settings(settings, _Shortcuts(follow, format, field, every, listen))
+    _run(chosen, state, key_file=key_file, anchor=anchor, new_era=new_era)
+
+
+def _run(
+    settings: ServiceSettings | None,
+    folder: str,
+    *,
+    key_file: str | None,
+    anchor: str | None,
+    new_era: bool,
+) -> None:
+    from lazysketch.service.definitions import streams_to_open
+    from lazysketch.service.host import Host
+    from lazysketch.service.logs import log_as_json
+    from lazysketch.service.service import Listening, run_service
+    from lazysketch.service.settings import DEFAULT_STREAM, ServiceSettings
+
+    given = ServiceSettings() if settings is None else settings
+    listening = Listening.on(given)
+    try:
+        place = str(Path(folder) / _STORE)
+        key, made = key_for(key_file, place)
+        store = opened(place, key=key, anchor=anchor, new_era=new_era)
+        if made is not None:
+            tell(f"serve: the key of {folder} is in {made}; without it the state is lost")
+        try:
+            host = Host(store, Path(folder) / _PUBLIC)
+            configured = () if settings is None else settings.streams
+            host.open_streams(streams_to_open(store, configured, otherwise=DEFAULT_STREAM))
+        except BaseException:
+            store.close()
+            raise
+    except BaseException:
+        listening.close()
+        raise
+    log_as_json()
+    run_service(listening, host, Path(place), started=lambda: _say(listening, host))
+
+
+def _settings(path: str | None, shortcuts: _Shortcuts) -> ServiceSettings | None:
+    """Return what the operator chose; None for nothing, so that a state goes on as it is."""
+    from lazysketch.service.settings import DEFAULT_STREAM, read_settings, settings_of
+
+    changed = {
+        "follow": shortcuts.follow,
+        "format": shortcuts.format,
+        "item": shortcuts.field,
+        "every": shortcuts.every,
+    }
+    given = {name: value for name, value in changed.items() if value is not None}
+    listen = {} if shortcuts.listen is None else {"read": {"listen": shortcuts.listen}}
+    if path is not None:
+        if given or listen:
+            raise ArgumentTypeError(
+                "--settings: expected it without --follow, --format, --by, --every and --listen, "
+                "which the file has, got both"
+            )
+        return read_settings(path)
+    if shortcuts.format is not None and shortcuts.follow is None:
+        raise ArgumentTypeError("--format: expected --follow too, got none")
+    if not given and not listen:
+        return None
+    stream = {"title": DEFAULT_STREAM.title, **given}
+    return settings_of({"streams": {DEFAULT_STREAM.name: stream}, **listen})
+
+
+def _say(listening: Listening, host: Host) -> None:
+    """Say where everything is, and how to send the first event."""
+    ingest = listening.address("ingest")
+    first = next(iter(host.streams.values()))
+    tell(f"serve: page for readers {listening.address('read')}/")
+    tell(f"serve: events to {ingest}/v1/streams/{first.settings.name}/events")
+    tell(f"serve: operator {listening.address('admin')}/v1/streams")
+    for name, stream in host.streams.items():
+        facts = stream.facts
+        tell(
+            f"serve: {name}: windows of {stream.settings.every}, published every "
+            f"{facts.every / facts.slices:g} s; {stream.windows.privacy}"
+        )
+    listed = first.settings.domain is not None
+    if not listed:
+        tell(f"serve: names show when a window has ended, the first within {first.settings.every}")
+    token = "" if not len(listening.settings.ingest.tokens) else "-H 'Authorization: Bearer ...' "
+    tell(
+        f"serve: try  printf '/a\\n/b\\n/a\\n' | curl {token}-H 'Content-Type: text/plain' "
+        f"--data-binary @- {ingest}/v1/streams/{first.settings.name}/events"
+    )
+
+
+def _print_token() -> None:
+    from lazysketch.service.tokens import new_token, token_hash
+
+    token = new_token()
+    put(f"token  {token}\nhash   {token_hash(token)}\n")
+    tell("serve: give the token to the sender; put the hash into [ingest.tokens] of the settings")
+
+
+def _check_packages() -> None:
+    missing = [name for name in _PACKAGES if find_spec(name) is None]
+    if missing:
+        raise MissingPackageError(
+            f"serve: expected the packages of pip install 'lazysketch[serve]', got no {missing[0]}"
+        )
+    if sys.platform == "win32":
+        raise MissingPackageError("serve: expected Linux or macOS, got Windows")

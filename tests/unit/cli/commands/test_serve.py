@@ -1,0 +1,233 @@
+"""``lazysketch serve`` as a process: addresses, events in, counts out, kills, its end."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from pathlib import Path
+from urllib.error import HTTPError, URLError
+
+import pytest
+
+import lazysketch as ls
+from lazysketch.service.settings import read_settings
+from lazysketch.store.opening import open_store
+
+SETTINGS = """
+[streams.pages]
+every = "366d"  # no tick while a test runs
+slices = 1
+share = 0.1
+width = 64
+epsilon = 8.0
+delta = 1e-6
+
+[read]
+listen = "127.0.0.1:0"
+[ingest]
+listen = "127.0.0.1:0"
+[admin]
+listen = "127.0.0.1:0"
+"""
+CANARY = "canary-3f9c"
+
+
+class Serving:
+    """A process of the command, and the addresses that it printed."""
+
+    def __init__(self, folder: Path, *options: str) -> None:
+        command = [sys.executable, "-m", "lazysketch", "serve", "--state", str(folder / "state")]
+        command += ["--key-file", str(folder / "key"), "--anchor", str(folder / "anchor"), *options]
+        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+        self.lines: list[str] = []
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+        deadline = time.monotonic() + 60.0
+        while not any("try" in line for line in self.lines):
+            assert self.process.poll() is None, self.lines
+            assert time.monotonic() < deadline, self.lines
+            time.sleep(0.02)
+
+    def _read(self) -> None:
+        assert self.process.stderr is not None
+        self.lines.extend(self.process.stderr)
+
+    def address(self, of: str) -> str:
+        line = next(line for line in self.lines if of in line)
+        found = re.search(r"http://[0-9.:]+", line)
+        assert found is not None
+        return found[0]
+
+    def send(self, key: str, body: bytes) -> dict[str, object]:
+        request = urllib.request.Request(
+            f"{self.address('events to')}/v1/streams/pages/events",
+            data=body,
+            headers={"Content-Type": "text/plain", "Idempotency-Key": key},
+        )
+        with urllib.request.urlopen(request, timeout=20) as answer:
+            found: dict[str, object] = json.load(answer)
+        return found
+
+    def end(self, number: int = signal.SIGTERM) -> int:
+        self.process.send_signal(number)
+        status = self.process.wait(60)
+        self._reader.join(10)
+        return status
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "service.toml").write_text(SETTINGS)
+    return tmp_path
+
+
+def test_events_count_once_whatever_ends_the_process(folder: Path) -> None:
+    """A sender that repeats what was not acknowledged has each batch counted exactly once."""
+    options = ("--settings", str(folder / "service.toml"))
+    body = b"a\na\nb\n" * 100
+    sent = 0
+    for life in range(3):
+        serving = Serving(folder, *options)
+        killer = threading.Timer(0.4, serving.process.kill)
+        killer.start()
+        try:
+            while True:
+                serving.send(f"web:{sent + 1}", body)
+                sent += 1
+        except (OSError, URLError, ValueError):
+            serving.process.wait(60)
+        finally:
+            killer.cancel()
+        assert life < 3
+    serving = Serving(folder, *options)
+    assert serving.send(f"web:{sent + 1}", body)["events"] in (300, 0)
+    sent += 1
+    repeated = serving.send(f"web:{sent}", body)
+    assert repeated["repeated"] is True
+    with urllib.request.urlopen(f"{serving.address('operator')}/v1/spent", timeout=20) as answer:
+        assert json.load(answer)["parts"] == [
+            {"stream": "pages", "era": 0, "epsilon": 8.0, "delta": 1e-6}
+        ]
+    assert serving.end() == 0
+    assert not any('"level": "error"' in line for line in serving.lines)
+    stream = read_settings(folder / "service.toml").streams[0]
+    store = open_store(
+        folder / "state" / "store", key=ls.Key.from_file(folder / "key"), anchor=folder / "anchor"
+    )
+    with store:
+        windows = store.windows("pages", **stream.window_options)
+        windows.finish()
+        for item, times in (("a", 200), ("b", 100)):
+            # A batch more or less would show: its noise has a deviation of at most 10.
+            assert abs(windows.estimate(item, last=10) - sent * times) < times / 1.5
+
+
+def test_followed_rows_count_once_over_lives(folder: Path) -> None:
+    log = folder / "rows.txt"
+    log.write_text("a\n" * 400)
+    text = SETTINGS.replace("every", f'follow = "{log}"\nformat = "lines"\nevery', 1)
+    (folder / "service.toml").write_text(text)
+    options = ("--settings", str(folder / "service.toml"))
+    serving = Serving(folder, *options)
+    time.sleep(1.5)
+    with log.open("a") as file:
+        file.write("b\n" * 400)
+    time.sleep(1.5)
+    assert serving.end(signal.SIGINT) == 0
+    serving = Serving(folder)  # the stream goes on without the settings
+    time.sleep(1.0)
+    assert serving.end() == 0
+    stream = read_settings(folder / "service.toml").streams[0]
+    store = open_store(
+        folder / "state" / "store", key=ls.Key.from_file(folder / "key"), anchor=folder / "anchor"
+    )
+    with store:
+        windows = store.windows("pages", **stream.window_options)
+        windows.finish()
+        for item in "ab":
+            assert abs(windows.estimate(item, last=10) - 400) < 200
+
+
+def test_readers_see_nothing_of_senders(folder: Path) -> None:
+    """No byte that a reader gets depends on events before a tick, and no log has an item."""
+    serving = Serving(folder, "--settings", str(folder / "service.toml"))
+    read = serving.address("page for readers")
+
+    def seen() -> list[bytes]:
+        found = []
+        for path in ("/v1/streams", "/healthz", "/metrics", "/v1/streams/pages/top"):
+            try:
+                with urllib.request.urlopen(read + path, timeout=20) as answer:
+                    found.append(answer.read())
+            except HTTPError as error:
+                found.append(error.read())
+        return found
+
+    deadline = time.monotonic() + 30.0
+    while b'"published":true' not in seen()[0]:  # the state of the last tick, which is empty
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    before = seen()
+    for number in range(1, 20):
+        serving.send(f"web:{number}", f"{CANARY}\n".encode() * 1_000)
+    assert seen() == before
+    bad = urllib.request.Request(
+        f"{serving.address('events to')}/v1/streams/pages/events",
+        data=f'[{{"item": "{CANARY}"}}, '.encode(),
+        headers={"Content-Type": "application/json"},
+    )
+    with pytest.raises(HTTPError) as error:
+        urllib.request.urlopen(bad, timeout=20)
+    assert CANARY.encode() not in error.value.read()
+    assert serving.end() == 0
+    assert not any(CANARY in line for line in serving.lines)
+    for path in folder.rglob("*"):
+        assert not path.is_file() or CANARY.encode() not in path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ([], "--state: expected the directory of the service, got none"),
+        (["--state", "x", "--format", "lines"], "--format: expected --follow too, got none"),
+        (["--state", "x", "--settings", "a.toml", "--by", "a"], "--settings: expected it without"),
+        (["--state", "x", "--settings", "none.toml"], "none.toml: expected a readable file"),
+        (["--state", "x", "--listen", "8320"], "read.listen: expected an address and a port"),
+        (["--state", "x", "--every", "soon"], "every: expected"),
+    ],
+)
+def test_wrong_options_are_named(folder: Path, options: list[str], message: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "lazysketch", "serve", *options],
+        cwd=folder,
+        env={**os.environ, "HOME": str(folder)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert message in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (folder / "x" / "public").exists()
+
+
+def test_a_token_and_its_hash_are_printed(folder: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "lazysketch", "serve", "--new-token"],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    from lazysketch.service.tokens import token_hash
+
+    token, digest = (line.split()[1] for line in done.stdout.splitlines())
+    assert token_hash(token) == digest
