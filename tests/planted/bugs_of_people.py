@@ -50,7 +50,7 @@ BUGS_OF_PEOPLE_IN_THE_CORE: Final = (
         name="restored-people-without-their-counts",
         subject="durable state",
         claim="A checkpoint has the cells of each person, and one event in each of them.",
-        caught_by="lib people::tests::restored_people_go_on",
+        caught_by="lib people::saved::tests::restored_people_go_on",
     ),
     PlantedBug(
         name="refused-people-stay-known",

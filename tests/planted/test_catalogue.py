@@ -56,6 +56,22 @@ def test_every_named_test_of_the_package_exists_and_is_one() -> None:
             assert bracket or not has_cases, test
 
 
+def test_every_named_test_of_a_crate_exists() -> None:
+    """In the file of its module, or within that of the module around it."""
+    for test in {bug.caught_by for bug in BUGS if bug.is_caught_by_core}:
+        *crates, target, path = test.split()
+        crate = runs.ROOT / "rust" / (crates or ["core"])[0].removeprefix("lazysketch-")
+        *modules, name = path.split("::")
+        inner, outer = ("/".join(modules[:end]) for end in (len(modules), -1))
+        folder = crate / ("src" if target == "lib" else "tests")
+        names = [f"{inner}.rs", f"{outer}.rs", f"{outer}/mod.rs"]
+        if target != "lib":
+            names = [f"{target}/{inner}.rs" if inner else f"{target}.rs", f"{target}/main.rs"]
+        files = [folder / name for name in names]
+        texts = [file.read_text("utf-8") for file in files if file.is_file()]
+        assert any(f"fn {name}(" in text for text in texts), test
+
+
 def test_the_installed_core_has_no_switch() -> None:
     native = Path(lazysketch._native.__file__).read_bytes()
     assert b"lazysketch" in native  # strings are found at all
