@@ -176,7 +176,8 @@ class Ledger:
         if native.last:
             native.close()
             raise StoreError(
-                f"ledger: expected a directory without one, got {os.fspath(path)}, which has one"
+                f"ledger: expected a directory without a ledger, got {os.fspath(path)}, which has "
+                "one; nothing was changed, as its terms never are"
             )
         native.append([encoded(terms)])
         native.commit()

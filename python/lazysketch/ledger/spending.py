@@ -17,6 +17,14 @@ __all__ = ["Spending", "spending_at"]
 _NOTHING: Final = Charge(0.0, 0.0, 0.0, 0.0, 0.0, 0.0)
 _BY_SUMS: Final = ("epsilon", "pair_delta")
 _BY_CHARGES: Final = ("mu_squared", "factor", "epsilon_numeric", "delta")
+_WORDS: Final = {
+    "mu_squared": "the sum of mu squared",
+    "factor": "the sum of what integer noise costs",
+    "epsilon_numeric": "the sum of epsilon for numerics, 2 % of the cap",
+    "delta": "the sum of delta, half of the cap",
+    "epsilon": "the sum of epsilon",
+    "pair_delta": "the sum of delta",
+}
 _MOST_RUNS: Final = 10**6
 
 
@@ -117,6 +125,7 @@ class Spending:
         """
         terms, bounds, total = self.terms, self.terms.bounds, self.total
         period = f" {self.named}" if self.begin is not None else ""
+        short = "; ".join(self._short(name, charge) for name in self._exceeded(charge))
         figures = (
             f"asked {_figures(charge, by_sums=self.by_sums)}; "
             f"spent {_figures(total, by_sums=self.by_sums)} by {_runs(len(self.runs))}; "
@@ -124,9 +133,27 @@ class Spending:
             f"rest {_figures(_rest(bounds, total), by_sums=self.by_sums)}"
         )
         return (
-            f"cap: expected a run within ({terms.epsilon:g}, {terms.delta:g})-DP per {terms.unit} "
-            f"for {terms.population}{period}, got one beyond: {figures}{self._smaller(charge)}"
+            f"cap: refused, nothing was read: expected a run within ({terms.epsilon:g}, "
+            f"{terms.delta:g})-DP per {terms.unit} for {terms.population}{period}, got one beyond "
+            f"it{self._smaller(charge)}{self._until()}; {short}; {figures}"
         )
+
+    def _exceeded(self, charge: Charge) -> list[str]:
+        """Return the sums that a run would take beyond their bounds."""
+        together, bounds = total_of([self.total, charge]), self.terms.bounds
+        rule = _BY_SUMS if self.by_sums else _BY_CHARGES
+        return [name for name in rule if getattr(together, name) > getattr(bounds, name)]
+
+    def _short(self, name: str, charge: Charge) -> str:
+        """Return what is left of one sum, of which a run would take more."""
+        rest = max(0.0, getattr(self.terms.bounds, name) - getattr(self.total, name))
+        asked = getattr(charge, name)
+        return f"the limit that binds is {_WORDS[name]}: {rest:.3g} is left, {asked:.3g} asked"
+
+    def _until(self) -> str:
+        if self.terms.periods is None or self.begin is None:
+            return ""
+        return f"; the period ends on {self.named.rpartition(' to ')[2]}"
 
     def _smaller(self, charge: Charge) -> str:
         """Return about which epsilon of such a run is within the cap; empty if none is.
@@ -137,11 +164,15 @@ class Spending:
         if self.by_sums or not rest.mu_squared or not rest.delta > charge.delta:
             return ""
         scale = math.sqrt(rest.mu_squared / charge.mu_squared)
-        if scale >= 1.0:
+        # What a run takes of the other sums does not fall with its epsilon.
+        others = [name for name in self._exceeded(charge) if name != "mu_squared"]
+        if scale >= 1.0 or others:
             return ""
         epsilon = 0.98 * scale**1.06 * charge.epsilon
         unit = 10.0 ** (math.floor(math.log10(epsilon)) - 1)
-        return f"; such a run with epsilon of about {math.floor(epsilon / unit) * unit:.2g} fits"
+        return (
+            f"; such a run with epsilon of about {math.floor(epsilon / unit) * unit:.2g} would fit"
+        )
 
     @property
     def named(self) -> str:

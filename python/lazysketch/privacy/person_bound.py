@@ -57,7 +57,7 @@ class PersonBound:
 
     Example:
         >>> print(PersonBound(cells=10))
-        of whom 1 event in 10 cells of each row are counted
+        of whom 1 event in each of 10 cells of every sketch row are counted
     """
 
     cells: int
@@ -107,8 +107,8 @@ def bounds_in_words(bounds: Sequence[PersonBound]) -> str:
 
     Example:
         >>> print(bounds_in_words((PersonBound(cells=2, events=9), PersonBound(cells=30))))
-        of whom 9 events in 2 cells (level 0) and 1 event in 30 cells (level 1) of each row are \
-counted
+        of whom 9 events in each of 2 cells (level 0) and 1 event in each of 30 cells (level 1) of \
+every sketch row are counted
     """
     parts = [_amount(bound) for bound in bounds]
     if len(set(parts)) > 1:
@@ -118,11 +118,11 @@ counted
         parts = parts[:1]
     most = bounds[0].most_people
     people = "" if most is None else f", of the first {most:,} people"
-    return f"of whom {' and '.join(parts)} of each row are counted{people}"
+    return f"of whom {' and '.join(parts)} of every sketch row are counted{people}"
 
 
 def _amount(bound: PersonBound) -> str:
-    cells = "1 cell" if bound.cells == 1 else f"{bound.cells:,} cells"
+    cells = "1 cell" if bound.cells == 1 else f"each of {bound.cells:,} cells"
     events = "1 event" if bound.events == 1 else f"{bound.events:,} events"
     return f"{events} in {cells}"
 

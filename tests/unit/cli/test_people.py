@@ -110,7 +110,8 @@ def test_the_guarantee_is_that_of_the_bound(
 ) -> None:
     bound = [*PEOPLE, "--per-cell", "2", "--most-people", "5000", "--width", "512"]
     words = (
-        "per person, of whom 2 events in 3 cells of each row are counted, of the first 5,000 people"
+        "per person, of whom 2 events in each of 3 cells"
+        " of every sketch row are counted, of the first 5,000 people"
     )
     _, found, _ = counted(capsys, str(visits), *bound)
     assert found["privacy"]["person_bound"] == {"cells": 3, "events": 2, "most_people": 5000}
@@ -125,7 +126,7 @@ def test_the_guarantee_is_that_of_the_bound(
         assert words in (captured.out if output == "table" else captured.err)
     command = ["estimate", str(visits), *ASKED, *PEOPLE, "--save-release", "visits.lzs"]
     assert main(command) == 0
-    assert "of whom 1 event in 3 cells" in str(Release.load("visits.lzs").privacy)
+    assert "of whom 1 event in each of 3 cells" in str(Release.load("visits.lzs").privacy)
 
 
 def test_the_default_bound(capsys: pytest.CaptureFixture[str], few: Path) -> None:

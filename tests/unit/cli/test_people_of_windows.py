@@ -60,7 +60,8 @@ def result_of(
 
 
 WORDS = (
-    "per person within one window, of whom 1 event in 3 cells of each row are counted (zero-out)"
+    "per person within one window, of whom 1 event in each of 3 cells"
+    " of every sketch row are counted (zero-out)"
 )
 HOURS = ["--time", "when", "--window", "1h", "--from", "2026-05-17", "--to", "2026-05-17T03:00"]
 CUTS = {"steps": ["visits.csv", "--window", str(ROWS)], "range": ["timed.csv", *HOURS]}

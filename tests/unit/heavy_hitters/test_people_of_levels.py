@@ -356,8 +356,8 @@ def test_what_is_said() -> None:
         GROWING, key=..., epsilon=1.0, delta=1e-6, discovery_epsilon=..., discovery_epoch=STEPS
     )
     words = (
-        "of whom 9 events in 1 cell (level 0), 4 events in 2 cells (level 1) and 2 events in 5 "
-        "cells (level 2) of each row are counted"
+        "of whom 9 events in 1 cell (level 0), 4 events in each of 2 cells (level 1) and 2 events "
+        "in each of 5 cells (level 2) of every sketch row are counted"
     )
     assert f"per person, {words} (substitution), 3 levels together" in str(heavy.privacy)
     assert f"any one person, {words}, sent these events" in heavy.privacy.sentence
@@ -366,7 +366,9 @@ def test_what_is_said() -> None:
         (part,) = ls.Release.from_bytes(heavy.release(level).to_bytes()).parts
         assert part.privacy.person_bound == bound
     same = hierarchy(GROWING[1], key=..., epsilon=1.0, delta=1e-6, discovery_epsilon=...)
-    assert "of whom 4 events in 2 cells of each row are counted" in str(same.privacy)
+    assert "of whom 4 events in each of 2 cells of every sketch row are counted" in str(
+        same.privacy
+    )
 
 
 def test_closing_forgets_the_people() -> None:

@@ -10,10 +10,13 @@ from lazysketch.privacy.person_bound import PersonBound, bounds_in_words
 @pytest.mark.parametrize(
     ("bound", "expected"),
     [
-        (PersonBound(cells=1), "of whom 1 event in 1 cell of each row are counted"),
+        (PersonBound(cells=1), "of whom 1 event in 1 cell of every sketch row are counted"),
         (
             PersonBound(cells=1_000, events=2, most_people=5_000),
-            "of whom 2 events in 1,000 cells of each row are counted, of the first 5,000 people",
+            (
+                "of whom 2 events in each of 1,000 cells of every sketch row are counted, of the "
+                "first 5,000 people"
+            ),
         ),
     ],
 )

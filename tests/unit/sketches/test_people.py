@@ -239,7 +239,10 @@ def test_a_release_says_who_is_protected() -> None:
     release = ls.Release.from_bytes(published(table))
     (part,) = release.parts
     assert part.privacy.person_bound == bound
-    words = "per person, of whom 2 events in 3 cells of each row are counted, of the first 100"
+    words = (
+        "per person, of whom 2 events in each of 3 cells"
+        " of every sketch row are counted, of the first 100"
+    )
     assert words in str(table.spec.privacy)
     assert part.privacy.sigma == table.sigma
     assert part.privacy.l2_sensitivity == pytest.approx(table.privacy.l2_sensitivity)

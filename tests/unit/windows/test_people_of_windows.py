@@ -273,7 +273,10 @@ def test_names_and_totals_are_those_of_what_is_counted() -> None:
 
 def test_a_person_is_protected_within_one_window() -> None:
     windows = windows_of("steps", key=..., relation="zero-out")
-    words = "per person within one window, of whom 2 events in 2 cells of each row are counted"
+    words = (
+        "per person within one window, of whom 2 events in each of 2 cells"
+        " of every sketch row are counted"
+    )
     assert words in str(windows.privacy)
     sentence = windows.privacy.sentence
     assert "sent events in one window or none" in sentence
@@ -298,7 +301,7 @@ def test_a_person_in_many_windows_composes_by_their_number() -> None:
     parts = [part.privacy for part in windows.release(4).parts]
     together = ls.compose(*parts)
     assert together.mu == pytest.approx(2 * parts[0].mu)
-    assert "per person, of whom 2 events in 2 cells" in str(together)
+    assert "per person, of whom 2 events in each of 2 cells" in str(together)
     assert ls.compose(windows_of("steps", key=..., person_bound=None)).epsilon_at(1e-6) <= 1.0
 
 

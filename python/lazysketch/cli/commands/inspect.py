@@ -175,10 +175,15 @@ def _sketch_lines(row: PartRow) -> list[str]:
     lines.append(f"{row['schedule']} schedule, {horizon}; columns published {times}")
     lines.append(
         f"{row['mechanism']} mechanism, {row['calibration']} calibration, sigma "
-        f"{row['sigma']:,.1f}; weights up to {row['max_weight']:,}, "
-        f"{row['max_events_per_user']:,} events per person protected"
+        f"{row['sigma']:,.1f}; weights up to {row['max_weight']:,}{_together(row)}"
     )
     return lines
+
+
+def _together(row: PartRow) -> str:
+    """Return how many declared events are protected together; the guarantee names other units."""
+    events = row["max_events_per_user"]
+    return f", {events:,} events of a person together" if events and events > 1 else ""
 
 
 def _span(least: float, most: float) -> str:

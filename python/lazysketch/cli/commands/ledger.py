@@ -180,6 +180,12 @@ def shown(ledger: Ledger, *, name: str) -> Report:
         f"{name}: {terms}",
         f"{spent.named}: {_runs(len(spent.runs))} spent {together}, {part}",
     ]
+    if spent.runs:
+        lines.append(
+            "mu measures a run's own part of the total, smaller is more private; squares of mu "
+            "add up, so that four equal runs cost twice as much as one, and the part of the cap is "
+            "that of the sum which is used up first"
+        )
     more = spent.more(spent.runs[-1].charge) if spent.runs else None
     if more is not None:
         lines.append(f"{more:,} more {'run' if more == 1 else 'runs'} like the last one fit")

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from lazysketch.cli.run.state import State
     from lazysketch.cli.settings import LedgerSettings
+    from lazysketch.ledger.terms import Terms
     from lazysketch.privacy.composable import Composable
 
 __all__ = ["Charging", "named_errors", "opened_ledger"]
@@ -69,6 +70,7 @@ class Charging:
                 f"{path}: run {self._run:,} {done}; "
                 f"{spent.share:.1%} of the cap for {it.terms.population} is spent {spent.named}"
             )
+            tell(f"{path}: {_units(it.terms)}")
 
     def find(self, state: State) -> None:
         """Find the run of a state whose stream was ended: it counts nothing, and is not charged.
@@ -110,7 +112,10 @@ class Charging:
         """Raise for options that need a ledger, and for one without its population."""
         settings = self._settings
         if settings.ledger is not None and settings.population is None:
-            raise ArgumentTypeError("--population: expected the name in the ledger, got none")
+            raise ArgumentTypeError(
+                "--population: expected the name of the people whom the ledger is for, got none; "
+                "lazysketch ledger show prints it"
+            )
         if settings.ledger is None:
             for option, given in (
                 ("--population", settings.population),
@@ -157,6 +162,16 @@ def opened_ledger(
         return Ledger(path, key=key_of(key_file, path), anchor=anchor)
 
 
+def _units(terms: Terms) -> str:
+    """Return what the total of a ledger protects, next to what one run does."""
+    unit = "what is counted of a person" if terms.unit == "person" else "an event"
+    within = f" within one period of {terms.period}" if terms.period else ""
+    return (
+        f"its total protects {unit}{within}, over all runs that are charged; the guarantee in the "
+        "result is that of this run alone, from its beginning to its end"
+    )
+
+
 @contextmanager
 def named_errors(names: Mapping[str, str] = _OF_A_LEDGER) -> Iterator[None]:
     """Rename what errors of a ledger begin with.
@@ -171,4 +186,6 @@ def named_errors(names: Mapping[str, str] = _OF_A_LEDGER) -> Iterator[None]:
         yield
     except LazySketchError as error:
         name, colon, rest = str(error).partition(": ")
+        if rest.startswith("expected the key ") and ", got none" not in rest:
+            rest = f"{rest}; the key belongs to another ledger, or its file was changed"
         raise type(error)(f"{names.get(name, name)}{colon}{rest}") from None

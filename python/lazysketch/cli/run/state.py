@@ -102,7 +102,10 @@ class State:
             for name, given in dataclasses.asdict(settings).items():
                 if given:
                     option = name.replace("_", "-")
-                    raise ArgumentTypeError(f"--{option}: expected --state too, got none")
+                    also = (
+                        "; the key of a ledger is --ledger-key-file" if name == "key_file" else ""
+                    )
+                    raise ArgumentTypeError(f"--{option}: expected --state too, got none{also}")
             return None
         key, made = key_for(settings.key_file, folder)
         store = opened(folder, key=key, anchor=settings.anchor, new_era=settings.new_era)

@@ -52,7 +52,7 @@ def final_outcome(heavy: HeavyHitters, *, most: int, advises: bool = True) -> st
     if number >= most or not advises:
         return line
     helps = _what_helps(heavy, share)
-    return f"{line}; to discover more in the next period: {helps}" if helps else line
+    return f"{line}; to discover more in the next period of the stream: {helps}" if helps else line
 
 
 def discovered(number: int, *, most: int) -> str:

@@ -265,7 +265,7 @@ def _lag(release: Release, *, length_known: bool, advises: bool) -> str:
     advice = [f"--width {width} reduces the lag"] if helps else []
     if length_known and schedule.horizon is None:
         advice.append(f"--horizon {release.step} reduces the noise")
-    return f"{late}; in the next period {' and '.join(advice)}" if advice else late
+    return f"{late}; in the next period of the stream {' and '.join(advice)}" if advice else late
 
 
 def _width_with_small_lag(steps: int) -> int:

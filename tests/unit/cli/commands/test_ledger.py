@@ -84,10 +84,54 @@ def test_a_run_beyond_the_cap_is_refused_before_it_reads(
     assert estimate(*CHARGED, *more) == 2
     refused = capsys.readouterr()
     assert refused.out == ""
-    assert "cap: expected a run within (4, 1e-06)-DP per event for visitors" in refused.err
+    assert "cap: refused, nothing was read: expected a run within (4, 1e-06)-DP per event" in (
+        refused.err
+    )
+    assert "the limit that binds is the sum of mu squared" in refused.err
     assert all(word in refused.err for word in ("asked mu", "spent mu", "cap mu", "rest mu"))
     assert not Path("out.lzs").exists()
     assert len(runs(capsys)) == 1
+
+
+def test_the_units_of_a_ledger_and_of_a_run_are_said_together(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The total protects a person in a period, a run protects a person from begin to end."""
+    init("--unit", "person", "--period", "1y")
+    Path("rows.csv").write_text("page,client\n" + "a,x\nb,y\n" * 50, encoding="utf-8")
+    of_people = ["rows.csv", "--by", "page", "--user", "client", "--cells", "2"]
+    run = ["estimate", *of_people, "--items", "items.txt", "--epsilon", "0.5", *CHARGED]
+    capsys.readouterr()
+    assert main(run) == 0
+    said = capsys.readouterr()
+    assert "(0.5, 1e-08)-DP per person, of whom 1 event in each of 2 cells" in said.out
+    assert (
+        "people.db: its total protects what is counted of a person within one period of 1y, over "
+        "all runs that are charged; the guarantee in the result is that of this run alone, from "
+        "its beginning to its end"
+    ) in said.err
+    assert main(["ledger", "show", "people.db"]) == 0
+    assert "at most (4, 1e-06)-DP per person within 1y" in capsys.readouterr().out
+    # A run that protects events does not go into it.
+    assert estimate(*CHARGED) == 2
+    assert "expected a run that protects a person" in capsys.readouterr().err
+
+
+def test_wrong_places_and_keys_say_what_to_do(capsys: pytest.CaptureFixture[str]) -> None:
+    init()
+    Key.generate().to_file("other.key")
+    capsys.readouterr()
+    assert main(["ledger", "show", "people.db", "--key-file", "other.key"]) == 2
+    assert "the key belongs to another ledger, or its file was changed" in capsys.readouterr().err
+    assert estimate(*CHARGED, "--key-file", "other.key") == 2
+    assert "the key of a ledger is --ledger-key-file" in capsys.readouterr().err
+    again = ["--population", "visitors", "--epsilon", "4", "--delta", "1e-6"]
+    assert main(["ledger", "init", "people.db", *again]) == 2
+    assert "expected a directory without a ledger, got people.db" in capsys.readouterr().err
+    assert estimate(*CHARGED) == 0
+    capsys.readouterr()
+    assert main(["ledger", "show", "people.db"]) == 0
+    assert "squares of mu add up" in capsys.readouterr().out
 
 
 def test_a_state_is_charged_once_and_stays_open(capsys: pytest.CaptureFixture[str]) -> None:
@@ -221,7 +265,10 @@ def test_without_a_ledger_a_run_over_files_says_that_runs_add_up(
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--ledger", "people.db"), "--population: expected the name in the ledger, got none"),
+        (
+            ("--ledger", "people.db"),
+            "--population: expected the name of the people whom the ledger is for, got none",
+        ),
         (("--population", "visitors"), "--population: expected --ledger too, got none"),
         (("--ledger", "people.db", "--population", "x"), "--population: expected 'visitors'"),
         (("--ledger", "none.db", "--population", "x"), "--ledger: expected a ledger, got none"),

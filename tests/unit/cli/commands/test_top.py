@@ -103,7 +103,7 @@ def test_the_end_of_the_input_ends_the_open_epoch(
         (
             3_000,
             [],
-            "threshold about 8 %; to discover more in the next period: --epsilon 8, a ",
+            "threshold about 8 %; to discover more in the next period of the stream: --epsilon 8, ",
         ),
         (
             30_000,
@@ -113,7 +113,7 @@ def test_the_end_of_the_input_ends_the_open_epoch(
         (
             30_000,
             ["--epsilon", "9"],
-            "detection threshold about 0.37 %; to discover more in the next period: --share 0.",
+            "threshold about 0.37 %; to discover more in the next period of the stream: --share 0.",
         ),
         (30_000, ["-k", "3"], "3 items discovered; detection threshold about 1 %"),
         (30_000, ["--live", "-k", "3"], "3 items discovered; detection threshold about 0.95 %"),

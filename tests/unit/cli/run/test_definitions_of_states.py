@@ -61,7 +61,7 @@ def test_a_field_that_was_guessed_is_kept(runs: Runs) -> None:
 
 def test_no_advice_on_options_that_are_fixed(runs: Runs) -> None:
     runs.add(range(3_000))
-    advice = "in the next period"
+    advice = "in the next period of the stream"
     runs.run("top", "log", "--output", "csv", "--width", "512", "--epsilon", "4", "--live")
     assert f"to discover more {advice}: " in runs.said
     runs.run("top", "log", "--output", "csv", *runs.place("a"), "--width", "512", "--epsilon", "4")

@@ -73,7 +73,10 @@ def test_a_refused_charge_counts_nothing(runs: Runs) -> None:
     init(runs, "small", epsilon="0.5")
     visit(runs, *((person, "/a") for person in range(30)))
     runs.estimate("a", *SMALL, *SPENDS, *PEOPLE, *charged(runs, "small"), status=2)
-    assert "cap: expected a run within (0.5, 1e-06)-DP per person for visitors" in runs.said
+    assert (
+        "refused, nothing was read: expected a run within (0.5, 1e-06)-DP per person for visitors"
+        in runs.said
+    )
     _, steps = runs.estimate("a", *SMALL, *SPENDS, *PEOPLE)
     assert steps == 30
     assert "beyond the bound" not in runs.said
@@ -112,11 +115,14 @@ def test_a_new_era_beyond_the_cap_is_refused(runs: Runs) -> None:
     runs.estimate("a", *SMALL, *SPENDS, *PEOPLE, *asked)
     Path("a.anchor").unlink()
     runs.estimate("a", *asked, "--new-era", status=2)
-    assert "cap: expected a run within (1.2, 1e-06)-DP per person" in runs.said
+    assert (
+        "cap: refused, nothing was read: expected a run within (1.2, 1e-06)-DP per person"
+        in runs.said
+    )
     assert len(entries(runs, "small")) == 1
     # What was not charged counts nothing; the next run is refused as well.
     runs.estimate("a", *asked, status=2)
-    assert "cap: expected a run within" in runs.said
+    assert "cap: refused, nothing was read: expected a run within" in runs.said
 
 
 @pytest.mark.parametrize("options", [["--cells", "4"], ["--user", "page"]])

@@ -65,7 +65,7 @@ def test_interrupted_runs_release_what_one_run_releases(runs: Runs) -> None:
     assert pieces[1] == 1_200
     one, other = (Release.load(f"{state}.lzs") for state in "ab")
     assert one.to_bytes() == other.to_bytes()
-    assert "of whom 1 event in 3 cells of each row" in str(one.privacy)
+    assert "of whom 1 event in each of 3 cells of every sketch row" in str(one.privacy)
 
 
 def test_discovery_bounds_people_over_runs(runs: Runs) -> None:
