@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import signal
 import socket
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Coroutine, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -129,7 +129,7 @@ def run_service(
         LazySketchError: a failure that ended the service, such as a disk that cannot be written.
     """
     try:
-        failure = asyncio.run(_run(listening, host, folder, started))
+        failure = _completed(_run(listening, host, folder, started))
     finally:
         listening.close()
         with contextlib.suppress(LazySketchError):  # known, as it ended the service
@@ -138,6 +138,15 @@ def run_service(
         raise StoreError(f"state: expected files that can be read, got {failure.strerror}")
     if failure is not None:
         raise failure
+
+
+def _completed(running: Coroutine[None, None, BaseException | None]) -> BaseException | None:
+    """Return what a coroutine returns, on the faster event loop if it is installed."""
+    try:
+        import uvloop
+    except ImportError:
+        return asyncio.run(running)
+    return uvloop.run(running)
 
 
 async def _run(

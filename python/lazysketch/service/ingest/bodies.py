@@ -280,6 +280,14 @@ def _without_long(batch: RowBatch) -> Events:
     return Events(rows, items, weights, users, malformed, no_user, too_long)
 
 
+_OFFSETS: Final = {
+    pa.string(): np.int32,
+    pa.binary(): np.int32,
+    pa.large_string(): np.int64,
+    pa.large_binary(): np.int64,
+}
+
+
 def _short(items: Any) -> np.ndarray[Any, np.dtype[np.bool_]] | None:
     """Return which items are not too long; None if all are short enough."""
     if isinstance(items, np.ndarray):
@@ -295,6 +303,12 @@ def _short(items: Any) -> np.ndarray[Any, np.dtype[np.bool_]] | None:
     if pa.types.is_fixed_size_binary(items.type):
         is_long = items.type.byte_width > LONGEST_ITEM
         return np.zeros(len(items), dtype=bool) if is_long else None
+    width = _OFFSETS.get(items.type)
+    if width is not None:
+        # Read in place: a call of pyarrow.compute costs as much as a small batch.
+        ends = np.frombuffer(items.buffers()[1], dtype=width)[items.offset :][: len(items) + 1]
+        if int(np.diff(ends).max(initial=0)) <= LONGEST_ITEM:
+            return None
     flags = pc.less_equal(pc.binary_length(items), LONGEST_ITEM)
     if flags.true_count == len(flags):
         return None
