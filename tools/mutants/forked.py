@@ -57,7 +57,7 @@ class Forked:
     """A process in a tree with mutants, which forks for each run of tests."""
 
     def __init__(self, tree: Path) -> None:
-        self._tree, self._log = tree, tree.parent / "tests.log"
+        self._tree = tree
         environment = {**os.environ, "PYTHONPATH": str(tree / "src"), "OPENBLAS_NUM_THREADS": "1"}
         self._server = subprocess.Popen(
             [sys.executable, str(SERVER)],
@@ -67,12 +67,15 @@ class Forked:
             stdout=subprocess.PIPE,
             text=True,
         )
+        # Of each server its own: another one would cut it short while it is read.
+        self._log = tree.parent / f"tests-{self._server.pid}.log"
 
     def close(self) -> None:
         """End the process."""
         if self._server.stdin is not None:
             self._server.stdin.close()
         self._server.wait()
+        self._log.unlink(missing_ok=True)
 
     def _ask(
         self, mutant: str, tests: list[str], seconds: int, into: Path | None = None
