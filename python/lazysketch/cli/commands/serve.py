@@ -41,7 +41,8 @@ class _Shortcuts:
     "--state",
     metavar="DIR",
     type=click.Path(),
-    help="Directory of the service: its state, and what it has published.",
+    help="Directory of the service: its state, and what it has published.  [default: none, it "
+    "has to be given]",
 )
 @click.option(
     "--settings",
@@ -53,7 +54,7 @@ class _Shortcuts:
     "--follow",
     metavar="FILE",
     type=click.Path(),
-    help="Also count the rows of a file as it grows, as top --follow does.",
+    help="Also count the rows of a file as it grows.  [default: events come over HTTP alone]",
 )
 @click.option("--format", metavar="NAME", help="Format of that file.  [default: recognised]")
 @click.option(
@@ -76,7 +77,11 @@ class _Shortcuts:
     help="Go on in an older copy of the state, or without its anchor, with fresh noise, whose "
     "cost is added.  [default: refuse it]",
 )
-@click.option("--new-token", is_flag=True, help="Print a new token and its hash, and exit.")
+@click.option(
+    "--new-token",
+    is_flag=True,
+    help="Print a new token and its hash, and exit.  [default: serve]",
+)
 def serve(
     *,
     state: str | None,
