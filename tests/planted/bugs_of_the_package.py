@@ -14,6 +14,7 @@ from tests.planted.bugs_of_states import BUGS_OF_STATES
 from tests.planted.bugs_of_stored_objects import BUGS_OF_STORED_OBJECTS
 from tests.planted.bugs_of_the_command import BUGS_OF_THE_COMMAND
 from tests.planted.bugs_of_the_final_push import BUGS_OF_THE_END
+from tests.planted.bugs_of_the_service import BUGS_OF_THE_SERVICE
 from tests.planted.bugs_of_windows import BUGS_OF_KEYS, BUGS_OF_WINDOWS
 from tests.planted.planted_bug import PlantedBug
 
@@ -33,4 +34,5 @@ BUGS_OF_THE_PACKAGE: Final[tuple[PlantedBug, ...]] = (
     *BUGS_OF_THE_COMMAND,
     *BUGS_OF_STORED_OBJECTS,
     *BUGS_OF_STATES,
+    *BUGS_OF_THE_SERVICE,
 )

@@ -86,7 +86,7 @@ def _edited_code(function: FunctionType, changes: tuple[tuple[str, str], ...]) -
             )
         source = source.replace(old, new)
     (definition,) = ast.parse(source).body
-    assert isinstance(definition, ast.FunctionDef)
+    assert isinstance(definition, ast.FunctionDef | ast.AsyncFunctionDef)
     definition.decorator_list = []
     # Another name: a function of this name that the code calls is that of the module.
     definition.name = "planted"

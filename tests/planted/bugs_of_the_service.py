@@ -1,0 +1,99 @@
+"""Planted bugs of the service: what readers see, when, and what senders are told."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.planted.edits import edited
+from tests.planted.planted_bug import PlantedBug
+
+__all__ = ["BUGS_OF_THE_SERVICE"]
+
+_STREAM: Final = "tests/unit/service/test_stream.py::"
+_READING: Final = "tests/unit/service/reading/test_application.py::"
+_INGEST: Final = "tests/unit/service/ingest/test_application.py::"
+
+BUGS_OF_THE_SERVICE: Final = (
+    PlantedBug(
+        name="publication-when-it-is-ready",
+        subject="schedule",
+        claim="Readers see a publication as soon as it is computed, which takes longer with more "
+        "names.",
+        caught_by=_STREAM + "test_readers_see_whole_delays_only",
+        patch=edited(
+            "lazysketch.service.stream:Tick.shown_at",
+            (
+                "return self.begin(number) + max(1, -(-since // self.delay)) * self.delay",
+                "return self.begin(number) + since",
+            ),
+        ),
+    ),
+    PlantedBug(
+        name="publication-before-its-instant",
+        subject="schedule",
+        claim="A publication is shown when it has been read, not at its instant.",
+        caught_by=_READING + "test_a_publication_shows_from_its_instant_on",
+        patch=edited(
+            "lazysketch.service.reading.published_streams:PublishedStreams.look",
+            (
+                "if due is not None and due.publication.publish_at.timestamp() <= self._clock():",
+                "if due is not None:",
+            ),
+        ),
+    ),
+    PlantedBug(
+        name="publication-of-anyone",
+        subject="schedule",
+        claim="The signature of a publication is not checked before it is shown.",
+        caught_by=_READING + "test_a_publication_shows_from_its_instant_on",
+        patch=edited(
+            "lazysketch.service.reading.published_streams:PublishedStreams._read",
+            ("signed.check(public_key)", "pass"),
+        ),
+    ),
+    PlantedBug(
+        name="publication-within-a-slice",
+        subject="schedule",
+        claim="A tick that was published is published again, whatever readers have seen.",
+        caught_by=_STREAM + "test_only_a_tick_publishes",
+        patch=edited(
+            "lazysketch.service.host:Host.publish",
+            (
+                "if before is not None and before.number >= publication.number:",
+                "if before is not None and before.number > publication.number:",
+            ),
+        ),
+    ),
+    PlantedBug(
+        name="end-of-a-stream-shown-at-once",
+        subject="schedule",
+        claim="The last window of a stream is published at the moment when the stream is finished, "
+        "not when the window is over.",
+        caught_by=_STREAM + "test_finished_streams_are_published_when_their_window_is_over",
+        patch=edited(
+            "lazysketch.service.host:Host.publish",
+            ("if stream.tick.begin(publication.number) > now:", "if False:"),
+        ),
+    ),
+    PlantedBug(
+        name="acknowledged-before-it-is-durable",
+        subject="durable state",
+        claim="Senders get their answer before the commit of what they sent.",
+        caught_by=_INGEST + "test_an_answer_comes_after_the_commit",
+        patch=edited(
+            "lazysketch.service.ingest.commits:GroupCommit.durable",
+            ("await waiting", "return"),
+        ),
+    ),
+    PlantedBug(
+        name="acknowledged-after-a-failed-commit",
+        subject="durable state",
+        claim="A commit that failed is answered like one that did not.",
+        caught_by=_INGEST
+        + "test_a_failure_of_the_store_acknowledges_nothing_and_ends_the_service[commit]",
+        patch=edited(
+            "lazysketch.service.ingest.commits:GroupCommit._end",
+            ("if self.failure is None:", "if True:"),
+        ),
+    ),
+)
