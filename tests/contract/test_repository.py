@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+from collections.abc import Iterable
 from importlib.metadata import requires, version
 from pathlib import Path
 
@@ -145,20 +146,34 @@ def test_lock_files_contain_the_packages_of_their_sources() -> None:
         assert wanted(f"requirements/{name}.in") <= pinned, name
 
 
+def of_extra(asked: Iterable[str], extra: str) -> set[str]:
+    """The packages of an extra, without the extras that it includes."""
+    lines = [line.replace("'", '"') for line in asked]
+    found = {re.split(r"[^\w-]", line)[0] for line in lines if f'extra == "{extra}"' in line}
+    return found - {"lazysketch"}
+
+
 def test_direct_dependencies_stay_few() -> None:
-    """The library depends on numpy, the command line on four more packages, plots on one."""
-    asked = {re.split(r"[^\w-]", line)[0]: line for line in requires("lazysketch") or []}
-    assert {name for name, line in asked.items() if "extra" not in line} == {"numpy"}
-    assert {name for name, line in asked.items() if 'extra == "cli"' in line.replace("'", '"')} == {
-        "click",
-        "pyarrow",
-        "rich",
-        "tomli",
+    """The library depends on numpy, the command on four packages, plots on one, serve on six."""
+    asked = requires("lazysketch") or []
+    library = {re.split(r"[^\w-]", line)[0] for line in asked if "extra" not in line}
+    extras = {
+        "cli": {"click", "pyarrow", "rich", "tomli"},
+        "plot": {"matplotlib"},
+        "serve": {
+            "cryptography",
+            "httptools",
+            "prometheus-client",
+            "starlette",
+            "uvicorn",
+            "uvloop",
+        },
     }
-    plotting = {name for name, line in asked.items() if 'extra == "plot"' in line.replace("'", '"')}
-    assert plotting <= {"matplotlib"}
-    assert set(asked) - plotting <= wanted("requirements/demo.in")
-    assert plotting <= wanted("requirements/tools.in")
+    assert library == {"numpy"}
+    assert {extra: of_extra(asked, extra) for extra in extras} == extras
+    assert library | extras["cli"] <= wanted("requirements/demo.in")
+    assert extras["plot"] <= wanted("requirements/tools.in")
+    assert extras["serve"] <= wanted("requirements/develop.in")
 
 
 def test_versions_agree() -> None:
