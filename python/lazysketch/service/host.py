@@ -17,6 +17,7 @@ from lazysketch.service.definitions import keep_definition
 from lazysketch.service.publication_files import PublicationFiles, ServiceFacts
 from lazysketch.service.signing import SigningKey
 from lazysketch.service.stream import Stream
+from lazysketch.windows.boundaries import checked_clock
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -110,7 +111,7 @@ class Host:
             StoreError: the store cannot be written; nothing was published.
             OSError: the publication cannot be written; the one before stands.
         """
-        stream, now = self.stream(name), self._now()
+        stream, now = self.stream(name), self.now()
         publication = stream.publication(ready=now + _MARGIN)
         if stream.tick.begin(publication.number) > now:  # it was finished within a window
             return False
@@ -142,8 +143,9 @@ class Host:
         """Commit, and close the store; what was published stays."""
         self.store.close()
 
-    def _now(self) -> int:
-        return int(self.clock() * 1e6) * 1000
+    def now(self) -> int:
+        """Return what the clock says, in nanoseconds since 1970."""
+        return checked_clock(self.clock())
 
 
 class Publisher:
@@ -177,7 +179,7 @@ class Publisher:
     def _run(self) -> None:
         published: dict[str, int] = {}
         while not self._ended.is_set():
-            now = int(self._host.clock() * 1e6) * 1000
+            now = self._host.now()
             for name, stream in list(self._host.streams.items()):
                 number = stream.tick.of(now)
                 if number > published.get(name, -1):
@@ -196,7 +198,7 @@ class Publisher:
 
     def _pause(self) -> float:
         """Return the seconds to the next tick of any stream, at most one: clocks may be set."""
-        now = int(self._host.clock() * 1e6) * 1000
+        now = self._host.now()
         following = [
             stream.tick.begin(stream.tick.of(now) + 1) for stream in self._host.streams.values()
         ]

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING
 from starlette.responses import JSONResponse
 
 if TYPE_CHECKING:
+    from starlette.requests import Request
     from starlette.responses import Response
 
-__all__ = ["refusal_of", "refused"]
+__all__ = ["error_object", "refusal_of", "refused", "unexpected"]
 
 
 def refusal_of(message: str) -> dict[str, dict[str, str]]:
@@ -25,7 +26,28 @@ def refusal_of(message: str) -> dict[str, dict[str, str]]:
     """
     argument, _, rest = message.partition(": expected ")
     expected, _, got = rest.rpartition(", got ")
+    return error_object(argument, expected, got)
+
+
+def error_object(argument: str, expected: str, got: str) -> dict[str, dict[str, str]]:
+    """Return what every refused request is answered with.
+
+    Args:
+        argument: what of the request is wrong.
+        expected: what was expected.
+        got: what there was, without a value.
+    """
     return {"error": {"argument": argument, "expected": expected, "got": got}}
+
+
+async def unexpected(request: Request, error: Exception) -> Response:  # noqa: ARG001 -- a handler
+    """Return the answer to a request that failed; the server logs the failure.
+
+    Args:
+        request: the request.
+        error: the failure.
+    """
+    return refused(500, "service: expected an answer, got a failure that is logged")
 
 
 def refused(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Final
 
 from lazysketch.errors import LiveStateError
 from lazysketch.heavy_hitters import JointPrivacy
 from lazysketch.service.publication import Facts, Publication, PublishedWindow
-from lazysketch.windows.window import Window
+from lazysketch.windows.window import Window, instant
 
 if TYPE_CHECKING:
     from lazysketch.service.stream_settings import StreamSettings
@@ -22,7 +21,6 @@ __all__ = ["Stream", "Tick"]
 _SECOND: Final = 1_000_000_000
 _ATTEMPTS: Final = 100
 _LONGEST_DELAY: Final = 2 * _SECOND
-_EPOCH: Final = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
 class Tick:
@@ -134,9 +132,9 @@ class Stream:
             return Publication(
                 facts=self.facts,
                 number=number,
-                at=_instant(tick.begin(number)),
-                publish_at=_instant(shown),
-                next_at=_instant(following + tick.delay),
+                at=instant(tick.begin(number)),
+                publish_at=instant(shown),
+                next_at=instant(following + tick.delay),
                 windows=tuple(kept),
                 listed=self.settings.domain or (),
                 finished=opened is None,
@@ -173,7 +171,3 @@ def _unit(privacy: JointPrivacy) -> str:
         return "one event"
     within = f" within {privacy.within}" if privacy.within else ""
     return f"one person{within}, {bound}"
-
-
-def _instant(nanoseconds: int) -> datetime:
-    return _EPOCH + timedelta(microseconds=nanoseconds // 1000)

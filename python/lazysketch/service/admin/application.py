@@ -13,7 +13,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, LazySketchError
-from lazysketch.service.refusals import refused
+from lazysketch.service.refusals import refused, unexpected
 from lazysketch.service.stream_settings import StreamSettings
 
 if TYPE_CHECKING:
@@ -132,7 +132,7 @@ def admin_application(host: Host, tokens: Tokens, operations: Operations) -> ASG
     routes.append(Route("/healthz", healthy, methods=["GET"]))
     return Starlette(
         routes=routes,
-        exception_handlers={HTTPException: _http_error, 500: _unexpected},
+        exception_handlers={HTTPException: _http_error, 500: unexpected},
         max_body_size=_LARGEST_BODY,
     )
 
@@ -169,7 +169,3 @@ async def _http_error(request: Request, error: Exception) -> Response:  # noqa: 
     known = {404: "an address of this service", 405: "a method of this address"}
     expected = known.get(error.status_code, "a request of this service")
     return refused(error.status_code, f"request: expected {expected}, got another")
-
-
-async def _unexpected(request: Request, error: Exception) -> Response:  # noqa: ARG001 -- one signature
-    return refused(500, "service: expected an answer, got a failure that is logged")

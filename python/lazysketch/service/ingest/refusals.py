@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
+from lazysketch.service.refusals import error_object
+
 __all__ = ["Header", "RefusedRequestError"]
 
 Header = tuple[bytes, bytes]
@@ -41,5 +43,4 @@ class RefusedRequestError(Exception):
     @property
     def body(self) -> bytes:
         """The answer as JSON."""
-        error = {"argument": self.argument, "expected": self.expected, "got": self.got}
-        return json.dumps({"error": error}).encode()
+        return json.dumps(error_object(self.argument, self.expected, self.got)).encode()

@@ -63,7 +63,7 @@ export class Live {
     this.connect();
   }
 
-  /** Rest while the page is hidden: a browser has few connections. Then ask again at once. */
+  /** Rest while the page is hidden: a browser has few connections. Then ask again immediately. */
   wake() {
     if (document.hidden) {
       this.source?.close();
@@ -150,7 +150,7 @@ export class Live {
   /** Ask when the next publication is due: the feed may be down, or held up by a proxy. */
   plan(due, pause) {
     clearTimeout(this.polling);
-    const spread = Math.random() * 1000; // not all readers at once
+    const spread = Math.random() * 1000; // not all readers in the same second
     const shortest = Math.min(Math.max(pause, 1000), LONGEST_WAIT);
     const wait = Math.max(Number.isFinite(due) ? due - now() : 0, shortest) + spread;
     this.polling = setTimeout(() => this.refresh(), Math.min(wait, 2 ** 31 - 1));

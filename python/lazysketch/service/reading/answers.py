@@ -132,7 +132,7 @@ class Answers:
         found = self.kept(key)
         if found is not None:
             return found
-        with self._lock:  # courses are kept between answers, and two need not be computed at once
+        with self._lock:  # courses are kept between answers, and two computations would share them
             found = self.kept(key)
             if found is None:
                 body, kind = make()

@@ -29,7 +29,7 @@ from lazysketch.service.reading.queries import (
     last_of,
     refuse_others,
 )
-from lazysketch.service.refusals import refused
+from lazysketch.service.refusals import refused, unexpected
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 
     from lazysketch.service.reading.answers import Answer, Answers
     from lazysketch.service.reading.published_streams import PublishedStream, PublishedStreams
+    from lazysketch.service.reading.views import PublicationView
 
 __all__ = ["reading_application"]
 
@@ -59,7 +60,7 @@ _KINDS: Final = {
     ".svg": "image/svg+xml",
     ".txt": "text/plain; charset=utf-8",
 }
-# Answers that are computed at once, and that wait: what readers ask for beyond it is refused.
+# Answers that are computed in parallel, and that wait: what readers ask for beyond it is refused.
 _COMPUTED_AT_ONCE: Final = 2
 _WAITING: Final = 64
 
@@ -137,66 +138,52 @@ async def _overview(state: Reading, request: Request) -> Response:
 
 
 async def _top(state: Reading, request: Request) -> Response:
-    query, answers = TopQuery.of(request.query_params), state.answers(request)
-    key = ("top", query)
-    return _sent(
+    query = TopQuery.of(request.query_params)
+    return await _computed(
+        state,
         request,
-        await state.computed(
-            answers,
-            key,
-            lambda: answers.json(
-                key,
-                lambda: answers.view.top(
-                    n=query.n, last=query.last, include_open=query.include_open
-                ),
-            ),
-        ),
-        answers,
+        ("top", query),
+        lambda view: view.top(n=query.n, last=query.last, include_open=query.include_open),
     )
 
 
 async def _estimate(state: Reading, request: Request) -> Response:
-    query, answers = ItemsQuery.of(request.query_params), state.answers(request)
-    key = ("estimate", query, tuple(map(type, query.items)))
-    return _sent(
+    query = ItemsQuery.of(request.query_params)
+    return await _computed(
+        state,
         request,
-        await state.computed(
-            answers,
-            key,
-            lambda: answers.json(
-                key,
-                lambda: answers.view.counts(
-                    query.items, last=query.last, include_open=query.include_open
-                ),
-            ),
-        ),
-        answers,
+        ("estimate", query, tuple(map(type, query.items))),
+        lambda view: view.counts(query.items, last=query.last, include_open=query.include_open),
     )
 
 
 async def _course(state: Reading, request: Request) -> Response:
     query = ItemsQuery.of(request.query_params, of_windows=False)
-    answers = state.answers(request)
-    key = ("course", query.items, tuple(map(type, query.items)))
-    return _sent(
+    return await _computed(
+        state,
         request,
-        await state.computed(
-            answers, key, lambda: answers.json(key, lambda: answers.view.courses(query.items))
-        ),
-        answers,
+        ("course", query.items, tuple(map(type, query.items))),
+        lambda view: view.courses(query.items),
     )
 
 
 async def _changes(state: Reading, request: Request) -> Response:
-    against, answers = against_of(request.query_params), state.answers(request)
-    key = ("changes", against)
-    return _sent(
-        request,
-        await state.computed(
-            answers, key, lambda: answers.json(key, lambda: answers.view.changes(against))
-        ),
-        answers,
+    against = against_of(request.query_params)
+    return await _computed(state, request, ("changes", against), lambda view: view.changes(against))
+
+
+async def _computed(
+    state: Reading,
+    request: Request,
+    key: tuple[object, ...],
+    content: Callable[[PublicationView], object],
+) -> Response:
+    """Return an answer in JSON that the first reader who asks for it waits for."""
+    answers = state.answers(request)
+    found = await state.computed(
+        answers, key, lambda: answers.json(key, lambda: content(answers.view))
     )
+    return _sent(request, found, answers)
 
 
 async def _release(state: Reading, request: Request) -> Response:
@@ -305,7 +292,7 @@ def reading_application(published: PublishedStreams) -> ASGIApp:
     application = Starlette(
         routes=routes,
         lifespan=following,
-        exception_handlers={HTTPException: _http_error, 500: _unexpected},
+        exception_handlers={HTTPException: _http_error, 500: unexpected},
     )
     return _with_headers(application)
 
@@ -369,10 +356,6 @@ async def _http_error(request: Request, error: Exception) -> Response:
         got = "another" if error.status_code == 404 else request.method
         detail = f"request: expected {expected}, got {got}"
     return refused(error.status_code, detail, error.headers)
-
-
-async def _unexpected(request: Request, error: Exception) -> Response:  # noqa: ARG001 -- one signature
-    return refused(500, "service: expected an answer, got a failure that is logged")
 
 
 def _with_headers(application: ASGIApp) -> ASGIApp:

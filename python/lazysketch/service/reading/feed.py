@@ -11,6 +11,8 @@ import json
 from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING, Final
 
+from lazysketch.service.reading.views import instant_text
+
 if TYPE_CHECKING:
     from lazysketch.service.reading.published_streams import PublishedStream
 
@@ -35,8 +37,8 @@ async def events_of(stream: PublishedStream, *, after: int) -> AsyncGenerator[by
             after = one.number
             content = {
                 "number": one.number,
-                "at": one.at.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
-                "next_at": one.next_at.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+                "at": instant_text(one.at),
+                "next_at": instant_text(one.next_at),
             }
             data = json.dumps(content, separators=(",", ":"))
             yield f"id: {one.number}\nevent: publication\ndata: {data}\n\n".encode()

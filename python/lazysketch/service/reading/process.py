@@ -30,7 +30,7 @@ __all__ = ["ReadingTask", "run"]
 
 @dataclass(frozen=True, slots=True)
 class ReadingTask:
-    """What the process of readers is told.
+    """What the process of readers serves.
 
     Attributes:
         public: the directory of publications.

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["PublishedStream", "PublishedStreams"]
 
 _LOG: Final = logging.getLogger("lazysketch.service")
-_LOOK_EVERY: Final = 0.05  # seconds; an address of the kernel per stream
+_LOOK_EVERY: Final = 0.05  # seconds; it costs one look at a file per stream
 
 
 class PublishedStream:

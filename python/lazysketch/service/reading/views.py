@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from lazysketch.windows.changes import Against
     from lazysketch.windows.published_windows import PublishedWindows
 
-__all__ = ["CONFIDENCE", "PublicationView", "item_value"]
+__all__ = ["CONFIDENCE", "PublicationView", "instant_text", "item_value"]
 
 CONFIDENCE: Final = 0.95
 _SHOWN: Final = 50
@@ -90,9 +90,9 @@ class PublicationView:
         return {
             **{name: getattr(one.facts, name) for name in Facts.__slots__},
             "number": one.number,
-            "at": _instant(one.at),
-            "publish_at": _instant(one.publish_at),
-            "next_at": _instant(one.next_at),
+            "at": instant_text(one.at),
+            "publish_at": instant_text(one.publish_at),
+            "next_at": instant_text(one.next_at),
             "finished": one.finished,
             "windows": [_window(window) for window in self._windows],
         }
@@ -232,7 +232,7 @@ class PublicationView:
         }
 
     def _place(self) -> dict[str, object]:
-        return {"number": self.publication.number, "at": _instant(self.publication.at)}
+        return {"number": self.publication.number, "at": instant_text(self.publication.at)}
 
 
 def _rows(found: HeavyItems) -> list[dict[str, object]]:
@@ -258,14 +258,19 @@ def _intervals(found: Intervals) -> list[Plain]:
 def _window(window: Window) -> Plain:
     return {
         "number": window.number,
-        "begin": _instant(window.begin),
-        "end": _instant(window.end),
+        "begin": instant_text(window.begin),
+        "end": instant_text(window.end),
         "ended": window.ended,
         "whole": window.whole,
     }
 
 
-def _instant(moment: datetime | int) -> str:
+def instant_text(moment: datetime | int) -> str:
+    """Return an instant in UTC as the answers have it, to the millisecond.
+
+    Args:
+        moment: an instant; a number is the place of a window of steps, which no service has.
+    """
     assert isinstance(moment, datetime), "windows of a service are those of a clock"  # noqa: S101
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
