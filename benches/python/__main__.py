@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from . import contenders, footprint, input_types, instructions, report, stores
+from . import contenders, footprint, input_types, instructions, report, service, stores
 from .measuring import Results
 
 RECORDS = Path(__file__).parents[1] / "record"
@@ -36,6 +36,7 @@ def run(programs: Path, *, quick: bool) -> Results:
         "discovery": lambda: contenders.discovery(rounds=rounds),
         "input types": lambda: input_types.input_types(rounds=rounds),
         "stores": lambda: stores.stores(rounds=rounds),
+        "service": lambda: service.service(rounds=1 if quick else 5),
         "single calls": lambda: contenders.single_calls(rounds=rounds),
         "reads": lambda: contenders.reads_of_tables(rounds=rounds),
         "memory": footprint.memory_per_cell,
@@ -54,8 +55,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benches.python", description=__doc__)
     parser.add_argument(
         "verb",
-        choices=["run", "instructions"],
-        help="measure speed, or count instructions and compare them with the record",
+        choices=["run", "service", "load", "instructions"],
+        help="measure speed, that of the service alone, or its memory under load; or count "
+        "instructions and compare them with the record",
+    )
+    parser.add_argument(
+        "--minutes", type=float, default=60.0, metavar="N", help="length of the load (60)"
     )
     parser.add_argument(
         "--programs",
@@ -68,17 +73,25 @@ def main() -> int:
     parser.add_argument("--write", action="store_true", help="write the record of instructions")
     options = parser.parse_args()
     if options.verb == "instructions":
-        found = instructions.counts(options.programs / "kernels")
-        if not found:
+        counted = instructions.counts(options.programs / "kernels")
+        if not counted:
             print("instructions: expected valgrind, found none", file=sys.stderr)
             return 1
         if options.write:
-            instructions.write(found)
+            instructions.write(counted)
             return 0
-        print(json.dumps(found, indent=2))
-        worse = instructions.compare(found)
+        print(json.dumps(counted, indent=2))
+        worse = instructions.compare(counted)
         print("\n".join(worse), file=sys.stderr)
         return 1 if worse else 0
+    if options.verb == "load":
+        for row in service.memory_under_load(minutes=options.minutes):
+            print(json.dumps(row), flush=True)
+        return 0
+    if options.verb == "service":
+        found = service.service(rounds=1 if options.quick else 5)
+        print("\n".join(report.table(found)))
+        return 0
     facts = report.machine()
     results = run(options.programs, quick=options.quick)
     name = datetime.datetime.now(tz=datetime.timezone.utc).date().isoformat()

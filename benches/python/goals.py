@@ -111,6 +111,42 @@ def relative_to_exact(kind: str, schedule: str, limit: float) -> Goal:
     )
 
 
+def of_service(results: Results, kind: str, batch: int, name: str) -> float:
+    """Return processor nanoseconds per event of the service, with many senders."""
+    return min(
+        row["cpu_ns"]
+        for row in results
+        if row["group"] == "service"
+        and (row["name"], row["items"], row["batch"]) == (name, kind, batch)
+        and row["senders"] > 1
+    )
+
+
+def served(kind: str, batch: int, limit: float) -> Goal:
+    return at_least(
+        f"million events per processor second of the service, {kind}, {batch:,} a request",
+        limit,
+        lambda results: (
+            [1e3 / of_service(results, kind, batch, "lazysketch serve")]
+            if any(row["group"] == "service" for row in results)
+            else []
+        ),
+    )
+
+
+def lost_to_durability(results: Results) -> list[float]:
+    """Return the part of its throughput that the service loses to its log."""
+    if not any(row["group"] == "service" for row in results):
+        return []
+    loads = [("JSON lines", 100), ("JSON lines", 10_000), ("Arrow", 10_000), ("Arrow", 100_000)]
+    return [
+        1
+        - of_service(results, kind, batch, "the same without a log")
+        / of_service(results, kind, batch, "lazysketch serve")
+        for kind, batch in loads
+    ]
+
+
 GOALS = [
     relative_to_exact("CountMin", "round robin", 0.9),
     relative_to_exact("CountMin", "geometric", 0.7),
@@ -186,6 +222,10 @@ GOALS = [
             row["over"] for row in results if row["group"] == "input types" and "over" in row
         ],
     ),
+    served("JSON lines", 100, 0.5),
+    served("JSON lines", 10_000, 1.8),
+    served("Arrow", 100_000, 10.0),
+    at_most("part of its throughput that the service loses to its log", 0.25, lost_to_durability),
     at_most("bytes per cell", 8.5, lambda results: [value(results, "bytes", group="memory")]),
     at_most(
         "mean relative error of the top 15 in 24 KB",

@@ -32,6 +32,8 @@ class Row(TypedDict, total=False):
     width: int
     step: int
     threads: int
+    batch: int
+    senders: int
     ns: float
     least_ns: float
     cpu_ns: float

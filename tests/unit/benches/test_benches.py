@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import re
+import socket
+import threading
 from functools import partial
 from typing import TYPE_CHECKING
 
 import pytest
-from benches.python import goals, input_types, instructions, measuring, report
+from benches.python import (
+    goals,
+    input_types,
+    instructions,
+    measuring,
+    report,
+    senders,
+    service,
+)
 from benches.python.measuring import Results, Row
 
 if TYPE_CHECKING:
@@ -144,3 +156,56 @@ def test_streams_are_the_same_each_time_and_skewed() -> None:
     assert (one == other).all()
     assert {len(text) for text in measuring.texts(one)} == {12}
     assert (one == 0).mean() > 0.2  # the share of rank 1 is 0.26
+
+
+def of_service(*, logged: float, unlogged: float) -> Results:
+    rows: Results = []
+    for name, ns in ((service.SERVICE, logged), (service.UNLOGGED, unlogged)):
+        for kind, batch, many in service.LOADS:
+            facts: Row = {"items": kind, "batch": batch, "senders": many}
+            rows.append({"group": "service", "name": name, "cpu_ns": ns, **facts})
+    return rows
+
+
+@pytest.mark.parametrize(
+    ("logged", "unlogged", "lost"), [(100.0, 80.0, 0.2), (100.0, 60.0, 0.4), (50.0, 50.0, 0.0)]
+)
+def test_what_the_service_loses_to_its_log_is_a_part_of_its_throughput(
+    logged: float, unlogged: float, lost: float
+) -> None:
+    results = of_service(logged=logged, unlogged=unlogged)
+    found = {goal.text: goal.row(results) for goal in goals.GOALS if "service" in goal.text}
+    (durable,) = (row for text, row in found.items() if "log" in text)
+    assert durable["found"] == pytest.approx(lost)
+    assert durable["met"] is (lost <= 0.25)
+    speeds = [row["found"] for text, row in found.items() if "million" in text]
+    assert speeds == [pytest.approx(1e3 / logged)] * 3
+
+
+def test_senders_send_the_next_batch_after_an_answer() -> None:
+    """A server that answers each request gets them whole, in the order of their sequences."""
+    load = senders.Load(
+        path="/", media_type="text/plain", bodies=[b"x" * 300_000, b"y"], senders=2, name="n"
+    )
+    requests: list[bytes] = []
+
+    def answer(listening: socket.socket) -> None:
+        with contextlib.ExitStack() as closing:
+            both = [closing.enter_context(listening.accept()[0]) for _ in range(2)]
+            for connection in both * 2:
+                read = b""
+                while not read.endswith((b"x" * 300_000, b"\r\n\r\ny")):
+                    read += connection.recv(1 << 20)
+                requests.append(read)
+                connection.sendall(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}")
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=answer, args=(listening,))
+        thread.start()
+        with contextlib.suppress(ConnectionError):  # the server ends before the time does
+            senders.send(listening.getsockname()[1], load, seconds=60.0)
+        thread.join()
+    keys = [re.search(rb"Idempotency-Key: n ([01]):([0-9])", one) for one in requests]
+    assert [one and one.groups() for one in keys] == [
+        (b"0", b"1"), (b"1", b"1"), (b"0", b"2"), (b"1", b"2")
+    ]  # fmt: skip
