@@ -1,7 +1,7 @@
 // The chart of the chosen items over the windows, with their bands (uPlot).
 
-import { byId, element, setText } from "./dom.js";
-import { compactText, countText, instantText, intervalText, itemNodes, visibleText, windowNodes } from "./text.js";
+import { become, byId, element, setText } from "./dom.js";
+import { compactText, countText, DAY, HOUR, instantText, intervalText, isComplete, itemNodes, MINUTE, visibleText, windowNodes } from "./text.js";
 
 const HEIGHT = 260;
 const LOW_HEIGHT = 200;
@@ -11,6 +11,17 @@ const FONT = '12px system-ui, -apple-system, "Segoe UI", Roboto, "Liberation San
 
 /** Most items in the chart: more colours cannot be told apart. */
 export const MOST_CHOSEN = DASHES.length;
+
+const LABEL_HEIGHT = 30; // of the axis of times; with days below them, one line more
+const LINE_HEIGHT = 18;
+const LONGEST_DISTANCE = 28 * DAY;
+const DISTANCES = [
+  ...[1, 2, 5, 10, 15, 20, 30],
+  ...[1, 2, 5, 10, 15, 20, 30].map((one) => one * MINUTE),
+  ...[1, 2, 3, 4, 6, 8, 12].map((one) => one * HOUR),
+  ...[1, 2, 4, 7, 14].map((one) => one * DAY),
+  LONGEST_DISTANCE,
+];
 
 const isStep = (window) => typeof window.begin === "number";
 const place = (window) => (isStep(window) ? window.end : Date.parse(window.begin) / 1000);
@@ -38,7 +49,7 @@ function colourOf(name) {
 const faint = (colour) => colour.replace(/^rgba?\(([^)/]+?)(?:[,/][^,)/]+)?\)$/, (all, inner) =>
   inner.split(/[\s,]+/).length >= 3 ? `rgba(${inner.split(/[\s,]+/).slice(0, 3).join(",")},0.16)` : all);
 
-/** Return the columns of the chart: a gap where windows are missing, none for the open one. */
+/** Return the columns of the chart: a gap where windows are missing, or lack events. */
 function columns(windows, series) {
   const times = [];
   const values = series.map(() => [[], [], []]);
@@ -49,7 +60,7 @@ function columns(windows, series) {
     }
     times.push(place(window));
     series.forEach(({ course }, k) => {
-      const at = window.ended ? course[i] : null;
+      const at = isComplete(window) ? course[i] : null;
       values[k][0].push(at?.high ?? null);
       values[k][1].push(at?.low ?? null);
       values[k][2].push(at?.estimate ?? null);
@@ -75,7 +86,7 @@ export class Chart {
     const before = this.shape;
     this.windows = windows;
     this.series = series.filter((one) => one.course);
-    this.shape = JSON.stringify([this.series.map((one) => [one.item, one.slot]), windows.length < 40]);
+    this.shape = JSON.stringify([this.series.map((one) => [one.item, one.slot]), windows.length < 40, this.days()]);
     this.name(series);
     this.describe();
     this.tabulate();
@@ -84,6 +95,9 @@ export class Chart {
   }
 
   name(series) {
+    const named = JSON.stringify(series.map(({ item, slot, course }) => [item, slot, Boolean(course)]));
+    if (named === this.named) return;
+    this.named = named;
     const chips = series.map(({ item, course, slot }) => {
       const value = element("span", { class: "chip-value" });
       const text = visibleText(item);
@@ -104,7 +118,12 @@ export class Chart {
     if (building !== this.building || !this.windows) return;
     this.plot?.destroy();
     this.plot = null;
-    if (!this.series.length || !this.windows.length) return;
+    const empty = byId("chart-empty");
+    setText(empty, this.whyEmpty());
+    empty.hidden = !empty.textContent;
+    this.box.hidden = !empty.hidden;
+    byId("chart-numbers").hidden = !this.series.length;
+    if (!empty.hidden) return;
     this.plot = new uPlot(this.options(uPlot), columns(this.windows, this.series), this.box);
   }
 
@@ -125,38 +144,65 @@ export class Chart {
       width: this.box.clientWidth,
       height: this.height(),
       legend: { show: false },
-      padding: [8, 12, 0, 0],
+      padding: [8, 26, 0, 0],
       cursor: { drag: { x: false, y: false }, points: { show: false } },
-      scales: { x: { time: !steps, range: this.range }, y: { range: (u, low, high) => [0, high > 0 ? high * 1.06 : 1] } },
+      scales: { x: { time: !steps, range: this.range }, y: { range: () => [0, this.highest() * 1.06] } },
       tzDate: (seconds) => new Date(seconds * 1000),
       series: [{}, ...lines],
       bands: colours.map((colour, k) => ({ series: [3 * k + 1, 3 * k + 2], fill: faint(colour) })),
       axes: [
-        { ...axis, space: 70, ...(steps ? { values: (u, all) => all.map(compactText) } : { values: timeLabels }) },
+        { ...axis, space: 70, size: LABEL_HEIGHT + (this.days() ? LINE_HEIGHT : 0), ...this.times(), ...(steps ? { values: (u, all) => all.map(compactText) } : { values: timeLabels }) },
         { ...axis, space: 40, size: labelWidth, values: (u, all) => all.map(compactText) },
       ],
-      hooks: { draw: [(u) => this.drawOpen(u)], setCursor: [(u) => this.point(u)] },
+      hooks: { draw: [(u) => this.drawIncomplete(u)], setCursor: [(u) => this.point(u)] },
     };
+  }
+
+  /** Return why there is no chart, or nothing. */
+  whyEmpty() {
+    if (!this.windows.length) return "No window is published yet.";
+    if (this.series.length) return "";
+    return this.named === "[]" && byId("top").hidden ? "Names are drawn once they are published." : "Choose names in the list to see their course.";
+  }
+
+  /** Return the distances of labels in time: none shorter than a window. */
+  times() {
+    const [first] = this.windows;
+    if (isStep(first)) return {};
+    const length = (Date.parse(first.end) - Date.parse(first.begin)) / 1000;
+    return { incrs: DISTANCES.filter((one) => one >= Math.min(length, LONGEST_DISTANCE)) };
+  }
+
+  /** Return true if the times of the chart lie on other days than today. */
+  days() {
+    const today = new Date().toDateString();
+    return this.windows.some((one) => !isStep(one) && new Date(one.begin).toDateString() !== today);
+  }
+
+  /** Return the high end of all that is drawn. */
+  highest() {
+    return Math.max(1, ...this.series.flatMap(({ course }) => course.map((one) => one.high ?? 0)));
   }
 
   /** Half a step of room on each side, and a wide view of a single window. */
   range(u, low, high) {
     if (low === high) return [low - 1800, high + 1800];
-    return [low, high + (high - low) / 60];
+    return [low - (high - low) / 60, high + (high - low) / 60];
   }
 
-  /** Draw what is published of the open window: a hollow point with its interval, no line. */
-  drawOpen(u) {
-    const last = this.windows.length - 1;
-    const open = this.windows[last];
-    if (!open || open.ended) return;
+  /** Draw what is published of a window that lacks events: a hollow point with its interval, no line. */
+  drawIncomplete(u) {
+    this.windows.forEach((window, i) => isComplete(window) || this.drawHollow(u, window, i));
+  }
+
+  drawHollow(u, incomplete, i) {
     const { ctx } = u;
-    const x = Math.round(u.valToPos(place(open), "x", true));
+    const x = Math.round(u.valToPos(place(incomplete), "x", true));
     const ratio = window.devicePixelRatio || 1;
     ctx.save();
     ctx.lineWidth = 2 * ratio;
     this.series.forEach(({ course }, k) => {
-      const { estimate, low, high } = course[last];
+      const { estimate, low, high } = course[i];
       const at = (value) => u.valToPos(Math.max(value, 0), "y", true);
       const aside = x + (k - (this.series.length - 1) / 2) * 5 * ratio;
       ctx.strokeStyle = this.colours[k];
@@ -194,9 +240,9 @@ export class Chart {
   }
 
   describe() {
-    const ended = this.windows.filter((window) => window.ended).length;
+    const whole = this.windows.filter(isComplete).length;
     const names = this.series.map(({ item }) => visibleText(item)).join(", ");
-    const what = this.series.length ? `Counts of ${names} in ${ended} ended windows, with intervals` : "No item is chosen";
+    const what = this.series.length ? `Counts of ${names} in ${whole} whole windows, with intervals` : "No item is chosen";
     this.box.setAttribute("aria-label", what);
   }
 
@@ -207,11 +253,12 @@ export class Chart {
     const rows = this.windows.map((window, i) => {
       const cells = this.series.map(({ course }) =>
         element("td", { title: intervalText(course[i]) }, countText(course[i].estimate)));
-      const head = element("th", { scope: "row" }, ...windowNodes(window), window.ended ? "" : " (open)");
+      const state = isComplete(window) ? "" : window.ended ? " (in part)" : " (open)";
+      const head = element("th", { scope: "row" }, ...windowNodes(window), state);
       return element("tr", {}, head, ...cells);
     });
     const head = element("thead", {}, element("tr", {}, element("th", { scope: "col" }, "Window"), ...heads));
-    byId("chart-table").replaceChildren(head, element("tbody", {}, ...rows.reverse()));
+    become(byId("chart-table"), [head, element("tbody", {}, ...rows.reverse())]);
   }
 }
 
@@ -225,12 +272,14 @@ function labelWidth(u, values) {
   return Math.ceil(widest / (window.devicePixelRatio || 1)) + 16;
 }
 
-/** Return the labels of the axis of times: days where they change. */
+/** Return the labels of the axis of times: days where they change, seconds where they differ. */
 function timeLabels(u, splits) {
   let day = null;
-  return splits.map((seconds) => {
-    const moment = new Date(seconds * 1000);
-    const time = `${String(moment.getHours()).padStart(2, "0")}:${String(moment.getMinutes()).padStart(2, "0")}`;
+  const seconds = splits.some((one) => one % 60 !== 0);
+  return splits.map((instant) => {
+    const moment = new Date(instant * 1000);
+    const parts = [moment.getHours(), moment.getMinutes(), ...(seconds ? [moment.getSeconds()] : [])];
+    const time = parts.map((part) => String(part).padStart(2, "0")).join(":");
     const changed = moment.toDateString() !== day && (day !== null || moment.toDateString() !== new Date().toDateString());
     day = moment.toDateString();
     return changed ? `${time}\n${instantText(moment, { day: true }).split(",")[0]}` : time;

@@ -1,6 +1,7 @@
 // Elements. Text enters as text nodes only: no string of a stream is ever parsed as HTML.
 
 const SVG = "http://www.w3.org/2000/svg";
+const KEPT = new Set(["open", "style"]); // what become() does not set as an attribute
 
 export const byId = (id) => document.getElementById(id);
 
@@ -32,6 +33,32 @@ export function setText(target, text) {
 /** Set an attribute only when it differs. */
 export function setAttribute(target, name, value) {
   if (target.getAttribute(name) !== value) target.setAttribute(name, value);
+}
+
+/**
+ * Give an element these children; what stays the same stays the same node, with its focus.
+ *
+ * For content without listeners. A part that the reader has opened stays open.
+ */
+export function become(parent, children) {
+  const wanted = children.map((child) => (typeof child === "string" ? new Text(child) : child));
+  wanted.forEach((child, i) => {
+    const present = parent.childNodes[i];
+    if (!present) parent.append(child);
+    else if (present.isEqualNode(child)) return;
+    else if (present.nodeName !== child.nodeName) present.replaceWith(child);
+    else if (child instanceof Text) present.data = child.data;
+    else {
+      become(present, [...child.childNodes]);
+      for (const { name } of [...present.attributes]) {
+        if (!child.hasAttribute(name) && !KEPT.has(name)) present.removeAttribute(name);
+      }
+      for (const { name, value } of child.attributes) if (!KEPT.has(name)) setAttribute(present, name, value);
+      // A policy without inline styles refuses the attribute, not the property.
+      if (present.style.cssText !== child.style.cssText) present.style.cssText = child.style.cssText;
+    }
+  });
+  while (parent.childNodes.length > wanted.length) parent.lastChild.remove();
 }
 
 /** Put the children in this order with the fewest moves; what has the focus keeps it. */

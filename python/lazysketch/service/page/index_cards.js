@@ -1,7 +1,7 @@
 // The list of streams: a card for each, with its heaviest items.
 
-import { arrange, byId, element, setText } from "./dom.js";
-import { addressOf, fetched, Live } from "./live.js";
+import { arrange, become, byId, element, setText } from "./dom.js";
+import { addressOf, fetched, Live, oldSince } from "./live.js";
 import { countText, instantText, intervalText, itemNodes, shareText, visibleText } from "./text.js";
 
 const SHOWN = 5;
@@ -15,8 +15,9 @@ class Card {
     this.figure = element("p", { class: "figure" }, "");
     this.interval = element("p", { class: "note" }, "Waiting for the first publication");
     this.mark = element("p", { class: "loud", hidden: true }, "NOT PRIVATE");
+    this.old = element("p", { class: "old", hidden: true });
     this.items = element("ol", { class: "card-items" });
-    this.node = element("li", { class: "panel card" }, element("h2", {}, this.link), this.note, this.mark, this.figure, this.interval, this.items);
+    this.node = element("li", { class: "panel card" }, element("h2", {}, this.link), this.note, this.mark, this.old, this.figure, this.interval, this.items);
   }
 
   follow() {
@@ -25,18 +26,28 @@ class Card {
       waiting: () => {},
       connection: () => {},
     });
+    setInterval(() => this.tell(), 1000);
     return live.start({ feed: false }); // a browser has six connections
   }
 
+  /** Say if the numbers are old. */
+  tell() {
+    const since = this.facts ? oldSince(this.facts) : null;
+    if (since) setText(this.old, `This is old: a publication was expected at ${instantText(since, { seconds: true })}.`);
+    this.old.hidden = !since;
+  }
+
   show({ facts, total, items }) {
+    this.facts = facts;
     setText(this.link, visibleText(facts.title || facts.stream));
     setText(this.note, `Counts of “${visibleText(facts.counts)}”`);
     setText(this.figure, `${countText(total?.estimate ?? 0)} events`);
     const exact = !total || total.low === total.high ? "" : `${intervalText(total)}. `;
-    setText(this.interval, `${exact}Updated ${instantText(facts.publish_at, { seconds: true })}`);
+    setText(this.interval, `${exact}${facts.finished ? "Ended" : "Updated"} ${instantText(facts.publish_at, { seconds: true })}`);
     this.mark.hidden = facts.private;
     const scale = Math.max(...items.map((one) => one.high), 1);
-    this.items.replaceChildren(...items.slice(0, SHOWN).map((one) => {
+    this.tell();
+    const rows = items.slice(0, SHOWN).map((one) => {
       const high = element("span", { class: "bar-high" });
       const low = element("span", { class: "bar-low" });
       high.style.transform = `translateX(${Math.min(one.high / scale, 1) * 100 - 100}%)`;
@@ -44,7 +55,8 @@ class Card {
       const bar = element("span", { class: "bar", "aria-hidden": "true" }, high, low);
       const name = element("span", { class: "card-name", title: visibleText(one.item) }, itemNodes(one.item));
       return element("li", {}, name, element("span", { class: "card-share" }, shareText(one.share)), bar);
-    }));
+    });
+    become(this.items, rows.length ? rows : [element("li", { class: "note" }, "No name is published yet.")]);
   }
 }
 

@@ -30,6 +30,12 @@ export async function fetched(address) {
   return content;
 }
 
+/** Return the instant at which a publication was expected, if the next one is missing too. */
+export function oldSince({ next_at: due, every, slices, finished }) {
+  if (finished || !due) return null;
+  return now() > Date.parse(due) + 2000 * (every / slices) ? due : null;
+}
+
 /** Return the address of a stream. */
 export const addressOf = (name, path = "") => `/v1/streams/${encodeURIComponent(name)}${path}`;
 
@@ -138,8 +144,9 @@ export class Live {
         this.number = overview.facts.number;
         this.handlers.publication(overview);
       }
-      const { next_at: due, every, slices } = overview.facts;
-      this.plan(Date.parse(due) + LATE, (every / slices) * 500);
+      const { next_at: due, every, slices, finished } = overview.facts;
+      if (finished) this.plan(0, LONGEST_WAIT);
+      else this.plan(Date.parse(due) + LATE, (every / slices) * 500);
     } catch (error) {
       if (!(error instanceof Refused || error instanceof TypeError)) throw error;
       this.enter("offline");

@@ -1,6 +1,6 @@
 // Begins: the theme, then the page of a stream, the list of streams, or the data that is inside.
 
-import { byId, setText } from "./dom.js";
+import { byId, setAttribute, setText } from "./dom.js";
 import { showIndex, streamsOf } from "./index_cards.js";
 import { StreamPage } from "./stream.js";
 import { visibleText } from "./text.js";
@@ -12,7 +12,9 @@ function prepareTheme(changed) {
   const system = window.matchMedia("(prefers-color-scheme: dark)");
   const button = byId("theme");
   const dark = () => (root.dataset.theme ? root.dataset.theme === "dark" : system.matches);
-  const name = () => setText(button, dark() ? "Light mode" : "Dark mode");
+  const name = () => {
+    for (const about of ["aria-label", "title"]) setAttribute(button, about, dark() ? "Light mode" : "Dark mode");
+  };
   button.addEventListener("click", () => {
     root.dataset.theme = dark() ? "light" : "dark";
     try {

@@ -1,8 +1,8 @@
 // What stands next to the list: figures, changes, the guarantee, windows, data.
 
-import { byId, element } from "./dom.js";
+import { become, byId, element } from "./dom.js";
 import { addressOf } from "./live.js";
-import { countText, durationText, instantText, intervalText, itemNodes, parameterText, pointsText, shareText } from "./text.js";
+import { countText, durationText, instantText, intervalText, itemNodes, parameterText, pointsText, reachText, shareText } from "./text.js";
 import { timeNode, visibleText, windowNodes, zoneText } from "./text.js";
 
 const percent = (part) => `${Number((part * 100).toPrecision(4))} %`;
@@ -18,16 +18,17 @@ export function showFigures({ facts, total, items, confidence, last }) {
   const counted = windows.length ? [windows[0], windows[windows.length - 1]] : [];
   const span = counted.length ? windowNodes({ begin: counted[0].begin, end: counted[1].end }) : ["none yet"];
   const ended = windows.filter((window) => window.ended).length;
-  const open = ended < windows.length ? " and the open one" : "";
+  const open = ended === windows.length ? "" : ended ? ", one is open" : ", open";
   const exact = !total || total.low === total.high;
+  const names = facts.names ?? items.length;
   const figures = [
-    figure("Events", [countText(total?.estimate ?? 0)], [exact ? "all shown windows" : `${intervalText(total)}, ${percent(confidence)} sure`]),
+    figure("Events", [countText(total?.estimate ?? 0)], [exact ? "all shown windows" : `${reachText(total)}, ${percent(confidence)} sure`]),
     last?.window ? figure("Last window", [countText(last.total?.estimate)], windowNodes(last.window)) : null,
-    figure("Names", [items.length >= 50 ? "50+" : countText(items.length)], [`of “${facts.counts}”, frequent enough to be shown`]),
-    steps(facts) ? null : figure("Shown", [ended === 1 ? "1 window" : `${ended} windows`], [...span, open]),
+    figure("Names", [countText(names)], [facts.listed ? "on a public list" : names ? "frequent enough to show" : "none so far"]),
+    steps(facts) ? null : figure("Shown", [windows.length === 1 ? "1 window" : `${windows.length} windows`], [...span, open]),
     figure("Guarantee", [facts.private ? `ε = ${parameterText(facts.epsilon)}` : "none"], [facts.private ? `δ = ${parameterText(facts.delta)}, for ${facts.unit.split(",")[0]}` : "NOT PRIVATE"]),
   ];
-  byId("figures").replaceChildren(...figures.filter(Boolean));
+  become(byId("figures"), figures.filter(Boolean));
 }
 
 /** Return true for a run whose windows are counted in steps, not in time. */
@@ -39,11 +40,11 @@ export function showChanges({ changes, last, facts, confidence }) {
   panel.hidden = steps(facts);
   const two = facts.windows.filter((window) => window.ended).length >= 2;
   const note = byId("changes-note");
-  if (!two) note.replaceChildren("There is nothing to compare before two windows have ended.");
-  else if (!changes.length) note.replaceChildren("No share changed by more than chance explains in the last window.");
-  else note.replaceChildren("Shares in the last window ", ...(last?.window ? windowNodes(last.window) : []), `, against the one before (${percent(confidence)} sure together).`);
+  if (!two) become(note, ["There is nothing to compare before two windows have ended."]);
+  else if (!changes.length) become(note, ["No share changed by more than chance explains in the last window."]);
+  else become(note, ["Shares in the last window ", ...(last?.window ? windowNodes(last.window) : []), `, against the one before (${percent(confidence)} sure together).`]);
   const scale = Math.max(...changes.map((one) => Math.max(one.before, one.after)), 1e-9);
-  byId("changes").replaceChildren(...changes.map((one) => change(one, scale)));
+  become(byId("changes"), changes.map((one) => change(one, scale)));
 }
 
 function change(one, scale) {
@@ -66,11 +67,11 @@ export function showPromise({ facts, confidence }) {
   const box = byId("promise");
   if (!facts.private) {
     const reasons = facts.not_private_because.map((reason) => element("li", {}, reason));
-    box.replaceChildren(
+    become(box, [
       element("p", { class: "loud" }, "NOT PRIVATE"),
       element("p", {}, "The guarantee does not hold for these numbers. Do not publish them as private."),
       element("ul", { class: "plain" }, ...reasons),
-    );
+    ]);
     return;
   }
   const unit = facts.unit.split(",")[0];
@@ -78,7 +79,8 @@ export function showPromise({ facts, confidence }) {
   const act = facts.relation === "zero-out" ? `Take ${unit} away` : `Exchange ${unit} for any other`;
   const odds = `${act}: everything that is ever published here stays about as likely as before. No result becomes more than ${Number(factor.toPrecision(3))} times as likely (e to the power of epsilon), but for an excess of at most ${parameterText(facts.delta)} (delta).`;
   const noise = `Noise makes this so. It is why counts have intervals: with ${percent(confidence)} confidence, all intervals of a list hold the true counts together.`;
-  const rare = "A name is shown only if it is frequent enough; what is rare stays unknown.";
+  const rare = " A name is shown only if it is frequent enough; what is rare stays unknown.";
+  const lead = `(${parameterText(facts.epsilon)}, ${parameterText(facts.delta)})-differential privacy for ${unit}.`;
   const terms = [
     ["Protected", facts.unit],
     ["Epsilon", parameterText(facts.epsilon)],
@@ -87,12 +89,13 @@ export function showPromise({ facts, confidence }) {
   ];
   if (facts.every) terms.push(["Published", `every ${durationText(facts.every / facts.slices)}, ${durationText(facts.delay)} after the tick, whatever the data`]);
   const list = terms.map(([name, value]) => element("div", {}, element("dt", {}, name), element("dd", {}, value)));
-  box.replaceChildren(
-    element("p", { class: "sentence" }, facts.guarantee),
+  become(box, [
+    element("p", { class: "sentence" }, lead),
     element("p", {}, odds),
-    element("p", {}, noise, facts.counts && !facts.listed?.length ? ` ${rare}` : ""),
+    element("p", {}, noise, facts.listed ? "" : rare),
     element("dl", { class: "terms" }, ...list),
-  );
+    element("details", {}, element("summary", {}, "In full, with what is not promised"), element("p", { class: "note" }, facts.guarantee)),
+  ]);
 }
 
 /** Show the windows, newest first. */
@@ -103,27 +106,20 @@ export function showWindows({ facts }, name) {
   const length = facts.windows.length ? `Each window has ${durationText(facts.every)}; the last ${facts.keep} are kept. Times are in your zone (${zoneText()}).` : "No window has ended yet.";
   const rows = [...facts.windows].reverse().map((window) => {
     const state = window.ended ? (window.whole ? "whole" : "in part") : "open";
-    const link = name ? element("a", { href: addressOf(name, `/windows/${window.number}`), "aria-label": `Release of window ${window.number}` }, ".lzs") : "";
-    return element("tr", {}, element("th", { scope: "row" }, ...windowNodes(window)), element("td", {}, state), element("td", {}, link));
+    const link = name && element("td", {}, element("a", { href: addressOf(name, `/windows/${window.number}`), "aria-label": `Release of window ${window.number}` }, ".lzs"));
+    return element("tr", {}, element("th", { scope: "row" }, ...windowNodes(window)), element("td", {}, state), link);
   });
-  const heads = ["Window", "State", "Release"].map((text) => element("th", { scope: "col" }, text));
-  const old = box.querySelector(".scroll");
+  const heads = ["Window", "State", name && "Release"].map((text) => text && element("th", { scope: "col" }, text));
   const table = element("table", {}, element("thead", {}, element("tr", {}, ...heads)), element("tbody", {}, ...rows));
-  if (old) {
-    old.replaceChildren(table);
-    box.querySelector("p").textContent = length;
-    return;
-  }
   const scroll = element("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "List of windows" }, table);
-  box.replaceChildren(element("p", { class: "note" }, length), scroll);
+  become(box, [element("p", { class: "note" }, length), scroll]);
 }
 
 /** Show where the numbers are for programs, and the key that signs them. */
 export function showData({ facts }, name, key) {
   const box = byId("data");
   byId("data-panel").hidden = !name;
-  if (!name || box.dataset.number === String(facts.number)) return;
-  box.dataset.number = String(facts.number);
+  if (!name) return;
   const ended = facts.windows.some((window) => window.ended);
   const links = [
     ["overview", "This page as JSON"],
@@ -133,11 +129,11 @@ export function showData({ facts }, name, key) {
   ].map(([path, text]) => element("li", {}, element("a", { href: addressOf(name, `/${path}`) }, text)));
   links.push(element("li", {}, element("a", { href: "/openapi.json" }, "Description of the interface (OpenAPI)")));
   const signed = key ? [element("p", { class: "note" }, "Every publication is signed (Ed25519). The public key:"), element("p", {}, element("code", { class: "key" }, key))] : [];
-  box.replaceChildren(
+  become(box, [
     element("p", { class: "note" }, "Publication ", element("b", {}, String(facts.number)), ", state of ", timeNode(facts.at, { seconds: true }), "."),
     element("ul", { class: "plain" }, ...links),
     ...signed,
-  );
+  ]);
 }
 
 /** Show loud lines above everything: old numbers, numbers without the guarantee. */

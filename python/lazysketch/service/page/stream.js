@@ -1,14 +1,17 @@
 // The page of one stream: what is shown of a publication, and what the reader chose.
 
 import { Chart, MOST_CHOSEN } from "./course.js";
-import { byId, setText } from "./dom.js";
-import { addressOf, fetched, Live, now } from "./live.js";
+import { become, byId, setText } from "./dom.js";
+import { addressOf, fetched, Live, now, oldSince } from "./live.js";
 import { showBanners, showChanges, showData, showFigures, showPromise, showWindows, steps } from "./sections.js";
-import { countText, durationText, instantText, keyOf, leftText, visibleText, windowNodes } from "./text.js";
+import { countText, durationText, instantText, isComplete, keyOf, leftText, visibleText, windowNodes } from "./text.js";
 import { TopList } from "./top_list.js";
 
 const FIRST_CHOSEN = 3;
+const FEW = 50; // names of an overview
 const MANY = 10000;
+const MANY_EVERY = 10000; // milliseconds between two requests for all names
+const SHORT_WAIT = 10; // seconds: a shorter wait for the next publication is not counted down
 
 export class StreamPage {
   /** `name` is null for a page that has its data inside. */
@@ -35,6 +38,9 @@ export class StreamPage {
       this.showList();
     });
     byId("more").addEventListener("click", () => this.loadMany());
+    byId("filter").addEventListener("input", () => {
+      if (!this.many && this.hasMore()) this.loadMany(); // a search finds what is not shown, too
+    });
     document.addEventListener("keydown", (event) => {
       const typing = event.target.closest("input, textarea, select");
       if (event.key === "/" && !typing && !event.ctrlKey && !event.metaKey && !event.altKey) {
@@ -79,8 +85,9 @@ export class StreamPage {
     const title = visibleText(facts.title || facts.stream);
     setText(byId("title"), title);
     document.title = title;
-    const pace = facts.every ? ` Published every ${durationText(facts.every / facts.slices)}.` : "";
-    setText(byId("subtitle"), `How often each “${visibleText(facts.counts)}” occurred.${pace}`);
+    const pace = facts.every && !facts.finished ? ` Published every ${durationText(facts.every / facts.slices)}.` : "";
+    const counts = facts.counts ? `How often each “${visibleText(facts.counts)}” occurred.` : "How often each item occurred.";
+    setText(byId("subtitle"), `${counts}${pace}`);
     this.courses = new Map(items.filter((one) => one.course).map((one) => [keyOf(one.item), one.course]));
     this.fetchedCourses.clear();
     if (!this.slots || (!this.touched && !this.slots.size)) this.choose(items.slice(0, FIRST_CHOSEN).map((one) => one.item));
@@ -89,7 +96,7 @@ export class StreamPage {
     showPromise(overview);
     showWindows(overview, this.name);
     showData(overview, this.name, this.key);
-    if (this.many) this.loadMany();
+    if (this.many && Date.now() - this.manyAsked > MANY_EVERY) this.loadMany();
     else this.showList();
     this.showChart();
     this.tell();
@@ -148,18 +155,26 @@ export class StreamPage {
     }
   }
 
+  /** Return true if more names are published than the page has. */
+  hasMore() {
+    if (!this.name || this.many || !this.overview) return false;
+    return this.overview.items.length >= FEW && (this.overview.facts.names ?? MANY) > this.overview.items.length;
+  }
+
   /** Ask for all names: only when the reader wants them. */
   async loadMany() {
+    if (this.loading) return;
+    this.loading = true;
+    this.manyAsked = Date.now();
     const button = byId("more");
     button.disabled = true;
     setText(button, "Loading");
     const query = this.scope === "last" ? "last=1&open=false" : "open=true";
     const scope = this.scope;
     const found = await fetched(addressOf(this.name, `/top?n=${MANY}&${query}`)).catch(() => null);
+    this.loading = false;
     button.disabled = false;
-    setText(button, `Load up to ${countText(MANY)} names`);
-    if (scope !== this.scope) return;
-    if (found) this.many = found.items;
+    if (found && scope === this.scope) this.many = found;
     this.showList();
   }
 
@@ -167,43 +182,55 @@ export class StreamPage {
     const { facts, items, last, total } = this.overview;
     const ofLast = this.scope === "last";
     const few = ofLast ? (last?.items ?? []) : items;
-    // The open window has not all of its events: at the end of a line it would look like a fall.
-    const ended = (course) => course.filter((_, i) => facts.windows[i].ended);
-    const courses = new Map([...this.courses].map(([key, course]) => [key, ended(course)]));
-    this.list.show(this.many ?? few, courses);
+    // A window that lacks events would look like a fall.
+    const complete = (course) => course.filter((_, i) => isComplete(facts.windows[i]));
+    const courses = new Map([...this.courses].map(([key, course]) => [key, complete(course)]));
+    this.list.show(this.many?.items ?? few, courses, this.whyEmpty());
     const note = byId("scope-note");
-    const bars = " Bars are solid to the low end of the interval and light to the high end.";
-    if (steps(facts)) setText(note, `All events so far.${bars}`);
-    else if (ofLast && last?.window) note.replaceChildren("Window ", ...windowNodes(last.window), `, about ${countText(last.total?.estimate)} events.${bars}`);
+    const late = this.many && this.many.number !== facts.number ? ` List of ${instantText(this.many.at, { seconds: true })}.` : "";
+    const bars = `${late} Bars are solid to the low end, light to the high end.`;
+    if (steps(facts)) setText(note, `All events.${bars}`);
+    else if (ofLast && last?.window) become(note, ["Window ", ...windowNodes(last.window), `, about ${countText(last.total?.estimate)} events.${bars}`]);
     else if (ofLast) setText(note, "No window has ended yet.");
     else setText(note, `All shown windows, about ${countText(total?.estimate)} events.${bars}`);
     byId("scope").hidden = steps(facts);
-    byId("more").hidden = !this.name || this.many !== null || few.length < 50;
+    byId("more").hidden = !this.hasMore();
+    const names = facts.names ?? MANY;
+    if (!this.loading) setText(byId("more"), names > MANY ? `Load the first ${countText(MANY)} names` : `Load all ${countText(names)} names`);
   }
 
-  /** Return the instant at which a publication was expected, if two more are missing since. */
-  old() {
-    const facts = this.overview?.facts;
-    if (!facts?.next_at || !this.name) return null;
-    const grace = 2000 * (facts.every / facts.slices);
-    return now() > Date.parse(facts.next_at) + grace ? facts.next_at : null;
+  /** Return why there is no name. */
+  whyEmpty() {
+    const { facts } = this.overview;
+    const open = facts.windows.find((window) => !window.ended);
+    const ended = facts.windows.some((window) => window.ended);
+    if (!ended && open && !facts.listed) return `Names appear when the first window has ended, at ${instantText(open.end)}.`;
+    return facts.listed ? "Nothing has been counted yet." : "No name is published: none is frequent enough.";
   }
 
   /** Write the line of the state: when published, when next, and if it is old. */
   tell() {
     const facts = this.overview?.facts;
-    const old = this.old();
+    const old = facts && this.name ? oldSince(facts) : null;
     showBanners({ facts }, old);
     const words = { live: "Live", polling: "Connecting again", offline: "No connection" }[this.connection] ?? "Loading";
-    let text = words;
-    if (facts && !this.name) text = facts.at ? `Saved: state of ${instantText(facts.at, { day: true })}` : "Saved";
+    let [text, state] = [words, this.connection ?? "loading"];
+    if (facts && !this.name) [text, state] = [facts.at ? `Saved: state of ${instantText(facts.at, { day: true })}` : "Saved", "saved"];
+    else if (facts?.finished) [text, state] = [`Ended. Last publication ${instantText(facts.publish_at, { seconds: true })}`, "saved"];
     else if (facts) {
-      const left = (Date.parse(facts.next_at) - now()) / 1000;
-      const next = old ? "" : left > 0 ? `, next in ${leftText(left)}` : ", next is due";
-      text = `${words}. Updated ${instantText(facts.publish_at, { seconds: true })}${next}`;
+      text = `${words}. Updated ${instantText(facts.publish_at, { seconds: true })}${old ? "" : this.next()}`;
+      if (old) state = "old";
     }
     setText(byId("status-text"), text);
-    byId("status").dataset.state = this.name ? (old ? "old" : (this.connection ?? "loading")) : "saved";
+    byId("status").dataset.state = state;
+  }
+
+  /** Return when the next publication comes; nothing if it comes every few seconds. */
+  next() {
+    const { next_at: due, every, slices } = this.overview.facts;
+    if (every / slices < SHORT_WAIT) return "";
+    const left = (Date.parse(due) - now()) / 1000;
+    return left > 0 ? `, next in ${leftText(left)}` : ", next is due";
   }
 
   /** Say once a publication what is new, for screen readers. */

@@ -7,9 +7,9 @@ import { element } from "./dom.js";
 // joiner stays, since emoji and several scripts are written with it.
 const HIDDEN =
   /[\p{Cc}\p{Zl}\p{Zp}\p{Cs}\u00AD\u034F\u061C\u115F\u1160\u17B4\u17B5\u180B-\u180F\u200B\u200E\u200F\u202A-\u202E\u2060-\u206F\u3164\uFEFF\uFFA0\uFFF0-\uFFFB\u{E0000}-\u{E0FFF}]/gu;
-const MINUTE = 60;
-const HOUR = 3600;
-const DAY = 86400;
+export const MINUTE = 60; // seconds
+export const HOUR = 3600;
+export const DAY = 86400;
 
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 const tenths = new Intl.NumberFormat("en", { maximumFractionDigits: 1 });
@@ -25,6 +25,13 @@ const dayAndTime = new Intl.DateTimeFormat("en-GB", {
   month: "short",
   hour: "2-digit",
   minute: "2-digit",
+});
+const dayAndSeconds = new Intl.DateTimeFormat("en-GB", {
+  day: "numeric",
+  month: "short",
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
 });
 const zoneName = new Intl.DateTimeFormat("en-GB", { timeZoneName: "short" });
 
@@ -120,9 +127,9 @@ export function durationText(seconds) {
   return rounded === 1 ? "1 second" : `${rounded} seconds`;
 }
 
-/** Return what is left until an instant: "38 s", "4 min", "2 h". */
+/** Return what is left until an instant, "38 s", "4 min", "2 h", as wide at 9 as at 10. */
 export function leftText(seconds) {
-  if (seconds < 100) return `${Math.max(0, Math.ceil(seconds))} s`;
+  if (seconds < 100) return `${String(Math.max(0, Math.ceil(seconds))).padStart(2, "\u2007")} s`;
   return seconds < 100 * MINUTE ? `${Math.round(seconds / MINUTE)} min` : `${Math.round(seconds / HOUR)} h`;
 }
 
@@ -132,7 +139,7 @@ export const sameDay = (one, other) => new Date(one).toDateString() === new Date
 /** Return an instant in the reader's time zone: the time alone if it is today. */
 export function instantText(instant, { seconds = false, day = false } = {}) {
   const moment = new Date(instant);
-  if (day || !sameDay(moment, Date.now())) return dayAndTime.format(moment);
+  if (day || !sameDay(moment, Date.now())) return (seconds ? dayAndSeconds : dayAndTime).format(moment);
   return (seconds ? withSeconds : timeOfDay).format(moment);
 }
 
@@ -149,15 +156,23 @@ export function timeNode(instant, options) {
   return element("time", { datetime: instant, title: utcText(instant) }, text);
 }
 
+/** Return true for a window that has all of its events. */
+export const isComplete = (window) => window.ended && window.whole;
+
+/** Return true for a window that is not cut at whole minutes: its times need their seconds. */
+const needsSeconds = ({ begin, end }) => Date.parse(begin) % 60000 !== 0 || Date.parse(end) % 60000 !== 0;
+
 /** Return the bounds of a window as nodes; those of a run are steps, not times. */
 export function windowNodes(window) {
   if (typeof window.begin === "number") return [`steps ${countText(window.begin + 1)} to ${countText(window.end)}`];
-  const day = !sameDay(window.begin, window.end) || !sameDay(window.begin, Date.now());
-  const end = { day: day && !sameDay(window.begin, window.end) };
-  return [timeNode(window.begin, { day }), " – ", day && !end.day ? timeOnly(window.end) : timeNode(window.end, end)];
+  const seconds = needsSeconds(window);
+  const across = !sameDay(window.begin, window.end);
+  const day = across || !sameDay(window.begin, Date.now());
+  const end = across ? timeNode(window.end, { day, seconds }) : timeOnly(window.end, { seconds });
+  return [timeNode(window.begin, { day, seconds }), " – ", end];
 }
 
-function timeOnly(instant) {
-  const text = timeOfDay.format(new Date(instant));
+function timeOnly(instant, { seconds }) {
+  const text = (seconds ? withSeconds : timeOfDay).format(new Date(instant));
   return element("time", { datetime: instant, title: utcText(instant) }, text);
 }

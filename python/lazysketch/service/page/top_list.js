@@ -4,18 +4,21 @@ import { arrange, byId, drawing, element, setAttribute, setText } from "./dom.js
 import { countText, intervalText, itemNodes, keyOf, reachText, shareText, visibleText } from "./text.js";
 
 const PAGE = 50;
+const SHORT_PAGE = 20; // on a phone
 const SPARK_WIDTH = 100;
 const SPARK_HEIGHT = 24;
 const MOVE = { duration: 320, easing: "cubic-bezier(.2, .7, .2, 1)" };
 
 const calm = window.matchMedia("(prefers-reduced-motion: reduce)");
+const narrow = window.matchMedia("(max-width: 720px)");
 
 /** One row: made once for an item, then changed in place. */
 class Row {
   constructor(item, toggle) {
     this.item = item;
     this.text = visibleText(item);
-    this.rank = element("td", { class: "rank" });
+    // The roles stay where a narrow screen lays rows out as a grid.
+    this.rank = element("td", { class: "rank", role: "cell" });
     this.name = element("button", { type: "button", class: "pick", "aria-pressed": "false", title: this.text });
     this.name.append(element("span", { class: "swatch", "aria-hidden": "true" }), itemNodes(item));
     this.name.addEventListener("click", () => toggle(item));
@@ -24,14 +27,14 @@ class Row {
     const bar = element("span", { class: "bar", "aria-hidden": "true" }, this.high, this.low);
     this.estimate = element("span", { class: "estimate" });
     this.reach = element("span", { class: "reach" });
-    this.count = element("td", { class: "count" }, this.estimate, " ", this.reach);
-    this.share = element("td", { class: "share" });
+    this.count = element("td", { class: "count", role: "cell" }, this.estimate, " ", this.reach);
+    this.share = element("td", { class: "share", role: "cell" });
     this.band = drawing("path", { class: "spark-band" });
     this.line = drawing("path", { class: "spark-line" });
     const box = { viewBox: `0 0 ${SPARK_WIDTH} ${SPARK_HEIGHT}`, class: "spark", preserveAspectRatio: "none", "aria-hidden": "true" };
-    this.trend = element("td", { class: "trend" }, drawing("svg", box, this.band, this.line));
-    const head = element("th", { class: "item", scope: "row" }, element("div", { class: "item-cell" }, this.name, bar));
-    this.node = element("tr", {}, this.rank, head, this.count, this.share, this.trend);
+    this.trend = element("td", { class: "trend", role: "cell" }, drawing("svg", box, this.band, this.line));
+    const head = element("th", { class: "item", role: "rowheader", scope: "row" }, element("div", { class: "item-cell" }, this.name, bar));
+    this.node = element("tr", { role: "row" }, this.rank, head, this.count, this.share, this.trend);
   }
 
   show(one, scale, chosen) {
@@ -95,10 +98,12 @@ export class TopList {
     }
     byId("previous").addEventListener("click", () => this.turn(-1));
     byId("next").addEventListener("click", () => this.turn(1));
+    narrow.addEventListener("change", () => this.render());
   }
 
-  /** Show other numbers; `courses` has the course of an item by its key. */
-  show(items, courses) {
+  /** Show other numbers; `courses` has the course of an item by its key, `empty` what no item means. */
+  show(items, courses, empty) {
+    this.empty = empty;
     this.items = items.map((one, i) => ({ ...one, rank: i + 1, key: keyOf(one.item), course: courses.get(keyOf(one.item)) }));
     this.scale = Math.max(...items.map((one) => one.high), 1);
     this.texts = null;
@@ -137,10 +142,11 @@ export class TopList {
 
   render() {
     const selected = this.selected();
-    const pages = Math.max(Math.ceil(selected.length / PAGE), 1);
+    const size = narrow.matches ? SHORT_PAGE : PAGE;
+    const pages = Math.max(Math.ceil(selected.length / size), 1);
     this.page = Math.min(Math.max(this.page, 0), pages - 1);
-    const begin = this.page * PAGE;
-    const shown = selected.slice(begin, begin + PAGE);
+    const begin = this.page * size;
+    const shown = selected.slice(begin, begin + size);
     const before = this.positions();
     const kept = new Map();
     for (const one of shown) {
@@ -183,7 +189,7 @@ export class TopList {
     const empty = byId("no-rows");
     empty.hidden = shown > 0;
     byId("top").hidden = shown === 0;
-    setText(empty, this.items.length ? "No shown name contains this text." : "No name is published yet: none is frequent enough.");
+    setText(empty, this.items.length ? "No shown name contains this text." : this.empty);
     const range = shown ? `${countText(begin + 1)} to ${countText(begin + shown)} of ${countText(matching)}` : "";
     setText(byId("range"), range);
     byId("previous").hidden = byId("next").hidden = pages === 1;

@@ -233,9 +233,11 @@ async def _healthy(state: Reading, request: Request) -> Response:  # noqa: ARG00
 
 
 async def _page(state: Reading, request: Request) -> Response:
-    if "name" in request.path_params:
-        state.stream(request)
-    return _file(state, "index.html", request)
+    found = _file(state, "index.html", request)
+    name = request.path_params.get("name")
+    if name is not None and name not in state.published.streams:
+        found.status_code = 404  # the page says so, with a way to all streams
+    return found
 
 
 async def _asset(state: Reading, request: Request) -> Response:

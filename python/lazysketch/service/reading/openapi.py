@@ -61,6 +61,8 @@ _FACTS: Final = _object(
     publish_at=_INSTANT,
     next_at=_INSTANT,
     finished={"type": "boolean"},
+    listed={"type": "boolean"},
+    names={"type": "integer"},
     windows=_list(_WINDOW),
 )
 _ROW: Final = _object(item=_ITEM, share=_NUMBER_OR_NULL, **_COUNT["properties"])

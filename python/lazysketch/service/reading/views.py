@@ -94,6 +94,8 @@ class PublicationView:
             "publish_at": instant_text(one.publish_at),
             "next_at": instant_text(one.next_at),
             "finished": one.finished,
+            "listed": bool(one.listed),
+            "names": len(self.candidates),
             "windows": [_window(window) for window in self._windows],
         }
 
