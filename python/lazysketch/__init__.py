@@ -55,7 +55,14 @@ from lazysketch.specification.mechanisms import Mechanism
 from lazysketch.specification.schedules import Batch, Geometric, Punctual, RoundRobin, Single
 from lazysketch.specification.table_spec import TableSpec
 from lazysketch.store import NO_ANCHOR, ReleasesOnly, Store, open_store
-from lazysketch.windows import Change, Changes, Window, Windows
+from lazysketch.windows import (
+    Change,
+    Changes,
+    HierarchicalWindows,
+    Window,
+    Windows,
+    WindowsOfLevel,
+)
 
 __all__ = [
     "NO_ANCHOR",
@@ -74,6 +81,7 @@ __all__ = [
     "HeavyItems",
     "HeavyLevel",
     "HierarchicalHeavyHitters",
+    "HierarchicalWindows",
     "HierarchyNode",
     "HierarchyNodes",
     "Interval",
@@ -105,6 +113,7 @@ __all__ = [
     "TableSpec",
     "Window",
     "Windows",
+    "WindowsOfLevel",
     "__version__",
     "compose",
     "dns_names",

@@ -503,6 +503,7 @@ def update_bounded(
     *,
     empty_rows: object = None,
     in_one_step: bool = False,
+    in_open_step: bool = False,
 ) -> None: ...
 def update_rows_of_all(
     tables: Sequence[HeavySketch],

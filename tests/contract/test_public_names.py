@@ -35,6 +35,7 @@ EXPORTED = SKETCHES | {
     "HeavyItems",
     "HeavyLevel",
     "HierarchicalHeavyHitters",
+    "HierarchicalWindows",
     "HierarchyNode",
     "HierarchyNodes",
     "Interval",
@@ -63,6 +64,7 @@ EXPORTED = SKETCHES | {
     "TableSpec",
     "Window",
     "Windows",
+    "WindowsOfLevel",
     "__version__",
     "compose",
     "dns_names",
@@ -72,7 +74,13 @@ EXPORTED = SKETCHES | {
     "open_store",
     "plan",
 }
-CONSTRUCTED = {"ContinualCounters", "HeavyHitters", "HierarchicalHeavyHitters", "Windows"}
+CONSTRUCTED = {
+    "ContinualCounters",
+    "HeavyHitters",
+    "HierarchicalHeavyHitters",
+    "HierarchicalWindows",
+    "Windows",
+}
 # The order of the sections of a docstring; sections that do not apply are omitted.
 SECTIONS = ["Guarantee", "Args", "Returns", "Raises", "Source", "Example"]
 SYNONYMS = {

@@ -109,6 +109,10 @@ def _subjects() -> list[Subject]:
         _of(ls.HeavyHitters, {**_HEAVY, "discovery_epoch": 60}),
         _of(ls.HeavyHitters, {**_NOISE, **_SIZE, "domain": ["a", "b"]}),
         _of(ls.HierarchicalHeavyHitters, {"levels": levels, **_HEAVY, "discovery_epoch": 60}),
+        _of(
+            ls.HierarchicalWindows,
+            {"levels": levels, **_HEAVY, "every": "1h", "slices": 4, "clock": lambda: 0.0},
+        ),
         _of(ls.Windows, {**_HEAVY, "every": 100}),
         _of(ls.Windows, {**_HEAVY, "every": "1h", "slices": 4, "clock": lambda: 0.0}),
         _of(ls.Windows, {**_HEAVY, "every": "6h", "begin": "2026-05-17", "end": "2026-05-18"}),

@@ -25,7 +25,16 @@ SECONDS = float(os.environ.get("FUZZ_SECONDS", "8"))
 RESULTS = {
     *("Change", "Changes", "HeavyHitter", "HeavyItems", "HeavyLevel", "HierarchyNode"),
     *("HierarchyNodes", "Interval", "Intervals", "JointPrivacy", "LevelsPrivacy", "Moment"),
-    *("Plan", "Prediction", "Privacy", "Release", "ReleasePart", "Window", "LazySketchError"),
+    *(
+        "Plan",
+        "Prediction",
+        "Privacy",
+        "Release",
+        "ReleasePart",
+        "Window",
+        "WindowsOfLevel",
+        "LazySketchError",
+    ),
     "__version__",
     # Stores and ledgers write files; their tests give them hostile histories, disks and arguments.
     *("Store", "open_store", "NO_ANCHOR", "ReleasesOnly", "Ledger"),

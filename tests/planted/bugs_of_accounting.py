@@ -198,7 +198,7 @@ BUGS_OF_ACCOUNTING: Final = (
         caught_by="tests/unit/heavy_hitters/test_levels_privacy.py::"
         "test_all_levels_together_keep_the_promise[substitution-None-8.0]",
         patch=edited(
-            "lazysketch.heavy_hitters.published_levels:PublishedLevels.privacy",
+            "lazysketch.heavy_hitters.levels_privacy:LevelsPrivacy.of",
             ("whole.sketch_epsilon + whole.discovery_epsilon", "whole.sketch_epsilon"),
             ("whole.sketch_delta + whole.discovery_delta", "whole.sketch_delta"),
         ),

@@ -86,14 +86,14 @@ BUGS_OF_PEOPLE_IN_PARTS: Final = (
         patch=edited(
             "lazysketch.windows.by_clock:ByClock.add",
             (
-                "self._opened._table._add_to_batch(items, weights, user=user)",
+                "self._tables.add(self._opened, items, weights, user)",
                 (
                     "kept = self.__dict__.setdefault('kept', {})\n"
                     "    number = self._state.number\n"
                     "    own = [kept.setdefault(one, number) == number for one in user]\n"
                     "    items = [item for item, is_own in zip(items, own) if is_own]\n"
                     "    user = [one for one, is_own in zip(user, own) if is_own]\n"
-                    "    self._opened._table._add_to_batch(items, weights, user=user)"
+                    "    self._tables.add(self._opened, items, weights, user)"
                 ),
             ),
         ),

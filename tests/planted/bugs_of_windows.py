@@ -33,7 +33,85 @@ def _without_fork_hook(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "register_at_fork", registered)
 
 
+_LEVELS: Final = "lazysketch.windows.window_levels"
+_HIERARCHIES: Final = "tests/unit/windows/test_hierarchical_windows.py::"
+
+
 BUGS_OF_WINDOWS: Final = (
+    PlantedBug(
+        name="levels-of-a-window-share-an-id",
+        subject="reuse of draws",
+        claim="All levels of a window of a store have one id.",
+        caught_by="tests/unit/store/test_levels_of_windows.py::"
+        "test_levels_of_windows_have_ids_of_their_own",
+        patch=edited(
+            "lazysketch.store.stored_objects:number_of_table",
+            ("window * MOST_LEVELS + level", "window * MOST_LEVELS"),
+        ),
+    ),
+    PlantedBug(
+        name="windows-of-a-hierarchy-share-ids",
+        subject="reuse of draws",
+        claim="A level has the id that it has in the next window, plus one level.",
+        caught_by="tests/unit/store/test_levels_of_windows.py::"
+        "test_levels_of_windows_have_ids_of_their_own",
+        patch=edited(
+            "lazysketch.store.stored_objects:number_of_table",
+            ("window * MOST_LEVELS + level", "window + level"),
+        ),
+    ),
+    PlantedBug(
+        name="levels-of-windows-calibrated-alone",
+        subject="accounting",
+        claim="Each level of windows of a hierarchy has the noise that it needs alone.",
+        caught_by=_HIERARCHIES
+        + "test_all_levels_of_a_window_together_keep_the_promise[substitution-None]",
+        patch=edited(
+            "lazysketch.windows.hierarchical_windows:_described",
+            (
+                "return LevelsSpec(levels, whole, tuple(tables))",
+                (
+                    "from dataclasses import replace\n"
+                    "    return LevelsSpec(levels, whole, tuple(\n"
+                    "        replace(one, table=one.table.with_privacy(\n"
+                    "            whole.sketch_epsilon, whole.sketch_delta)) for one in tables))"
+                ),
+            ),
+        ),
+    ),
+    PlantedBug(
+        name="levels-of-windows-share-draws",
+        subject="reuse of draws",
+        claim="The levels of a window are one table, counted under one id and one hash seed.",
+        caught_by=_HIERARCHIES + "test_every_level_of_every_window_has_an_id_of_its_own",
+        patch=edited(
+            f"{_LEVELS}:WindowLevels._origin",
+            (
+                "return self._key, None",
+                f"return {_FIXED_ID}(self._key, bytes(16)), None",
+            ),
+        ),
+    ),
+    PlantedBug(
+        name="people-of-levels-kept-from-window-to-window",
+        subject="sensitivity",
+        claim="A window of a hierarchy counts nothing of a person of whom an earlier one did.",
+        caught_by=_HIERARCHIES + "test_a_window_knows_no_one_of_the_window_before",
+        patch=together(
+            edited(
+                f"{_LEVELS}:WindowLevels.make",
+                (
+                    "people = _native.People(tables, key=self._origin(number, 0)[0])",
+                    (
+                        "people = self.__dict__.setdefault('kept', None) or _native.People(\n"
+                        "            tables, key=self._origin(number, 0)[0])\n"
+                        "        self.kept = people"
+                    ),
+                ),
+            ),
+            edited(f"{_LEVELS}:LevelsOfWindow.close", ("self.people.forget()", "pass")),
+        ),
+    ),
     PlantedBug(
         name="event-in-two-windows",
         subject="schedule",

@@ -21,9 +21,9 @@ from lazysketch.errors import ArgumentTypeError, ArgumentValueError, ItemError
 from lazysketch.foreign_values import first_values, plain_tuple
 from lazysketch.releases.items import Item, plain_item, plain_values
 
-__all__ = ["Levels", "dns_names", "ipv4_prefixes", "ipv6_prefixes", "url_paths"]
+__all__ = ["MOST_LEVELS", "Levels", "dns_names", "ipv4_prefixes", "ipv6_prefixes", "url_paths"]
 
-_MOST_LEVELS: Final = 64
+MOST_LEVELS: Final = 64
 _LONGEST_NAME: Final = 253  # characters of a DNS name
 
 
@@ -66,9 +66,9 @@ class Levels:
             raise ArgumentTypeError(f"names: expected a tuple of str, got {got}")
         names = tuple(str.__str__(name) for name in given)
         object.__setattr__(self, "names", names)
-        if not 1 <= len(names) <= _MOST_LEVELS or len(set(names)) < len(names):
+        if not 1 <= len(names) <= MOST_LEVELS or len(set(names)) < len(names):
             raise ArgumentValueError(
-                f"names: expected 1 to {_MOST_LEVELS} different names, got {len(names)}, "
+                f"names: expected 1 to {MOST_LEVELS} different names, got {len(names)}, "
                 f"{len(set(names))} of them different"
             )
         for argument, function in (("split", self.split), ("parent", self.parent)):
@@ -146,7 +146,7 @@ class Levels:
 
     def _split(self, item: Item, where: str) -> tuple[Item, ...]:
         try:
-            names = tuple(islice(self.split(item), _MOST_LEVELS + 1))
+            names = tuple(islice(self.split(item), MOST_LEVELS + 1))
         except MemoryError:
             raise
         except Exception as error:  # its text may contain the item

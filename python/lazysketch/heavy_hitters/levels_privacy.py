@@ -62,6 +62,8 @@ class LevelsPrivacy:
         discovery_epsilon: part of ``epsilon`` used by the names of all levels.
         discovery_delta: part of ``delta`` used by the names of all levels.
         levels: guarantee of each level alone.
+        within: where the events of a person are protected together, such as ``"one window"``; None
+            for everywhere, or if events are protected.
     """
 
     epsilon: float
@@ -71,6 +73,26 @@ class LevelsPrivacy:
     discovery_epsilon: float
     discovery_delta: float
     levels: tuple[JointPrivacy, ...]
+    within: str | None = None
+
+    @classmethod
+    def of(cls, whole: Split, levels: Sequence[JointPrivacy]) -> LevelsPrivacy:
+        """Return the guarantee of levels that share a budget.
+
+        Args:
+            whole: the budget of all levels together.
+            levels: guarantee of each level alone, all within the same part of the stream.
+        """
+        return cls(
+            epsilon=whole.sketch_epsilon + whole.discovery_epsilon,
+            delta=whole.sketch_delta + whole.discovery_delta,
+            counts_epsilon=whole.sketch_epsilon,
+            counts_delta=whole.sketch_delta,
+            discovery_epsilon=whole.discovery_epsilon,
+            discovery_delta=whole.discovery_delta,
+            levels=tuple(levels),
+            within=levels[0].within,
+        )
 
     @property
     def private(self) -> bool:
@@ -104,6 +126,7 @@ class LevelsPrivacy:
             max_events_per_user=sketch.max_events_per_user,
             max_weight=sketch.max_weight,
             person_bound=self._counted,
+            within=self.within,
         )
 
     @property
@@ -128,6 +151,7 @@ class LevelsPrivacy:
             max_events_per_user=first.max_events_per_user,
             max_weight=first.max_weight,
             person_bound=self._counted,
+            within=self.within,
         )
         return (
             f"{line}, {len(self.levels)} levels together, "

@@ -192,17 +192,7 @@ class PublishedLevels(LiveState):
     @property
     def privacy(self) -> LevelsPrivacy:
         """The guarantee of everything published."""
-        names = [level.privacy for level in self._levels]
-        whole = self._whole
-        return LevelsPrivacy(
-            epsilon=whole.sketch_epsilon + whole.discovery_epsilon,
-            delta=whole.sketch_delta + whole.discovery_delta,
-            counts_epsilon=whole.sketch_epsilon,
-            counts_delta=whole.sketch_delta,
-            discovery_epsilon=whole.discovery_epsilon,
-            discovery_delta=whole.discovery_delta,
-            levels=tuple(names),
-        )
+        return LevelsPrivacy.of(self._whole, [level.privacy for level in self._levels])
 
     @property
     def private(self) -> bool:

@@ -133,7 +133,8 @@ def _contents(data: bytes, start: int, header: dict[str, Any]) -> Iterator[bytes
     objects = header["objects"].values()
     ended = [window for found in objects for window in found.get("windows", {}).get("ended", ())]
     earlier = header["eras"]["earlier"].values()
-    for size in [window["bytes"] for window in ended] + [size for kept in earlier for size in kept]:
+    sizes = [size for one in ended for size in (*one.get("coarser", ()), one["bytes"])]
+    for size in sizes + [size for kept in earlier for size in kept]:
         yield data[start : start + size]
         start += size
     if start != len(data):

@@ -30,17 +30,26 @@ from lazysketch.store.stored_objects import (
     class_of,
     destroy,
 )
-from lazysketch.store.stored_windows import StoredWindows
+from lazysketch.store.stored_windows import StoredHierarchicalWindows, StoredWindows
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from lazysketch.store.stored_windows import StoredWindowsOptions
+    from lazysketch.store.stored_windows import (
+        StoredHierarchicalWindowsOptions,
+        StoredWindowsOptions,
+    )
 
 __all__ = ["ObjectsByName"]
 
 Object = TypeVar(
-    "Object", StoredSketch, StoredCounters, StoredHitters, StoredHierarchy, StoredWindows
+    "Object",
+    StoredSketch,
+    StoredCounters,
+    StoredHitters,
+    StoredHierarchy,
+    StoredWindows,
+    StoredHierarchicalWindows,
 )
 
 
@@ -199,6 +208,31 @@ class ObjectsByName(Ingestion):
             (1, 1500)
         """
         return self._opened(name, lambda origin: StoredWindows._of(origin, **options))
+
+    def hierarchical_windows(
+        self, name: str, levels: Levels, **options: Unpack[StoredHierarchicalWindowsOptions]
+    ) -> StoredHierarchicalWindows:
+        """Return the windows of a name at all levels of a hierarchy.
+
+        Guarantee: that of :class:`HierarchicalWindows`, over all lives of the store.
+
+        Args:
+            name: their name in the store, 1 to 200 characters.
+            levels: the hierarchy; its levels have the same names in every life.
+            **options: as for the class, without a key; the same in every life, except the clock.
+
+        Returns:
+            Live windows. Their changes are durable when the store commits.
+
+        Raises:
+            ArgumentTypeError: a wrong type.
+            ArgumentValueError: a value outside its range, a name that is open already, or other
+                parameters than those that they were made with.
+            StoreError: a store that cannot be read or written.
+        """
+        return self._opened(
+            name, lambda origin: StoredHierarchicalWindows._of_levels(levels, origin, **options)
+        )
 
     @property
     def names(self) -> tuple[str, ...]:

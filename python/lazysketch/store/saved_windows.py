@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -20,7 +21,7 @@ def saved_progress(progress: Progress) -> tuple[dict[str, Any], list[bytes]]:
     Args:
         progress: of the windows of one object.
     """
-    releases = [window.release.to_bytes() for window in progress.ended]
+    levels = [[one.release.to_bytes() for one in window.levels] for window in progress.ended]
     described = {
         "number": progress.number,
         "whole": progress.whole,
@@ -32,12 +33,13 @@ def saved_progress(progress: Progress) -> tuple[dict[str, Any], list[bytes]]:
                 "begin": _plain(window.begin),
                 "end": _plain(window.end),
                 "whole": window.whole,
-                "bytes": len(release),
+                "bytes": len(finest),
+                **({"coarser": [*map(len, coarser)]} if coarser else {}),
             }
-            for window, release in zip(progress.ended, releases, strict=True)
+            for window, (*coarser, finest) in zip(progress.ended, levels, strict=True)
         ],
     }
-    return described, releases
+    return described, [release for window in levels for release in window]
 
 
 def progress_of(described: dict[str, Any], contents: Iterator[bytes]) -> Progress:
@@ -49,24 +51,29 @@ def progress_of(described: dict[str, Any], contents: Iterator[bytes]) -> Progres
     """
     ended = []
     for window in described["ended"]:
-        release = Release.from_bytes(next(contents))
-        ended.append(
-            Window(
-                number=window["number"],
-                begin=_moment(window["begin"]),
-                end=_moment(window["end"]),
-                ended=True,
-                whole=window["whole"],
-                release=release,
-                names=release.names,
-            )
-        )
+        *coarser, finest = [
+            _window(window, Release.from_bytes(next(contents)))
+            for _ in range(len(window.get("coarser", ())) + 1)
+        ]
+        ended.append(replace(finest, coarser=tuple(coarser)))
     return Progress(
         ended=tuple(ended),
         number=described["number"],
         whole=described["whole"],
         last=described["last"],
         finished=described["finished"],
+    )
+
+
+def _window(described: dict[str, Any], release: Release) -> Window:
+    return Window(
+        number=described["number"],
+        begin=_moment(described["begin"]),
+        end=_moment(described["end"]),
+        ended=True,
+        whole=described["whole"],
+        release=release,
+        names=release.names,
     )
 
 

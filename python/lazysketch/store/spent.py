@@ -124,7 +124,7 @@ def plain_privacy(stored: Any) -> dict[str, Any]:
     if isinstance(privacy, Privacy):
         return plain | {"counts": [dataclasses.asdict(privacy)]}
     levels = privacy.levels if isinstance(privacy, LevelsPrivacy) else (privacy,)
-    if isinstance(privacy, JointPrivacy) and privacy.within is not None:
+    if privacy.within is not None:
         plain["within"] = privacy.within
     return plain | {
         "counts": [dataclasses.asdict(level.sketch) for level in levels],

@@ -13,7 +13,7 @@ from lazysketch.store.ingestion import checked_name
 from lazysketch.store.objects_by_name import ObjectsByName
 from lazysketch.store.spent import Spent
 from lazysketch.store.stored_objects import StoredHierarchy, destroy, tables_of
-from lazysketch.store.stored_windows import StoredWindows
+from lazysketch.store.stored_windows import StoredHierarchicalWindows, StoredWindows
 
 __all__ = ["Store"]
 
@@ -57,7 +57,7 @@ class Store(ObjectsByName):
         readable = {
             name: stored
             for name, stored in self._open.items()
-            if not isinstance(stored, (StoredHierarchy, StoredWindows))
+            if not isinstance(stored, (StoredHierarchy, StoredWindows, StoredHierarchicalWindows))
         }
         return {name: stored.release() for name, stored in readable.items()}
 

@@ -9,6 +9,7 @@ from lazysketch import _native
 from lazysketch.errors import ArgumentValueError
 from lazysketch.heavy_hitters.heavy_hitters import HeavyHitters
 from lazysketch.heavy_hitters.hierarchical import HierarchicalHeavyHitters
+from lazysketch.heavy_hitters.hierarchies import MOST_LEVELS
 from lazysketch.sketches.counters import ContinualCounters
 from lazysketch.sketches.private_sketches import (
     LazyCountMin,
@@ -21,6 +22,7 @@ from lazysketch.specification.schedules import Punctual
 from lazysketch.specification.table_spec import TableSpec
 from lazysketch.store.calls import Call
 from lazysketch.store.stored_changes import Changes, reads_after_commit, unknown_change
+from lazysketch.windows.hierarchical_windows import HierarchicalWindows
 from lazysketch.windows.windows import Windows
 
 if TYPE_CHECKING:
@@ -39,6 +41,7 @@ __all__ = [
     "class_of",
     "destroy",
     "digest_of",
+    "number_of_table",
     "people_of",
     "tables_of",
 ]
@@ -299,9 +302,29 @@ def tables_of(stored: object) -> dict[int, _native.PrivateSketch]:
         return {0: stored._table}
     if isinstance(stored, HierarchicalHeavyHitters):
         return dict(enumerate(stored._tables))
+    if isinstance(stored, HierarchicalWindows):
+        return {
+            number_of_table(number, level): table
+            for number, window in stored._live.tables.items()
+            for level, table in enumerate(window.tables)
+        }
     if isinstance(stored, Windows):
         return {number: table._table for number, table in stored._live.tables.items()}
     return {0: cast("_native.PrivateSketch", stored)}
+
+
+def number_of_table(window: int, level: int) -> int:
+    """Return the number of a table of windows of a hierarchy, from which its id follows.
+
+    Args:
+        window: number of the window.
+        level: number of the level.
+
+    Returns:
+        A number below 2^64, another one for each level of each window: levels are at most 64, and
+        windows of a clock have numbers of at most 2^43, since none is shorter than a millisecond.
+    """
+    return (window * MOST_LEVELS + level) % 2**64
 
 
 def people_of(tables: Mapping[int, _native.PrivateSketch]) -> dict[int, _native.People]:

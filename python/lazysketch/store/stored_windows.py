@@ -1,40 +1,55 @@
-"""Windows of a store: what the clock says is part of the log."""
+"""Windows of a store: what the clock says is part of the log.
+
+Windows of a hierarchy log the names of an event at every level, as a hierarchy does, and have a
+table per window and level, each under an id of its own.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from lazysketch import _native
 from lazysketch.arguments import checked_integer
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.heavy_hitters import HeavyHitters, HeavyHittersSpec
-from lazysketch.heavy_hitters.hitters_spec import HittersOptions
+from lazysketch.heavy_hitters.hitters_spec import HittersOptions, LevelsOptions
+from lazysketch.privacy.person_bound import PersonBound
+from lazysketch.sketches.keys import Key
 from lazysketch.sketches.live_state import exclusive
 from lazysketch.store.calls import Call, Counts
 from lazysketch.store.recovered_objects import Origin
 from lazysketch.store.stored_changes import Changes, reads_after_commit, unknown_change
-from lazysketch.store.stored_objects import people_of, tables_of
+from lazysketch.store.stored_objects import number_of_table, people_of, tables_of
 from lazysketch.windows.batches import check_batch
 from lazysketch.windows.batches import people_of as people_of_batch
 from lazysketch.windows.boundaries import checked_clock, checked_times
 from lazysketch.windows.cuts import LARGEST_WINDOW, ClockCut, Cut
+from lazysketch.windows.hierarchical_windows import HierarchicalWindows
 from lazysketch.windows.open_windows import OpenWindows, Progress
-from lazysketch.windows.window import merged
+from lazysketch.windows.window import Window, merged
+from lazysketch.windows.window_levels import LevelsSpec, WindowLevels
 from lazysketch.windows.window_tables import WindowTables
 from lazysketch.windows.windows import Windows, closed_windows
 
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
 
+    from lazysketch.heavy_hitters.hierarchies import Levels
     from lazysketch.releases.items import Item
     from lazysketch.store.journal import Journal
 
-__all__ = ["StoredWindows", "StoredWindowsOptions"]
+__all__ = [
+    "StoredHierarchicalWindows",
+    "StoredHierarchicalWindowsOptions",
+    "StoredWindows",
+    "StoredWindowsOptions",
+]
 
 _WITHOUT_EVENTS: Final = 1 << 63  # no window has this number
+_LEVELS_WITHOUT_EVENTS: Final = 1 << 57  # nor this one, with which all its tables have such numbers
 
 
 class StoredWindowsOptions(HittersOptions, total=False):
@@ -57,6 +72,26 @@ class StoredWindowsOptions(HittersOptions, total=False):
     slices: int | None
     clock: Callable[[], float] | None
     domain: Iterable[Item] | None
+
+
+class StoredHierarchicalWindowsOptions(LevelsOptions, total=False):
+    """Keyword arguments of windows of a hierarchy, as for :class:`lazysketch.HierarchicalWindows`.
+
+    Args:
+        every: length of a window.
+        keep: number of ended windows that are kept.
+        slices: parts of a window.
+        clock: returns seconds since 1970; it may differ from life to life.
+        level_weights: one number per level.
+        person_bound: what is counted of each person, at all levels or one per level.
+    """
+
+    every: str | timedelta | None
+    keep: int
+    slices: int | None
+    clock: Callable[[], float] | None
+    level_weights: Sequence[float] | None
+    person_bound: PersonBound | Sequence[PersonBound] | None
 
 
 class _LoggedClock:
@@ -94,6 +129,23 @@ class _StoredTables(WindowTables):
         return HeavyHitters._made(self._spec, key=key, state=state)
 
 
+class _StoredLevels(WindowLevels):
+    """Maker of the tables of a store, one per window and level, each with an id of its own."""
+
+    def __init__(self, spec: LevelsSpec, origin: Origin) -> None:
+        self._of_store = origin
+        super().__init__(spec, key=origin(_WITHOUT_EVENTS)[0])
+        # As for windows without levels.
+        empty = self.make(_LEVELS_WITHOUT_EVENTS)
+        digests = [table._parameters_digest.hex() for table in empty.tables]
+        self.digest = f"{' '.join(digests)} {', '.join(spec.levels.names)}"
+        self.identities = empty.people
+        _native.close_all(empty.tables)
+
+    def _origin(self, number: int, level: int) -> tuple[Key, _native.SavedState | None]:
+        return self._of_store(number_of_table(number, level))
+
+
 def _check_positions(positions: Counts, *, rows: int) -> None:
     """Raise unless the positions ascend and lie within the rows."""
     ascend = bool((positions[1:] > positions[:-1]).all())
@@ -103,9 +155,8 @@ def _check_positions(positions: Counts, *, rows: int) -> None:
         )
 
 
-@reads_after_commit
-class StoredWindows(Changes, Windows):
-    """Windows of a store.
+class _OfStore(Changes, Windows):
+    """Windows of a store, with levels or without.
 
     The clock is asked before each change and each read. If it says that a window or a slice is
     over, a record says so: ends are changes of their own, and a batch that is refused ends nothing.
@@ -118,27 +169,17 @@ class StoredWindows(Changes, Windows):
     _digest: str
     _identities_of_all: _native.People | None
 
-    @classmethod
-    def _of(cls, origin: Origin, **options: Unpack[StoredWindowsOptions]) -> Self:
-        self = cls.__new__(cls)
+    def _begun(
+        self, tables: _StoredTables | _StoredLevels, origin: Origin, cut: Cut, kept: int
+    ) -> Progress | None:
+        """Take the tables of the store, and return how far the windows have come there."""
+        self._digest = f"{tables.digest} {cut.description}, {kept} kept"
+        self._identities_of_all = tables.identities
         self._clock = None
-
-        def origin_of(
-            spec: HeavyHittersSpec, cut: Cut, kept: int
-        ) -> tuple[WindowTables, Progress | None]:
-            tables = _StoredTables(spec, origin)
-            self._digest = f"{tables.digest} {cut.description}, {kept} kept"
-            self._identities_of_all = tables.identities
-            origin.check(self._digest)
-            if isinstance(cut, ClockCut):
-                cut.clock = self._clock = _LoggedClock(cut.clock, origin.clock_said)
-            return tables, origin.progress
-
-        self._make(origin_of, **options)
-        return self
-
-    def _people(self) -> dict[int, _native.People]:
-        return people_of(tables_of(self))
+        origin.check(self._digest)
+        if isinstance(cut, ClockCut):
+            cut.clock = self._clock = _LoggedClock(cut.clock, origin.clock_said)
+        return origin.progress
 
     def _identities(self) -> _native.People | None:
         return self._identities_of_all
@@ -213,7 +254,7 @@ class StoredWindows(Changes, Windows):
             self._clock.reading = call.now
         live = self._settled()
         if call.method == "update_many" or (call.method == "update_rows" and live.step is None):
-            live.add(call.events[0], call.weights, call.times, call.user)
+            live.add(self._logged(call), call.weights, call.times, call.user)
         elif call.method == "update_rows":
             self._count_rows(call, live)
         elif call.method == "tick":
@@ -225,7 +266,11 @@ class StoredWindows(Changes, Windows):
         else:
             raise unknown_change(call)
 
-    def _count_rows(self, call: Call, live: OpenWindows) -> None:
+    def _logged(self, call: Call) -> object:
+        """Return what the tables count of a change."""
+        return call.events[0]
+
+    def _count_rows(self, call: Call, live: OpenWindows[Any]) -> None:
         """Count the events between empty rows, and a step for each of these."""
         events, weights = call.events[0], call.weights
         most = max(table._spec.table.max_weight for table in live.tables.values())
@@ -275,8 +320,63 @@ class StoredWindows(Changes, Windows):
         return None if self._clock is None else self._clock.reading
 
     def _last_published(self) -> list[bytes]:
-        windows = [*self._live.ended, *filter(None, [self._live.open_window()])]
-        return [merged(windows).to_bytes()] if windows else []
+        windows: list[Window] = [*self._live.ended, *filter(None, [self._live.open_window()])]
+        levels = zip(*(window.levels for window in windows), strict=True)
+        return [merged(level).to_bytes() for level in levels]
 
     def _progress(self) -> Progress:
         return self._live.progress
+
+
+@reads_after_commit
+class StoredWindows(_OfStore):
+    """Windows of a store."""
+
+    @classmethod
+    def _of(cls, origin: Origin, **options: Unpack[StoredWindowsOptions]) -> Self:
+        self = cls.__new__(cls)
+
+        def origin_of(
+            spec: HeavyHittersSpec, cut: Cut, kept: int
+        ) -> tuple[WindowTables, Progress | None]:
+            tables = _StoredTables(spec, origin)
+            return tables, self._begun(tables, origin, cut, kept)
+
+        self._make(origin_of, self._spec_of, **options)
+        return self
+
+    def _people(self) -> dict[int, _native.People]:
+        return people_of(tables_of(self))
+
+
+@reads_after_commit
+class StoredHierarchicalWindows(_OfStore, HierarchicalWindows):
+    """Windows of a hierarchy of a store."""
+
+    @classmethod
+    def _of_levels(
+        cls,
+        levels: Levels,
+        origin: Origin,
+        **options: Unpack[StoredHierarchicalWindowsOptions],
+    ) -> Self:
+        self = cls.__new__(cls)
+
+        def origin_of(
+            spec: LevelsSpec, cut: Cut, kept: int
+        ) -> tuple[WindowLevels, Progress | None]:
+            tables = _StoredLevels(spec, origin)
+            return tables, self._begun(tables, origin, cut, kept)
+
+        self._make_levels(levels, origin_of, **options)
+        return self
+
+    def _people(self) -> dict[int, _native.People]:
+        tables = self._live.tables
+        return {number: one.people for number, one in tables.items() if one.people is not None}
+
+    def _batches(self, items: object, column: str | None = None) -> list[_native.LoggedEvents]:  # noqa: ARG002 -- levels have no columns
+        return [_native.logged_events(column) for column in self.levels.columns(items)]
+
+    def _logged(self, call: Call) -> object:
+        return call.events

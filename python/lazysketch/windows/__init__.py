@@ -10,7 +10,17 @@ from __future__ import annotations
 
 from lazysketch.windows.boundaries import UNKNOWN_TIME
 from lazysketch.windows.changes import Change, Changes
+from lazysketch.windows.hierarchical_windows import HierarchicalWindows
+from lazysketch.windows.published_hierarchy import WindowsOfLevel
 from lazysketch.windows.window import Window
 from lazysketch.windows.windows import Windows
 
-__all__ = ["UNKNOWN_TIME", "Change", "Changes", "Window", "Windows"]
+__all__ = [
+    "UNKNOWN_TIME",
+    "Change",
+    "Changes",
+    "HierarchicalWindows",
+    "Window",
+    "Windows",
+    "WindowsOfLevel",
+]

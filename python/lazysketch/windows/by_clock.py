@@ -6,21 +6,20 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from lazysketch.errors import ArgumentTypeError
-from lazysketch.heavy_hitters import HeavyHitters
 from lazysketch.windows.boundaries import ClockBoundaries, checked_clock
 from lazysketch.windows.open_windows import OneOpenWindow, Progress, State
 from lazysketch.windows.window import Window, instant
-from lazysketch.windows.window_tables import WindowTables, published
+from lazysketch.windows.window_tables import Table, WindowMaker
 
 __all__ = ["ByClock"]
 
 
-class ByClock(OneOpenWindow):
+class ByClock(OneOpenWindow[Table]):
     """One open window, cut by a public clock; a step is a slice of the window."""
 
     def __init__(
         self,
-        tables: WindowTables,
+        tables: WindowMaker[Table],
         *,
         boundaries: ClockBoundaries,
         clock: Callable[[], float],
@@ -46,7 +45,7 @@ class ByClock(OneOpenWindow):
                 "times: expected none for windows by the clock (give begin and end), got some"
             )
         self.advance()
-        self._opened._table._add_to_batch(items, weights, user=user)
+        self._tables.add(self._opened, items, weights, user)
 
     def advance(self) -> None:
         """End the windows that are over; do nothing more if the clock goes backwards."""
@@ -80,17 +79,17 @@ class ByClock(OneOpenWindow):
         self._state = replace(self._state, number=following)
         self.settle()
 
-    def _has_last_step(self, table: HeavyHitters) -> bool:
+    def _has_last_step(self, table: Table) -> bool:
         return table.step >= self._boundaries.slices
 
-    def _ended_window(self, state: State, table: HeavyHitters) -> Window:
+    def _ended_window(self, state: State[Table], table: Table) -> Window:
         # The slices that are left too: the step does not show whether the open slice had events.
         table.tick(self._boundaries.slices - table.step)
         table.finish()
         return self._published(state, table, ended=True)
 
-    def _published(self, state: State, table: HeavyHitters, *, ended: bool) -> Window:
-        return published(
+    def _published(self, state: State[Table], table: Table, *, ended: bool) -> Window:
+        return self._tables.published(
             table,
             ended=ended,
             number=state.number,

@@ -19,7 +19,7 @@ from lazysketch.windows.batches import (
     people_of,
     unchanging,
 )
-from lazysketch.windows.open_windows import OneOpenWindow, Progress, State, refused_by
+from lazysketch.windows.open_windows import OneOpenWindow, Progress, State
 from lazysketch.windows.window import Window
 from lazysketch.windows.window_tables import WindowTables, published
 
@@ -72,7 +72,7 @@ class _Ahead:
     refused: int
 
 
-class BySteps(OneOpenWindow):
+class BySteps(OneOpenWindow[HeavyHitters]):
     """One open window of a fixed number of steps; an event is a step.
 
     A window is finished after its last step, so that an ended window has no pending counts.
@@ -168,7 +168,7 @@ class BySteps(OneOpenWindow):
             if stop - start == self._every:
                 table.finish()
                 ended.append(self._published(State(number=number), table, ended=True))
-                refused += refused_by(table)
+                refused += self._tables.refused(table)
                 table.close()
                 table, number = None, number + 1
             start = stop
@@ -181,7 +181,7 @@ class BySteps(OneOpenWindow):
                 table.close()
             self._ahead = None
 
-    def _following(self, state: State) -> State:
+    def _following(self, state: State[HeavyHitters]) -> State[HeavyHitters]:
         ahead = self._ahead
         if ahead is None:
             return super()._following(state)
@@ -200,13 +200,13 @@ class BySteps(OneOpenWindow):
     def _has_last_step(self, table: HeavyHitters) -> bool:
         return table.step >= self._every
 
-    def _ended_window(self, state: State, table: HeavyHitters) -> Window | None:
+    def _ended_window(self, state: State[HeavyHitters], table: HeavyHitters) -> Window | None:
         if not table.step:
             return None
         table.finish()
         return self._published(state, table, ended=True)
 
-    def _published(self, state: State, table: HeavyHitters, *, ended: bool) -> Window:
+    def _published(self, state: State[HeavyHitters], table: HeavyHitters, *, ended: bool) -> Window:
         begin = state.number * self._every
         return published(
             table,

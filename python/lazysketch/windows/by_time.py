@@ -9,14 +9,14 @@ from lazysketch.errors import ArgumentTypeError
 from lazysketch.heavy_hitters import HeavyHitters
 from lazysketch.windows.batches import check_batch, people_of, taken, unchanging
 from lazysketch.windows.boundaries import TimeRange, checked_times
-from lazysketch.windows.open_windows import OpenWindows, Progress, refused_by
+from lazysketch.windows.open_windows import OpenWindows, Progress
 from lazysketch.windows.window import Window, instant
 from lazysketch.windows.window_tables import WindowTables, published
 
 __all__ = ["ByTime"]
 
 
-class ByTime(OpenWindows):
+class ByTime(OpenWindows[HeavyHitters]):
     """All windows of a public range, open until the end of the input; each is one step."""
 
     def __init__(
@@ -58,7 +58,7 @@ class ByTime(OpenWindows):
     @property
     def refused(self) -> int:
         """Events beyond the bounds of people, in all windows."""
-        return sum(map(refused_by, self._live))
+        return sum(map(self._tables.refused, self._live))
 
     def add(self, items: object, weights: object, times: object, user: object = None) -> None:
         """Count events in the windows of their times; events outside the range are not counted."""

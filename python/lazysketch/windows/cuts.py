@@ -10,7 +10,7 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from lazysketch.windows.by_steps import BySteps
 from lazysketch.windows.by_time import ByTime
 from lazysketch.windows.durations import duration_of, instant_of
 from lazysketch.windows.open_windows import OpenWindows, Progress
-from lazysketch.windows.window_tables import WindowTables
+from lazysketch.windows.window_tables import WindowMaker, WindowTables
 
 __all__ = ["LARGEST_WINDOW", "ClockCut", "Cut", "cut_of", "leaves_of"]
 
@@ -54,13 +54,11 @@ class Cut(ABC):
     takes_times: bool = False
 
     @abstractmethod
-    def opened(
-        self, tables: WindowTables, *, most: int, since: Progress | None = None
-    ) -> OpenWindows:
+    def opened(self, tables: Any, *, most: int, since: Progress | None = None) -> OpenWindows[Any]:
         """Return the open windows.
 
         Args:
-            tables: makes the table of each window.
+            tables: makes the table of each window; only a clock cuts windows of a hierarchy.
             most: number of windows that are kept.
             since: how far they had come, for a store; None at the beginning.
         """
@@ -70,30 +68,34 @@ class Cut(ABC):
     def description(self) -> str:
         """The boundaries of the windows, as text."""
 
-    def memory_of_window(self, memory: int, *, depth: int, width: int | None) -> int:
+    def memory_of_window(
+        self, memory: int, *, depth: int, width: int | None, levels: int = 1
+    ) -> int:
         """Return the bytes for the tables of one window, without its open step.
 
         Args:
             memory: bytes for all open windows.
             depth: rows.
             width: columns, or None for the default.
+            levels: tables of a window.
 
         Raises:
             ArgumentTypeError: not an integer.
             ArgumentValueError: a size outside its range, or too little memory.
         """
-        share = memory // self.open_windows
+        tables = self.open_windows * levels
+        share = memory // tables
         if isinstance(self.schedule, Batch):
             rows = checked_integer("depth", depth, most=LARGEST_DEPTH)
             columns = _WIDTH if width is None else checked_integer("width", width)
             share -= CELL_BYTES * rows * columns
         if share < LEAST_MEMORY:
-            least = (memory // self.open_windows - share + LEAST_MEMORY) * self.open_windows
+            least = (memory // tables - share + LEAST_MEMORY) * tables
             raise ArgumentValueError(
                 f"memory: expected at least {least:,} bytes for {self.open_windows:,} open "
                 f"windows, got {memory:,}"
             )
-        return share
+        return share * levels
 
 
 class StepCut(Cut):
@@ -108,7 +110,7 @@ class StepCut(Cut):
 
     def opened(
         self, tables: WindowTables, *, most: int, since: Progress | None = None
-    ) -> OpenWindows:
+    ) -> OpenWindows[Any]:
         """Open the first window."""
         return BySteps(tables, every=self.steps, most=most, since=since)
 
@@ -132,8 +134,8 @@ class ClockCut(Cut):
         self.steps, self.schedule = slices, Batch(horizon=leaves_of(slices))
 
     def opened(
-        self, tables: WindowTables, *, most: int, since: Progress | None = None
-    ) -> OpenWindows:
+        self, tables: WindowMaker[Any], *, most: int, since: Progress | None = None
+    ) -> OpenWindows[Any]:
         """Open the current window."""
         return ByClock(
             tables, boundaries=self._boundaries, clock=self.clock, most=most, since=since
@@ -162,7 +164,7 @@ class TimeCut(Cut):
         *,
         most: int,  # noqa: ARG002
         since: Progress | None = None,
-    ) -> OpenWindows:
+    ) -> OpenWindows[Any]:
         """Open all windows of the range; all are kept."""
         return ByTime(tables, time_range=self._range, since=since)
 

@@ -11,13 +11,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from typing import Generic
 
-from lazysketch import _native
-from lazysketch.heavy_hitters import HeavyHitters
 from lazysketch.windows.window import Window
-from lazysketch.windows.window_tables import WindowTables
+from lazysketch.windows.window_tables import Table, WindowMaker
 
-__all__ = ["OneOpenWindow", "OpenWindows", "Progress", "State", "refused_by"]
+__all__ = ["OneOpenWindow", "OpenWindows", "Progress", "State"]
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,7 @@ class Progress:
     finished: bool = False
 
 
-class OpenWindows(ABC):
+class OpenWindows(ABC, Generic[Table]):
     """The windows of a stream. Not thread-safe: callers hold a lock."""
 
     @property
@@ -69,7 +68,7 @@ class OpenWindows(ABC):
 
     @property
     @abstractmethod
-    def tables(self) -> dict[int, HeavyHitters]:
+    def tables(self) -> dict[int, Table]:
         """The tables of the open windows, by number; after :meth:`settle`."""
 
     @property
@@ -129,7 +128,7 @@ class OpenWindows(ABC):
 
 
 @dataclass(frozen=True)
-class State:
+class State(Generic[Table]):
     """Everything that changes when a window ends. One assignment switches to another state.
 
     Attributes:
@@ -145,17 +144,17 @@ class State:
     """
 
     ended: tuple[Window, ...] = ()
-    table: HeavyHitters | None = None
+    table: Table | None = None
     number: int = 0
     whole: bool = True
     last: int | None = None
     over: bool = False
     finished: bool = False
-    leaving: HeavyHitters | None = None
+    leaving: Table | None = None
     refused: int = 0
 
     @classmethod
-    def after(cls, progress: Progress, tables: WindowTables) -> State:
+    def after(cls, progress: Progress, tables: WindowMaker[Table]) -> State[Table]:
         """Return the state of windows that have come so far, with a table from ``tables``."""
         table = None if progress.finished else tables.make(progress.number)
         return cls(
@@ -169,10 +168,10 @@ class State:
         )
 
 
-class OneOpenWindow(OpenWindows):
+class OneOpenWindow(OpenWindows[Table]):
     """Windows of which one is open at a time."""
 
-    def __init__(self, tables: WindowTables, state: State, *, most: int) -> None:
+    def __init__(self, tables: WindowMaker[Table], state: State[Table], *, most: int) -> None:
         """Begin with an open window; ``most`` ended windows are kept."""
         self._tables, self._state, self._most = tables, state, most
 
@@ -198,7 +197,7 @@ class OneOpenWindow(OpenWindows):
         return Progress(state.ended, state.number, state.whole, state.last, state.finished)
 
     @property
-    def tables(self) -> dict[int, HeavyHitters]:
+    def tables(self) -> dict[int, Table]:
         """The table of the open window."""
         state = self._state
         return {} if state.table is None else {state.number: state.table}
@@ -207,7 +206,7 @@ class OneOpenWindow(OpenWindows):
     def refused(self) -> int:
         """Events beyond the bounds of people, in the open window and those before."""
         table = self._state.table
-        return self._state.refused + (0 if table is None else refused_by(table))
+        return self._state.refused + (0 if table is None else self._tables.refused(table))
 
     def settle(self) -> None:
         """End the open window if it has its last step, and open the next."""
@@ -231,7 +230,7 @@ class OneOpenWindow(OpenWindows):
             state = self._state
             if state.table is not None:
                 last = state.table.step if state.last is None else state.last
-                refused = state.refused + refused_by(state.table)
+                refused = state.refused + self._tables.refused(state.table)
                 self._state = replace(
                     state, table=None, last=last, over=True, leaving=state.table, refused=refused
                 )
@@ -240,19 +239,19 @@ class OneOpenWindow(OpenWindows):
                     table.close()
 
     @abstractmethod
-    def _has_last_step(self, table: HeavyHitters) -> bool:
+    def _has_last_step(self, table: Table) -> bool:
         """Return whether the window of a table takes no more events."""
 
     @abstractmethod
-    def _ended_window(self, state: State, table: HeavyHitters) -> Window | None:
+    def _ended_window(self, state: State[Table], table: Table) -> Window | None:
         """Take the steps that remain, and return the window; None if it is not published."""
 
-    def _following(self, state: State) -> State:
+    def _following(self, state: State[Table]) -> State[Table]:
         """Return the state after the end of a window that is not the last."""
         return replace(state, table=None, number=state.number + 1, whole=True)
 
     @property
-    def _opened(self) -> HeavyHitters:
+    def _opened(self) -> Table:
         """The table of the open window."""
         table = self._state.table
         assert table is not None, "callers settle first, and none is open when all are over"  # noqa: S101
@@ -265,7 +264,7 @@ class OneOpenWindow(OpenWindows):
             return
         window = self._ended_window(state, table)
         ended = state.ended if window is None else (*state.ended, window)
-        state = replace(state, refused=state.refused + refused_by(table))
+        state = replace(state, refused=state.refused + self._tables.refused(table))
         if state.last is None:
             after = self._following(replace(state, ended=ended))
         else:
@@ -276,13 +275,3 @@ class OneOpenWindow(OpenWindows):
         if self._state.leaving is not None:
             self._state.leaving.close()
             self._state = replace(self._state, leaving=None)
-
-
-def refused_by(table: HeavyHitters) -> int:
-    """Return how many events of a table were beyond the bounds of people.
-
-    Args:
-        table: of a window, closed or not.
-    """
-    people = _native.People.of_table(table._table)
-    return 0 if people is None else people.refused

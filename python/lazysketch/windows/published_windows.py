@@ -6,11 +6,12 @@ Everything here is post-processing of public windows and costs no privacy.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import cast
 
 from lazysketch.arguments import check_bools, checked_integer, shown
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.estimation.intervals import Interval, checked_confidence
-from lazysketch.heavy_hitters import JointPrivacy
+from lazysketch.heavy_hitters import JointPrivacy, LevelsPrivacy
 from lazysketch.releases.heavy_items import HeavyItems, hitters_of
 from lazysketch.releases.items import Item
 from lazysketch.releases.release import Release
@@ -30,7 +31,7 @@ class PublishedWindows(LiveState):
     def __init__(
         self,
         *,
-        privacy: JointPrivacy,
+        privacy: JointPrivacy | LevelsPrivacy,
         not_private_because: tuple[str, ...],
         listed: tuple[Item, ...],
     ) -> None:
@@ -59,7 +60,7 @@ class PublishedWindows(LiveState):
     @property
     def privacy(self) -> JointPrivacy:
         """The guarantee of all windows together: that of one, as an event lies in one window."""
-        return self._privacy
+        return cast("JointPrivacy", self._privacy)  # windows of a hierarchy have their own
 
     @property
     def private(self) -> bool:
@@ -148,12 +149,7 @@ class PublishedWindows(LiveState):
             ArgumentValueError: a value outside its range.
         """
         most, level = checked_integer("n", n), checked_confidence(confidence)
-        asked = checked_integer("last", last)
-        check_bools(include_open=include_open)
-        chosen = list(self.windows)[-asked:]
-        now = self.open if include_open else None
-        chosen += [now] if now is not None else []
-        items = self.candidates
+        chosen, items = self._asked(last, include_open=include_open), self.candidates
         if not items or not chosen:
             return HeavyItems()
         release = merged(chosen)
@@ -221,6 +217,14 @@ class PublishedWindows(LiveState):
         before = earlier[-1:] if against == "previous" else earlier
         after = kept[place % most]
         return changes_between(before, [after], _names(kept), confidence=level)
+
+    def _asked(self, last: int, *, include_open: bool) -> list[Window]:
+        """Return the last windows that ended, and the open one if it is asked for."""
+        asked = checked_integer("last", last)
+        check_bools(include_open=include_open)
+        chosen = list(self.windows)[-asked:]
+        now = self.open if include_open else None
+        return chosen + ([now] if now is not None else [])
 
     def _last(self, last: int) -> list[Window]:
         kept = list(self.windows)

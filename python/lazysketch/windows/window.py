@@ -29,6 +29,8 @@ class Window:
         whole: False if the window was opened late or ended early.
         release: public table of the window.
         names: the published items, or the public domain.
+        coarser: the same window at the coarser levels of a hierarchy, the coarsest first; the rest
+            of these attributes is that of the finest level.
     """
 
     number: int
@@ -38,6 +40,12 @@ class Window:
     whole: bool
     release: Release = field(repr=False)
     names: tuple[Item, ...] = field(repr=False)
+    coarser: tuple[Window, ...] = field(default=(), repr=False)
+
+    @property
+    def levels(self) -> tuple[Window, ...]:
+        """The window at each level of a hierarchy, the coarsest first; itself without one."""
+        return (*self.coarser, self)
 
 
 def instant(nanoseconds: int) -> datetime:

@@ -1,24 +1,119 @@
 """The live tables of windows, and what is published of them.
 
-A live table is a :class:`~lazysketch.HeavyHitters`. When its window ends, its release and names,
-which are public, are kept, and the table is closed: its key and exact counts are destroyed.
+A live table is a :class:`~lazysketch.HeavyHitters`, or one table per level of a hierarchy. When its
+window ends, its release and names, which are public, are kept, and the table is closed: its key and
+exact counts are destroyed.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from datetime import datetime
-from typing import TypeAlias
+from typing import Generic, Protocol, TypeAlias, TypeVar
 
-from lazysketch.heavy_hitters import HeavyHitters, HeavyHittersSpec, JointPrivacy
+from lazysketch import _native
+from lazysketch.heavy_hitters import HeavyHitters, HeavyHittersSpec, JointPrivacy, LevelsPrivacy
+from lazysketch.releases.items import Item
 from lazysketch.sketches.keys import Key
 from lazysketch.windows.window import Window
 
-__all__ = ["Moment", "WindowTables", "published"]
+__all__ = ["LiveTable", "Moment", "Table", "WindowMaker", "WindowTables", "published"]
 
 Moment: TypeAlias = datetime | int
 
 
-class WindowTables:
+class LiveTable(Protocol):
+    """What counts the events of one window."""
+
+    @property
+    def step(self) -> int:
+        """Steps taken."""
+
+    def tick(self, steps: int = 1) -> None:
+        """Take steps without an event."""
+
+    def finish(self) -> None:
+        """Publish everything pending, as the last step."""
+
+    def close(self) -> None:
+        """Destroy keys and counts."""
+
+
+Table = TypeVar("Table", bound=LiveTable)
+
+
+class WindowMaker(ABC, Generic[Table]):
+    """Makes what counts the events of a window, and knows what is published of it."""
+
+    @abstractmethod
+    def make(self, number: int) -> Table:
+        """Return the empty table of a new window.
+
+        Args:
+            number: number of the window.
+        """
+
+    @abstractmethod
+    def add(self, table: Table, items: object, weights: object, user: object) -> None:
+        """Count events in the open step of a window: all of them, or none if the call raises.
+
+        Args:
+            table: that of the window.
+            items: items of the events.
+            weights: one integer per item, or None.
+            user: the person of each event, or None if people are not bounded.
+        """
+
+    @abstractmethod
+    def published(
+        self, table: Table, *, ended: bool, number: int, begin: Moment, end: Moment, whole: bool
+    ) -> Window:
+        """Return the published part of a window.
+
+        Args:
+            table: that of the window.
+            ended: True if the window has ended.
+            number: number of the window.
+            begin: its begin.
+            end: its end, or of an open window of steps the steps so far.
+            whole: False if the window was opened late or ended early.
+        """
+
+    @abstractmethod
+    def refused(self, table: Table) -> int:
+        """Return how many events of a window were beyond the bounds of people.
+
+        Args:
+            table: that of the window, closed or not.
+        """
+
+    @property
+    @abstractmethod
+    def privacy(self) -> JointPrivacy | LevelsPrivacy:
+        """The guarantee of one window, which is that of all windows together."""
+
+    @property
+    @abstractmethod
+    def not_private_because(self) -> tuple[str, ...]:
+        """Why the tables made so far are NOT PRIVATE; empty if they are private."""
+
+    @property
+    @abstractmethod
+    def bounds_people(self) -> bool:
+        """True if windows bound people, each on its own: none depends on what others counted."""
+
+    @property
+    @abstractmethod
+    def max_weight(self) -> int:
+        """Largest weight of one event."""
+
+    @property
+    def listed(self) -> tuple[Item, ...]:
+        """The public list of items; empty with discovery."""
+        return ()
+
+
+class WindowTables(WindowMaker[HeavyHitters]):
     """Maker of the live tables; all have the same hash seed, so that releases can be merged."""
 
     def __init__(self, spec: HeavyHittersSpec, *, key: Key) -> None:
@@ -42,9 +137,36 @@ class WindowTables:
         """Return the table of a window, under a fresh sketch id."""
         return HeavyHitters.from_spec(self._spec, key=self._key)
 
+    def add(self, table: HeavyHitters, items: object, weights: object, user: object) -> None:
+        """Count events in the open step of a window."""
+        table._table._add_to_batch(items, weights, user=user)
+
+    def published(
+        self,
+        table: HeavyHitters,
+        *,
+        ended: bool,
+        number: int,
+        begin: Moment,
+        end: Moment,
+        whole: bool,
+    ) -> Window:
+        """Return the published part of a window."""
+        return published(table, ended=ended, number=number, begin=begin, end=end, whole=whole)
+
+    def refused(self, table: HeavyHitters) -> int:
+        """Return how many events of a window were beyond the bounds of people."""
+        people = _native.People.of_table(table._table)
+        return 0 if people is None else people.refused
+
+    @property
+    def listed(self) -> tuple[Item, ...]:
+        """The public list of items; empty with discovery."""
+        return self._spec.domain
+
     @property
     def bounds_people(self) -> bool:
-        """True if windows bound people, each on its own: none depends on what others counted."""
+        """True if windows bound people."""
         return self._spec.table.person_bound is not None
 
     @property

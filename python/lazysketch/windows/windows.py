@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from lazysketch import _native
 from lazysketch.arguments import check_keywords, checked_integer, with_options
@@ -25,12 +25,14 @@ from lazysketch.windows.durations import instant_of
 from lazysketch.windows.open_windows import OpenWindows, Progress
 from lazysketch.windows.published_windows import PublishedWindows
 from lazysketch.windows.window import Window
-from lazysketch.windows.window_tables import WindowTables
+from lazysketch.windows.window_tables import WindowMaker, WindowTables
 
 if TYPE_CHECKING:
     from typing_extensions import Never, Unpack
 
 __all__ = ["Windows", "closed_windows"]
+
+Spec = TypeVar("Spec")
 
 _KEEP: Final = 24
 _MOST_KEPT: Final = 1 << 16
@@ -101,6 +103,7 @@ class Windows(ClosedByBlock, PublishedWindows):
         one = key_or_fresh(key)
         self._make(
             lambda spec, _cut, _kept: (WindowTables(spec, key=one), None),
+            self._spec_of,
             every=every,
             keep=keep,
             begin=begin,
@@ -113,7 +116,8 @@ class Windows(ClosedByBlock, PublishedWindows):
 
     def _make(
         self,
-        origin: Callable[[HeavyHittersSpec, Cut, int], tuple[WindowTables, Progress | None]],
+        origin: Callable[[Spec, Cut, int], tuple[WindowMaker[Any], Progress | None]],
+        described: Callable[..., Spec],
         *,
         every: str | timedelta | int | None = None,
         keep: int = _KEEP,
@@ -124,31 +128,41 @@ class Windows(ClosedByBlock, PublishedWindows):
         domain: Iterable[Item] | None = None,
         **options: Unpack[HittersOptions],
     ) -> None:
-        """Choose the cut, and open windows with the tables and the progress of ``origin``."""
+        """Choose the cut, and open windows with the tables and the progress of ``origin``.
+
+        ``described`` returns their description, which ``origin`` takes.
+        """
         if every is None:
             raise ArgumentTypeError(f"every: expected a length, as in {_EXAMPLE}, got none")
         kept = checked_integer("keep", keep, most=_MOST_KEPT)
         room = checked_memory(options.get("memory"), default=_MEMORY)
         cut = cut_of(every, begin=begin, end=end, slices=slices, clock=clock)
-        options["memory"] = cut.memory_of_window(
-            room, depth=options.get("depth", DEPTH), width=options.get("width")
-        )
-        if options.get("width") is None:
-            options["width"] = cut.width
-        spec = HeavyHittersSpec.of(
-            schedule=cut.schedule,
-            domain=domain,
-            discovery_epoch=None if domain is not None else cut.steps,
-            **options,
-        )
-        tables, since = origin(spec, cut, kept)
+        options["memory"] = room
+        tables, since = origin(described(cut, domain, options), cut, kept)
         self._lock = _native.NestingLock()
         self._takes_times = cut.takes_times
         self._live = cut.opened(tables, most=kept, since=since)
         super().__init__(
             privacy=tables.privacy,
             not_private_because=tables.not_private_because,
-            listed=spec.domain,
+            listed=tables.listed,
+        )
+
+    @staticmethod
+    def _spec_of(
+        cut: Cut, domain: Iterable[Item] | None, options: HittersOptions
+    ) -> HeavyHittersSpec:
+        """Return the description of the table of a window."""
+        options["memory"] = cut.memory_of_window(
+            options["memory"] or 0, depth=options.get("depth", DEPTH), width=options.get("width")
+        )
+        if options.get("width") is None:
+            options["width"] = cut.width
+        return HeavyHittersSpec.of(
+            schedule=cut.schedule,
+            domain=domain,
+            discovery_epoch=None if domain is not None else cut.steps,
+            **options,
         )
 
     def update(
@@ -219,7 +233,7 @@ class Windows(ClosedByBlock, PublishedWindows):
             ClosedError: after ``finish()`` or ``close()``.
             LiveStateError: called in a forked child process.
         """
-        self._opened().add(items, weights, times, user)
+        self._opened().add(self._counted(items), weights, times, user)
 
     @exclusive
     def tick(self, steps: int = 1) -> None:
@@ -324,11 +338,15 @@ class Windows(ClosedByBlock, PublishedWindows):
     def _kept(self) -> tuple[Window, ...]:
         return self._live.ended
 
-    def _opened(self) -> OpenWindows:
+    def _counted(self, items: object) -> object:
+        """Return what the tables count of items."""
+        return items
+
+    def _opened(self) -> OpenWindows[Any]:
         self._refuse_nested()
         return self._settled()
 
-    def _settled(self) -> OpenWindows:
+    def _settled(self) -> OpenWindows[Any]:
         self._live.settle()
         if self._live.over:
             raise closed_windows()

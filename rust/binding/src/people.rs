@@ -102,9 +102,13 @@ impl People {
     }
 }
 
-/// Count rows at every table, one step each or all in one, as far as their people may contribute.
+/// Count rows at every table, one step each or all in one, which may be the open step, as far as their
+/// people may contribute.
 #[pyfunction]
-#[pyo3(signature = (people, tables, items, user, weights=None, *, empty_rows=None, in_one_step=false))]
+#[pyo3(signature = (
+    people, tables, items, user, weights=None, *, empty_rows=None, in_one_step=false,
+    in_open_step=false,
+))]
 #[expect(
     clippy::too_many_arguments,
     reason = "of a function of Python, by name"
@@ -118,6 +122,7 @@ pub(crate) fn update_bounded<'py>(
     weights: Option<Bound<'py, PyAny>>,
     empty_rows: Option<Bound<'py, PyAny>>,
     in_one_step: bool,
+    in_open_step: bool,
 ) -> PyResult<()> {
     let people = &people.get().0;
     let user = people.identified(user)?;
@@ -135,10 +140,10 @@ pub(crate) fn update_bounded<'py>(
         user: user.get().identities(),
         weights: weights_of(weights.as_ref())?,
         empty: empty.transpose()?.unwrap_or_default(),
-        place: if in_one_step {
-            Place::OneStep
-        } else {
-            Place::Rows
+        place: match (in_open_step, in_one_step) {
+            (true, _) => Place::OpenStep,
+            (false, true) => Place::OneStep,
+            (false, false) => Place::Rows,
         },
     };
     make_all(py, &[change])

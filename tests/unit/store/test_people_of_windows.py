@@ -16,6 +16,7 @@ from tests.oracle.windows import DAY, at, exact
 from tests.unit.store.lives import KEY, Lives, check_restarts
 from tests.unit.store.test_people import BOUND, fill, identities, windows
 from tests.unit.store.test_stored_windows import FOUND, Clock, seen
+from tests.unit.windows.test_hierarchical_windows import LEVELS
 from tests.unit.windows.test_people_of_windows import Event, counted
 
 import lazysketch as ls
@@ -38,10 +39,16 @@ BOUNDED: dict[str, dict[str, Any]] = {
     },
     "clock": {**CUTS["clock"], "max_weight": 3},
     "range": {**CUTS["range"], "max_weight": 3},
+    "levels": {
+        "every": "1h", "slices": 6, "keep": 100, **FOUND,
+        "person_bound": (BOUND, ls.PersonBound(cells=3, events=2)),
+    },
 }  # fmt: skip
 
 
 def opened(store: Store, options: dict[str, Any], clock: Callable[[], float]) -> Any:
+    if isinstance(options["person_bound"], tuple):
+        return store.hierarchical_windows("a", LEVELS, clock=clock, **options)
     by_clock = "slices" in options
     return store.windows("a", **options, **({"clock": clock} if by_clock else {}))
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from tests.unit.store.lives import Lives, check_restarts, table, text
 
+import lazysketch as ls
 from lazysketch import _native
 from lazysketch.errors import (
     ArgumentTypeError,
@@ -44,13 +45,23 @@ KINDS: dict[str, dict[str, Any]] = {
     "only ends": {"every": 25, "slices": 1, **FOUND},
     "clock": {"every": "1h", "slices": 6, **FOUND},
     "clock, weights": {"every": "1h", "slices": 3, "keep": 3, "max_weight": 9, **FOUND},
+    "clock, levels": {"every": "1h", "slices": 4, "keep": 3, **FOUND},
     "range": {"every": "1h", "begin": BEGIN, "end": END, **FOUND, "memory": 8 << 20},
     "range, listed": {"every": "1h", "begin": BEGIN, "end": END, "domain": ["item 1"], **NOISE},
 }
 
 
+LEVELS = ls.Levels(
+    ("kind", "item"),
+    lambda item: (type(item).__name__, item),
+    lambda name, _: type(name).__name__,
+)
+
+
 def opened(store: Store, name: str, clock: Callable[[], float]) -> Any:
     options = KINDS[name]
+    if "levels" in name:
+        return store.hierarchical_windows("a", LEVELS, **options, clock=clock)
     return store.windows("a", **options | ({"clock": clock} if "clock" in name else {}))
 
 
@@ -78,7 +89,7 @@ def seen(live: Any) -> tuple[Any, ...]:
     """Return what can be read of windows."""
     parts = [*live.windows, *([live.open] if live.open is not None else [])]
     facts = [(it.number, it.begin, it.end, it.ended, it.whole, it.names) for it in parts]
-    tables = [it.release.to_bytes() for it in parts]
+    tables = [one.release.to_bytes() for it in parts for one in it.levels]
     return live.step, live.finished, facts, tables, live.candidates
 
 
