@@ -10,7 +10,7 @@ import math
 from lazysketch.privacy.person_bound import PersonBound
 from lazysketch.privacy.relations import Relation
 
-__all__ = ["guarantee", "promise"]
+__all__ = ["guarantee", "promise", "unit"]
 
 
 def guarantee(
@@ -121,6 +121,30 @@ def promise(
         "that an event may be deleted so that later ones move up; anything about figures that "
         "only the operator sees (rejected input, numbers of rows, throughput, log files)."
     )
+
+
+def unit(
+    *, person_bound: PersonBound | str | None, within: str | None, max_events_per_user: int = 1
+) -> str:
+    """Return who or what is protected.
+
+    Args:
+        person_bound: what is counted of a person, if people are protected.
+        within: where the events of a person are protected together; None for everywhere.
+        max_events_per_user: events protected together.
+
+    Returns:
+        English words.
+
+    Example:
+        >>> unit(person_bound=None, within=None)
+        'one event'
+        >>> unit(person_bound="10 cells of 1 event", within="one window")
+        'one person within one window, 10 cells of 1 event'
+    """
+    if person_bound is not None:
+        return f"one person{f' within {within}' if within else ''}, {person_bound}"
+    return "one event" if max_events_per_user == 1 else f"{max_events_per_user} events together"
 
 
 def _scope(within: str | None) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from lazysketch.errors import LiveStateError
-from lazysketch.heavy_hitters import JointPrivacy
+from lazysketch.privacy.wording import unit
 from lazysketch.service.publication import Facts, Publication, PublishedWindow
 from lazysketch.windows.window import Window, instant
 
@@ -101,7 +101,7 @@ class Stream:
             epsilon=privacy.epsilon,
             delta=privacy.delta,
             relation=settings.relation,
-            unit=_unit(privacy),
+            unit=unit(person_bound=privacy.person_bound, within=privacy.within),
             private=self.windows.private,
             not_private_because=self.windows.not_private_because,
         )
@@ -163,11 +163,3 @@ class Stream:
             for number in sorted(self._contents)[: -self.settings.keep]:
                 del self._contents[number]
         return found
-
-
-def _unit(privacy: JointPrivacy) -> str:
-    bound = privacy.person_bound
-    if bound is None:
-        return "one event"
-    within = f" within {privacy.within}" if privacy.within else ""
-    return f"one person{within}, {bound}"

@@ -40,6 +40,7 @@ from lazysketch.cli.settings import (
     SketchSettings,
     StateSettings,
 )
+from lazysketch.cli.view.plot import is_page
 from lazysketch.cli.view.report import heaviest
 from lazysketch.errors import ArgumentValueError
 
@@ -58,7 +59,6 @@ _FOR_DISCOVERY: Final = {
 _NOT_WINDOWED: Final = {
     "discovery_epoch": "--names-every",
     "save_names": "--save-names",
-    "plot": "--plot",
 }
 
 
@@ -155,7 +155,8 @@ _DISPLAY: Final = (
         "--plot",
         metavar="PATH",
         type=click.Path(),
-        help="Plot the top items over the stream as .png, .svg or .html.  [default: no plot]",
+        help="Plot the top items over the stream as .png or .svg, or as a page, .html.  "
+        "[default: no plot]",
     ),
     click.option(
         "--save-names",
@@ -247,7 +248,9 @@ def top(
             result = dataclasses.replace(result, save_names=None)
         windows.check_range(stored=source.part_read is not None)
         ends = state is None or state.finishes
-        sketch = sketch.published_for(source, reading, result, ends=ends)
+        # The page of windows shows what is public at their ends; a plot needs the way there.
+        shown_early = dataclasses.replace(result, plot=None) if in_windows else result
+        sketch = sketch.published_for(source, reading, shown_early, ends=ends)
         target: Target | None = windows.target(
             sketch,
             discovery=discovery,
@@ -306,6 +309,10 @@ def _check_combinations(context: click.Context, *, listed: bool, result: ResultS
         unused = [option for name, option in _NOT_WINDOWED.items() if typed(name)]
         if unused:
             raise click.UsageError(f"{unused[0]}: expected no --window, got one", context)
+        if result.plot is not None and not is_page(result.plot):
+            raise click.UsageError(
+                f"--plot: expected a page (.html) with --window, got {result.plot}", context
+            )
     if result.every is not None:
         check_interval("every", result.every)
 

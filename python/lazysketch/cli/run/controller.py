@@ -11,7 +11,6 @@ from __future__ import annotations
 import sys
 import time
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from lazysketch.cli.run import files
@@ -200,9 +199,9 @@ class _Run:
     ) -> None:
         self._commits = None if state is None else Commits(state.store, end=batches.stop)
         self._of = "" if state is None else f"{state.folder}, last from "
-        plots = result.plot is not None and not isinstance(target, WindowedItems)
+        in_windows = isinstance(target, WindowedItems)
         self.done = _Reading()
-        self._history = History(target) if plots else None
+        self._history = History(target) if result.plot is not None and not in_windows else None
         self._batches = batches
         self._source = source
         self._signals = signals
@@ -215,7 +214,7 @@ class _Run:
             target,
             result,
             report=self._final_report,
-            plot=None if self._history is None else partial(self._plot, self._history),
+            plot=None if result.plot is None else self._plot,
             first=[
                 Step("--state", self._stop_commits),
                 Step(SAVE_EVERY, self._stop_saves),
@@ -311,12 +310,16 @@ class _Run:
             every=every,
         )
 
-    def _plot(self, history: History, moment: Moment, report: Report) -> bytes:
-        before = [kept for kept in history.releases if kept.step < moment.release.step]
+    def _plot(self, moment: Moment, report: Report) -> bytes:
+        before = [] if self._history is None else self._history.releases
+        releases = [kept for kept in before if kept.step < moment.release.step]
+        releases.append(moment.release)
+        if plot.is_page(str(self._result.plot)):
+            return self._target.page(report, releases, of=self._source.name)
         return plot.draw(
             str(self._result.plot),
             report,
-            [*before, moment.release],
+            releases,
             of=self._source.name,
             guarantee=moment.guarantee,
             among=self._target.candidates,

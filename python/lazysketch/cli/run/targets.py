@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 from lazysketch.cli.run.people import people_of
 from lazysketch.cli.view.discovery_messages import final_outcome, outlook, truncated_items
 from lazysketch.cli.view.guarantees import guarantees
+from lazysketch.cli.view.page import page_of_run
 from lazysketch.cli.view.report import Moment, report, row_of, waiting
 from lazysketch.heavy_hitters.discovery_spec import LARGEST_EPOCH
 from lazysketch.specification.schedules import Single
@@ -80,6 +81,9 @@ class Target(Protocol):
     def report(self, moment: Moment, *, of: str, inputs: Row, length_known: bool) -> Report:
         """Return the rows of a moment with their parameters, guarantee and notes."""
 
+    def page(self, report: Report, releases: Sequence[Release], *, of: str) -> bytes:
+        """Return the page of a report, with the counts of its items in these releases."""
+
     def close(self) -> None:
         """Destroy the private state."""
 
@@ -125,7 +129,8 @@ class ListedItems:
         taking: TakesRows = sketch if counting is None else counting
         self.candidates = candidates
         self.people = people_of(sketch)
-        self.spends: Composable = sketch.privacy
+        self._privacy = sketch.privacy
+        self.spends: Composable = self._privacy
         self.waits_for_end = sketch.schedule == Single()
         self.update_many = taking.update_many
         self.update_rows = taking.update_rows
@@ -161,6 +166,11 @@ class ListedItems:
             length_known=length_known,
             advises=self._advises,
         )
+
+    def page(self, report: Report, releases: Sequence[Release], *, of: str) -> bytes:
+        """Return the page of a report, with the counts of its items in these releases."""
+        among = self.candidates
+        return page_of_run(report, releases, of=of, privacy=self._privacy, among=among, listed=True)
 
     def _moment(self, rows: RowsOf) -> Moment:
         release = self.release()
@@ -285,6 +295,13 @@ class DiscoveredItems:
         }
         summary = {**plain.summary, "privacy": privacy, "names": names}
         return dataclasses.replace(plain, summary=summary, header=HEADER)
+
+    def page(self, report: Report, releases: Sequence[Release], *, of: str) -> bytes:
+        """Return the page of a report, with the counts of its items in these releases."""
+        among = self.candidates
+        return page_of_run(
+            report, releases, of=of, privacy=self._privacy, among=among, listed=False
+        )
 
     def _moment(
         self, release: Release, hitters: Sequence[HeavyHitter], *, waits: list[str]

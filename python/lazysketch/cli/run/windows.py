@@ -18,6 +18,7 @@ from lazysketch.cli.run.targets import HEADER
 from lazysketch.cli.view.discovery_messages import discovered
 from lazysketch.cli.view.live import duration
 from lazysketch.cli.view.output import Report
+from lazysketch.cli.view.page import page_of_windows
 from lazysketch.cli.view.report import (
     CONFIDENCE,
     Moment,
@@ -29,7 +30,7 @@ from lazysketch.cli.view.report import (
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, ClosedError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from lazysketch import Change, Release, Window
     from lazysketch.cli.settings import DiscoverySettings, PrivacySettings, SketchSettings
@@ -180,7 +181,7 @@ class WindowedItems:
         self.tick = windows.tick
         self.close = windows.close
         self._holds_back = False
-        self._length = _length(length)
+        self._every, self._length = length, _length(length)
         self._before: Window | None = None  # the last open one: the only table if none has ended
         self._shows_changes = shows_changes
         self._listed = listed
@@ -280,6 +281,19 @@ class WindowedItems:
             lines.append(discovered(len(moment.rows), most=self._most))
         lines += [_change_sentence(change) for change in changes]
         return Report(moment.rows, summary, lines, header=HEADER)
+
+    def page(self, report: Report, releases: Sequence[Release], *, of: str) -> bytes:
+        """Return the page of the kept windows, with the changes of the last."""
+        del releases  # windows have their own
+        return page_of_windows(
+            self.windows,
+            report,
+            of=of,
+            privacy=self._privacy,
+            every=self._every,
+            keep=len(self.windows.windows),
+            listed=self._listed,
+        )
 
     def _span(self, windows: tuple[Window, ...]) -> str:
         number = f"{len(windows):,} windows" if len(windows) != 1 else "1 window"

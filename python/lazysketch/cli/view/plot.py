@@ -1,4 +1,4 @@
-"""Plot of the top items over a stream: counts by step with intervals, as PNG, SVG or HTML.
+"""Plot of the top items over a stream: counts by step with intervals, as PNG or SVG.
 
 It is drawn at the end of a run from the releases that were kept on the way. The line of an item
 begins before the item was discovered, because the sketch counts all items. matplotlib (extra
@@ -9,7 +9,6 @@ Cost: the intervals of the drawn items in every kept release, and a second for m
 
 from __future__ import annotations
 
-import html
 import io
 import textwrap
 import warnings
@@ -18,8 +17,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from lazysketch.cli.view.output import shown, visible
+from lazysketch.cli.view.page import name_without_folders
 from lazysketch.cli.view.report import CONFIDENCE
 from lazysketch.errors import MissingPackageError, SourceError
+from lazysketch.service.page_file import BEGINNING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from lazysketch.cli.view.output import Report, Row
     from lazysketch.cli.view.report import ItemRow
 
-__all__ = ["checked_plot_kind", "draw"]
+__all__ = ["checked_plot_kind", "draw", "is_page"]
 
 # Colours by Okabe and Ito, distinguishable with any colour vision; without their yellow, which is
 # faint on white.
@@ -36,32 +37,36 @@ _COLOURS: Final = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E
 _STYLES: Final = ("-", "--", "-.", ":")
 _LONGEST_LABEL: Final = 32
 _LINE: Final = 110  # characters above the plot
-_PAGE: Final = """<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="generator" content="lazysketch">
-"""
+PAGE: Final = ".html"
 # The first bytes of each kind of file.
-_BEGINNINGS: Final = {".png": b"\x89PNG\r\n", ".svg": b"<?xml", ".html": _PAGE.encode()}
-_NOT_SHOWN: Final = ("above_noise", "complete")
+_BEGINNINGS: Final = {".png": b"\x89PNG\r\n", ".svg": b"<?xml", PAGE: BEGINNING}
 
 
 def checked_plot_kind(path: str, *, option: str) -> bytes:
     """Return the first bytes of such a plot, or raise if it cannot be drawn.
 
     Raises:
-        MissingPackageError: matplotlib is not installed.
+        MissingPackageError: matplotlib is not installed, and the plot is not a page.
         SourceError: The suffix of the path is not that of a plot.
     """
     beginning = _BEGINNINGS.get(Path(path).suffix.lower())
     if beginning is None:
         known = ", ".join(_BEGINNINGS)
         raise SourceError(f"{option}: expected a file ending in one of {known}, got {path}")
-    if find_spec("matplotlib") is None:
+    if not is_page(path) and find_spec("matplotlib") is None:
         raise MissingPackageError(
             f"{option}: expected matplotlib (pip install 'lazysketch[plot]'), got none"
         )
     return beginning
+
+
+def is_page(path: str) -> bool:
+    """Return True if the plot is a page, which needs no other package.
+
+    Args:
+        path: Its suffix selects the kind of file.
+    """
+    return Path(path).suffix.lower() == PAGE
 
 
 def draw(
@@ -87,11 +92,7 @@ def draw(
     # Simultaneous over all items that could have been selected, since the largest were.
     confidence = 1 - (1 - CONFIDENCE) / max(among, 1)
     title = _title(of=of, guarantee=guarantee)
-    image = "svg" if kind == "html" else kind
-    drawn = _image(report, releases, title=title, confidence=confidence, kind=image)
-    if kind == "html":
-        return _page(drawn.decode("utf-8"), report, of=of).encode("utf-8")
-    return drawn
+    return _image(report, releases, title=title, confidence=confidence, kind=kind)
 
 
 def _image(
@@ -166,46 +167,10 @@ def _label(row: Row) -> str:
 
 def _title(*, of: str, guarantee: str) -> str:
     """Return the name of the input, of which a long one keeps its end, and the guarantee."""
-    name = visible(of)
+    name = visible(name_without_folders(of))
     if len(name) > _LINE // 2:
         name = f"…{name[-_LINE // 2 :]}"
     level = f"{CONFIDENCE:.0%}".replace("%", " %")
     return "\n".join(
         [f"{name}: top items with {level} intervals", *textwrap.wrap(guarantee, _LINE)]
     )
-
-
-def _page(svg: str, report: Report, *, of: str) -> str:
-    """Return a self-contained page: the plot, the table and the lines of the report."""
-    keys = [key for key in report.header or report.rows[0] if key not in _NOT_SHOWN]
-    titles = "".join(f'<th class="{key}">{key}</th>' for key in keys)
-    rows = "\n".join(_table_row(row, keys) for row in report.rows)
-    lines = "\n".join(f"<p>{html.escape(visible(line))}</p>" for line in report.lines)
-    name = html.escape(visible(of))
-    return f"""{_PAGE}<meta name="viewport" content="width=device-width">
-<title>Top items of {name}</title>
-<style>
-body {{ font: 15px/1.5 system-ui, sans-serif; max-width: 60em; margin: 2em auto; padding: 0 1em; }}
-svg {{ max-width: 100%; height: auto; }}
-table {{ border-collapse: collapse; margin: 1.5em 0; font-variant-numeric: tabular-nums; }}
-th, td {{ text-align: right; padding: .2em .8em; border-bottom: 1px solid #ddd; }}
-th.item, td.item {{ text-align: left; overflow-wrap: anywhere; }}
-tr.noise {{ color: #777; }}
-p {{ margin: .3em 0; }}
-</style>
-<h1>Top items of {name}</h1>
-{svg[svg.index("<svg") :]}
-<table>
-<thead><tr>{titles}</tr></thead>
-<tbody>
-{rows}
-</tbody>
-</table>
-{lines}
-</html>
-"""
-
-
-def _table_row(row: Row, keys: Sequence[str]) -> str:
-    cells = "".join(f'<td class="{key}">{html.escape(shown(row, key))}</td>' for key in keys)
-    return f'<tr class="{"count" if row["above_noise"] else "noise"}">{cells}</tr>'

@@ -46,8 +46,8 @@ function colourOf(name) {
   return colour;
 }
 
-const faint = (colour) => colour.replace(/^rgba?\(([^)/]+?)(?:[,/][^,)/]+)?\)$/, (all, inner) =>
-  inner.split(/[\s,]+/).length >= 3 ? `rgba(${inner.split(/[\s,]+/).slice(0, 3).join(",")},0.16)` : all);
+/** Return a computed colour, "rgb(1, 2, 3)", almost transparent. */
+const faint = (colour) => `rgba(${colour.match(/[\d.]+/g).slice(0, 3).join(", ")}, 0.16)`;
 
 /** Return the columns of the chart: a gap where windows are missing, or lack events. */
 function columns(windows, series) {

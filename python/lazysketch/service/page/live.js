@@ -2,6 +2,7 @@
 
 const FIRST_WAIT = 500; // milliseconds
 const LONGEST_WAIT = 30000;
+const SHORTEST_GRACE = 5000; // before a publication that is missing makes the last one old
 const LATE = 700; // after a publication is due, before it is asked for without a feed
 
 /** An answer that is not the one asked for: its status and its error object. */
@@ -33,7 +34,7 @@ export async function fetched(address) {
 /** Return the instant at which a publication was expected, if the next one is missing too. */
 export function oldSince({ next_at: due, every, slices, finished }) {
   if (finished || !due) return null;
-  return now() > Date.parse(due) + 2000 * (every / slices) ? due : null;
+  return now() > Date.parse(due) + Math.max(2000 * (every / slices), SHORTEST_GRACE) ? due : null;
 }
 
 /** Return the address of a stream. */

@@ -1,6 +1,6 @@
 // What stands next to the list: figures, changes, the guarantee, windows, data.
 
-import { become, byId, element } from "./dom.js";
+import { become, byId, element, setText } from "./dom.js";
 import { addressOf } from "./live.js";
 import { countText, durationText, instantText, intervalText, itemNodes, parameterText, pointsText, reachText, shareText } from "./text.js";
 import { timeNode, visibleText, windowNodes, zoneText } from "./text.js";
@@ -22,7 +22,7 @@ export function showFigures({ facts, total, items, confidence, last }) {
   const exact = !total || total.low === total.high;
   const names = facts.names ?? items.length;
   const figures = [
-    figure("Events", [countText(total?.estimate ?? 0)], [exact ? "all shown windows" : `${reachText(total)}, ${percent(confidence)} sure`]),
+    figure(steps(facts) ? "Steps" : "Events", [countText(total?.estimate ?? 0)], [steps(facts) ? "of the whole run" : exact ? "all shown windows" : `${reachText(total)}, ${percent(confidence)} sure`]),
     last?.window ? figure("Last window", [countText(last.total?.estimate)], windowNodes(last.window)) : null,
     figure("Names", [countText(names)], [facts.listed ? "on a public list" : names ? "frequent enough to show" : "none so far"]),
     steps(facts) ? null : figure("Shown", [windows.length === 1 ? "1 window" : `${windows.length} windows`], [...span, open]),
@@ -31,8 +31,8 @@ export function showFigures({ facts, total, items, confidence, last }) {
   become(byId("figures"), figures.filter(Boolean));
 }
 
-/** Return true for a run whose windows are counted in steps, not in time. */
-export const steps = (facts) => typeof facts.windows[0]?.begin === "number";
+/** Return true for a run without windows: its counts are those from its begin to each step. */
+export const steps = (facts) => Boolean(facts.cumulative);
 
 /** Show which shares changed in the last window, in words and bars. */
 export function showChanges({ changes, last, facts, confidence }) {
@@ -87,7 +87,7 @@ export function showPromise({ facts, confidence }) {
     ["Delta", parameterText(facts.delta)],
     ["Relation", facts.relation === "zero-out" ? "zero-out: an event or an empty step" : "substitution: an event or any other event"],
   ];
-  if (facts.every) terms.push(["Published", `every ${durationText(facts.every / facts.slices)}, ${durationText(facts.delay)} after the tick, whatever the data`]);
+  if (facts.every && facts.slices) terms.push(["Published", `every ${durationText(facts.every / facts.slices)}, ${durationText(facts.delay)} after the tick, whatever the data`]);
   const list = terms.map(([name, value]) => element("div", {}, element("dt", {}, name), element("dd", {}, value)));
   become(box, [
     element("p", { class: "sentence" }, lead),
@@ -103,7 +103,8 @@ export function showWindows({ facts }, name) {
   const box = byId("windows");
   box.closest("section").hidden = steps(facts);
   if (steps(facts)) return;
-  const length = facts.windows.length ? `Each window has ${durationText(facts.every)}; the last ${facts.keep} are kept. Times are in your zone (${zoneText()}).` : "No window has ended yet.";
+  const each = facts.every ? `Each window has ${durationText(facts.every)}; the last ${facts.keep} are kept. Times are in your zone (${zoneText()}).` : `${facts.windows.length} windows of steps.`;
+  const length = facts.windows.length ? each : "No window has ended yet.";
   const rows = [...facts.windows].reverse().map((window) => {
     const state = window.ended ? (window.whole ? "whole" : "in part") : "open";
     const link = name && element("td", {}, element("a", { href: addressOf(name, `/windows/${window.number}`), "aria-label": `Release of window ${window.number}` }, ".lzs"));
@@ -118,8 +119,13 @@ export function showWindows({ facts }, name) {
 /** Show where the numbers are for programs, and the key that signs them. */
 export function showData({ facts }, name, key) {
   const box = byId("data");
-  byId("data-panel").hidden = !name;
-  if (!name) return;
+  const notes = facts.notes ?? [];
+  byId("data-panel").hidden = !name && !notes.length;
+  if (!name) {
+    setText(byId("data-heading"), "Notes");
+    become(box, notes.map((note) => element("p", { class: "note" }, note)));
+    return;
+  }
   const ended = facts.windows.some((window) => window.ended);
   const links = [
     ["overview", "This page as JSON"],

@@ -85,7 +85,7 @@ export class StreamPage {
     const title = visibleText(facts.title || facts.stream);
     setText(byId("title"), title);
     document.title = title;
-    const pace = facts.every && !facts.finished ? ` Published every ${durationText(facts.every / facts.slices)}.` : "";
+    const pace = facts.every && facts.slices && !facts.finished ? ` Published every ${durationText(facts.every / facts.slices)}.` : "";
     const counts = facts.counts ? `How often each “${visibleText(facts.counts)}” occurred.` : "How often each item occurred.";
     setText(byId("subtitle"), `${counts}${pace}`);
     this.courses = new Map(items.filter((one) => one.course).map((one) => [keyOf(one.item), one.course]));
@@ -189,7 +189,7 @@ export class StreamPage {
     const note = byId("scope-note");
     const late = this.many && this.many.number !== facts.number ? ` List of ${instantText(this.many.at, { seconds: true })}.` : "";
     const bars = `${late} Bars are solid to the low end, light to the high end.`;
-    if (steps(facts)) setText(note, `All events.${bars}`);
+    if (steps(facts)) setText(note, `All ${countText(total?.estimate)} steps.${bars}`);
     else if (ofLast && last?.window) become(note, ["Window ", ...windowNodes(last.window), `, about ${countText(last.total?.estimate)} events.${bars}`]);
     else if (ofLast) setText(note, "No window has ended yet.");
     else setText(note, `All shown windows, about ${countText(total?.estimate)} events.${bars}`);
@@ -204,7 +204,7 @@ export class StreamPage {
     const { facts } = this.overview;
     const open = facts.windows.find((window) => !window.ended);
     const ended = facts.windows.some((window) => window.ended);
-    if (!ended && open && !facts.listed) return `Names appear when the first window has ended, at ${instantText(open.end)}.`;
+    if (!ended && open && !facts.listed && this.name) return `Names appear when the first window has ended, at ${instantText(open.end)}.`;
     return facts.listed ? "Nothing has been counted yet." : "No name is published: none is frequent enough.";
   }
 

@@ -81,13 +81,14 @@ export function countText(value) {
 
 /** Return half the width of an interval, rounded up: at most as exact as it is. */
 export function reachText({ estimate, low, high }) {
+  if (high === null || low === null) return "no upper bound";
   const reach = Math.max(high - estimate, estimate - low);
   return `± ${whole.format(Math.ceil(reach))}`;
 }
 
 /** Return an interval as text. */
 export const intervalText = ({ low, high }) =>
-  `${whole.format(Math.floor(low))} to ${whole.format(Math.ceil(high))}`;
+  `${whole.format(Math.floor(low))} to ${high === null ? "∞" : whole.format(Math.ceil(high))}`;
 
 /** Return a count in a few characters, for an axis. */
 export const compactText = (value) => short.format(value);

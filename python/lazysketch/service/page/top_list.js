@@ -44,7 +44,7 @@ class Row {
     setAttribute(this.count, "title", intervalText(one));
     setText(this.share, shareText(one.share));
     // Moved, not resized: the compositor does it without laying out the page.
-    this.high.style.transform = `translateX(${position(one.high, scale)}%)`;
+    this.high.style.transform = `translateX(${position(one.high ?? scale, scale)}%)`;
     this.low.style.transform = `translateX(${position(one.low, scale)}%)`;
     setAttribute(this.name, "aria-pressed", String(chosen !== null));
     setAttribute(this.node, "data-series", chosen === null ? "" : String(chosen));

@@ -11,7 +11,7 @@ import json
 from collections.abc import AsyncGenerator
 from typing import TYPE_CHECKING, Final
 
-from lazysketch.service.reading.views import instant_text
+from lazysketch.service.windows_view import instant_text
 
 if TYPE_CHECKING:
     from lazysketch.service.reading.published_streams import PublishedStream

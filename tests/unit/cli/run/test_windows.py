@@ -117,7 +117,7 @@ def test_a_public_list_and_a_release_of_all_windows(
         (["rows.txt", "--window", "1h", *RANGE], "--time: expected a format whose rows have times"),
         ([*TIMED, "--horizon", "9"], "--horizon: expected none with --window, got one"),
         ([*TIMED, "--kind", "count-sketch"], "kind, mechanism: expected count-min and tree"),
-        ([*TIMED, "--plot", "x.png"], "--plot: expected no --window, got one"),
+        ([*TIMED, "--plot", "x.png"], "--plot: expected a page (.html) with --window, got x.png"),
         ([*TIMED, "--names-every", "9"], "--names-every: expected no --window, got one"),
         ([*TIMED[:-1], "tomorrow"], "--to: expected an instant such as 2026-01-31T12:00Z"),
         (["timed.csv", "--by", "what", *TIMED[5:]], "--time: expected the name of a field"),

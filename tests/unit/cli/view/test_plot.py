@@ -1,11 +1,14 @@
-"""``--plot``: plots of the top items over the stream, and a self-contained page."""
+"""``--plot``: plots of the top items over the stream, and the page with the data inside."""
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -47,19 +50,95 @@ def test_an_svg_names_the_items_and_the_guarantee(*, listed: bool) -> None:
     assert "rows.txt: top items with 95 % intervals" in words
 
 
-@pytest.mark.usefixtures("drawing")
-def test_a_page_is_self_contained(capsys: pytest.CaptureFixture[str]) -> None:
-    for _ in range(2):
-        assert main(["top", "rows.txt", "--plot", "top.html", *NAMES]) == 0
+def data_inside(path: str) -> Any:
+    """Return what a page shows."""
+    page = Path(path).read_text(encoding="utf-8")
+    found = re.search(r'<script type="application/json" id="overview">(.*?)</script>', page)
+    assert found is not None
+    return json.loads(found[1])
+
+
+def test_a_page_fetches_nothing_and_names_no_folder(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "matplotlib", None)  # it needs none
+    for _ in range(2):  # the second replaces the first
+        assert main(["top", str(folder / "rows.txt"), "--plot", "top.html", *NAMES]) == 0
     page = Path("top.html").read_text(encoding="utf-8")
     assert page.startswith("<!doctype html>")
-    assert "<svg" in page
-    assert page.count("<tr") == 4
-    assert '<td class="item">a&lt;b&gt;&amp;</td>' in page
-    assert "<b>" not in page
-    assert "(12, 1e-08)-DP per event" in page
-    loaded = re.findall(r"<script|<link|<img|<iframe|@import|url\((?!#)", page)
+    assert str(folder) not in page
+    assert "a<b>&" not in page
+    assert "Permission is hereby granted" in page  # the licence of the chart library
+    loaded = re.findall(r"""(?:src|href)=["'](?!data:|#)|@import|<iframe|rel="style""", page)
     assert loaded == []
+    policy = re.search(r'http-equiv="Content-Security-Policy" content="([^"]*)"', page)
+    assert policy is not None
+    assert "unsafe" not in policy[1]
+    assert "default-src 'none'" in policy[1]
+    assert "connect-src" not in policy[1]
+
+
+@pytest.mark.parametrize("listed", [False, True])
+def test_the_page_of_a_run_has_its_result(
+    capsys: pytest.CaptureFixture[str], *, listed: bool
+) -> None:
+    source = ["--domain", "items.txt", "--epsilon", "12", "--width", "64"] if listed else NAMES
+    command = ["top", "rows.txt", "--plot", "top.html", "--output", "json", *source]
+    assert main(command) == 0
+    result, shown = json.loads(capsys.readouterr().out), data_inside("top.html")
+    assert [
+        (one["item"], one["estimate"], one["low"], one["high"], one["share"])
+        for one in shown["items"]
+    ] == [
+        (row["item"], row["estimate"], row["low"], row["high"], row["share"])
+        for row in result["items"]
+    ]
+    facts = shown["facts"]
+    assert facts["title"] == "Top items of rows.txt"
+    assert (facts["epsilon"], facts["delta"], facts["private"]) == (12, 1e-8, True)
+    assert facts["guarantee"].startswith("An observer who reads everything ever published")
+    assert facts["listed"] is listed
+    ends = [window["end"] for window in facts["windows"]]
+    assert ends == sorted(set(ends))
+    assert (ends[-1], shown["total"]["estimate"]) == (4_000, 4_000)
+    for one in shown["items"]:
+        assert len(one["course"]) == len(ends)
+        assert abs(one["course"][-1]["estimate"] - one["estimate"]) < 100
+
+
+def test_the_page_of_windows_has_their_courses_and_changes() -> None:
+    Path("rows.txt").write_text("a\nb\n" * 4_000 + "b\n" * 8_000)
+    assert (
+        main(["top", "rows.txt", "--window", "8000", "--plot", "top.html", "--epsilon", "12"]) == 0
+    )
+    shown = data_inside("top.html")
+    windows = shown["facts"]["windows"]
+    assert [(one["begin"], one["end"], one["whole"]) for one in windows] == [
+        (0, 8_000, True),
+        (8_000, 16_000, True),
+    ]
+    courses = {one["item"]: [at["estimate"] for at in one["course"]] for one in shown["items"]}
+    for item, truth in {"a": (4_000, 0), "b": (4_000, 8_000)}.items():
+        assert courses[item] == pytest.approx(truth, abs=400)
+    assert {one["item"]: one["after"] > one["before"] for one in shown["changes"]} == {
+        "a": False,
+        "b": True,
+    }
+
+
+def test_a_page_needs_no_package_of_the_service() -> None:
+    script = (
+        "import sys\n"
+        "for name in ('starlette', 'uvicorn', 'cryptography', 'prometheus_client', 'matplotlib'):\n"
+        "    sys.modules[name] = None\n"
+        "from lazysketch.cli import main\n"
+        "sys.exit(main(['top', 'rows.txt', '--plot', 'top.html']))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert data_inside("top.html")["facts"]["finished"] is True
 
 
 @pytest.mark.usefixtures("drawing")

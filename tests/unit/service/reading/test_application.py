@@ -19,7 +19,7 @@ from lazysketch.service.publication_files import PublicationFiles
 from lazysketch.service.reading.application import reading_application
 from lazysketch.service.reading.feed import events_of
 from lazysketch.service.reading.published_streams import PublishedStreams
-from lazysketch.service.reading.views import item_value
+from lazysketch.service.windows_view import item_value
 
 ITEMS = ["/", "/", "/docs", 7, b"\xff\x00"] * 100
 
