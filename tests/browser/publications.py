@@ -90,7 +90,7 @@ class StreamOfWindows:
             at=datetime.fromtimestamp(self.now, timezone.utc),
             publish_at=real,
             next_at=real + timedelta(seconds=next_in),
-            windows=tuple(PublishedWindow(one, one.release.to_bytes()) for one in windows),
+            windows=tuple(PublishedWindow.of(one) for one in windows),
             listed=tuple(listed),
         )
 

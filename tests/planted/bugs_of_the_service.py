@@ -10,6 +10,7 @@ from tests.planted.planted_bug import PlantedBug
 __all__ = ["BUGS_OF_THE_SERVICE"]
 
 _STREAM: Final = "tests/unit/service/test_stream.py::"
+_LEVELS: Final = "tests/unit/service/test_levels.py::"
 _READING: Final = "tests/unit/service/reading/test_application.py::"
 _INGEST: Final = "tests/unit/service/ingest/test_application.py::"
 
@@ -49,6 +50,16 @@ BUGS_OF_THE_SERVICE: Final = (
         patch=edited(
             "lazysketch.service.reading.published_streams:PublishedStreams._read",
             ("signed.check(public_key)", "pass"),
+        ),
+    ),
+    PlantedBug(
+        name="levels-beyond-the-signature",
+        subject="schedule",
+        claim="The signed manifest names the release of the finest level alone.",
+        caught_by=_LEVELS + "test_a_publication_signs_the_release_of_every_level",
+        patch=edited(
+            "lazysketch.service.publication:_described",
+            ("list(one.digests)", "list(one.digests[-1:])"),
         ),
     ),
     PlantedBug(

@@ -11,7 +11,7 @@ A name determines the names above it, so published names alone determine a tree.
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice, pairwise
 from typing import Final, cast
@@ -21,7 +21,15 @@ from lazysketch.errors import ArgumentTypeError, ArgumentValueError, ItemError
 from lazysketch.foreign_values import first_values, plain_tuple
 from lazysketch.releases.items import Item, plain_item, plain_values
 
-__all__ = ["MOST_LEVELS", "Levels", "dns_names", "ipv4_prefixes", "ipv6_prefixes", "url_paths"]
+__all__ = [
+    "HIERARCHIES",
+    "MOST_LEVELS",
+    "Levels",
+    "dns_names",
+    "ipv4_prefixes",
+    "ipv6_prefixes",
+    "url_paths",
+]
 
 MOST_LEVELS: Final = 64
 _LONGEST_NAME: Final = 253  # characters of a DNS name
@@ -283,6 +291,15 @@ def dns_names(depth: int = 3) -> Levels:
         return (*(".".join(labels[-n:]) for n in range(1, most + 1)), name)
 
     return Levels((*(f"{n} labels" for n in range(1, most + 1)), "name"), split)
+
+
+# By the names that settings have; each with its default levels.
+HIERARCHIES: Final[Mapping[str, Callable[[], Levels]]] = {
+    "ipv4": ipv4_prefixes,
+    "ipv6": ipv6_prefixes,
+    "url": url_paths,
+    "dns": dns_names,
+}
 
 
 def _prefixes(

@@ -10,7 +10,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Final
 
-from lazysketch.errors import LazySketchError
+from lazysketch.errors import ItemError, LazySketchError
+from lazysketch.service.ingest.misfits import rows_that_fit
 from lazysketch.sources import open_source
 from lazysketch.sources.io.positions import Positions
 
@@ -128,6 +129,15 @@ class FollowedFile:
             self._failed(error)
 
     def _add(self, batch: RowBatch) -> None:
+        levels = self._stream.settings.hierarchy
+        try:
+            self._ingest(batch)
+        except ItemError:  # nothing was applied; without levels no item is wrong here
+            if levels is None:
+                raise
+            self._ingest(rows_that_fit(batch, levels))
+
+    def _ingest(self, batch: RowBatch) -> None:
         place = self._source.place
         assert place is not None, "a followed file has positions"  # noqa: S101
         position = place.after(batch.rows)

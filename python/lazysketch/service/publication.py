@@ -10,13 +10,16 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
 from typing import TYPE_CHECKING, Any, Final
 
-from lazysketch.errors import ReleaseFormatError
+from lazysketch.errors import ArgumentValueError, ReleaseFormatError
+from lazysketch.heavy_hitters import HierarchyNode
+from lazysketch.heavy_hitters.hierarchies import HIERARCHIES
 from lazysketch.releases.release import Release
 from lazysketch.service.signing import SigningKey, check_signature
+from lazysketch.windows.published_hierarchy import hierarchy_of
 from lazysketch.windows.published_windows import PublishedWindows
 from lazysketch.windows.window import Window
 
@@ -44,6 +47,9 @@ class Facts:
         epsilon: of everything ever published of the stream.
         delta: of everything ever published of the stream.
         relation: ``"substitution"`` or ``"zero-out"``.
+        share: names with at least about this share of a window are found; None for a list.
+        hierarchy: name of the hierarchy of the items; None without one.
+        levels: names of its levels, the coarsest first.
         unit: who or what is protected, in words.
         private: False if the guarantee does not hold.
         not_private_because: why not.
@@ -60,6 +66,9 @@ class Facts:
     epsilon: float
     delta: float
     relation: str
+    share: float | None = None
+    hierarchy: str | None = None
+    levels: tuple[str, ...] = ()
     unit: str
     private: bool
     not_private_because: tuple[str, ...] = ()
@@ -67,20 +76,26 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class PublishedWindow:
-    """A window of a publication, with its release as bytes.
+    """A window of a publication, with its releases as bytes.
 
     Attributes:
         window: the window.
-        content: its release, as :meth:`lazysketch.Release.to_bytes` returns it.
+        contents: its releases, as :meth:`lazysketch.Release.to_bytes` returns them: one, or one per
+            level, the coarsest first.
     """
 
     window: Window
-    content: bytes
+    contents: tuple[bytes, ...]
+
+    @classmethod
+    def of(cls, window: Window) -> PublishedWindow:
+        """Return a window with the bytes of its releases."""
+        return cls(window, tuple(level.release.to_bytes() for level in window.levels))
 
     @property
-    def digest(self) -> str:
-        """SHA-256 of the release in hexadecimal digits."""
-        return hashlib.sha256(self.content).hexdigest()
+    def digests(self) -> tuple[str, ...]:
+        """SHA-256 of each release in hexadecimal digits."""
+        return tuple(hashlib.sha256(content).hexdigest() for content in self.contents)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,7 +160,8 @@ class Publication:
                     f"publication: expected version {VERSION}, got another; upgrade lazysketch"
                 )
             names = {name: content[name] for name in Facts.__slots__}
-            names["not_private_because"] = tuple(names["not_private_because"])
+            for name in ("not_private_because", "levels"):
+                names[name] = tuple(names[name])
             return cls(
                 facts=Facts(**names),
                 number=int(content["number"]),
@@ -161,9 +177,37 @@ class Publication:
                 raise
             raise _damaged() from None
 
-    def queries(self) -> PublishedWindows:
-        """Return the windows with their queries: tops, estimates, intervals and changes."""
-        return _Queries(self)
+    def queries(self, level: int = -1) -> PublishedWindows:
+        """Return the windows with their queries: tops, estimates, intervals and changes.
+
+        Args:
+            level: number of a level of the hierarchy; the finest by default.
+        """
+        return _Queries(self, level)
+
+    def tree(self, *, share: float, last: int, include_open: bool) -> tuple[HierarchyNode, ...]:
+        """Return what is heavy at any level of the hierarchy, and the names above it.
+
+        Args:
+            share: of the chosen windows, above 0 and at most 1.
+            last: number of ended windows.
+            include_open: True to include the published part of the open window.
+
+        Raises:
+            ArgumentValueError: a value outside its range, or a stream without levels.
+        """
+        name = self.facts.hierarchy
+        if name is None or name not in HIERARCHIES:
+            raise ArgumentValueError("stream: expected one with levels, got one without")
+        windows = [one.window for one in self.windows]
+        return hierarchy_of(
+            HIERARCHIES[name](),
+            [window for window in windows if window.ended],
+            next((window for window in windows if not window.ended), None),
+            share=share,
+            last=last,
+            include_open=include_open,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -244,7 +288,8 @@ class SignedPublication:
             ReleaseFormatError: a damaged manifest.
         """
         try:
-            return tuple(str(one["release"]) for one in json.loads(self.manifest)["windows"])
+            windows = json.loads(self.manifest)["windows"]
+            return tuple(str(digest) for one in windows for digest in one["releases"])
         except (KeyError, TypeError, ValueError):
             raise _damaged() from None
 
@@ -252,10 +297,10 @@ class SignedPublication:
 class _Queries(PublishedWindows):
     """The queries of the windows of one publication, which never change."""
 
-    def __init__(self, publication: Publication) -> None:
-        self._publication = publication
-        self._ended = tuple(one.window for one in publication.windows if one.window.ended)
-        last = publication.windows[-1].window if publication.windows else None
+    def __init__(self, publication: Publication, level: int) -> None:
+        windows = [one.window.levels[level] for one in publication.windows]
+        self._ended = tuple(window for window in windows if window.ended)
+        last = windows[-1] if windows else None
         self._now = None if last is None or last.ended else last
         self._listed = publication.listed
         self._reasons = publication.facts.not_private_because
@@ -275,28 +320,30 @@ def _described(one: PublishedWindow) -> dict[str, object]:
         "end": _text(window.end),
         "ended": window.ended,
         "whole": window.whole,
-        "release": one.digest,
+        "releases": list(one.digests),
     }
 
 
 def _window(one: Mapping[str, Any], releases: Mapping[str, bytes]) -> PublishedWindow:
-    digest = one["release"]
-    content = releases.get(digest)
-    if content is None or hashlib.sha256(content).hexdigest() != digest:
+    contents = tuple(releases.get(str(digest), b"") for digest in one["releases"])
+    digests = [hashlib.sha256(content).hexdigest() for content in contents]
+    if not digests or digests != one["releases"]:
         raise ReleaseFormatError(
             "publication: expected the releases that its manifest names, got others"
         )
-    release = Release.from_bytes(content)
-    window = Window(
-        number=int(one["number"]),
-        begin=_instant(one["begin"]),
-        end=_instant(one["end"]),
-        ended=bool(one["ended"]),
-        whole=bool(one["whole"]),
-        release=release,
-        names=tuple(release.names),
-    )
-    return PublishedWindow(window, content)
+    *coarser, finest = [
+        Window(
+            number=int(one["number"]),
+            begin=_instant(one["begin"]),
+            end=_instant(one["end"]),
+            ended=bool(one["ended"]),
+            whole=bool(one["whole"]),
+            release=release,
+            names=tuple(release.names),
+        )
+        for release in map(Release.from_bytes, contents)
+    ]
+    return PublishedWindow(replace(finest, coarser=tuple(coarser)), contents)
 
 
 def _text(moment: datetime | int) -> str:

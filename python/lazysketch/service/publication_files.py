@@ -112,8 +112,9 @@ class PublicationFiles:
         releases = self._stream(name) / "releases"
         releases.mkdir(mode=_MODE, parents=True, exist_ok=True)
         for one in publication.windows:
-            if not (releases / one.digest).exists():
-                write_whole(releases / one.digest, one.content)
+            for digest, content in zip(one.digests, one.contents, strict=True):
+                if not (releases / digest).exists():
+                    write_whole(releases / digest, content)
         signed = SignedPublication.of(publication, key)
         before = self.read_signed(name)
         write_whole(self._stream(name) / "publication", signed.to_bytes())

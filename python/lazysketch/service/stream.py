@@ -14,7 +14,6 @@ from lazysketch.windows.window import Window, instant
 if TYPE_CHECKING:
     from lazysketch.service.stream_settings import StreamSettings
     from lazysketch.store import Store
-    from lazysketch.store.stored_windows import StoredWindows
 
 __all__ = ["Stream", "Tick"]
 
@@ -79,9 +78,7 @@ class Stream:
     ) -> None:
         self.settings = settings
         self.tick = Tick(settings.window_nanoseconds, settings.slices)
-        options = settings.window_options
-        options["clock"] = clock
-        self.windows: StoredWindows = store.windows(settings.name, **options)
+        self.windows = settings.windows_of(store, clock=clock)
         self._contents: dict[int, PublishedWindow] = {}
         self._publishing = threading.Lock()
 
@@ -89,6 +86,7 @@ class Stream:
     def facts(self) -> Facts:
         """What is said of the stream in every publication."""
         settings, privacy = self.settings, self.windows.privacy
+        levels = settings.hierarchy
         return Facts(
             stream=settings.name,
             title=settings.title or settings.name,
@@ -101,6 +99,9 @@ class Stream:
             epsilon=privacy.epsilon,
             delta=privacy.delta,
             relation=settings.relation,
+            share=settings.share,
+            hierarchy=settings.levels,
+            levels=() if levels is None else levels.names,
             unit=unit(person_bound=privacy.person_bound, within=privacy.within),
             private=self.windows.private,
             not_private_because=self.windows.not_private_because,
@@ -127,7 +128,7 @@ class Stream:
                 number = opened.number * tick.slices + opened.release.step
             kept = [self._published(window) for window in ended]
             if opened is not None and opened.release.step:
-                kept.append(PublishedWindow(opened, opened.release.to_bytes()))
+                kept.append(PublishedWindow.of(opened))
             shown, following = tick.shown_at(number, ready=ready), tick.begin(number + 1)
             return Publication(
                 facts=self.facts,
@@ -158,7 +159,7 @@ class Stream:
         """Return an ended window with its bytes, which are made once."""
         found = self._contents.get(window.number)
         if found is None:
-            found = PublishedWindow(window, window.release.to_bytes())
+            found = PublishedWindow.of(window)
             self._contents[window.number] = found
             for number in sorted(self._contents)[: -self.settings.keep]:
                 del self._contents[number]

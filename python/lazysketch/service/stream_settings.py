@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING, Any, Final, Literal
 
 from lazysketch.arguments import shown
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
+from lazysketch.heavy_hitters.hierarchies import HIERARCHIES
 from lazysketch.privacy.person_bound import PersonBound
 from lazysketch.windows.durations import duration_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
+    from lazysketch.heavy_hitters import Levels
     from lazysketch.releases.items import Item
-    from lazysketch.store.stored_windows import StoredWindowsOptions
+    from lazysketch.store import Store
+    from lazysketch.store.stored_windows import StoredHierarchicalWindows, StoredWindows
 
 __all__ = ["StreamSettings"]
 
@@ -40,6 +43,8 @@ class StreamSettings:
         keep: number of ended windows that readers see.
         share: items with at least about this share of a window are found.
         domain: a public list of items, instead of finding them.
+        levels: a hierarchy of the items, ``"ipv4"``, ``"ipv6"``, ``"url"`` or ``"dns"``: each event
+            counts at every level, and readers see a tree. None for items alone.
         epsilon: privacy parameter.
         delta: privacy parameter.
         relation: what is protected, as for the windows.
@@ -68,6 +73,7 @@ class StreamSettings:
     keep: int = 144
     share: float | None = 0.01
     domain: tuple[Item, ...] | None = None
+    levels: str | None = None
     epsilon: float = 1.0
     delta: float = 1e-8
     relation: Literal["substitution", "zero-out"] = "substitution"
@@ -96,6 +102,14 @@ class StreamSettings:
             raise ArgumentValueError(
                 f"title: expected at most {_LONGEST_TITLE} printable characters, got "
                 f"{shown(self.title)}"
+            )
+        if self.levels is not None and self.levels not in HIERARCHIES:
+            raise ArgumentValueError(
+                f"levels: expected one of {', '.join(HIERARCHIES)}, got {shown(self.levels)}"
+            )
+        if self.levels is not None and self.domain is not None:
+            raise ArgumentValueError(
+                "domain: expected none with levels, whose names are found, got a list"
             )
         if self.user is not None and self.user == self.item:
             raise ArgumentValueError(
@@ -155,13 +169,38 @@ class StreamSettings:
         return duration_of("every", self.every)
 
     @property
-    def window_options(self) -> StoredWindowsOptions:
-        """The keyword arguments of the stream's windows, without their clock."""
-        options: StoredWindowsOptions = {
+    def hierarchy(self) -> Levels | None:
+        """The hierarchy of the items; None without one."""
+        return None if self.levels is None else HIERARCHIES[self.levels]()
+
+    def windows_of(
+        self, store: Store, *, clock: Callable[[], float]
+    ) -> StoredWindows | StoredHierarchicalWindows:
+        """Return the windows of the stream in a store: new ones, or those that it has.
+
+        Args:
+            store: the open store.
+            clock: returns seconds since 1970.
+
+        Raises:
+            ArgumentTypeError: a wrong type.
+            ArgumentValueError: a value outside its range, or other windows than those of the store.
+            StoreError: a store that cannot be read or written.
+        """
+        options = self._options
+        options["clock"] = clock
+        levels = self.hierarchy
+        if levels is None:
+            return store.windows(self.name, domain=self.domain, **options)
+        return store.hierarchical_windows(self.name, levels, **options)
+
+    @property
+    def _options(self) -> dict[str, Any]:
+        """The keyword arguments that windows have with levels or without."""
+        options: dict[str, Any] = {
             "every": self.every,
             "slices": self.slices,
             "keep": self.keep,
-            "domain": self.domain,
             "share": self.share,
             "epsilon": self.epsilon,
             "delta": self.delta,

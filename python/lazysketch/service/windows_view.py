@@ -16,6 +16,7 @@ from lazysketch.windows.window import Total, Window, merged, total_of
 
 if TYPE_CHECKING:
     from lazysketch.estimation.intervals import Intervals
+    from lazysketch.heavy_hitters import HierarchyNode
     from lazysketch.releases.heavy_items import HeavyItems
     from lazysketch.releases.items import Item
     from lazysketch.windows.changes import Against
@@ -29,6 +30,7 @@ __all__ = [
     "instant_text",
     "intervals_of",
     "item_value",
+    "node_value",
     "rows_of",
     "window_value",
 ]
@@ -183,6 +185,27 @@ def rows_of(found: HeavyItems) -> list[dict[str, object]]:
         }
         for one in found
     ]
+
+
+def node_value(node: HierarchyNode) -> Plain:
+    """Return a name in a tree with all names below it.
+
+    Args:
+        node: the name.
+    """
+    return {
+        "item": item_value(node.item),
+        "level": node.level,
+        "label": node.label,
+        "estimate": count_value(node.estimate),
+        "low": count_value(node.low),
+        "high": count_value(node.high),
+        "share": _share(node.share),
+        "own": count_value(node.own),
+        "own_share": _share(node.own_share),
+        "published": node.published,
+        "children": [node_value(child) for child in node.children],
+    }
 
 
 def intervals_of(found: Intervals) -> list[Plain]:

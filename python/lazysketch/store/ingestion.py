@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         StoredHitters,
         StoredSketch,
     )
-    from lazysketch.store.stored_windows import StoredWindows
+    from lazysketch.store.stored_windows import StoredHierarchicalWindows, StoredWindows
 
 __all__ = ["Ingestion", "checked_name"]
 
@@ -44,7 +44,12 @@ class Ingestion(ClosedByBlock, LiveState):
         sequence: int,
         items: object,
         *,
-        into: StoredSketch | StoredCounters | StoredHitters | StoredHierarchy | StoredWindows,
+        into: StoredSketch
+        | StoredCounters
+        | StoredHitters
+        | StoredHierarchy
+        | StoredWindows
+        | StoredHierarchicalWindows,
         weights: object = None,
         empty_rows: object = None,
         column: str | None = None,

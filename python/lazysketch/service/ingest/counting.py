@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
-from lazysketch.errors import ClosedError, LazySketchError, StoreError
+from lazysketch.errors import ClosedError, ItemError, LazySketchError, StoreError
 from lazysketch.service.ingest.bodies import Events, events_of, selection_of
 from lazysketch.service.ingest.envelopes import Envelope
+from lazysketch.service.ingest.misfits import that_fit
 from lazysketch.service.ingest.refusals import RefusedRequestError
 
 if TYPE_CHECKING:
@@ -65,8 +66,15 @@ class Counting:
         events = events_of(
             envelope.expanded(body), media_type=envelope.media_type, selection=selection
         )
+        levels = stream.settings.hierarchy
         try:
-            is_new = self._apply(stream, owner, envelope, events)
+            try:
+                is_new = self._apply(stream, owner, envelope, events)
+            except ItemError:  # nothing was applied; without levels no item is wrong here
+                if levels is None:
+                    raise
+                events = that_fit(events, levels)
+                is_new = self._apply(stream, owner, envelope, events)
         except (StoreError, RefusedRequestError):
             raise
         except ClosedError:

@@ -88,28 +88,32 @@ class Answers:
         """Return the manifest and its signature, two lines."""
         return self._once(("publication",), lambda: (self.signed.to_bytes(), "text/plain"))
 
-    def release(self, number: int) -> Answer | None:
+    def release(self, number: int, level: int) -> Answer | None:
         """Return the release of a window; None for a window that is not published.
 
         Args:
             number: number of the window.
+            level: number of a level, -1 for the finest.
         """
-        contents = {one.window.number: one.content for one in self.publication.windows}
+        contents = {one.window.number: one.contents[level] for one in self.publication.windows}
         if number not in contents:
             return None
-        return self._once(("release", number), lambda: (contents[number], BINARY))
+        return self._once(("release", number, level), lambda: (contents[number], BINARY))
 
-    def merged_release(self, last: int | None) -> Answer | None:
+    def merged_release(self, last: int | None, level: int) -> Answer | None:
         """Return one release of the last windows that ended; None while none has.
 
         Args:
             last: number of windows; None for all.
+            level: number of a level, -1 for the finest.
         """
-        ended = [one.window for one in self.publication.windows if one.window.ended]
+        windows = [one.window.levels[level] for one in self.publication.windows]
+        ended = [window for window in windows if window.ended]
         chosen = ended if last is None else ended[-last:]
         if not chosen:
             return None
-        return self._once(("merged", len(chosen)), lambda: (merged(chosen).to_bytes(), BINARY))
+        key = ("merged", len(chosen), level)
+        return self._once(key, lambda: (merged(chosen).to_bytes(), BINARY))
 
     def json(self, key: tuple[object, ...], content: Callable[[], object]) -> Answer:
         """Return an answer in JSON.

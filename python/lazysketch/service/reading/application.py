@@ -25,8 +25,10 @@ from lazysketch.service.reading.openapi import description
 from lazysketch.service.reading.queries import (
     ItemsQuery,
     TopQuery,
+    TreeQuery,
     against_of,
     last_of,
+    level_of,
     refuse_others,
 )
 from lazysketch.service.refusals import refused, unexpected
@@ -91,6 +93,10 @@ class Reading:
             raise _error(404, "stream", "one that was published", "none before its first tick")
         return found
 
+    def levels(self, request: Request) -> int:
+        """Return the number of levels of the stream of an address; 0 without a hierarchy."""
+        return len(self.answers(request).publication.facts.levels)
+
     async def computed(
         self, answers: Answers, key: tuple[object, ...], make: Callable[[], Answer | None]
     ) -> Answer | None:
@@ -138,12 +144,28 @@ async def _overview(state: Reading, request: Request) -> Response:
 
 
 async def _top(state: Reading, request: Request) -> Response:
-    query = TopQuery.of(request.query_params)
+    query = TopQuery.of(request.query_params, levels=state.levels(request))
     return await _computed(
         state,
         request,
         ("top", query),
-        lambda view: view.top(n=query.n, last=query.last, include_open=query.include_open),
+        lambda view: view.top(
+            n=query.n, last=query.last, include_open=query.include_open, level=query.level
+        ),
+    )
+
+
+async def _hierarchy(state: Reading, request: Request) -> Response:
+    if not state.levels(request):
+        raise _error(404, "stream", "one with levels", "one without")
+    query = TreeQuery.of(request.query_params)
+    return await _computed(
+        state,
+        request,
+        ("hierarchy", query),
+        lambda view: view.hierarchy(
+            share=query.share, last=query.last, include_open=query.include_open
+        ),
     )
 
 
@@ -187,16 +209,20 @@ async def _computed(
 
 
 async def _release(state: Reading, request: Request) -> Response:
-    refuse_others(request.query_params, ("last",))
+    refuse_others(request.query_params, ("last", "level"))
     last, answers = last_of(request.query_params), state.answers(request)
-    found = await state.computed(answers, ("merged", last), lambda: answers.merged_release(last))
+    level = level_of(request.query_params, levels=state.levels(request))
+    found = await state.computed(
+        answers, ("merged", last, level), lambda: answers.merged_release(last, level)
+    )
     return _sent(request, found, answers)
 
 
 async def _window(state: Reading, request: Request) -> Response:
-    refuse_others(request.query_params, ())
+    refuse_others(request.query_params, ("level",))
     answers = state.answers(request)
-    return _sent(request, answers.release(request.path_params["number"]), answers)
+    level = level_of(request.query_params, levels=state.levels(request))
+    return _sent(request, answers.release(request.path_params["number"], level), answers)
 
 
 async def _publication(state: Reading, request: Request) -> Response:
@@ -252,6 +278,7 @@ _ADDRESSES: Final[tuple[tuple[str, Handler], ...]] = (
     ("/v1/streams/{name}", _facts),
     ("/v1/streams/{name}/overview", _overview),
     ("/v1/streams/{name}/top", _top),
+    ("/v1/streams/{name}/hierarchy", _hierarchy),
     ("/v1/streams/{name}/estimate", _estimate),
     ("/v1/streams/{name}/course", _course),
     ("/v1/streams/{name}/changes", _changes),

@@ -53,6 +53,9 @@ _FACTS: Final = _object(
     epsilon={"type": "number"},
     delta={"type": "number"},
     relation={"type": "string"},
+    share=_NUMBER_OR_NULL,
+    hierarchy={"type": ["string", "null"]},
+    levels=_list({"type": "string"}),
     unit={"type": "string"},
     private={"type": "boolean"},
     not_private_because=_list({"type": "string"}),
@@ -90,6 +93,24 @@ _OVERVIEW: Final = _object(
     changes=_list(_CHANGE),
 )
 _TOP: Final = _object(**_PLACE, windows=_list(_WINDOW), total=_COUNT_OR_NULL, items=_list(_ROW))
+_NODE: Final[Schema] = {"$ref": "#/components/schemas/Node"}
+_NODES: Final = _object(
+    level={"type": "integer"},
+    label={"type": "string"},
+    own=_NUMBER_OR_NULL,
+    own_share=_NUMBER_OR_NULL,
+    published={"type": "boolean"},
+    children=_list(_NODE),
+    **_ROW["properties"],
+)
+_HIERARCHY: Final = _object(
+    **_PLACE,
+    windows=_list(_WINDOW),
+    levels=_list({"type": "string"}),
+    share={"type": "number"},
+    totals=_list(_COUNT_OR_NULL),
+    nodes=_list(_NODE),
+)
 _COUNTS: Final = _object(
     **_PLACE,
     windows=_list(_WINDOW),
@@ -135,6 +156,16 @@ _LAST: Final = _parameter(
 )
 _OPEN: Final = _parameter(
     "open", {"type": "boolean"}, "Whether the published part of the open window is included"
+)
+_LEVEL: Final = _parameter(
+    "level",
+    {"type": "integer", "minimum": 0, "maximum": 63},
+    "Number of a level of the hierarchy, 0 for the coarsest; the finest by default",
+)
+_SHARE: Final = _parameter(
+    "share",
+    {"type": "number", "minimum": 0.0001, "maximum": 1, "multipleOf": 0.0001},
+    "Names with at least this share, with 4 decimals at most; that of the stream by default",
 )
 _ITEMS: Final = (
     {
@@ -195,6 +226,7 @@ def description() -> Schema:
         _parameter("n", {"type": "integer", "minimum": 1, "maximum": 10000}, "Number of names"),
         _LAST,
         _OPEN,
+        _LEVEL,
     ]
     against = _parameter("against", {"enum": ["previous", "earlier"]}, "Compared with what")
     number = _parameter("number", {"type": "integer", "minimum": 0}, "Its number", place="path")
@@ -212,19 +244,27 @@ def description() -> Schema:
             root: _get("facts", "What is said of a stream", _FACTS, stream),
             f"{root}/overview": _get("overview", "What the page shows", _OVERVIEW, stream),
             f"{root}/top": _get("top", "The heaviest names", _TOP, top),
+            f"{root}/hierarchy": _get(
+                "hierarchy", "Heavy names as a tree", _HIERARCHY, [*stream, _SHARE, _LAST, _OPEN]
+            ),
             f"{root}/estimate": _get("estimate", "Counts of items", _COUNTS, [*stream, *_ITEMS]),
             f"{root}/course": _get(
                 "course", "Counts of items in each window", _COURSES, [*stream, *_ITEMS[:2]]
             ),
             f"{root}/changes": _get("changes", "Shares that changed", _CHANGES, [*stream, against]),
             f"{root}/release": _get(
-                "release", "One table of the last windows", None, [*stream, _LAST], kind=binary
+                "release",
+                "One table of the last windows",
+                None,
+                [*stream, _LAST, _LEVEL],
+                kind=binary,
             ),
             f"{root}/windows/{{number}}": _get(
-                "window", "The table of a window", None, [*stream, number], kind=binary
+                "window", "The table of a window", None, [*stream, number, _LEVEL], kind=binary
             ),
             f"{root}/publication": _get(
                 "publication", "Signed manifest", None, stream, kind="text/plain"
             ),
         },
+        "components": {"schemas": {"Node": _NODES}},
     }

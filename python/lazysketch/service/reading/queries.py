@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -14,12 +15,21 @@ if TYPE_CHECKING:
     from lazysketch.releases.items import Item
     from lazysketch.windows.changes import Against
 
-__all__ = ["ItemsQuery", "TopQuery", "against_of", "last_of", "refuse_others"]
+__all__ = [
+    "ItemsQuery",
+    "TopQuery",
+    "TreeQuery",
+    "against_of",
+    "last_of",
+    "level_of",
+    "refuse_others",
+]
 
 _MOST_ROWS: Final = 10_000
 _MOST_ITEMS: Final = 100
 _LONGEST_ITEM: Final = 1024
 _MOST_WINDOWS: Final = 1 << 16
+_SHARE: Final = re.compile(r"0\.[0-9]{1,4}|1(?:\.0{1,4})?", re.ASCII)
 _TYPES: Final = ("str", "int", "bytes")
 
 
@@ -29,6 +39,7 @@ class TopQuery:
 
     Attributes:
         n: number of names, 1 to 10,000.
+        level: number of a level, -1 for the finest.
         last: number of ended windows; None for all that are kept.
         include_open: True to include the published part of the open window.
     """
@@ -36,17 +47,57 @@ class TopQuery:
     n: int
     last: int | None
     include_open: bool
+    level: int = -1
 
     @classmethod
-    def of(cls, given: QueryParams) -> TopQuery:
+    def of(cls, given: QueryParams, *, levels: int) -> TopQuery:
+        """Return the parameters of an address.
+
+        Args:
+            given: the parameters.
+            levels: number of levels of the stream; 0 without a hierarchy.
+
+        Raises:
+            ArgumentValueError: a parameter that does not exist, or outside its range.
+        """
+        refuse_others(given, ("n", "last", "open", "level"))
+        n = _integer(given, "n", most=_MOST_ROWS)
+        level = level_of(given, levels=levels)
+        return cls(50 if n is None else n, last_of(given), _flag(given, "open"), level)
+
+
+@dataclass(frozen=True, slots=True)
+class TreeQuery:
+    """What a tree shows.
+
+    Attributes:
+        share: names with at least this share; None for that of the stream.
+        last: number of ended windows; None for all that are kept.
+        include_open: True to include the published part of the open window.
+    """
+
+    share: float | None
+    last: int | None
+    include_open: bool
+
+    @classmethod
+    def of(cls, given: QueryParams) -> TreeQuery:
         """Return the parameters of an address.
 
         Raises:
             ArgumentValueError: a parameter that does not exist, or outside its range.
         """
-        refuse_others(given, ("n", "last", "open"))
-        n = _integer(given, "n", most=_MOST_ROWS)
-        return cls(50 if n is None else n, last_of(given), _flag(given, "open"))
+        refuse_others(given, ("share", "last", "open"))
+        text = _single(given, "share")
+        share = None
+        if text is not None:
+            # Few digits, so that readers cannot ask for any number of different trees.
+            share = float(text) if _SHARE.fullmatch(text) else 0.0
+            if not 0.0 < share <= 1.0:
+                raise ArgumentValueError(
+                    "share: expected a number from 0.0001 to 1 with at most 4 decimals, got another"
+                )
+        return cls(share, last_of(given), _flag(given, "open"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +143,26 @@ def last_of(given: QueryParams) -> int | None:
         ArgumentValueError: not a number of windows.
     """
     return _integer(given, "last", most=_MOST_WINDOWS)
+
+
+def level_of(given: QueryParams, *, levels: int) -> int:
+    """Return the number of the level that is asked for; -1, the finest, by default.
+
+    Args:
+        given: the parameters.
+        levels: number of levels of the stream; 0 without a hierarchy.
+
+    Raises:
+        ArgumentValueError: not the number of a level.
+    """
+    text = _single(given, "level")
+    if text is None:
+        return -1
+    if not (text.isascii() and text.isdigit() and len(text) <= 2 and int(text) < max(levels, 1)):
+        raise ArgumentValueError(
+            f"level: expected an integer from 0 to {max(levels, 1) - 1}, got another"
+        )
+    return int(text)
 
 
 def against_of(given: QueryParams) -> Against:

@@ -13,6 +13,7 @@ from lazysketch.service.windows_view import (
     instant_text,
     intervals_of,
     item_value,
+    node_value,
     rows_of,
     window_value,
 )
@@ -53,16 +54,17 @@ class PublicationView(WindowsView):
             before,
         )
 
-    def top(self, *, n: int, last: int | None, include_open: bool) -> Plain:
+    def top(self, *, n: int, last: int | None, include_open: bool, level: int = -1) -> Plain:
         """Return the heaviest names of the last windows.
 
         Args:
             n: number of names.
             last: number of ended windows; None for all.
             include_open: True to include the published part of the open window.
+            level: number of a level of the hierarchy; the finest by default.
         """
-        chosen = self._chosen(last, include_open=include_open)
-        found = self._queries.top(
+        chosen = [window.levels[level] for window in self._chosen(last, include_open=include_open)]
+        found = self.publication.queries(level).top(
             n,
             last=last or len(self._windows) or 1,
             confidence=CONFIDENCE,
@@ -74,6 +76,32 @@ class PublicationView(WindowsView):
             "confidence": CONFIDENCE,
             "total": self._total(chosen),
             "items": rows_of(found),
+        }
+
+    def hierarchy(self, *, share: float | None, last: int | None, include_open: bool) -> Plain:
+        """Return the tree of what is heavy in the last windows at any level.
+
+        Args:
+            share: names with at least this share; None for that of the stream.
+            last: number of ended windows; None for all.
+            include_open: True to include the published part of the open window.
+        """
+        facts, chosen = self.publication.facts, self._chosen(last, include_open=include_open)
+        least = share or facts.share or 1.0
+        found = self.publication.tree(
+            share=least, last=last or len(self._windows) or 1, include_open=include_open
+        )
+        return {
+            **self._place(),
+            "windows": [window_value(window) for window in chosen],
+            "confidence": CONFIDENCE,
+            "levels": list(facts.levels),
+            "share": least,
+            "totals": [
+                self._total([window.levels[level] for window in chosen])
+                for level in range(len(facts.levels))
+            ],
+            "nodes": [node_value(root) for root in found],
         }
 
     def counts(self, items: Sequence[Item], *, last: int | None, include_open: bool) -> Plain:

@@ -122,7 +122,7 @@ def test_events_count_once_whatever_ends_the_process(folder: Path) -> None:
         folder / "state" / "store", key=ls.Key.from_file(folder / "key"), anchor=folder / "anchor"
     )
     with store:
-        windows = store.windows("pages", **stream.window_options)
+        windows = stream.windows_of(store, clock=time.time)
         windows.finish()
         for item, times in (("a", 200), ("b", 100)):
             # A batch more or less would show: its noise has a deviation of at most 10.
@@ -149,7 +149,7 @@ def test_followed_rows_count_once_over_lives(folder: Path) -> None:
         folder / "state" / "store", key=ls.Key.from_file(folder / "key"), anchor=folder / "anchor"
     )
     with store:
-        windows = store.windows("pages", **stream.window_options)
+        windows = stream.windows_of(store, clock=time.time)
         windows.finish()
         for item in "ab":
             assert abs(windows.estimate(item, last=10) - 400) < 200

@@ -1,0 +1,76 @@
+"""Events whose items do not fit the levels of their stream: each is malformed alone."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from lazysketch.errors import ItemError
+from lazysketch.releases.items import plain_values
+
+if TYPE_CHECKING:
+    from lazysketch.heavy_hitters import Levels
+    from lazysketch.service.ingest.bodies import Events
+    from lazysketch.sources.batch import RowBatch
+
+__all__ = ["rows_that_fit", "that_fit"]
+
+
+def that_fit(events: Events, levels: Levels) -> Events:
+    """Return the events with those malformed whose items do not fit the levels.
+
+    Args:
+        events: the events of a batch.
+        levels: the hierarchy of their stream.
+    """
+    fits = _fits(events.items, levels)
+    lost = np.array([*events.malformed, *events.no_user, *events.too_long], dtype=np.int64)
+    places = np.delete(np.arange(events.rows), lost)
+    return dataclasses.replace(
+        events,
+        items=_kept(events.items, fits),
+        weights=None if events.weights is None else np.asarray(events.weights)[fits],
+        users=None if events.users is None else _kept(events.users, fits),
+        malformed=sorted([*events.malformed, *places[~fits].tolist()]),
+    )
+
+
+def rows_that_fit(batch: RowBatch, levels: Levels) -> RowBatch:
+    """Return the rows with those malformed whose items do not fit the levels.
+
+    Args:
+        batch: rows of a file.
+        levels: the hierarchy of their stream.
+    """
+    fits = _fits(batch.items, levels)
+    places = np.delete(np.arange(batch.rows), np.array(batch.empty_rows, dtype=np.int64))
+    return dataclasses.replace(
+        batch,
+        items=_kept(batch.items, fits),
+        weights=None if batch.weights is None else np.asarray(batch.weights)[fits],
+        clipped=(),
+        users=None if batch.users is None else _kept(batch.users, fits),
+        malformed=sorted([*batch.malformed, *places[~fits].tolist()]),
+    )
+
+
+def _fits(items: object, levels: Levels) -> npt.NDArray[np.bool_]:
+    known: dict[Any, bool] = {}
+    values: Sequence[Any] = plain_values("items", items)
+    for value in values:
+        if value not in known:
+            try:
+                levels.of(value)
+                known[value] = True
+            except ItemError:
+                known[value] = False
+    return np.array([known[value] for value in values], dtype=bool)
+
+
+def _kept(values: Any, fits: npt.NDArray[np.bool_]) -> Any:
+    chosen = plain_values("items", values)
+    return [value for value, keep in zip(chosen, fits.tolist(), strict=True) if keep]
