@@ -46,6 +46,7 @@ __all__ = [
     "end_epoch_of_all",
     "events_within_bound",
     "finish_all",
+    "json_elements",
     "json_rows",
     "line_items",
     "logged_events",
@@ -162,6 +163,7 @@ _Fields: TypeAlias = tuple[
     _Texts,
 ]
 
+def json_elements(body: bytes) -> bytes | None: ...
 def json_rows(
     block: bytes,
     *,

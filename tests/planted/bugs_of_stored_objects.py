@@ -236,7 +236,7 @@ BUGS_OF_STORED_OBJECTS: Final = (
         caught_by=f"{_TESTS}::test_a_batch_of_a_source_is_counted_once",
         patch=edited(
             f"{_JOURNAL}.change_once",
-            ("call.sequence <= self.sources.get", "call.sequence < self.sources.get"),
+            ("number <= self.sources.get", "number < self.sources.get"),
         ),
     ),
     PlantedBug(

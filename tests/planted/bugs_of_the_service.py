@@ -90,10 +90,10 @@ BUGS_OF_THE_SERVICE: Final = (
         name="acknowledged-before-it-is-durable",
         subject="durable state",
         claim="Senders get their answer before the commit of what they sent.",
-        caught_by=_INGEST + "test_an_answer_comes_after_the_commit",
+        caught_by=_INGEST + "test_an_answer_comes_after_the_commit[small]",
         patch=edited(
-            "lazysketch.service.ingest.commits:GroupCommit.durable",
-            ("await waiting", "return"),
+            "lazysketch.service.ingest.commits:GroupCommit._carried_out",
+            ("self._commit()", "pass"),
         ),
     ),
     PlantedBug(
@@ -103,8 +103,41 @@ BUGS_OF_THE_SERVICE: Final = (
         caught_by=_INGEST
         + "test_a_failure_of_the_store_acknowledges_nothing_and_ends_the_service[commit]",
         patch=edited(
-            "lazysketch.service.ingest.commits:GroupCommit._end",
-            ("if self.failure is None:", "if True:"),
+            "lazysketch.service.ingest.commits:GroupCommit._carried_out",
+            ("self._commit()", "try:\n        self._commit()\n    except Exception:\n        pass"),
+        ),
+    ),
+    PlantedBug(
+        name="repeated-among-others-counted-again",
+        subject="durable state",
+        claim="Of batches of several sources that are one change, a repeated one counts again.",
+        caught_by="tests/unit/store/test_ingestion.py"
+        "::test_batches_of_several_sources_are_counted_all_or_none",
+        patch=edited(
+            "lazysketch.store.journal:Journal.change_once",
+            ("sequences = dict(call.sources)", "sequences = {}"),
+        ),
+    ),
+    PlantedBug(
+        name="sources-of-one-change-forgotten",
+        subject="durable state",
+        claim="After a restart, what several sources sent in one change counts again.",
+        caught_by="tests/unit/store/test_ingestion.py"
+        "::test_batches_of_several_sources_are_counted_all_or_none",
+        patch=edited(
+            "lazysketch.store.recovered_objects:RecoveredObjects._add",
+            ("self._sources.update(call.sources)", "pass"),
+        ),
+    ),
+    PlantedBug(
+        name="refused-events-of-another-batch",
+        subject="durable state",
+        claim="Of batches that are counted together, a sender reads the refusals of the first.",
+        caught_by="tests/unit/service/ingest/test_counting_together.py"
+        "::test_batches_of_a_stream_are_one_change_in_their_order",
+        patch=edited(
+            "lazysketch.service.ingest.counting:_parts",
+            ("begin += one.rows", "begin += 0"),
         ),
     ),
 )

@@ -47,6 +47,7 @@ class Call:
         empty_rows: positions of rows without an event.
         steps: steps without an event.
         source: where the batch comes from, for a batch that is counted once; None otherwise.
+        sources: the sequence of each source, for batches of several that are one change.
         sequence: place of the batch in its source.
         note: what the source says of itself with the batch, such as its position.
         digest: of the parameters, where an object is made.
@@ -70,6 +71,7 @@ class Call:
     digest: str = ""
     times: Times | None = None
     now: float | None = None
+    sources: Mapping[str, int] = field(default_factory=dict)
     facts: Mapping[str, Any] = field(default_factory=dict)
     contents: tuple[bytes, ...] = ()
     threads: int = 1
@@ -96,6 +98,8 @@ class Call:
             header["steps"] = self.steps
         if self.source is not None:
             header |= {"source": self.source, "sequence": self.sequence}
+        if self.sources:
+            header["sources"] = dict(self.sources)
         if self.note:
             header["note"] = self.note
         if self.digest:
@@ -150,6 +154,7 @@ class Call:
                 digest=header.get("digest", ""),
                 times=_counts(next(parts)).view(np.int64) if header.get("times") else None,
                 now=header.get("now"),
+                sources=header.get("sources", {}),
                 facts=header.get("facts", {}),
                 contents=tuple(next(parts) for _ in range(header.get("contents", 0))),
             )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,6 +14,8 @@ from lazysketch.store.recovered_objects import note_record
 
 if TYPE_CHECKING:
     from lazysketch import _native
+    from lazysketch.store.calls import Call
+    from lazysketch.store.stored_changes import Changes
     from lazysketch.store.stored_objects import (
         StoredCounters,
         StoredHierarchy,
@@ -90,20 +93,60 @@ class Ingestion(ClosedByBlock, LiveState):
             ItemError: an invalid item; nothing was counted.
             StoreError: a store that cannot be written; send the batch again after opening it.
         """
-        name = checked_name("source", source)
-        number = checked_integer("sequence", sequence, most=_LARGEST_SEQUENCE)
-        if self._open.get(getattr(into, "_name", "")) is not into:
-            raise ArgumentValueError("into: expected an open object of this store, got another")
+        name, number = _checked_source(source, sequence)
+        self._check_open(into)
         batch = into._batch(
             items, weights, empty_rows=empty_rows, column=column, times=times, user=user
         )
         call = replace(batch, source=name, sequence=number, note=_checked_note(note))
-        check_bools(durable=durable)
-        into._pass_time()
-        is_new = self._journal.change_once(into, call)
-        if durable:
-            self.commit()
-        return is_new
+        return self._changed_once(into, call, durable=durable)
+
+    def ingest_several(
+        self,
+        sources: Mapping[str, int],
+        items: object,
+        *,
+        into: StoredSketch
+        | StoredCounters
+        | StoredHitters
+        | StoredHierarchy
+        | StoredWindows
+        | StoredHierarchicalWindows,
+        weights: object = None,
+        user: object = None,
+        durable: bool = True,
+    ) -> bool:
+        """Count batches of several sources as one change, which costs less than one for each.
+
+        Guarantee: as of :meth:`ingest`, for all of the batches together: all or none of them are
+        counted, and all or none survive a crash.
+
+        Args:
+            sources: the sequence of the batch of each source; empty for events of none.
+            items: the events of all batches, one after the other.
+            into: the object that counts them.
+            weights: one integer per item, or None for weight 1.
+            user: the person of each event, as for :meth:`ingest`.
+            durable: as for :meth:`ingest`.
+
+        Returns:
+            True if the batches were counted now; False if one of them was counted before, so that
+            none was counted now: pass each to :meth:`ingest`.
+
+        Raises:
+            ArgumentTypeError: a wrong type.
+            ArgumentValueError: a value outside its range, or an object of another store.
+            ItemError: an invalid item; nothing was counted.
+            StoreError: a store that cannot be written; send the batches again after opening it.
+        """
+        if not isinstance(sources, Mapping):
+            raise ArgumentTypeError(
+                f"sources: expected sequences by source, got {type(sources).__name__}"
+            )
+        sequences = dict(_checked_source(*one) for one in sources.items())
+        self._check_open(into)
+        batch = into._batch(items, weights, empty_rows=None, column=None, times=None, user=user)
+        return self._changed_once(into, replace(batch, sources=sequences), durable=durable)
 
     def last_sequence(self, source: str) -> int:
         """Return the sequence of the last batch of a source that was counted; 0 for none.
@@ -150,6 +193,23 @@ class Ingestion(ClosedByBlock, LiveState):
     def commit(self) -> None:
         """Make all changes durable that were made before the call."""
         raise NotImplementedError
+
+    def _check_open(self, into: object) -> None:
+        if self._open.get(getattr(into, "_name", "")) is not into:
+            raise ArgumentValueError("into: expected an open object of this store, got another")
+
+    def _changed_once(self, into: Changes, call: Call, *, durable: bool) -> bool:
+        check_bools(durable=durable)
+        into._pass_time()
+        is_new = self._journal.change_once(into, call)
+        if durable:
+            self.commit()
+        return is_new
+
+
+def _checked_source(source: object, sequence: object) -> tuple[str, int]:
+    name = checked_name("source", source)
+    return name, checked_integer("sequence", sequence, most=_LARGEST_SEQUENCE)
 
 
 def checked_name(argument: str, value: object) -> str:

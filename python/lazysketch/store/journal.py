@@ -70,19 +70,23 @@ class Journal:
             self.sources[call.source] = call.sequence
             if call.note:
                 self.notes[call.source] = call.note
+        self.sources.update(call.sources)
         self._changing = False
         self.bytes_logged += record.size
 
     @exclusive
     def change_once(self, stored: Stored, call: Call) -> bool:
-        """Make a change unless its source says that it was made; return whether it was made now.
+        """Make a change unless a source of it says that it was made; return whether it was made.
 
         Args:
             stored: the object.
-            call: a change with a source and a sequence.
+            call: a change with sources and their sequences.
         """
         self.check()
-        if call.source is not None and call.sequence <= self.sources.get(call.source, 0):
+        sequences = dict(call.sources)
+        if call.source is not None:
+            sequences[call.source] = call.sequence
+        if any(number <= self.sources.get(source, 0) for source, number in sequences.items()):
             return False
         self.change(stored, call)
         return True

@@ -194,6 +194,7 @@ class RecoveredObjects(Mapping[str, _Object]):
             self._eras.add(call.object, call.facts["privacy"])
         elif call.method != _NOTED:
             self._objects[call.object].calls.append(call)
+        self._sources.update(call.sources)
         if call.source is None:
             return
         if call.note:

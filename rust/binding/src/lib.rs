@@ -109,7 +109,7 @@ mod _native {
     use super::store::Store;
     #[pymodule_export]
     use super::text::{
-        access_log_items, access_log_people, access_log_times, json_rows, line_items,
+        access_log_items, access_log_people, access_log_times, json_elements, json_rows, line_items,
     };
     #[pymodule_export]
     use super::weights::plain_weights;

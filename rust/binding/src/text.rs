@@ -4,6 +4,7 @@ use crate::errors::ArgumentValueError;
 use lazysketch_text::{Field, ParsedRows, RowsOfPeople, Texts, Wanted};
 use numpy::{Element, PyArray1};
 use pyo3::prelude::*;
+use pyo3::types::PyBytes;
 
 type Numbers<'py, Number = i64> = Bound<'py, PyArray1<Number>>;
 /// Offsets and UTF-8 data.
@@ -126,6 +127,14 @@ pub(crate) fn json_rows<'py>(
         objects.users.map(|users| column(py, users)),
         column(py, objects.undecoded),
     )
+}
+
+/// Return the elements of the one JSON array in a body as rows, each ended by a line feed; None if it
+/// is no array.
+#[pyfunction]
+pub(crate) fn json_elements<'py>(py: Python<'py>, body: &[u8]) -> Option<Bound<'py, PyBytes>> {
+    let rows = py.detach(|| lazysketch_text::json_elements(body))?;
+    Some(PyBytes::new(py, &rows))
 }
 
 fn columns(py: Python<'_>, rows: ParsedRows) -> (Column<'_>, Numbers<'_>) {

@@ -33,7 +33,7 @@ mod lines;
 
 pub use access_log::{Field, access_log, access_log_of_people, access_log_times};
 pub use columns::{LONGEST_ITEM, ParsedRows, RowsOfPeople, Texts};
-pub use json::{Objects, RowKind, Wanted, json_rows};
+pub use json::{Objects, RowKind, Wanted, json_elements, json_rows};
 
 /// Return each row without its terminator as an item; an empty row is malformed.
 pub fn lines(block: &[u8]) -> ParsedRows {

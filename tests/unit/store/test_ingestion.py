@@ -8,7 +8,7 @@ import pytest
 from tests.unit.store.lives import Lives, hitters, table
 from tests.unit.store.test_restarts import seen
 
-from lazysketch.errors import ArgumentValueError
+from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 
 
 def test_a_note_is_kept_with_its_batch(lives: Lives) -> None:
@@ -88,3 +88,40 @@ def test_a_batch_too_large_for_the_log_is_refused_whole(lives: Lives) -> None:
         live.update_many(["x"] * 100)
     with lives.open() as store:
         assert store.sketch("a", table()).step == 100
+
+
+def test_batches_of_several_sources_are_counted_all_or_none(lives: Lives) -> None:
+    """One that was counted before keeps the others out, in this life and after it."""
+    with lives.open() as store:
+        live = store.sketch("a", table())
+        assert store.ingest("web", 2, ["x"], into=live)
+        assert store.ingest_several({"web": 3, "app": 1}, ["x", "y", "z"], into=live)
+        assert not store.ingest_several({"app": 2, "web": 3}, ["x"], into=live)
+        assert not store.ingest("app", 1, ["x"], into=live)
+        assert store.ingest_several({}, ["x"], into=live, weights=[1])
+        assert live.step == 5
+        with pytest.raises(ArgumentTypeError, match="sources: expected"):
+            store.ingest_several(["app"], ["x"], into=live)  # type: ignore[arg-type]
+        with pytest.raises(ArgumentValueError, match="sequence: expected"):
+            store.ingest_several({"app": -1}, ["x"], into=live)
+        expected = live.release().to_bytes()
+    for by_checkpoint in (True, False):
+        with lives.open() as store:
+            live = store.sketch("a", table())
+            assert live.release().to_bytes() == expected
+            assert [store.last_sequence(source) for source in ("web", "app")] == [3, 1]
+            assert store.sources == ("web", "app")
+            assert not store.ingest_several({"app": 1, "new": 1}, ["x"], into=live)
+            if by_checkpoint:
+                store.checkpoint()
+
+
+def test_batches_of_several_sources_are_lost_together(lives: Lives) -> None:
+    store = lives.open()
+    live = store.sketch("a", table())
+    assert store.ingest_several({"web": 1, "app": 1}, ["x", "y"], into=live)
+    assert store.ingest_several({"web": 2, "app": 2}, ["x", "y"], into=live, durable=False)
+    del store, live  # as after kill -9
+    with lives.open() as store:
+        assert store.sketch("a", table()).step == 2
+        assert [store.last_sequence(source) for source in ("web", "app")] == [1, 1]

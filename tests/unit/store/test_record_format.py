@@ -47,6 +47,20 @@ RECORDS: dict[str, tuple[Call, bytes, str]] = {
         ),
         "04 0200000000000000 01 01 03 616263640300000000000000 0100000000000000 0100000000000000",
     ),
+    "batches of several sources": (
+        Call(
+            object="a",
+            method="update_many",
+            events=(_native.logged_events([1, -2]),),
+            sources={"web": 7, "app": 1},
+        ),
+        (
+            b'{"object":"a","method":"update_many","batches":1,'
+            b'"weights":false,"empty rows":false,'
+            b'"sizes":[17],"sources":{"web":7,"app":1}}'
+        ),
+        "05 0200000000000000 01000000 feffffff",
+    ),
     "integers": (
         Call(object="a", method="update_many", events=(_native.logged_events([1, -2]),)),
         (

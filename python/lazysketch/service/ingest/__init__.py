@@ -3,7 +3,8 @@
 ============ ==================================================================
 application  the ASGI application
 commits      one commit for all requests that wait
-bodies       from bytes to events, refused events by position and code
+bodies       from bytes to events
+events       the events of a batch, refused ones by position and code
 envelopes    headers of a request, decompression, limits
 counting     into the windows, each batch once
 counters     what the operator sees of it

@@ -17,13 +17,12 @@ from typing import TYPE_CHECKING, Any, Final
 from lazysketch.errors import StoreError
 from lazysketch.service.ingest.commits import GroupCommit
 from lazysketch.service.ingest.counters import IngestCounters
-from lazysketch.service.ingest.counting import Counted, Counting
-from lazysketch.service.ingest.envelopes import MOST_BODY, Envelope, envelope_of, too_large
+from lazysketch.service.ingest.counting import Batch, Counted, Counting
+from lazysketch.service.ingest.envelopes import MOST_BODY, envelope_of, too_large
 from lazysketch.service.ingest.refusals import Header, RefusedRequestError
 
 if TYPE_CHECKING:
     from lazysketch.service.host import Host
-    from lazysketch.service.stream import Stream
     from lazysketch.service.tokens import Tokens
 
 __all__ = ["IngestApplication"]
@@ -36,7 +35,7 @@ Send = Callable[[Message], Awaitable[None]]
 
 _LOG: Final = logging.getLogger("lazysketch.service")
 _EVENTS: Final = re.compile(r"/v1/streams/([^/]+)/events")
-_SMALL: Final = 1 << 16  # bytes: decoded and counted on the event loop, which is the fastest
+_SMALL: Final = 1 << 16  # bytes: counted with others of one commit, which costs the least
 _MOST_IN_FLIGHT: Final = 1 << 28
 _STALLED: Final = 30.0
 _LONGEST_BODY: Final = 300.0
@@ -74,9 +73,14 @@ class IngestApplication:
         self.counters = IngestCounters()
         self._host, self._tokens = host, tokens
         self._stalled, self._most_in_flight = stalled, most_in_flight
-        self._commits = GroupCommit(host.store.commit, counters=self.counters, failed=failed)
         self._broken: BaseException | None = None
         self._counting = Counting(host.store, failed=self._broke)
+        self._commits = GroupCommit(
+            host.store.commit,
+            count=self._counting.count_each,
+            counters=self.counters,
+            failed=failed,
+        )
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="ingest")
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -171,8 +175,7 @@ class IngestApplication:
         try:
             body = await self._body(receive, held)
             self.counters.body_bytes += len(body)
-            counted = await self._count(stream, owner, envelope, body)
-            await self._commits.durable()
+            counted = await self._counted(Batch(stream, owner, envelope, body))
         finally:
             held.release()
         return self._acknowledged(counted)
@@ -215,37 +218,40 @@ class IngestApplication:
             if not message.get("more_body", False):
                 return b"".join(parts) if len(parts) > 1 else part
 
-    async def _count(self, stream: Stream, owner: str, envelope: Envelope, body: bytes) -> Counted:
+    async def _counted(self, batch: Batch) -> Counted:
+        """Count a batch, and wait until it is durable.
+
+        A request that is cancelled leaves a batch that is counted whole, or not at all.
+        """
+        if len(batch.body) <= _SMALL and not batch.envelope.coding:
+            return await self._commits.counted(batch)
+        loop = asyncio.get_running_loop()
         try:
-            if len(body) <= _SMALL and not envelope.coding:
-                return self._counting.count(stream, owner, envelope, body)
-            loop = asyncio.get_running_loop()
-            counting = loop.run_in_executor(
-                self._worker, self._counting.count, stream, owner, envelope, body
-            )
-            # A request that is cancelled leaves a batch that is counted whole, or not at all.
-            return await asyncio.shield(counting)
+            counting = loop.run_in_executor(self._worker, self._counting.count, batch)
+            counted = await asyncio.shield(counting)
         finally:
             if self._broken is not None:
                 self._commits.fail(self._broken)
+        await self._commits.durable()
+        return counted
 
     def _broke(self, error: BaseException) -> None:
         # Of any thread; the event loop reports it.
         self._broken = self._broken or error
 
     def _acknowledged(self, counted: Counted) -> bytes:
-        events, counters = counted.events, self.counters
-        refused = events.refused
+        judged, counters = counted.judged, self.counters
+        refused = judged.refused
         if counted.repeated:
             counters.repetitions += 1
         else:
-            counters.events += events.rows - sum(refused.values())
+            counters.events += judged.rows - sum(refused.values())
             for code, number in refused.items():
                 counters.refused[code] = counters.refused.get(code, 0) + number
         answer: dict[str, object] = {
-            "events": events.rows,
+            "events": judged.rows,
             "repeated": counted.repeated,
-            "refused": events.first_refused if refused else [],
+            "refused": judged.first_refused if refused else [],
             "refused_events": sum(refused.values()),
         }
         return json.dumps(answer).encode()

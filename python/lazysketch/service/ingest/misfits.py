@@ -14,7 +14,7 @@ from lazysketch.releases.items import plain_values
 
 if TYPE_CHECKING:
     from lazysketch.heavy_hitters import Levels
-    from lazysketch.service.ingest.bodies import Events
+    from lazysketch.service.ingest.events import Events
     from lazysketch.sources.batch import RowBatch
 
 __all__ = ["rows_that_fit", "that_fit"]
@@ -28,14 +28,16 @@ def that_fit(events: Events, levels: Levels) -> Events:
         levels: the hierarchy of their stream.
     """
     fits = _fits(events.items, levels)
-    lost = np.array([*events.malformed, *events.no_user, *events.too_long], dtype=np.int64)
-    places = np.delete(np.arange(events.rows), lost)
+    judged = events.judged
+    lost = np.array([*judged.malformed, *judged.no_user, *judged.too_long], dtype=np.int64)
+    places = np.delete(np.arange(judged.rows), lost)
+    malformed = sorted([*judged.malformed, *places[~fits].tolist()])
     return dataclasses.replace(
         events,
         items=_kept(events.items, fits),
         weights=None if events.weights is None else np.asarray(events.weights)[fits],
         users=None if events.users is None else _kept(events.users, fits),
-        malformed=sorted([*events.malformed, *places[~fits].tolist()]),
+        judged=dataclasses.replace(judged, malformed=malformed),
     )
 
 

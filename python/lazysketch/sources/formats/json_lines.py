@@ -68,14 +68,24 @@ _decode_with_digits = json.JSONDecoder(parse_float=_Digits).raw_decode
 
 def read_json_lines(stream: ByteStream, selection: Selection) -> Iterator[RowBatch]:
     """Yield the selected item, weight, time and person of each object."""
-    to_items, decode = items_of_text(), row_decoder(selection)
+    read = block_reader(selection)
     for block in row_blocks(stream, encoding=selection.encoding, skipped=stream.rows_skipped):
+        yield read(block)
+
+
+def block_reader(selection: Selection) -> Callable[[bytes], RowBatch]:
+    """Return a function that reads a block of whole rows in UTF-8, each independently."""
+    to_items, decode = items_of_text(), row_decoder(selection)
+
+    def read(block: bytes) -> RowBatch:
         columns = columns_of(block, selection)
         batch = batch_of(columns, selection, to_items=to_items)
         unsure = columns.rows_of(UNSURE)
         if len(unsure):
             batch = with_rows(batch, unsure, decode(listed(columns.unsure)))
-        yield batch
+        return batch
+
+    return read
 
 
 class Columns(NamedTuple):

@@ -14,7 +14,10 @@
 //! Source: RFC 8259; documentation of Python's module `json`, "Standard Compliance and
 //! Interoperability".
 
+mod array;
 mod lookup;
+
+pub use array::json_elements;
 
 use crate::columns::{LONGEST_ITEM, Texts, is_a_person};
 use crate::lines;

@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 import urllib.request
+from http.client import HTTPException
 from pathlib import Path
 from urllib.error import HTTPError, URLError
 
@@ -101,7 +102,7 @@ def test_events_count_once_whatever_ends_the_process(folder: Path) -> None:
             while True:
                 serving.send(f"web:{sent + 1}", body)
                 sent += 1
-        except (OSError, URLError, ValueError):
+        except (OSError, URLError, HTTPException, ValueError):
             serving.process.wait(60)
         finally:
             killer.cancel()

@@ -5,7 +5,9 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import threading
 from collections.abc import Coroutine, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -116,10 +118,54 @@ def test_a_batch_is_answered_with_its_refused_events(service: Service) -> None:
     assert counted(service) == 1
 
 
-def test_an_answer_comes_after_the_commit(service: Service) -> None:
+@pytest.mark.parametrize("events", [1, 10_000], ids=["small", "large"])
+def test_an_answer_comes_after_the_commit(
+    service: Service, monkeypatch: pytest.MonkeyPatch, events: int
+) -> None:
+    order: list[str] = []
+    counted, commit = service.store.ingest_several, service.store.commit
+
+    def say(what: str, call: Any, *arguments: Any, **options: Any) -> Any:
+        order.append(what)
+        return call(*arguments, **options)
+
+    monkeypatch.setattr(service.store, "ingest_several", partial(say, "count", counted))
+    monkeypatch.setattr(service.application._commits, "_commit", partial(say, "commit", commit))
     before = service.application.counters.commits
-    assert service.status() == 200
+    assert service.status(EVENTS * events) == 200
+    order.append("answer")
+    assert order == ["count", "commit", "answer"]
     assert service.application.counters.commits == before + 1
+
+
+def test_while_the_store_is_held_others_are_answered(service: Service) -> None:
+    """As by a checkpoint: requests wait for it, but neither the event loop nor health does."""
+    held, release = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        held.set()
+        release.wait(60)
+
+    async def asked() -> list[Any]:
+        holding = threading.Thread(target=service.store._journal.read, args=(hold,))
+        holding.start()
+        held.wait(60)
+        keys = [f"host {number}:1" for number in range(4)]
+        small = [asyncio.create_task(service.ask(idempotency_key=key)) for key in keys]
+        large = asyncio.create_task(service.ask(EVENTS * 10_000))
+        found = []
+        for path in ("/healthz", "/readyz", "/v1/streams/none/events", "/healthz"):
+            method = "POST" if "none" in path else "GET"
+            answer = await asyncio.wait_for(service.ask(b"", method, path), 10)
+            await asyncio.sleep(0.02)
+            found.append(answer[0])
+        assert not any(task.done() for task in (*small, large))
+        release.set()
+        found += [(await task)[0] for task in (*small, large)]
+        holding.join()
+        return found
+
+    assert run(asked()) == [200, 200, 404, 200, *[200] * 5]
 
 
 def test_a_batch_with_a_key_is_counted_once(service: Service) -> None:
@@ -238,7 +284,7 @@ def test_a_failure_of_the_store_acknowledges_nothing_and_ends_the_service(
     if where == "commit":
         monkeypatch.setattr(service.application._commits, "_commit", fail)
     else:
-        monkeypatch.setattr(service.store, "ingest", fail)
+        monkeypatch.setattr(service.store, "ingest_several", fail)
 
     async def many() -> list[Any]:
         return await asyncio.gather(*(service.ask(idempotency_key=f"{n}:1") for n in range(8)))

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lazysketch.service.ingest import bodies, envelopes
+from lazysketch.service.ingest.events import Events
 from lazysketch.service.ingest.refusals import RefusedRequestError
 from lazysketch.service.stream_settings import StreamSettings
 
@@ -21,7 +22,7 @@ LINES, ARRAY = envelopes.JSON_LINES, envelopes.JSON_ARRAY
 TYPES = [LINES, ARRAY]
 
 
-def events_of(body: bytes, media_type: str, settings: StreamSettings = PLAIN) -> bodies.Events:
+def events_of(body: bytes, media_type: str, settings: StreamSettings = PLAIN) -> Events:
     selection = bodies.selection_of(settings)
     return bodies.events_of(body, media_type=media_type, selection=selection)
 
@@ -51,18 +52,18 @@ def judged(event: Any, settings: StreamSettings) -> Any:
     return item, min(weight, settings.max_weight), None if user is None else str(user)
 
 
-def check(events: bodies.Events, expected: list[Any]) -> None:
-    assert events.rows == len(expected)
+def check(events: Events, expected: list[Any]) -> None:
+    assert events.judged.rows == len(expected)
     counted = [one for one in expected if isinstance(one, tuple)]
     assert listed(events.items) == [item for item, _, _ in counted]
     if events.weights is not None:
         assert listed(events.weights) == [weight for _, weight, _ in counted]
     if events.users is not None:
         assert listed(events.users) == [user for _, _, user in counted]
-    found = [(one["position"], one["code"]) for one in events.first_refused]
+    found = [(one["position"], one["code"]) for one in events.judged.first_refused]
     refused = [(place, code) for place, code in enumerate(expected) if isinstance(code, str)]
     assert found == refused[:100]
-    assert sum(events.refused.values()) == len(refused)
+    assert sum(events.judged.refused.values()) == len(refused)
 
 
 VALUES = st.one_of(
@@ -179,7 +180,7 @@ def test_the_number_of_events_is_limited(media_type: str) -> None:
             return b"[" + b",".join([b"0"] * events) + b"]"
         return b"a\n" * events
 
-    assert events_of(body(bodies.MOST_EVENTS), media_type).rows == 100_000
+    assert events_of(body(bodies.MOST_EVENTS), media_type).judged.rows == 100_000
     with pytest.raises(RefusedRequestError, match="at most 100,000 events") as refused:
         events_of(body(bodies.MOST_EVENTS + 1), media_type)
     assert refused.value.status == 413
