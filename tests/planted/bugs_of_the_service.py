@@ -22,7 +22,7 @@ BUGS_OF_THE_SERVICE: Final = (
         "names.",
         caught_by=_STREAM + "test_readers_see_whole_delays_only",
         patch=edited(
-            "lazysketch.service.stream:Tick.shown_at",
+            "lazysketch.service.tick:Tick.shown_at",
             (
                 "return self.begin(number) + max(1, -(-since // self.delay)) * self.delay",
                 "return self.begin(number) + since",

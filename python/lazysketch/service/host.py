@@ -82,7 +82,8 @@ class Host:
             except LazySketchError as error:
                 raise type(error)(f"streams.{one.name}.{error}") from None
         self.store.commit()
-        self.files.write_facts(ServiceFacts(tuple(self.streams), self.public_key))
+        clocks = {name: (one.tick.every, one.tick.slices) for name, one in self.streams.items()}
+        self.files.write_facts(ServiceFacts(tuple(self.streams), self.public_key, clocks))
 
     def stream(self, name: str) -> Stream:
         """Return the stream of a name.

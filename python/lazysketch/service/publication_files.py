@@ -13,8 +13,8 @@ and the releases of that one stay until the next: a reader that is in between fi
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
@@ -22,6 +22,7 @@ from lazysketch.errors import ReleaseFormatError
 from lazysketch.releases.files import write_whole
 from lazysketch.service.publication import Publication, SignedPublication
 from lazysketch.service.signing import SigningKey
+from lazysketch.service.tick import Tick
 
 __all__ = ["PublicationFiles", "ServiceFacts"]
 
@@ -35,14 +36,30 @@ class ServiceFacts:
     Attributes:
         streams: names of the streams, in their order.
         public_key: Ed25519 key that signs all publications, 32 bytes.
+        clocks: length of a window in nanoseconds and its slices, of each stream, by its name.
     """
 
     streams: tuple[str, ...]
     public_key: bytes
+    clocks: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+
+    def next_shown(self, name: str, now: int) -> int | None:
+        """Return the next instant at which a stream may be published; None without a clock.
+
+        Args:
+            name: the stream.
+            now: an instant, in nanoseconds since 1970.
+        """
+        clock = self.clocks.get(name)
+        return None if clock is None else Tick(*clock).next_shown(now)
 
     def to_bytes(self) -> bytes:
         """Return the facts as JSON."""
-        content = {"streams": list(self.streams), "public_key": self.public_key.hex()}
+        content = {
+            "streams": list(self.streams),
+            "public_key": self.public_key.hex(),
+            "clocks": {name: list(clock) for name, clock in self.clocks.items()},
+        }
         return json.dumps(content).encode() + b"\n"
 
     @classmethod
@@ -54,8 +71,15 @@ class ServiceFacts:
         """
         try:
             content = json.loads(data)
-            return cls(tuple(map(str, content["streams"])), bytes.fromhex(content["public_key"]))
-        except (KeyError, TypeError, ValueError):
+            return cls(
+                tuple(map(str, content["streams"])),
+                bytes.fromhex(content["public_key"]),
+                {
+                    str(name): (max(int(every), 1), max(int(slices), 1))
+                    for name, (every, slices) in content["clocks"].items()
+                },
+            )
+        except (AttributeError, KeyError, TypeError, ValueError):
             raise ReleaseFormatError(
                 "service.json: expected the streams and the key, got damaged data"
             ) from None

@@ -9,56 +9,17 @@ from typing import TYPE_CHECKING, Final
 from lazysketch.errors import LiveStateError
 from lazysketch.privacy.wording import unit
 from lazysketch.service.publication import Facts, Publication, PublishedWindow
+from lazysketch.service.tick import Tick
 from lazysketch.windows.window import Window, instant
 
 if TYPE_CHECKING:
     from lazysketch.service.stream_settings import StreamSettings
     from lazysketch.store import Store
 
-__all__ = ["Stream", "Tick"]
+__all__ = ["Stream"]
 
 _SECOND: Final = 1_000_000_000
 _ATTEMPTS: Final = 100
-_LONGEST_DELAY: Final = 2 * _SECOND
-
-
-class Tick:
-    """The public clock of a stream: slices of its windows since 1970 UTC.
-
-    Args:
-        every: length of a window in nanoseconds.
-        slices: slices of a window.
-    """
-
-    def __init__(self, every: int, slices: int) -> None:
-        self.every, self.slices = every, slices
-        # A fifth of a slice, at most two seconds: what it takes to compute a publication in any
-        # state fits in, so that readers never see how long it took.
-        self.delay = min(every // slices // 5, _LONGEST_DELAY)
-
-    def of(self, now: int) -> int:
-        """Return the number of the last tick at an instant, in nanoseconds since 1970."""
-        window, passed = divmod(now, self.every)
-        return window * self.slices + passed * self.slices // self.every
-
-    def begin(self, number: int) -> int:
-        """Return the instant of a tick: the first at which :meth:`of` returns its number."""
-        window, part = divmod(number, self.slices)
-        return window * self.every - (-part * self.every // self.slices)
-
-    def shown_at(self, number: int, *, ready: int) -> int:
-        """Return the instant from which readers see the state of a tick.
-
-        Args:
-            number: the tick.
-            ready: the instant at which the publication is complete.
-
-        Returns:
-            The fixed delay after the tick, or as many delays as it takes if that is over: how late
-            a publication is says no more than a number of delays.
-        """
-        since = max(ready - self.begin(number), 1)
-        return self.begin(number) + max(1, -(-since // self.delay)) * self.delay
 
 
 class Stream:

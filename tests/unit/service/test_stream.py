@@ -14,7 +14,7 @@ from lazysketch.errors import ClosedError, ReleaseFormatError, StoreError
 from lazysketch.service.host import Host
 from lazysketch.service.publication import Publication, SignedPublication
 from lazysketch.service.signing import SigningKey
-from lazysketch.service.stream import Tick
+from lazysketch.service.tick import Tick
 from lazysketch.windows.boundaries import ClockBoundaries
 
 SECOND = 1_000_000_000
@@ -59,6 +59,16 @@ def test_readers_see_whole_delays_only(number: int, late: int) -> None:
     assert (shown - begin) % tick.delay == 0
     assert shown - begin <= max(late, 0) + tick.delay
     assert tick.shown_at(number, ready=begin - late) == begin + tick.delay or late < 0
+
+
+@given(number=st.integers(0, 10**12), passed=st.integers(0, 10 * SECOND - 1))
+def test_the_next_publication_is_due_at_a_whole_delay(number: int, passed: int) -> None:
+    """What becomes ready from now on is seen at that instant at the earliest."""
+    tick = Tick(60 * SECOND, 6)
+    now = tick.begin(number) + passed
+    due = tick.next_shown(now)
+    assert now < due <= now + tick.delay
+    assert due == tick.shown_at(number, ready=now + 1)
 
 
 def test_only_a_tick_publishes(service: Service) -> None:

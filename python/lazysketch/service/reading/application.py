@@ -32,6 +32,7 @@ from lazysketch.service.reading.queries import (
     refuse_others,
 )
 from lazysketch.service.refusals import refused, unexpected
+from lazysketch.service.windows_view import instant_text
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -88,10 +89,20 @@ class Reading:
 
     def answers(self, request: Request) -> Answers:
         """Return the answers of the stream of an address."""
-        found = self.stream(request).answers
-        if found is None:
-            raise _error(404, "stream", "one that was published", "none before its first tick")
-        return found
+        stream = self.stream(request)
+        if stream.answers is None:
+            following = self.next_at(stream)
+            when = "its first tick" if following is None else following
+            raise _error(404, "stream", "one that was published", f"none before {when}")
+        return stream.answers
+
+    def next_at(self, stream: PublishedStream) -> str | None:
+        """Return when the next publication of a stream is due, as text; None after the last."""
+        if stream.answers is None:
+            following = self.published.next_shown(stream.name)
+            return None if following is None else instant_text(following)
+        shown = stream.answers.publication
+        return None if shown.finished else instant_text(shown.next_at)
 
     def levels(self, request: Request) -> int:
         """Return the number of levels of the stream of an address; 0 without a hierarchy."""
@@ -123,6 +134,7 @@ async def _streams(state: Reading, request: Request) -> Response:
             "title": one.answers.publication.facts.title if one.answers else one.name,
             "counts": one.answers.publication.facts.counts if one.answers else None,
             "published": one.answers is not None,
+            "next_at": state.next_at(one),
         }
         for one in state.published.streams.values()
     ]

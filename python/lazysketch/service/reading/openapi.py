@@ -128,6 +128,7 @@ _STREAMS: Final = _object(
             title={"type": "string"},
             counts={"type": ["string", "null"]},
             published={"type": "boolean"},
+            next_at={"anyOf": [_INSTANT, {"type": "null"}]},
         )
     ),
 )

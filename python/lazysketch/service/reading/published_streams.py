@@ -11,8 +11,11 @@ from typing import TYPE_CHECKING, Final
 from lazysketch.errors import LazySketchError
 from lazysketch.service.reading.answers import Answers
 from lazysketch.service.reading.views import PublicationView
+from lazysketch.windows.window import instant
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from lazysketch.service.publication_files import PublicationFiles, ServiceFacts
 
 __all__ = ["PublishedStream", "PublishedStreams"]
@@ -71,6 +74,16 @@ class PublishedStreams:
         while True:
             await self.look()
             await asyncio.sleep(_LOOK_EVERY)
+
+    def next_shown(self, name: str) -> datetime | None:
+        """Return the next instant at which a stream may be published, by the clock alone.
+
+        Args:
+            name: the stream.
+        """
+        now = int(self._clock() * 1_000_000_000)
+        found = None if self.facts is None else self.facts.next_shown(name, now)
+        return None if found is None else instant(found)
 
     async def look(self) -> None:
         """Load what is new, and show what is due."""

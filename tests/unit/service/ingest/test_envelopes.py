@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import random
 
 import pyarrow as pa
 import pytest
@@ -81,3 +82,23 @@ def test_damaged_bodies_are_refused(coding: str) -> None:
         with pytest.raises(RefusedRequestError, match=f"whole {coding} data") as refused:
             Envelope("", coding).expanded(body)
         assert refused.value.status == 400
+
+
+@pytest.mark.parametrize("coding", ["gzip", "zstd"])
+def test_beyond_a_mebibyte_the_ratio_is_exact(coding: str) -> None:
+    """Equal events compress better than 100 times: less than 1 MiB passes at any ratio."""
+    free = 1 << 20
+    assert len(Envelope("", coding).expanded(COMPRESS[coding](bytes(free)))) == free
+    with pytest.raises(RefusedRequestError, match="100 times"):
+        Envelope("", coding).expanded(COMPRESS[coding](bytes(free + 1)))
+    noise, size = random.Random(coding).randbytes(40_000), 2_000_000
+    outcomes = set()
+    for part in range(17_500, 20_500, 100):
+        packed = COMPRESS[coding](noise[:part] + bytes(size - part))
+        outcomes.add(size <= 100 * len(packed))
+        if size <= 100 * len(packed):
+            assert len(Envelope("", coding).expanded(packed)) == size
+        else:
+            with pytest.raises(RefusedRequestError, match="100 times"):
+                Envelope("", coding).expanded(packed)
+    assert outcomes == {True, False}

@@ -129,10 +129,14 @@ def test_before_the_first_publication(service: Service) -> None:
     host = service.host(settings())
     client = TestClient(reading_application(shown(service)))
     listed = client.get("/v1/streams").json()["streams"]
-    assert listed == [{"name": "pages", "title": "pages", "counts": None, "published": False}]
+    due = "2023-11-14T22:14:02.000Z"  # the delay after the tick of this instant
+    assert listed == [
+        {"name": "pages", "title": "pages", "counts": None, "published": False, "next_at": due}
+    ]
     answer = client.get(f"{ROOT}/overview")
     assert answer.status_code == 404
     assert answer.json()["error"]["expected"] == "one that was published"
+    assert answer.json()["error"]["got"] == f"none before {due}"
     assert client.get("/healthz").text == "ok\n"
     host.close()
 
