@@ -9,7 +9,7 @@ import pytest
 
 import lazysketch as ls
 from lazysketch import Batch, Geometric, RoundRobin, Single
-from lazysketch.heavy_hitters.default_width import NARROWEST, default_width
+from lazysketch.heavy_hitters.default_width import NARROWEST, _collisions, default_width
 from lazysketch.specification.schedules import Schedule
 
 MEMORY = 32 << 20
@@ -94,3 +94,14 @@ def test_four_times_the_columns_hardly_help(weights: str) -> None:
 
     assert error(chosen) < 2.0 * error(4 * chosen)
     assert error(256) > 2.0 * error(4 * chosen), "the test can fail"
+
+
+@pytest.mark.parametrize("width", [2**12, 2**16])
+def test_collisions_are_those_of_items_rarer_than_one_per_cell(width: int) -> None:
+    """Direct sums over a million items: each adds its variance, divided by the width."""
+    shares = np.arange(1, 2**20 + 1, dtype=np.float64) ** -1.1
+    shares /= shares.sum()
+    light, steps = shares[width:], 2**20
+    expected = steps * (steps * (light**2).sum() + light.sum()) / width
+    found = _collisions(width, spec(Geometric(), weight=3), steps)
+    assert found == pytest.approx(9 * expected, rel=0.1)  # integrals instead of sums

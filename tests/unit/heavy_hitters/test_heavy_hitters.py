@@ -324,6 +324,16 @@ def test_batches_share_a_step_and_need_a_discovery_epoch() -> None:
         made().update_batch(["a"])
 
 
+def test_a_batch_names_its_column() -> None:
+    heavy = made(schedule=ls.Batch(horizon=2), discovery_epoch=2)
+    frame = pa.table({"item": ["a"] * 5_000, "other": ["b"] * 5_000})
+    heavy.update_batch(frame, column="item")
+    heavy.update_batch(frame, column="item")
+    assert [hitter.item for hitter in heavy.top(5)] == ["a"]
+    with pytest.raises(ArgumentTypeError, match="^column: expected"):
+        made(schedule=ls.Batch(horizon=2), discovery_epoch=2).update_batch(frame)
+
+
 @pytest.mark.parametrize("relation", ["substitution", "zero-out"])
 def test_weights_are_counted_by_the_sketch_and_events_by_discovery(relation: Any) -> None:
     """One event of weight 50 and fifty events of weight 1 weigh the same; only those are many.

@@ -285,6 +285,11 @@ def test_arguments_that_are_refused(
         made(**changes)
 
 
+def test_positional_arguments_are_refused_with_an_example() -> None:
+    with pytest.raises(ArgumentTypeError, match=r"HierarchicalHeavyHitters\(ipv4_prefixes\(\), "):
+        ls.HierarchicalHeavyHitters(ls.ipv4_prefixes(), 0.01)
+
+
 def test_no_such_level() -> None:
     heavy = made()
     assert heavy.level(-1) is heavy.level(3)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,7 @@ from tests.unit.ledger.ledgers import Place
 
 import lazysketch as ls
 from lazysketch.errors import CapError
+from lazysketch.privacy.charges import pure_mu
 
 
 @pytest.fixture
@@ -25,6 +28,20 @@ def test_a_refusal_names_the_limit_that_binds(place: Place) -> None:
     assert said.startswith("cap: refused, nothing was read: ")
     assert "the limit that binds is the sum of mu squared: " in said
     assert "would fit; the period ends on 2027-01-01;" in said
+
+
+def test_an_epsilon_that_would_fit_is_rounded_down(place: Place) -> None:
+    """To two digits: rounded to the nearest, it would not always fit."""
+    with place.create(epsilon=1.0) as ledger:
+        ledger.charge((0.1, 0.0))
+        spent = ledger.spent().total.mu_squared
+        left = ledger.terms.bounds.mu_squared - spent
+        for asked in (0.85, 0.9, 1.0, 1.1, 1.3, 1.7, 2.2, 3.1):
+            with pytest.raises(CapError) as refused:
+                ledger.charge((asked, 0.0))
+            (known,) = re.findall(r"with epsilon of about ([0-9.]+) would fit", str(refused.value))
+            unrounded = 0.98 * math.sqrt(left / pure_mu(asked) ** 2) ** 1.06 * asked
+            assert 0.9 * unrounded < float(known) <= unrounded
 
 
 def test_a_sum_that_no_epsilon_helps_is_named_without_one(place: Place) -> None:

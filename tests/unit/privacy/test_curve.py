@@ -214,6 +214,7 @@ def test_the_sentence_promises_and_limits() -> None:
     assert "a person with more than 3 events" in zero_out.sentence
     assert "The events, all together, may be chosen by what was published" in zero_out.sentence
     assert "whose later events are chosen by what was published in between" in zero_out.sentence
+    assert "whose later events" not in described(1.0, 1e-8, relation="zero-out").sentence
     for sentence in (substitution, zero_out.sentence):
         assert sentence.count("NOT promised: ") == 1
         for limit in ("number of steps", "deleted so that later ones move up", "operator sees"):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
 import pytest
 
 import lazysketch as ls
@@ -29,6 +30,10 @@ def test_limits_of_schedules() -> None:
         ls.RoundRobin(horizon=9).leaves(2**24 + 1)
     with pytest.raises(ArgumentValueError, match="^rounds: expected"):
         ls.Geometric(rounds=2**20 + 1)
+
+
+def test_rounds_are_kept_as_a_plain_integer() -> None:
+    assert type(ls.Geometric(rounds=np.int64(7)).rounds) is int
 
 
 @pytest.mark.parametrize(

@@ -184,10 +184,31 @@ def test_both_sides_of_the_limits_of_derived_sizes() -> None:
     deep = size_of("count-min", relative_error=0.1, failure_probability=1e-27)[0]
     assert deep <= LARGEST_DEPTH
     for kind in ("count-min", "count-sketch"):
-        with pytest.raises(ArgumentValueError, match="^failure_probability: .*depth of at most 64"):
+        with pytest.raises(ArgumentValueError) as raised:
             size_of(kind, relative_error=0.1, failure_probability=1e-40)
+        assert str(raised.value) == (
+            "failure_probability: expected one that a depth of at most 64 reaches, "
+            "got a smaller one; give a larger one, or depth and width"
+        )
     with pytest.raises(ArgumentValueError, match=f"^width: .*{LARGEST_CELLS} cells"):
         size_of("count-min", relative_error=2e-7, failure_probability=1e-12)
+
+
+def test_a_depth_of_one_row_too_many_is_refused_for_its_cause() -> None:
+    """A row fails with a probability of about 1/e, so one more row changes it by that factor."""
+    edge = math.exp(-LARGEST_DEPTH)
+    assert size_of("count-min", relative_error=1e-4, failure_probability=2 * edge)[0] == 64
+    with pytest.raises(ArgumentValueError, match="^failure_probability: "):
+        size_of("count-min", relative_error=1e-4, failure_probability=edge / 2)
+
+
+@pytest.mark.parametrize(
+    ("error", "shown"),
+    [(math.e / (3 * 2**24), "[0-9]{8}"), (math.e / 3 * 2.0**-198, "about 2\\^200")],
+)
+def test_a_width_beyond_the_limit_is_shown(error: float, shown: str) -> None:
+    with pytest.raises(ArgumentValueError, match=f"got one that needs {shown}$"):
+        size_of("count-min", relative_error=error, failure_probability=0.5)
 
 
 MIXES: list[tuple[dict[str, Any], str]] = [

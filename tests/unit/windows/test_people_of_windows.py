@@ -280,6 +280,7 @@ def test_a_person_is_protected_within_one_window() -> None:
     assert words in str(windows.privacy)
     sentence = windows.privacy.sentence
     assert "sent events in one window or none" in sentence
+    assert "The person's events, all together, may be chosen by what was published" in sentence
     assert "for a person with events beyond one window, which add up" in sentence
     moved = windows_of("range", key=..., relation="substitution").privacy.sentence
     assert "sent these events in one window, others there or elsewhere, or none" in moved

@@ -38,6 +38,7 @@ from lazysketch.errors import (
         ({"every": "1h", "begin": "2026-01-02", "end": "2026-01-01"}, "end: expected an instant a"),
         ({"every": "1s", "begin": "2026-01-01", "end": "2026-02-01"}, "every: expected at most 65"),
         ({"every": "1min", **DAY, "memory": 1 << 20}, "memory: expected at least "),
+        ({"every": "1h", **DAY, "width": 2.5}, "width: expected an integer"),
         ({"every": "1h", **DAY, "slices": 3}, "slices, clock: expected none for a range of time"),
         ({"every": "1h", "slices": 961}, "slices: expected an integer from 1 to 960"),
         ({"every": "1h", "clock": lambda: "now"}, "clock: expected seconds since 1970, got str"),

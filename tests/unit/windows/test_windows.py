@@ -330,3 +330,14 @@ def test_many_threads_lose_nothing() -> None:
     assert len(windows.windows) == 20
     counted = {int(np.max(a - b)) for a, b in zip(tables(windows), tables(silent), strict=True)}
     assert counted == {1_000}
+
+
+def test_a_clock_is_due_when_the_open_slice_is_over() -> None:
+    """A store logs the clock then, and at no other time."""
+    windows = made(every="10s", slices=5, clock=Clock(21.0), domain=None, share=0.1)
+    open_windows = windows._live
+    assert [second for second in range(18, 40) if open_windows.is_due(second * SECOND)] == list(
+        range(22, 40)
+    )
+    windows.finish()
+    assert not open_windows.is_due(50 * SECOND)
