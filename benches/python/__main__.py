@@ -11,7 +11,16 @@ import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
-from . import contenders, footprint, input_types, instructions, report, service, stores
+from . import (
+    contenders,
+    footprint,
+    hierarchies,
+    input_types,
+    instructions,
+    report,
+    service,
+    stores,
+)
 from .measuring import Results
 
 RECORDS = Path(__file__).parents[1] / "record"
@@ -35,6 +44,7 @@ def run(programs: Path, *, quick: bool) -> Results:
         "batches": lambda: contenders.batch_ingest(quick=quick, rounds=rounds),
         "discovery": lambda: contenders.discovery(rounds=rounds),
         "input types": lambda: input_types.input_types(rounds=rounds),
+        "hierarchies": lambda: hierarchies.hierarchies(rounds=rounds),
         "stores": lambda: stores.stores(rounds=rounds),
         "service": lambda: service.service(rounds=1 if quick else 5),
         "single calls": lambda: contenders.single_calls(rounds=rounds),

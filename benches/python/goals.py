@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypedDict
 
+from . import hierarchies
 from .measuring import Results, figure
 
 
@@ -93,6 +94,15 @@ def single(results: Results, name: str, peer: str) -> list[float]:
 def release_after(results: Results, pushes: int) -> float:
     name = f"release after {pushes} pushes of every cell, per cell"
     return value(results, "cpu_ns", group="reads", name=name)
+
+
+def hierarchy_ns(results: Results, name: str, items: str) -> float:
+    return value(results, "cpu_ns", group="hierarchies", name=name, items=items)
+
+
+def over_ready_columns(results: Results, items: str) -> float:
+    together = hierarchy_ns(results, hierarchies.HIERARCHY, items)
+    return together / hierarchy_ns(results, hierarchies.ALONE, items)
 
 
 def at_most(text: str, limit: float, found: Callable[[Results], list[float]]) -> Goal:
@@ -226,6 +236,16 @@ GOALS = [
     served("JSON lines", 10_000, 1.8),
     served("Arrow", 100_000, 10.0),
     at_most("part of its throughput that the service loses to its log", 0.25, lost_to_durability),
+    at_most(
+        "cost of a hierarchy of 4 levels over that of 4 heavy hitters, few addresses",
+        1.3,
+        lambda results: [over_ready_columns(results, hierarchies.REPEATED)],
+    ),
+    at_most(
+        "ns per event of a hierarchy of 4 levels, distinct addresses",
+        500,
+        lambda results: [hierarchy_ns(results, hierarchies.HIERARCHY, hierarchies.DISTINCT)],
+    ),
     at_most("bytes per cell", 8.5, lambda results: [value(results, "bytes", group="memory")]),
     at_most(
         "mean relative error of the top 15 in 24 KB",

@@ -22,7 +22,9 @@ __all__ = [
     "ErrorModel",
     "ExactSketch",
     "HeavySketch",
+    "Hierarchy",
     "Key",
+    "LevelNames",
     "LoggedEvents",
     "LoggedPeople",
     "NestingLock",
@@ -60,6 +62,7 @@ __all__ = [
     "people_of_batch",
     "plain_item",
     "plain_weights",
+    "repeated_names",
     "schedule_leaves",
     "schedule_published_steps",
     "schedule_pushes",
@@ -68,6 +71,7 @@ __all__ = [
     "update_all",
     "update_batch_of_all",
     "update_bounded",
+    "update_levels",
     "update_rows_of_all",
 ]
 
@@ -186,6 +190,18 @@ class Key:
         like: Key | None = None,
     ) -> Self: ...
     def _expose(self) -> bytes: ...
+
+@final
+class Hierarchy:
+    def __new__(cls, kind: str, numbers: Sequence[int]) -> Hierarchy: ...
+    def split(self, item: Item) -> list[str]: ...
+    def parent(self, name: Item, level: int) -> str: ...
+    def columns(self, items: object) -> list[LevelNames]: ...
+
+@final
+class LevelNames:
+    def tolist(self) -> list[str]: ...
+    def __len__(self) -> int: ...
 
 @final
 class LoggedEvents:
@@ -495,6 +511,9 @@ def events_within_bound(
 ) -> npt.NDArray[np.bool_]: ...
 
 # One change at several tables: at all of them, or at none.
+def update_levels(
+    lock: object, tables: Sequence[PrivateSketch], hierarchy: Hierarchy, item: Item, weight: int
+) -> None: ...
 def update_all(tables: Sequence[HeavySketch], names: Sequence[Item], weight: int) -> None: ...
 def update_bounded(
     people: People,
@@ -542,6 +561,7 @@ def logged_events(items: object, *, column: str | None = None) -> LoggedEvents: 
 def logged_fingerprints(
     items: object, sketch: PrivateSketch, *, column: str | None = None
 ) -> LoggedEvents: ...
+def repeated_names(names: list[Item], rows: npt.NDArray[np.int32]) -> LevelNames | None: ...
 def mechanism_facts(*, mechanism: str, leaves: int) -> tuple[float, int, int, int]: ...
 def mechanism_final_pushes(
     *, mechanism: str, leaves: int, pushes: list[int], nothing_pending: bool

@@ -163,11 +163,13 @@ class HierarchicalHeavyHitters(ClosedByBlock, PublishedLevels):
             ClosedError: after ``close()``.
             LiveStateError: called in a forked child process.
         """
-        names = self.levels.of(item)
-        if user is None:
-            self._apply(_native.update_all, names, weight)
+        hierarchy = self.levels._hierarchy
+        if user is not None:
+            self._count_people([[name] for name in self.levels.of(item)], [user], [weight])
+        elif hierarchy is not None:
+            _native.update_levels(self._lock, self._tables, hierarchy, item, weight)
         else:
-            self._count_people([[name] for name in names], [user], [weight])
+            self._apply(_native.update_all, self.levels.of(item), weight)
 
     def update_many(self, items: object, weights: object = None, *, user: object = None) -> None:
         """Count many events at every level, one step each, in order.
@@ -190,7 +192,7 @@ class HierarchicalHeavyHitters(ClosedByBlock, PublishedLevels):
             ClosedError: after ``close()``.
             LiveStateError: called in a forked child process.
         """
-        columns = self.levels.columns(items)
+        columns = self.levels._columns(items)
         if user is None:
             self._apply(_native.update_rows_of_all, columns, weights)
         else:
@@ -221,7 +223,7 @@ class HierarchicalHeavyHitters(ClosedByBlock, PublishedLevels):
             ClosedError: after ``close()``.
             LiveStateError: called in a forked child process.
         """
-        columns = self.levels.columns(items)
+        columns = self.levels._columns(items)
         if user is None:
             self._apply(_native.update_rows_of_all, columns, weights, empty_rows=empty_rows)
         else:
@@ -245,7 +247,7 @@ class HierarchicalHeavyHitters(ClosedByBlock, PublishedLevels):
             ClosedError: after ``close()``.
             LiveStateError: called in a forked child process.
         """
-        columns = self.levels.columns(items)
+        columns = self.levels._columns(items)
         if user is None:
             self._apply(_native.update_batch_of_all, columns, weights)
         else:

@@ -2,20 +2,22 @@
 
 Each event gets one name per level, the coarsest first. An item that is shorter than a level is its
 own name there (``example.org`` at a level of three labels), so every event counts once at every
-level. This costs about 5 microseconds per *distinct* item of a batch, and 0.1 microseconds per
-repetition.
+level. The hierarchies of this module are split natively. Functions of a user are called once per
+*distinct* item of a batch, which costs a microsecond or more.
 
 A name determines the names above it, so published names alone determine a tree.
 """
 
 from __future__ import annotations
 
-import ipaddress
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import islice, pairwise
-from typing import Final, cast
+from typing import Final, Literal, TypeAlias, cast
 
+import numpy as np
+
+from lazysketch import _native
 from lazysketch.arguments import checked_integer
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, ItemError
 from lazysketch.foreign_values import first_values, plain_tuple
@@ -32,7 +34,7 @@ __all__ = [
 ]
 
 MOST_LEVELS: Final = 64
-_LONGEST_NAME: Final = 253  # characters of a DNS name
+_Names: TypeAlias = _native.LevelNames | list[Item]
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,9 @@ class Levels:
     names: tuple[str, ...]
     split: Callable[[Item], Sequence[Item]]
     parent: Callable[[Item, int], Item] | None = None
+    _hierarchy: _native.Hierarchy | None = field(
+        default=None, init=False, repr=False, compare=False
+    )
 
     def __post_init__(self) -> None:
         """Check the types of all fields and the number of names."""
@@ -111,18 +116,7 @@ class Levels:
             ArgumentTypeError: a single value, a dictionary, or a value that is not iterable.
             ItemError: an item that does not fit the levels; the message gives its position.
         """
-        given = plain_values("items", items)
-        if set(map(type, given)) <= {str, bytes, int}:
-            values = cast("list[Item]", given)
-        else:
-            values = [_plain(value, f" at position {at}") for at, value in enumerate(given)]
-        known: dict[Item, tuple[Item, ...]] = {}
-        for at, value in enumerate(values):
-            if value not in known:
-                known[value] = self._split(value, f" at position {at}")
-        if not values:
-            return [[] for _ in self.names]
-        return [list(level) for level in zip(*map(known.__getitem__, values), strict=True)]
+        return [_listed(column) for column in self._columns(items)]
 
     def above(self, name: Item, level: int) -> Item:
         """Return the name one level up.
@@ -151,6 +145,26 @@ class Levels:
                 "levels: expected functions that accept the names they return (or parent=), got "
                 f"{type(error).__name__}"
             ) from None
+
+    def _columns(self, items: object) -> list[_Names]:
+        """Return the names of many items as a table counts them, level by level."""
+        if self._hierarchy is not None:
+            return list(self._hierarchy.columns(items))
+        given = plain_values("items", items)
+        if set(map(type, given)) <= {str, bytes, int}:
+            values = cast("list[Item]", given)
+        else:
+            values = [_plain(value, f" at position {at}") for at, value in enumerate(given)]
+        known: dict[Item, int] = {}
+        names: list[list[Item]] = [[] for _ in self.names]
+        for at, value in enumerate(values):
+            if value not in known:
+                known[value] = len(known)
+                split = self._split(value, f" at position {at}")
+                for level, name in zip(names, split, strict=True):
+                    level.append(name)
+        rows = np.fromiter(map(known.__getitem__, values), np.int32, len(values))
+        return [_repeated(level, rows) for level in names]
 
     def _split(self, item: Item, where: str) -> tuple[Item, ...]:
         try:
@@ -190,7 +204,7 @@ def ipv4_prefixes(lengths: Sequence[int] = (8, 16, 24, 32)) -> Levels:
         >>> ipv4_prefixes((8, 32)).of("192.0.2.7")
         ('192.0.0.0/8', '192.0.2.7')
     """
-    return _prefixes(lengths, ipaddress.IPv4Address, bits=32)
+    return _prefixes("ipv4", lengths, bits=32)
 
 
 def ipv6_prefixes(lengths: Sequence[int] = (32, 48, 64, 128)) -> Levels:
@@ -213,7 +227,7 @@ def ipv6_prefixes(lengths: Sequence[int] = (32, 48, 64, 128)) -> Levels:
         >>> ipv6_prefixes((32, 128)).of("2001:DB8:0::1")
         ('2001:db8::/32', '2001:db8::1')
     """
-    return _prefixes(lengths, ipaddress.IPv6Address, bits=128)
+    return _prefixes("ipv6", lengths, bits=128)
 
 
 def url_paths(depth: int = 3) -> Levels:
@@ -241,18 +255,8 @@ def url_paths(depth: int = 3) -> Levels:
     """
     most = checked_integer("depth", depth, most=32)
 
-    def split(item: object) -> tuple[Item, ...]:
-        path = _text(item).partition("#")[0].partition("?")[0]
-        scheme, mark, rest = path.partition("://")
-        if mark and "/" not in scheme:
-            path = "/" + rest.partition("/")[2]
-        if not path.startswith("/"):
-            raise ValueError
-        parts = path.split("/")[1:]
-        shorter = ["/" + "/".join(parts[:n]) + "/" for n in range(1, min(most, len(parts) - 1) + 1)]
-        return (*shorter, *[path] * (most + 1 - len(shorter)))
-
-    return Levels((*(f"{n} segments" for n in range(1, most + 1)), "path"), split)
+    names = (*(f"{n} segments" for n in range(1, most + 1)), "path")
+    return _standard("paths", [most], names)
 
 
 def dns_names(depth: int = 3) -> Levels:
@@ -280,17 +284,8 @@ def dns_names(depth: int = 3) -> Levels:
     """
     most = checked_integer("depth", depth, most=32)
 
-    def split(item: object) -> tuple[Item, ...]:
-        name = _text(item).lower()
-        if name == ".":
-            return (".",) * (most + 1)
-        name = name.removesuffix(".")
-        labels = name.split(".")
-        if len(name) > _LONGEST_NAME or not all(labels):
-            raise ValueError
-        return (*(".".join(labels[-n:]) for n in range(1, most + 1)), name)
-
-    return Levels((*(f"{n} labels" for n in range(1, most + 1)), "name"), split)
+    names = (*(f"{n} labels" for n in range(1, most + 1)), "name")
+    return _standard("domains", [most], names)
 
 
 # By the names that settings have; each with its default levels.
@@ -302,12 +297,7 @@ HIERARCHIES: Final[Mapping[str, Callable[[], Levels]]] = {
 }
 
 
-def _prefixes(
-    lengths: Sequence[int],
-    address: type[ipaddress.IPv4Address] | type[ipaddress.IPv6Address],
-    *,
-    bits: int,
-) -> Levels:
+def _prefixes(kind: Literal["ipv4", "ipv6"], lengths: Sequence[int], *, bits: int) -> Levels:
     if isinstance(lengths, str | bytes | int):
         raise ArgumentTypeError(f"lengths: expected integers, got {type(lengths).__name__}")
     try:
@@ -319,34 +309,29 @@ def _prefixes(
     if not sizes or any(first >= second for first, second in pairwise(sizes)):
         raise ArgumentValueError("lengths: expected one or more in increasing order, got others")
 
-    shown = _dotted if bits == 32 else ipaddress.IPv6Address
-
-    def name_of(number: int, size: int) -> Item:
-        rest = bits - size
-        name = str(shown(number >> rest << rest))
-        return f"{name}/{size}" if rest else name
-
-    def split(item: Item) -> tuple[Item, ...]:
-        if isinstance(item, bytes):  # ipaddress would read bytes as a packed address
-            raise TypeError
-        number = int(address(item))
-        return tuple(name_of(number, size) for size in sizes)
-
-    def parent(name: Item, level: int) -> Item:
-        return name_of(int(address(_text(name).partition("/")[0])), sizes[level - 1])
-
-    return Levels(tuple(f"/{size}" for size in sizes), split, parent)
+    return _standard(kind, sizes, tuple(f"/{size}" for size in sizes))
 
 
-def _dotted(number: int) -> str:
-    """Return an IPv4 address as text, faster than ipaddress does."""
-    return f"{number >> 24}.{number >> 16 & 255}.{number >> 8 & 255}.{number & 255}"
+def _standard(
+    kind: Literal["ipv4", "ipv6", "paths", "domains"],
+    numbers: Sequence[int],
+    names: tuple[str, ...],
+) -> Levels:
+    """Return levels that are split natively."""
+    hierarchy = _native.Hierarchy(kind, numbers)
+    levels = Levels(names, hierarchy.split, hierarchy.parent)
+    object.__setattr__(levels, "_hierarchy", hierarchy)
+    return levels
 
 
-def _text(item: object) -> str:
-    if isinstance(item, str):
-        return item
-    raise TypeError
+def _repeated(names: list[Item], rows: np.ndarray[tuple[int], np.dtype[np.int32]]) -> _Names:
+    """Return the name of each row by its number; a list if some names are no texts."""
+    found = _native.repeated_names(names, rows)
+    return [names[row] for row in rows] if found is None else found
+
+
+def _listed(names: _Names) -> list[Item]:
+    return cast("list[Item]", names if isinstance(names, list) else names.tolist())
 
 
 def _plain(value: object, where: str) -> Item:

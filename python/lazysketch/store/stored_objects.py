@@ -230,7 +230,7 @@ class StoredHierarchy(Changes, HierarchicalHeavyHitters):
         return {} if people is None else {0: people}
 
     def _batches(self, items: object, column: str | None = None) -> list[_native.LoggedEvents]:  # noqa: ARG002 -- levels have no columns
-        return [_native.logged_events(column) for column in self.levels.columns(items)]
+        return [_native.logged_events(column) for column in self.levels._columns(items)]
 
     def _last_published(self) -> list[bytes]:
         releases = [self.release(level) for level in range(len(self._tables))]

@@ -269,8 +269,7 @@ pub(crate) fn change_all_after(
         .map(|&one| std::ptr::from_ref(one))
         .collect();
     if distinct.len() < sketches.len() {
-        let error = Error::parameter("tables", "distinct ones", "one twice");
-        return Err(raise(error));
+        return Err(raise(one_twice()));
     }
     for sketch in sketches {
         sketch.check_process()?;
@@ -281,18 +280,49 @@ pub(crate) fn change_all_after(
             let lock = sketch.inner.lock();
             cores.push(lock.map_err(|poisoned| broken(poisoned.into_inner()))?);
         }
-        for (at, core) in cores.iter_mut().enumerate() {
-            check(at, core).map_err(raise)?;
-        }
-        before().map_err(raise)?;
-        for at in 0..cores.len() {
-            if let Err(error) = change(at, &mut cores[at]) {
-                // The checks refuse all that can fail. Should one omit something, sketches of different
-                // streams must not go on.
-                cores.iter_mut().for_each(|core| core.close());
-                return Err(raise(error));
-            }
-        }
-        Ok(())
+        change_locked(&mut cores, &check, before, &change)
     })
+}
+
+/// As [`change_all`], for a change that takes less time than to release the interpreter lock.
+pub(crate) fn change_all_briefly(
+    py: Python<'_>,
+    sketches: &[&GuardedSketch],
+    check: impl Fn(usize, &mut Core) -> Result<()>,
+    change: impl Fn(usize, &mut Core) -> Result<()>,
+) -> PyResult<()> {
+    let is_earlier = |(at, one): (usize, &&GuardedSketch)| {
+        (sketches[..at].iter()).any(|&earlier| std::ptr::eq(earlier, *one))
+    };
+    if sketches.iter().enumerate().any(is_earlier) {
+        return Err(raise(one_twice()));
+    }
+    let locks = sketches.iter().map(|sketch| sketch.lock(py));
+    let mut cores: Vec<_> = locks.collect::<PyResult<_>>()?;
+    change_locked(&mut cores, check, || Ok(()), change)
+}
+
+fn one_twice() -> Error {
+    Error::parameter("tables", "distinct ones", "one twice")
+}
+
+fn change_locked(
+    cores: &mut [MutexGuard<'_, Core>],
+    check: impl Fn(usize, &mut Core) -> Result<()>,
+    before: impl FnOnce() -> Result<()>,
+    change: impl Fn(usize, &mut Core) -> Result<()>,
+) -> PyResult<()> {
+    for (at, core) in cores.iter_mut().enumerate() {
+        check(at, core).map_err(raise)?;
+    }
+    before().map_err(raise)?;
+    for at in 0..cores.len() {
+        if let Err(error) = change(at, &mut cores[at]) {
+            // The checks refuse all that can fail. Should one omit something, sketches of different
+            // streams must not go on.
+            cores.iter_mut().for_each(|core| core.close());
+            return Err(raise(error));
+        }
+    }
+    Ok(())
 }

@@ -25,9 +25,11 @@ mod failing_allocator;
 mod fingerprint_logging;
 mod guarded_sketch;
 mod heavy_sketch;
+mod hierarchy;
 mod introspection;
 mod items;
 mod key;
+mod level_names;
 mod live_view;
 mod logged_events;
 mod logged_people;
@@ -71,6 +73,8 @@ mod _native {
     #[pymodule_export]
     use super::heavy_sketch::HeavySketch;
     #[pymodule_export]
+    use super::hierarchy::Hierarchy;
+    #[pymodule_export]
     use super::introspection::{
         mechanism_facts, mechanism_final_pushes, mechanism_fits, mechanism_largest_leaves,
         mechanism_rows, mechanism_variances, schedule_leaves, schedule_published_steps,
@@ -80,6 +84,8 @@ mod _native {
     use super::items::plain_item;
     #[pymodule_export]
     use super::key::Key;
+    #[pymodule_export]
+    use super::level_names::{LevelNames, repeated_names};
     #[pymodule_export]
     use super::logged_events::LoggedEvents;
     #[pymodule_export]
@@ -103,7 +109,7 @@ mod _native {
     #[pymodule_export]
     use super::several_tables::{
         add_to_batch_of_all, call_locked, close_all, end_epoch_of_all, finish_all, tick_all,
-        update_all, update_batch_of_all, update_rows_of_all,
+        update_all, update_batch_of_all, update_levels, update_rows_of_all,
     };
     #[pymodule_export]
     use super::store::Store;

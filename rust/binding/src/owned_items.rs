@@ -13,6 +13,7 @@ use crate::batches::{
 use crate::columns::HashedColumns;
 use crate::errors::ArgumentTypeError;
 use crate::items::{Column, Fault, no_item, with_item};
+use crate::level_names::LevelNames;
 use crate::logged_events::LoggedEvents;
 use lazysketch_core::Error;
 use lazysketch_core::item::Item;
@@ -92,6 +93,9 @@ pub(crate) fn owned_items_of<'py>(
     if let Ok(events) = items.cast_exact::<LoggedEvents>() {
         events.get().check_items()?;
         return Ok(OwnedItems::Logged(events.clone()));
+    }
+    if let Ok(names) = items.cast_exact::<LevelNames>() {
+        return names.get().columns().map(OwnedItems::Columns);
     }
     refuse_single_values("items", items)?;
     if let Some(chunks) = arrow_import::arrays_of(items, "items")? {

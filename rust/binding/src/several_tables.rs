@@ -7,13 +7,16 @@
 use crate::batches::{PreparedBatch, batch_of};
 use crate::errors::ArgumentValueError;
 use crate::event_batch::Events;
-use crate::guarded_sketch::{Core, GuardedSketch, change_all};
+use crate::guarded_sketch::{Core, GuardedSketch, change_all, change_all_briefly};
 use crate::heavy_sketch::HeavySketch;
+use crate::hierarchy::Hierarchy;
 use crate::items::{Steps, Weight};
 use crate::owned_items::BorrowedItems;
 use crate::private::PrivateSketch;
 use crate::weights::{counts_of, weights_of};
+use lazysketch_core::item::Item;
 use lazysketch_core::table::items::{Items, StepRows};
+use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList, PyTuple};
 
@@ -93,6 +96,34 @@ pub(crate) fn update_all<'py>(
         |_, core| core.heavy()?.prepare_update(weight.0),
         |at, core| core.heavy()?.update_many(items[at], Some(&[weight.0])),
     )
+}
+
+/// Count one event at every table, under its name at the level of the table; it takes one step. The
+/// lock of `threading` is held meanwhile.
+#[pyfunction]
+#[pyo3(
+    signature = (lock, tables, hierarchy, item, weight),
+    text_signature = "(lock, tables, hierarchy, item, weight)"
+)]
+pub(crate) fn update_levels(
+    py: Python<'_>,
+    lock: &Bound<'_, PyAny>,
+    tables: Vec<Table<'_>>,
+    hierarchy: &Bound<'_, Hierarchy>,
+    item: &Bound<'_, PyAny>,
+    weight: Weight,
+) -> PyResult<()> {
+    let names = hierarchy.get().names_of(item)?;
+    require_one_per_table("levels", &tables, names.len())?;
+    lock.call_method0(intern!(py, "acquire"))?;
+    let result = change_all_briefly(
+        py,
+        &guarded(&tables),
+        |_, core| core.heavy()?.prepare_update(weight.0),
+        |at, core| core.heavy()?.update(Item::Text(names.get(at)), weight.0),
+    );
+    lock.call_method0(intern!(py, "release"))?;
+    result
 }
 
 /// Count rows at every table, one step each, of which some have no event.
@@ -216,8 +247,8 @@ pub(crate) fn call_locked<'py>(
     args: &Bound<'py, PyTuple>,
     kwargs: &Bound<'py, PyDict>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    let release = lock.getattr("release")?;
-    lock.call_method0("acquire")?;
+    let release = lock.getattr(intern!(lock.py(), "release"))?;
+    lock.call_method0(intern!(lock.py(), "acquire"))?;
     let result = function.call(args, Some(kwargs));
     release.call0()?;
     result

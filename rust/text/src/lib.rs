@@ -3,13 +3,15 @@
 //! The input is a block of complete rows, each terminated by `"\n"` or `"\r\n"`. The output is the
 //! items of the rows, concatenated in Arrow's layout, and the positions of rows without an item. A
 //! row that is not UTF-8 is treated as empty; bytes after the last terminator are ignored. JSON
-//! lines also yield weights, times, people, and the rows that have to be decoded by Python.
+//! lines also yield weights, times, people, and the rows that have to be decoded by Python. A
+//! hierarchy turns an item into its names, level by level.
 //!
 //! | layer | modules |
 //! |---|---|
 //! | block -> rows | `lines` |
 //! | row -> value | `access_log`, `json` |
 //! | values -> columns | `columns` |
+//! | item -> names | `hierarchy` |
 //!
 //! Rows are cut only next to ASCII bytes, so the items are UTF-8 too.
 //!
@@ -28,11 +30,13 @@
 
 mod access_log;
 mod columns;
+mod hierarchy;
 mod json;
 mod lines;
 
 pub use access_log::{Field, access_log, access_log_of_people, access_log_times};
 pub use columns::{LONGEST_ITEM, ParsedRows, RowsOfPeople, Texts};
+pub use hierarchy::{Hierarchy, Named, NamesOfItems, SplitError, TextNames};
 pub use json::{Objects, RowKind, Wanted, json_elements, json_rows};
 
 /// Return each row without its terminator as an item; an empty row is malformed.

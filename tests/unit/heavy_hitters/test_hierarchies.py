@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import ipaddress
+from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import lazysketch as ls
-from lazysketch.errors import ArgumentTypeError, ArgumentValueError
+from lazysketch.errors import ArgumentTypeError, ArgumentValueError, ItemError
 
 V4, V6, PATHS, NAMES = ls.ipv4_prefixes(), ls.ipv6_prefixes(), ls.url_paths(), ls.dns_names()
 HIERARCHIES = {"IPv4": V4, "IPv6": V6, "paths": PATHS, "names": NAMES}
@@ -107,3 +110,130 @@ def test_names_of_items(levels: ls.Levels, item: str, names: tuple[str, ...]) ->
 def test_levels_that_are_none(make: Any, error: type[Exception]) -> None:
     with pytest.raises(error):
         make()
+
+
+@pytest.mark.parametrize("bad", [(1.5,), ("8",), (0,), (33,)])
+def test_bad_lengths_are_named(bad: Any) -> None:
+    with pytest.raises((ArgumentTypeError, ArgumentValueError), match="^lengths: expected"):
+        ls.ipv4_prefixes(bad)
+
+
+# The oracle of paths and domains: the same names by operations on whole texts.
+
+
+def directories(text: str, depth: int) -> tuple[str, ...] | None:
+    path = text.partition("#")[0].partition("?")[0]
+    scheme, mark, rest = path.partition("://")
+    if mark and "/" not in scheme:
+        path = "/" + rest.partition("/")[2]
+    if not path.startswith("/"):
+        return None
+    parts = path.split("/")[1:]
+    shorter = ["/" + "/".join(parts[:n]) + "/" for n in range(1, min(depth, len(parts) - 1) + 1)]
+    return (*shorter, *[path] * (depth + 1 - len(shorter)))
+
+
+def domains(text: str, depth: int) -> tuple[str, ...] | None:
+    name = text.lower()
+    if name == ".":
+        return (".",) * (depth + 1)
+    name = name.removesuffix(".")
+    labels = name.split(".")
+    if len(name) > 253 or not all(labels):
+        return None
+    return (*(".".join(labels[-n:]) for n in range(1, depth + 1)), name)
+
+
+def networks(text: str, lengths: tuple[int, ...], *, bits: int) -> tuple[str, ...] | None:
+    kind = ipaddress.IPv4Address if bits == 32 else ipaddress.IPv6Address
+    try:
+        number = int(kind(text))
+    except ValueError:
+        return None
+    first = [number >> (bits - size) << (bits - size) for size in lengths]
+    return tuple(
+        f"{address_text(start, bits=bits)}{'' if size == bits else f'/{size}'}"
+        for start, size in zip(first, lengths, strict=True)
+    )
+
+
+def address_text(number: int, *, bits: int) -> str:
+    """Return the text of an address; that of IPv6 is hexadecimal in every version of Python."""
+    if bits == 32:
+        return str(ipaddress.IPv4Address(number))
+    if number >> 32 == 0xFFFF:
+        return f"::ffff:{number >> 16 & 0xFFFF:x}:{number & 0xFFFF:x}"
+    return str(ipaddress.IPv6Address(number))
+
+
+ANY_TEXT = st.text(max_size=12) | st.text("aB.:/?#0é%İΣ", max_size=14)
+NEAR_ADDRESSES = st.ip_addresses().map(str) | st.text("0123456789abcf:.%/ ", max_size=20)
+ORACLES: dict[str, tuple[ls.Levels, Any, Callable[[str], tuple[str, ...] | None]]] = {
+    "IPv4": (V4, NEAR_ADDRESSES, lambda text: networks(text, (8, 16, 24, 32), bits=32)),
+    "IPv6": (
+        V6,
+        NEAR_ADDRESSES
+        | st.integers(0, 2**32 - 1).map(lambda n: f"::ffff:{n >> 16:x}:{n % 2**16:x}"),
+        lambda text: networks(text, (32, 48, 64, 128), bits=128),
+    ),
+    "paths": (PATHS, ANY_TEXT, lambda text: directories(text, 3)),
+    "names": (NAMES, ANY_TEXT, lambda text: domains(text, 3)),
+}
+
+
+@pytest.mark.parametrize("kind", ORACLES)
+@given(data=st.data())
+@settings(max_examples=300)
+def test_names_are_those_of_the_oracle(kind: str, data: Any) -> None:
+    levels, texts, oracle = ORACLES[kind]
+    items = data.draw(st.lists(texts, max_size=8))
+    expected = [oracle(item) for item in items]
+    for item, names in zip(items, expected, strict=True):
+        if names is None:
+            with pytest.raises(ItemError, match=r"expected items that fit the levels, got "):
+                levels.of(item)
+        else:
+            assert levels.of(item) == names
+    fit = [item for item, names in zip(items, expected, strict=True) if names is not None]
+    columns = [[names[at] for names in expected if names is not None] for at in range(4)]
+    assert levels.columns(fit) == levels.columns(pa.array(fit, pa.string())) == columns
+    bad = next((at for at, names in enumerate(expected) if names is None), None)
+    if bad is not None:
+        with pytest.raises(ItemError, match=f"at position {bad}; nothing was applied"):
+            levels.columns(items)
+
+
+@pytest.mark.parametrize("many", [1, 70, 9_000])
+def test_repeated_items_have_their_names_in_their_rows(many: int) -> None:
+    """A batch keeps recent items, so that their names are made once."""
+    numbers = np.random.default_rng(5).zipf(1.2, many) % 2**32
+    addresses = [str(ipaddress.IPv4Address(int(number))) for number in numbers]
+    columns = V4.columns(addresses)
+    known = {address: V4.of(address) for address in addresses}
+    assert list(zip(*columns, strict=True)) == [known[address] for address in addresses]
+    assert V4.columns(numbers.astype(np.uint32)) == columns
+    assert V4.columns(pa.array(addresses).dictionary_encode()) == columns
+    mixed = [int(number) if at % 2 else addresses[at] for at, number in enumerate(numbers)]
+    assert V4.columns(mixed) == columns
+
+
+@pytest.mark.parametrize("levels", [V4, V6, PATHS, NAMES], ids=list(HIERARCHIES))
+@pytest.mark.parametrize("bad", [b"10.0.0.1", -1, 2**128, 1.5, None])
+def test_other_items_are_refused(levels: ls.Levels, bad: Any) -> None:
+    with pytest.raises(ItemError, match="^items: expected"):
+        levels.of(bad)
+    with pytest.raises(ItemError, match="^items: expected .* at position 0"):
+        levels.columns([bad])
+
+
+def test_functions_of_users_are_called_once_per_item() -> None:
+    asked: list[object] = []
+
+    def split(item: object) -> tuple[Any, ...]:
+        asked.append(item)
+        return (str(item)[:1], item)
+
+    levels = ls.Levels(("first", "item"), split)
+    items = ["ab", 7, "ac", "ab", 7]
+    assert levels.columns(items) == [["a", "7", "a", "a", "7"], items]
+    assert asked == ["ab", 7, "ac"]

@@ -214,6 +214,15 @@ impl<'a> Items<'a> {
         }
     }
 
+    /// Calls `with(position, item)` for every item; never for fingerprints alone.
+    pub fn for_each_item(&self, mut with: impl FnMut(usize, Item<'_>)) {
+        self.for_each_item_chunk::<64>(|start, chunk| {
+            for (position, &item) in chunk.iter().enumerate() {
+                with(start + position, item);
+            }
+        });
+    }
+
     /// The events from `start` to `end`.
     pub(crate) fn slice(&self, start: usize, end: usize) -> Self {
         match *self {
