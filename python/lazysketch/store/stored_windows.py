@@ -376,7 +376,7 @@ class StoredHierarchicalWindows(_OfStore, HierarchicalWindows):
         return {number: one.people for number, one in tables.items() if one.people is not None}
 
     def _batches(self, items: object, column: str | None = None) -> list[_native.LoggedEvents]:  # noqa: ARG002 -- levels have no columns
-        return [_native.logged_events(column) for column in self.levels.columns(items)]
+        return [_native.logged_events(column) for column in self.levels._columns(items)]
 
     def _logged(self, call: Call) -> object:
         return call.events

@@ -210,7 +210,7 @@ class HierarchicalWindows(Windows):
         return super().__repr__().replace("<Windows ", f"<HierarchicalWindows levels={names}, ", 1)
 
     def _counted(self, items: object) -> object:
-        return self._hierarchy.columns(items)
+        return self._hierarchy._columns(items)
 
 
 def _described(
