@@ -11,6 +11,7 @@ __all__ = ["BUGS_OF_THE_SERVICE"]
 
 _STREAM: Final = "tests/unit/service/test_stream.py::"
 _LEVELS: Final = "tests/unit/service/test_levels.py::"
+_REPLICA: Final = "tests/unit/service/test_replica.py::"
 _READING: Final = "tests/unit/service/reading/test_application.py::"
 _INGEST: Final = "tests/unit/service/ingest/test_application.py::"
 
@@ -50,6 +51,35 @@ BUGS_OF_THE_SERVICE: Final = (
         patch=edited(
             "lazysketch.service.reading.published_streams:PublishedStreams._read",
             ("signed.check(public_key)", "pass"),
+        ),
+    ),
+    PlantedBug(
+        name="replica-of-anyone",
+        subject="schedule",
+        claim="A replica keeps what its origin says, under the signature of any key.",
+        caught_by=_REPLICA + "test_what_the_key_did_not_sign_is_never_kept[another key]",
+        patch=edited(
+            "lazysketch.service.replica:Replica._take", ("signed.check(self._key)", "pass")
+        ),
+    ),
+    PlantedBug(
+        name="replica-goes-back",
+        subject="schedule",
+        claim="A replica takes an older publication in place of a later one.",
+        caught_by=_REPLICA + "test_an_older_publication_is_not_taken",
+        patch=edited(
+            "lazysketch.service.replica:Replica._take",
+            ("signed.number <= before.number", "signed.number == before.number"),
+        ),
+    ),
+    PlantedBug(
+        name="publication-under-the-name-of-another",
+        subject="schedule",
+        claim="A publication is shown for another stream of the same key.",
+        caught_by=_REPLICA + "test_a_publication_of_another_stream_is_refused",
+        patch=edited(
+            "lazysketch.service.publication:Publication.of_stream",
+            ("if found.facts.stream != name:", "if False:"),
         ),
     ),
     PlantedBug(

@@ -17,6 +17,7 @@ from lazysketch.service.definitions import keep_definition
 from lazysketch.service.publication_files import PublicationFiles, ServiceFacts
 from lazysketch.service.signing import SigningKey
 from lazysketch.service.stream import Stream
+from lazysketch.sketches.keys import Key
 from lazysketch.windows.boundaries import checked_clock
 
 if TYPE_CHECKING:
@@ -64,6 +65,12 @@ class Host:
         """Ed25519 key that signs the publications, 32 bytes."""
         return self._key.public
 
+    @property
+    def facts(self) -> ServiceFacts:
+        """What readers need before any publication."""
+        clocks = {name: (one.tick.every, one.tick.slices) for name, one in self.streams.items()}
+        return ServiceFacts(tuple(self.streams), self.public_key, clocks)
+
     def open_streams(self, settings: Iterable[StreamSettings]) -> None:
         """Open streams; new ones are made.
 
@@ -82,8 +89,7 @@ class Host:
             except LazySketchError as error:
                 raise type(error)(f"streams.{one.name}.{error}") from None
         self.store.commit()
-        clocks = {name: (one.tick.every, one.tick.slices) for name, one in self.streams.items()}
-        self.files.write_facts(ServiceFacts(tuple(self.streams), self.public_key, clocks))
+        self.files.write_facts(self.facts)
 
     def stream(self, name: str) -> Stream:
         """Return the stream of a name.
@@ -139,6 +145,31 @@ class Host:
         """
         self.stream(name).windows.finish()
         self.store.commit()
+
+    def rotate_key(self, path: Path) -> None:
+        """Make a key in a new file, which opens the store from the next start on.
+
+        What is published stays as it is; destroy the old key, which opens older copies.
+
+        Args:
+            path: the file, outside of the directory of the service.
+
+        Raises:
+            ArgumentValueError: a file inside, or one that cannot be made.
+            StoreError: the store cannot be written.
+        """
+        if path.resolve().is_relative_to(self.files.folder.resolve().parent):
+            raise ArgumentValueError(
+                "new_key: expected a file outside of the directory of the service, got one inside"
+            )
+        key = Key.generate()
+        try:
+            key.to_file(path)
+        except OSError as error:
+            raise ArgumentValueError(
+                f"new_key: expected a new file that can be made, got {error.strerror}"
+            ) from None
+        self.store.rotate(key)
 
     def close(self) -> None:
         """Commit, and close the store; what was published stays."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta, timezone
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Facts", "Publication", "PublishedWindow", "SignedPublication"]
 
 VERSION: Final = 1
+_DIGEST: Final = re.compile(r"[0-9a-f]{64}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -177,6 +179,25 @@ class Publication:
                 raise
             raise _damaged() from None
 
+    @classmethod
+    def of_stream(cls, name: str, manifest: bytes, releases: Mapping[str, bytes]) -> Publication:
+        """Return the publication of a manifest of a certain stream.
+
+        Args:
+            name: the stream; all streams of a service are signed by one key.
+            manifest: as :meth:`manifest` returns it.
+            releases: the bytes of releases by their SHA-256 in hexadecimal digits.
+
+        Raises:
+            ReleaseFormatError: as :meth:`from_manifest`; a publication of another stream.
+        """
+        found = cls.from_manifest(manifest, releases)
+        if found.facts.stream != name:
+            raise ReleaseFormatError(
+                "publication: expected one of its stream, got one of another stream"
+            )
+        return found
+
     def queries(self, level: int = -1) -> PublishedWindows:
         """Return the windows with their queries: tops, estimates, intervals and changes.
 
@@ -281,17 +302,30 @@ class SignedPublication:
         except (KeyError, TypeError, ValueError):
             raise _damaged() from None
 
+    def windows(self) -> list[tuple[int, list[str]]]:
+        """Return the number of each window, and the SHA-256 of its releases.
+
+        Raises:
+            ReleaseFormatError: a damaged manifest.
+        """
+        try:
+            found = [
+                (int(one["number"]), [str(digest) for digest in one["releases"]])
+                for one in json.loads(self.manifest)["windows"]
+            ]
+        except (KeyError, TypeError, ValueError):
+            raise _damaged() from None
+        if not all(_DIGEST.fullmatch(digest) for _, digests in found for digest in digests):
+            raise _damaged()
+        return found
+
     def releases(self) -> tuple[str, ...]:
         """Return the SHA-256 of each release that the manifest names.
 
         Raises:
             ReleaseFormatError: a damaged manifest.
         """
-        try:
-            windows = json.loads(self.manifest)["windows"]
-            return tuple(str(digest) for one in windows for digest in one["releases"])
-        except (KeyError, TypeError, ValueError):
-            raise _damaged() from None
+        return tuple(digest for _, digests in self.windows() for digest in digests)
 
 
 class _Queries(PublishedWindows):

@@ -132,6 +132,18 @@ class PublicationFiles:
         Raises:
             OSError: a file cannot be written; the publication before stands.
         """
+        self.write_signed(publication, SignedPublication.of(publication, key))
+
+    def write_signed(self, publication: Publication, signed: SignedPublication) -> None:
+        """Write a publication that is signed in place of the one before.
+
+        Args:
+            publication: what is published.
+            signed: its manifest and signature, which were checked.
+
+        Raises:
+            OSError: a file cannot be written; the publication before stands.
+        """
         name = publication.facts.stream
         releases = self._stream(name) / "releases"
         releases.mkdir(mode=_MODE, parents=True, exist_ok=True)
@@ -139,7 +151,6 @@ class PublicationFiles:
             for digest, content in zip(one.digests, one.contents, strict=True):
                 if not (releases / digest).exists():
                     write_whole(releases / digest, content)
-        signed = SignedPublication.of(publication, key)
         before = self.read_signed(name)
         write_whole(self._stream(name) / "publication", signed.to_bytes())
         kept = {*signed.releases(), *(() if before is None else before.releases())}
@@ -178,9 +189,21 @@ class PublicationFiles:
         found = {
             digest: (folder / digest).read_bytes()
             for digest in digests
-            if digest.isalnum() and (folder / digest).exists()
+            if (folder / digest).exists()
         }
-        return Publication.from_manifest(signed.manifest, found)
+        return Publication.of_stream(name, signed.manifest, found)
+
+    def release(self, name: str, digest: str) -> bytes:
+        """Return the bytes of a release.
+
+        Args:
+            name: the stream.
+            digest: its SHA-256, as a manifest names it.
+
+        Raises:
+            OSError: it cannot be read.
+        """
+        return (self._stream(name) / "releases" / digest).read_bytes()
 
     def stamp(self, name: str) -> tuple[int, int] | None:
         """Return what changes whenever a publication is replaced; None without one.

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import signal
 import socket
+import threading
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
@@ -27,9 +28,10 @@ from lazysketch.service.servers import address_of, config_of, listening_socket
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
+    from lazysketch.service.replica import Replica
     from lazysketch.service.settings import Listener, ServiceSettings
 
-__all__ = ["Listening", "run_service"]
+__all__ = ["Listening", "run_replica", "run_service"]
 
 _SIGNALS: Final = ("SIGINT", "SIGTERM", "SIGHUP")
 
@@ -140,6 +142,39 @@ def run_service(
         raise failure
 
 
+def run_replica(
+    listener: Listener, replica: Replica, public: Path, *, started: Callable[[str], object]
+) -> None:
+    """Run the read face of a replica until a signal ends it.
+
+    Args:
+        listener: where readers connect.
+        replica: keeps the publications.
+        public: their directory.
+        started: called with the address of readers when everything runs.
+
+    Raises:
+        ArgumentValueError: an address that cannot be used.
+    """
+    ended = threading.Event()
+    bound = listening_socket("read", listener)
+    before = {
+        number: signal.getsignal(number) for number in map(signal.Signals.__getitem__, _SIGNALS)
+    }
+    try:
+        for number in before:
+            signal.signal(number, lambda *_: ended.set())
+        task = ReadingTask.of(listener, public, bound.fileno())
+        with ReadingProcess(task), replica:
+            started(address_of(listener, bound))
+            while not ended.wait(1.0):  # a signal is handled between two waits
+                pass
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        bound.close()
+
+
 def _completed(running: Coroutine[None, None, BaseException | None]) -> BaseException | None:
     """Return what a coroutine returns, on the faster event loop if it is installed."""
     try:
@@ -156,7 +191,7 @@ async def _run(
     settings = listening.settings
     ingest = IngestApplication(host, settings.ingest.tokens, failed=end.failed)
     operations = Operations(host, folder, counters=ingest.counters)
-    admin = admin_application(host, settings.admin.tokens, operations)
+    admin = admin_application(host, settings, operations)
     with ExitStack() as running, _signals(end):
         task = ReadingTask.of(settings.read, host.files.folder, listening.sockets["read"].fileno())
         running.enter_context(ReadingProcess(task))

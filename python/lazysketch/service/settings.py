@@ -6,7 +6,7 @@ import ipaddress
 import re
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -102,6 +102,7 @@ class ServiceSettings:
         read: the listener of readers, open to everyone.
         ingest: the listener of senders.
         admin: the listener of the operator.
+        file: where they were read; None if they are in no file.
 
     Raises:
         ArgumentValueError: no stream, two of one name, or a listener for senders or operators that
@@ -112,6 +113,29 @@ class ServiceSettings:
     read: Listener = Listener(port=8320)
     ingest: Listener = Listener(port=8321)
     admin: Listener = Listener(port=8322)
+    file: Path | None = None
+
+    def rotate_tokens(self) -> None:
+        """Read the file again, and accept its tokens from now on, at all addresses or at none.
+
+        Raises:
+            SourceError: a file that cannot be read, or is not TOML.
+            ArgumentTypeError: settings of no file, or wrong ones.
+            ArgumentValueError: wrong settings, or no tokens where there were some.
+        """
+        if self.file is None:
+            raise ArgumentTypeError(
+                "settings: expected a service that was started with a file of settings, got none"
+            )
+        others = read_settings(self.file)
+        pairs = [
+            (self.ingest.tokens, others.ingest.tokens),
+            (self.admin.tokens, others.admin.tokens),
+        ]
+        for mine, other in pairs:
+            Tokens(mine.hashes).replace(other)
+        for mine, other in pairs:
+            mine.replace(other)
 
     def __post_init__(self) -> None:
         """Check what the parts mean together."""
@@ -149,7 +173,7 @@ def read_settings(path: str | Path) -> ServiceSettings:
         raise SourceError(f"{path}: expected a readable file, got {error.strerror}") from None
     except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise SourceError(f"{path}: expected TOML, got another text: {error}") from None
-    return settings_of(content)
+    return replace(settings_of(content), file=Path(path))
 
 
 def settings_of(content: Mapping[str, object]) -> ServiceSettings:
@@ -183,7 +207,9 @@ def settings_of(content: Mapping[str, object]) -> ServiceSettings:
         StreamSettings.from_mapping(name, _table(_table(content, "streams"), name))
         for name in _table(content, "streams")
     )
-    return ServiceSettings(streams or (DEFAULT_STREAM,), **faces)
+    return ServiceSettings(
+        streams or (DEFAULT_STREAM,), faces["read"], faces["ingest"], faces["admin"]
+    )
 
 
 def _table(content: Mapping[str, object], name: str) -> Mapping[str, object]:

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from lazysketch.store import Store
     from lazysketch.store.stored_windows import StoredHierarchicalWindows, StoredWindows
 
-__all__ = ["StreamSettings"]
+__all__ = ["STREAM_NAME", "StreamSettings"]
 
-_NAME: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
+STREAM_NAME: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 _LONGEST_TITLE: Final = 200
 # What does not change the windows, nor what they promise.
 _FREE: Final = ("title", "follow", "format", "item", "weight")
@@ -93,7 +93,7 @@ class StreamSettings:
         """Check what no window checks."""
         for name in ("name", "title", "every", "item"):
             _check_text(name, getattr(self, name))
-        if not _NAME.fullmatch(self.name):
+        if not STREAM_NAME.fullmatch(self.name):
             raise ArgumentValueError(
                 "name: expected 1 to 63 lowercase letters, digits and hyphens, got "
                 f"{shown(self.name)}"

@@ -57,6 +57,26 @@ class Tokens:
                 )
         self._hashes = {name: bytes.fromhex(value) for name, value in hashes.items()}
 
+    @property
+    def hashes(self) -> dict[str, str]:
+        """SHA-256 of each token by the name of its owner."""
+        return {name: value.hex() for name, value in self._hashes.items()}
+
+    def replace(self, others: Tokens) -> None:
+        """Accept other tokens from now on, and these no more.
+
+        Args:
+            others: at least one, if there were some: none would accept everyone.
+
+        Raises:
+            ArgumentValueError: none in place of some.
+        """
+        if self._hashes and not others._hashes:
+            raise ArgumentValueError(
+                "tokens: expected at least one, since none would accept everyone, got none"
+            )
+        self._hashes = others._hashes
+
     def __len__(self) -> int:
         return len(self._hashes)
 
@@ -69,13 +89,14 @@ class Tokens:
         Returns:
             The owner's name, empty if no token is required; None for a wrong or missing token.
         """
-        if not self._hashes:
+        hashes = self._hashes
+        if not hashes:
             return ""
         match = _BEARER.fullmatch(authorization or b"")
         found = hashlib.sha256(match[1] if match else b"").digest()
         owner = None
         # All are compared, so that the time does not tell which one is near.
-        for name, expected in self._hashes.items():
+        for name, expected in hashes.items():
             if hmac.compare_digest(found, expected):
                 owner = name
         return owner if match else None

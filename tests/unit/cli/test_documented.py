@@ -46,7 +46,7 @@ def commands_of(name: str) -> list[str]:
 COMMANDS = commands_of("cli.md")
 # Commands that need a system log, the network or a clone are not run, nor is one that serves until
 # it is ended: test_serve.py does.
-ELSEWHERE = re.compile(r"^(make|tail|tcpdump) |^\. |/var/log|^lazysketch serve --state")
+ELSEWHERE = re.compile(r"^(make|tail|tcpdump) |^\. |/var/log|^lazysketch serve --(state|check)")
 PLOTS = importlib.util.find_spec("matplotlib") is not None
 RUN = {
     name: [

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from lazysketch.cli.options import state_place
+from lazysketch.cli.run.replicas import check_publications, serve_replica
 from lazysketch.cli.run.state_keys import key_for, opened
 from lazysketch.cli.view.output import put, tell
 from lazysketch.errors import ArgumentTypeError, MissingPackageError
@@ -69,6 +70,23 @@ class _Shortcuts:
     metavar="ADDRESS:PORT",
     help="Where readers connect.  [default: 127.0.0.1:8320]",
 )
+@click.option(
+    "--replica",
+    metavar="PLACE",
+    help="Serve what another service has published: its address of readers, or a copy of its "
+    "directory public.  [default: count events]",
+)
+@click.option(
+    "--check",
+    metavar="PLACE",
+    help="Check an archive or a directory of publications, and exit.  [default: serve]",
+)
+@click.option(
+    "--public-key",
+    metavar="HEX",
+    help="The key that signed the publications of --replica or --check.  [default: none, it has to "
+    "be given]",
+)
 @state_place[0]
 @state_place[1]
 @click.option(
@@ -95,6 +113,9 @@ def serve(
     key_file: str | None,
     new_era: bool,
     new_token: bool,
+    replica: str | None,
+    check: str | None,
+    public_key: str | None,
 ) -> None:
     """Take events over HTTP, and publish what is frequent, at every tick of a public clock.
 
@@ -108,13 +129,28 @@ def serve(
       lazysketch serve --state pages.service --follow access.log --format combined --by path
       lazysketch serve --state shop.service --settings shop.toml
       lazysketch serve --new-token
+      lazysketch serve --state copy --replica https://example.org --public-key HEX
     """
     _check_packages()
     if new_token:
         _print_token()
         return
+    if check is not None:
+        check_publications(check, public_key)
+        return
     if state is None:
         raise ArgumentTypeError("--state: expected the directory of the service, got none")
+    if replica is not None:
+        options = (settings, follow, format, field, every, anchor, key_file)
+        if new_era or any(one is not None for one in options):
+            raise ArgumentTypeError(
+                "--replica: expected it with --state, --public-key and --listen alone, since a "
+                "replica counts nothing, got another option"
+            )
+        serve_replica(replica, public_key, folder=state, listen=listen)
+        return
+    if public_key is not None:
+        raise ArgumentTypeError("--public-key: expected --replica or --check too, got neither")
     chosen = _settings(settings, _Shortcuts(follow, format, field, every, listen))
     _run(chosen, state, key_file=key_file, anchor=anchor, new_era=new_era)
 

@@ -1,7 +1,8 @@
 """The admin face: what the operator of a service sees and does; never open to readers.
 
 ================= ==================================================================
-application       addresses: streams, spend, finish, readiness
+application       addresses: streams, spend, finish, rotation, readiness
+exporting         what was published of a stream as one archive
 operations        exact rates of the service as metrics of Prometheus
 ================= ==================================================================
 """

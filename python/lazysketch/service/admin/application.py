@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.responses import JSONResponse, Response
+from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, LazySketchError
+from lazysketch.service.admin.exporting import archive_of
 from lazysketch.service.refusals import refused, unexpected
 from lazysketch.service.stream_settings import StreamSettings
 
@@ -22,7 +24,7 @@ if TYPE_CHECKING:
 
     from lazysketch.service.admin.operations import Operations
     from lazysketch.service.host import Host
-    from lazysketch.service.tokens import Tokens
+    from lazysketch.service.settings import ServiceSettings
 
 __all__ = ["admin_application"]
 
@@ -34,8 +36,9 @@ Handler = Callable[["_Admin", "Request"], Awaitable[Response]]
 class _Admin:
     """The state of the application."""
 
-    def __init__(self, host: Host, tokens: Tokens, operations: Operations) -> None:
-        self.host, self.tokens, self.operations = host, tokens, operations
+    def __init__(self, host: Host, settings: ServiceSettings, operations: Operations) -> None:
+        self.host, self.settings, self.operations = host, settings, operations
+        self.tokens = settings.admin.tokens
 
 
 async def _streams(state: _Admin, request: Request) -> Response:  # noqa: ARG001 -- one signature
@@ -78,6 +81,35 @@ async def _checkpoint(state: _Admin, request: Request) -> Response:  # noqa: ARG
     return JSONResponse({"checkpoint": "written"})
 
 
+async def _export(state: _Admin, request: Request) -> Response:
+    name, host = request.path_params["name"], state.host
+    host.stream(name)
+    signed = await asyncio.to_thread(host.files.read_signed, name)
+    if signed is None:
+        raise ArgumentValueError("stream: expected one that was published, got none before a tick")
+    return StreamingResponse(
+        archive_of(host.files, host.facts, name, signed),
+        media_type="application/x-tar",
+        headers={"Content-Disposition": f'attachment; filename="{name}-{signed.number}.tar"'},
+    )
+
+
+async def _rotate_tokens(state: _Admin, request: Request) -> Response:  # noqa: ARG001 -- one signature
+    await asyncio.to_thread(state.settings.rotate_tokens)
+    faces = {"ingest": state.settings.ingest, "admin": state.settings.admin}
+    owners = {face: sorted(listener.tokens.hashes) for face, listener in faces.items()}
+    return JSONResponse({"owners": owners})
+
+
+async def _rotate_key(state: _Admin, request: Request) -> Response:
+    content = await _object(request)
+    path = content.pop("new_key", None)
+    if not isinstance(path, str) or content:
+        raise ArgumentTypeError("new_key: expected the path of a new file alone, got another body")
+    await asyncio.to_thread(state.host.rotate_key, Path(path))
+    return JSONResponse({"key_file": path})
+
+
 async def _metrics(state: _Admin, request: Request) -> Response:  # noqa: ARG001 -- one signature
     content = await asyncio.to_thread(state.operations.exposed)
     return Response(content, media_type="text/plain; version=0.0.4; charset=utf-8")
@@ -92,6 +124,9 @@ _ADDRESSES: Final[tuple[tuple[str, str, Handler], ...]] = (
     ("GET", "/v1/streams", _streams),
     ("POST", "/v1/streams", _create),
     ("POST", "/v1/streams/{name}/finish", _finish),
+    ("GET", "/v1/streams/{name}/export", _export),
+    ("POST", "/v1/rotate/tokens", _rotate_tokens),
+    ("POST", "/v1/rotate/key", _rotate_key),
     ("GET", "/v1/spent", _spent),
     ("POST", "/v1/checkpoint", _checkpoint),
     ("GET", "/metrics", _metrics),
@@ -99,15 +134,16 @@ _ADDRESSES: Final[tuple[tuple[str, str, Handler], ...]] = (
 )
 
 
-def admin_application(host: Host, tokens: Tokens, operations: Operations) -> ASGIApp:
+def admin_application(host: Host, settings: ServiceSettings, operations: Operations) -> ASGIApp:
     """Return the application of the operator.
 
     Args:
         host: the streams.
-        tokens: accepted tokens; none accepts everyone who can connect.
+        settings: what the operator chose, with the accepted tokens; none accepts everyone who can
+            connect.
         operations: the exact rates of the service.
     """
-    state = _Admin(host, tokens, operations)
+    state = _Admin(host, settings, operations)
 
     def bound(handler: Handler) -> Callable[[Request], Awaitable[Response]]:
         async def answered(request: Request) -> Response:

@@ -1,0 +1,128 @@
+"""A replica: the read face of a service elsewhere, with the same bytes.
+
+It takes publications from the read address of a service, or from a copy of its directory
+``public``, and keeps those that the key of the service has signed. So the place that they come from
+need not be trusted: it can withhold a publication, and do nothing else.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from types import TracebackType
+from typing import TYPE_CHECKING, Final
+
+from lazysketch.errors import LazySketchError, ReleaseFormatError
+from lazysketch.service.publication import Publication, SignedPublication
+from lazysketch.service.publication_files import PublicationFiles, ServiceFacts
+from lazysketch.service.stream_settings import STREAM_NAME
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from lazysketch.service.origins import Origin
+
+__all__ = ["Replica"]
+
+_LOG: Final = logging.getLogger("lazysketch.service")
+_MOST_STREAMS: Final = 1_000
+_PAUSE: Final = 2.0
+_LONGEST_PAUSE: Final = 60.0
+
+
+class Replica:
+    """Keeps the publications of a service elsewhere in a directory, in a thread.
+
+    Guarantee: what is kept was signed by the key, is complete, and is later than what was kept
+    before, in this life and in earlier ones.
+
+    Args:
+        origin: where they come from.
+        public_key: Ed25519 key of the service, 32 bytes.
+        files: where they are kept.
+        pause: seconds between two looks.
+    """
+
+    def __init__(
+        self, origin: Origin, public_key: bytes, files: PublicationFiles, *, pause: float = _PAUSE
+    ) -> None:
+        self._origin, self._key, self._files, self._pause = origin, public_key, files, pause
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="replica", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._ended.set()
+        self._thread.join()
+
+    def look(self) -> int:
+        """Take all publications that are later than those that are kept.
+
+        Returns:
+            Their number.
+
+        Raises:
+            SourceError: the origin cannot be read.
+            ReleaseFormatError: data of another key, damaged data, or those of another stream.
+            OSError: a file cannot be read or written.
+        """
+        known = self._files.facts()
+        kept = list(known.streams) if known is not None and known.public_key == self._key else []
+        names = list(self._origin.streams())
+        if len(names) > _MOST_STREAMS or not all(map(STREAM_NAME.fullmatch, names)):
+            raise ReleaseFormatError(
+                f"streams: expected the names of at most {_MOST_STREAMS:,} streams, got others"
+            )
+        taken = 0
+        for name in names:
+            if self._take(name):
+                taken += 1
+                if name not in kept:
+                    kept.append(name)
+        self._files.write_facts(ServiceFacts(tuple(kept), self._key))
+        return taken
+
+    def _take(self, name: str) -> bool:
+        signed = self._origin.signed(name)
+        if signed is None:
+            return False
+        signed.check(self._key)
+        before = self._files.read_signed(name)
+        if before is not None and signed.number <= before.number:
+            return False
+        self._files.write_signed(self._publication(name, signed), signed)
+        return True
+
+    def _publication(self, name: str, signed: SignedPublication) -> Publication:
+        """Return what the manifest names; its releases have the digests that it names."""
+        contents: dict[str, bytes] = {}
+        for window, digests in signed.windows():
+            for level, digest in enumerate(digests):
+                try:
+                    contents[digest] = self._files.release(name, digest)
+                except FileNotFoundError:
+                    place = None if len(digests) == 1 else level
+                    contents[digest] = self._origin.release(name, window, place, digest)
+        return Publication.of_stream(name, signed.manifest, contents)
+
+    def _run(self) -> None:
+        pause, said = self._pause, ""
+        while not self._ended.is_set():
+            try:
+                self.look()
+            except (LazySketchError, OSError) as error:
+                pause = min(2.0 * pause, _LONGEST_PAUSE)
+                if str(error) != said:
+                    said = str(error)
+                    _LOG.error("replica: %s", said)
+            else:
+                pause, said = self._pause, ""
+            self._ended.wait(pause)

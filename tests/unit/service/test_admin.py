@@ -1,0 +1,142 @@
+"""What the operator does: streams, exports, other tokens and another key, without a restart."""
+
+from __future__ import annotations
+
+import io
+import tarfile
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+from tests.unit.service.publications import Service, run, settings
+
+import lazysketch as ls
+from lazysketch.errors import StoreError
+from lazysketch.service.admin.application import admin_application
+from lazysketch.service.admin.operations import Operations
+from lazysketch.service.host import Host
+from lazysketch.service.ingest.counters import IngestCounters
+from lazysketch.service.publication import SignedPublication
+from lazysketch.service.settings import ServiceSettings, read_settings
+from lazysketch.service.tokens import new_token, token_hash
+
+BEARER = "Authorization"
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Service:
+    return Service(tmp_path)
+
+
+@pytest.fixture
+def host(service: Service) -> Iterator[Host]:
+    host = service.host(settings())
+    yield host
+    host.close()
+
+
+def client(service: Service, host: Host, chosen: ServiceSettings) -> TestClient:
+    operations = Operations(host, service.folder / "store", counters=IngestCounters())
+    return TestClient(admin_application(host, chosen, operations))
+
+
+def written(folder: Path, ingest: dict[str, str], admin: dict[str, str]) -> ServiceSettings:
+    """Write a file of settings with the hashes of tokens, and read it."""
+    path = folder / "service.toml"
+    lines = ["[streams.pages]"]
+    for face, tokens in (("ingest", ingest), ("admin", admin)):
+        lines += [f"[{face}.tokens]", *(f'{name} = "{one}"' for name, one in tokens.items())]
+    path.write_text("\n".join(lines) + "\n")
+    return read_settings(path)
+
+
+def test_tokens_are_replaced_without_a_restart(service: Service, host: Host) -> None:
+    old, new, sender = new_token(), new_token(), new_token()
+    chosen = written(service.folder, {}, {"me": token_hash(old)})
+    operator = client(service, host, chosen)
+    assert operator.get("/v1/streams").status_code == 401
+    written(service.folder, {"web": token_hash(sender)}, {"you": token_hash(new)})
+    answer = operator.post("/v1/rotate/tokens", headers={BEARER: f"Bearer {old}"})
+    assert answer.json() == {"owners": {"ingest": ["web"], "admin": ["you"]}}
+    assert operator.get("/v1/streams", headers={BEARER: f"Bearer {old}"}).status_code == 401
+    assert operator.get("/v1/streams", headers={BEARER: f"Bearer {new}"}).status_code == 200
+    assert chosen.ingest.tokens.owner(f"Bearer {sender}".encode()) == "web"
+    assert chosen.ingest.tokens.owner(None) is None
+
+
+def test_wrong_tokens_replace_nothing(service: Service, host: Host) -> None:
+    """All addresses take their new tokens, or none does."""
+    token, sender = new_token(), new_token()
+    chosen = written(service.folder, {"web": token_hash(sender)}, {"me": token_hash(token)})
+    operator = client(service, host, chosen)
+    header = {BEARER: f"Bearer {token}"}
+    for ingest, admin in (
+        ({"web": token_hash(new_token())}, {}),
+        ({}, {"me": token_hash(new_token())}),
+        ({"web": "00"}, {"me": token_hash(new_token())}),
+    ):
+        path = service.folder / "service.toml"
+        if "00" in ingest.values():
+            path.write_text('[ingest.tokens]\nweb = "00"\n')
+        else:
+            written(service.folder, ingest, admin)
+        assert operator.post("/v1/rotate/tokens", headers=header).status_code == 400
+        assert operator.get("/v1/streams", headers=header).status_code == 200
+        assert chosen.ingest.tokens.owner(f"Bearer {sender}".encode()) == "web"
+    without = client(service, host, replace(chosen, file=None))
+    answer = without.post("/v1/rotate/tokens", headers=header)
+    assert answer.json()["error"]["argument"] == "settings"
+
+
+def test_another_key_opens_the_store_from_the_next_start_on(service: Service) -> None:
+    host = service.host(settings())
+    run(service, host, slices=7, events=lambda _: ["/"] * 100)
+    before = host.files.read_signed("pages")
+    operator = client(service, host, ServiceSettings())
+    path = service.folder.with_name("new.key")
+    assert operator.post("/v1/rotate/key", json={"new_key": str(path)}).status_code == 200
+    for wrong in (
+        {"new_key": str(path)},
+        {"new_key": str(service.folder / "inside.key")},
+        {"new_key": 1},
+        {"new_key": str(path), "more": 1},
+        {},
+    ):
+        assert operator.post("/v1/rotate/key", json=wrong).status_code == 400
+    host.stream("pages").windows.update_many(["/"] * 100)
+    host.close()
+    with pytest.raises(StoreError, match="key"):
+        service.host(settings())
+    service.key = ls.Key.from_file(path)
+    again = service.host(settings())
+    assert again.public_key == host.public_key
+    ready = int(service.clock.now) * 10**9
+    assert before is not None
+    assert again.stream("pages").publication(ready=ready).manifest() == before.manifest
+    again.close()
+
+
+def test_an_export_has_what_was_published(service: Service, host: Host) -> None:
+    operator = client(service, host, ServiceSettings())
+    address = "/v1/streams/pages/export"
+    assert operator.get(address).json()["error"]["argument"] == "stream"
+    assert operator.get("/v1/streams/none/export").status_code == 400
+    run(service, host, slices=7, events=lambda _: ["/"] * 100)
+    answer = operator.get(address)
+    assert answer.headers["content-type"] == "application/x-tar"
+    with tarfile.open(fileobj=io.BytesIO(answer.content)) as archive:
+        member = archive.extractfile("streams/pages/publication")
+        assert member is not None
+        signed = SignedPublication.from_bytes(member.read())
+    assert signed == host.files.read_signed("pages")
+
+
+def test_every_address_needs_a_token(service: Service, host: Host) -> None:
+    chosen = written(service.folder, {}, {"me": token_hash(new_token())})
+    operator = client(service, host, chosen)
+    for path in ("/v1/streams", "/v1/streams/pages/export", "/v1/spent", "/metrics", "/readyz"):
+        assert operator.get(path).status_code == 401
+    for path in ("/v1/streams", "/v1/rotate/tokens", "/v1/rotate/key", "/v1/checkpoint"):
+        assert operator.post(path).status_code == 401
