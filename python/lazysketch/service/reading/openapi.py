@@ -176,7 +176,7 @@ _ITEMS: Final = (
                 "type": "array",
                 "minItems": 1,
                 "maxItems": 100,
-                "items": {"type": "string", "maxLength": 256},
+                "items": {"type": "string", "maxLength": 1024},
             },
             "The item, once or more",
         ),

@@ -1,0 +1,103 @@
+"""Every answer of the read face is one that its document describes, whatever is asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, seed, settings
+from hypothesis import strategies as st
+from schemathesis.checks import positive_data_acceptance
+from schemathesis.generation import GenerationMode
+from tests.unit.service.publications import START, Service
+from tests.unit.service.publications import settings as stream_of
+from tests.unit.service.reading.test_application import shown
+
+from lazysketch.service.reading.application import reading_application
+
+LISTED, FOUND, LEVELS = "pages", "found", "networks"
+NEWEST = int(START) // 60 + 1  # number of the last window that ended
+
+
+@pytest.fixture(scope="module")
+def application(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """Readers of streams with a public list, with names that are found, and with levels."""
+    service = Service(tmp_path_factory.mktemp("service"))
+    events = {
+        LISTED: ["/", "/", "/docs", 7] * 100,
+        FOUND: ["/", "/docs", 7, b"\xff"] * 100,
+        LEVELS: ["10.0.0.1", "10.0.1.9"] * 200,
+    }
+    host = service.host(
+        stream_of(domain=("/", "/docs", 7)),
+        stream_of(name=FOUND),
+        stream_of(name=LEVELS, levels="ipv4", epsilon=8.0, delta=1e-3),
+    )
+    for _ in range(15):
+        for name, items in events.items():
+            host.stream(name).windows.update_many(items)
+        service.clock.now += 10.0
+        for name in events:
+            host.publish(name)
+    service.clock.now += 3.0
+    yield reading_application(shown(service))
+    host.close()
+
+
+def asked(operation: Any, mode: GenerationMode, examples: int) -> set[int]:
+    """Ask for cases of an address, check each answer, and return their statuses.
+
+    Which levels there are, and that an item of a type is written as one, is not in the document.
+    """
+    known: set[int] = set()
+
+    @seed(1)
+    @settings(
+        max_examples=examples,
+        deadline=None,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(
+        case=operation.as_strategy(mode),
+        name=st.sampled_from([LISTED, FOUND, LEVELS, None]),
+        number=st.sampled_from([NEWEST, None]),
+    )
+    def ask(case: Any, name: str | None, number: int | None) -> None:
+        for parameter, value in (("name", name), ("number", number)):
+            if value is not None and parameter in case.path_parameters:
+                case.path_parameters[parameter] = value
+        answer = case.call_and_validate(excluded_checks=[positive_data_acceptance])
+        known.add(answer.status_code)
+
+    ask()
+    return known
+
+
+def statuses(application: Any, mode: GenerationMode, examples: int) -> dict[str, set[int]]:
+    """Return the statuses of all addresses."""
+    document = schemathesis.openapi.from_asgi("/openapi.json", application)
+    found: list[Any] = list(document.get_all_operations())
+    operations = [one.ok() for one in found]
+    if mode is GenerationMode.NEGATIVE:  # nothing is wrong where nothing is asked for
+        operations = [one for one in operations if one.query]
+    return {one.path: asked(one, mode, examples) for one in operations}
+
+
+@pytest.mark.parametrize("examples", [25, pytest.param(400, marks=pytest.mark.long)])
+def test_what_the_document_allows_is_answered(application: Any, examples: int) -> None:
+    seen = statuses(application, GenerationMode.POSITIVE, examples)
+    assert len(seen) >= 10
+    for path, known in seen.items():
+        assert 200 in known, path
+        assert known <= {200, 400, 404}, path
+
+
+@pytest.mark.parametrize("examples", [25, pytest.param(400, marks=pytest.mark.long)])
+def test_what_the_document_does_not_allow_is_refused(application: Any, examples: int) -> None:
+    seen = statuses(application, GenerationMode.NEGATIVE, examples)
+    assert set().union(*seen.values()) <= {200, 400, 404, 405}
+    assert any(400 in known for known in seen.values())
