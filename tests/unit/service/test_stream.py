@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import time
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.service.publications import Service, run, settings
+from tests.unit.service.publications import START, Service, run, settings
+from tests.unit.service.running import wait_until
 
 import lazysketch as ls
 from lazysketch.errors import ClosedError, ReleaseFormatError, StoreError
-from lazysketch.service.host import Host
+from lazysketch.service.host import Host, Publisher
 from lazysketch.service.publication import Publication, SignedPublication
 from lazysketch.service.signing import SigningKey
 from lazysketch.service.tick import Tick
@@ -115,6 +117,26 @@ def test_a_gap_is_one_publication_and_time_never_goes_back(service: Service) -> 
     host.stream("pages").windows.update_many(VISITS)
     assert not host.publish("pages")
     assert published(host).number == number
+    host.close()
+
+
+def test_clock_jumps_of_a_running_service_are_one_push_or_none(service: Service) -> None:
+    """Forwards it is one publication; backwards there is none until the clock is where it was."""
+    host = service.host(settings())
+    host.stream("pages").windows.update_many(VISITS)
+    failures: list[BaseException] = []
+    tick = host.stream("pages").tick
+    with Publisher(host, failed=failures.append):
+        wait_until(lambda: host.published["pages"] == 1)
+        for jump, publications in ((86_400.0, 2), (-86_000.0, 2), (86_000.0, 2), (10.0, 3)):
+            service.clock.now += jump
+            host.stream("pages").windows.update_many(VISITS)
+            wait_until(lambda expected=publications: host.published["pages"] >= expected)
+            time.sleep(1.2)  # the publisher looks at the clock at least each second
+            assert host.published["pages"] == publications
+            latest = max(service.clock.now, START + 86_400.0)
+            assert published(host).number == tick.of(int(latest * SECOND))
+    assert not failures
     host.close()
 
 

@@ -70,6 +70,8 @@ def asked(operation: Any, mode: GenerationMode, examples: int) -> set[int]:
         for parameter, value in (("name", name), ("number", number)):
             if value is not None and parameter in case.path_parameters:
                 case.path_parameters[parameter] = value
+        if not case.query.get("item", True):  # no items are written like one empty item
+            return
         answer = case.call_and_validate(excluded_checks=[positive_data_acceptance])
         known.add(answer.status_code)
 
