@@ -7,7 +7,7 @@ privacy. A query costs one release of the table and its intervals.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from statistics import NormalDist
 
@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from lazysketch.arguments import checked_integer
-from lazysketch.estimation.intervals import checked_confidence
+from lazysketch.estimation.intervals import Interval, checked_confidence
 from lazysketch.heavy_hitters.hitters_spec import CELL_BYTES, HeavyHittersSpec, checked_share
 from lazysketch.heavy_hitters.joint_privacy import JointPrivacy
 from lazysketch.heavy_hitters.ranking import ShownLists
@@ -67,12 +67,9 @@ class PublishedHitters(LiveState):
         """
         most = checked_integer("n", n)
         level = checked_confidence(confidence)
-        known, _ = self._known(level)
-        estimates, errors = _estimates(known, confidence=level)
-        found = self._lists.most(
-            ("top", most), [_identity(hitter) for hitter in known], estimates, errors, n=most
-        )
-        return HeavyItems(known[i] for i in found)
+        known = self._known()
+        places = self._lists.most(("top", most), known.estimates, n=most)
+        return self._shown(("top", most), known, places, confidence=level)
 
     def above(self, share: float | None = None, *, confidence: float = 0.95) -> HeavyItems:
         """Return the known items above a share of the stream, by falling estimate.
@@ -95,16 +92,9 @@ class PublishedHitters(LiveState):
         """
         least = self._spec.share if share is None else checked_share("share", share)
         level = checked_confidence(confidence)
-        known, size = self._known(level)
-        estimates, errors = _estimates(known, confidence=level)
-        found = self._lists.above(
-            ("above", least),
-            [_identity(hitter) for hitter in known],
-            estimates,
-            errors,
-            least=least * size,
-        )
-        return HeavyItems(known[i] for i in found)
+        known = self._known()
+        places = self._lists.above(("above", least), known.estimates, least=least * known.size)
+        return self._shown(("above", least), known, places, confidence=level)
 
     def release(self) -> Release:
         """Return the public table of counts at this step, with the names that are public.
@@ -198,20 +188,26 @@ class PublishedHitters(LiveState):
             return [(item, complete, estimate) for item, complete, _, estimate in found]
         return [(item, True, math.nan) for item in self._spec.domain]
 
-    def _known(self, confidence: float) -> tuple[list[HeavyHitter], float]:
-        """Return every known item, and the size that shares are shares of."""
-        candidates = self._candidates()
-        whole = [item for item, complete, _ in candidates if complete]
-        release = self._table.release()
-        size = release._size("now")
-        known = _read(release, whole, size=size, confidence=confidence, among=len(whole))
+    def _known(self) -> _KnownNames:
+        """Return every known item with its estimate."""
+        if not isinstance(self._table, DiscoveringTable):
+            domain = self._spec.domain
+            return _KnownNames(self._table.release(), domain, np.arange(len(domain)), {})
+        # Names before counts, so that no name is newer than the table.
+        candidates = self._table._candidates()
+        whole = [at for at, (_, complete, _, _) in enumerate(candidates) if complete]
         # Only the core has the cells of a truncated name; it returns an estimate.
-        known += [
-            HeavyHitter(item, estimate, 0.0, math.inf, estimate / size, complete=False)
-            for item, complete, estimate in candidates
-            if not complete
-        ]
-        return known, size
+        cut = {at: one[3] for at, one in enumerate(candidates) if not one[1]}
+        names = [item for item, _, _, _ in candidates]
+        return _KnownNames(self._table.release(), names, np.array(whole, np.intp), cut)
+
+    def _shown(
+        self, name: Hashable, known: _KnownNames, places: npt.NDArray[np.intp], *, confidence: float
+    ) -> HeavyItems:
+        """Return known items, and remember that they were shown."""
+        found = known.hitters(places, confidence=confidence)
+        self._lists.remember(name, places, known.errors(found, confidence=confidence))
+        return HeavyItems(found)
 
     def _named(self, items: Sequence[Item], confidence: float) -> list[HeavyHitter]:
         """Read items whose names are public for another reason than discovery at this table."""
@@ -219,6 +215,62 @@ class PublishedHitters(LiveState):
         among = len(items) + len(self._candidates())
         size = release._size("now")
         return _read(release, items, size=size, confidence=confidence, among=among)
+
+
+class _KnownNames:
+    """Known items of a table, decoded together.
+
+    Args:
+        release: the table.
+        names: all of them, in the order in which they became public.
+        whole: places of those that are complete.
+        cut: estimates of the others, by place.
+    """
+
+    def __init__(
+        self,
+        release: Release,
+        names: Sequence[Item],
+        whole: npt.NDArray[np.intp],
+        cut: Mapping[int, float],
+    ) -> None:
+        self._release, self._names, self._whole = release, names, whole
+        self.size = release._size("now")
+        self._listed = release._decoded([names[at] for at in whole]) if len(whole) else None
+        self.estimates = np.zeros(len(names))
+        if self._listed is not None:
+            self.estimates[whole] = np.maximum(self._listed.estimates, 0.0)
+        self.estimates[list(cut)] = list(cut.values())
+
+    def hitters(self, places: npt.NDArray[np.intp], *, confidence: float) -> list[HeavyHitter]:
+        """Return some of them; the intervals of all known items cover together."""
+        inside = np.isin(places, self._whole)
+        listed = np.searchsorted(self._whole, places[inside])
+        found: Iterator[Interval] = iter(())
+        if self._listed is not None and len(listed):
+            found = iter(
+                self._release._intervals_of_places(
+                    self._listed, listed, confidence=confidence, among=len(self._whole)
+                )
+            )
+        return [
+            self._hitter(at, next(found) if whole else None)
+            for at, whole in zip(places.tolist(), inside.tolist(), strict=True)
+        ]
+
+    def errors(self, hitters: Sequence[HeavyHitter], *, confidence: float) -> Array:
+        """Return standard errors, from the widths of their joint intervals."""
+        widths = np.array([one.high - one.low for one in hitters], dtype=np.float64)
+        among = max(len(self._names), 1)
+        deviations = NormalDist().inv_cdf(1.0 - (1.0 - confidence) / (2.0 * among))
+        return np.where(np.isfinite(widths), widths, 0.0) / (2.0 * max(deviations, 0.1))
+
+    def _hitter(self, at: int, interval: Interval | None) -> HeavyHitter:
+        item, estimate = self._names[at], float(self.estimates[at])
+        if interval is None:
+            return HeavyHitter(item, estimate, 0.0, math.inf, estimate / self.size, complete=False)
+        estimate, low, high = interval.estimate, interval.low, interval.high
+        return HeavyHitter(item, estimate, low, high, estimate / self.size)
 
 
 def _read(
@@ -233,15 +285,3 @@ def _read(
         return []
     found = release._intervals_of_list(list(items), confidence=confidence, among=among)
     return hitters_of(items, found, size=size)
-
-
-def _identity(hitter: HeavyHitter) -> tuple[type, Item, bool]:
-    return (type(hitter.item), hitter.item, hitter.complete)
-
-
-def _estimates(known: Sequence[HeavyHitter], *, confidence: float) -> tuple[Array, Array]:
-    """Return estimates and, from the widths of their joint intervals, standard errors."""
-    estimates = np.array([hitter.estimate for hitter in known], dtype=np.float64)
-    widths = np.array([hitter.high - hitter.low for hitter in known], dtype=np.float64)
-    deviations = NormalDist().inv_cdf(1.0 - (1.0 - confidence) / (2.0 * max(len(known), 1)))
-    return estimates, np.where(np.isfinite(widths), widths, 0.0) / (2.0 * max(deviations, 0.1))

@@ -4,12 +4,15 @@ Two items of nearly one weight would change places with every reading, because o
 item that was shown stays until another is heavier by more than one standard error, and a share
 that was reached has to be missed by as much. Both depend on published names and public estimates
 only.
+
+Items are places in a list that only grows, and the standard error of an item is the one that it had
+when it was last shown: only what is shown needs one.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable
 from typing import Final
 
 import numpy as np
@@ -20,81 +23,69 @@ from lazysketch.sketches.live_state import exclusive
 __all__ = ["ShownLists"]
 
 Array = npt.NDArray[np.float64]
+Places = npt.NDArray[np.intp]
 
 _MOST_LISTS: Final = 64  # kept; the oldest are forgotten
 
 
 class ShownLists:
-    """Items shown last, by list."""
+    """Items shown last, by list, with their standard errors."""
 
     def __init__(self) -> None:
         """Begin with nothing shown."""
-        self._shown: dict[Hashable, frozenset[Hashable]] = {}
+        self._shown: dict[Hashable, tuple[Places, Array]] = {}
         # The garbage collector may run code that asks for a list again.
         self._lock = threading.RLock()
 
-    def most(
-        self, name: Hashable, keys: Sequence[Hashable], estimates: Array, errors: Array, *, n: int
-    ) -> list[int]:
-        """Return the positions of the n heaviest, those shown before favoured.
+    def most(self, name: Hashable, estimates: Array, *, n: int) -> Places:
+        """Return the places of the n heaviest, those shown before favoured.
 
         Args:
             name: of the list.
-            keys: identities of the candidates.
             estimates: float64 of shape (candidates,).
-            errors: standard errors of the estimates, same shape.
             n: how many.
 
         Returns:
-            Positions by falling estimate.
+            Places by falling estimate.
         """
-        favoured = estimates + np.where(self._were_shown(name, keys), errors, 0.0)
-        chosen = np.argsort(-favoured, kind="stable")[:n]
-        return self._show(name, keys, estimates, chosen)
+        chosen = np.argsort(-self._favoured(name, estimates), kind="stable")[:n]
+        return _ordered(chosen, estimates)
 
-    def above(
-        self,
-        name: Hashable,
-        keys: Sequence[Hashable],
-        estimates: Array,
-        errors: Array,
-        *,
-        least: float,
-    ) -> list[int]:
-        """Return the positions of all that reach a count, those shown before with one error less.
+    def above(self, name: Hashable, estimates: Array, *, least: float) -> Places:
+        """Return the places of all that reach a count, those shown before with one error less.
 
         Args:
             name: of the list.
-            keys: identities of the candidates.
             estimates: float64 of shape (candidates,).
-            errors: standard errors of the estimates, same shape.
             least: the count.
 
         Returns:
-            Positions by falling estimate.
+            Places by falling estimate.
         """
-        favoured = estimates + np.where(self._were_shown(name, keys), errors, 0.0)
-        return self._show(name, keys, estimates, np.flatnonzero(favoured >= least))
+        return _ordered(np.flatnonzero(self._favoured(name, estimates) >= least), estimates)
 
     @exclusive
-    def _remember(self, name: Hashable, items: frozenset[Hashable]) -> None:
+    def remember(self, name: Hashable, places: Places, errors: Array) -> None:
+        """Keep what a list shows now.
+
+        Args:
+            name: of the list.
+            places: of the items, intp of shape (items,).
+            errors: their standard errors, float64 of the same shape.
+        """
         shown = {one: others for one, others in self._shown.items() if one != name}
-        shown[name] = items
+        shown[name] = places, errors
         if len(shown) > _MOST_LISTS:
             del shown[next(iter(shown))]
         self._shown = shown  # one assignment: an interrupt leaves the lists of before
 
-    def _were_shown(self, name: Hashable, keys: Sequence[Hashable]) -> npt.NDArray[np.bool_]:
-        before = self._shown.get(name, frozenset())
-        return np.array([key in before for key in keys], dtype=np.bool_)
+    def _favoured(self, name: Hashable, estimates: Array) -> Array:
+        favoured: Array = estimates.copy()
+        places, errors = self._shown.get(name, (np.empty(0, np.intp), np.empty(0)))
+        favoured[places] += errors
+        return favoured
 
-    def _show(
-        self,
-        name: Hashable,
-        keys: Sequence[Hashable],
-        estimates: Array,
-        chosen: npt.NDArray[np.intp],
-    ) -> list[int]:
-        self._remember(name, frozenset(keys[i] for i in chosen))
-        ordered: list[int] = chosen[np.argsort(-estimates[chosen], kind="stable")].tolist()
-        return ordered
+
+def _ordered(places: Places, estimates: Array) -> Places:
+    ordered: Places = places[np.argsort(-estimates[places], kind="stable")]
+    return ordered

@@ -7,6 +7,7 @@ for later queries, each of which then takes microseconds.
 from __future__ import annotations
 
 from collections.abc import Sized
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -28,12 +29,27 @@ from lazysketch.estimation.moments import Moment, inner_product, second_moment
 from lazysketch.estimation.peeling import Cells, PeeledTable
 from lazysketch.releases.table_facts import TableFacts
 
-__all__ = ["PublicTable"]
+__all__ = ["DecodedList", "PublicTable"]
 
 Array = npt.NDArray[np.float64]
 
 LARGEST_CHOICE: Final = 2**40
 _FEW: Final = 2_000  # items of a list, each of which takes a millisecond if the list is known
+
+
+@dataclass(frozen=True)
+class DecodedList:
+    """A public list of items, the heavy ones taken out of each other's cells.
+
+    Attributes:
+        cells: columns and flips of the items, each of shape (items, depth).
+        peeled: the table without the heavy ones; None for exact tables and earlier times.
+        estimates: float64 of shape (items,).
+    """
+
+    cells: Cells
+    peeled: PeeledTable | None
+    estimates: Array
 
 
 class PublicTable(TableFacts):
@@ -226,28 +242,54 @@ class PublicTable(TableFacts):
         The intervals cover simultaneously with those of the whole list: the largest estimates
         among many items that never occurred are those with the largest noise.
         """
-        cells = self._native.cells_many(items)
-        peeled = self._peeled(cells) if at == "now" and not self._is_exact else None
-        listed = self.estimate_many(items, at=at) if peeled is None else peeled.estimates(cells)
-        order = np.argsort(-np.maximum(listed, 0.0), kind="stable")[:n]
-        cells = cells[0][order], cells[1][order]
-        among = max(len(listed), 1)
+        listed = self._decoded(items, at=at)
+        order = np.argsort(-np.maximum(listed.estimates, 0.0), kind="stable")[:n]
+        cells = listed.cells[0][order], listed.cells[1][order]
+        among = max(len(listed.estimates), 1)
         found = self._intervals(
-            cells, confidence, at, among=among, peeled=peeled, estimates=listed[order]
+            cells,
+            confidence,
+            at,
+            among=among,
+            peeled=listed.peeled,
+            estimates=listed.estimates[order],
         )
         return order.tolist(), found
 
+    def _decoded(self, items: Sized, *, at: At = "now") -> DecodedList:
+        """Return the estimates of a public list, decoded together."""
+        cells = self._native.cells_many(items)
+        peeled = self._peeled(cells) if at == "now" and not self._is_exact else None
+        listed = self.estimate_many(items, at=at) if peeled is None else peeled.estimates(cells)
+        return DecodedList(cells, peeled, listed)
+
     def _intervals_of_list(
-        self, items: Sized, *, confidence: float, among: int | None
+        self,
+        items: Sized,
+        *,
+        confidence: float,
+        among: int | None,
     ) -> Intervals:
         """Return intervals of a whole list of known names, around its decoded estimates."""
+        listed = self._decoded(items)
+        places = np.arange(len(listed.estimates))
+        return self._intervals_of_places(listed, places, confidence=confidence, among=among)
+
+    def _intervals_of_places(
+        self,
+        listed: DecodedList,
+        places: npt.NDArray[np.intp],
+        *,
+        confidence: float,
+        among: int | None,
+    ) -> Intervals:
+        """Return intervals of some items of a list, as those of the whole list have them."""
         level = checked_confidence(confidence)
-        cells = self._native.cells_many(items)
-        peeled = None if self._is_exact else self._peeled(cells)
+        cells = listed.cells[0][places], listed.cells[1][places]
         # A name is not taken out of its own cells.
-        tested = peeled if 1 < len(items) <= _FEW else None
+        tested = listed.peeled if 1 < len(listed.estimates) <= _FEW else None
         found = self._intervals(cells, level, "now", among=among, peeled=tested)
-        return found if peeled is None else found.around(peeled.estimates(cells))
+        return found if listed.peeled is None else found.around(listed.estimates[places])
 
     def _intervals(
         self,

@@ -17,36 +17,49 @@ def test_lists_do_not_flicker_within_a_standard_error(
     first: list[float], moves: list[float], error: float, n: int
 ) -> None:
     """Estimates that move by less than half a standard error never change what is shown."""
-    lists, keys = ShownLists(), list(range(len(first)))
-    estimates, errors = np.array(first), np.full(len(first), error)
+    lists = ShownLists()
+    estimates = np.array(first)
     moved = estimates + np.array(moves[: len(first)]) * error
-    shown = lists.most("top", keys, estimates, errors, n=n)
-    again = lists.most("top", keys, moved, errors, n=n)
+    shown = lists.most("top", estimates, n=n)
+    lists.remember("top", shown, np.full(len(shown), error))
+    again = lists.most("top", moved, n=n).tolist()
     assert set(shown) == set(again)
     assert again == sorted(again, key=lambda at: -moved[at])
     least = float(np.median(estimates))
-    before = set(lists.above("above", keys, estimates, errors, least=least))
-    assert before == set(np.flatnonzero(estimates >= least))
-    after = set(lists.above("above", keys, moved, errors, least=least))
-    assert after == before | set(np.flatnonzero(moved >= least))
+    before = lists.above("above", estimates, least=least)
+    assert set(before) == set(np.flatnonzero(estimates >= least))
+    lists.remember("above", before, np.full(len(before), error))
+    after = set(lists.above("above", moved, least=least))
+    assert after == set(before) | set(np.flatnonzero(moved >= least))
 
 
 def test_a_list_without_memory_flickers() -> None:
     """What the property above would catch: two near items that change places."""
-    keys, errors = ["a", "b"], np.array([10.0, 10.0])
-    one, other = np.array([100.0, 99.0]), np.array([99.0, 100.0])
     lists = ShownLists()
-    assert lists.most("top", keys, one, errors, n=1) == [0]
-    assert lists.most("top", keys, other, errors, n=1) == [0]
-    assert ShownLists().most("top", keys, other, errors, n=1) == [1]
-    assert lists.most("top", keys, np.array([99.0, 110.0]), errors, n=1) == [1]
-    assert lists.above("above", keys, one, errors, least=100.0) == [0]
-    assert lists.above("above", keys, other, errors, least=100.0) == [1, 0]
-    assert lists.above("above", keys, np.array([89.0, 100.0]), errors, least=100.0) == [1]
+    one, other = np.array([100.0, 99.0]), np.array([99.0, 100.0])
+
+    def most(estimates: list[float]) -> list[int]:
+        found = lists.most("top", np.array(estimates), n=1)
+        lists.remember("top", found, np.array([10.0]))
+        return found.tolist()
+
+    def above(estimates: list[float]) -> list[int]:
+        found = lists.above("above", np.array(estimates), least=100.0)
+        lists.remember("above", found, np.full(len(found), 10.0))
+        return found.tolist()
+
+    assert most([100.0, 99.0]) == [0]
+    assert most([99.0, 100.0]) == [0]
+    assert ShownLists().most("top", other, n=1).tolist() == [1]
+    assert most([99.0, 110.0]) == [1]
+    assert most([119.0, 110.0, 0.0]) == [1]  # a list that has grown
+    assert above(one.tolist()) == [0]
+    assert above(other.tolist()) == [1, 0]
+    assert above([89.0, 100.0]) == [1]
 
 
 def test_lists_are_forgotten_but_the_last_ones() -> None:
     lists = ShownLists()
     for number in range(1_000):
-        lists.most(number, ["a"], np.array([1.0]), np.array([0.0]), n=1)
+        lists.remember(number, np.array([0]), np.array([0.0]))
     assert len(lists._shown) <= 64
