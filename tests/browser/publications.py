@@ -75,7 +75,7 @@ class StreamOfWindows:
         self.now += self.facts.every * slices / self.facts.slices
 
     def publication(
-        self, *, next_in: float = 3600.0, listed: Sequence[Item] = (), **facts: object
+        self, *, next_in: float = 3600.0, finished: bool = False, **facts: object
     ) -> Publication:
         """Return what is public now; readers see it at once."""
         open_window = self.windows.open
@@ -91,7 +91,8 @@ class StreamOfWindows:
             publish_at=real,
             next_at=real + timedelta(seconds=next_in),
             windows=tuple(PublishedWindow.of(one) for one in windows),
-            listed=tuple(listed),
+            listed=tuple(self.domain or ()),
+            finished=finished,
         )
 
 
@@ -110,6 +111,10 @@ class Readers:
     @property
     def address(self) -> str:
         return f"http://127.0.0.1:{self.port}"
+
+    def list_streams(self, *streams: str) -> None:
+        """Say which streams there are."""
+        self.files.write_facts(ServiceFacts(streams, SIGNING.public))
 
     def publish(self, publication: Publication) -> None:
         self.files.write(publication, SIGNING)

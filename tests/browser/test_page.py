@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from tests.browser.pages import opened
 from tests.browser.publications import Readers, StreamOfWindows
 
 from lazysketch.service.page_file import standalone_page
@@ -19,23 +18,6 @@ if TYPE_CHECKING:
 
 HOSTILE = ("<img src=x onerror=alert(1)>", "</script><script>alert(2)</script>", "a\u202egnp.exe")
 COUNTS = {"/": 4000, "/search": 2000, **dict.fromkeys(HOSTILE, 1500)}
-
-
-@contextmanager
-def opened(browser: Browser, **options: Any) -> Iterator[Page]:
-    """A page that must have no console error (a violated policy is one) and no foreign request."""
-    with browser.new_context(**options) as context:
-        page = context.new_page()
-        errors: list[str] = []
-        asked: list[str] = []
-        page.on("console", lambda one: errors.append(one.text) if one.type == "error" else None)
-        page.on("pageerror", lambda error: errors.append(str(error)))
-        page.on("dialog", lambda dialog: errors.append(dialog.message))
-        page.on("request", lambda request: asked.append(request.url))
-        yield page
-        assert not errors
-        foreign = [url for url in asked if not url.startswith(("http://127.0.0.1:", "data:"))]
-        assert not [url for url in foreign if not url.startswith("file:")]
 
 
 def names(page: Page) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from tests.planted.edits import edited
-from tests.planted.planted_bug import PlantedBug
+from tests.planted.planted_bug import Patch, PlantedBug
 
 __all__ = ["BUGS_OF_THE_SERVICE"]
 
@@ -14,6 +14,29 @@ _LEVELS: Final = "tests/unit/service/test_levels.py::"
 _REPLICA: Final = "tests/unit/service/test_replica.py::"
 _READING: Final = "tests/unit/service/reading/test_application.py::"
 _INGEST: Final = "tests/unit/service/ingest/test_application.py::"
+
+_BROWSER: Final = "tests/browser/test_updates.py::"
+
+
+def _policy(right: str, wrong: str) -> Patch:
+    """Return a patch of the policy that the page is sent with."""
+    changed = f"one.replace({right.encode()!r}, {wrong.encode()!r})"
+    return edited(
+        "lazysketch.service.reading.application:_with_headers",
+        ("*_HEADERS]", f"*((key, {changed}) for key, one in _HEADERS)]"),
+    )
+
+
+def _page(right: str, wrong: str) -> Patch:
+    """Return a patch of the scripts of the page."""
+    return edited(
+        "lazysketch.service.reading.application:_assets",
+        (
+            "content = path.read_bytes()",
+            f"content = path.read_bytes().replace({right.encode()!r}, {wrong.encode()!r})",
+        ),
+    )
+
 
 BUGS_OF_THE_SERVICE: Final = (
     PlantedBug(
@@ -169,5 +192,26 @@ BUGS_OF_THE_SERVICE: Final = (
             "lazysketch.service.ingest.counting:_parts",
             ("begin += one.rows", "begin += 0"),
         ),
+    ),
+    PlantedBug(
+        name="page-with-scripts-of-names",
+        subject="page",
+        claim="The policy of the page lets scripts within it run, such as one in a name.",
+        caught_by=_READING + "test_the_page_and_its_headers",
+        patch=_policy("script-src 'self'", "script-src 'self' 'unsafe-inline'"),
+    ),
+    PlantedBug(
+        name="page-that-asks-other-servers",
+        subject="page",
+        claim="The policy of the page lets it send what readers look at to any other server.",
+        caught_by=_READING + "test_the_page_and_its_headers",
+        patch=_policy("connect-src 'self'", "connect-src *"),
+    ),
+    PlantedBug(
+        name="page-of-old-numbers",
+        subject="page",
+        claim="The page does not say that its numbers are old.",
+        caught_by=_BROWSER + "test_numbers_become_old_and_new_again",
+        patch=_page("return now() > Date.parse(due) +", "return now() < 0 * Date.parse(due) +"),
     ),
 )

@@ -16,6 +16,7 @@ Subject: TypeAlias = Literal[
     "discovery",
     "accounting",
     "durable state",
+    "page",
 ]
 Patch: TypeAlias = Callable[[pytest.MonkeyPatch], None]
 

@@ -200,7 +200,15 @@ def test_the_page_and_its_headers(client: TestClient) -> None:
     assert page.headers["content-type"].startswith("text/html")
     assert client.get("/streams/pages").content == page.content
     assert "script-src 'self'" in page.headers["content-security-policy"]
-    assert "unsafe" not in page.headers["content-security-policy"]
+    policy = page.headers["content-security-policy"]
+    rules = {rule.split()[0]: rule.split()[1:] for rule in policy.split("; ")}
+    assert {source for sources in rules.values() for source in sources} == {
+        "'none'",
+        "'self'",
+        "data:",
+    }
+    assert [name for name, sources in rules.items() if "data:" in sources] == ["img-src"]
+    assert rules["default-src"] == ["'none'"]
     assert page.headers["x-content-type-options"] == "nosniff"
 
 
