@@ -11,6 +11,7 @@ __all__ = ["BUGS_OF_THE_SERVICE"]
 
 _STREAM: Final = "tests/unit/service/test_stream.py::"
 _LEVELS: Final = "tests/unit/service/test_levels.py::"
+_LEDGER: Final = "tests/unit/service/test_charging.py::"
 _REPLICA: Final = "tests/unit/service/test_replica.py::"
 _READING: Final = "tests/unit/service/reading/test_application.py::"
 _INGEST: Final = "tests/unit/service/ingest/test_application.py::"
@@ -74,6 +75,26 @@ BUGS_OF_THE_SERVICE: Final = (
         patch=edited(
             "lazysketch.service.reading.published_streams:PublishedStreams._read",
             ("signed.check(public_key)", "pass"),
+        ),
+    ),
+    PlantedBug(
+        name="stream-that-is-not-charged",
+        subject="accounting",
+        claim="A new stream of a service takes events without a charge to its ledger.",
+        caught_by=_LEDGER + "test_a_stream_is_charged_before_it_is_made_and_once",
+        patch=edited(
+            "lazysketch.service.host:Host._charged",
+            ("self._charges.charge(settings.name, settings.privacy)", "pass"),
+        ),
+    ),
+    PlantedBug(
+        name="stream-of-another-era-is-charged-before",
+        subject="accounting",
+        claim="A stream that begins anew in another era costs nothing more.",
+        caught_by=_LEDGER + "test_another_era_is_charged_anew",
+        patch=edited(
+            "lazysketch.service.charging:StreamCharges._state",
+            ('f"{self._store_id} {name}"', "name"),
         ),
     ),
     PlantedBug(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from lazysketch.arguments import shown
 from lazysketch.errors import ArgumentValueError, LazySketchError
+from lazysketch.service.charging import StreamCharges
 from lazysketch.service.definitions import keep_definition
 from lazysketch.service.publication_files import PublicationFiles, ServiceFacts
 from lazysketch.service.signing import SigningKey
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 
     from typing_extensions import Self
 
+    from lazysketch.ledger import Ledger
     from lazysketch.service.stream_settings import StreamSettings
     from lazysketch.store import Store
 
@@ -47,12 +49,19 @@ class Host:
         store: the open store; closed by :meth:`close`.
         public: the directory of publications, which readers' processes read.
         clock: returns seconds since 1970.
+        ledger: opens the ledger that streams are charged to; None for none.
     """
 
     def __init__(
-        self, store: Store, public: Path, *, clock: Callable[[], float] = time.time
+        self,
+        store: Store,
+        public: Path,
+        *,
+        clock: Callable[[], float] = time.time,
+        ledger: Callable[[], Ledger] | None = None,
     ) -> None:
         self.store = store
+        self._charges = None if ledger is None else StreamCharges(ledger, store.id)
         self.files = PublicationFiles(public)
         self.streams: dict[str, Stream] = {}
         self.clock = clock
@@ -78,18 +87,32 @@ class Host:
             settings: their descriptions.
 
         Raises:
-            ArgumentValueError: other parameters than those that a stream was made with, or a value
-                outside its range.
-            StoreError: a store that cannot be written.
+            CapError: a stream that does not fit into the ledger.
+            ArgumentValueError: other parameters than those that a stream was made with, a value
+                outside its range, or a guarantee that is not of the kind of the ledger.
+            StoreError: a store or a ledger that cannot be written.
         """
         for one in settings:
-            keep_definition(self.store, one)
             try:
-                self.streams[one.name] = Stream(one, self.store, clock=self.clock)
+                stream = self._charged(one)
             except LazySketchError as error:
                 raise type(error)(f"streams.{one.name}.{error}") from None
+            self.streams[one.name] = stream
         self.store.commit()
         self.files.write_facts(self.facts)
+
+    def _charged(self, settings: StreamSettings) -> Stream:
+        """Open a stream that is charged to the ledger, if there is one."""
+        is_new = settings.name not in self.store.names
+        if (
+            is_new and self._charges is not None
+        ):  # first, so that a stream that is refused is not made
+            self._charges.charge(settings.name, settings.privacy)
+        keep_definition(self.store, settings)
+        stream = Stream(settings, self.store, clock=self.clock)
+        if not is_new and self._charges is not None and not stream.windows.finished:
+            self._charges.charge(settings.name, stream.windows.privacy)
+        return stream
 
     def stream(self, name: str) -> Stream:
         """Return the stream of a name.
@@ -141,10 +164,12 @@ class Host:
 
         Raises:
             ArgumentValueError: there is no such stream.
-            StoreError: the store cannot be written.
+            StoreError: the store or the ledger cannot be written.
         """
         self.stream(name).windows.finish()
         self.store.commit()
+        if self._charges is not None:
+            self._charges.end(name)
 
     def rotate_key(self, path: Path) -> None:
         """Make a key in a new file, which opens the store from the next start on.

@@ -10,12 +10,13 @@ from lazysketch.arguments import shown
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.heavy_hitters.hierarchies import HIERARCHIES
 from lazysketch.privacy.person_bound import PersonBound
+from lazysketch.windows import HierarchicalWindows, Windows
 from lazysketch.windows.durations import duration_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from lazysketch.heavy_hitters import Levels
+    from lazysketch.heavy_hitters import JointPrivacy, Levels, LevelsPrivacy
     from lazysketch.releases.items import Item
     from lazysketch.store import Store
     from lazysketch.store.stored_windows import StoredHierarchicalWindows, StoredWindows
@@ -193,6 +194,22 @@ class StreamSettings:
         if levels is None:
             return store.windows(self.name, domain=self.domain, **options)
         return store.hierarchical_windows(self.name, levels, **options)
+
+    @property
+    def privacy(self) -> JointPrivacy | LevelsPrivacy:
+        """The guarantee of the stream, before it is made.
+
+        Raises:
+            ArgumentTypeError: a wrong type.
+            ArgumentValueError: a value outside its range.
+        """
+        levels = self.hierarchy
+        if levels is None:
+            windows = Windows(domain=self.domain, **self._options)
+        else:
+            windows = HierarchicalWindows(levels, **self._options)
+        with windows:
+            return windows.privacy
 
     @property
     def _options(self) -> dict[str, Any]:

@@ -10,13 +10,16 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from lazysketch.cli.ledger_options import ledger_options
 from lazysketch.cli.options import state_place
+from lazysketch.cli.run.charging import Charging
 from lazysketch.cli.run.replicas import check_publications, serve_replica
 from lazysketch.cli.run.state_keys import key_for, opened
 from lazysketch.cli.view.output import put, tell
 from lazysketch.errors import ArgumentTypeError, MissingPackageError
 
 if TYPE_CHECKING:
+    from lazysketch.cli.settings import LedgerSettings
     from lazysketch.service.host import Host
     from lazysketch.service.service import Listening
     from lazysketch.service.settings import ServiceSettings
@@ -95,6 +98,7 @@ class _Shortcuts:
     help="Go on in an older copy of the state, or without its anchor, with fresh noise, whose "
     "cost is added.  [default: refuse it]",
 )
+@ledger_options
 @click.option(
     "--new-token",
     is_flag=True,
@@ -116,6 +120,7 @@ def serve(
     replica: str | None,
     check: str | None,
     public_key: str | None,
+    charged: LedgerSettings,
 ) -> None:
     """Take events over HTTP, and publish what is frequent, at every tick of a public clock.
 
@@ -142,7 +147,7 @@ def serve(
         raise ArgumentTypeError("--state: expected the directory of the service, got none")
     if replica is not None:
         options = (settings, follow, format, field, every, anchor, key_file)
-        if new_era or any(one is not None for one in options):
+        if new_era or charged.ledger is not None or any(one is not None for one in options):
             raise ArgumentTypeError(
                 "--replica: expected it with --state, --public-key and --listen alone, since a "
                 "replica counts nothing, got another option"
@@ -151,8 +156,10 @@ def serve(
         return
     if public_key is not None:
         raise ArgumentTypeError("--public-key: expected --replica or --check too, got neither")
+    charging = Charging(charged)
+    charging.check()
     chosen = _settings(settings, _Shortcuts(follow, format, field, every, listen))
-    _run(chosen, state, key_file=key_file, anchor=anchor, new_era=new_era)
+    _run(chosen, state, key_file=key_file, anchor=anchor, new_era=new_era, charging=charging)
 
 
 def _run(
@@ -162,6 +169,7 @@ def _run(
     key_file: str | None,
     anchor: str | None,
     new_era: bool,
+    charging: Charging,
 ) -> None:
     from lazysketch.service.definitions import streams_to_open
     from lazysketch.service.host import Host
@@ -178,7 +186,7 @@ def _run(
         if made is not None:
             tell(f"serve: the key of {folder} is in {made}; without it the state is lost")
         try:
-            host = Host(store, Path(folder) / _PUBLIC)
+            host = Host(store, Path(folder) / _PUBLIC, ledger=charging.ledger)
             configured = () if settings is None else settings.streams
             host.open_streams(streams_to_open(store, configured, otherwise=DEFAULT_STREAM))
         except BaseException:

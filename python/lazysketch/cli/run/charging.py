@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from lazysketch.cli.run.state_keys import key_of
@@ -12,7 +13,7 @@ from lazysketch.ledger import Ledger
 from lazysketch.store.opening import is_store
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
 
     from lazysketch.cli.run.state import State
     from lazysketch.cli.settings import LedgerSettings
@@ -99,6 +100,12 @@ class Charging:
                 ledger.close_run(self._run)
         except LazySketchError as error:
             tell(f"{path}: run {self._run:,} stays open: {error}; lazysketch ledger close ends it")
+
+    @property
+    def ledger(self) -> Callable[[], Ledger] | None:
+        """Opens the ledger, which is that of the population; None without one."""
+        path = self._settings.ledger
+        return None if path is None else partial(self._opened, path)
 
     def remind(self) -> None:
         """Say that runs add up, where no ledger adds them."""
