@@ -179,6 +179,7 @@ def _run(
 
     given = ServiceSettings() if settings is None else settings
     listening = Listening.on(given)
+    log_as_json()
     try:
         place = str(Path(folder) / _STORE)
         key, made = key_for(key_file, place)
@@ -195,7 +196,6 @@ def _run(
     except BaseException:
         listening.close()
         raise
-    log_as_json()
     run_service(listening, host, Path(place), started=lambda: _say(listening, host))
 
 
