@@ -51,7 +51,7 @@ BUGS_OF_DISCOVERY: Final = (
         claim="The intervals of the heaviest of many candidates are those of single items.",
         caught_by="tests/unit/heavy_hitters/test_heavy_hitters.py::"
         "test_a_known_domain_is_the_sketch_alone",
-        patch=edited(f"{_PUBLISHED}:PublishedHitters._known", ("among=len(whole)", "among=None")),
+        patch=edited(f"{_PUBLISHED}:_KnownNames.hitters", ("among=len(self._whole)", "among=None")),
     ),
     PlantedBug(
         name="parents-chosen-without-correction",
@@ -70,7 +70,7 @@ BUGS_OF_DISCOVERY: Final = (
         claim="The intervals of the top items of a release are those of single items.",
         caught_by="tests/unit/releases/test_heavy_items.py::"
         "test_top_is_the_head_of_all_simultaneous_intervals[count-min]",
-        patch=edited(_HEAVIEST, ("among = max(len(listed), 1)", "among = None")),
+        patch=edited(_HEAVIEST, ("among = max(len(listed.estimates), 1)", "among = None")),
     ),
     PlantedBug(
         name="top-of-windows-without-correction",
@@ -78,7 +78,7 @@ BUGS_OF_DISCOVERY: Final = (
         claim="The intervals of the top items of windows are those of single items.",
         caught_by="tests/unit/windows/test_questions.py::"
         "test_intervals_of_the_top_cover_the_list_that_it_was_chosen_from",
-        patch=edited(_HEAVIEST, ("max(len(listed), 1)", "1 + len(order) // 2")),
+        patch=edited(_HEAVIEST, ("max(len(listed.estimates), 1)", "1 + len(order) // 2")),
     ),
     PlantedBug(
         name="changes-without-correction",
@@ -98,6 +98,6 @@ BUGS_OF_DISCOVERY: Final = (
         claim="The command's intervals cover the rows that it shows, not the list it chose from.",
         caught_by="tests/unit/cli/commands/test_releases.py::"
         "test_intervals_of_the_rows_cover_the_list_that_they_were_chosen_from",
-        patch=edited(_HEAVIEST, ("max(len(listed), 1)", "max(len(order), 1)")),
+        patch=edited(_HEAVIEST, ("max(len(listed.estimates), 1)", "max(len(order), 1)")),
     ),
 )

@@ -194,11 +194,11 @@ class PublishedHitters(LiveState):
             domain = self._spec.domain
             return _KnownNames(self._table.release(), domain, np.arange(len(domain)), {})
         # Names before counts, so that no name is newer than the table.
-        candidates = self._table._candidates()
-        whole = [at for at, (_, complete, _, _) in enumerate(candidates) if complete]
+        candidates = self._candidates()
+        whole = [at for at, (_, complete, _) in enumerate(candidates) if complete]
         # Only the core has the cells of a truncated name; it returns an estimate.
-        cut = {at: one[3] for at, one in enumerate(candidates) if not one[1]}
-        names = [item for item, _, _, _ in candidates]
+        cut = {at: one[2] for at, one in enumerate(candidates) if not one[1]}
+        names = [item for item, _, _ in candidates]
         return _KnownNames(self._table.release(), names, np.array(whole, np.intp), cut)
 
     def _shown(
