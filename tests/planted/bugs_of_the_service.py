@@ -11,6 +11,7 @@ __all__ = ["BUGS_OF_THE_SERVICE"]
 
 _STREAM: Final = "tests/unit/service/test_stream.py::"
 _LEVELS: Final = "tests/unit/service/test_levels.py::"
+_WEBHOOKS: Final = "tests/unit/service/test_webhooks.py::"
 _LEDGER: Final = "tests/unit/service/test_charging.py::"
 _REPLICA: Final = "tests/unit/service/test_replica.py::"
 _READING: Final = "tests/unit/service/reading/test_application.py::"
@@ -75,6 +76,16 @@ BUGS_OF_THE_SERVICE: Final = (
         patch=edited(
             "lazysketch.service.reading.published_streams:PublishedStreams._read",
             ("signed.check(public_key)", "pass"),
+        ),
+    ),
+    PlantedBug(
+        name="webhook-before-the-instant",
+        subject="schedule",
+        claim="A webhook is called when a publication is on the disk, before readers see it.",
+        caught_by=_WEBHOOKS + "test_a_webhook_is_called_after_the_instant_with_what_readers_get",
+        patch=edited(
+            "lazysketch.service.webhooks:Webhook._run",
+            ("if signed.publish_at.timestamp() > self._clock():", "if False:"),
         ),
     ),
     PlantedBug(

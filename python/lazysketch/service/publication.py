@@ -302,6 +302,18 @@ class SignedPublication:
         except (KeyError, TypeError, ValueError):
             raise _damaged() from None
 
+    @property
+    def publish_at(self) -> datetime:
+        """The instant from which readers see it.
+
+        Raises:
+            ReleaseFormatError: a damaged manifest.
+        """
+        try:
+            return _instant(json.loads(self.manifest)["publish_at"])
+        except (KeyError, TypeError, ValueError):
+            raise _damaged() from None
+
     def windows(self) -> list[tuple[int, list[str]]]:
         """Return the number of each window, and the SHA-256 of its releases.
 

@@ -24,6 +24,7 @@ from lazysketch.service.ingest.application import IngestApplication
 from lazysketch.service.reading.process import ReadingTask
 from lazysketch.service.reading_process import ReadingProcess
 from lazysketch.service.servers import address_of, config_of, listening_socket
+from lazysketch.service.webhooks import Webhook
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -201,6 +202,10 @@ async def _run(
             if stream.settings.follow is not None:
                 running.enter_context(
                     FollowedFile(stream, host.store, positions=positions, failed=end.failed)
+                )
+            if stream.settings.webhook is not None:
+                running.enter_context(
+                    Webhook(stream.settings.name, stream.settings.webhook, host.files)
                 )
         servers = [
             _serving(face, application, getattr(settings, face))

@@ -24,9 +24,10 @@ if TYPE_CHECKING:
 __all__ = ["STREAM_NAME", "StreamSettings"]
 
 STREAM_NAME: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
+_ADDRESS: Final = re.compile(r"https?://[!-~]{1,2000}")
 _LONGEST_TITLE: Final = 200
 # What does not change the windows, nor what they promise.
-_FREE: Final = ("title", "follow", "format", "item", "weight")
+_FREE: Final = ("title", "follow", "format", "item", "weight", "webhook")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +61,7 @@ class StreamSettings:
         width: columns of a table; chosen from the share when None.
         follow: a growing file whose rows are events too; None for senders only.
         format: format of that file; recognised when None.
+        webhook: an address that is told of each publication; None for none.
 
     Raises:
         ArgumentTypeError: a wrong type.
@@ -89,6 +91,7 @@ class StreamSettings:
     width: int | None = None
     follow: str | None = None
     format: str | None = None
+    webhook: str | None = None
 
     def __post_init__(self) -> None:
         """Check what no window checks."""
@@ -104,6 +107,9 @@ class StreamSettings:
                 f"title: expected at most {_LONGEST_TITLE} printable characters, got "
                 f"{shown(self.title)}"
             )
+        for name in ("levels", "webhook"):
+            if getattr(self, name) is not None:
+                _check_text(name, getattr(self, name))
         if self.levels is not None and self.levels not in HIERARCHIES:
             raise ArgumentValueError(
                 f"levels: expected one of {', '.join(HIERARCHIES)}, got {shown(self.levels)}"
@@ -111,6 +117,10 @@ class StreamSettings:
         if self.levels is not None and self.domain is not None:
             raise ArgumentValueError(
                 "domain: expected none with levels, whose names are found, got a list"
+            )
+        if self.webhook is not None and not _ADDRESS.fullmatch(self.webhook):
+            raise ArgumentValueError(
+                "webhook: expected an address that begins with http:// or https://, got another"
             )
         if self.user is not None and self.user == self.item:
             raise ArgumentValueError(

@@ -133,6 +133,25 @@ def test_an_export_has_what_was_published(service: Service, host: Host) -> None:
     assert signed == host.files.read_signed("pages")
 
 
+def test_streams_are_added_while_the_service_runs(service: Service, host: Host) -> None:
+    operator = client(service, host, ServiceSettings())
+    chosen = {"every": "1min", "levels": "dns", "share": 0.05}
+    answer = operator.post("/v1/streams", json={"name": "names", **chosen})
+    assert (answer.status_code, answer.json()) == (201, {"created": "names"})
+    assert host.facts.streams == ("pages", "names")
+    assert host.stream("names").facts.levels == ("1 labels", "2 labels", "3 labels", "name")
+    for wrong, argument in (
+        ({"name": "names", **chosen}, "name"),
+        ({"name": "more", "follow": "/var/log/syslog"}, "follow"),
+        ({"name": "more", "webhook": "https://example.org"}, "webhook"),
+        ({"name": "more", "levels": "none"}, "streams.more.levels"),
+        ({"name": "../x"}, "streams.../x.name"),
+    ):
+        answer = operator.post("/v1/streams", json=wrong)
+        assert (answer.status_code, answer.json()["error"]["argument"]) == (400, argument)
+    assert host.store.names == ("names", "pages")
+
+
 def test_every_address_needs_a_token(service: Service, host: Host) -> None:
     chosen = written(service.folder, {}, {"me": token_hash(new_token())})
     operator = client(service, host, chosen)

@@ -53,10 +53,11 @@ async def _create(state: _Admin, request: Request) -> Response:
     settings = StreamSettings.from_mapping(name, content)
     if settings.name in state.host.streams:
         raise ArgumentValueError("name: expected that of a new stream, got one that exists")
-    if settings.follow is not None:
-        raise ArgumentValueError(
-            "follow: expected none, since files are followed by the configuration, got one"
-        )
+    for what in ("follow", "webhook"):
+        if getattr(settings, what) is not None:
+            raise ArgumentValueError(
+                f"{what}: expected none, since it takes the configuration and a start, got one"
+            )
     await asyncio.to_thread(state.host.open_streams, [settings])
     return JSONResponse({"created": settings.name}, status_code=201)
 

@@ -1,0 +1,130 @@
+"""Calls that tell another program of each publication.
+
+A call has the signed manifest, which is public, and goes out after the instant of the publication,
+never before. It is read from the directory of publications, as readers do: nothing that a called
+program does, or does not do, has an effect on what is published, or when.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable
+from types import TracebackType
+from typing import TYPE_CHECKING, Final
+
+from lazysketch.errors import LazySketchError
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from lazysketch.service.publication import SignedPublication
+    from lazysketch.service.publication_files import PublicationFiles
+
+__all__ = ["Webhook"]
+
+_LOG: Final = logging.getLogger("lazysketch.service")
+_LOOK_EVERY: Final = 0.5  # seconds
+_TIMEOUT: Final = 10.0
+_PAUSES: Final = (1.0, 4.0, 16.0)  # before another attempt
+_MOST_READ: Final = 1 << 16
+
+
+class Webhook:
+    """Calls an address after each publication of a stream, in a thread.
+
+    Guarantee: each call has the bytes that readers get from ``/publication`` at that time. A call
+    that fails is repeated three times, unless there is a later publication, and then given up.
+
+    Args:
+        name: the stream.
+        address: what is called.
+        files: the directory of publications.
+        clock: returns seconds since 1970.
+        pauses: seconds before each further attempt.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        address: str,
+        files: PublicationFiles,
+        *,
+        clock: Callable[[], float] = time.time,
+        pauses: tuple[float, ...] = _PAUSES,
+    ) -> None:
+        self._name, self._address, self._files = name, address, files
+        self._clock, self._pauses = clock, pauses
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._run, name=f"webhook {name}", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._ended.set()
+        self._thread.join(_TIMEOUT)
+
+    def _run(self) -> None:
+        last = self._number(self._read())
+        while not self._ended.wait(_LOOK_EVERY):
+            signed = self._read()
+            if signed is None or signed.number <= last:
+                continue
+            if signed.publish_at.timestamp() > self._clock():
+                continue
+            last = signed.number
+            self._call(signed)
+
+    def _call(self, signed: SignedPublication) -> None:
+        """Call the address until it answers, at most once more than there are pauses."""
+        request = urllib.request.Request(  # noqa: S310 -- the settings check the scheme
+            self._address,
+            data=signed.to_bytes(),
+            headers={
+                "Content-Type": "text/plain; charset=utf-8",
+                "Lazysketch-Stream": self._name,
+                "Lazysketch-Publication": str(signed.number),
+            },
+            method="POST",
+        )
+        for pause in (*self._pauses, None):
+            failure = _failure_of(request)
+            if failure is None:
+                return
+            if pause is None or self._ended.wait(pause):
+                break
+            if self._number(self._read()) > signed.number:
+                break
+        _LOG.warning("%s: the webhook was not told of a publication: %s", self._name, failure)
+
+    def _read(self) -> SignedPublication | None:
+        try:
+            return self._files.read_signed(self._name)
+        except (OSError, LazySketchError):  # it is replaced at this moment, or damaged
+            return None
+
+    @staticmethod
+    def _number(signed: SignedPublication | None) -> int:
+        return -1 if signed is None else signed.number
+
+
+def _failure_of(request: urllib.request.Request) -> str | None:
+    """Return why a call failed, without the address, which may be secret; None if it did not."""
+    try:
+        with urllib.request.urlopen(request, timeout=_TIMEOUT) as answer:  # noqa: S310 -- checked
+            answer.read(_MOST_READ)
+    except urllib.error.HTTPError as error:
+        return f"status {error.code}"
+    except (OSError, ValueError) as error:
+        return type(error).__name__
+    return None
