@@ -45,6 +45,7 @@ from lazysketch.releases.release import Release, ReleasePart
 from lazysketch.sketches.counters import ContinualCounters
 from lazysketch.sketches.exact import CountMin, CountSketch
 from lazysketch.sketches.keys import Key
+from lazysketch.sketches.partial_counts import PartialCounts
 from lazysketch.sketches.private_sketches import (
     LazyCountMin,
     LazyCountSketch,
@@ -96,6 +97,7 @@ __all__ = [
     "LevelsPrivacy",
     "Mechanism",
     "Moment",
+    "PartialCounts",
     "PeriodicSaves",
     "PersonBound",
     "Plan",

@@ -58,6 +58,7 @@ EXPORTED = SKETCHES | {
     "Release",
     "ReleasePart",
     "ReleasesOnly",
+    "PartialCounts",
     "RoundRobin",
     "Single",
     "Store",

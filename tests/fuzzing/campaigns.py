@@ -13,6 +13,7 @@ from tests.fuzzing import (
     corpus_sessions,
     inputs,
     live_classes,
+    partial_counts,
     releases,
     twins,
 )
@@ -61,6 +62,7 @@ _ALL: Final = (
     Campaign("constructions", constructions.session, "a call of a constructor or a function"),
     Campaign("queries of releases", releases.queries, "a query of a release"),
     Campaign("bytes of releases", releases.damages, "a damaged release"),
+    Campaign("bytes of partial counts", partial_counts.damages, "damaged counts of a worker"),
     *map(_of_inputs, inputs.FORMS),
 )
 CAMPAIGNS: Final = {campaign.name: campaign for campaign in _ALL}

@@ -56,6 +56,7 @@ class Call:
         facts: what else there is to say, as values of JSON.
         contents: bytes that are public, such as releases.
         threads: for counting, not logged: the result is the same for any number.
+        gathered: the counts that ``contents`` has sealed, not logged.
     """
 
     object: str
@@ -75,6 +76,7 @@ class Call:
     facts: Mapping[str, Any] = field(default_factory=dict)
     contents: tuple[bytes, ...] = ()
     threads: int = 1
+    gathered: _native.GatheredCounts | None = None
 
     def encoded(self) -> Record:
         """Return the record of the call."""

@@ -16,6 +16,7 @@ from typing import Any, Final
 from lazysketch import _native
 from lazysketch.errors import StoreError
 from lazysketch.store.eras import Eras
+from lazysketch.store.partial_batches import PartialBatches
 from lazysketch.store.saved_windows import progress_of, saved_progress
 from lazysketch.store.stored_objects import digest_of, tables_of
 from lazysketch.windows.open_windows import Progress
@@ -48,7 +49,11 @@ class KeptObject:
 
 
 def header_of(
-    objects: Mapping[str, Any], sources: Mapping[str, int], notes: Mapping[str, str], eras: Eras
+    objects: Mapping[str, Any],
+    sources: Mapping[str, int],
+    notes: Mapping[str, str],
+    partials: PartialBatches,
+    eras: Eras,
 ) -> tuple[bytes, list[_native.PrivateSketch | _native.People]]:
     """Return the header of a checkpoint, and the tables and people whose states follow it.
 
@@ -56,6 +61,7 @@ def header_of(
         objects: all objects of the store.
         sources: the last sequence of each source.
         notes: the last note of each source.
+        partials: batches of partial counts.
         eras: those of the store.
     """
     states: list[_native.PrivateSketch | _native.People] = []
@@ -79,6 +85,7 @@ def header_of(
             contents += releases
     of_eras, releases = eras.described()
     contents += releases
+    of_partials, publications = partials.described()
     header = {
         "version": _VERSION,
         "objects": described,
@@ -86,18 +93,22 @@ def header_of(
         "notes": dict(notes),
         "eras": of_eras,
     }
+    if partials.last:
+        header["partials"] = of_partials
+        contents += publications
     head = json.dumps(header, separators=(",", ":")).encode()
     return b"".join([_LENGTH.pack(len(head)), head, *contents]), states
 
 
 def objects_of(
-    data: bytes, eras: Eras
+    data: bytes, eras: Eras, partials: PartialBatches
 ) -> tuple[dict[str, KeptObject], dict[str, int], dict[str, str]]:
     """Return what a header says: the objects, and the last sequence and note of each source.
 
     Args:
         data: the first result of :func:`header_of`.
         eras: those of the store, which go on from there.
+        partials: batches of partial counts, likewise.
 
     Raises:
         StoreError: another version, or other bytes.
@@ -112,6 +123,8 @@ def objects_of(
         contents = _contents(data, start, header)
         found = {name: _object(kept, contents) for name, kept in header["objects"].items()}
         eras.restore(header["eras"], contents)
+        if "partials" in header:
+            partials.restore(header["partials"], contents)
         next(contents, None)  # which checks that nothing is left
         return found, header["sources"], header["notes"]
     except (KeyError, TypeError, ValueError, StopIteration, struct.error) as error:
@@ -134,7 +147,8 @@ def _contents(data: bytes, start: int, header: dict[str, Any]) -> Iterator[bytes
     ended = [window for found in objects for window in found.get("windows", {}).get("ended", ())]
     earlier = header["eras"]["earlier"].values()
     sizes = [size for one in ended for size in (*one.get("coarser", ()), one["bytes"])]
-    for size in sizes + [size for kept in earlier for size in kept]:
+    sizes += [size for kept in earlier for size in kept]
+    for size in [*sizes, *header.get("partials", {}).get("publications", {}).values()]:
         yield data[start : start + size]
         start += size
     if start != len(data):

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
     )
     from lazysketch.store.stored_windows import StoredHierarchicalWindows, StoredWindows
 
-__all__ = ["Ingestion", "checked_name"]
+__all__ = ["Ingestion", "checked_name", "checked_note", "checked_source"]
 
+_LARGEST_SEQUENCE: Final = 2**63 - 1
 _LONGEST_NAME: Final = 200
 _LONGEST_NOTE: Final = 10_000
-_LARGEST_SEQUENCE: Final = 2**63 - 1
 
 
 class Ingestion(ClosedByBlock, LiveState):
@@ -93,12 +93,12 @@ class Ingestion(ClosedByBlock, LiveState):
             ItemError: an invalid item; nothing was counted.
             StoreError: a store that cannot be written; send the batch again after opening it.
         """
-        name, number = _checked_source(source, sequence)
+        name, number = checked_source(source, sequence)
         self._check_open(into)
         batch = into._batch(
             items, weights, empty_rows=empty_rows, column=column, times=times, user=user
         )
-        call = replace(batch, source=name, sequence=number, note=_checked_note(note))
+        call = replace(batch, source=name, sequence=number, note=checked_note("note", note))
         return self._changed_once(into, call, durable=durable)
 
     def ingest_several(
@@ -143,7 +143,7 @@ class Ingestion(ClosedByBlock, LiveState):
             raise ArgumentTypeError(
                 f"sources: expected sequences by source, got {type(sources).__name__}"
             )
-        sequences = dict(_checked_source(*one) for one in sources.items())
+        sequences = dict(checked_source(*one) for one in sources.items())
         self._check_open(into)
         batch = into._batch(items, weights, empty_rows=None, column=None, times=None, user=user)
         return self._changed_once(into, replace(batch, sources=sequences), durable=durable)
@@ -180,7 +180,7 @@ class Ingestion(ClosedByBlock, LiveState):
             StoreError: a store that cannot be written.
         """
         name = checked_name("source", source)
-        if not _checked_note(note):
+        if not checked_note("note", note):
             raise ArgumentValueError("note: expected at least 1 character, got none")
         self._journal.log(note_record(name, note))
         self._journal.notes[name] = note
@@ -195,7 +195,8 @@ class Ingestion(ClosedByBlock, LiveState):
         raise NotImplementedError
 
     def _check_open(self, into: object) -> None:
-        if self._open.get(getattr(into, "_name", "")) is not into:
+        name = getattr(into, "_name", "")
+        if name not in self._open or self._open[name] is not into:
             raise ArgumentValueError("into: expected an open object of this store, got another")
 
     def _changed_once(self, into: Changes, call: Call, *, durable: bool) -> bool:
@@ -207,7 +208,17 @@ class Ingestion(ClosedByBlock, LiveState):
         return is_new
 
 
-def _checked_source(source: object, sequence: object) -> tuple[str, int]:
+def checked_source(source: object, sequence: object) -> tuple[str, int]:
+    """Return the id of a batch.
+
+    Args:
+        source: name of the sender, 1 to 200 printable characters.
+        sequence: 1, 2, ... within the source.
+
+    Raises:
+        ArgumentTypeError: a wrong type.
+        ArgumentValueError: a value outside its range.
+    """
     name = checked_name("source", source)
     return name, checked_integer("sequence", sequence, most=_LARGEST_SEQUENCE)
 
@@ -233,12 +244,22 @@ def checked_name(argument: str, value: object) -> str:
     return plain
 
 
-def _checked_note(value: object) -> str:
+def checked_note(argument: str, value: object) -> str:
+    """Return a note that a store can keep.
+
+    Args:
+        argument: what it is called.
+        value: up to 10,000 characters.
+
+    Raises:
+        ArgumentTypeError: not a text.
+        ArgumentValueError: a longer text.
+    """
     if not isinstance(value, str):
-        raise ArgumentTypeError(f"note: expected a str, got {type(value).__name__}")
+        raise ArgumentTypeError(f"{argument}: expected a str, got {type(value).__name__}")
     plain = str.__str__(value)
     if len(plain) > _LONGEST_NOTE:
         raise ArgumentValueError(
-            f"note: expected at most {_LONGEST_NOTE} characters, got {len(plain)}"
+            f"{argument}: expected at most {_LONGEST_NOTE} characters, got {len(plain)}"
         )
     return plain

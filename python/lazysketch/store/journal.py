@@ -9,6 +9,7 @@ from lazysketch import _native
 from lazysketch.errors import ArgumentValueError, LazySketchError, StoreError
 from lazysketch.sketches.live_state import exclusive
 from lazysketch.store.calls import Call
+from lazysketch.store.partial_batches import ADDED, PartialBatches
 
 __all__ = ["Journal", "Stored"]
 
@@ -39,6 +40,7 @@ class Journal:
         self.bytes_logged = 0
         self.sources: dict[str, int] = {}
         self.notes: dict[str, str] = {}
+        self.partials = PartialBatches()
 
     @exclusive
     def change(self, stored: Stored, call: Call) -> None:
@@ -71,6 +73,8 @@ class Journal:
             if call.note:
                 self.notes[call.source] = call.note
         self.sources.update(call.sources)
+        if call.method == ADDED:
+            self.partials.add(call)
         self._changing = False
         self.bytes_logged += record.size
 

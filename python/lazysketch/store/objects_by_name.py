@@ -15,7 +15,8 @@ from lazysketch.sketches.live_state import exclusive
 from lazysketch.specification.schedules import Schedule, ScheduleName, schedule_for
 from lazysketch.specification.table_spec import TableSpec
 from lazysketch.store.eras import Eras, begin_record, end_record
-from lazysketch.store.ingestion import Ingestion, checked_name
+from lazysketch.store.ingestion import checked_name
+from lazysketch.store.partial_ingestion import PartialIngestion
 from lazysketch.store.recovered_objects import (
     Origin,
     RecoveredObjects,
@@ -53,7 +54,7 @@ Object = TypeVar(
 )
 
 
-class ObjectsByName(Ingestion):
+class ObjectsByName(PartialIngestion):
     """The objects of a store; base class of :class:`Store`."""
 
     def __init__(self, native: _native.Store) -> None:
@@ -62,7 +63,11 @@ class ObjectsByName(Ingestion):
         journal = self._journal
         self._eras = Eras()
         self._kept = RecoveredObjects(
-            native, sources=journal.sources, notes=journal.notes, eras=self._eras
+            native,
+            sources=journal.sources,
+            notes=journal.notes,
+            partials=journal.partials,
+            eras=self._eras,
         )
         journal.bytes_logged = self._kept.bytes_logged
 
@@ -276,6 +281,7 @@ class ObjectsByName(Ingestion):
         record = end_record(name, stored)
         self._journal.log(record)
         self._eras.end(name, [Release.from_bytes(it) for it in record.contents])
+        self._journal.partials.forget(name)
         destroy(stored)
 
     def _begin_era(self, *, anchored: bool, copied: bool) -> None:

@@ -14,6 +14,7 @@ from lazysketch.sketches.keys import Key
 from lazysketch.store.calls import Call
 from lazysketch.store.checkpoint_header import KeptObject, objects_of
 from lazysketch.store.eras import BEGUN, ENDED, Eras
+from lazysketch.store.partial_batches import ADDED, PartialBatches
 from lazysketch.store.spent import plain_privacy
 from lazysketch.store.stored_objects import digest_of
 from lazysketch.windows.open_windows import Progress
@@ -108,17 +109,18 @@ class RecoveredObjects(Mapping[str, _Object]):
         *,
         sources: dict[str, int],
         notes: dict[str, str],
+        partials: PartialBatches,
         eras: Eras,
     ) -> None:
-        """Read the checkpoint and the records after it; fill in sequences, notes and eras."""
+        """Read the checkpoint and the records after it; fill in all that has been counted."""
         self._eras = eras
-        self._sources, self._notes = sources, notes
+        self._sources, self._notes, self._partials = sources, notes, partials
         self._native = native
         self._objects: dict[str, _Object] = {}
         self.bytes_logged = 0
         data = native.checkpoint_header()
         if data is not None:
-            found, last, noted = objects_of(data, eras)
+            found, last, noted = objects_of(data, eras, partials)
             self._sources.update(last)
             self._notes.update(noted)
             for name, kept in found.items():
@@ -174,6 +176,8 @@ class RecoveredObjects(Mapping[str, _Object]):
         try:
             for call in found.calls:
                 stored._carry_out(call)
+                if call.method == ADDED and self._partials.is_last(call):
+                    self._partials.published(call.source or "", stored._last_published()[0])
         except LazySketchError as error:
             raise StoreError(
                 f"state: expected changes that can be repeated, got {type(error).__name__}"
@@ -188,6 +192,7 @@ class RecoveredObjects(Mapping[str, _Object]):
         elif call.method == ENDED:
             self._eras.end(call.object, [Release.from_bytes(it) for it in call.contents])
             del self._objects[call.object]
+            self._partials.forget(call.object)
         elif call.method == _MADE:
             made = _Object(call.digest, era=self._eras.id, clock_said=call.now)
             self._objects[call.object] = made
@@ -195,6 +200,8 @@ class RecoveredObjects(Mapping[str, _Object]):
         elif call.method != _NOTED:
             self._objects[call.object].calls.append(call)
         self._sources.update(call.sources)
+        if call.method == ADDED:
+            self._partials.add(call)
         if call.source is None:
             return
         if call.note:

@@ -76,7 +76,11 @@ class Store(ObjectsByName):
             )
         self._journal.check()
         header, tables = header_of(
-            self._open, self._journal.sources, self._journal.notes, self._eras
+            self._open,
+            self._journal.sources,
+            self._journal.notes,
+            self._journal.partials,
+            self._eras,
         )
         self._native.checkpoint(self._journal.last, header, tables)
         self._journal.bytes_logged = 0

@@ -23,6 +23,8 @@ __all__ = ["Changes", "reads_after_commit", "unknown_change"]
 
 _Stored = TypeVar("_Stored", bound="Changes")
 
+_MOST_EVENTS: Final = 2**32  # those of a step
+
 # What depends on arguments alone.
 _FIXED: Final = frozenset(
     {
@@ -144,6 +146,41 @@ class Changes:
             weights=plain_counts(weights),
             empty_rows=plain_counts(empty_rows),
         )
+
+    def _partial_table(self) -> _native.PrivateSketch:
+        """Return the table to which partial counts are added."""
+        raise ArgumentValueError(
+            "into: expected a sketch, counters or heavy hitters with a public domain, for partial "
+            f"counts, got {type(self).__name__}"
+        )
+
+    def partial_spec(self, *, most_events: int | None = None) -> bytes:
+        """Return what :class:`~lazysketch.PartialCounts` of workers have to know; public.
+
+        Args:
+            most_events: of one partial. Sealed counts have 8 bytes per cell if its counts could
+                reach 2^30, and 4 otherwise. By default as many as fit into 4 bytes.
+
+        Returns:
+            100 bytes, to be used for up to 1,024 steps from now on.
+
+        Raises:
+            ArgumentTypeError: not an integer.
+            ArgumentValueError: another schedule than Batch, an object that publishes names or
+                bounds people, or a number outside its range.
+        """
+        table = self._partial_table()
+        if most_events is not None:
+            most_events = checked_integer("most_events", most_events, most=_MOST_EVENTS)
+        return self._journal.native.partial_spec(table, table._step, most_events)
+
+    def _gathered(self, call: Call) -> _native.GatheredCounts:
+        """Return the counts that a call adds: those it was made of, or those of the log."""
+        if call.gathered is not None:
+            return call.gathered
+        counts = self._journal.native.gathered(self._partial_table())
+        counts.add(call.contents[0])
+        return counts
 
     def _carry_out(self, call: Call) -> None:
         raise NotImplementedError

@@ -21,6 +21,7 @@ from lazysketch.sketches.private_table import PrivateTable
 from lazysketch.specification.schedules import Punctual
 from lazysketch.specification.table_spec import TableSpec
 from lazysketch.store.calls import Call
+from lazysketch.store.partial_batches import ADDED
 from lazysketch.store.stored_changes import Changes, reads_after_commit, unknown_change
 from lazysketch.windows.hierarchical_windows import HierarchicalWindows
 from lazysketch.windows.windows import Windows
@@ -101,6 +102,9 @@ class _StoredTable(_ItemChanges, PrivateTable):
             "update_many", self._batches(items, column), weights, threads=threads, user=user
         )
 
+    def _partial_table(self) -> _native.PrivateSketch:
+        return self
+
     def _carry_out(self, call: Call) -> None:
         core, user = _native.PrivateSketch, call.user
         if call.method == "update_many":
@@ -110,6 +114,8 @@ class _StoredTable(_ItemChanges, PrivateTable):
             core.update_rows(self, call.events[0], call.weights, empty_rows=empty, user=user)
         elif call.method == "update_batch":
             core._update_batch(self, call.events[0], call.weights, user=user)
+        elif call.method == ADDED:
+            self._gathered(call).add_to(self)
         elif call.method == "step":
             core._update_vector(self, call.weights)
         elif call.method == "tick":
@@ -165,6 +171,9 @@ class StoredHitters(_ItemChanges, HeavyHitters):
         """Publish the names of the open epoch now, as the method without a store."""
         self._change("end_discovery_epoch")
 
+    def _partial_table(self) -> _native.PrivateSketch:
+        return self._table
+
     def _carry_out(self, call: Call) -> None:
         base, user = HeavyHitters, call.user
         if call.method == "update_many":
@@ -174,6 +183,8 @@ class StoredHitters(_ItemChanges, HeavyHitters):
             base.update_rows(self, call.events[0], call.weights, empty_rows=empty, user=user)
         elif call.method == "update_batch":
             base.update_batch(self, call.events[0], call.weights, user=user)
+        elif call.method == ADDED:
+            self._gathered(call).add_to(self._table)
         elif call.method == "tick":
             base.tick(self, call.steps)
         elif call.method == "end_discovery_epoch":

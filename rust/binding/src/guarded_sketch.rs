@@ -228,6 +228,17 @@ impl GuardedSketch {
         })
     }
 
+    /// Run `work` on the core, where the interpreter lock is not held and the process was checked.
+    pub(crate) fn locked<T>(&self, work: impl FnOnce(&mut Core) -> Result<T>) -> Result<T> {
+        match self.inner.lock() {
+            Ok(mut core) => work(&mut core),
+            Err(poisoned) => {
+                poisoned.into_inner().close();
+                Err(Error::Closed)
+            }
+        }
+    }
+
     /// Run `work` on the core without the interpreter lock.
     pub(crate) fn detached<T: Send>(
         &self,

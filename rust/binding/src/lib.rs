@@ -36,9 +36,11 @@ mod logged_people;
 mod maker_process;
 mod nesting_lock;
 mod owned_items;
+mod partial;
 mod peeling;
 mod people;
 mod private;
+mod record_parts;
 mod release;
 mod saved_state;
 mod several_tables;
@@ -94,6 +96,8 @@ mod _native {
     use super::maker_process::after_fork_in_child;
     #[pymodule_export]
     use super::nesting_lock::NestingLock;
+    #[pymodule_export]
+    use super::partial::{GatheredCounts, PartialCounts};
     #[pymodule_export]
     use super::peeling::PeeledTable;
     #[pymodule_export]

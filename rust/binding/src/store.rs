@@ -6,15 +6,16 @@ use crate::errors::{
     ArgumentValueError, ClosedError, StoreDoubtError, StoreError, StoreInUseError, raise,
 };
 use crate::key::{Key, Place};
-use crate::logged_events::LoggedEvents;
-use crate::logged_people::LoggedPeople;
 use crate::maker_process::MakerProcess;
+use crate::partial::GatheredCounts;
 use crate::people::People;
 use crate::private::PrivateSketch;
+use crate::record_parts::{LoggedPart, RecordPart};
 use crate::saved_state::SavedState;
 use lazysketch_core::key::{MasterKey, Origin};
+use lazysketch_core::memory;
+use lazysketch_core::partial::{PartialKeys, PartialSpec};
 use lazysketch_core::saved_state::SavedState as CoreState;
-use lazysketch_core::{Error, memory};
 use lazysketch_store::{
     Anchor, AnchorPlace, Directory, Error as CoreError, LARGEST_RECORD, Recovered,
     Store as CoreStore, StoreKey,
@@ -33,6 +34,7 @@ pub(crate) struct Store {
     maker: MakerProcess,
     open: Mutex<Option<Arc<CoreStore>>>,
     noise_key: MasterKey,
+    partial_keys: Arc<PartialKeys>,
     store_id: [u8; 16],
     anchored: bool,
     is_new: bool,
@@ -46,6 +48,23 @@ impl Store {
         let open = self.open.lock().unwrap_or_else(PoisonError::into_inner);
         let closed = || ClosedError::new_err("store: expected an open store, got a closed one");
         open.as_ref().map(Arc::clone).ok_or_else(closed)
+    }
+
+    fn spec_for_workers(
+        &self,
+        table: &Bound<'_, PrivateSketch>,
+        issued: u64,
+        most_events: Option<u64>,
+    ) -> PyResult<PartialSpec> {
+        let public_key = self.partial_keys.public_key();
+        let mut core = table.get().guarded().lock(table.py())?;
+        let core = core.plain().map_err(|_| {
+            ArgumentValueError::new_err(
+                "discovery: expected none, for partial counts, got some; give a public domain",
+            )
+        })?;
+        core.partial_spec(public_key, issued, most_events)
+            .map_err(raise)
     }
 
     fn with_recovered<T>(
@@ -93,6 +112,10 @@ impl Store {
             maker: MakerProcess::this("store", ADVICE),
             open: Mutex::new(Some(Arc::new(store))),
             noise_key: recovered.noise_key.clone(),
+            partial_keys: Arc::new(PartialKeys::of_store(
+                &recovered.noise_key,
+                &recovered.store_id,
+            )),
             store_id: recovered.store_id,
             anchored: recovered.anchored,
             is_new: recovered.is_new,
@@ -116,6 +139,25 @@ impl Store {
             number,
         };
         Key::of_store(self.noise_key.clone(), place)
+    }
+
+    /// Return the public description of a table for workers that count parts of its steps.
+    #[pyo3(signature = (table, issued, most_events=None))]
+    fn partial_spec<'py>(
+        &self,
+        table: &Bound<'py, PrivateSketch>,
+        issued: u64,
+        most_events: Option<u64>,
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let spec = self.spec_for_workers(table, issued, most_events)?;
+        Ok(PyBytes::new(table.py(), &spec.encode()))
+    }
+
+    /// Return an empty sum of partial counts for a step of a table.
+    fn gathered(&self, table: &Bound<'_, PrivateSketch>) -> PyResult<GatheredCounts> {
+        self.maker.check()?;
+        let spec = self.spec_for_workers(table, 0, Some(1))?;
+        GatheredCounts::of(Arc::clone(&self.partial_keys), spec)
     }
 
     /// True if an anchor showed that this is the newest state of the store, or if it is new.
@@ -274,55 +316,6 @@ impl Saved<'_> {
         match self {
             Self::Table(table) => table.get().guarded().detached(py, |it| it.save_after(body)),
             Self::People(people) => people.get().save_after(py, body),
-        }
-    }
-}
-
-/// What a record consists of: bytes, and batches that are written where they are sealed.
-#[derive(FromPyObject)]
-enum RecordPart<'py> {
-    Bytes(Bound<'py, PyBytes>),
-    Events(Bound<'py, LoggedEvents>),
-    People(Bound<'py, LoggedPeople>),
-}
-
-/// A part that any thread can read.
-enum LoggedPart<'a> {
-    Bytes(&'a [u8]),
-    Events(&'a LoggedEvents),
-    People(&'a LoggedPeople),
-}
-
-impl RecordPart<'_> {
-    fn content(&self) -> LoggedPart<'_> {
-        match self {
-            Self::Bytes(bytes) => LoggedPart::Bytes(bytes.as_bytes()),
-            Self::Events(events) => LoggedPart::Events(events.get()),
-            Self::People(people) => LoggedPart::People(people.get()),
-        }
-    }
-}
-
-impl LoggedPart<'_> {
-    fn size(&self) -> usize {
-        match self {
-            Self::Bytes(bytes) => bytes.len(),
-            Self::Events(events) => events.written_size(),
-            Self::People(people) => people.written_size(),
-        }
-    }
-
-    fn write(&self, out: &mut Vec<u8>) -> Result<(), Error> {
-        match self {
-            Self::Bytes(bytes) => {
-                out.extend_from_slice(bytes);
-                Ok(())
-            }
-            Self::Events(events) => events.write(out),
-            Self::People(people) => {
-                people.write(out);
-                Ok(())
-            }
         }
     }
 }

@@ -28,6 +28,10 @@ pub enum Purpose {
     StoredId,
     /// The secret function that identifies people.
     PersonIdentity,
+    /// The private key of a store, to which workers seal partial counts.
+    PartialSealing,
+    /// Digests of what a batch of partial counts contains.
+    PartialContent,
 }
 
 impl Purpose {
@@ -39,6 +43,8 @@ impl Purpose {
             Self::ItemIdentity => b"lazysketch item identity",
             Self::StoredId => b"lazysketch stored id",
             Self::PersonIdentity => b"lazysketch person identity",
+            Self::PartialSealing => b"lazysketch partial sealing",
+            Self::PartialContent => b"lazysketch partial content",
         }
     }
 }
@@ -330,6 +336,9 @@ mod tests {
             (Purpose::Discovery, "lazysketch discovery noise"),
             (Purpose::ItemIdentity, "lazysketch item identity"),
             (Purpose::StoredId, "lazysketch stored id"),
+            (Purpose::PersonIdentity, "lazysketch person identity"),
+            (Purpose::PartialSealing, "lazysketch partial sealing"),
+            (Purpose::PartialContent, "lazysketch partial content"),
         ] {
             for parameters in [&b""[..], b"parameters"] {
                 let mut message = Vec::new();

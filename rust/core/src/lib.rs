@@ -10,8 +10,10 @@
 //! ```text
 //!                  sketch      the live tables: private, exact, with discovery; noise of each cell
 //!                 /      \
-//!         discovery      release      names of heavy items   |   public tables and their bytes
+//!         discovery      partial      names of heavy items   |   counts of workers, sealed
 //!                 \      /
+//!                  release     public tables and their bytes
+//!                     |
 //!                   table      items, hashes, exact counts, the loops that count a batch
 //!                     |
 //!                     |   peeling    intervals without the heavy names of a public list
@@ -50,6 +52,7 @@ pub mod mechanism;
 pub mod memory;
 pub mod noise;
 pub mod parameters;
+pub mod partial;
 #[cfg(test)]
 mod pearson;
 pub mod peeling;

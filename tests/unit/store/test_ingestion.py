@@ -37,6 +37,14 @@ def test_a_note_is_kept_with_its_batch(lives: Lives) -> None:
             store.keep_note("settings", "")
 
 
+def test_a_batch_goes_into_an_open_object(lives: Lives) -> None:
+    with lives.open() as store:
+        store.sketch("a", table())
+        for other in (None, "a", store):
+            with pytest.raises(ArgumentValueError, match="into: expected an open object of this"):
+                store.ingest("s", 1, ["x"], into=other)  # type: ignore[arg-type]
+
+
 def test_a_batch_that_is_not_durable_is_lost_with_the_process(lives: Lives) -> None:
     store = lives.open()
     live = store.sketch("a", table())

@@ -17,6 +17,7 @@ from lazysketch.errors import ArgumentTypeError, ArgumentValueError, StoreError
 from lazysketch.store.calls import Call
 from lazysketch.store.checkpoint_header import header_of, objects_of
 from lazysketch.store.eras import Eras
+from lazysketch.store.partial_batches import CommittedBatch, PartialBatches
 from lazysketch.windows.open_windows import Progress
 from lazysketch.windows.window import Window
 
@@ -60,6 +61,23 @@ RECORDS: dict[str, tuple[Call, bytes, str]] = {
             b'"sizes":[17],"sources":{"web":7,"app":1}}'
         ),
         "05 0200000000000000 01000000 feffffff",
+    ),
+    "partial counts": (
+        Call(
+            object="a",
+            method="add_partials",
+            source="s",
+            sequence=3,
+            note="p",
+            facts={"partials": [[0, "1f"]], "content": "0b", "step": 1},
+            contents=(b"xyz",),
+        ),
+        (
+            b'{"object":"a","method":"add_partials","batches":0,'
+            b'"weights":false,"empty rows":false,"sizes":[3],"source":"s","sequence":3,"note":"p",'
+            b'"facts":{"partials":[[0,"1f"]],"content":"0b","step":1},"contents":1}'
+        ),
+        "78797a",
     ),
     "integers": (
         Call(object="a", method="update_many", events=(_native.logged_events([1, -2]),)),
@@ -261,14 +279,16 @@ def test_headers_of_checkpoints() -> None:
     eras = Eras(1, 5, copied=True, parts=[("a", 0, {"epsilon": 1.0})], earlier={"a": [release]})
     people = object()
     objects = {"a": Kept(people=people), "hours": Kept(progress)}
-    header, states = header_of(objects, {"web": 7}, {"web": "byte 9"}, eras)
+    none = PartialBatches()
+    header, states = header_of(objects, {"web": 7}, {"web": "byte 9"}, none, eras)
     plain = HEADER.replace(b"SIZE", str(len(data)).encode())
     assert header == len(plain).to_bytes(4, "little") + plain + data + data
     assert [id(it) for it in states] == [id(it) for it in (objects["a"], people, objects["hours"])]
     again = Eras()
-    found, sources, notes = objects_of(header, again)
+    found, sources, notes = objects_of(header, again, none)
     assert (sources, notes) == ({"web": 7}, {"web": "byte 9"})
     assert again.described() == eras.described()
+    assert none == PartialBatches()
     assert (found["a"].era, found["a"].states, found["hours"].states) == (5, {0: 0}, {0: 2})
     assert (found["a"].people, found["hours"].people) == ({0: 1}, {})
     assert found["hours"].clock_said == 7.5
@@ -279,7 +299,32 @@ def test_headers_of_checkpoints() -> None:
     other = json.loads(plain) | {"version": 2}
     text = json.dumps(other).encode()
     with pytest.raises(StoreError, match="state: expected checkpoint version 1, got 2"):
-        objects_of(len(text).to_bytes(4, "little") + text, Eras())
+        objects_of(len(text).to_bytes(4, "little") + text, Eras(), none)
     for damaged in (b"", header[:-1], header + b"x", header[:100]):
         with pytest.raises(StoreError, match="expected a checkpoint of this version"):
-            objects_of(damaged, Eras())
+            objects_of(damaged, Eras(), none)
+
+
+PARTIALS = (
+    b'{"version":1,"objects":{},"sources":{"s":2,"t":9},"notes":{},'
+    b'"eras":{"number":0,"id":0,"anchored":true,"copied":false,"spent":[],"earlier":{}},'
+    b'"partials":{"batches":{"s":["a",2,"0a","0b",5],"t":["b",9,"0c","0d",6]},'
+    b'"added":{"a":{"1f":4},"b":{}},"publications":{"t":3}}}'
+)
+
+
+def test_headers_with_partial_counts() -> None:
+    """The publications are last; one that was never made is left out."""
+    batches = {
+        "s": CommittedBatch("a", 2, "0a", "0b", 5),
+        "t": CommittedBatch("b", 9, "0c", "0d", 6, b"xyz"),
+    }
+    partials = PartialBatches(batches, {"a": {"1f": 4}, "b": {}})
+    header, _ = header_of({}, {"s": 2, "t": 9}, {}, partials, Eras())
+    assert header == len(PARTIALS).to_bytes(4, "little") + PARTIALS + b"xyz"
+    again = PartialBatches()
+    assert objects_of(header, Eras(), again) == ({}, {"s": 2, "t": 9}, {})
+    assert again == partials
+    for damaged in (header[:-1], header + b"x"):
+        with pytest.raises(StoreError, match="expected a checkpoint of this version"):
+            objects_of(damaged, Eras(), PartialBatches())

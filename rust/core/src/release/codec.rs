@@ -223,7 +223,7 @@ fn read_table(reader: &mut ByteReader<'_>, shape: &Shape) -> Result<Vec<i64>> {
     Ok(table)
 }
 
-fn write_shape(out: &mut Vec<u8>, shape: &Shape) {
+pub(crate) fn write_shape(out: &mut Vec<u8>, shape: &Shape) {
     out.push(match shape.kind {
         TableKind::CountMin => 1,
         TableKind::CountSketch => 2,
@@ -235,7 +235,7 @@ fn write_shape(out: &mut Vec<u8>, shape: &Shape) {
     out.extend(shape.hash_seed.to_le_bytes());
 }
 
-fn read_shape(reader: &mut ByteReader<'_>) -> Result<Shape> {
+pub(crate) fn read_shape(reader: &mut ByteReader<'_>) -> Result<Shape> {
     let kind = match reader.byte()? {
         1 => TableKind::CountMin,
         2 => TableKind::CountSketch,

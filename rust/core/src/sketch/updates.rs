@@ -285,7 +285,7 @@ impl PrivateSketch {
     }
 
     /// Makes room for the counts that are possible at a step.
-    fn make_room_at(&mut self, step: u64) -> Result<()> {
+    pub(super) fn make_room_at(&mut self, step: u64) -> Result<()> {
         let bound = self.bound_at(step);
         self.state.as_mut().ok_or(Error::Closed)?.make_room(bound)
     }
@@ -296,7 +296,7 @@ impl PrivateSketch {
     }
 
     /// Moves the events of `add_to_batch` to the published counts; the caller takes the step.
-    fn close_step(&mut self) {
+    pub(super) fn close_step(&mut self) {
         let Some(state) = self.state.as_mut() else {
             return;
         };

@@ -38,6 +38,8 @@ macro_rules! with_cells {
     };
 }
 
+mod sums;
+
 /// A depth x width table of exact counts. It never leaves the core of a private sketch.
 pub(crate) struct Table {
     depth: usize,
@@ -191,6 +193,11 @@ impl Table {
         }
     }
 
+    /// True for 64-bit counters.
+    pub(crate) fn is_wide(&self) -> bool {
+        matches!(self.cells, Cells::Wide(_))
+    }
+
     /// Sets every count to 0.
     pub(crate) fn clear(&mut self) {
         with_cells!(&mut self.cells, cells => cells.fill(0));
@@ -217,6 +224,11 @@ impl Table {
 }
 
 impl Table {
+    /// Bytes that [`Self::save`] writes of cells with counts up to `bound`.
+    pub(crate) fn saved_bytes_of(cells: usize, bound: u128) -> usize {
+        1 + cells * if bound > NARROW_BOUND { 8 } else { 4 }
+    }
+
     /// Bytes that [`Self::save`] writes.
     pub(crate) fn saved_bytes(&self) -> usize {
         1 + with_cells!(&self.cells, cells => size_of_val(cells.as_slice()))

@@ -1,0 +1,125 @@
+"""Exact counts of a worker, which can be added and sealed and nothing else.
+
+Ten private sketches on ten machines, merged, have sqrt(10) times the noise of one. Partial counts
+have none: workers count exactly, one store adds their counts as one step, and draws the noise once.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NoReturn
+
+from lazysketch import _native
+from lazysketch.errors import ArgumentTypeError, LiveStateError
+from lazysketch.sketches.live_state import LiveState
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+__all__ = ["PartialCounts"]
+
+
+class PartialCounts(LiveState, _native.PartialCounts):
+    """Exact counts of a part of a step, on their way to the private table of a store.
+
+    They are as secret as the events, and nothing reads them: they have no table and no estimate,
+    cannot be copied or pickled, and are erased when they are sealed, merged or dropped. What leaves
+    the process is ciphertext that only the store opens; its size depends on the description alone.
+
+    Guarantee: no noise is drawn here, and none is needed: the state of the private table, and so
+    what it publishes, is that of :meth:`update_batch` with the events of all workers, bit for bit.
+    An event has to be counted by one worker, and its partial counts have to reach the store once:
+    an event that is counted twice has twice the weight that its protection is calibrated for. The
+    store refuses the same partial counts twice; that two workers do not count the same input is up
+    to the caller.
+
+    Args:
+        spec: result of ``partial_spec()`` of an object of a store; public.
+
+    Raises:
+        ArgumentTypeError: not bytes.
+        ArgumentValueError: other bytes.
+
+    Source: docs/scale.md; docs/theory.md, "Partial counts".
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> import lazysketch as ls
+        >>> folder, key = pathlib.Path(tempfile.mkdtemp()), ls.Key.generate()
+        >>> spec = ls.TableSpec(
+        ...     kind="count-min", depth=3, width=64, schedule=ls.Batch(horizon=24),
+        ...     epsilon=1.0, delta=1e-8,
+        ... )
+        >>> store = ls.open_store(folder / "s", key=key, anchor=folder / "anchor")
+        >>> visits = store.sketch("visits", spec)
+        >>> worker = ls.PartialCounts(visits.partial_spec())  # in any process, on any machine
+        >>> worker.update_many(["/a", "/b", "/a"])
+        >>> store.add_partials("hours", 1, [worker.seal()], into=visits).step
+        1
+        >>> store.close()
+    """
+
+    def __new__(cls, spec: bytes) -> Self:
+        """Read the description."""
+        if not isinstance(spec, bytes):
+            raise ArgumentTypeError(f"spec: expected bytes, got {type(spec).__name__}")
+        return super().__new__(cls, bytes(spec))
+
+    def update_many(
+        self, items: object, weights: object = None, *, column: str | None = None
+    ) -> None:
+        """Count many events.
+
+        Guarantee: the whole batch is checked before the first event is counted.
+
+        Args:
+            items: Arrow data, a NumPy array or an iterable of items.
+            weights: one integer per item, or None for weight 1.
+            column: the name of the column, for a table with several columns.
+
+        Raises:
+            ItemError: an invalid item or a null; the message gives its position.
+            ArgumentTypeError: a single str, bytes or dict; floats; several columns without
+                ``column``.
+            ArgumentValueError: weights outside their range or of another length than the items;
+                more events than ``most_events`` of the description; counts that were sealed.
+            LiveStateError: called in a forked child process.
+        """
+        self._update_many(items, weights, column=column)
+
+    def merge(self, other: PartialCounts) -> None:
+        """Take over the events of other partial counts, which are closed afterwards.
+
+        Args:
+            other: partial counts under the same description.
+
+        Raises:
+            ArgumentTypeError: not partial counts.
+            ArgumentValueError: another description, more events than ``most_events`` together, or
+                counts that were sealed or merged. Both are as before.
+            LiveStateError: called in a forked child process.
+        """
+        if not isinstance(other, PartialCounts):
+            raise ArgumentTypeError(f"other: expected PartialCounts, got {type(other).__name__}")
+        self._merge(other)
+
+    def seal(self) -> bytes:
+        """Return the counts as bytes that only the store can open, and erase them here.
+
+        Returns:
+            Sealed counts for ``Store.add_partials``. Their size follows from the description.
+
+        Raises:
+            ArgumentValueError: counts that were sealed or merged.
+            LiveStateError: called in a forked child process.
+        """
+        return self._seal()
+
+    def __repr__(self) -> str:
+        kind, depth, width = self._shape
+        return f"<PartialCounts of {kind}, {depth} x {width}>"
+
+    def _refuse(self, attempt: str) -> NoReturn:
+        raise LiveStateError(
+            f"partial: expected one live state, got {attempt}; events would be counted twice. "
+            "Send seal() to the store, or merge() within one process"
+        )

@@ -1,0 +1,127 @@
+"""What workers hand over to a store: sealed counts, which become one step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from lazysketch import _native
+from lazysketch.errors import ArgumentTypeError
+from lazysketch.releases.release import Release
+from lazysketch.sketches.live_state import exclusive
+from lazysketch.store.calls import Call
+from lazysketch.store.ingestion import Ingestion, checked_note, checked_source
+from lazysketch.store.partial_batches import ADDED, AddedPartial, lost_publication
+
+if TYPE_CHECKING:
+    from lazysketch.store.stored_objects import StoredCounters, StoredHitters, StoredSketch
+
+__all__ = ["PartialIngestion"]
+
+
+class PartialIngestion(Ingestion):
+    """Exactly-once steps of partial counts; a part of a store."""
+
+    def add_partials(
+        self,
+        source: str,
+        sequence: int,
+        sealed: Iterable[bytes],
+        *,
+        into: StoredSketch | StoredCounters | StoredHitters,
+        positions: str = "",
+    ) -> Release:
+        """Add the partial counts of workers as one step, commit, and return what is published.
+
+        Guarantee: as if ``update_batch`` had counted the events of all workers, bit for bit. All
+        counts, their ids, the sequence and the positions are one record: all or none of them
+        survive a crash, and the release is made after they are durable. A batch that is sent again
+        is not counted again, and the same release is returned; a batch id that is committed with
+        other positions or other counts is refused. So is everything that was damaged, sealed for
+        another object, era or store, or added before. After an exception nothing was counted.
+
+        Args:
+            source: name of the sender, 1 to 200 characters.
+            sequence: 1, 2, ... within the source; gaps are allowed.
+            sealed: results of ``PartialCounts.seal``, in any order; none for a step without events.
+                They are opened one after the other.
+            into: a sketch, counters, or heavy hitters with a public domain, of this store, with the
+                batch schedule.
+            positions: what :meth:`note` returns from then on, up to 10,000 characters: where the
+                source reads on.
+
+        Returns:
+            The release after the step.
+
+        Raises:
+            ArgumentTypeError: a wrong type.
+            ArgumentValueError: a value outside its range, an object of another store, or a batch or
+                partial counts that are refused.
+            HorizonError: past the last batch.
+            StoreError: a store that cannot be written; send the batch again after opening it.
+
+        Source: docs/scale.md; docs/theory.md, "Partial counts".
+        """
+        name, number = checked_source(source, sequence)
+        note = checked_note("positions", positions)
+        self._check_open(into)
+        if isinstance(sealed, (bytes, str)):
+            got = type(sealed).__name__
+            raise ArgumentTypeError(f"sealed: expected a list of bytes, got {got}")
+        counts = self._native.gathered(into._partial_table())
+        partials: list[AddedPartial] = []
+        for one in sealed:
+            if not isinstance(one, bytes):
+                got = type(one).__name__
+                raise ArgumentTypeError(f"sealed: expected a list of bytes, got one {got}")
+            issued, partial_id = counts.add(bytes(one))
+            partials.append(AddedPartial(issued, partial_id.hex()))
+        return self._add_gathered(name, number, note, into, counts, partials)
+
+    @exclusive
+    def _add_gathered(
+        self,
+        source: str,
+        sequence: int,
+        positions: str,
+        into: StoredSketch | StoredCounters | StoredHitters,
+        counts: _native.GatheredCounts,
+        partials: list[AddedPartial],
+    ) -> Release:
+        journal = self._journal
+        journal.check()
+        call = Call(
+            object=into._name,
+            method=ADDED,
+            source=source,
+            sequence=sequence,
+            note=positions,
+            facts={
+                "partials": [[*partial] for partial in partials],
+                "content": counts.digest().hex(),
+                "step": into._partial_table()._step + 1,
+            },
+            contents=(counts.sealed(),),
+            gathered=counts,
+        )
+        last = journal.sources.get(source, 0)
+        if journal.partials.repeated(call, last_sequence=last) is None:
+            journal.partials.check_new(call.object, partials, step=call.facts["step"] - 1)
+            journal.change(into, call)
+        return self._publication(source, into)
+
+    def _publication(
+        self, source: str, into: StoredSketch | StoredCounters | StoredHitters
+    ) -> Release:
+        """Commit, and return what is published after the last batch of a source."""
+        batches = self._journal.partials
+        self._journal.commit()
+        batch = batches.last[source]
+        if batch.publication is None:
+            if into._partial_table()._step != batch.step:
+                raise lost_publication()
+            batches.published(source, into.release().to_bytes())
+        self.commit()  # where a checkpoint may be due, which has the publication
+        publication = batches.last[source].publication
+        assert publication is not None, "made above"  # noqa: S101
+        return Release.from_bytes(publication)

@@ -1,0 +1,24 @@
+//! Exact counts of workers, which can be added and sealed and nothing else.
+//!
+//! A worker gets a [`PartialSpec`], which is public, and counts events into a [`PartialCounts`]. That
+//! is a table without noise, so it is as secret as the events: it has no reader, it is erased when it
+//! is dropped, and it leaves the process as ciphertext that one store can open. The store adds the
+//! partial counts of all workers to its private table as one step of the batch schedule, where the
+//! noise is drawn, once. So counting on many machines costs no noise (docs/theory.md, "Partial
+//! counts").
+//!
+//! | module | what |
+//! |---|---|
+//! | [`spec`] | what a worker has to know, in 100 bytes |
+//! | [`counts`] | the counts: adding events, merging, gathering those of a step |
+//! | [`sealing`] | the store's keys, and the bytes of sealed counts (docs/state-format.md) |
+
+pub mod counts;
+pub mod sealing;
+pub mod spec;
+#[cfg(test)]
+mod tests;
+
+pub use counts::PartialCounts;
+pub use sealing::PartialKeys;
+pub use spec::PartialSpec;

@@ -1,0 +1,196 @@
+//! Sealing of partial counts to a store: HPKE in base mode (RFC 9180) with X25519, HKDF-SHA256 and
+//! AES-256-GCM.
+//!
+//! Every seal has a fresh ephemeral key, so no key seals two contents. The description is
+//! authenticated with the counts: whatever of it is changed on the way, nothing opens. Base mode
+//! does not say who sealed: whoever has the description can make partials, as whoever reaches a
+//! sketch can update it. The store's private key follows from its master key, which is on the disk
+//! under the caller's key only.
+
+use crate::key::{MasterKey, Purpose, SketchId, WideKey, entropy};
+use crate::partial::counts::{PartialCounts, refused};
+use crate::partial::spec::{PartialSpec, SPEC_BYTES};
+use crate::saved_state::SavedState;
+use crate::{Error, Result, memory};
+use hpke::aead::{AeadTag, AesGcm256};
+use hpke::inout::InOutBuf;
+use hpke::kdf::HkdfSha256;
+use hpke::kem::X25519HkdfSha256;
+use hpke::rand_core::{TryCryptoRng, TryRng};
+use hpke::{Deserializable, HpkeError, Kem, OpModeR, OpModeS, Serializable};
+use std::convert::Infallible;
+use zeroize::Zeroizing;
+
+/// First bytes of sealed counts.
+pub const SEALED_MAGIC: [u8; 8] = *b"LZSKPART";
+/// Version of the bytes; another one is refused by its number.
+pub const SEALED_VERSION: u16 = 1;
+
+const INFO: &[u8] = b"lazysketch partial counts";
+const TAG: usize = 16;
+const KEY: usize = 32;
+/// Where the ephemeral key, the tag and the ciphertext begin.
+const KEY_AT: usize = 8 + 2 + SPEC_BYTES;
+const TAG_AT: usize = KEY_AT + KEY;
+const BODY_AT: usize = TAG_AT + TAG;
+
+/// The keys of a store for partial counts: they follow from its master key and its id.
+pub struct PartialKeys {
+    private: <X25519HkdfSha256 as Kem>::PrivateKey,
+    public: [u8; KEY],
+    content: WideKey,
+}
+
+impl PartialKeys {
+    /// The keys of a store, the same in all its lives.
+    pub fn of_store(master: &MasterKey, store: &[u8; 16]) -> Self {
+        let id = SketchId(*store);
+        let seed = master.derive_wide(Purpose::PartialSealing, &id, &[]);
+        let (private, public) = X25519HkdfSha256::derive_keypair(&seed.bytes);
+        Self {
+            private,
+            public: public.to_bytes().into(),
+            content: master.derive_wide(Purpose::PartialContent, &id, &[]),
+        }
+    }
+
+    /// The public key, to which workers seal.
+    pub fn public_key(&self) -> [u8; KEY] {
+        self.public
+    }
+
+    /// A digest of what partial counts contain, equal for equal counts only.
+    pub fn content_digest(&self, counts: &PartialCounts) -> Result<[u8; 32]> {
+        counts.content_digest(&self.content.bytes)
+    }
+
+    /// The counts that were sealed for a table of this store. Bytes that were changed are refused
+    /// whole, those of another table before anything is opened.
+    pub fn open(&self, sealed: &[u8], table: &PartialSpec) -> Result<PartialCounts> {
+        let spec = spec_of(sealed)?;
+        if spec.public_key != self.public {
+            return refused("partial counts that were sealed to this store", "others");
+        }
+        if !spec.is_of_the_table_of(table) {
+            return refused("partial counts of this table in this era", "others");
+        }
+        if sealed.len() != BODY_AT + PartialCounts::saved_bytes(&spec) {
+            return refused("the bytes of partial counts", "more or less");
+        }
+        let forged = || Error::parameter("sealed", "authentic partial counts", "damaged ones");
+        let setup = |_: HpkeError| forged();
+        let key = Deserializable::from_bytes(&sealed[KEY_AT..TAG_AT]).map_err(setup)?;
+        let mut context = hpke::setup_receiver::<AesGcm256, HkdfSha256, X25519HkdfSha256>(
+            &OpModeR::Base,
+            &self.private,
+            &key,
+            INFO,
+        )
+        .map_err(setup)?;
+        let tag = AeadTag::from_bytes(&sealed[TAG_AT..BODY_AT]).map_err(setup)?;
+        let mut body = Zeroizing::new(memory::copied(&sealed[BODY_AT..])?);
+        let associated = &sealed[8 + 2..KEY_AT];
+        context
+            .open_inout_detached(InOutBuf::from(body.as_mut_slice()), associated, &tag)
+            .map_err(setup)?;
+        let state = SavedState::from_bytes(std::mem::take(&mut *body));
+        PartialCounts::restore(spec, &state)
+    }
+}
+
+/// The description of sealed bytes, which is public, before anything is opened.
+fn spec_of(sealed: &[u8]) -> Result<PartialSpec> {
+    if sealed.len() < BODY_AT || sealed[..8] != SEALED_MAGIC {
+        return refused("sealed partial counts", "other bytes");
+    }
+    let version = u16::from_le_bytes([sealed[8], sealed[9]]);
+    if version != SEALED_VERSION {
+        return refused(format!("version {SEALED_VERSION}"), version);
+    }
+    PartialSpec::decode(&sealed[8 + 2..KEY_AT]).map_err(|error| match error {
+        Error::Parameter { expected, got, .. } => Error::parameter("sealed", expected, got),
+        other => other,
+    })
+}
+
+impl PartialCounts {
+    /// Seals the counts to the store of the description, erases them, and closes this partial: its id
+    /// is on one content only.
+    pub fn seal(&mut self) -> Result<Vec<u8>> {
+        let sealed = self.sealed()?;
+        self.close();
+        Ok(sealed)
+    }
+
+    /// As [`Self::seal`], without closing: for a store that logs the sum of a step.
+    pub fn sealed(&self) -> Result<Vec<u8>> {
+        let failed = |error: HpkeError| {
+            Error::parameter("spec", "a public key that can seal", error.to_string())
+        };
+        // All that can fail, before anything is in clear.
+        let public = Deserializable::from_bytes(&self.spec().public_key).map_err(failed)?;
+        let mut random = FreshBytes::new()?;
+        let (key, mut context) = hpke::setup_sender_with_rng::<
+            AesGcm256,
+            HkdfSha256,
+            X25519HkdfSha256,
+        >(&OpModeS::Base, &public, INFO, &mut random)
+        .map_err(failed)?;
+        let mut head = memory::room_for(BODY_AT)?;
+        head.extend(SEALED_MAGIC);
+        head.extend(SEALED_VERSION.to_le_bytes());
+        head.extend(self.spec().encode());
+        head.extend(key.to_bytes());
+        head.extend([0; TAG]);
+        let mut sealed = self.save_after(head)?;
+        let (head, body) = sealed.split_at_mut(BODY_AT);
+        let associated = &head[8 + 2..KEY_AT];
+        let tag = context.seal_inout_detached(InOutBuf::from(&mut *body), associated);
+        if let Ok(tag) = &tag {
+            head[TAG_AT..].copy_from_slice(&tag.to_bytes());
+        } else {
+            memory::wipe(body);
+        }
+        tag.map(|_| sealed).map_err(failed)
+    }
+}
+
+/// 32 bytes of the operating system, extended: what HPKE draws its ephemeral key from.
+struct FreshBytes(blake3::OutputReader);
+
+impl FreshBytes {
+    fn new() -> Result<Self> {
+        let seed = Zeroizing::new(entropy::<32>()?);
+        let hasher = blake3::Hasher::new_keyed(&seed);
+        Ok(Self(hasher.finalize_xof()))
+    }
+}
+
+impl TryRng for FreshBytes {
+    type Error = Infallible;
+
+    fn try_next_u32(&mut self) -> std::result::Result<u32, Infallible> {
+        let mut bytes = [0; 4];
+        self.0.fill(&mut bytes);
+        Ok(u32::from_le_bytes(bytes))
+    }
+
+    fn try_next_u64(&mut self) -> std::result::Result<u64, Infallible> {
+        let mut bytes = [0; 8];
+        self.0.fill(&mut bytes);
+        Ok(u64::from_le_bytes(bytes))
+    }
+
+    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> std::result::Result<(), Infallible> {
+        self.0.fill(bytes);
+        Ok(())
+    }
+}
+
+impl TryCryptoRng for FreshBytes {}
+
+impl Drop for FreshBytes {
+    fn drop(&mut self) {
+        zeroize::Zeroize::zeroize(&mut self.0);
+    }
+}

@@ -1,0 +1,262 @@
+//! Partial counts against the counts of one machine.
+
+mod refusals;
+
+use super::*;
+use crate::error::Error;
+use crate::key::{Identity, MasterKey, SketchId};
+use crate::mechanism::MechanismKind;
+use crate::parameters::{Calibration, NoiseSpec, Relation, Shape, TableKind};
+use crate::schedule::{EVENTS_PER_STEP, Schedule};
+use crate::sketch::PrivateSketch;
+use crate::table::items::Items;
+use proptest::prelude::*;
+
+const STORE: [u8; 16] = [3; 16];
+const KINDS: [TableKind; 3] = [
+    TableKind::CountMin,
+    TableKind::CountSketch,
+    TableKind::Counters,
+];
+/// Most events whose counts fit into 4 bytes at the largest weight of these tests.
+const NARROW: u64 = ((1 << 30) - 1) / 3;
+
+fn keys(byte: u8) -> PartialKeys {
+    PartialKeys::of_store(&MasterKey::from_bytes([byte; 32]), &STORE)
+}
+
+fn noise(schedule: Schedule) -> NoiseSpec {
+    NoiseSpec {
+        schedule,
+        mechanism: MechanismKind::Haar,
+        sigma: 3.0,
+        relation: Relation::Substitution,
+        calibration: Calibration::Analytic,
+        epsilon: 1.0,
+        delta: 1e-6,
+        max_weight: 3,
+        max_events_per_user: 1,
+        person_bound: None,
+        max_changes: 1,
+    }
+}
+
+fn shape(kind: TableKind) -> Shape {
+    Shape {
+        kind,
+        depth: if kind == TableKind::Counters { 1 } else { 2 },
+        width: 5,
+        hash_seed: 1,
+    }
+}
+
+fn sketch_of(kind: TableKind, spec: NoiseSpec, id: u8) -> PrivateSketch {
+    let identity = Identity::chosen(SketchId([id; 16]));
+    PrivateSketch::new(shape(kind), spec, &MasterKey::seeded(1), identity).unwrap()
+}
+
+fn sketch(kind: TableKind) -> PrivateSketch {
+    sketch_of(kind, noise(Schedule::Batch { horizon: 9 }), 1)
+}
+
+fn spec(kind: TableKind, most_events: u64) -> PartialSpec {
+    let public_key = keys(7).public_key();
+    (sketch(kind).partial_spec(public_key, 0, Some(most_events))).unwrap()
+}
+
+fn counted(spec: PartialSpec, items: &[u64]) -> PartialCounts {
+    let mut partial = PartialCounts::new(spec).unwrap();
+    partial.update_many(Items::Ready(items), None).unwrap();
+    partial
+}
+
+/// The sum as a store makes it.
+fn gathered(partials: impl IntoIterator<Item = Vec<u8>>, spec: PartialSpec) -> PartialCounts {
+    let start = PartialSpec {
+        most_events: 1,
+        issued: 0,
+        ..spec
+    };
+    let mut sum = PartialCounts::new(start).unwrap();
+    for sealed in partials {
+        sum.gather(&keys(7).open(&sealed, &start).unwrap()).unwrap();
+    }
+    sum
+}
+
+fn message(error: Error) -> String {
+    error.to_string()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(96))]
+
+    /// Any events, weights, number of workers, merges among them, sizes of counters and order: the
+    /// states are equal, byte by byte.
+    #[test]
+    fn workers_end_in_the_state_of_one_machine(
+        kind in 0..3_usize,
+        steps in prop::collection::vec(
+            prop::collection::vec((0..5_u64, 0..4_u64, 0..4_usize), 0..30), 1..4),
+        merged in any::<[bool; 4]>(),
+        sizes in any::<[bool; 4]>(),
+        backwards in any::<bool>(),
+        open in any::<bool>(),
+    ) {
+        let kind = KINDS[kind];
+        let (mut local, mut distributed) = (sketch(kind), sketch(kind));
+        for events in steps {
+            let items: Vec<u64> = events.iter().map(|event| event.0).collect();
+            let weights: Vec<u64> = events.iter().map(|event| event.1).collect();
+            let whole = (Items::Ready(&items), Some(weights.as_slice()));
+            let mut sealed = Vec::new();
+            let mut waiting: Option<PartialCounts> = None;
+            for worker in 0..4 {
+                let spec = spec(kind, if sizes[worker] { NARROW } else { NARROW + 1 });
+                let mut partial = PartialCounts::new(spec).unwrap();
+                for &(item, weight, _) in events.iter().filter(|event| event.2 == worker) {
+                    partial.update_many(Items::Ready(&[item]), Some(&[weight])).unwrap();
+                }
+                match &mut waiting {
+                    Some(other) if merged[worker] && other.spec() == partial.spec() => {
+                        partial.merge(other).unwrap();
+                        prop_assert!(other.is_closed());
+                    }
+                    Some(other) => sealed.push(other.seal().unwrap()),
+                    None => {}
+                }
+                waiting = Some(partial);
+            }
+            sealed.push(waiting.unwrap().seal().unwrap());
+            if backwards {
+                sealed.reverse();
+            }
+            let sum = gathered(sealed, spec(kind, 1));
+            let again = gathered([sum.sealed().unwrap()], spec(kind, 1));
+            if open {
+                local.add_to_batch(whole.0, whole.1).unwrap();
+                distributed.add_partial_to_batch(&again).unwrap();
+            } else {
+                local.update_batch(whole.0, whole.1).unwrap();
+                distributed.add_partial(&again).unwrap();
+            }
+            let states = [&local, &distributed].map(|one| one.save().unwrap().expose().to_vec());
+            prop_assert_eq!(&states[0], &states[1]);
+        }
+        let releases = [&mut local, &mut distributed].map(|one| one.release().unwrap());
+        prop_assert_eq!(releases[0].table(), releases[1].table());
+    }
+}
+
+/// The digest of a step depends on its events, not on how they were split.
+#[test]
+fn a_step_has_one_digest() {
+    for kind in KINDS {
+        let digest = |parts: &[&[u64]], most: u64| {
+            let spec = spec(kind, most);
+            let sealed = parts.iter().map(|it| counted(spec, it).seal().unwrap());
+            keys(7).content_digest(&gathered(sealed, spec)).unwrap()
+        };
+        let whole = digest(&[&[1, 2, 3, 1]], NARROW);
+        assert_eq!(whole, digest(&[&[3, 1], &[], &[1, 2]], NARROW));
+        assert_eq!(whole, digest(&[&[3], &[1, 1, 2]], EVENTS_PER_STEP));
+        assert_ne!(whole, digest(&[&[1, 2, 3]], NARROW));
+        assert_ne!(whole, digest(&[&[1, 2, 3, 4]], NARROW));
+        let sum = gathered(
+            [counted(spec(kind, 9), &[1]).seal().unwrap()],
+            spec(kind, 9),
+        );
+        let digests = [7, 8].map(|key| keys(key).content_digest(&sum).unwrap());
+        assert_ne!(digests[0], digests[1]);
+        // An event of weight 0 changes no count: the number of events does.
+        let mut zero = PartialCounts::new(spec(kind, 9)).unwrap();
+        let empty = keys(7).content_digest(&zero).unwrap();
+        zero.update_many(Items::Ready(&[1]), Some(&[0])).unwrap();
+        assert_ne!(empty, keys(7).content_digest(&zero).unwrap());
+    }
+}
+
+/// What a description and sealed bytes show depends on public numbers alone.
+#[test]
+fn sizes_and_descriptions_do_not_depend_on_the_events() {
+    for (most, size) in [(NARROW, 4), (NARROW + 1, 8), (EVENTS_PER_STEP, 8)] {
+        let spec = spec(TableKind::CountSketch, most);
+        let many: Vec<u64> = (0..1000).collect();
+        for items in [&[][..], &[1], &many] {
+            let sealed = counted(spec, items).seal().unwrap();
+            assert_eq!(
+                sealed.len(),
+                8 + 2 + 100 + 32 + 16 + (2 + 16 + 8 + 1 + 10 * size)
+            );
+            assert_eq!(sealed[10..110], spec.encode());
+            let sum = gathered([sealed.clone(), sealed], spec);
+            assert_eq!(sum.spec().most_events, (2 * most).min(EVENTS_PER_STEP));
+        }
+    }
+}
+
+/// No clear count: of a table with one heavy item, sealed twice, nothing repeats.
+#[test]
+fn sealed_counts_are_random_bytes() {
+    let spec = spec(TableKind::CountMin, NARROW);
+    let sealed = [0; 2].map(|_| counted(spec, &[4; 1000]).seal().unwrap());
+    assert_eq!(sealed[0][..110], sealed[1][..110]);
+    let equal = |(one, other): (&u8, &u8)| one == other;
+    let (one, other) = (&sealed[0][110..], &sealed[1][110..]);
+    // 115 bytes are equal with probability 1/256 each: 12 or more, below 1e-11.
+    assert!(one.iter().zip(other).filter(|&it| equal(it)).count() < 12);
+    assert!(!one.windows(4).any(|it| it == 1000_u32.to_le_bytes()));
+}
+
+/// Narrow counters by default, except where they would hold too few events.
+#[test]
+fn descriptions_have_a_usual_number_of_events() {
+    let most = |max_weight| {
+        let mut spec = noise(Schedule::Batch { horizon: 1 });
+        spec.max_weight = max_weight;
+        let sketch = sketch_of(TableKind::CountMin, spec, 1);
+        sketch.partial_spec([0; 32], 0, None).unwrap().most_events
+    };
+    assert_eq!(most(1), (1 << 30) - 1);
+    assert_eq!(most(3), NARROW);
+    assert_eq!(most(1023), 1_049_601);
+    assert_eq!(most(1024), EVENTS_PER_STEP);
+}
+
+/// The bound on a step holds however its events come, and a step past the horizon is refused.
+#[test]
+fn steps_have_their_limits() {
+    let mut sketch = sketch(TableKind::CountMin);
+    let one = counted(spec(TableKind::CountMin, 9), &[1]);
+    sketch.add_partial_to_batch(&one).unwrap();
+    assert_eq!(sketch.step(), 0);
+    sketch.add_partial(&one).unwrap();
+    assert_eq!(sketch.step(), 1);
+    sketch.tick(8).unwrap();
+    assert!(matches!(
+        sketch.add_partial(&one),
+        Err(Error::Horizon { .. })
+    ));
+    sketch.finish().unwrap();
+    assert!(matches!(
+        sketch.add_partial_to_batch(&one),
+        Err(Error::Finished)
+    ));
+    sketch.close();
+    assert!(matches!(sketch.add_partial(&one), Err(Error::Closed)));
+}
+
+/// Pins the description and what it is sealed to: workers and stores may have different versions.
+#[test]
+fn golden_description() {
+    let hex: String = spec(TableKind::CountMin, 100)
+        .encode()
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    assert_eq!(hex, GOLDEN);
+}
+
+const GOLDEN: &str = "4c5a534b505350430100b73c62d5219052d395e5d9de4c447e63171b9af720655af47002cb12\
+                      1281c27301010101010101010101010101010101000000000000000064000000000000000300\
+                      000000000000010102000000050000000100000000000000";

@@ -1,0 +1,113 @@
+//! Steps whose events workers have counted: their exact counts become one step, or a part of the
+//! open one.
+//!
+//! The state is that of [`PrivateSketch::update_batch`] with the events themselves: under the batch
+//! schedule a step adds to each cell the weight of its events, in whatever order and groups. So the
+//! noise is drawn once, here, and its calibration is the same (docs/theory.md, "Partial counts").
+
+use super::open_step::OpenStep;
+use super::private::PrivateSketch;
+use crate::partial::{PartialCounts, PartialSpec};
+use crate::schedule::{EVENTS_PER_STEP, Schedule};
+use crate::table::Table;
+use crate::{Error, Result};
+
+/// With fewer events than this, workers would seal more often than it saves.
+const LEAST_USUAL_EVENTS: u64 = 1 << 20;
+
+impl PrivateSketch {
+    /// The public description for workers that count parts of a step of this sketch; by default they
+    /// count as many events as narrow counters can hold.
+    pub fn partial_spec(
+        &self,
+        public_key: [u8; 32],
+        issued: u64,
+        most_events: Option<u64>,
+    ) -> Result<PartialSpec> {
+        self.check_takes_partials()?;
+        let spec = PartialSpec {
+            shape: self.shape,
+            max_weight: self.spec.max_weight,
+            most_events: most_events.unwrap_or_else(|| usual_events(self.spec.max_weight)),
+            issued,
+            sketch_id: self.sketch_id,
+            public_key,
+        };
+        spec.validate()?;
+        Ok(spec)
+    }
+
+    /// Partial counts take part in steps of any number of events only, and have no people.
+    fn check_takes_partials(&self) -> Result<()> {
+        if !matches!(self.spec.schedule, Schedule::Batch { .. }) {
+            let expected = "Batch, for partial counts";
+            return Err(Error::parameter("schedule", expected, "another"));
+        }
+        if self.spec.person_bound.is_some() {
+            let expected = "none, for partial counts: a worker does not know what a person has \
+                            contributed elsewhere";
+            return Err(Error::parameter("person_bound", expected, "one"));
+        }
+        Ok(())
+    }
+
+    /// All checks of [`Self::add_partial`] and [`Self::add_partial_to_batch`].
+    fn check_partial(&self, counts: &PartialCounts) -> Result<()> {
+        self.check_takes_partials()?;
+        let spec = counts.spec();
+        let is_mine = spec.sketch_id == self.sketch_id
+            && spec.shape == self.shape
+            && spec.max_weight == self.spec.max_weight;
+        if !is_mine {
+            let expected = "partial counts of this table";
+            return Err(Error::parameter("sealed", expected, "those of another"));
+        }
+        self.check_open(counts.events()?)?;
+        self.check_steps(1)
+    }
+
+    /// All checks and all memory of [`Self::add_partial`], which then cannot fail.
+    pub fn prepare_partial(&mut self, counts: &PartialCounts) -> Result<()> {
+        self.check_partial(counts)?;
+        self.make_room_at(self.step + 1)
+    }
+
+    /// One step with the events of some counts; everything is checked before anything is added. Events
+    /// of the open step share it.
+    pub fn add_partial(&mut self, counts: &PartialCounts) -> Result<()> {
+        self.prepare_partial(counts)?;
+        let added = counts.table()?;
+        if self.has_open_step() {
+            self.close_step();
+        }
+        let state = self.state.as_mut().ok_or(Error::Closed)?;
+        state.table.add_counts(added);
+        if planted!("partial-added-twice") {
+            state.table.add_counts(added);
+        }
+        self.step += 1;
+        state.cursor = state.cursor.moved_to(self.step);
+        Ok(())
+    }
+
+    /// Events of the open step. No read sees them before [`Self::tick`], or any other step, closes it.
+    pub fn add_partial_to_batch(&mut self, counts: &PartialCounts) -> Result<()> {
+        self.prepare_partial(counts)?;
+        let (added, events) = (counts.table()?, counts.events()?);
+        let state = self.state.as_mut().ok_or(Error::Closed)?;
+        let open = match &mut state.open {
+            Some(open) => open,
+            none => none.insert(OpenStep::of(&state.table)?),
+        };
+        open.add_counts(added, events);
+        Ok(())
+    }
+}
+
+/// As many events as narrow counters can hold, if these are enough for a part of a step.
+fn usual_events(max_weight: u64) -> u64 {
+    match Table::last_narrow_step(max_weight) {
+        events if events >= LEAST_USUAL_EVENTS => events,
+        _ => EVENTS_PER_STEP,
+    }
+}

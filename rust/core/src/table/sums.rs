@@ -1,0 +1,115 @@
+//! Sums of whole tables: adding one to another of any width, rows, all counts for a digest.
+
+use super::kernels::{Counter, sum};
+use super::{Cells, Table};
+use crate::{Result, memory};
+use zeroize::Zeroizing;
+
+/// Cells whose counts are passed on together.
+const CELLS_PER_PART: usize = 1 << 12;
+
+/// What the counts of each row add up to.
+pub(crate) struct RowSums {
+    pub(crate) absolute: Vec<u128>,
+    pub(crate) has_negative: bool,
+}
+
+impl Table {
+    /// Adds the counts of a table of the same shape without pending counts to the published ones;
+    /// the counters are wide enough for the sums.
+    pub(crate) fn add_counts(&mut self, other: &Self) {
+        debug_assert_eq!((self.depth, self.width), (other.depth, other.width));
+        match (&mut self.cells, &other.cells) {
+            (Cells::Narrow(cells), Cells::Narrow(others)) => sum(cells, others),
+            (Cells::Wide(cells), Cells::Wide(others)) => sum(cells, others),
+            (Cells::Wide(cells), Cells::Narrow(others)) => {
+                for (cell, &count) in cells.iter_mut().zip(others) {
+                    *cell += i64::from(count);
+                }
+            }
+            (Cells::Narrow(cells), Cells::Wide(others)) => {
+                for (cell, &count) in cells.iter_mut().zip(others) {
+                    debug_assert!(i32::try_from(count).is_ok(), "wide enough for the sums");
+                    *cell += count as i32;
+                }
+            }
+        }
+    }
+
+    /// Passes on the published counts in 8 bytes each, part by part; the bytes are erased.
+    pub(crate) fn with_wide_bytes(&self, mut with: impl FnMut(&[u8])) -> Result<()> {
+        let mut bytes = Zeroizing::new(memory::filled(0_u8, 8 * CELLS_PER_PART)?);
+        with_cells!(&self.cells, cells => {
+            for part in cells[..self.cells()].chunks(CELLS_PER_PART) {
+                for (out, count) in bytes.chunks_exact_mut(8).zip(part) {
+                    out.copy_from_slice(&count.wide().to_le_bytes());
+                }
+                with(&bytes[..8 * part.len()]);
+            }
+        });
+        Ok(())
+    }
+
+    /// The sum of the absolute published counts of each row.
+    pub(crate) fn row_sums(&self) -> RowSums {
+        let mut sums = RowSums {
+            absolute: vec![0; self.depth],
+            has_negative: false,
+        };
+        with_cells!(&self.cells, cells => {
+            for column in cells[..self.cells()].chunks_exact(self.depth) {
+                for (sum, count) in sums.absolute.iter_mut().zip(column) {
+                    *sum += u128::from(count.wide().unsigned_abs());
+                    sums.has_negative |= count.wide() < 0;
+                }
+            }
+        });
+        sums
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::kernels::Index;
+    use super::*;
+
+    /// The sum is the same, whatever the widths of the counters; the pending half stays as it is.
+    #[test]
+    fn counts_are_added_at_any_widths() {
+        for (is_lazy, is_wide, others_are_wide) in [
+            (false, false, false),
+            (false, false, true),
+            (true, true, false),
+            (true, true, true),
+        ] {
+            let table = |is_lazy, is_wide, weight: u64| {
+                let mut table = Table::new(1, 3, is_lazy).unwrap();
+                let bound = if is_wide { u128::MAX } else { 1 };
+                table.make_room(bound).unwrap();
+                assert_eq!(table.is_wide(), is_wide);
+                table.add_one(&Index, 0, weight);
+                table.add_one(&Index, 2, 5);
+                table
+            };
+            let mut whole = table(is_lazy, is_wide, 2);
+            whole.add_counts(&table(false, others_are_wide, 3));
+            let before = if is_lazy { [0; 3] } else { [2, 0, 5] };
+            let expected = [before[0] + 3, 0, before[2] + 5];
+            assert_eq!(whole.rows().unwrap(), expected);
+            if is_lazy {
+                (0..3).for_each(|column| whole.push(column));
+                assert_eq!(whole.rows().unwrap(), [5, 0, 10]);
+            }
+        }
+    }
+
+    #[test]
+    fn rows_add_up() {
+        let mut table = Table::from_rows(2, 3, &[1, -2, 3, 0, 1 << 62, 1 << 62]).unwrap();
+        let sums = table.row_sums();
+        assert_eq!(sums.absolute, [6, 1 << 63]);
+        assert!(sums.has_negative);
+        table.clear();
+        assert!(!table.row_sums().has_negative);
+    }
+}

@@ -1,0 +1,109 @@
+"""Counts of workers that are added twice, with noise, too early, or under a false description."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from tests.planted.edits import edited
+from tests.planted.planted_bug import PlantedBug
+
+__all__ = ["BUGS_OF_PARTIAL_COUNTS", "BUGS_OF_PARTIAL_COUNTS_IN_THE_CORE"]
+
+_CORE: Final = "lib partial::tests"
+_BATCHES: Final = "lazysketch.store.partial_batches"
+_INGESTION: Final = "lazysketch.store.partial_ingestion:PartialIngestion"
+_TESTS: Final = "tests/unit/store/test_partials.py"
+
+BUGS_OF_PARTIAL_COUNTS_IN_THE_CORE: Final = (
+    PlantedBug(
+        name="partial-added-twice",
+        subject="sensitivity",
+        claim="The counts of a step are added to the table twice.",
+        caught_by=f"{_CORE}::workers_end_in_the_state_of_one_machine",
+    ),
+    PlantedBug(
+        name="noise-on-a-worker",
+        subject="distribution",
+        claim="Workers add noise of their own to what they count.",
+        caught_by=f"{_CORE}::workers_end_in_the_state_of_one_machine",
+    ),
+    PlantedBug(
+        name="merged-partial-stays-open",
+        subject="sensitivity",
+        claim="Counts that were merged into other ones can be sealed as well.",
+        caught_by=f"{_CORE}::refusals::an_id_is_on_one_content",
+    ),
+    PlantedBug(
+        name="gathered-description-counts-the-events",
+        subject="distribution",
+        claim="The description of a step's sum has its exact number of events, in clear.",
+        caught_by=f"{_CORE}::sizes_and_descriptions_do_not_depend_on_the_events",
+    ),
+)
+
+BUGS_OF_PARTIAL_COUNTS: Final = (
+    PlantedBug(
+        name="partial-counted-twice",
+        subject="durable state",
+        claim="Sealed counts that were added are added again.",
+        caught_by=f"{_TESTS}::test_partial_counts_are_added_once",
+        patch=edited(
+            f"{_BATCHES}:PartialBatches.check_new", ("if partial.id in seen:", "if False:")
+        ),
+    ),
+    PlantedBug(
+        name="added-ids-forgotten-by-a-restart",
+        subject="durable state",
+        claim="The ids of counts in the log are not read back.",
+        caught_by=f"{_TESTS}::test_partial_counts_are_added_once",
+        patch=edited(
+            "lazysketch.store.recovered_objects:RecoveredObjects._add",
+            ("self._partials.add(call)", "pass"),
+        ),
+    ),
+    PlantedBug(
+        name="ids-forgotten-before-their-descriptions-are",
+        subject="durable state",
+        claim="Counts are accepted under a description whose ids are no longer kept.",
+        caught_by=f"{_TESTS}::test_ids_are_kept_as_long_as_a_description_can_be_used",
+        patch=edited(
+            f"{_BATCHES}:PartialBatches.check_new",
+            ("step - LIFETIME < partial.issued", "step - 2 * LIFETIME < partial.issued"),
+        ),
+    ),
+    PlantedBug(
+        name="changed-input-accepted",
+        subject="durable state",
+        claim="A batch id that is committed comes with other input, and is acknowledged.",
+        caught_by=f"{_TESTS}::test_a_committed_batch_cannot_be_changed",
+        patch=edited(f"{_BATCHES}:PartialBatches.repeated", ("if new != old:", "if False:")),
+    ),
+    PlantedBug(
+        name="repeated-partials-counted-again",
+        subject="durable state",
+        claim="A batch that is sent again is one more step.",
+        caught_by=f"{_TESTS}::test_a_batch_is_counted_once_and_published_again",
+        patch=edited(
+            f"{_BATCHES}:PartialBatches.repeated",
+            ("if call.sequence > last_sequence:", "if call.sequence >= last_sequence:"),
+        ),
+    ),
+    PlantedBug(
+        name="publication-before-commit",
+        subject="durable state",
+        claim="The release of a step is made before its counts are durable.",
+        caught_by=f"{_TESTS}::test_what_is_published_is_durable",
+        patch=edited(
+            f"{_INGESTION}._publication",
+            ("self._journal.commit()", "self._journal.check()"),
+            ("into.release()", "type(into).release.__wrapped__(into)"),
+        ),
+    ),
+    PlantedBug(
+        name="publication-of-a-later-step",
+        subject="durable state",
+        claim="A batch that is sent again gets the release of the object as it is by then.",
+        caught_by=f"{_TESTS}::test_a_batch_is_counted_once_and_published_again",
+        patch=edited(f"{_INGESTION}._publication", ("if batch.publication is None:", "if True:")),
+    ),
+)

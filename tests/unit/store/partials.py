@@ -1,0 +1,56 @@
+"""Objects that take partial counts, and workers, for tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import Any
+
+from tests.unit.store.lives import NOISE, table
+
+import lazysketch as ls
+from lazysketch.store import Store
+
+BATCHES = ls.Batch(horizon=9_000)
+
+
+def listed(store: Store) -> Any:
+    spec = ls.HeavyHittersSpec.of(schedule=BATCHES, domain=["a", 1], width=8, depth=2, **NOISE)
+    return store.heavy_hitters("a", spec)
+
+
+OPENED: dict[str, Callable[[Store], Any]] = {
+    "count-min": lambda store: store.sketch("a", table(schedule=BATCHES)),
+    "count-sketch": lambda store: store.sketch("a", table("count-sketch", BATCHES, max_weight=5)),
+    "counters": lambda store: store.counters("a", table("counters", BATCHES, max_weight=5)),
+    "listed": listed,
+}
+
+
+def sealed(spec: bytes, *parts: object, weights: Sequence[object] | None = None) -> bytes:
+    """Return the sealed counts of one worker, which counts some batches."""
+    worker = ls.PartialCounts(spec)
+    for at, items in enumerate(parts):
+        worker.update_many(items, None if weights is None else weights[at])
+    return worker.seal()
+
+
+def of_workers(
+    spec: bytes, items: Sequence[object], weights: Sequence[int] | None, chance: Random
+) -> list[bytes]:
+    """Return what a random number of workers seal, each of which counts random events."""
+    workers = [ls.PartialCounts(spec) for _ in range(chance.randrange(1, 6))]
+    places = [chance.randrange(len(workers)) for _ in items]
+    for number, worker in enumerate(workers):
+        own = [at for at, place in enumerate(places) if place == number]
+        cut = chance.randrange(len(own) + 1)
+        for part in (own[:cut], own[cut:]):
+            worker.update_many(
+                [items[at] for at in part],
+                None if weights is None else [weights[at] for at in part],
+            )
+    chance.shuffle(workers)
+    while len(workers) > 1 and chance.random() < 0.4:
+        last = workers.pop()
+        workers[0].merge(last)
+    return [worker.seal() for worker in workers]
