@@ -27,6 +27,7 @@ MODULES: Final = (
     "top_list.js",
     "course.js",
     "sections.js",
+    "tree.js",
     "stream.js",
     "index_cards.js",
     "page.js",

@@ -6,6 +6,7 @@ import { addressOf, fetched, Live, now, oldSince } from "./live.js";
 import { showBanners, showChanges, showData, showFigures, showPromise, showWindows, steps } from "./sections.js";
 import { countText, durationText, instantText, isComplete, keyOf, leftText, visibleText, windowNodes } from "./text.js";
 import { TopList } from "./top_list.js";
+import { Tree } from "./tree.js";
 
 const FIRST_CHOSEN = 3;
 const FEW = 50; // names of an overview
@@ -36,6 +37,7 @@ export class StreamPage {
       this.scope = event.target.value;
       this.many = null;
       this.showList();
+      this.showTree();
     });
     byId("more").addEventListener("click", () => this.loadMany());
     byId("filter").addEventListener("input", () => {
@@ -99,6 +101,7 @@ export class StreamPage {
     if (this.many && Date.now() - this.manyAsked > MANY_EVERY) this.loadMany();
     else this.showList();
     this.showChart();
+    this.showTree();
     this.tell();
     this.speak();
   }
@@ -153,6 +156,19 @@ export class StreamPage {
       this.fetchedCourses.set(keyOf(item), fits ? course : null);
       if (fits && this.items.has(keyOf(item))) await this.showChart();
     }
+  }
+
+  /** Show the tree of a stream with levels, of the windows that the list has. */
+  async showTree() {
+    const { facts } = this.overview;
+    if (!this.name || !facts.levels?.length) return;
+    const scope = this.scope;
+    const query = scope === "last" ? "last=1&open=false" : "open=true";
+    const found = await fetched(addressOf(this.name, `/hierarchy?${query}`)).catch(() => null);
+    if (!found || scope !== this.scope || facts.number !== this.overview.facts.number) return;
+    byId("tree-panel").hidden = false;
+    this.tree ??= new Tree();
+    this.tree.show(found);
   }
 
   /** Return true if more names are published than the page has. */
