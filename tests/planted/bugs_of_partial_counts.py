@@ -96,7 +96,7 @@ BUGS_OF_PARTIAL_COUNTS: Final = (
         patch=edited(
             f"{_INGESTION}._publication",
             ("self._journal.commit()", "self._journal.check()"),
-            ("into.release()", "type(into).release.__wrapped__(into)"),
+            ("into._publication()", "type(into).release.__wrapped__(into)"),
         ),
     ),
     PlantedBug(

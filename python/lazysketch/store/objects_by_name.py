@@ -281,7 +281,6 @@ class ObjectsByName(PartialIngestion):
         record = end_record(name, stored)
         self._journal.log(record)
         self._eras.end(name, [Release.from_bytes(it) for it in record.contents])
-        self._journal.partials.forget(name)
         destroy(stored)
 
     def _begin_era(self, *, anchored: bool, copied: bool) -> None:

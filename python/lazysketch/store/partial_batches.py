@@ -23,7 +23,6 @@ __all__ = [
 ADDED: Final = "add_partials"
 """The change that adds partial counts."""
 
-_NEVER: Final = -1
 LIFETIME: Final = 1024
 """Steps for which a description can be used: so long are the ids of partial counts kept."""
 
@@ -49,7 +48,8 @@ class CommittedBatch:
         sequence: its place in the source.
         positions: digest of what the source notes with it.
         content: keyed digest of the counts.
-        step: of the object, after the batch.
+        table: id of the table that counts it: of the object in its era, or of a window.
+        step: of the table, after the batch.
         publication: bytes of the release after it; None until it is made.
     """
 
@@ -57,6 +57,7 @@ class CommittedBatch:
     sequence: int
     positions: str
     content: str
+    table: str
     step: int
     publication: bytes | None = None
 
@@ -72,16 +73,26 @@ class CommittedBatch:
             sequence=call.sequence,
             positions=positions_digest(call),
             content=call.facts["content"],
+            table=call.facts["table"],
             step=call.facts["step"],
         )
 
 
 @dataclass
 class PartialBatches:
-    """What a store keeps of partial counts, by source and by object."""
+    """What a store keeps of partial counts: the last batch by source, ids by object.
+
+    Attributes:
+        last: the last batch of each source.
+        added: ids of counts that were added to the table of an object, with the step at which their
+            description was handed out.
+        tables: id of that table. Counts of an earlier one, of another era or of a window that is
+            over, are refused by the id of their table.
+    """
 
     last: dict[str, CommittedBatch] = field(default_factory=dict)
     added: dict[str, dict[str, int]] = field(default_factory=dict)
+    tables: dict[str, str] = field(default_factory=dict)
 
     def repeated(self, call: Call, *, last_sequence: int) -> CommittedBatch | None:
         """Return the committed batch that a call repeats; None for a new batch.
@@ -114,19 +125,19 @@ class PartialBatches:
                 )
         return known
 
-    def check_new(self, name: str, partials: Iterable[AddedPartial], *, step: int) -> None:
+    def check_new(self, call: Call, partials: Iterable[AddedPartial], *, step: int) -> None:
         """Raise unless partial counts were never added, and their ids are kept still.
 
         Args:
-            name: of the object.
+            call: one that would add them.
             partials: those of a new batch.
-            step: of the object.
+            step: of the table.
 
         Raises:
             ArgumentValueError: partial counts that were added before, or under a description that
                 is too old.
         """
-        seen = set(self.added.get(name, ()))
+        seen = set(self._ids_of(call))
         for partial in partials:
             if not step - LIFETIME < partial.issued <= step:
                 raise ArgumentValueError(
@@ -148,8 +159,8 @@ class PartialBatches:
         """
         batch = CommittedBatch.of(call)
         self.last[call.source or ""] = batch
-        kept = self.added.get(call.object, {})
-        kept |= {name: issued for issued, name in call.facts["partials"]}
+        kept = self._ids_of(call) | {name: issued for issued, name in call.facts["partials"]}
+        self.tables[call.object] = batch.table
         oldest = batch.step - LIFETIME
         self.added[call.object] = {name: at for name, at in kept.items() if at > oldest}
 
@@ -171,24 +182,22 @@ class PartialBatches:
         """
         self.last[source] = replace(self.last[source], publication=publication)
 
-    def forget(self, name: str) -> None:
-        """Forget the ids of an object of an earlier era, whose descriptions no object accepts.
-
-        A publication of it that was not kept cannot be made any more: the object of that name has
-        other noise.
-
-        Args:
-            name: of the object.
-        """
-        self.added.pop(name, None)
-        for source, batch in self.last.items():
-            if batch.object == name and batch.publication is None:
-                self.last[source] = replace(batch, step=_NEVER)
+    def _ids_of(self, call: Call) -> dict[str, int]:
+        """Return the ids that were added to the table of a call."""
+        is_same = self.tables.get(call.object) == call.facts["table"]
+        return self.added.get(call.object, {}) if is_same else {}
 
     def described(self) -> tuple[dict[str, Any], list[bytes]]:
         """Return a description for a checkpoint, and the publications that it has."""
         batches = {
-            source: [it.object, it.sequence, it.positions, it.content, it.step]
+            source: [
+                it.object,
+                it.sequence,
+                it.positions,
+                it.content,
+                it.table,
+                it.step,
+            ]
             for source, it in self.last.items()
         }
         kept = {
@@ -197,6 +206,7 @@ class PartialBatches:
         described = {
             "batches": batches,
             "added": self.added,
+            "tables": self.tables,
             "publications": {source: len(publication) for source, publication in kept.items()},
         }
         return described, [*kept.values()]
@@ -210,6 +220,7 @@ class PartialBatches:
         """
         self.last = {source: CommittedBatch(*it) for source, it in described["batches"].items()}
         self.added = {name: dict(ids) for name, ids in described["added"].items()}
+        self.tables = dict(described["tables"])
         for source in described["publications"]:
             self.published(source, next(contents))
 

@@ -15,6 +15,7 @@ from lazysketch.store.partial_batches import ADDED, AddedPartial, lost_publicati
 
 if TYPE_CHECKING:
     from lazysketch.store.stored_objects import StoredCounters, StoredHitters, StoredSketch
+    from lazysketch.store.stored_windows import StoredWindows
 
 __all__ = ["PartialIngestion"]
 
@@ -28,10 +29,12 @@ class PartialIngestion(Ingestion):
         sequence: int,
         sealed: Iterable[bytes],
         *,
-        into: StoredSketch | StoredCounters | StoredHitters,
+        into: StoredSketch | StoredCounters | StoredHitters | StoredWindows,
         positions: str = "",
     ) -> Release:
         """Add the partial counts of workers as one step, commit, and return what is published.
+
+        Windows take their steps by the clock: there the counts are a part of the open slice.
 
         Guarantee: as if ``update_batch`` had counted the events of all workers, bit for bit. All
         counts, their ids, the sequence and the positions are one record: all or none of them
@@ -46,12 +49,12 @@ class PartialIngestion(Ingestion):
             sealed: results of ``PartialCounts.seal``, in any order; none for a step without events.
                 They are opened one after the other.
             into: a sketch, counters, or heavy hitters with a public domain, of this store, with the
-                batch schedule.
+                batch schedule; or windows by the clock with a public domain.
             positions: what :meth:`note` returns from then on, up to 10,000 characters: where the
                 source reads on.
 
         Returns:
-            The release after the step.
+            The release after the step; of windows that of the ended slices of the open window.
 
         Raises:
             ArgumentTypeError: a wrong type.
@@ -68,6 +71,7 @@ class PartialIngestion(Ingestion):
         if isinstance(sealed, (bytes, str)):
             got = type(sealed).__name__
             raise ArgumentTypeError(f"sealed: expected a list of bytes, got {got}")
+        into._pass_time()
         counts = self._native.gathered(into._partial_table())
         partials: list[AddedPartial] = []
         for one in sealed:
@@ -84,12 +88,14 @@ class PartialIngestion(Ingestion):
         source: str,
         sequence: int,
         positions: str,
-        into: StoredSketch | StoredCounters | StoredHitters,
+        into: StoredSketch | StoredCounters | StoredHitters | StoredWindows,
         counts: _native.GatheredCounts,
         partials: list[AddedPartial],
     ) -> Release:
         journal = self._journal
         journal.check()
+        table = into._partial_table()
+        step = table._step
         call = Call(
             object=into._name,
             method=ADDED,
@@ -99,28 +105,30 @@ class PartialIngestion(Ingestion):
             facts={
                 "partials": [[*partial] for partial in partials],
                 "content": counts.digest().hex(),
-                "step": into._partial_table()._step + 1,
+                "table": table.sketch_id.hex(),
+                "step": step + into._STEPS_OF_PARTIALS,
             },
             contents=(counts.sealed(),),
             gathered=counts,
         )
         last = journal.sources.get(source, 0)
         if journal.partials.repeated(call, last_sequence=last) is None:
-            journal.partials.check_new(call.object, partials, step=call.facts["step"] - 1)
+            journal.partials.check_new(call, partials, step=step)
             journal.change(into, call)
         return self._publication(source, into)
 
     def _publication(
-        self, source: str, into: StoredSketch | StoredCounters | StoredHitters
+        self, source: str, into: StoredSketch | StoredCounters | StoredHitters | StoredWindows
     ) -> Release:
         """Commit, and return what is published after the last batch of a source."""
         batches = self._journal.partials
         self._journal.commit()
         batch = batches.last[source]
         if batch.publication is None:
-            if into._partial_table()._step != batch.step:
+            table = into._partial_table()
+            if (table.sketch_id.hex(), table._step) != (batch.table, batch.step):
                 raise lost_publication()
-            batches.published(source, into.release().to_bytes())
+            batches.published(source, into._publication().to_bytes())
         self.commit()  # where a checkpoint may be due, which has the publication
         publication = batches.last[source].publication
         assert publication is not None, "made above"  # noqa: S101

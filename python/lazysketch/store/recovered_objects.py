@@ -177,7 +177,7 @@ class RecoveredObjects(Mapping[str, _Object]):
             for call in found.calls:
                 stored._carry_out(call)
                 if call.method == ADDED and self._partials.is_last(call):
-                    self._partials.published(call.source or "", stored._last_published()[0])
+                    self._partials.published(call.source or "", stored._publication().to_bytes())
         except LazySketchError as error:
             raise StoreError(
                 f"state: expected changes that can be repeated, got {type(error).__name__}"
@@ -192,7 +192,6 @@ class RecoveredObjects(Mapping[str, _Object]):
         elif call.method == ENDED:
             self._eras.end(call.object, [Release.from_bytes(it) for it in call.contents])
             del self._objects[call.object]
-            self._partials.forget(call.object)
         elif call.method == _MADE:
             made = _Object(call.digest, era=self._eras.id, clock_said=call.now)
             self._objects[call.object] = made

@@ -17,6 +17,7 @@ from lazysketch.store.calls import Call, plain_counts
 from lazysketch.store.journal import Journal
 
 if TYPE_CHECKING:
+    from lazysketch.releases.release import Release
     from lazysketch.windows.open_windows import Progress
 
 __all__ = ["Changes", "reads_after_commit", "unknown_change"]
@@ -72,6 +73,7 @@ class Changes:
         }
     )  # fmt: skip
     _BOUNDED: ClassVar[str] = "table has"
+    _STEPS_OF_PARTIALS: ClassVar[int] = 1
     _journal: Journal
     _name: str
 
@@ -150,8 +152,8 @@ class Changes:
     def _partial_table(self) -> _native.PrivateSketch:
         """Return the table to which partial counts are added."""
         raise ArgumentValueError(
-            "into: expected a sketch, counters or heavy hitters with a public domain, for partial "
-            f"counts, got {type(self).__name__}"
+            "into: expected a sketch, counters, or heavy hitters or windows by the clock with a "
+            f"public domain, for partial counts, got {type(self).__name__}"
         )
 
     def partial_spec(self, *, most_events: int | None = None) -> bytes:
@@ -162,7 +164,7 @@ class Changes:
                 reach 2^30, and 4 otherwise. By default as many as fit into 4 bytes.
 
         Returns:
-            100 bytes, to be used for up to 1,024 steps from now on.
+            100 bytes, to be used for up to 1,024 steps from now on, or until the open window ends.
 
         Raises:
             ArgumentTypeError: not an integer.
@@ -173,6 +175,11 @@ class Changes:
         if most_events is not None:
             most_events = checked_integer("most_events", most_events, most=_MOST_EVENTS)
         return self._journal.native.partial_spec(table, table._step, most_events)
+
+    def _publication(self) -> Release:
+        """Return what is published after partial counts were added."""
+        release: Release = self.release()  # type: ignore[attr-defined]
+        return release
 
     def _gathered(self, call: Call) -> _native.GatheredCounts:
         """Return the counts that a call adds: those it was made of, or those of the log."""

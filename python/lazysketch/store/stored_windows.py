@@ -17,9 +17,11 @@ from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.heavy_hitters import HeavyHitters, HeavyHittersSpec
 from lazysketch.heavy_hitters.hitters_spec import HittersOptions, LevelsOptions
 from lazysketch.privacy.person_bound import PersonBound
+from lazysketch.releases.release import Release
 from lazysketch.sketches.keys import Key
 from lazysketch.sketches.live_state import exclusive
 from lazysketch.store.calls import Call, Counts
+from lazysketch.store.partial_batches import ADDED
 from lazysketch.store.recovered_objects import Origin
 from lazysketch.store.stored_changes import Changes, reads_after_commit, unknown_change
 from lazysketch.store.stored_objects import number_of_table, people_of, tables_of
@@ -332,6 +334,8 @@ class _OfStore(Changes, Windows):
 class StoredWindows(_OfStore):
     """Windows of a store."""
 
+    _STEPS_OF_PARTIALS = 0
+
     @classmethod
     def _of(cls, origin: Origin, **options: Unpack[StoredWindowsOptions]) -> Self:
         self = cls.__new__(cls)
@@ -347,6 +351,28 @@ class StoredWindows(_OfStore):
 
     def _people(self) -> dict[int, _native.People]:
         return people_of(tables_of(self))
+
+    def _partial_table(self) -> _native.PrivateSketch:
+        tables = tables_of(self)
+        if self._clock is None:
+            return super()._partial_table()
+        if not tables:
+            raise closed_windows()
+        (table,) = tables.values()
+        return table
+
+    def _publication(self) -> Release:
+        window = self._live.open_window()
+        if window is None:
+            raise closed_windows()
+        return window.release
+
+    def _carry_out(self, call: Call) -> None:
+        if call.method != ADDED:
+            super()._carry_out(call)
+            return
+        self._settled()
+        self._gathered(call).add_to(self._partial_table(), in_open_step=True)
 
 
 @reads_after_commit

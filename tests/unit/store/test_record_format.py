@@ -69,13 +69,13 @@ RECORDS: dict[str, tuple[Call, bytes, str]] = {
             source="s",
             sequence=3,
             note="p",
-            facts={"partials": [[0, "1f"]], "content": "0b", "step": 1},
+            facts={"partials": [[0, "1f"]], "content": "0b", "table": "7e", "step": 1},
             contents=(b"xyz",),
         ),
         (
             b'{"object":"a","method":"add_partials","batches":0,'
             b'"weights":false,"empty rows":false,"sizes":[3],"source":"s","sequence":3,"note":"p",'
-            b'"facts":{"partials":[[0,"1f"]],"content":"0b","step":1},"contents":1}'
+            b'"facts":{"partials":[[0,"1f"]],"content":"0b","table":"7e","step":1},"contents":1}'
         ),
         "78797a",
     ),
@@ -308,18 +308,18 @@ def test_headers_of_checkpoints() -> None:
 PARTIALS = (
     b'{"version":1,"objects":{},"sources":{"s":2,"t":9},"notes":{},'
     b'"eras":{"number":0,"id":0,"anchored":true,"copied":false,"spent":[],"earlier":{}},'
-    b'"partials":{"batches":{"s":["a",2,"0a","0b",5],"t":["b",9,"0c","0d",6]},'
-    b'"added":{"a":{"1f":4},"b":{}},"publications":{"t":3}}}'
+    b'"partials":{"batches":{"s":["a",2,"0a","0b","7e",5],"t":["b",9,"0c","0d","7f",6]},'
+    b'"added":{"a":{"1f":4},"b":{}},"tables":{"a":"7e"},"publications":{"t":3}}}'
 )
 
 
 def test_headers_with_partial_counts() -> None:
     """The publications are last; one that was never made is left out."""
     batches = {
-        "s": CommittedBatch("a", 2, "0a", "0b", 5),
-        "t": CommittedBatch("b", 9, "0c", "0d", 6, b"xyz"),
+        "s": CommittedBatch("a", 2, "0a", "0b", "7e", 5),
+        "t": CommittedBatch("b", 9, "0c", "0d", "7f", 6, b"xyz"),
     }
-    partials = PartialBatches(batches, {"a": {"1f": 4}, "b": {}})
+    partials = PartialBatches(batches, {"a": {"1f": 4}, "b": {}}, {"a": "7e"})
     header, _ = header_of({}, {"s": 2, "t": 9}, {}, partials, Eras())
     assert header == len(PARTIALS).to_bytes(4, "little") + PARTIALS + b"xyz"
     again = PartialBatches()
