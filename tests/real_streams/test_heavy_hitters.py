@@ -74,3 +74,40 @@ def test_domains_are_heavy_hitters_of_dns_queries() -> None:
     for level in range(3):
         clear = {name for name, count in counts[level].items() if count > 2 * len(items) / 25}
         assert clear <= {node.item for node in nodes if node.level == level}
+
+
+@pytest.mark.skipif(
+    not (DATA / "weblogs").is_dir(), reason="real stream missing: ../shared/data has no weblogs"
+)
+def test_networks_of_a_web_log_in_windows() -> None:
+    """Of the last three of four windows: all intervals hold, and what is clearly heavy is there."""
+    with gzip.open(DATA / "weblogs" / "apache_logs.gz", "rt", encoding="utf-8") as lines:
+        items = [line.split(" ", 1)[0] for line in lines]
+    levels, now = ls.ipv4_prefixes(), [0.0]
+    windows = ls.HierarchicalWindows(
+        levels,
+        every="1h",
+        slices=6,
+        share=0.02,
+        epsilon=15.0,
+        delta=1e-3,
+        hash_seed=1,
+        clock=lambda: now[0],
+    )
+    quarter = len(items) // 4
+    for number in range(4):
+        for part in range(6):
+            begin = number * quarter + part * quarter // 6
+            windows.update_many(items[begin : number * quarter + (part + 1) * quarter // 6])
+            now[0] += 600.0
+    last = items[quarter : 4 * quarter]
+    counts = [Counter(column) for column in levels.columns(last)]
+    roots = windows.hierarchy(last=3, confidence=1 - 1e-6)
+    nodes = [node for root in roots for node in root.walk()]
+    assert len(nodes) >= 12  # 17 or 18 measured, of which 4 are addresses
+    for node in nodes:
+        assert node.low <= counts[node.level][node.item] <= node.high
+    for level in range(4):
+        clear = {name for name, count in counts[level].items() if count > 0.03 * len(last)}
+        assert clear <= {node.item for node in nodes if node.level == level}
+    assert any(node.level == 3 for node in nodes)

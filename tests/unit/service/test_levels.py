@@ -228,3 +228,22 @@ def test_rows_of_a_file_that_do_not_fit_are_empty_steps() -> None:
 def test_wrong_levels_are_named(changes: dict[str, Any], message: str) -> None:
     with pytest.raises(ArgumentValueError, match=message):
         settings(**changes)
+
+
+def test_a_stream_with_levels_bounds_people_at_all_of_them(service: Service) -> None:
+    """One bound for all levels: events beyond it count at none."""
+    host = service.host(
+        settings(levels="ipv4", user="who", cells=2, per_cell=1, relation="zero-out", epsilon=15.0)
+    )
+    stream = host.stream("pages")
+    assert stream.facts.unit.startswith("one person within one window, of whom 1 event in each of")
+    addresses = [f"10.0.0.{number}" for number in range(10)] * 200
+    stream.windows.update_many(addresses, user=[number // 10 for number in range(2_000)])
+    service.clock.now += 60.0
+    (window,) = stream.windows.windows
+    # A cell of the coarsest level takes one event of a person, so one of ten counts at any level.
+    finest = [window.release.interval(item, confidence=1 - 1e-9) for item in addresses[:10]]
+    assert sum(one.low for one in finest) <= 200 <= sum(one.high for one in finest)
+    coarsest = window.levels[0].release.interval("10.0.0.0/8", confidence=1 - 1e-9)
+    assert coarsest.low <= 200 <= coarsest.high < 1_000
+    host.close()
