@@ -12,13 +12,19 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta, timezone
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from lazysketch.errors import ArgumentValueError, ReleaseFormatError
 from lazysketch.heavy_hitters import HierarchyNode
 from lazysketch.heavy_hitters.hierarchies import HIERARCHIES
 from lazysketch.releases.release import Release
+from lazysketch.service.manifest_values import (
+    instant_read,
+    instant_written,
+    item_read,
+    item_written,
+)
 from lazysketch.service.signing import SigningKey, check_signature
 from lazysketch.windows.published_hierarchy import hierarchy_of
 from lazysketch.windows.published_windows import PublishedWindows
@@ -134,11 +140,11 @@ class Publication:
             "version": VERSION,
             **facts,
             "number": self.number,
-            "at": _text(self.at),
-            "publish_at": _text(self.publish_at),
-            "next_at": _text(self.next_at),
+            "at": instant_written(self.at),
+            "publish_at": instant_written(self.publish_at),
+            "next_at": instant_written(self.next_at),
             "windows": windows,
-            "listed": [_plain(item) for item in self.listed],
+            "listed": [item_written(item) for item in self.listed],
             "finished": self.finished,
         }
         return json.dumps(content, separators=(",", ":"), sort_keys=True).encode()
@@ -167,11 +173,11 @@ class Publication:
             return cls(
                 facts=Facts(**names),
                 number=int(content["number"]),
-                at=_instant(content["at"]),
-                publish_at=_instant(content["publish_at"]),
-                next_at=_instant(content["next_at"]),
+                at=instant_read(content["at"]),
+                publish_at=instant_read(content["publish_at"]),
+                next_at=instant_read(content["next_at"]),
                 windows=tuple(_window(one, releases) for one in content["windows"]),
-                listed=tuple(map(_item, content["listed"])),
+                listed=tuple(map(item_read, content["listed"])),
                 finished=bool(content["finished"]),
             )
         except (KeyError, TypeError, ValueError) as error:
@@ -310,7 +316,7 @@ class SignedPublication:
             ReleaseFormatError: a damaged manifest.
         """
         try:
-            return _instant(json.loads(self.manifest)["publish_at"])
+            return instant_read(json.loads(self.manifest)["publish_at"])
         except (KeyError, TypeError, ValueError):
             raise _damaged() from None
 
@@ -362,8 +368,8 @@ def _described(one: PublishedWindow) -> dict[str, object]:
     window = one.window
     return {
         "number": window.number,
-        "begin": _text(window.begin),
-        "end": _text(window.end),
+        "begin": instant_written(window.begin),
+        "end": instant_written(window.end),
         "ended": window.ended,
         "whole": window.whole,
         "releases": list(one.digests),
@@ -380,8 +386,8 @@ def _window(one: Mapping[str, Any], releases: Mapping[str, bytes]) -> PublishedW
     *coarser, finest = [
         Window(
             number=int(one["number"]),
-            begin=_instant(one["begin"]),
-            end=_instant(one["end"]),
+            begin=instant_read(one["begin"]),
+            end=instant_read(one["end"]),
             ended=bool(one["ended"]),
             whole=bool(one["whole"]),
             release=release,
@@ -390,31 +396,6 @@ def _window(one: Mapping[str, Any], releases: Mapping[str, bytes]) -> PublishedW
         for release in map(Release.from_bytes, contents)
     ]
     return PublishedWindow(replace(finest, coarser=tuple(coarser)), contents)
-
-
-def _text(moment: datetime | int) -> str:
-    if not isinstance(moment, datetime):
-        raise TypeError("windows of a service are those of a clock")
-    return moment.astimezone(timezone.utc).isoformat(timespec="microseconds")
-
-
-def _instant(text: str) -> datetime:
-    found = datetime.fromisoformat(text)
-    if found.utcoffset() != timedelta(0):
-        raise ValueError("an instant without UTC")
-    return found
-
-
-def _plain(item: Item) -> object:
-    return {"bytes": item.hex()} if isinstance(item, bytes) else item
-
-
-def _item(value: object) -> Item:
-    if isinstance(value, dict):
-        return bytes.fromhex(value["bytes"])
-    if not isinstance(value, (str, int)):
-        raise TypeError("an item of a list")
-    return value
 
 
 def _damaged() -> ReleaseFormatError:
