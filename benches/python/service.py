@@ -48,6 +48,7 @@ listen = "127.0.0.1:0"
 LOADS = (
     ("JSON lines", 100, 1),
     ("JSON lines", 100, 32),
+    ("JSON lines", 100, 128),
     ("JSON array", 100, 32),
     ("JSON lines", 10_000, 2),
     ("Arrow", 10_000, 2),

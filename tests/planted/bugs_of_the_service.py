@@ -15,6 +15,7 @@ _WEBHOOKS: Final = "tests/unit/service/test_webhooks.py::"
 _LEDGER: Final = "tests/unit/service/test_charging.py::"
 _REPLICA: Final = "tests/unit/service/test_replica.py::"
 _READING: Final = "tests/unit/service/reading/test_application.py::"
+_NEIGHBOURS: Final = "tests/unit/service/test_neighbours.py::"
 _INGEST: Final = "tests/unit/service/ingest/test_application.py::"
 
 _BROWSER: Final = "tests/browser/test_updates.py::"
@@ -190,6 +191,39 @@ BUGS_OF_THE_SERVICE: Final = (
         patch=edited(
             "lazysketch.service.ingest.commits:GroupCommit._carried_out",
             ("self._commit()", "try:\n        self._commit()\n    except Exception:\n        pass"),
+        ),
+    ),
+    PlantedBug(
+        name="publication-later-with-more-events",
+        subject="schedule",
+        claim="The instant of a publication is put off by the bytes in the log.",
+        caught_by=_NEIGHBOURS + "test_an_empty_stream_looks_like_a_saturated_one",
+        patch=edited(
+            "lazysketch.service.host:Host.publish",
+            ("ready=now + _MARGIN", "ready=now + self.store._journal.bytes_logged * 10_000"),
+        ),
+    ),
+    PlantedBug(
+        name="refused-events-are-published",
+        subject="schedule",
+        claim="The facts of a stream, which readers see, change with its records in the log.",
+        caught_by=_NEIGHBOURS + "test_what_senders_do_wrong_is_not_seen[listed]",
+        patch=edited(
+            "lazysketch.service.stream:Stream.facts",
+            (
+                "title=settings.title or settings.name",
+                "title=str(self.windows._journal.bytes_logged)",
+            ),
+        ),
+    ),
+    PlantedBug(
+        name="status-by-backlog",
+        subject="schedule",
+        claim="The service says that it is not ready while batches wait for a commit.",
+        caught_by=_INGEST + "test_while_the_store_is_held_others_are_answered",
+        patch=edited(
+            "lazysketch.service.ingest.commits:GroupCommit.check",
+            ("if self.failure is not None:", "if self.failure or self._running is not None:"),
         ),
     ),
     PlantedBug(

@@ -154,13 +154,15 @@ def test_while_the_store_is_held_others_are_answered(service: Service) -> None:
         small = [asyncio.create_task(service.ask(idempotency_key=key)) for key in keys]
         large = asyncio.create_task(service.ask(EVENTS * 10_000))
         found = []
-        for path in ("/healthz", "/readyz", "/v1/streams/none/events", "/healthz"):
-            method = "POST" if "none" in path else "GET"
-            answer = await asyncio.wait_for(service.ask(b"", method, path), 10)
-            await asyncio.sleep(0.02)
-            found.append(answer[0])
-        assert not any(task.done() for task in (*small, large))
-        release.set()
+        try:
+            for path in ("/healthz", "/readyz", "/v1/streams/none/events", "/healthz"):
+                method = "POST" if "none" in path else "GET"
+                answer = await asyncio.wait_for(service.ask(b"", method, path), 10)
+                await asyncio.sleep(0.02)
+                found.append(answer[0])
+            assert not any(task.done() for task in (*small, large))
+        finally:
+            release.set()
         found += [(await task)[0] for task in (*small, large)]
         holding.join()
         return found

@@ -1,0 +1,257 @@
+"""A reader who compares everything that can be seen of two streams that differ in one event.
+
+Two copies of one store have the same keys, so both lives have the same noise: what differs between
+them is what the event changed. It may change the cells of its item, and nothing else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pytest
+from starlette.testclient import TestClient
+from tests.unit.service.publications import START, Service, settings
+
+import lazysketch as ls
+from lazysketch.service.host import Host
+from lazysketch.service.ingest.application import IngestApplication
+from lazysketch.service.publication_files import PublicationFiles
+from lazysketch.service.reading.application import reading_application
+from lazysketch.service.reading.feed import events_of
+from lazysketch.service.reading.published_streams import PublishedStreams
+from lazysketch.service.stream_settings import StreamSettings
+from lazysketch.service.tokens import Tokens
+
+NAMES: Final = tuple(f"/page {number}" for number in range(40))
+ROOT: Final = "/v1/streams/pages"
+NEWEST: Final = int(START) // 60 + 1
+# Everything that has an address; errors too.
+FIXED: Final = (
+    "/", "/streams/pages", "/streams/none", "/assets/page.js", "/v1/streams", "/openapi.json",
+    "/healthz", "/none", f"{ROOT}/none", f"{ROOT}/top?n=0", f"{ROOT}/top?x=1", f"{ROOT}/estimate",
+    f"{ROOT}/windows/1", "/v1/streams/none/top", f"{ROOT}/release?last=x", ROOT,
+)  # fmt: skip
+RELEASED: Final = (
+    f"{ROOT}/overview", f"{ROOT}/top?n=100", f"{ROOT}/top?open=false&last=1",
+    f"{ROOT}/estimate?item=%2Fpage%201&item=none", f"{ROOT}/course?item=%2Fpage%202",
+    f"{ROOT}/changes", "/metrics",
+)  # fmt: skip
+TABLES: Final = (
+    f"{ROOT}/release", f"{ROOT}/release?last=1", f"{ROOT}/windows/{NEWEST - 1}",
+    f"{ROOT}/windows/{NEWEST}",
+)  # fmt: skip
+SLICES: Final = 13
+LOOKED_AFTER: Final = (0, 2, 5, 8, 12)  # slices: of two windows, and after each of their ends
+Events = list[list[str]]  # by slice
+
+
+def lives(folder: Path, **changes: Any) -> Callable[[], tuple[Service, StreamSettings]]:
+    """Return a function that makes copies of one store with a stream that has counted nothing."""
+    first, stream = Service(folder / "first"), settings(**changes)
+    first.folder.mkdir()
+    first.host(stream).close()
+    made: list[Path] = []
+
+    def copied() -> tuple[Service, StreamSettings]:
+        place = folder / f"copy {len(made)}"
+        made.append(place)
+        shutil.copytree(first.folder, place)
+        return Service(place, key=first.key), stream
+
+    return copied
+
+
+def seen(made: tuple[Service, StreamSettings], count: Callable[[Host, int], object]) -> Seen:
+    """Return everything that a reader sees of a life, after each of its slices."""
+    service, stream = made
+    host = service.host(stream)
+    fed: list[bytes] = []
+    answers: list[dict[str, tuple[int, Any, bytes]]] = []
+    streams = PublishedStreams(PublicationFiles(service.folder / "public"), clock=service.clock)
+    client = TestClient(reading_application(streams))
+    for number in range(SLICES):
+        count(host, number)
+        service.clock.now += 10.0
+        assert host.publish("pages")
+        if number not in LOOKED_AFTER:
+            continue
+        before = look(streams, client)  # shown after its delay
+        service.clock.now += 2.0
+        after = look(streams, client)
+        answers += [before, after]
+        fed += asyncio.run(feed(streams))
+        service.clock.now -= 2.0
+    host.close()
+    return Seen(answers, fed)
+
+
+class Seen:
+    """Statuses, headers and bodies of all addresses at all times, and the events of the feed."""
+
+    def __init__(self, answers: list[dict[str, tuple[int, Any, bytes]]], fed: list[bytes]) -> None:
+        self.answers, self.fed = answers, fed
+
+    def check_equal_but_for_tables(self, other: Seen) -> set[int]:
+        """Raise where anything but released values differs; return how many cells of tables do."""
+        assert self.fed == other.fed
+        cells = set()
+        for one, two in zip(self.answers, other.answers, strict=True):
+            assert one.keys() == two.keys()
+            for path in FIXED:
+                if path != ROOT:
+                    assert one[path] == two[path], path
+            for path in (*RELEASED, f"{ROOT}/publication", ROOT):
+                assert one[path][:2] == two[path][:2], path
+                assert shape(path, one[path][2]) == shape(path, two[path][2]), path
+            for path in TABLES:
+                assert one[path][:2] == two[path][:2], path
+                assert len(one[path][2]) == len(two[path][2]), path
+                if one[path][0] == 200:
+                    cells.add(differing(one[path][2], two[path][2]))
+        return cells
+
+
+def look(streams: PublishedStreams, client: TestClient) -> dict[str, tuple[int, Any, bytes]]:
+    asyncio.run(streams.look())
+    found = {}
+    for path in (*FIXED, *RELEASED, *TABLES, f"{ROOT}/publication"):
+        answer = client.get(path, headers={"Accept-Encoding": "identity"})
+        # Tags of content, and its length, are functions of the content.
+        headers = sorted(
+            (name, "" if name in ("etag", "content-length") else value)
+            for name, value in answer.headers.items()
+        )
+        found[path] = answer.status_code, headers, answer.content
+    return found
+
+
+async def feed(streams: PublishedStreams) -> list[bytes]:
+    events = events_of(streams.streams["pages"], after=-1)
+    found = [await anext(events), await anext(events)]
+    await events.aclose()
+    return found
+
+
+def shape(path: str, body: bytes) -> Any:
+    """Return an answer without released values: what is left may not depend on an event."""
+    if path == "/metrics":
+        return sorted(line.rpartition(b" ")[0] for line in body.splitlines())
+    if path.endswith("publication"):
+        body = body.split(b"\n")[0]
+    return of_values(json.loads(body))
+
+
+_VALUES: Final = (
+    "estimate", "low", "high", "share", "share_low", "share_high", "course", "release", "releases",
+    "change", "total", "before", "after", "item", "z", "score", "is_certain", "certain",
+)  # fmt: skip
+
+
+def of_values(content: Any) -> Any:
+    if isinstance(content, dict):
+        return {
+            name: type(value).__name__ if name in _VALUES else of_values(value)
+            for name, value in content.items()
+        }
+    return [of_values(one) for one in content] if isinstance(content, list) else content
+
+
+def differing(one: bytes, two: bytes) -> int:
+    first, second = ls.Release.from_bytes(one), ls.Release.from_bytes(two)
+    assert [(one.step, one.sketch_id) for one in first.parts] == [
+        (one.step, one.sketch_id) for one in second.parts
+    ]
+    return int(np.sum(first.table != second.table))
+
+
+def plain(events: Events) -> Callable[[Host, int], object]:
+    return lambda host, number: host.stream("pages").windows.update_many(events[number])
+
+
+BASE: Final[Events] = [
+    [NAMES[(7 * number + place) % len(NAMES)] for place in range(30 + number)]
+    for number in range(SLICES)
+]
+
+
+def changed(**slices: list[str]) -> Events:
+    return [slices.get(f"slice_{number}", items) for number, items in enumerate(BASE)]
+
+
+NEIGHBOURS: Final = {
+    "moved within a window": changed(slice_1=BASE[1][1:], slice_3=[*BASE[3], BASE[1][0]]),
+    "moved to the next window": changed(slice_1=BASE[1][1:], slice_8=[*BASE[8], BASE[1][0]]),
+    "removed": changed(slice_4=BASE[4][1:]),
+    "replaced": changed(slice_4=["/page 39", *BASE[4][1:]]),
+    "replaced by another item": changed(slice_4=["none of the list", *BASE[4][1:]]),
+}
+
+
+@pytest.mark.parametrize("how", NEIGHBOURS)
+def test_a_neighbour_differs_in_the_cells_of_its_event_alone(tmp_path: Path, how: str) -> None:
+    make = lives(tmp_path, domain=NAMES)
+    one, two = (seen(make(), plain(events)) for events in (BASE, NEIGHBOURS[how]))
+    cells = one.check_equal_but_for_tables(two)
+    depth = 4
+    assert 0 in cells  # before the event
+    assert max(cells) > 0
+    assert max(cells) <= 2 * depth
+
+
+def test_an_empty_stream_looks_like_a_saturated_one(tmp_path: Path) -> None:
+    make = lives(tmp_path, domain=NAMES)
+    empty: Events = [[]] * SLICES
+    saturated = [list(NAMES) * 2_000] * SLICES
+    one, two = (seen(make(), plain(events)) for events in (empty, saturated))
+    assert max(one.check_equal_but_for_tables(two)) > 100
+
+
+@pytest.mark.parametrize("domain", [NAMES, None], ids=["listed", "found"])
+def test_what_senders_do_wrong_is_not_seen(tmp_path: Path, domain: tuple[str, ...] | None) -> None:
+    """Batches that are refused, whole or in part, or sent again, change no byte."""
+    make = lives(tmp_path, domain=domain)
+
+    def through(host: Host, number: int, *, also: bool) -> None:
+        application = IngestApplication(host, Tokens({}), lambda error: None)
+        rows = [json.dumps({"item": item}) for item in BASE[number]]
+        good = "\n".join(rows).encode()
+        bad = "\n".join([rows[0] + "}", *rows, "", "{", json.dumps({"item": "x" * 2_000})]).encode()
+        asked = [(f"a:{number + 1}", "application/x-ndjson", bad if also else good)]
+        if also:
+            asked += [
+                *asked, ("a:1", "application/x-ndjson", good), ("b:1", "text/html", good),
+                ("c:1", "application/json", b"["), ("", "application/json", b"[1.5]"),
+                ("d:1", "application/vnd.apache.arrow.stream", b"none"), ("e", "", b""),
+            ]  # fmt: skip
+        asyncio.run(post(application, asked))
+
+    first = seen(make(), lambda host, number: through(host, number, also=False))
+    second = seen(make(), lambda host, number: through(host, number, also=True))
+    assert first.fed == second.fed
+    assert first.answers == second.answers
+
+
+async def post(application: IngestApplication, requests: list[tuple[str, str, bytes]]) -> None:
+    async def one(key: str, kind: str, body: bytes) -> None:
+        headers = [(b"content-type", kind.encode()), (b"idempotency-key", key.encode())]
+        scope = {"type": "http", "method": "POST", "path": f"{ROOT}/events", "headers": headers}
+        if not key:
+            del headers[1]
+
+        async def receive() -> dict[str, Any]:
+            return {"type": "http.request", "body": body, "more_body": False}
+
+        async def send(message: Any) -> None:
+            pass
+
+        await application(scope, receive, send)
+
+    for request in requests:
+        await one(*request)
+    await application.close()
