@@ -161,7 +161,13 @@ class HierarchicalWindows(Windows):
         """
         number = len(self._hierarchy.names)
         place = checked_integer("level", level, least=-number, most=number - 1)
-        return WindowsOfLevel(self.windows, self.open, place)
+        return WindowsOfLevel(
+            self.windows,
+            self.open,
+            place,
+            privacy=self.privacy.levels[place],
+            not_private_because=self.not_private_because,
+        )
 
     def hierarchy(
         self,

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from lazysketch.arguments import checked_integer
 from lazysketch.estimation.intervals import checked_confidence
-from lazysketch.heavy_hitters import HierarchyNode, Levels
+from lazysketch.heavy_hitters import HierarchyNode, JointPrivacy, Levels
 from lazysketch.heavy_hitters.hitters_spec import checked_share
 from lazysketch.heavy_hitters.tree import tree_of
 from lazysketch.releases.heavy_items import HeavyHitter, HeavyItems, hitters_of
@@ -23,12 +23,23 @@ __all__ = ["WindowsOfLevel", "hierarchy_of"]
 class WindowsOfLevel(PublishedWindows):
     """Queries of one level of windows of a hierarchy, as they stood when they were asked for.
 
-    Guarantee: post-processing of published windows; all levels together have the guarantee of the
-    windows.
+    Guarantee: post-processing of published windows. :attr:`privacy` is the guarantee of this level
+    alone; the windows have that of all levels together.
     """
 
-    def __init__(self, windows: Sequence[Window], now: Window | None, level: int) -> None:
-        """Take the windows of all levels, and the number of one."""
+    def __init__(
+        self,
+        windows: Sequence[Window],
+        now: Window | None,
+        level: int,
+        *,
+        privacy: JointPrivacy | None = None,
+        not_private_because: tuple[str, ...] = (),
+    ) -> None:
+        """Take the windows of all levels, and the number and the guarantee of one."""
+        if privacy is not None:  # else it is within this module, which asks for counts alone
+            self._privacy = privacy
+        self._reasons = not_private_because
         self._ended = tuple(window.levels[level] for window in windows)
         self._now = None if now is None else now.levels[level]
         self._listed: tuple[Item, ...] = ()

@@ -181,6 +181,10 @@ def test_the_tree_of_the_last_windows() -> None:
     assert windows.top(1) == windows.level(-1).top(1)
     assert windows.level(1).changes() == windows.changes()
     assert windows.levels is LEVELS
+    coarse = windows.level(0)
+    assert coarse.privacy == windows.privacy.levels[0]
+    assert coarse.private
+    assert made(clock).level(0).not_private_because == made(clock).not_private_because != ()
 
 
 @pytest.mark.parametrize(
