@@ -50,9 +50,9 @@ LOADS = (
     ("JSON lines", 100, 32),
     ("JSON lines", 100, 128),
     ("JSON array", 100, 32),
-    ("JSON lines", 10_000, 2),
-    ("Arrow", 10_000, 2),
-    ("Arrow", 100_000, 2),
+    ("JSON lines", 10_000, 8),
+    ("Arrow", 10_000, 8),
+    ("Arrow", 100_000, 8),
 )
 MEDIA_TYPES = {
     "JSON lines": "application/x-ndjson",

@@ -14,7 +14,7 @@ from tests.unit.service.publications import Service, run, settings
 
 import lazysketch as ls
 from lazysketch.errors import StoreError
-from lazysketch.service.admin.application import admin_application
+from lazysketch.service.admin.application import _ADDRESSES, admin_application
 from lazysketch.service.admin.operations import Operations
 from lazysketch.service.host import Host
 from lazysketch.service.ingest.counters import IngestCounters
@@ -159,3 +159,25 @@ def test_every_address_needs_a_token(service: Service, host: Host) -> None:
         assert operator.get(path).status_code == 401
     for path in ("/v1/streams", "/v1/rotate/tokens", "/v1/rotate/key", "/v1/checkpoint"):
         assert operator.post(path).status_code == 401
+
+
+def test_the_document_has_every_address_and_no_other(service: Service, host: Host) -> None:
+    """What a sender and the operator may ask for, as it is answered."""
+    operator = client(service, host, ServiceSettings())
+    document = operator.get("/openapi.json").json()
+    described = {
+        (method.upper(), path) for path in document["paths"] for method in document["paths"][path]
+    }
+    described.discard(("SERVERS", "/v1/streams/{name}/events"))
+    described.remove(("POST", "/v1/streams/{name}/events"))  # of senders
+    assert described == {one[:2] for one in _ADDRESSES} - {("GET", "/openapi.json")}
+    run(service, host, slices=1, events=lambda _: ["/"])
+    for method, path in sorted(described):
+        known = document["paths"][path][method.lower()]["responses"]
+        answer = operator.request(method, path.replace("{name}", "pages"))
+        kind = answer.headers["content-type"].partition(";")[0]
+        assert kind in known[str(answer.status_code)]["content"], path
+    codes = document["paths"]["/v1/streams/{name}/events"]["post"]["responses"]
+    assert {"200", "401", "404", "413", "503"} <= codes.keys()
+    locked = client(service, host, written(service.folder, {}, {"me": token_hash(new_token())}))
+    assert locked.get("/openapi.json").status_code == 401

@@ -3,6 +3,7 @@
 ================= ==================================================================
 application       addresses: streams, spend, finish, rotation, readiness
 exporting         what was published of a stream as one archive
+openapi           the document of the operator and of senders
 operations        exact rates of the service as metrics of Prometheus
 ================= ==================================================================
 """

@@ -15,6 +15,7 @@ from starlette.routing import Route
 
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, LazySketchError
 from lazysketch.service.admin.exporting import archive_of
+from lazysketch.service.admin.openapi import description
 from lazysketch.service.refusals import refused, unexpected
 from lazysketch.service.stream_settings import StreamSettings
 
@@ -121,6 +122,13 @@ async def _ready(state: _Admin, request: Request) -> Response:  # noqa: ARG001 -
     return JSONResponse({"ready": True, "streams": list(state.host.streams)})
 
 
+async def _openapi(state: _Admin, request: Request) -> Response:  # noqa: ARG001 -- one signature
+    ingest = state.settings.ingest
+    scheme = "http" if ingest.certificate is None else "https"
+    host = f"[{ingest.host}]" if ":" in ingest.host else ingest.host
+    return JSONResponse(description(ingest=f"{scheme}://{host}:{ingest.port}"))
+
+
 _ADDRESSES: Final[tuple[tuple[str, str, Handler], ...]] = (
     ("GET", "/v1/streams", _streams),
     ("POST", "/v1/streams", _create),
@@ -132,6 +140,7 @@ _ADDRESSES: Final[tuple[tuple[str, str, Handler], ...]] = (
     ("POST", "/v1/checkpoint", _checkpoint),
     ("GET", "/metrics", _metrics),
     ("GET", "/readyz", _ready),
+    ("GET", "/openapi.json", _openapi),
 )
 
 
