@@ -158,7 +158,7 @@ def test_numbers_become_old_and_new_again(browser: Browser, readers: Readers) ->
     stream = StreamOfWindows(domain=("a", "b"), width=512)
     stream.count({"a": 900, "b": 500})
     # The next publication is expected soon, and is old two slices, of six minutes, after that.
-    readers.publish(stream.publication(next_in=2.5 - 2 * stream.facts.every / stream.facts.slices))
+    readers.publish(stream.publication(next_in=6 - 2 * stream.facts.every / stream.facts.slices))
     with opened(browser) as page:
         page.goto(readers.address)
         page.wait_for_selector("#status[data-state=live]")

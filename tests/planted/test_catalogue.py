@@ -20,7 +20,8 @@ import lazysketch._native
 SWITCHES = re.compile(r'planted!\(\s*"([^"]+)"')
 CRATES = {"core": BUGS_OF_THE_CORE, "store": BUGS_OF_THE_STORE}
 # One bug in eight, a minute in all; `make planted` runs all of them.
-SAMPLE = BUGS_OF_THE_PACKAGE[::8]
+# A browser may be missing, and takes seconds to start.
+SAMPLE = [bug for bug in BUGS_OF_THE_PACKAGE if "/browser/" not in bug.caught_by][::8]
 
 
 @pytest.mark.parametrize("crate", CRATES)
