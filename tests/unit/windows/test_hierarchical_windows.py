@@ -219,3 +219,9 @@ def test_a_bad_batch_counts_at_no_level() -> None:
     clock.now += 20.0
     for one, other in zip(windows.windows[0].levels, silent.windows[0].levels, strict=True):
         assert np.array_equal(one.release.table, other.release.table)
+
+
+def test_windows_of_a_hierarchy_show_their_levels() -> None:
+    shown = repr(made(Clock(1000.0)))
+    assert shown.startswith("<HierarchicalWindows levels=tens, item, ")
+    assert "<Windows" not in shown
