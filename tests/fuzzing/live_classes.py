@@ -278,6 +278,26 @@ FAMILIES: Final = {
             lambda live: live.finish(),
         ),
         Family(
+            "windows of a hierarchy",
+            live_objects.hierarchical_windows,
+            (*[called("update", "item", optional=("weight",), item=_fitting)] * 3,)
+            + (called("update_many", "items", optional=("weights",), items=_fitting_many),) * 6
+            + (*[Operation("time passes", _time_passes)] * 3, _TICK, called("advance"))
+            + (called("estimate", "item", optional=("last",)), duplications, *_ENDS)
+            + (called("interval", "item", optional=("last", "confidence")),)
+            + (called("top", "n", optional=("last", "confidence", "include_open")),)
+            + (called("changes", optional=("confidence", "against")),)
+            + (called("changes_at", "position", optional=("confidence", "against")),)
+            + (called("hierarchy", optional=("share", "last", "confidence", "include_open")),)
+            + (called("level", "level", level=_index), called("release", optional=("last",)))
+            + (reads("windows", "open", "candidates", "privacy", "private", "levels", "step"),),
+            (
+                lambda live: [_shown(one) for window in live.windows for one in window.levels],
+                lambda live: live.open and [_shown(one) for one in live.open.levels],
+            ),
+            lambda live: live.finish(),
+        ),
+        Family(
             "windows",
             live_objects.windows,
             (*[called("update", "item", optional=("weight", "time"), time=argument)] * 2,)

@@ -115,6 +115,30 @@ def hierarchy(chance: Random) -> Callable[[], Box]:
     )
 
 
+def hierarchical_windows(chance: Random) -> Callable[[], Box]:
+    """Return a maker of windows of a hierarchy, which a clock cuts."""
+    levels, slices = _levels(chance), chance.choice([1, 4])
+
+    def make() -> Box:
+        box = Box(None)
+        box.live = ls.HierarchicalWindows(
+            levels,
+            every="1h",
+            slices=slices,
+            keep=5,
+            share=0.2,
+            width=16,
+            depth=2,
+            hash_seed=5,
+            key=seeded_key(1),
+            clock=lambda: box.now[0],
+            **{**_PRIVATE, "epsilon": 20.0},
+        )
+        return box
+
+    return make
+
+
 def windows(chance: Random) -> Callable[[], Box]:
     """Return a maker of windows by steps, by a clock or by time."""
     times = {"begin": "2026-05-17", "end": "2026-05-18", "every": "6h"}

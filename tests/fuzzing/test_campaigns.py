@@ -89,6 +89,7 @@ def test_every_public_operation_is_fuzzed() -> None:
         "heavy hitters": (ls.HeavyHitters,),
         "hierarchies": (ls.HierarchicalHeavyHitters,),
         "windows": (ls.Windows,),
+        "windows of a hierarchy": (ls.HierarchicalWindows,),
     }
     assert set(made) == set(live_classes.FAMILIES)
     for name, classes in made.items():
