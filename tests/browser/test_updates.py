@@ -15,13 +15,11 @@ ITEMS = tuple(f"/page/{number}" for number in range(50))
 GONE = "net::ERR_"  # a connection refused, or a feed cut off
 # What the browser reports of a page: shifts of its layout, and tasks that hold up its frames.
 WATCH = """() => {
-  window.seen = { shift: 0, longest: 0, frames: [] };
+  window.seen = { shift: 0, tasks: [], frames: [] };
   const watch = (type, take) =>
     new PerformanceObserver((list) => list.getEntries().forEach(take)).observe({ type });
   watch("layout-shift", (entry) => { window.seen.shift += entry.value; });
-  watch("longtask", ({ duration }) => {
-    window.seen.longest = Math.max(window.seen.longest, duration);
-  });
+  watch("longtask", (entry) => window.seen.tasks.push(entry.duration));
   let last = performance.now();
   const frame = (now) => {
     window.seen.frames.push(now - last);
@@ -132,7 +130,9 @@ def test_fifty_rows_update_without_a_long_pause(browser: Browser, readers: Reade
         frames = seen["frames"][1:]
         assert len(frames) > 30
         rate = 1000 * len(frames) / sum(frames)
-        assert seen["longest"] < 200, f"{rate:.1f} frames a second"
+        # Each of six updates would have such a task; a busy machine has one now and then.
+        slow = [task for task in seen["tasks"] if task > 200]
+        assert len(slow) < 3, f"{rate:.1f} frames a second, {slow}"
 
 
 def test_the_page_goes_on_after_a_restart_of_the_service(
@@ -232,4 +232,4 @@ def test_a_search_finds_one_of_ten_thousand_names(browser: Browser, readers: Rea
         assert page.locator("#rows tr").count() == 50  # the others are on further pages
         page.click("#next")
         page.wait_for_function("() => document.querySelector('#range').innerText.startsWith('51 ')")
-        assert page.evaluate("window.seen.longest") < 500
+        assert len([task for task in page.evaluate("window.seen.tasks") if task > 500]) < 2
