@@ -71,6 +71,7 @@ RUST: Final = (
     "people/mod.rs",
     "people/contributions.rs",
     "people/saved.rs",
+    "partial/*.rs",
     "sketch/*.rs",
     "release/*.rs",
 )
