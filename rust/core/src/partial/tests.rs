@@ -260,3 +260,23 @@ fn golden_description() {
 const GOLDEN: &str = "4c5a534b505350430100b73c62d5219052d395e5d9de4c447e63171b9af720655af47002cb12\
                       1281c27301010101010101010101010101010101000000000000000064000000000000000300\
                       000000000000010102000000050000000100000000000000";
+
+/// Pins what a store opens, of any version of workers: three events of a Count Sketch.
+#[test]
+fn golden_sealed_counts() {
+    let bytes = (0..SEALED.len()).step_by(2);
+    let sealed: Vec<u8> = bytes
+        .map(|at| u8::from_str_radix(&SEALED[at..at + 2], 16).unwrap())
+        .collect();
+    let spec = spec(TableKind::CountSketch, 100);
+    let opened = keys(7).open(&sealed, &spec).unwrap();
+    let digests = [&opened, &counted(spec, &[1, 2, 2])].map(|one| keys(7).content_digest(one));
+    assert_eq!(digests[0], digests[1]);
+}
+
+const SEALED: &str = "4c5a534b5041525401004c5a534b505350430100b73c62d5219052d395e5d9de4c447e63171b\
+                      9af720655af47002cb121281c273010101010101010101010101010101010000000000000000\
+                      6400000000000000030000000000000002010200000005000000010000000000000053023ca6\
+                      1ca42ac07d7a7740d792b2207dad19af8be5800f1c3e3d26e58d2e03d0e25b4e80ade65b9154\
+                      a92067005722fcf12ea8f20d7ecc77fb6b5222edf16e667fe68965f2acba0ef173b669eb117d\
+                      4311269f32442cd983488d6e6cb3fb4ef05604f3c982eadeb18d35fe658ba42b167ce7";
