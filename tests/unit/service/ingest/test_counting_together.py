@@ -77,7 +77,8 @@ class Store:
 
 
 def listed(values: Any) -> list[Any]:
-    return values.to_pylist() if hasattr(values, "to_pylist") else list(values)
+    # Columns of Arrow and of NumPy, whose integers are those of Python then.
+    return values.tolist() if hasattr(values, "tolist") else list(values)
 
 
 def never(error: BaseException) -> None:
