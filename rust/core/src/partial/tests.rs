@@ -1,5 +1,6 @@
 //! Partial counts against the counts of one machine.
 
+#[cfg(test)]
 mod refusals;
 
 use super::*;
