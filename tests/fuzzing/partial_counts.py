@@ -23,8 +23,8 @@ _MOST_CELLS = 1 << 24  # of a description whose size was damaged: more would onl
 
 
 @cache
-def _live() -> tuple[ls.Store, Any, bytes]:
-    """Return a store, a sketch of it, and its description; one for all sessions of a process."""
+def _live() -> tuple[ls.Store, Any]:
+    """Return a store and a sketch of it; one for all sessions of a process."""
     folder = Path(tempfile.mkdtemp(prefix="fuzzed-partials-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     spec = ls.TableSpec(
@@ -36,19 +36,24 @@ def _live() -> tuple[ls.Store, Any, bytes]:
         delta=1e-6,
     )
     store = ls.open_store(folder / "s", key=ls.Key.generate(), anchor=folder / "anchor")
-    live = store.sketch("a", spec)
-    return store, live, live.partial_spec(most_events=1000)
+    return store, store.sketch("a", spec)
+
+
+def _spec() -> bytes:
+    """Return a description; it cannot be used for ever."""
+    described: bytes = _live()[1].partial_spec(most_events=1000)
+    return described
 
 
 def _sealed(chance: Random) -> bytes:
-    worker = ls.PartialCounts(_live()[2])
+    worker = ls.PartialCounts(_spec())
     worker.update_many([f"{CANARY} {chance.randrange(9)}" for _ in range(chance.randrange(20))])
     return worker.seal()
 
 
 def _refused(sealed: bytes) -> None:
     """Send damaged counts together with sound ones, which must not be counted either."""
-    store, live, _ = _live()
+    store, live = _live()
     step = live.step
     sound = _sealed(Random(0))
     for batch in ([sound, sealed], [sealed, sound]):
@@ -63,7 +68,7 @@ def _refused(sealed: bytes) -> None:
 
 def _described(spec: bytes) -> None:
     """Count under a damaged description; what is sealed is never accepted."""
-    if len(spec) == len(_live()[2]):
+    if len(spec) == len(_spec()):
         depth, width = (int.from_bytes(spec[at : at + 4], "little") for at in (84, 88))
         if depth * width > _MOST_CELLS:
             return
@@ -77,7 +82,7 @@ def damages(
 ) -> tuple[int, list[Finding]]:
     """Damage the counts of one worker, or what it was told; then add sound ones."""
     chance = Random(name)
-    store, live, spec = _live()
+    (store, live), spec = _live(), _spec()
     is_spec = chance.random() < 0.3
     data = spec if is_spec else _sealed(chance)
     body, edits = bytearray(data), chance.choice([1, 1, 2, 3])
