@@ -129,7 +129,8 @@ class ItemsQuery:
         texts = given.getlist("item")
         if not 1 <= len(texts) <= _MOST_ITEMS:
             raise ArgumentValueError(f"item: expected 1 to {_MOST_ITEMS} of them, got {len(texts)}")
-        kind = _single(given, "type") or "str"
+        found = _single(given, "type")
+        kind = "str" if found is None else found
         if kind not in _TYPES:
             raise ArgumentValueError(f"type: expected {', '.join(_TYPES)}, got something else")
         items = tuple(_item(text, kind) for text in texts)
@@ -172,8 +173,8 @@ def against_of(given: QueryParams) -> Against:
         ArgumentValueError: a parameter that does not exist, or another value.
     """
     refuse_others(given, ("against",))
-    found = _single(given, "against") or "previous"
-    if found == "previous":
+    found = _single(given, "against")
+    if found is None or found == "previous":
         return "previous"
     if found == "earlier":
         return "earlier"
