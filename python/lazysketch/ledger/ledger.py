@@ -9,9 +9,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 from types import TracebackType
-from typing import Final
-
-from typing_extensions import Self
+from typing import TYPE_CHECKING, Final
 
 from lazysketch import _native
 from lazysketch.arguments import checked_integer, shown
@@ -33,6 +31,9 @@ from lazysketch.privacy.composable import Composable
 from lazysketch.privacy.relations import Relation
 from lazysketch.sketches.keys import Key
 from lazysketch.store.opening import anchor_of, has_no_record, is_store
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = ["Ledger", "Run"]
 
