@@ -5,6 +5,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 WHEELS := build/wheels
+MACHINE = $(shell uname -m)
+GLIBC := manylinux_2_17
 CARGO_DENY_VERSION := 0.20.2
 CARGO_DENY := .tools/bin/cargo-deny
 CARGO_MUTANTS_VERSION := 27.1.0
@@ -17,7 +19,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-long planted fuzz faults mutants lint format bench bench-quick bench-instructions experiments \
+.PHONY: help demo test test-long planted fuzz faults mutants wheel lint format bench bench-quick bench-instructions experiments \
 	lock clean check-demo-tools check-test-tools
 
 help:  ## this list
@@ -79,8 +81,18 @@ experiments: check-demo-tools $(VENV)/installed $(VENV)/plots  ## the paper's ev
 mutants: check-test-tools $(VENV)/installed $(VENV)/mutants $(CARGO_MUTANTS)-$(CARGO_MUTANTS_VERSION)  ## does a test fail for every small change of the privacy code? (hours); goes on where it stopped
 	$(BIN)/python -m tools.mutants $(if $(CHANGED),--changed) $(if $(MINUTES),--minutes $(MINUTES))
 
+# Linked by zig against an old glibc; then what an index gives its users, in an environment of its own.
+wheel: check-demo-tools $(VENV)/wheel  ## a wheel for Linux with glibc 2.17 or newer, checked, installed and run (needs the network)
+	rm -rf build/dist build/fresh
+	PATH="$(CURDIR)/$(BIN):$$PATH" $(BIN)/maturin build --release --quiet --zig --out build/dist \
+		--target $(MACHINE)-unknown-linux-gnu --compatibility $(GLIBC)
+	$(BIN)/python -m tools.wheel_check --platform $(GLIBC)_$(MACHINE) build/dist/*.whl
+	$(PYTHON) -m venv build/fresh
+	build/fresh/bin/python -m pip install --quiet "$$(echo build/dist/*.whl)[cli]"
+	build/fresh/bin/lazysketch demo
+
 lock: check-demo-tools $(VENV)/develop  ## newest allowed versions into every lock file
-	cd requirements && for set in demo develop tools bench mutants; do \
+	cd requirements && for set in demo develop tools bench mutants wheel; do \
 		../$(BIN)/uv pip compile --quiet --universal --python-version 3.10 --upgrade \
 			--generate-hashes --no-emit-index-url --no-annotate \
 			--custom-compile-command "make lock" $$set.in --output-file $$set.txt || exit 1; done
@@ -118,6 +130,10 @@ $(VENV)/bench: requirements/bench.txt $(VENV)/demo
 	@touch $@
 
 $(VENV)/mutants: requirements/mutants.txt $(VENV)/develop
+	$(BIN)/python -m pip install --quiet --require-hashes -r $<
+	@touch $@
+
+$(VENV)/wheel: requirements/wheel.txt $(VENV)/demo
 	$(BIN)/python -m pip install --quiet --require-hashes -r $<
 	@touch $@
 

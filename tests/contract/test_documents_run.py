@@ -20,6 +20,8 @@ import lazysketch
 
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
+# The README is also the page of a package index, so its links into the repository are whole.
+REPOSITORY = "https://github.com/lazysketch/lazysketch/blob/main/"
 LINK = re.compile(r"\[[^\]]*\]\(([^)\s]+)\)")
 HEADING = re.compile(r"^#+ +(.+?) *$", re.MULTILINE)
 EXAMPLE_FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -116,10 +118,12 @@ def test_there_are_docstring_examples() -> None:
 def test_relative_links_resolve(document: Path) -> None:
     text = FENCE.sub("", document.read_text(encoding="utf-8"))
     for target in LINK.findall(text):
-        if re.match(r"[a-z]+:", target):
+        here = ROOT if target.startswith(REPOSITORY) else document.parent
+        inside = target.removeprefix(REPOSITORY)
+        if re.match(r"[a-z]+:", inside):
             continue
-        path, _, anchor = target.partition("#")
-        goal = (document.parent / path).resolve() if path else document
+        path, _, anchor = inside.partition("#")
+        goal = (here / path).resolve() if path else document
         assert goal.exists(), f"{name_of(document)}: {target}"
         if anchor:
             assert anchor in anchors(goal), f"{name_of(document)}: no heading for {target}"

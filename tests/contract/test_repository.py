@@ -61,7 +61,7 @@ def name_of(path: Path) -> str:
 FILES = files()
 TEXTS = {name_of(path): text_of(path) for path in FILES}
 LOCKS = {"Cargo.lock"} | {
-    f"requirements/{name}.txt" for name in ("bench", "demo", "develop", "mutants", "tools")
+    f"requirements/{name}.txt" for name in ("bench", "demo", "develop", "mutants", "tools", "wheel")
 }
 
 
@@ -141,7 +141,7 @@ def wanted(name: str) -> set[str]:
 
 
 def test_lock_files_contain_the_packages_of_their_sources() -> None:
-    for name in ("demo", "develop"):
+    for name in ("demo", "develop", "wheel"):
         pinned = set(re.findall(r"^([a-z0-9-]+)==", read(f"requirements/{name}.txt"), re.MULTILINE))
         assert wanted(f"requirements/{name}.in") <= pinned, name
 
