@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 import subprocess
 import sys
@@ -62,11 +63,14 @@ def test_the_wheel_runs_in_a_clean_environment(tmp_path: Path) -> None:
     (wheel,) = (ROOT / "build/wheels").glob("*.whl")
     subprocess.run([str(base), "-m", "venv", str(tmp_path / "clean")], check=True, timeout=120)
     python = tmp_path / "clean/bin/python"
+    # A path to the source tree would be imported in place of the wheel.
+    clean = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     install = [str(python), "-m", "pip", "install", "--quiet", f"{wheel}[cli]"]
-    subprocess.run(install, check=True, timeout=600)
+    subprocess.run(install, env=clean, check=True, timeout=600)
     done = subprocess.run(
         [str(tmp_path / "clean/bin/lazysketch"), "demo"],
         cwd=tmp_path,
+        env=clean,
         capture_output=True,
         text=True,
         timeout=300,
