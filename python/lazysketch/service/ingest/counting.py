@@ -177,7 +177,7 @@ class Counting:
     def _applied(self, stream: Stream, batches: Sequence[Batch], events: Events) -> Counted:
         """Count batches whose events are one; said to be repeated if any of them is."""
         sequences = {one.source: one.envelope.sequence for one in batches if one.envelope.source}
-        self._check_sources(sequences)
+        new = self._new_sources(sequences)
         levels = stream.settings.hierarchy
         try:
             is_new = self._apply(stream, sequences, events)
@@ -186,6 +186,8 @@ class Counting:
                 raise
             events = that_fit(events, levels)
             is_new = self._apply(stream, sequences, events)
+        if is_new:  # what was refused, or is repeated alone, adds no source
+            self._sources += new
         return Counted(events.judged, repeated=not is_new)
 
     def _apply(self, stream: Stream, sequences: Mapping[str, int], events: Events) -> bool:
@@ -208,8 +210,8 @@ class Counting:
             self._failed(error)
             raise StoreError("store: expected an intact one, got an interrupted change") from None
 
-    def _check_sources(self, names: Iterable[str]) -> None:
-        """Raise if the store would have more sources than it may."""
+    def _new_sources(self, names: Iterable[str]) -> int:
+        """Return how many sources are new; raise if the store would have more than it may."""
         new = sum(not self._store.last_sequence(name) for name in names)
         if self._sources + new > _MOST_SOURCES:
             raise RefusedRequestError(
@@ -218,14 +220,18 @@ class Counting:
                 f"at most {_MOST_SOURCES:,} different sources in a store",
                 "another one",
             )
-        self._sources += new
+        return new
 
 
 def _together(batches: Sequence[Batch]) -> Iterator[list[_Lines]]:
-    """Yield batches that can be counted as one, each source once."""
+    """Yield batches that can be counted as one, each source once, by its first batch if at all."""
     groups: dict[tuple[str, bool], list[_Lines]] = {}
+    sources: set[str] = set()
     for place, batch in enumerate(batches):
-        kind = batch.envelope.media_type
+        kind, source = batch.envelope.media_type, batch.source
+        if source and source in sources:  # alone, after the earlier one in whatever way
+            continue
+        sources.add(source)
         if kind == ARROW or batch.envelope.coding:
             continue
         try:
@@ -241,17 +247,13 @@ def _together(batches: Sequence[Batch]) -> Iterator[list[_Lines]]:
 def _limited(group: Sequence[_Lines]) -> Iterator[list[_Lines]]:
     """Yield the parts of a group, none with more events than one batch may have."""
     part: list[_Lines] = []
-    rows, sources = 0, set()
+    rows = 0
     for one in group:
-        source = one.batch.source
-        if source and source in sources:
-            continue
         if rows + one.rows > MOST_EVENTS:
             yield part
             part, rows = [], 0
         part.append(one)
         rows += one.rows
-        sources.add(source)
     yield part
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import re
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -242,3 +244,33 @@ def test_elements_of_arrays_end_at_their_commas(text: str) -> None:
     rows = json_elements(text.encode())
     expected = elements(text)
     assert rows == (None if expected is None else "".join(f"{one}\n" for one in expected).encode())
+
+
+def test_a_source_is_counted_in_its_order_whatever_its_batches_are_written_in() -> None:
+    """A later batch is never counted before an earlier one, which would be lost as a repetition."""
+    table = pa.table({"item": ["x"]})
+    sink = io.BytesIO()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    envelope = Envelope(envelopes.ARROW, source="a", sequence=1)
+    arrow = Batch(Stream(SETTINGS[0]), "", envelope, sink.getvalue())  # type: ignore[arg-type]
+    batches = [arrow, lines(GOOD, source="a", sequence=2), lines(GOOD), lines(GOOD, source="b")]
+    one, turn = Store(), Store()
+    assert together(batches, one) == in_turn(batches, turn)
+    assert sorted(map(repr, one.counted)) == sorted(map(repr, turn.counted))
+    assert one.last == turn.last
+
+
+def test_what_is_refused_or_repeated_adds_no_source(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counting, "_MOST_SOURCES", 3)
+    store = Store(fails=ClosedError("x"))
+    found = Counting(store, failed=never)  # type: ignore[arg-type]
+    for place in range(5):
+        (refused,) = found.count_each([lines(GOOD, source=str(place))])
+        assert getattr(refused, "status", None) == 409
+    store.fails = None
+    found.count_each([lines(GOOD, source="a")])
+    # One of the group is a repetition, so that the others are counted alone.
+    batches = [lines(GOOD, source=source) for source in ("a", "b", "c")]
+    outcomes = [said(one) for one in found.count_each(batches)]
+    assert [one[-1] for one in outcomes] == [True, False, False]
