@@ -114,7 +114,8 @@ class Archive(Origin):
                 raise SourceError(f"{path}: expected at most {_MOST_ARCHIVE:,} bytes, got more")
             with tarfile.open(path, "r:") as archive:  # plain, so no member unpacks to more
                 for member in archive:
-                    opened = archive.extractfile(member) if member.isreg() else None
+                    is_plain = member.isreg() and not member.issparse()  # holes unpack to zeros
+                    opened = archive.extractfile(member) if is_plain else None
                     if opened is not None:
                         self._contents[member.name] = opened.read()
         except (OSError, tarfile.TarError):

@@ -7,6 +7,7 @@ need not be trusted: it can withhold a publication, and do nothing else.
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import threading
 from types import TracebackType
@@ -28,6 +29,7 @@ _LOG: Final = logging.getLogger("lazysketch.service")
 _MOST_STREAMS: Final = 1_000
 _PAUSE: Final = 2.0
 _LONGEST_PAUSE: Final = 60.0
+_PATIENCE: Final = 10.0
 
 
 class Replica:
@@ -61,7 +63,7 @@ class Replica:
         trace: TracebackType | None,
     ) -> None:
         self._ended.set()
-        self._thread.join()
+        self._thread.join(_PATIENCE)  # an origin that sends a byte at a time holds up no end
 
     def look(self) -> int:
         """Take all publications that are later than those that are kept.
@@ -110,7 +112,13 @@ class Replica:
                     contents[digest] = self._files.release(name, digest)
                 except FileNotFoundError:
                     place = None if len(digests) == 1 else level
-                    contents[digest] = self._origin.release(name, window, place, digest)
+                    content = self._origin.release(name, window, place, digest)
+                    # Checked here, so that other bytes are held for one release at a time only.
+                    if hashlib.sha256(content).hexdigest() != digest:
+                        raise ReleaseFormatError(
+                            "publication: expected the releases that its manifest names, got others"
+                        ) from None
+                    contents[digest] = content
         return Publication.of_stream(name, signed.manifest, contents)
 
     def _run(self) -> None:

@@ -153,8 +153,16 @@ def test_what_the_key_did_not_sign_is_never_kept(
 ) -> None:
     origin = Directory(service.folder / "public")
     copy = PublicationFiles(tmp_path / "copy")
+    asked: list[str] = []
+
+    class Counted(Changed):
+        def release(self, name: str, window: int, level: int | None, digest: str) -> bytes:
+            asked.append(digest)
+            return super().release(name, window, level, digest)
+
     with pytest.raises(ReleaseFormatError):
-        Replica(Changed(origin, **WRONG[what]), host.public_key, copy).look()
+        Replica(Counted(origin, **WRONG[what]), host.public_key, copy).look()
+    assert len(asked) <= 1  # bytes that are not those of the manifest are not gathered
     assert copy.read_signed("pages") is None
     assert not list((tmp_path / "copy").rglob("publication"))
 
@@ -199,6 +207,22 @@ def test_an_origin_that_fails_changes_nothing(host: Host, tmp_path: Path) -> Non
         Archive(tmp_path / "no.tar")
     with pytest.raises(SourceError, match="got none"):
         ServiceAddress("http://127.0.0.1:9", timeout=1.0).signed("pages")
+
+
+def test_holes_of_an_archive_do_not_unpack(tmp_path: Path) -> None:
+    """A header of 512 bytes can stand for any number of zeros."""
+    name, head = b"streams/pages/publication", bytearray(512)
+    head[: len(name)] = name
+    head[124:136] = head[386:398] = head[398:410] = b"%011o\0" % 0
+    head[483:495] = b"%011o\0" % (1 << 20)
+    head[148:156], head[156:157], head[257:265] = b" " * 8, b"S", b"ustar  \0"
+    head[148:156] = b"%06o\0 " % sum(head)
+    path = tmp_path / "holes.tar"
+    path.write_bytes(bytes(head) + bytes(1024))
+    with tarfile.open(path) as archive:
+        (member,) = archive
+        assert (member.isreg(), member.size) == (True, 1 << 20)
+    assert Archive(path).signed("pages") is None
 
 
 def test_a_running_replica_follows_and_survives_failures(
