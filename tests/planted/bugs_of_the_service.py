@@ -200,7 +200,7 @@ BUGS_OF_THE_SERVICE: Final = (
         caught_by=_NEIGHBOURS + "test_an_empty_stream_looks_like_a_saturated_one",
         patch=edited(
             "lazysketch.service.host:Host.publish",
-            ("ready=now + _MARGIN", "ready=now + self.store._journal.bytes_logged * 10_000"),
+            ("self.now() + _MARGIN", "self.now() + self.store._journal.bytes_logged * 10_000"),
         ),
     ),
     PlantedBug(

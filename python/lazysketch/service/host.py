@@ -141,9 +141,9 @@ class Host:
             StoreError: the store cannot be written; nothing was published.
             OSError: the publication cannot be written; the one before stands.
         """
-        stream, now = self.stream(name), self.now()
-        publication = stream.publication(ready=now + _MARGIN)
-        if stream.tick.begin(publication.number) > now:  # it was finished within a window
+        stream = self.stream(name)
+        publication = stream.publication(ready=lambda: self.now() + _MARGIN)
+        if stream.tick.begin(publication.number) > self.now():  # it was finished within a window
             return False
         before = self.files.read_signed(name)
         if before is not None and before.number >= publication.number:

@@ -68,13 +68,14 @@ class Stream:
             not_private_because=self.windows.not_private_because,
         )
 
-    def publication(self, *, ready: int) -> Publication:
+    def publication(self, *, ready: Callable[[], int]) -> Publication:
         """Return what everyone may see at the last tick.
 
         Guarantee: a function of what is durable and of the clock that the log has.
 
         Args:
-            ready: the instant at which it will be complete, nanoseconds since 1970.
+            ready: returns the instant at which it will be complete, nanoseconds since 1970; asked
+                after everything that may wait for the store, which senders keep busy.
 
         Raises:
             LiveStateError: the clock went on at every attempt.
@@ -90,7 +91,7 @@ class Stream:
             kept = [self._published(window) for window in ended]
             if opened is not None and opened.release.step:
                 kept.append(PublishedWindow.of(opened))
-            shown, following = tick.shown_at(number, ready=ready), tick.begin(number + 1)
+            shown, following = tick.shown_at(number, ready=ready()), tick.begin(number + 1)
             return Publication(
                 facts=self.facts,
                 number=number,

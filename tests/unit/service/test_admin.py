@@ -114,7 +114,7 @@ def test_another_key_opens_the_store_from_the_next_start_on(service: Service) ->
     assert again.public_key == host.public_key
     ready = int(service.clock.now) * 10**9
     assert before is not None
-    assert again.stream("pages").publication(ready=ready).manifest() == before.manifest
+    assert again.stream("pages").publication(ready=lambda: ready).manifest() == before.manifest
     again.close()
 
 

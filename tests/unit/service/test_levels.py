@@ -159,13 +159,13 @@ def test_a_restart_publishes_the_same_bytes(service: Service, host: Host) -> Non
     again = service.host(settings(**NETWORKS))
     service.clock.now -= 3.0
     ready = int(service.clock.now) * 10**9
-    publication = again.stream("pages").publication(ready=ready)
+    publication = again.stream("pages").publication(ready=lambda: ready)
     assert before is not None
     assert publication.manifest() == before.manifest
     again.store.checkpoint()
     again.close()
     last = service.host(settings(**NETWORKS))
-    assert last.stream("pages").publication(ready=ready).manifest() == before.manifest
+    assert last.stream("pages").publication(ready=lambda: ready).manifest() == before.manifest
     last.close()
     other = settings(**NETWORKS | {"levels": "ipv6"})
     with pytest.raises(ArgumentValueError, match="parameters"):

@@ -98,10 +98,31 @@ def test_what_is_published_ends_at_the_tick(service: Service) -> None:
     for _ in range(2):
         host.stream("pages").windows.update_many(VISITS)
         service.clock.now += 10.0
-    first = host.stream("pages").publication(ready=0)
+    first = host.stream("pages").publication(ready=lambda: 0)
     host.stream("pages").windows.update_many(["/other"] * 1000)
     service.clock.now += 9.0
-    assert host.stream("pages").publication(ready=0).manifest() == first.manifest()
+    assert host.stream("pages").publication(ready=lambda: 0).manifest() == first.manifest()
+    host.close()
+
+
+def test_waiting_for_the_store_is_seen_as_a_number_of_delays(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """How long senders keep the store busy moves the instant by whole delays alone."""
+    host = service.host(settings())
+    stream = host.stream("pages")
+    stream.windows.update_many(VISITS)
+    service.clock.now += 10.0
+    seen = stream._seen
+
+    def busy() -> object:
+        found = seen()
+        service.clock.now += 3.0  # longer than the delay of two seconds
+        return found
+
+    monkeypatch.setattr(stream, "_seen", busy)
+    assert host.publish("pages")
+    assert published(host).publish_at.timestamp() == START + 10.0 + 4.0
     host.close()
 
 
@@ -148,9 +169,9 @@ def test_a_restart_publishes_the_same_bytes(service: Service) -> None:
     host = service.host(settings())
     assert host.public_key == key
     assert not host.publish("pages")
-    assert host.stream("pages").publication(ready=0).number == before.number
+    assert host.stream("pages").publication(ready=lambda: 0).number == before.number
     ready = int(service.clock.now) * SECOND
-    again = SignedPublication.of(host.stream("pages").publication(ready=ready), host._key)
+    again = SignedPublication.of(host.stream("pages").publication(ready=lambda: ready), host._key)
     assert again.manifest == before.manifest
     assert again.signature == before.signature
     host.close()
