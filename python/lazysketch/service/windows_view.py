@@ -91,9 +91,11 @@ class WindowsView:
         self._queries = queries
         self._windows = list(windows)
         self._described = described
+        # An interval is wider among more names: what is kept was computed among as many.
+        self._among = max(len(self.candidates), 1)
         ended = {window.number for window in windows if window.ended}
         self._course_of: dict[tuple[int, Item], Plain] = {}
-        if before is not None:
+        if before is not None and before._among == self._among:
             kept = list(before._course_of.items())
             self._course_of = {key: found for key, found in kept if key[0] in ended}
 
@@ -114,7 +116,7 @@ class WindowsView:
         """Return what the page shows: lists of all windows and of the last, courses, changes."""
         every = len(self._windows) or 1
         top = self._queries.top(_SHOWN, last=every, confidence=CONFIDENCE, include_open=True)
-        courses = self._courses([one.item for one in top])
+        courses = self._courses([one.item for one in top], keep=True)
         last = next((one for one in reversed(self._windows) if one.ended), None)
         latest = self._queries.top(_SHOWN, last=1, confidence=CONFIDENCE)
         return {
@@ -145,18 +147,32 @@ class WindowsView:
             for one in found
         ]
 
-    def _courses(self, items: Sequence[Item]) -> list[list[Plain]]:
-        """Return the count of each item in each window; ended windows are read once."""
-        among = max(len(self.candidates), len(items), 1)
+    def _courses(self, items: Sequence[Item], *, keep: bool = False) -> list[list[Plain]]:
+        """Return the count of each item in each window, a function of the windows and the items.
+
+        Args:
+            items: any items.
+            keep: True for items that every page shows, whose ended windows are read once. What
+                readers ask for is not kept: it would be as much as they like.
+        """
+        among = max(self._among, len(items))
+        columns = []
         for window in self._windows:
-            missing = [item for item in items if (window.number, item) not in self._course_of]
+            number = window.number
+            known = {
+                item: self._course_of[number, item]
+                for item in items
+                if among == self._among and (number, item) in self._course_of
+            }
+            missing = [item for item in dict.fromkeys(items) if item not in known]
             if missing:
                 found = window.release.interval_many(missing, confidence=CONFIDENCE, among=among)
-                for item, course in zip(missing, intervals_of(found), strict=True):
-                    self._course_of[window.number, item] = course
-        return [
-            [self._course_of[window.number, item] for window in self._windows] for item in items
-        ]
+                new = dict(zip(missing, intervals_of(found), strict=True))
+                known |= new
+                if keep:
+                    self._course_of |= {(number, item): one for item, one in new.items()}
+            columns.append(known)
+        return [[known[item] for known in columns] for item in items]
 
     def _total(self, windows: Sequence[Window]) -> Plain | None:
         if not windows:

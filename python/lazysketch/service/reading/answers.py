@@ -74,7 +74,8 @@ class Answers:
     def prepare(self) -> None:
         """Make the answers that every page asks for, before the publication is shown."""
         self.facts()
-        _ = self.overview().compressed
+        self.overview()
+        self.manifest()
 
     def facts(self) -> Answer:
         """Return what is said of the stream."""
@@ -122,7 +123,9 @@ class Answers:
             key: what is asked.
             content: computes it.
         """
-        return self._once(key, lambda: (_encoded(content()), JSON))
+        found = self._once(key, lambda: (_encoded(content()), JSON))
+        _ = found.compressed  # here, where it holds up one reader alone
+        return found
 
     def kept(self, key: tuple[object, ...]) -> Answer | None:
         """Return an answer that was made before; None otherwise.

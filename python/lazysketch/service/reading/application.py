@@ -19,7 +19,7 @@ from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
 from lazysketch.errors import LazySketchError
-from lazysketch.service.reading.exposition import exposed
+from lazysketch.service.reading.exposition import Exposition
 from lazysketch.service.reading.feed import events_of
 from lazysketch.service.reading.openapi import description
 from lazysketch.service.reading.queries import (
@@ -30,6 +30,7 @@ from lazysketch.service.reading.queries import (
     last_of,
     level_of,
     refuse_others,
+    window_of,
 )
 from lazysketch.service.refusals import refused, unexpected
 from lazysketch.service.windows_view import instant_text
@@ -78,6 +79,7 @@ class Reading:
         self.assets = _assets()
         self._computing = asyncio.Semaphore(_COMPUTED_AT_ONCE)
         self._waiting = 0
+        self.exposition = Exposition()
 
     def stream(self, request: Request) -> PublishedStream:
         """Return the stream of an address."""
@@ -234,7 +236,11 @@ async def _window(state: Reading, request: Request) -> Response:
     refuse_others(request.query_params, ("level",))
     answers = state.answers(request)
     level = level_of(request.query_params, levels=state.levels(request))
-    return _sent(request, answers.release(request.path_params["number"], level), answers)
+    number = window_of(request.path_params["number"])
+    found = await state.computed(
+        answers, ("release", number, level), lambda: answers.release(number, level)
+    )
+    return _sent(request, found, answers)
 
 
 async def _publication(state: Reading, request: Request) -> Response:
@@ -258,7 +264,7 @@ async def _feed(state: Reading, request: Request) -> Response:
 async def _metrics(state: Reading, request: Request) -> Response:
     refuse_others(request.query_params, ())
     shown = {one.name: one.answers for one in state.published.streams.values() if one.answers}
-    content = await asyncio.to_thread(exposed, shown)
+    content = await state.exposition.of(shown)
     return Response(content, media_type="text/plain; version=0.0.4; charset=utf-8")
 
 
@@ -295,7 +301,7 @@ _ADDRESSES: Final[tuple[tuple[str, Handler], ...]] = (
     ("/v1/streams/{name}/course", _course),
     ("/v1/streams/{name}/changes", _changes),
     ("/v1/streams/{name}/release", _release),
-    ("/v1/streams/{name}/windows/{number:int}", _window),
+    ("/v1/streams/{name}/windows/{number}", _window),
     ("/v1/streams/{name}/publication", _publication),
     ("/v1/streams/{name}/feed", _feed),
     ("/openapi.json", _openapi),

@@ -6,6 +6,7 @@ the same for every reader until the next publication.
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Final
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
     from lazysketch.service.reading.answers import Answers
 
-__all__ = ["exposed"]
+__all__ = ["Exposition", "exposed"]
 
 _MOST_NAMES: Final = 50
 _LONGEST_LABEL: Final = 128
@@ -68,6 +69,25 @@ def exposed(shown: Mapping[str, Answers]) -> bytes:
     registry.register(_PublicCounts(shown))
     content: bytes = generate_latest(registry)
     return content
+
+
+class Exposition:
+    """The public counts of what is shown, made once for all readers."""
+
+    def __init__(self) -> None:
+        self._making = asyncio.Lock()
+        self._made: tuple[dict[str, Answers], bytes] | None = None
+
+    async def of(self, shown: dict[str, Answers]) -> bytes:
+        """Return the result of :func:`exposed`.
+
+        Args:
+            shown: the answers of each stream that has a publication.
+        """
+        async with self._making:
+            if self._made is None or self._made[0] != shown:
+                self._made = shown, await asyncio.to_thread(exposed, shown)
+            return self._made[1]
 
 
 def _labelled(rows: Iterable[dict[str, Any]]) -> dict[str, dict[str, Any]]:

@@ -23,12 +23,14 @@ __all__ = [
     "last_of",
     "level_of",
     "refuse_others",
+    "window_of",
 ]
 
 _MOST_ROWS: Final = 10_000
 _MOST_ITEMS: Final = 100
 _LONGEST_ITEM: Final = 1024
 _MOST_WINDOWS: Final = 1 << 16
+_LONGEST_NUMBER: Final = 18  # digits
 _SHARE: Final = re.compile(r"0\.[0-9]{1,4}|1(?:\.0{1,4})?", re.ASCII)
 _TYPES: Final = ("str", "int", "bytes")
 
@@ -144,6 +146,16 @@ def last_of(given: QueryParams) -> int | None:
         ArgumentValueError: not a number of windows.
     """
     return _integer(given, "last", most=_MOST_WINDOWS)
+
+
+def window_of(text: str) -> int:
+    """Return the number of the window of an address; -1, which no window has, for other text.
+
+    Args:
+        text: the part of the address.
+    """
+    is_number = text.isascii() and text.isdigit() and len(text) <= _LONGEST_NUMBER
+    return int(text) if is_number else -1
 
 
 def level_of(given: QueryParams, *, levels: int) -> int:

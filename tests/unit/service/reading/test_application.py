@@ -16,6 +16,7 @@ import lazysketch as ls
 from lazysketch.service.host import Host
 from lazysketch.service.publication import SignedPublication
 from lazysketch.service.publication_files import PublicationFiles
+from lazysketch.service.reading import exposition
 from lazysketch.service.reading.application import reading_application
 from lazysketch.service.reading.feed import events_of
 from lazysketch.service.reading.published_streams import PublishedStreams
@@ -261,3 +262,38 @@ def test_the_description_has_every_address(client: TestClient) -> None:
         query = "?item=a" if path.endswith(("estimate", "course")) else ""
         without = "number" in path or "hierarchy" in path  # no such window, and no levels
         assert client.get(address + query).status_code == (404 if without else 200)
+
+
+def test_courses_depend_on_the_address_alone_and_are_not_kept(
+    service: Service, published: Host
+) -> None:
+    """Other readers change no answer, and what they ask for takes no memory of its own."""
+    streams = shown(service)
+    client = TestClient(reading_application(streams))
+    answers = streams.streams["pages"].answers
+    assert answers is not None
+    kept = dict(answers.view._course_of)
+    many = {"item": ["/none", *map(str, range(99))]}
+    wide = client.get(f"{ROOT}/course", params=many).json()["items"][0]["course"]
+    found = client.get(f"{ROOT}/course", params={"item": "/none"}).json()["items"][0]["course"]
+    alone = TestClient(reading_application(shown(service)))
+    expected = alone.get(f"{ROOT}/course", params={"item": "/none"}).json()
+    assert found == expected["items"][0]["course"]
+    for one, among_more in zip(found, wide, strict=True):
+        assert among_more["high"] - among_more["low"] > one["high"] - one["low"]
+    assert answers.view._course_of == kept
+    assert {item for _, item in kept} <= set(answers.view.candidates)
+
+
+@pytest.mark.parametrize("number", ["-1", "x", "1" * 5_000, "\N{SUPERSCRIPT TWO}"])
+def test_no_window_has_another_number(client: TestClient, number: str) -> None:
+    answer = client.get(f"{ROOT}/windows/{number}")
+    assert (answer.status_code, answer.json()["error"]["argument"]) == (404, "window")
+
+
+def test_public_counts_are_exposed_once_for_all_readers(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    first = client.get("/metrics").content
+    monkeypatch.setattr(exposition, "exposed", lambda _: pytest.fail("made again"))
+    assert client.get("/metrics").content == first
