@@ -7,17 +7,15 @@ import secrets
 import threading
 from collections.abc import Callable
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Final
 
 from lazysketch.errors import ItemError, LazySketchError
+from lazysketch.service.background import Background
 from lazysketch.service.ingest.misfits import rows_that_fit
 from lazysketch.sources import open_source
 from lazysketch.sources.io.positions import Positions
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
-
     from lazysketch.service.stream import Stream
     from lazysketch.sources import RowBatch, Source
     from lazysketch.sources.io.positions import FileReading
@@ -27,7 +25,7 @@ _LOG: Final = logging.getLogger("lazysketch.service")
 _NOTE: Final = "service positions"
 _COMMIT_SECONDS: Final = 1.0
 
-__all__ = ["FollowedFile", "FollowedPositions"]
+__all__ = ["Commits", "FollowedFile", "FollowedPositions"]
 
 
 class FollowedPositions(Positions):
@@ -57,7 +55,7 @@ class FollowedPositions(Positions):
             return super().reading(descriptor, path, anew=anew)
 
 
-class FollowedFile:
+class FollowedFile(Background):
     """Counts the rows of a file as it grows, in a thread.
 
     Guarantee: a row and the position after it are one record of the log, so that a crash loses or
@@ -96,29 +94,12 @@ class FollowedFile:
             ahead=True,
             positions=positions,
         )
-        self._ended = threading.Event()
-        self._threads = [
-            threading.Thread(target=self._count, name=f"follow {settings.name}", daemon=True),
-            threading.Thread(target=self._commit, name=f"commit {settings.name}", daemon=True),
-        ]
+        super().__init__(f"follow {settings.name}")
 
-    def __enter__(self) -> Self:
-        for thread in self._threads:
-            thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._ended.set()
+    def _interrupt(self) -> None:
         self._source.stop()
-        for thread in self._threads:
-            thread.join()
 
-    def _count(self) -> None:
+    def _run(self) -> None:
         try:
             for batch in self._source:
                 self._add(batch)
@@ -153,7 +134,20 @@ class FollowedFile:
             durable=False,
         )
 
-    def _commit(self) -> None:
+
+class Commits(Background):
+    """Makes what followed files added durable, every second.
+
+    Args:
+        store: the open store.
+        failed: called with what went wrong if the store cannot go on.
+    """
+
+    def __init__(self, store: Store, *, failed: Callable[[BaseException], object]) -> None:
+        self._store, self._failed = store, failed
+        super().__init__("commits")
+
+    def _run(self) -> None:
         while not self._ended.wait(_COMMIT_SECONDS):
             try:
                 self._store.commit()

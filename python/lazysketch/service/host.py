@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
-from types import TracebackType
 from typing import TYPE_CHECKING, Final
 
 from lazysketch.arguments import shown
 from lazysketch.errors import ArgumentValueError, LazySketchError
+from lazysketch.service.background import Background
 from lazysketch.service.charging import StreamCharges
 from lazysketch.service.definitions import keep_definition
 from lazysketch.service.publication_files import PublicationFiles, ServiceFacts
@@ -23,8 +22,6 @@ from lazysketch.windows.boundaries import checked_clock
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
-
-    from typing_extensions import Self
 
     from lazysketch.ledger import Ledger
     from lazysketch.service.stream_settings import StreamSettings
@@ -205,7 +202,7 @@ class Host:
         return checked_clock(self.clock())
 
 
-class Publisher:
+class Publisher(Background):
     """Publishes each stream at each tick of its clock, in a thread.
 
     A failure, such as a full disk, is logged; the next tick tries again.
@@ -217,21 +214,7 @@ class Publisher:
 
     def __init__(self, host: Host, *, failed: Callable[[BaseException], object]) -> None:
         self._host, self._failed = host, failed
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="publisher", daemon=True)
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._ended.set()
-        self._thread.join()
+        super().__init__("publisher")
 
     def _run(self) -> None:
         published: dict[str, int] = {}

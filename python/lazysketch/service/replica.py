@@ -9,18 +9,15 @@ from __future__ import annotations
 
 import hashlib
 import logging
-import threading
-from types import TracebackType
 from typing import TYPE_CHECKING, Final
 
 from lazysketch.errors import LazySketchError, ReleaseFormatError
+from lazysketch.service.background import Background
 from lazysketch.service.publication import Publication, SignedPublication
 from lazysketch.service.publication_files import PublicationFiles, ServiceFacts
 from lazysketch.service.stream_settings import STREAM_NAME
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
-
     from lazysketch.service.origins import Origin
 
 __all__ = ["Replica"]
@@ -32,7 +29,7 @@ _LONGEST_PAUSE: Final = 60.0
 _PATIENCE: Final = 10.0
 
 
-class Replica:
+class Replica(Background):
     """Keeps the publications of a service elsewhere in a directory, in a thread.
 
     Guarantee: what is kept was signed by the key, is complete, and is later than what was kept
@@ -49,24 +46,13 @@ class Replica:
         self, origin: Origin, public_key: bytes, files: PublicationFiles, *, pause: float = _PAUSE
     ) -> None:
         self._origin, self._key, self._files, self._pause = origin, public_key, files, pause
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="replica", daemon=True)
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._ended.set()
-        self._thread.join(_PATIENCE)  # an origin that sends a byte at a time holds up no end
+        # An origin that sends a byte at a time holds up no end.
+        super().__init__("replica", longest_end=_PATIENCE)
 
     def look(self) -> int:
         """Take all publications that are later than those that are kept.
+
+        A stream that cannot be taken holds up no other; it is taken at a later look.
 
         Returns:
             Their number.
@@ -83,13 +69,20 @@ class Replica:
             raise ReleaseFormatError(
                 f"streams: expected the names of at most {_MOST_STREAMS:,} streams, got others"
             )
-        taken = 0
+        taken, failure = 0, None
         for name in names:
-            if self._take(name):
-                taken += 1
-                if name not in kept:
-                    kept.append(name)
+            try:
+                if not self._take(name):
+                    continue
+            except (LazySketchError, OSError) as error:
+                failure = failure or error
+                continue
+            taken += 1
+            if name not in kept:
+                kept.append(name)
         self._files.write_facts(ServiceFacts(tuple(kept), self._key))
+        if failure is not None:
+            raise failure
         return taken
 
     def _take(self, name: str) -> bool:

@@ -18,7 +18,7 @@ import uvicorn
 from lazysketch.errors import LazySketchError, StoreError
 from lazysketch.service.admin.application import admin_application
 from lazysketch.service.admin.operations import Operations
-from lazysketch.service.following import FollowedFile, FollowedPositions
+from lazysketch.service.following import Commits, FollowedFile, FollowedPositions
 from lazysketch.service.host import Host, Publisher
 from lazysketch.service.ingest.application import IngestApplication
 from lazysketch.service.reading.process import ReadingTask
@@ -198,6 +198,8 @@ async def _run(
         running.enter_context(ReadingProcess(task))
         running.enter_context(Publisher(host, failed=end.failed))
         positions = FollowedPositions(host.store)
+        if any(stream.settings.follow is not None for stream in host.streams.values()):
+            running.enter_context(Commits(host.store, failed=end.failed))
         for stream in host.streams.values():
             if stream.settings.follow is not None:
                 running.enter_context(

@@ -107,6 +107,7 @@ class StreamSettings:
                 f"title: expected at most {_LONGEST_TITLE} printable characters, got "
                 f"{shown(self.title)}"
             )
+        duration_of("every", self.every)  # before anything is opened
         for name in ("levels", "webhook"):
             if getattr(self, name) is not None:
                 _check_text(name, getattr(self, name))

@@ -8,19 +8,16 @@ program does, or does not do, has an effect on what is published, or when.
 from __future__ import annotations
 
 import logging
-import threading
 import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable
-from types import TracebackType
 from typing import TYPE_CHECKING, Final
 
 from lazysketch.errors import LazySketchError
+from lazysketch.service.background import Background
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
-
     from lazysketch.service.publication import SignedPublication
     from lazysketch.service.publication_files import PublicationFiles
 
@@ -30,10 +27,9 @@ _LOG: Final = logging.getLogger("lazysketch.service")
 _LOOK_EVERY: Final = 0.5  # seconds
 _TIMEOUT: Final = 10.0
 _PAUSES: Final = (1.0, 4.0, 16.0)  # before another attempt
-_MOST_READ: Final = 1 << 16
 
 
-class Webhook:
+class Webhook(Background):
     """Calls an address after each publication of a stream, in a thread.
 
     Guarantee: each call has the bytes that readers get from ``/publication`` at that time. A call
@@ -58,21 +54,7 @@ class Webhook:
     ) -> None:
         self._name, self._address, self._files = name, address, files
         self._clock, self._pauses = clock, pauses
-        self._ended = threading.Event()
-        self._thread = threading.Thread(target=self._run, name=f"webhook {name}", daemon=True)
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._ended.set()
-        self._thread.join(_TIMEOUT)
+        super().__init__(f"webhook {name}", longest_end=_TIMEOUT)
 
     def _run(self) -> None:
         last = self._number(self._read())
@@ -121,8 +103,8 @@ class Webhook:
 def _failure_of(request: urllib.request.Request) -> str | None:
     """Return why a call failed, without the address, which may be secret; None if it did not."""
     try:
-        with urllib.request.urlopen(request, timeout=_TIMEOUT) as answer:  # noqa: S310 -- checked
-            answer.read(_MOST_READ)
+        # What is answered is not read: it could take for ever.
+        urllib.request.urlopen(request, timeout=_TIMEOUT).close()  # noqa: S310 -- checked
     except urllib.error.HTTPError as error:
         return f"status {error.code}"
     except (OSError, ValueError) as error:

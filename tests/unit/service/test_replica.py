@@ -81,6 +81,27 @@ def exported(host: Host, name: str = "pages") -> bytes:
     return b"".join(archive_of(host.files, host.facts, name, signed))
 
 
+def test_a_stream_that_cannot_be_taken_holds_up_no_other(
+    service: Service, host: Host, tmp_path: Path
+) -> None:
+    """The first stream lost a release; the second is kept, and the first when it is whole again."""
+    origin = tmp_path / "origin"
+    shutil.copytree(service.folder / "public", origin)
+    release = next((origin / "streams/pages/releases").iterdir())
+    content = release.read_bytes()
+    release.unlink()
+    copy = PublicationFiles(tmp_path / "copy")
+    replica = Replica(origin_of(str(origin)), host.public_key, copy)
+    with pytest.raises((LazySketchError, OSError)):
+        replica.look()
+    facts = copy.facts()
+    assert facts is not None
+    assert facts.streams == ("others",)
+    assert copy.read_signed("pages") is None
+    release.write_bytes(content)
+    assert replica.look() == 1
+
+
 @pytest.mark.parametrize("kind", ["address", "directory", "archive"])
 def test_a_replica_answers_with_the_same_bytes(
     kind: str, service: Service, host: Host, address: str, tmp_path: Path
@@ -162,7 +183,8 @@ def test_what_the_key_did_not_sign_is_never_kept(
 
     with pytest.raises(ReleaseFormatError):
         Replica(Counted(origin, **WRONG[what]), host.public_key, copy).look()
-    assert len(asked) <= 1  # bytes that are not those of the manifest are not gathered
+    # At most one for each stream: bytes that are not those of the manifest are not gathered.
+    assert len(asked) <= 2
     assert copy.read_signed("pages") is None
     assert not list((tmp_path / "copy").rglob("publication"))
 

@@ -142,7 +142,9 @@ def test_followed_rows_count_once_over_lives(folder: Path) -> None:
         file.write("b\n" * 400)
     time.sleep(1.5)
     assert serving.end(signal.SIGINT) == 0
-    serving = Serving(folder)  # the stream goes on without the settings
+    # The stream goes on without its settings; only the addresses are given.
+    (folder / "addresses.toml").write_text(SETTINGS[SETTINGS.index("[read]") :])
+    serving = Serving(folder, "--settings", str(folder / "addresses.toml"))
     time.sleep(1.0)
     assert serving.end() == 0
     stream = read_settings(folder / "service.toml").streams[0]
