@@ -93,9 +93,11 @@ class WindowsView:
         self._described = described
         # An interval is wider among more names: what is kept was computed among as many.
         self._among = max(len(self.candidates), 1)
-        ended = {window.number for window in windows if window.ended}
         self._course_of: dict[tuple[int, Item], Plain] = {}
         if before is not None and before._among == self._among:
+            # A window that was open then counted on until its end.
+            ended = {window.number for window in before._windows if window.ended}
+            ended &= {window.number for window in windows}
             kept = list(before._course_of.items())
             self._course_of = {key: found for key, found in kept if key[0] in ended}
 
