@@ -22,6 +22,7 @@ module              what it tests
 ``level_...``       hierarchies: the budget of levels, their noise
 ``people_...``      bounds of people: the rule, the distance, the noise
 ``statement_...``   what releases, merges, hitters, levels and windows state
+``service_...``     the service: what readers observe, and what is durable
 ``controls``        the checks themselves: a planted bug for each
 ==================  ========================================================================
 

@@ -23,6 +23,7 @@ AREAS: Final = (
     "hierarchies",
     "releases",
     "people",
+    "service",
 )
 
 

@@ -23,6 +23,7 @@ from lazysketch.audit.finding import Finding, Outcome
 from lazysketch.audit.heavy_controls import heavy_controls
 from lazysketch.audit.model import Bug, Model
 from lazysketch.audit.sensitivity import sensitivity_by_enumeration
+from lazysketch.audit.service_controls import service_controls
 from lazysketch.audit.suite import epsilon_at
 from lazysketch.audit.system_under_test import SystemUnderTest
 from lazysketch.specification.schedules import Punctual, RoundRobin
@@ -41,11 +42,12 @@ def controls() -> Iterator[Control]:
 
     Yields:
         At least one control per bug: of tables in the order of :class:`lazysketch.audit.model.Bug`,
-        of leaks, and those of :mod:`lazysketch.audit.heavy_controls`.
+        of leaks, and those of :mod:`lazysketch.audit.heavy_controls` and of the service.
     """
     yield from controls_of_model(_detections(), Model)
     yield from _leak_controls()
     yield from heavy_controls()
+    yield from service_controls()
 
 
 def _detections() -> tuple[tuple[Bug, str, Callable[[SystemUnderTest], Outcome]], ...]:

@@ -22,6 +22,7 @@ from lazysketch.audit.ends import ends_have_noise_of_their_own
 from lazysketch.audit.finding import MOST, Finding, Outcome
 from lazysketch.audit.heavy_suite import heavy_checks
 from lazysketch.audit.sensitivity import sensitivity_by_enumeration
+from lazysketch.audit.service_suite import service_checks
 from lazysketch.audit.system_under_test import Library, SystemUnderTest
 from lazysketch.privacy.relations import CountKind, Relation
 from lazysketch.specification.mechanisms import MechanismName
@@ -187,6 +188,7 @@ def standard_checks() -> Iterator[Check]:
     yield from _of_residuals()
     yield from _of_behaviour()
     yield from heavy_checks()
+    yield from service_checks()
     yield from _of_distinguishers()
 
 

@@ -6,6 +6,7 @@ at most 200 findings). A control fails to detect its bug with a probability belo
 
 from __future__ import annotations
 
+import sys
 from enum import Enum
 
 import numpy as np
@@ -27,6 +28,8 @@ from lazysketch.audit.discovery_system import DiscoveryBug
 from lazysketch.audit.finding import ALARM, MOST, Outcome, statistical_outcome
 from lazysketch.audit.level_system import LevelBug
 from lazysketch.audit.people_system import PeopleBug
+from lazysketch.audit.service_suite import service_checks
+from lazysketch.audit.service_system import ServiceBug
 from lazysketch.audit.statement_checks import StatementBug
 from lazysketch.audit.suite import Check, checks_of, companion, wide_cases, widened
 from lazysketch.audit.window_system import WindowBug
@@ -51,7 +54,9 @@ def test_every_planted_bug_raises_an_alarm(control: Control) -> None:
 
 
 def test_every_bug_has_a_control() -> None:
-    planted: list[type[Enum]] = [Bug, DiscoveryBug, WindowBug, LevelBug, StatementBug, PeopleBug]
+    planted: list[type[Enum]] = [
+        Bug, DiscoveryBug, WindowBug, LevelBug, StatementBug, PeopleBug, ServiceBug
+    ]  # fmt: skip
     for bugs in planted:
         assert {bug.value for bug in bugs} <= {control.bug for control in CONTROLS}
     # Every check has a control, or repeats a check that has one by another path.
@@ -66,6 +71,18 @@ def test_the_false_alarm_rate_is_as_stated() -> None:
     assert {check.area for check in CHECKS} == set(AREAS)
     with pytest.raises(AssertionError, match="at most 200"):
         audit([CHECKS[0]] * (MOST + 1))
+
+
+def test_without_the_packages_of_the_service_its_checks_say_so(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "starlette", None)
+    found = audit(list(service_checks()))
+    assert all(finding.passed for finding in found)
+    expected = "not tested: starlette missing (pip install 'lazysketch[serve]')"
+    assert {finding.observed for finding in found if not finding.samples} == {expected}
+    bugs = {bug.value for bug in ServiceBug}
+    assert not bugs & {control.bug for control in controls()}
 
 
 def test_a_described_table_can_be_audited() -> None:

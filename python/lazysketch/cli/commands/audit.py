@@ -34,6 +34,7 @@ AREAS: Final = (
     "hierarchies",
     "releases",
     "people",
+    "service",
 )
 
 
