@@ -80,6 +80,19 @@ BUGS_OF_THE_SERVICE: Final = (
         ),
     ),
     PlantedBug(
+        name="courses-of-open-windows",
+        subject="schedule",
+        claim="What was shown of an open window stays when it has ended.",
+        caught_by=_READING + "test_courses_of_an_open_window_are_not_those_of_its_end",
+        patch=edited(
+            "lazysketch.service.windows_view:WindowsView.__init__",
+            (
+                "ended = {window.number for window in before._windows if window.ended}",
+                "ended = {window.number for window in before._windows}",
+            ),
+        ),
+    ),
+    PlantedBug(
         name="webhook-before-the-instant",
         subject="schedule",
         claim="A webhook is called when a publication is on the disk, before readers see it.",

@@ -297,3 +297,22 @@ def test_public_counts_are_exposed_once_for_all_readers(
     first = client.get("/metrics").content
     monkeypatch.setattr(exposition, "exposed", lambda _: pytest.fail("made again"))
     assert client.get("/metrics").content == first
+
+
+def test_courses_of_an_open_window_are_not_those_of_its_end(service: Service) -> None:
+    """A process that showed the window while it was open answers as one that starts now."""
+    host = service.host(settings(domain=("a", "b"), share=None))
+    streams = PublishedStreams(host.files, clock=service.clock)
+    client = TestClient(reading_application(streams))
+    for _ in range(7):  # a window of six slices, and one more
+        run(service, host, slices=1, events=lambda _: ["a"] * 300)
+        service.clock.now += 3.0
+        asyncio.run(streams.look())
+        client.get(f"{ROOT}/overview")
+        service.clock.now -= 3.0
+    found = client.get(f"{ROOT}/course", params={"item": "a"}).json()
+    service.clock.now += 3.0
+    alone = TestClient(reading_application(shown(service)))
+    assert found["windows"][0]["ended"]
+    assert found == alone.get(f"{ROOT}/course", params={"item": "a"}).json()
+    host.close()
