@@ -182,7 +182,7 @@ BUGS_OF_THE_SERVICE: Final = (
         caught_by=_STREAM + "test_finished_streams_are_published_when_their_window_is_over",
         patch=edited(
             "lazysketch.service.host:Host.publish",
-            ("if stream.tick.begin(publication.number) > now:", "if False:"),
+            ("if stream.tick.begin(publication.number) > self.now():", "if False:"),
         ),
     ),
     PlantedBug(
