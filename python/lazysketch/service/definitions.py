@@ -6,7 +6,7 @@ import json
 from dataclasses import fields
 from typing import TYPE_CHECKING, Final
 
-from lazysketch.errors import ArgumentValueError, StoreError
+from lazysketch.errors import ArgumentValueError, LazySketchError, StoreError
 from lazysketch.service.stream_settings import StreamSettings
 
 if TYPE_CHECKING:
@@ -14,11 +14,28 @@ if TYPE_CHECKING:
 
     from lazysketch.store import Store
 
-__all__ = ["keep_definition", "streams_to_open"]
+__all__ = ["check_streams", "keep_definition", "streams_to_open"]
 
 _PREFIX: Final = "service stream "
 _LONGEST: Final = 9_000
 _WITHOUT_LIST: Final = {"domain": "of the configuration"}
+
+
+def check_streams(configured: Iterable[StreamSettings]) -> None:
+    """Check all that windows check, before any state is made that a typing error would fix.
+
+    Args:
+        configured: the streams of the configuration.
+
+    Raises:
+        ArgumentTypeError: a wrong type.
+        ArgumentValueError: a value outside its range.
+    """
+    for one in configured:
+        try:
+            one.privacy  # noqa: B018 -- makes windows without a store
+        except LazySketchError as error:
+            raise type(error)(f"streams.{one.name}.{error}") from None
 
 
 def streams_to_open(

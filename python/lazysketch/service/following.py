@@ -17,6 +17,7 @@ from lazysketch.sources.io.positions import Positions
 
 if TYPE_CHECKING:
     from lazysketch.service.stream import Stream
+    from lazysketch.service.stream_settings import StreamSettings
     from lazysketch.sources import RowBatch, Source
     from lazysketch.sources.io.positions import FileReading
     from lazysketch.store import Store
@@ -24,6 +25,12 @@ if TYPE_CHECKING:
 _LOG: Final = logging.getLogger("lazysketch.service")
 _NOTE: Final = "service positions"
 _COMMIT_SECONDS: Final = 1.0
+_SETTING_OF_ARGUMENT: Final = {
+    "format": "format",
+    "field": "item",
+    "weight": "weight",
+    "user": "user",
+}
 
 __all__ = ["Commits", "FollowedFile", "FollowedPositions"]
 
@@ -83,17 +90,7 @@ class FollowedFile(Background):
         settings = stream.settings
         assert settings.follow is not None, "callers check"  # noqa: S101
         self._stream, self._store, self._failed = stream, store, failed
-        self._source: Source = open_source(
-            settings.follow,
-            format=settings.format or "auto",
-            field=None if settings.format == "lines" else settings.item,
-            weight=settings.weight,
-            max_weight=settings.max_weight if settings.weight is not None else None,
-            user=settings.user,
-            follow=True,
-            ahead=True,
-            positions=positions,
-        )
+        self._source = _source(settings, settings.follow, positions)
         super().__init__(f"follow {settings.name}")
 
     def _interrupt(self) -> None:
@@ -154,3 +151,25 @@ class Commits(Background):
             except LazySketchError as error:
                 self._failed(error)
                 return
+
+
+def _source(settings: StreamSettings, path: str, positions: FollowedPositions) -> Source:
+    """Open the file; errors name the settings of the stream instead of options of ``top``."""
+    try:
+        return open_source(
+            path,
+            format=settings.format or "auto",
+            field=None if settings.format == "lines" else settings.item,
+            weight=settings.weight,
+            max_weight=settings.max_weight if settings.weight is not None else None,
+            user=settings.user,
+            follow=True,
+            ahead=True,
+            positions=positions,
+        )
+    except LazySketchError as error:
+        argument, colon, rest = str(error).partition(": ")
+        setting = _SETTING_OF_ARGUMENT.get(argument)
+        if setting is None:
+            raise
+        raise type(error)(f"streams.{settings.name}.{setting}{colon}{rest}") from None

@@ -152,6 +152,20 @@ def test_streams_are_added_while_the_service_runs(service: Service, host: Host) 
     assert host.store.names == ("names", "pages")
 
 
+def test_what_was_spent_is_stated_without_a_sum_for_mixed_relations(
+    service: Service, host: Host
+) -> None:
+    """Each part is stated, and no sum that no theorem gives."""
+    operator = client(service, host, ServiceSettings())
+    assert operator.get("/v1/spent").json()["sentence"] == "(4, 1e-06)-DP in 1 era"
+    host.open_streams([settings(name="other", relation="zero-out", epsilon=2.0)])
+    answer = operator.get("/v1/spent")
+    assert answer.status_code == 200
+    assert answer.json()["sentence"].startswith("no sum of streams with different relations")
+    found = [(one["stream"], one["epsilon"]) for one in answer.json()["parts"]]
+    assert found == [("pages", 4.0), ("other", 2.0)]
+
+
 def test_every_address_needs_a_token(service: Service, host: Host) -> None:
     chosen = written(service.folder, {}, {"me": token_hash(new_token())})
     operator = client(service, host, chosen)

@@ -171,13 +171,14 @@ def _run(
     new_era: bool,
     charging: Charging,
 ) -> None:
-    from lazysketch.service.definitions import streams_to_open
+    from lazysketch.service.definitions import check_streams, streams_to_open
     from lazysketch.service.host import Host
     from lazysketch.service.logs import log_as_json
     from lazysketch.service.service import Listening, run_service
     from lazysketch.service.settings import DEFAULT_STREAM, ServiceSettings
 
     given = ServiceSettings() if settings is None else settings
+    check_streams(given.streams)
     listening = Listening.on(given)
     log_as_json()
     try:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from lazysketch.store import Store
 
 _IN_DOUBT: Final = (
-    "without the newest directory and its anchor, top and estimate go on with --new-era: with "
-    "fresh noise, whose cost is added"
+    "without the newest directory and its anchor, top, estimate and serve go on with --new-era: "
+    "with fresh noise, whose cost is added"
 )
 
 __all__ = ["default_key_file", "key_for", "key_of", "new_key", "opened"]
@@ -45,6 +45,12 @@ def opened(folder: str, *, key: Key, anchor: str | None, new_era: bool = False) 
         rest = rest.replace("with anchor= if", "with --anchor if")
         if isinstance(error, StoreDoubtError) and is_store(folder):
             rest = f"{rest}; {_IN_DOUBT}"
+        elif isinstance(error, StoreDoubtError):
+            place = anchor_of(folder) if anchor is None else anchor
+            rest = (
+                f"{rest}, {place}: put its directory back, or, if that is gone for ever, remove "
+                "this file; what was published of it stays spent"
+            )
         raise type(error)(f"{option}{colon}{rest}") from None
 
 

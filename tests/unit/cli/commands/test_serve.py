@@ -203,10 +203,12 @@ def test_readers_see_nothing_of_senders(folder: Path) -> None:
         (["--state", "x", "--settings", "a.toml", "--by", "a"], "--settings: expected it without"),
         (["--state", "x", "--settings", "none.toml"], "none.toml: expected a readable file"),
         (["--state", "x", "--listen", "8320"], "read.listen: expected an address and a port"),
-        (["--state", "x", "--every", "soon"], "every: expected"),
+        (["--state", "x", "--every", "soon"], "streams.events.every: expected"),
+        (["--state", "x", "--settings", "two.toml"], "streams.b.share: expected a number above 0"),
     ],
 )
 def test_wrong_options_are_named(folder: Path, options: list[str], message: str) -> None:
+    (folder / "two.toml").write_text("[streams.a]\n[streams.b]\nshare = 2\n")
     done = subprocess.run(
         [sys.executable, "-m", "lazysketch", "serve", *options],
         cwd=folder,
@@ -219,7 +221,50 @@ def test_wrong_options_are_named(folder: Path, options: list[str], message: str)
     assert done.returncode == 2
     assert message in done.stderr
     assert "Traceback" not in done.stderr
-    assert not (folder / "x" / "public").exists()
+    assert not (folder / "x").exists()  # no state, whose streams could not be changed any more
+    assert not (folder / ".config").exists()  # and no key
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('format = "combind"', "streams.pages.format: expected one of auto, "),
+        ('format = "combined"\nitem = "paht"', "streams.pages.item: expected one of host, path"),
+    ],
+)
+def test_a_followed_file_names_the_settings(folder: Path, line: str, message: str) -> None:
+    """Not the options of ``top``, which the operator has never seen."""
+    (folder / "log").write_text("")
+    listeners = SETTINGS[SETTINGS.index("[read]") :]
+    path = folder / "follow.toml"
+    path.write_text(f'[streams.pages]\nfollow = "{folder}/log"\n{line}\n{listeners}')
+    command = [sys.executable, "-m", "lazysketch", "serve", "--state", str(folder / "x")]
+    done = subprocess.run(
+        [*command, "--settings", str(path)],
+        env={**os.environ, "HOME": str(folder), "XDG_CONFIG_HOME": "", "XDG_STATE_HOME": ""},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert f"lazysketch: {message}" in done.stderr
+
+
+def test_a_removed_directory_is_named_with_its_anchor(folder: Path) -> None:
+    """One who removes the directory to begin anew is told which file still knows of it."""
+    (folder / "anchor").write_bytes(b"of another store")
+    command = [sys.executable, "-m", "lazysketch", "serve", "--state", str(folder / "x")]
+    done = subprocess.run(
+        [*command, "--settings", str(folder / "service.toml"), "--anchor", str(folder / "anchor")],
+        env={**os.environ, "HOME": str(folder), "XDG_CONFIG_HOME": "", "XDG_STATE_HOME": ""},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 2
+    assert f"got one of another store, {folder / 'anchor'}: put its directory back" in done.stderr
 
 
 def test_a_token_and_its_hash_are_printed(folder: Path) -> None:
