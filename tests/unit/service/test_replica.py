@@ -87,7 +87,9 @@ def test_a_stream_that_cannot_be_taken_holds_up_no_other(
     """The first stream lost a release; the second is kept, and the first when it is whole again."""
     origin = tmp_path / "origin"
     shutil.copytree(service.folder / "public", origin)
-    release = next((origin / "streams/pages/releases").iterdir())
+    signed = host.files.read_signed("pages")
+    assert signed is not None
+    release = origin / "streams/pages/releases" / signed.releases()[0]
     content = release.read_bytes()
     release.unlink()
     copy = PublicationFiles(tmp_path / "copy")
