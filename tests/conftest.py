@@ -5,8 +5,11 @@ No test has a deadline: how long it takes depends on what else the machine does.
 
 from __future__ import annotations
 
-from hypothesis import settings
+from hypothesis import Phase, settings
 
 settings.register_profile("short", deadline=None, max_examples=25)
 settings.register_profile("long", deadline=None, max_examples=200)
+# For planted bugs: that a case fails is enough, and the smallest one may take minutes.
+_FAILING = [phase for phase in Phase if phase not in (Phase.shrink, Phase.explain)]
+settings.register_profile("any-failure", deadline=None, max_examples=25, phases=_FAILING)
 settings.load_profile("short")

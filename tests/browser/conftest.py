@@ -25,7 +25,8 @@ ARGUMENTS = (
 )
 
 
-@pytest.fixture(scope="package")
+# No longer than a module: while it runs, its event loop is that of the thread.
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     found = shutil.which("chromium") or shutil.which("chromium-browser")
     if found is None:

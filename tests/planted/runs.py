@@ -107,6 +107,7 @@ def _cargo_command(test: str) -> list[str]:
 
 def _pytest_command(tests: list[str]) -> list[str]:
     options = ["-q", "-x", "--no-header", "-p", "tests.planted.plugin", "-p", "no:cacheprovider"]
+    options += ["--hypothesis-profile=any-failure"]
     return [sys.executable, "-m", "pytest", *options, *tests]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import numpy as np
@@ -28,7 +29,10 @@ def test_large_batches_are_written_before_a_commit(lives: Lives) -> None:
         before = log_bytes(lives)
         for _ in range(8):
             live.update_many(LARGE)
-        # More than the 8 MiB that may wait.
+        # More than the 8 MiB that may wait; a thread of the store writes it.
+        deadline = time.monotonic() + 60.0
+        while log_bytes(lives) - before < 4 << 20 and time.monotonic() < deadline:
+            time.sleep(0.01)
         assert log_bytes(lives) - before >= 4 << 20
     with lives.open() as store:
         assert store.sketch("a", table()).step == 8 * len(LARGE)

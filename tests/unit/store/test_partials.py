@@ -70,7 +70,7 @@ def test_a_committed_batch_cannot_be_changed(lives: Lives) -> None:
             (2, [blob], live, "q", "positions: expected those of batch 2, which is committed"),
             (2, [blob], live, "", "positions: expected those of batch 2"),
             (2, [], live, "p", "sealed: expected those of batch 2, which is committed"),
-            (2, [sealed(spec, ["y"])], live, "p", "sealed: expected those of batch 2"),
+            (2, [sealed(spec, ["x", "x"])], live, "p", "sealed: expected those of batch 2"),
             (2, [blob, sealed(spec, [])], live, "p", ""),
             (2, [foreign], other, "p", "into: expected those of batch 2"),
             (1, [], live, "", "sequence: expected one above 2, or the last batch"),
