@@ -45,4 +45,4 @@ class Background(ABC):
         """Work until the block ends, which sets ``_ended``."""
 
     def _interrupt(self) -> None:  # noqa: B027 -- most wait for nothing else
-        """End what the thread waits for besides ``_ended``."""
+        """End what the thread waits for, other than ``_ended``."""

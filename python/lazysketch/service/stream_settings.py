@@ -61,7 +61,7 @@ class StreamSettings:
         width: columns of a table; chosen from the share when None.
         follow: a growing file whose rows are events too; None for senders only.
         format: format of that file; recognised when None.
-        webhook: an address that is told of each publication; None for none.
+        webhook: an address that is called after each publication; None for none.
 
     Raises:
         ArgumentTypeError: a wrong type.

@@ -3,7 +3,7 @@
 //!
 //! Every seal has a fresh ephemeral key, so no key seals two contents. The description is
 //! authenticated with the counts: whatever of it is changed on the way, nothing opens. Base mode
-//! does not say who sealed: whoever has the description can make partials, as whoever reaches a
+//! does not say who sealed: anyone with the description can make partials, as anyone who reaches a
 //! sketch can update it. The store's private key follows from its master key, which is on the disk
 //! under the caller's key only.
 

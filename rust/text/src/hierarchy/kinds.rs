@@ -10,9 +10,9 @@ pub enum Hierarchy {
     Ipv4(Vec<u32>),
     /// Networks of IPv6 addresses, by the bits of their prefixes, from 1 to 128, increasing.
     Ipv6(Vec<u32>),
-    /// Directories of 1 to so many segments, and the whole path.
+    /// Directories of 1 to this many segments, and the whole path.
     Paths(usize),
-    /// Domains of 1 to so many labels, and the whole name.
+    /// Domains of 1 to this many labels, and the whole name.
     Domains(usize),
 }
 
