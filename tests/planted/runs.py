@@ -107,7 +107,8 @@ def _cargo_command(test: str) -> list[str]:
 
 def _pytest_command(tests: list[str]) -> list[str]:
     options = ["-q", "-x", "--no-header", "-p", "tests.planted.plugin", "-p", "no:cacheprovider"]
-    options += ["--hypothesis-profile=any-failure"]
+    # That it fails is enough: comparing long lists for a message can take minutes.
+    options += ["--hypothesis-profile=any-failure", "--assert=plain"]
     return [sys.executable, "-m", "pytest", *options, *tests]
 
 
