@@ -12,6 +12,7 @@ from lazysketch.audit import (
     discovery_checks,
     discovery_draws,
     level_checks,
+    level_window_checks,
     people_checks,
     people_of_parts_checks,
     statement_checks,
@@ -22,6 +23,7 @@ from lazysketch.audit.discovery_system import DiscoveryBug, DiscoveryModel, Disc
 from lazysketch.audit.finding import Outcome
 from lazysketch.audit.heavy_suite import WIDE_CLOCK
 from lazysketch.audit.level_system import LevelBug, LevelModel
+from lazysketch.audit.level_window_model import LevelWindowBug, LevelWindowModel
 from lazysketch.audit.people_system import PeopleBug, PeopleModel, PeopleSystem
 from lazysketch.audit.statement_checks import StatementBug, Statements
 from lazysketch.audit.window_checks import SMALL
@@ -39,6 +41,7 @@ def heavy_controls() -> Iterator[Control]:
     yield from _of_discovery()
     yield from _of_windows()
     yield from _of_hierarchies()
+    yield from _of_windows_of_hierarchies()
     yield from _of_releases()
     yield from _of_people()
 
@@ -113,6 +116,29 @@ def _of_hierarchies() -> Iterator[Control]:
         (bugs.ONE_NOISE, "people at levels", people_of_parts_checks.people_at_levels),
     )
     return controls_of_model(detected, LevelModel)
+
+
+def _of_windows_of_hierarchies() -> Iterator[Control]:
+    bugs, checks = LevelWindowBug, level_window_checks
+    budget, noise = checks.level_windows_cost_what_is_stated, checks.noise_of_level_windows
+    one_window = checks.events_are_in_one_window_at_every_level
+    people = checks.people_of_level_windows
+    detected: tuple[tuple[LevelWindowBug, str, level_window_checks.Run], ...] = (
+        (bugs.LEFT_OUT, "budget of levels in windows", budget),
+        (bugs.FULL_TABLES, "budget of levels in windows", budget),
+        (bugs.OTHER_NOISE, "noise of levels in windows", noise),
+        (bugs.OF_WINDOWS, "noise of levels in windows", noise),
+        (bugs.OF_LEVELS, "noise of levels in windows", noise),
+        (bugs.OF_LEVELS, "draws of levels in windows", checks.draws_of_level_windows),
+        (bugs.DIAGONAL, "noise of levels in windows", noise),
+        (bugs.LATE, "one window at every level", one_window),
+        (bugs.LATE, "levels in windows of the model", checks.level_windows_equal_model),
+        (bugs.TWICE, "one window at every level", one_window),
+        (bugs.NEXT_SLICE, "one window at every level", one_window),
+        (bugs.ALONE, "people of levels in windows", people),
+        (bugs.KEPT_BOUNDS, "people of levels in windows", people),
+    )
+    return controls_of_model(detected, LevelWindowModel)
 
 
 def _of_releases() -> Iterator[Control]:

@@ -1,6 +1,6 @@
 """The checks of discovery, windows, hierarchies, statements and people, and their cases.
 
-Together they take about fifteen seconds on one busy core; each has a false-alarm rate of at most
+Together they take about twenty seconds on one busy core; each has a false-alarm rate of at most
 1e-7, as those of :mod:`lazysketch.audit.suite`.
 """
 
@@ -13,6 +13,7 @@ from lazysketch.audit import (
     discovery_checks,
     discovery_draws,
     level_checks,
+    level_window_checks,
     people_checks,
     people_of_parts_checks,
     statement_checks,
@@ -21,6 +22,7 @@ from lazysketch.audit import (
 from lazysketch.audit.check import Check, of_library
 from lazysketch.audit.discovery_system import DiscoveryLibrary
 from lazysketch.audit.level_system import LevelLibrary
+from lazysketch.audit.level_window_system import LevelWindowLibrary
 from lazysketch.audit.people_system import PeopleLibrary
 from lazysketch.audit.statement_checks import Statements
 from lazysketch.audit.window_checks import SECOND, SMALL
@@ -44,6 +46,7 @@ def heavy_checks() -> Iterator[Check]:
     yield from _of_discovery()
     yield from _of_windows()
     yield from _of_hierarchies()
+    yield from _of_windows_of_hierarchies()
     yield from _of_releases()
     yield from _of_people()
 
@@ -119,6 +122,39 @@ def _of_hierarchies() -> Iterator[Check]:
     yield named("noise of levels", "3 levels, 4 x 2048", level_checks.noise_of_levels)
     yield named("draws of levels", "3 levels, one id", level_checks.draws_of_levels)
     yield named("one event per level", "3 levels", level_checks.events_count_once_per_level)
+
+
+def _of_windows_of_hierarchies() -> Iterator[Check]:
+    library = LevelWindowLibrary()
+
+    def named(name: str, case: str, run: level_window_checks.Run) -> Check:
+        return Check(name, "hierarchies", case, of_library(lambda: run(library)))
+
+    checks = level_window_checks
+    yield named(
+        "levels in windows of the model", "2 cases", lambda _: checks.level_windows_equal_model()
+    )
+    yield named(
+        "budget of levels in windows",
+        "4 hierarchies, up to 63 slices",
+        checks.level_windows_cost_what_is_stated,
+    )
+    wide = "3 levels in 3 windows, 4 x 1024"
+    yield named("noise of levels in windows", wide, checks.noise_of_level_windows)
+    yield named(
+        "noise of levels in windows",
+        f"{wide}, a store of 4 lives",
+        lambda _: checks.noise_of_stored_level_windows(),
+    )
+    yield named("draws of levels in windows", "3 levels, one id", checks.draws_of_level_windows)
+    yield named(
+        "one window at every level",
+        "3 levels, 3 windows",
+        checks.events_are_in_one_window_at_every_level,
+    )
+    yield named(
+        "people of levels in windows", "2 hierarchies, 3 windows", checks.people_of_level_windows
+    )
 
 
 def _of_releases() -> Iterator[Check]:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
@@ -23,6 +23,9 @@ from lazysketch.audit.joint_noise import ReadTable, tested_jointly
 from lazysketch.audit.level_system import LevelCase, LevelSystem, draws_of
 from lazysketch.audit.schedule_model import Integers
 from lazysketch.audit.spending import Spent, spent_on_counts, spent_on_names
+from lazysketch.heavy_hitters import HeavyHittersSpec, LevelsPrivacy
+from lazysketch.heavy_hitters.tables import DiscoveringTable
+from lazysketch.releases.release import Release
 from lazysketch.sketches.exact import CountMin
 
 __all__ = [
@@ -30,11 +33,15 @@ __all__ = [
     "Run",
     "draws_of_levels",
     "events_count_once_per_level",
+    "exact_table",
     "levels_cost_what_is_stated",
     "noise_of_levels",
+    "overspent",
+    "unrelated_draws",
 ]
 
 Run = Callable[[LevelSystem], Outcome]
+_CELLS, _NODES, _SLOTS = 256, 16, 1000  # whose draws are compared
 BUDGETS = (
     LevelCase(),
     LevelCase(4, (1.0, 1.0, 2.0, 5.0), delta=1e-8, relation="zero-out"),
@@ -56,22 +63,39 @@ def levels_cost_what_is_stated(system: LevelSystem) -> Outcome:
 
     def failures() -> Iterator[str]:
         for case in BUDGETS:
-            for wrong in itertools.islice(_overspent(system, case), 1):
+            live = system.open(case)
+            found = overspent(live.privacy, live.releases(), live.specs, asked=case)
+            for wrong in itertools.islice(found, 1):
                 yield f"{wrong} for {case}"
 
     claim = "all levels together have the stated guarantee"
     return exact_outcome(claim, failures(), cases=len(BUDGETS))
 
 
-def _overspent(system: LevelSystem, case: LevelCase) -> Iterator[str]:
-    live = system.open(case)
-    stated = live.privacy
+def overspent(
+    stated: LevelsPrivacy,
+    releases: Sequence[Release],
+    specs: Sequence[HeavyHittersSpec],
+    *,
+    asked: LevelCase,
+) -> Iterator[str]:
+    """Yield in what the levels of a hierarchy differ from the stated guarantee.
+
+    Args:
+        stated: the guarantee of all levels.
+        releases: of each level.
+        specs: of each level.
+        asked: the hierarchy.
+
+    Yields:
+        One sentence per difference.
+    """
+    case = asked
     counts, names = Spent(), Spent()
-    for release, spec in zip(live.releases(), live.specs, strict=True):
+    for release, spec in zip(releases, specs, strict=True):
         counts += spent_on_counts(release)
         if spec.discovery is not None:
             names += spent_on_names(spec.discovery)
-    releases = live.releases()
     seeds = {release.hash_seed for release in releases}
     ids = {release.sketch_id for release in releases}
     if len(seeds) < case.levels or len(ids) < case.levels:
@@ -111,7 +135,10 @@ def noise_of_levels(system: LevelSystem) -> Outcome:
     read = zip(live.specs, live.releases(), strict=True)
     tables = [
         ReadTable(
-            f"level {level}", spec.table, release, _exact(case, items, level, release.hash_seed)
+            f"level {level}",
+            spec.table,
+            release,
+            exact_table(case, items, level, release.hash_seed),
         )
         for level, (spec, release) in enumerate(read)
     ]
@@ -122,7 +149,15 @@ def noise_of_levels(system: LevelSystem) -> Outcome:
     )
 
 
-def _exact(case: LevelCase, items: list[int], level: int, hash_seed: int) -> Integers:
+def exact_table(case: LevelCase, items: Sequence[int], level: int, hash_seed: int) -> Integers:
+    """Return the exact counts of a level.
+
+    Args:
+        case: the hierarchy.
+        items: all events.
+        level: its number.
+        hash_seed: public seed of its hash.
+    """
     sketch = CountMin(depth=case.depth, width=case.width, hash_seed=hash_seed)
     for item in items:
         sketch.update(case.names(item)[level])
@@ -140,23 +175,32 @@ def draws_of_levels(system: LevelSystem) -> Outcome:
         of equal draws of discovery.
     """
     case = LevelCase(depth=4, width=64, horizon=4096, epsilon=0.2)
-    live = system.open(case, seed=9)
-    tables = live.tables()
-    drawn = [draws_of(table, 256, 16).ravel() / table.sigma for table in tables]
-    slots = list(range(1000))
+    tables = system.open(case, seed=9).tables()
+    claim = "two levels never share draws"
+    tested = unrelated_draws(tables)
+    return statistical_outcome(claim, tested, samples=case.levels * (_CELLS * _NODES + _SLOTS))
+
+
+def unrelated_draws(tables: Sequence[DiscoveringTable]) -> Iterator[tuple[str, float]]:
+    """Yield tests of the draws of every two levels, of counts and of names.
+
+    Args:
+        tables: live tables under one seeded key and id, with 256 cells and 16 nodes at least.
+
+    Yields:
+        Name and p-value of each test.
+    """
+    drawn = [draws_of(table, _CELLS, _NODES).ravel() / table.sigma for table in tables]
+    slots = list(range(_SLOTS))
     of_names = [np.abs(table._discovery_draws(0, slots)) for table in tables]
     largest = max(max(table._discovery_facts["rates"]) for table in tables)
 
-    def tested() -> Iterator[tuple[str, float]]:
-        for one, other in itertools.combinations(range(case.levels), 2):
-            name = f"levels {one} and {other}"
-            yield f"{name}, counts", p_values.covariance(drawn[one], drawn[other], 0.0)
-            equal = int((of_names[one] == of_names[other]).sum())
-            mean = len(slots) * 2 * math.tanh(largest / 2)
-            yield f"{name}, names", poisson_tail(equal, mean)
-
-    claim = "two levels never share draws"
-    return statistical_outcome(claim, tested(), samples=case.levels * (drawn[0].size + len(slots)))
+    for one, other in itertools.combinations(range(len(tables)), 2):
+        name = f"levels {one} and {other}"
+        yield f"{name}, counts", p_values.covariance(drawn[one], drawn[other], 0.0)
+        equal = int((of_names[one] == of_names[other]).sum())
+        mean = len(slots) * 2 * math.tanh(largest / 2)
+        yield f"{name}, names", poisson_tail(equal, mean)
 
 
 def events_count_once_per_level(system: LevelSystem) -> Outcome:
@@ -186,7 +230,7 @@ def events_count_once_per_level(system: LevelSystem) -> Outcome:
             seeds = [spec.table.hash_seed or 0 for spec in system.open(case, seed=4).specs]
             for level, seed in enumerate(seeds):
                 changed = found[level] - empty[level]
-                if not np.array_equal(changed, _exact(case, events, level, seed)):
+                if not np.array_equal(changed, exact_table(case, events, level, seed)):
                     yield f"an event changed {np.abs(changed).sum()} counts of level {level}"
 
     cases = len(items) * case.levels

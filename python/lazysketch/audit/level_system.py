@@ -28,10 +28,11 @@ from lazysketch.privacy.relations import Relation
 from lazysketch.releases.items import Item
 from lazysketch.releases.release import Release
 from lazysketch.sketches.keys import Key
-from lazysketch.specification.schedules import RoundRobin
+from lazysketch.specification.schedules import RoundRobin, Schedule
 from lazysketch.testing import seeded_key
 
 __all__ = [
+    "HASH_SEED",
     "LevelBug",
     "LevelCase",
     "LevelLibrary",
@@ -104,12 +105,21 @@ class LevelCase:
             for level, bound in enumerate(self.bounds or ())
         ]
 
-    def hierarchy(self, key: Key, *, levels: int | None = None) -> HierarchicalHeavyHitters:
+    def hierarchy(
+        self,
+        key: Key,
+        *,
+        levels: int | None = None,
+        schedule: Schedule | None = None,
+        epoch: int | None = None,
+    ) -> HierarchicalHeavyHitters:
         """Return the library's hierarchy.
 
         Args:
             key: master key.
             levels: another number of levels, for planted bugs.
+            schedule: when counts are published; by default round robin over the horizon.
+            epoch: steps or batches after which names are published; by default the horizon.
 
         Returns:
             A live hierarchy.
@@ -123,8 +133,8 @@ class LevelCase:
             Levels(tuple(f"level {i}" for i in range(number)), split),
             share=0.2,
             level_weights=None if self.weights is None else self.weights[:number],
-            discovery_epoch=self.horizon,
-            horizon=self.horizon,
+            discovery_epoch=self.horizon if epoch is None else epoch,
+            schedule=RoundRobin(horizon=self.horizon) if schedule is None else schedule,
             epsilon=self.epsilon,
             delta=self.delta,
             relation=self.relation,

@@ -41,6 +41,7 @@ __all__ = [
     "events_are_in_one_window",
     "moves_cost_what_is_stated",
     "noise_of_windows",
+    "places_of",
     "slices_leave_room",
     "windows_equal_model",
 ]
@@ -56,8 +57,12 @@ SMALL = (
 _SLICES = (1, 2, 16, 17, 30, 31, 32, 60, 61, 64, 128, 960)
 
 
-def _places(case: WindowCase) -> list[int]:
-    """Return every step; or instants at, before and after every boundary, and some between."""
+def places_of(case: WindowCase) -> list[int]:
+    """Return every step; or instants at, before and after every boundary of windows and slices.
+
+    Args:
+        case: the windows.
+    """
     if case.cut == "steps":
         return list(range(case.first, case.end))
     step = 1 if case.cut == "range" else TICK
@@ -103,7 +108,7 @@ def events_are_in_one_window(system: WindowSystem, case: WindowCase) -> Outcome:
     Returns:
         Failed if a window changes by anything but the event that belongs there.
     """
-    places = _places(case)
+    places = places_of(case)
     streams = [[(5, at)] for at in places]
     streams.append([(at % ITEMS, at) for at in places])
     empty = _ended(system, case, [])
@@ -279,7 +284,7 @@ def windows_equal_model(system: WindowSystem | None = None) -> Outcome:
 
     def failures() -> Iterator[str]:
         for case in SMALL:
-            events = [(at % ITEMS, at) for at in _places(case)]
+            events = [(at % ITEMS, at) for at in places_of(case)]
             if not np.array_equal(_ended(library, case, events), _ended(model, case, events)):
                 yield str(case)
 

@@ -37,6 +37,7 @@ __all__ = [
     "WindowModel",
     "WindowSystem",
     "place_of",
+    "with_room",
 ]
 
 HASH_SEED: Final = 3
@@ -333,7 +334,7 @@ class ModelWindows:
     def _table(self, number: int, *, steps: int | None) -> HeavyHitters:
         """Return the table of a window after some of its slices, or at its end."""
         full = self.bug is WindowBug.FULL_TABLE or self.case.cut != "clock"
-        padded = self.case.slices if full else _with_room(self.case.slices)
+        padded = self.case.slices if full else with_room(self.case.slices)
         made = HeavyHitters.from_spec(self.case.spec(leaves=padded), key=self.key)
         if self.case.cut == "steps":
             begin = self.case.first + number * self.case.every
@@ -383,8 +384,12 @@ class ModelWindows:
         return place[1] == part or twice
 
 
-def _with_room(slices: int) -> int:
-    """The leaves of docs/theory.md, Theorem 12: the next larger table above 15/16 of one."""
+def with_room(slices: int) -> int:
+    """Return the leaves of docs/theory.md, Theorem 12: the next larger table above 15/16 of one.
+
+    Args:
+        slices: parts of a window.
+    """
     table = 1
     while table < slices:
         table *= 2
