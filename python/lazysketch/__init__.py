@@ -13,57 +13,61 @@ The public table may be read after every event, without limit: all reads togethe
 
 from __future__ import annotations
 
-from lazysketch._native import __version__
-from lazysketch.errors import LazySketchError
-from lazysketch.estimation.intervals import Interval, Intervals
-from lazysketch.estimation.moments import Moment
-from lazysketch.heavy_hitters import (
-    DiscoverySpec,
-    HeavyHitter,
-    HeavyHitters,
-    HeavyHittersSpec,
-    HeavyItems,
-    HeavyLevel,
-    HierarchicalHeavyHitters,
-    HierarchyNode,
-    HierarchyNodes,
-    JointPrivacy,
-    Levels,
-    LevelsPrivacy,
-    dns_names,
-    ipv4_prefixes,
-    ipv6_prefixes,
-    url_paths,
-)
-from lazysketch.ledger import Ledger
-from lazysketch.planning import Plan, Prediction, plan
-from lazysketch.privacy.accounting import Privacy
-from lazysketch.privacy.composition import Composition, compose
-from lazysketch.privacy.person_bound import PersonBound
-from lazysketch.releases.periodic import PeriodicSaves
-from lazysketch.releases.release import Release, ReleasePart
-from lazysketch.sketches.counters import ContinualCounters
-from lazysketch.sketches.exact import CountMin, CountSketch
-from lazysketch.sketches.keys import Key
-from lazysketch.sketches.partial_counts import PartialCounts
-from lazysketch.sketches.private_sketches import (
-    LazyCountMin,
-    LazyCountSketch,
-    PunctualCountMin,
-    PunctualCountSketch,
-)
-from lazysketch.specification.mechanisms import Mechanism
-from lazysketch.specification.schedules import Batch, Geometric, Punctual, RoundRobin, Single
-from lazysketch.specification.table_spec import TableSpec
-from lazysketch.store import NO_ANCHOR, ReleasesOnly, Store, open_store
-from lazysketch.windows import (
-    Change,
-    Changes,
-    HierarchicalWindows,
-    Window,
-    Windows,
-    WindowsOfLevel,
-)
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:  # what a name is; _MODULES says where it is loaded from
+    from lazysketch._native import __version__
+    from lazysketch.errors import LazySketchError
+    from lazysketch.estimation.intervals import Interval, Intervals
+    from lazysketch.estimation.moments import Moment
+    from lazysketch.heavy_hitters import (
+        DiscoverySpec,
+        HeavyHitter,
+        HeavyHitters,
+        HeavyHittersSpec,
+        HeavyItems,
+        HeavyLevel,
+        HierarchicalHeavyHitters,
+        HierarchyNode,
+        HierarchyNodes,
+        JointPrivacy,
+        Levels,
+        LevelsPrivacy,
+        dns_names,
+        ipv4_prefixes,
+        ipv6_prefixes,
+        url_paths,
+    )
+    from lazysketch.ledger import Ledger
+    from lazysketch.planning import Plan, Prediction, plan
+    from lazysketch.privacy.accounting import Privacy
+    from lazysketch.privacy.composition import Composition, compose
+    from lazysketch.privacy.person_bound import PersonBound
+    from lazysketch.releases.periodic import PeriodicSaves
+    from lazysketch.releases.release import Release, ReleasePart
+    from lazysketch.sketches.counters import ContinualCounters
+    from lazysketch.sketches.exact import CountMin, CountSketch
+    from lazysketch.sketches.keys import Key
+    from lazysketch.sketches.partial_counts import PartialCounts
+    from lazysketch.sketches.private_sketches import (
+        LazyCountMin,
+        LazyCountSketch,
+        PunctualCountMin,
+        PunctualCountSketch,
+    )
+    from lazysketch.specification.mechanisms import Mechanism
+    from lazysketch.specification.schedules import Batch, Geometric, Punctual, RoundRobin, Single
+    from lazysketch.specification.table_spec import TableSpec
+    from lazysketch.store import NO_ANCHOR, ReleasesOnly, Store, open_store
+    from lazysketch.windows import (
+        Change,
+        Changes,
+        HierarchicalWindows,
+        Window,
+        Windows,
+        WindowsOfLevel,
+    )
 
 __all__ = [
     "NO_ANCHOR",
@@ -125,3 +129,78 @@ __all__ = [
     "plan",
     "url_paths",
 ]
+
+# A name is loaded when it is first used: a program, the command line above all, starts with the
+# modules that it needs.
+_MODULES: Final = {
+    "NO_ANCHOR": "lazysketch.store",
+    "Batch": "lazysketch.specification.schedules",
+    "Change": "lazysketch.windows",
+    "Changes": "lazysketch.windows",
+    "Composition": "lazysketch.privacy.composition",
+    "ContinualCounters": "lazysketch.sketches.counters",
+    "CountMin": "lazysketch.sketches.exact",
+    "CountSketch": "lazysketch.sketches.exact",
+    "DiscoverySpec": "lazysketch.heavy_hitters",
+    "Geometric": "lazysketch.specification.schedules",
+    "HeavyHitter": "lazysketch.heavy_hitters",
+    "HeavyHitters": "lazysketch.heavy_hitters",
+    "HeavyHittersSpec": "lazysketch.heavy_hitters",
+    "HeavyItems": "lazysketch.heavy_hitters",
+    "HeavyLevel": "lazysketch.heavy_hitters",
+    "HierarchicalHeavyHitters": "lazysketch.heavy_hitters",
+    "HierarchicalWindows": "lazysketch.windows",
+    "HierarchyNode": "lazysketch.heavy_hitters",
+    "HierarchyNodes": "lazysketch.heavy_hitters",
+    "Interval": "lazysketch.estimation.intervals",
+    "Intervals": "lazysketch.estimation.intervals",
+    "JointPrivacy": "lazysketch.heavy_hitters",
+    "Key": "lazysketch.sketches.keys",
+    "LazyCountMin": "lazysketch.sketches.private_sketches",
+    "LazyCountSketch": "lazysketch.sketches.private_sketches",
+    "LazySketchError": "lazysketch.errors",
+    "Ledger": "lazysketch.ledger",
+    "Levels": "lazysketch.heavy_hitters",
+    "LevelsPrivacy": "lazysketch.heavy_hitters",
+    "Mechanism": "lazysketch.specification.mechanisms",
+    "Moment": "lazysketch.estimation.moments",
+    "PartialCounts": "lazysketch.sketches.partial_counts",
+    "PeriodicSaves": "lazysketch.releases.periodic",
+    "PersonBound": "lazysketch.privacy.person_bound",
+    "Plan": "lazysketch.planning",
+    "Prediction": "lazysketch.planning",
+    "Privacy": "lazysketch.privacy.accounting",
+    "Punctual": "lazysketch.specification.schedules",
+    "PunctualCountMin": "lazysketch.sketches.private_sketches",
+    "PunctualCountSketch": "lazysketch.sketches.private_sketches",
+    "Release": "lazysketch.releases.release",
+    "ReleasePart": "lazysketch.releases.release",
+    "ReleasesOnly": "lazysketch.store",
+    "RoundRobin": "lazysketch.specification.schedules",
+    "Single": "lazysketch.specification.schedules",
+    "Store": "lazysketch.store",
+    "TableSpec": "lazysketch.specification.table_spec",
+    "Window": "lazysketch.windows",
+    "Windows": "lazysketch.windows",
+    "WindowsOfLevel": "lazysketch.windows",
+    "__version__": "lazysketch._native",
+    "compose": "lazysketch.privacy.composition",
+    "dns_names": "lazysketch.heavy_hitters",
+    "ipv4_prefixes": "lazysketch.heavy_hitters",
+    "ipv6_prefixes": "lazysketch.heavy_hitters",
+    "open_store": "lazysketch.store",
+    "plan": "lazysketch.planning",
+    "url_paths": "lazysketch.heavy_hitters",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value: object = getattr(import_module(_MODULES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

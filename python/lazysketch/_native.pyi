@@ -1,7 +1,7 @@
 """The native core; public classes subclass what is here."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import TypeAlias, TypedDict, TypeVar, final, type_check_only
+from typing import TypeAlias, TypedDict, TypeVar, final, overload, type_check_only
 
 import numpy as np
 import numpy.typing as npt
@@ -36,6 +36,7 @@ __all__ = [
     "Release",
     "SavedState",
     "Store",
+    "TextColumn",
     "__version__",
     "_after_fork_in_child",
     "access_log_items",
@@ -126,10 +127,9 @@ class DiscoveryFacts(TypedDict):
     probabilities: list[int]
     bytes: int
 
-# Items are integers, or of text the offsets and the UTF-8; then people, sizes, times, absent,
-# malformed.
+# Items, people, sizes, times, absent, malformed.
 _Numbers: TypeAlias = npt.NDArray[np.int64]
-_Values: TypeAlias = _Numbers | tuple[_Numbers, bytes]
+_Values: TypeAlias = _Numbers | TextColumn
 _Rows: TypeAlias = tuple[_Values, _Values | None, _Numbers, _Numbers, _Numbers, _Numbers]
 
 @final
@@ -144,29 +144,38 @@ class CaptureReader:
     @property
     def packets(self) -> int: ...
 
-# The offsets and the UTF-8 of texts.
-_Texts: TypeAlias = tuple[_Numbers, npt.NDArray[np.uint8]]
+@final
+class TextColumn:
+    def __len__(self) -> int: ...
+    @overload
+    def __getitem__(self, index: int, /) -> str: ...
+    @overload
+    def __getitem__(self, index: slice, /) -> TextColumn: ...
+    def tolist(self) -> list[str]: ...
+    # The ends of the texts, after a 0, and the UTF-8 in which they end.
+    def parts(self) -> tuple[_Numbers, npt.NDArray[np.uint8]]: ...
+    def __arrow_c_array__(self, requested_schema: object = None) -> tuple[object, object]: ...
 
 # The items of rows, and the positions of the rows without one.
-def line_items(block: bytes) -> tuple[_Texts, _Numbers]: ...
-def access_log_items(block: bytes, *, field: str) -> tuple[_Texts, _Numbers]: ...
+def line_items(block: bytes) -> tuple[TextColumn, _Numbers]: ...
+def access_log_items(block: bytes, *, field: str) -> tuple[TextColumn, _Numbers]: ...
 
 # Items, people, malformed rows, and those of them that lack only a person.
 def access_log_people(
     block: bytes, *, field: str, user: str
-) -> tuple[_Texts, _Texts, _Numbers, _Numbers]: ...
-def access_log_times(block: bytes) -> _Texts: ...
+) -> tuple[TextColumn, TextColumn, _Numbers, _Numbers]: ...
+def access_log_times(block: bytes) -> TextColumn: ...
 
 # What of JSON lines: lazysketch.sources.formats.json_lines.Columns.
 _Fields: TypeAlias = tuple[
     npt.NDArray[np.uint8],
-    _Texts,
+    TextColumn,
     npt.NDArray[np.uint64],
     _Numbers,
     _Numbers,
-    _Texts | None,
-    _Texts | None,
-    _Texts,
+    TextColumn | None,
+    TextColumn | None,
+    TextColumn,
 ]
 
 def json_elements(body: bytes) -> bytes | None: ...

@@ -204,3 +204,22 @@ def test_types_are_shipped() -> None:
     folder = Path(lazysketch.__file__).parent
     assert (folder / "py.typed").exists()
     assert (folder / "_native.pyi").exists()
+
+
+def test_each_name_is_loaded_from_where_its_type_is() -> None:
+    """What type checkers read and what the import does are two lists, which must be the same."""
+    tree = ast.parse(Path(lazysketch.__file__).read_text(encoding="utf-8"))
+    checked = next(node for node in tree.body if isinstance(node, ast.If))
+    typed = {
+        name.name: node.module
+        for node in checked.body
+        if isinstance(node, ast.ImportFrom)
+        for name in node.names
+    }
+    assert typed == lazysketch._MODULES
+    assert list(typed.keys() - set(lazysketch.__all__)) == []
+    for name in lazysketch.__all__:
+        assert getattr(lazysketch, name) is not None
+    with pytest.raises(AttributeError, match="no attribute 'Nothing'"):
+        lazysketch.Nothing  # noqa: B018
+    assert set(lazysketch.__all__) <= set(dir(lazysketch))

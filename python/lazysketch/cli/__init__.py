@@ -4,8 +4,8 @@ Each verb is one call of the library: options -> settings -> a sketch, an input 
 a release -> a table. Standard output gets the results, which the privacy guarantee covers.
 Standard error gets messages for the operator: malformed rows, events/s, progress, errors.
 
-Layers, downward: group -> commands (a module per verb) -> run (counting, saving) -> view (tables,
-JSON, plots) -> options -> settings, configuration.
+Layers, downward: group -> verbs -> commands (a module per verb) -> run (counting, saving) -> view
+(tables, JSON, plots) -> options -> settings, configuration.
 """
 
 from __future__ import annotations

@@ -9,22 +9,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from lazysketch.cli.commands.audit import audit
-from lazysketch.cli.commands.completion import completion
-from lazysketch.cli.commands.demo import demo
-from lazysketch.cli.commands.estimate import estimate
-from lazysketch.cli.commands.explain import explain
-from lazysketch.cli.commands.inspect import inspect
-from lazysketch.cli.commands.ledger import ledger
-from lazysketch.cli.commands.merge import merge
-from lazysketch.cli.commands.plan import plan
-from lazysketch.cli.commands.query import query
-from lazysketch.cli.commands.serve import serve
-from lazysketch.cli.commands.state import state
-from lazysketch.cli.commands.top import top
-from lazysketch.cli.configuration import check_environment, configurable, options_of
-from lazysketch.cli.run.finishing import FAILED, READER_GONE
-from lazysketch.cli.run.signals import INTERRUPTED, Signals
+from lazysketch.cli.configuration import PREFIX, check_environment, options_of
+from lazysketch.cli.run.exit_status import FAILED, INTERRUPTED, READER_GONE
+from lazysketch.cli.run.signals import Signals
+from lazysketch.cli.verbs import SHORT_HELP, Verbs
 from lazysketch.cli.view.output import tell
 from lazysketch.errors import HorizonError, LazySketchError
 
@@ -34,7 +22,16 @@ if TYPE_CHECKING:
 
 class _Group(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002 -- click's signature
-        return list(self.commands)  # in the order of addition, not sorted
+        return list(self.commands)  # in the order of the help, not sorted
+
+    def format_commands(
+        self,
+        ctx: click.Context,  # noqa: ARG002 -- click's signature
+        formatter: click.HelpFormatter,
+    ) -> None:
+        """Write the line of each verb, without loading it."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(SHORT_HELP.items()))
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -47,7 +44,8 @@ class _Group(click.Group):
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> object:
-        check_environment(self.commands.values())
+        if any(name.startswith(PREFIX) for name in os.environ):
+            check_environment(self.commands.values())
         try:
             value: object = super().invoke(ctx)
             sys.stdout.flush()
@@ -60,6 +58,7 @@ class _Group(click.Group):
 
 @click.group(
     cls=_Group,
+    commands=Verbs(),
     name="lazysketch",
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
@@ -74,12 +73,6 @@ def lazysketch() -> None:
       lazysketch estimate events.txt --items items.txt --save-release events.lzs
       lazysketch query events.lzs login logout
     """
-
-
-for _verb in (top, estimate, query, inspect, explain, merge, state, serve, plan, audit, demo):
-    lazysketch.add_command(configurable(_verb))
-lazysketch.add_command(ledger)
-lazysketch.add_command(completion)
 
 
 def _explained(error: click.UsageError) -> str:

@@ -9,7 +9,6 @@ from lazysketch import HeavyHitters, LazyCountMin, LazyCountSketch, PersonBound
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.heavy_hitters.default_width import default_width
 from lazysketch.heavy_hitters.hitters_spec import HeavyHittersSpec
-from lazysketch.planning import best_schedule
 from lazysketch.sources import open_source
 from lazysketch.specification.schedules import Geometric, RoundRobin, Schedule, Single
 from lazysketch.specification.table_spec import TableSpec
@@ -164,6 +163,8 @@ class SketchSettings(PrivacySettings):
         """
         if self.horizon is None or self.period is not None or self.at_end or self.chosen:
             return spec
+        from lazysketch.planning import best_schedule  # late: few runs state a horizon
+
         best = best_schedule(spec, steps=self.horizon, share=min(share, _LARGEST_SHARE))
         return replace(spec, schedule=best)
 

@@ -12,8 +12,8 @@ This is short for::
 
 With ``ahead=True`` a background thread reads ahead while the sketch counts.
 
-Lines, JSON lines and access logs need NumPy only; CSV, Zeek logs, Parquet, Arrow,
-captures and zstd need pyarrow, which the extra ``cli`` installs.
+Lines, JSON lines, access logs and captures need NumPy only; CSV, Zeek logs, Parquet, Arrow and
+zstd need pyarrow, which the extra ``cli`` installs.
 
 Layers, enforced by import-linter: ``source`` over ``formats`` over ``io`` and ``batch``.
 """

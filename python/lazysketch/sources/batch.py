@@ -20,9 +20,11 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from lazysketch._native import TextColumn
+
     Item: TypeAlias = str | int | bytes
     # Or an Arrow array, which mypy does not see (pyarrow is untyped here).
-    Items: TypeAlias = Sequence[Item] | NDArray[np.int64] | NDArray[np.uint64]
+    Items: TypeAlias = Sequence[Item] | TextColumn | NDArray[np.int64] | NDArray[np.uint64]
     Weights: TypeAlias = Sequence[int] | NDArray[np.int64]
 
 UNKNOWN_TIME = -(1 << 63)

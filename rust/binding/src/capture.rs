@@ -1,7 +1,7 @@
 //! Packet captures: bytes to columns, without the interpreter lock.
 
 use crate::errors::ArgumentValueError;
-use crate::release::bytes_object;
+use crate::text_column::TextColumn;
 use lazysketch_capture::{Field, FieldValues, Reader, Wanted};
 use numpy::PyArray1;
 use pyo3::IntoPyObjectExt;
@@ -53,13 +53,12 @@ impl CaptureReader {
     }
 
     /// Return the packets that these bytes complete, as items, people, sizes, times, absent and
-    /// malformed. Text is a pair of offsets and UTF-8.
+    /// malformed.
     fn feed<'py>(&self, py: Python<'py>, data: &[u8]) -> PyResult<Packets<'py>> {
         let rows = py.detach(|| self.lock().feed(data));
         let values = |values| match values {
             FieldValues::Text { offsets, data } => {
-                let offsets = PyArray1::from_vec(py, offsets);
-                (offsets, bytes_object(py, &data)?).into_bound_py_any(py)
+                TextColumn::of(offsets, data).into_bound_py_any(py)
             }
             FieldValues::Numbers(numbers) => Ok(PyArray1::from_vec(py, numbers).into_any()),
         };

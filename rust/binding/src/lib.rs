@@ -48,6 +48,7 @@ mod standard_types;
 mod store;
 mod table_parts;
 mod text;
+mod text_column;
 mod weights;
 
 use pyo3::prelude::*;
@@ -121,6 +122,8 @@ mod _native {
     use super::text::{
         access_log_items, access_log_people, access_log_times, json_elements, json_rows, line_items,
     };
+    #[pymodule_export]
+    use super::text_column::TextColumn;
     #[pymodule_export]
     use super::weights::plain_weights;
 

@@ -1,18 +1,17 @@
 //! Rows of text: bytes to columns, without the interpreter lock.
 
 use crate::errors::ArgumentValueError;
-use lazysketch_text::{Field, ParsedRows, RowsOfPeople, Texts, Wanted};
+use crate::text_column::TextColumn;
+use lazysketch_text::{Field, ParsedRows, RowsOfPeople, Wanted};
 use numpy::{Element, PyArray1};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 
 type Numbers<'py, Number = i64> = Bound<'py, PyArray1<Number>>;
-/// Offsets and UTF-8 data.
-type Column<'py> = (Numbers<'py>, Numbers<'py, u8>);
 
 /// Return the lines of a block of complete rows as items, and the positions of empty lines.
 #[pyfunction]
-pub(crate) fn line_items<'py>(py: Python<'py>, block: &[u8]) -> (Column<'py>, Numbers<'py>) {
+pub(crate) fn line_items<'py>(py: Python<'py>, block: &[u8]) -> (TextColumn, Numbers<'py>) {
     columns(py, py.detach(|| lazysketch_text::lines(block)))
 }
 
@@ -23,14 +22,14 @@ pub(crate) fn access_log_items<'py>(
     py: Python<'py>,
     block: &[u8],
     field: &str,
-) -> PyResult<(Column<'py>, Numbers<'py>)> {
+) -> PyResult<(TextColumn, Numbers<'py>)> {
     let field = named("field", field)?;
     let rows = py.detach(|| lazysketch_text::access_log(block, field));
     Ok(columns(py, rows))
 }
 
 /// Items, people, positions of malformed rows, and of those among them that lack only a person.
-type People<'py> = (Column<'py>, Column<'py>, Numbers<'py>, Numbers<'py>);
+type People<'py> = (TextColumn, TextColumn, Numbers<'py>, Numbers<'py>);
 
 /// Return a field of each row of an access log with the field of its person, in one pass.
 #[pyfunction]
@@ -49,8 +48,8 @@ pub(crate) fn access_log_people<'py>(
         without_user,
     } = found;
     Ok((
-        column(py, rows.items),
-        column(py, users),
+        TextColumn::new(rows.items),
+        TextColumn::new(users),
         numbers(py, rows.malformed),
         numbers(py, without_user),
     ))
@@ -67,21 +66,21 @@ fn named(argument: &str, field: &str) -> PyResult<Field> {
 
 /// Return the text of each row's time in an access log, empty where there is none.
 #[pyfunction]
-pub(crate) fn access_log_times<'py>(py: Python<'py>, block: &[u8]) -> Column<'py> {
-    column(py, py.detach(|| lazysketch_text::access_log_times(block)))
+pub(crate) fn access_log_times<'py>(py: Python<'py>, block: &[u8]) -> TextColumn {
+    TextColumn::new(py.detach(|| lazysketch_text::access_log_times(block)))
 }
 
 /// Columns of JSON lines: kinds, text items, integer items, weights, positions of clipped weights,
 /// times, people, and the rows that Python has to decode.
 type Fields<'py> = (
     Numbers<'py, u8>,
-    Column<'py>,
+    TextColumn,
     Numbers<'py, u64>,
     Numbers<'py>,
     Numbers<'py>,
-    Option<Column<'py>>,
-    Option<Column<'py>>,
-    Column<'py>,
+    Option<TextColumn>,
+    Option<TextColumn>,
+    TextColumn,
 );
 
 /// Return fields of each object of a block of JSON lines. Field names are bytes, because a Python
@@ -119,13 +118,13 @@ pub(crate) fn json_rows<'py>(
     let objects = py.detach(|| lazysketch_text::json_rows(block, &wanted));
     (
         numbers(py, objects.kinds),
-        column(py, objects.texts),
+        TextColumn::new(objects.texts),
         numbers(py, objects.integers),
         numbers(py, objects.weights),
         numbers(py, objects.clipped),
-        objects.times.map(|times| column(py, times)),
-        objects.users.map(|users| column(py, users)),
-        column(py, objects.undecoded),
+        objects.times.map(TextColumn::new),
+        objects.users.map(TextColumn::new),
+        TextColumn::new(objects.undecoded),
     )
 }
 
@@ -137,12 +136,8 @@ pub(crate) fn json_elements<'py>(py: Python<'py>, body: &[u8]) -> Option<Bound<'
     Some(PyBytes::new(py, &rows))
 }
 
-fn columns(py: Python<'_>, rows: ParsedRows) -> (Column<'_>, Numbers<'_>) {
-    (column(py, rows.items), numbers(py, rows.malformed))
-}
-
-fn column(py: Python<'_>, texts: Texts) -> Column<'_> {
-    (numbers(py, texts.offsets), numbers(py, texts.data))
+fn columns(py: Python<'_>, rows: ParsedRows) -> (TextColumn, Numbers<'_>) {
+    (TextColumn::new(rows.items), numbers(py, rows.malformed))
 }
 
 fn numbers<T: Element>(py: Python<'_>, values: Vec<T>) -> Numbers<'_, T> {

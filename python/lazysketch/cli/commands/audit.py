@@ -38,7 +38,7 @@ AREAS: Final = (
 )
 
 
-@click.command(short_help="Test the guarantee of this installation.")
+@click.command()
 @click.option(
     "--check",
     "areas",

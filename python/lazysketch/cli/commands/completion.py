@@ -10,7 +10,7 @@ from click.shell_completion import get_completion_class
 _SHELLS: Final = ("bash", "zsh", "fish")
 
 
-@click.command(short_help="Shell completion.")
+@click.command()
 @click.argument("shell", type=click.Choice(_SHELLS))
 @click.pass_context
 def completion(context: click.Context, *, shell: str) -> None:

@@ -101,7 +101,7 @@ _TRAFFIC: Final = (
 )
 
 
-@click.command(short_help="Private and true counts of generated web traffic.")
+@click.command()
 @gathered(Traffic, "traffic", *_TRAFFIC)
 @rows_option
 @output_option

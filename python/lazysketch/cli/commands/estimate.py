@@ -35,7 +35,7 @@ from lazysketch.cli.view.report import counts, heaviest
 _LIVE_ROWS: Final = 20
 
 
-@click.command(short_help="The counts of a public list.")
+@click.command()
 @files_argument
 @click.option(
     "--items",

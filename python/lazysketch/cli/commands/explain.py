@@ -37,7 +37,7 @@ class PriorRow(TypedDict):
     right_guesses_after: float
 
 
-@click.command(short_help="What an observer may conclude from releases, at most.")
+@click.command()
 @click.argument("releases", metavar="RELEASE...", nargs=-1, required=True, type=click.Path())
 @click.option(
     "--plot",

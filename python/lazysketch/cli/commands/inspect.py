@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from lazysketch import Release, ReleasePart
 
 
-@click.command(short_help="The parameters of releases.")
+@click.command()
 @click.argument("releases", metavar="RELEASE...", nargs=-1, required=True, type=click.Path())
 @output_option
 def inspect(releases: tuple[str, ...], *, output: str) -> None:

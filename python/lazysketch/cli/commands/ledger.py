@@ -9,8 +9,8 @@ import click
 
 from lazysketch.cli.ledger_options import ledger_place
 from lazysketch.cli.options import output_option
-from lazysketch.cli.run.charging import named_errors, opened_ledger
 from lazysketch.cli.run.files import check_plot_target, save_plot
+from lazysketch.cli.run.ledgers import named_errors, opened_ledger
 from lazysketch.cli.run.state_keys import key_for
 from lazysketch.cli.view.ledger_plot import checked_kind, draw
 from lazysketch.cli.view.output import Report, put, tell, write
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _COLUMNS: Final = ("run", "begun", "closed", "epsilon", "delta", "mu", "note")
 
 
-@click.group(short_help="What was spent on a population, and its cap.")
+@click.group()
 def ledger() -> None:
     """Keep what all runs over a population spend, with a cap that no run may exceed.
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _OUT: Final = "-o"
 
 
-@click.command(short_help="The sum of releases.")
+@click.command()
 @click.argument("releases", metavar="RELEASE...", nargs=-1, required=True, type=click.Path())
 @click.option(
     "-o",

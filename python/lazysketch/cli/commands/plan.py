@@ -169,7 +169,7 @@ _GOAL: Final = (
 )
 
 
-@click.command(short_help="A sketch for an error or a memory, and the errors to expect.")
+@click.command()
 @gathered(StreamSettings, "stream", *_STREAM)
 @privacy_options
 @gathered(GoalSettings, "goal", *_GOAL)

@@ -18,7 +18,7 @@ _COUNTERS = "counters"
 _NUMBER = re.compile("[+-]?[0-9]{1,20}")  # 2^64 has 20 digits
 
 
-@click.command(short_help="Estimates from a release.")
+@click.command()
 @click.argument("release", metavar="RELEASE", type=click.Path())
 @click.argument("items", metavar="[ITEM]...", nargs=-1)
 @click.option(

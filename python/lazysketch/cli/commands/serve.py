@@ -40,7 +40,7 @@ class _Shortcuts:
     listen: str | None
 
 
-@click.command(short_help="Live statistics on a page that anyone may see.")
+@click.command()
 @click.option(
     "--state",
     metavar="DIR",

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _COLUMNS: Final = ("file", "rows", "format")
 
 
-@click.command(short_help="What a state holds, and another key for it.")
+@click.command()
 @click.argument("folder", metavar="DIR", type=click.Path())
 @state_place[0]
 @state_place[1]

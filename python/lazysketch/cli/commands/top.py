@@ -167,7 +167,7 @@ _DISPLAY: Final = (
 )
 
 
-@click.command(short_help="The heaviest items of a stream, live.")
+@click.command()
 @files_argument
 @click.option(
     "--domain",

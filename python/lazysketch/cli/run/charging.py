@@ -2,29 +2,25 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
-from lazysketch.cli.run.state_keys import key_of
 from lazysketch.cli.view.output import tell, visible
-from lazysketch.errors import ArgumentTypeError, ArgumentValueError, LazySketchError, StoreError
-from lazysketch.ledger import Ledger
-from lazysketch.store.opening import is_store
+from lazysketch.errors import ArgumentTypeError, ArgumentValueError, LazySketchError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable
 
     from lazysketch.cli.run.state import State
     from lazysketch.cli.settings import LedgerSettings
+    from lazysketch.ledger import Ledger
     from lazysketch.ledger.terms import Terms
     from lazysketch.privacy.composable import Composable
 
-__all__ = ["Charging", "named_errors", "opened_ledger"]
+__all__ = ["Charging"]
 
 _LONGEST_NOTE: Final = 200
-# What the library calls the place of a ledger: on the command line of ledgers, and of a run.
-_OF_A_LEDGER: Final = {"ledger": "LEDGER", "anchor": "--anchor", "key": "--key-file"}
+# What the library calls the place of the ledger of a run.
 _OF_A_RUN: Final = {
     "ledger": "--ledger",
     "anchor": "--ledger-anchor",
@@ -134,6 +130,8 @@ class Charging:
 
     def _opened(self, path: str) -> Ledger:
         """Return the open ledger, which is that of the population."""
+        from lazysketch.cli.run.ledgers import opened_ledger  # late: few runs have a ledger
+
         settings = self._settings
         ledger = opened_ledger(
             path, settings.ledger_key_file, settings.ledger_anchor, names=_OF_A_RUN
@@ -147,28 +145,6 @@ class Charging:
         return ledger
 
 
-def opened_ledger(
-    path: str, key_file: str | None, anchor: str | None, *, names: Mapping[str, str] = _OF_A_LEDGER
-) -> Ledger:
-    """Return the open ledger of the command line; errors name the options.
-
-    Args:
-        path: Its directory.
-        key_file: The file of its key; None for the default.
-        anchor: Its anchor; None for the default.
-        names: Of the arguments on the command line.
-
-    Raises:
-        LazySketchError: A ledger or key that cannot be used.
-    """
-    with named_errors(names):
-        if not is_store(path):
-            raise StoreError(
-                f"ledger: expected a ledger, got none: {path}; lazysketch ledger init makes one"
-            )
-        return Ledger(path, key=key_of(key_file, path), anchor=anchor)
-
-
 def _units(terms: Terms) -> str:
     """Return what the total of a ledger protects, next to what one run does."""
     unit = "what is counted of a person" if terms.unit == "person" else "an event"
@@ -177,22 +153,3 @@ def _units(terms: Terms) -> str:
         f"its total protects {unit}{within}, over all runs that are charged; the guarantee in the "
         "result is that of this run alone, from its beginning to its end"
     )
-
-
-@contextmanager
-def named_errors(names: Mapping[str, str] = _OF_A_LEDGER) -> Iterator[None]:
-    """Rename what errors of a ledger begin with.
-
-    Args:
-        names: Of the arguments on the command line.
-
-    Raises:
-        LazySketchError: The error, with the name of an option.
-    """
-    try:
-        yield
-    except LazySketchError as error:
-        name, colon, rest = str(error).partition(": ")
-        if rest.startswith("expected the key ") and ", got none" not in rest:
-            rest = f"{rest}; the key belongs to another ledger, or its file was changed"
-        raise type(error)(f"{names.get(name, name)}{colon}{rest}") from None

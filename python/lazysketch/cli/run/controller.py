@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import sys
 import time
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from lazysketch.cli.run import files
+from lazysketch.cli.run.exit_status import FAILED
 from lazysketch.cli.run.finishing import (
-    FAILED,
     SAVE_EVERY,
     Finishing,
     Step,
@@ -29,7 +30,6 @@ from lazysketch.cli.run.until_failure import UntilFailure
 from lazysketch.cli.run.windows import WindowedItems
 from lazysketch.cli.view import plot
 from lazysketch.cli.view.json_stream import JsonStream
-from lazysketch.cli.view.live import live, progress
 from lazysketch.cli.view.output import tell
 from lazysketch.cli.view.report import is_published
 from lazysketch.errors import (
@@ -297,6 +297,10 @@ class _Run:
             seconds = _JSON_SECONDS if every is None else every
             self._json_stream = JsonStream(self._state, every=seconds, end=self._batches.stop)
             return self._json_stream
+        if not sys.stderr.isatty():
+            return nullcontext()
+        from lazysketch.cli.view.live import live, progress  # late: only a terminal needs rich
+
         if self._target.waits_for_end:
             return progress(
                 name=self._source.name,

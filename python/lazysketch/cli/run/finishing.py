@@ -12,6 +12,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from lazysketch.cli.run import files
+from lazysketch.cli.run.exit_status import FAILED, READER_GONE
 from lazysketch.cli.run.targets import DiscoveredItems
 from lazysketch.cli.view.json_stream import line_of
 from lazysketch.cli.view.output import Writing, remarks_of, tell, text_of
@@ -26,9 +27,7 @@ if TYPE_CHECKING:
     from lazysketch.cli.view.report import Moment
 
 __all__ = [
-    "FAILED",
     "PLOT",
-    "READER_GONE",
     "SAVE",
     "SAVE_EVERY",
     "SAVE_NAMES",
@@ -37,8 +36,6 @@ __all__ = [
     "as_state",
 ]
 
-FAILED: Final = 2
-READER_GONE: Final = 141  # 128 + SIGPIPE
 SAVE: Final = "--save-release"
 SAVE_EVERY: Final = "--save-every"
 SAVE_NAMES: Final = "--save-names"

@@ -5,18 +5,25 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, Protocol
 
-from lazysketch import HeavyHitters, Windows
+from lazysketch import HeavyHitters
 from lazysketch._native import People, PrivateSketch
 from lazysketch.arguments import shown
 from lazysketch.errors import ArgumentTypeError
-from lazysketch.store.opening import is_store
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from lazysketch import Windows
     from lazysketch.cli.settings import SketchSettings
 
-__all__ = ["Refusing", "advice_on_names", "check_people", "people_of", "refusals"]
+__all__ = [
+    "Refusing",
+    "advice_on_names",
+    "check_people",
+    "people_of",
+    "people_of_windows",
+    "refusals",
+]
 
 # Words of the names of fields that hold people, or what stands for one.
 _ADDRESSES: Final = "ip ips ipv4 ipv6 addr address src dst saddr daddr flow"
@@ -73,8 +80,11 @@ def check_people(
         ArgumentTypeError: An option that does not go with ``--user``, or needs it.
         ArgumentValueError: A number outside its range.
     """
-    if settings.user is None and state is not None and is_store(state):
-        return
+    if settings.user is None and state is not None:
+        from lazysketch.store.opening import is_store  # late: few runs have a state
+
+        if is_store(state):
+            return
     if settings.person_bound is not None and windows and ledger is not None:
         raise ArgumentTypeError(
             "--ledger: expected no --window with --user, since a person in several windows spends "
@@ -84,10 +94,13 @@ def check_people(
 
 def people_of(sketch: object) -> Refusing | None:
     """Return what each person has contributed to a sketch; None if people are not bounded."""
-    if isinstance(sketch, Windows):
-        return None if sketch.privacy.person_bound is None else _PeopleOfWindows(sketch)
     table = sketch._table if isinstance(sketch, HeavyHitters) else sketch
     return People.of_table(table) if isinstance(table, PrivateSketch) else None
+
+
+def people_of_windows(windows: Windows) -> Refusing | None:
+    """Return what each person has contributed to windows; None if people are not bounded."""
+    return None if windows.privacy.person_bound is None else _PeopleOfWindows(windows)
 
 
 def refusals(people: Refusing) -> str:

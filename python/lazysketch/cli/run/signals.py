@@ -15,13 +15,14 @@ import threading
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
+from lazysketch.cli.run.exit_status import INTERRUPTED
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import FrameType
 
-__all__ = ["INTERRUPTED", "Signals"]
+__all__ = ["Signals"]
 
-INTERRUPTED: Final = 130  # 128 + SIGINT, the convention of shells
 _NAMES: Final = ("SIGINT", "SIGTERM", "SIGHUP")  # Windows has no SIGHUP
 _STANDARD_ERROR: Final = 2
 _LINE: Final = (

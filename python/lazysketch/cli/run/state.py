@@ -23,7 +23,6 @@ from lazysketch.cli.run.state_definition import (
     OPEN,
     Definition,
 )
-from lazysketch.cli.run.state_keys import key_for, opened
 from lazysketch.cli.settings import DiscoverySettings, SketchSettings
 from lazysketch.cli.view.output import tell
 from lazysketch.errors import (
@@ -107,6 +106,8 @@ class State:
                     )
                     raise ArgumentTypeError(f"--{option}: expected --state too, got none{also}")
             return None
+        from lazysketch.cli.run.state_keys import key_for, opened  # late: few runs have a state
+
         key, made = key_for(settings.key_file, folder)
         store = opened(folder, key=key, anchor=settings.anchor, new_era=settings.new_era)
         if made is not None:

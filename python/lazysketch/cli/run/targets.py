@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Final, Protocol
 from lazysketch.cli.run.people import people_of
 from lazysketch.cli.view.discovery_messages import final_outcome, outlook, truncated_items
 from lazysketch.cli.view.guarantees import guarantees
-from lazysketch.cli.view.page import page_of_run
 from lazysketch.cli.view.report import Moment, report, row_of, waiting
 from lazysketch.heavy_hitters.discovery_spec import LARGEST_EPOCH
 from lazysketch.specification.schedules import Single
@@ -170,6 +169,8 @@ class ListedItems:
     def page(self, report: Report, releases: Sequence[Release], *, of: str) -> bytes:
         """Return the page of a report, with the counts of its items in these releases."""
         among = self.candidates
+        from lazysketch.cli.view.page import page_of_run  # late: few runs write a page
+
         return page_of_run(report, releases, of=of, privacy=self._privacy, among=among, listed=True)
 
     def _moment(self, rows: RowsOf) -> Moment:
@@ -299,6 +300,8 @@ class DiscoveredItems:
     def page(self, report: Report, releases: Sequence[Release], *, of: str) -> bytes:
         """Return the page of a report, with the counts of its items in these releases."""
         among = self.candidates
+        from lazysketch.cli.view.page import page_of_run  # late: few runs write a page
+
         return page_of_run(
             report, releases, of=of, privacy=self._privacy, among=among, listed=False
         )

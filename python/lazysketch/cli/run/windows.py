@@ -12,13 +12,11 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final, TypedDict
 
-from lazysketch import Windows
-from lazysketch.cli.run.people import people_of
+from lazysketch.cli.run.people import people_of_windows
 from lazysketch.cli.run.targets import HEADER
 from lazysketch.cli.view.discovery_messages import discovered
-from lazysketch.cli.view.live import duration
 from lazysketch.cli.view.output import Report
-from lazysketch.cli.view.page import page_of_windows
+from lazysketch.cli.view.pace import duration
 from lazysketch.cli.view.report import (
     CONFIDENCE,
     Moment,
@@ -32,7 +30,7 @@ from lazysketch.errors import ArgumentTypeError, ArgumentValueError, ClosedError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from lazysketch import Change, Release, Window
+    from lazysketch import Change, Release, Window, Windows
     from lazysketch.cli.settings import DiscoverySettings, PrivacySettings, SketchSettings
     from lazysketch.cli.view.output import Row
     from lazysketch.cli.view.report import ItemRow
@@ -123,6 +121,8 @@ class WindowSettings:
                 "kind, mechanism: expected count-min and tree with --window, got others"
             )
         try:
+            from lazysketch import Windows  # late: few runs count in windows
+
             options = sketch.hitters_options(discovery, max_weight=max_weight)
             if domain is not None:
                 options["share"] = None
@@ -175,7 +175,7 @@ class WindowedItems:
         at_end: bool = False,
     ) -> None:
         self.windows = windows
-        self.people = people_of(windows)
+        self.people = people_of_windows(windows)
         self.takes_times = windows.takes_times
         self.waits_for_end = windows.takes_times or at_end
         self.tick = windows.tick
@@ -285,6 +285,8 @@ class WindowedItems:
     def page(self, report: Report, releases: Sequence[Release], *, of: str) -> bytes:
         """Return the page of the kept windows, with the changes of the last."""
         del releases  # windows have their own
+        from lazysketch.cli.view.page import page_of_windows  # late: few runs write a page
+
         return page_of_windows(
             self.windows,
             report,

@@ -15,7 +15,8 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
-from lazysketch.cli.view.output import bar, can_show_blocks, shown, visible
+from lazysketch.cli.view.output import visible
+from lazysketch.cli.view.table import bar, can_show_blocks, shown
 from lazysketch.cli.view.trends import RECENT
 
 if TYPE_CHECKING:

@@ -20,23 +20,13 @@ import sys
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, TypeAlias
-
-from rich import box
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
 Row: TypeAlias = "Mapping[str, object]"
-
-_ABOVE_NOISE: Final = "above_noise"
-_COMPLETE: Final = "complete"
-_BAR_WIDTH: Final = 12
-_UNLIMITED: Final = 10_000  # columns, if the output is not a terminal
-_EIGHTHS: Final = " ▏▎▍▌▋▊▉"
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +130,9 @@ def write(report: Report, *, output: str) -> None:
 def text_of(report: Report, *, output: str) -> str:
     """Return a report in the given format, with the colours of standard output for a table."""
     if output == "table":
-        return _table_text(report)
+        from lazysketch.cli.view.table import table_text  # late: other formats need no rich
+
+        return table_text(report)
     if output == "json":
         document = {**report.summary, report.name: report.rows}
         return as_json(document, indent=2) + "\n"
@@ -154,78 +146,24 @@ def remarks_of(report: Report, *, output: str) -> Sequence[str]:
     return () if output in ("table", "json") else report.lines
 
 
-def table_of(
-    rows: Sequence[Row],
-    *,
-    fold: bool,
-    blocks: bool,
-    columns: Sequence[str] | None = None,
-    bars: bool = True,
-) -> Table:
-    """Return rows as a table with a bar per estimate; rows that may be noise are dim.
+def item_text(row: Row) -> str:
+    """Return the item of a row as people see it; a truncated one ends in an ellipsis."""
+    item = row["item"]
+    text = "-" if item is None else visible(str(item))
+    return text if row.get("complete", True) else f"{text}…"
+
+
+def name_without_folders(of: str) -> str:
+    """Return the name of an input without the folders that it lies in.
 
     Args:
-        rows: The rows of a report.
-        fold: Wrap a long item instead of truncating it.
-        blocks: Whether block characters can be shown.
-        columns: The keys to show; None for all.
-        bars: Whether to draw bars.
+        of: a path, or words.
+
+    Example:
+        >>> name_without_folders("/var/log/access.log"), name_without_folders("2 inputs")
+        ('access.log', '2 inputs')
     """
-    table = Table(box=box.SIMPLE_HEAD if blocks else box.ASCII2, show_edge=False)
-    keys = list(columns if columns is not None else rows[0] if rows else [])
-    # Dimming and "…" show these two.
-    keys = [key for key in keys if key not in (_ABOVE_NOISE, _COMPLETE)]
-    for key in keys:
-        title = _TITLES.get(key, key)
-        if key in _TEXTS:
-            table.add_column(title, overflow="fold" if fold else "ellipsis", no_wrap=not fold)
-        else:
-            table.add_column(title, justify="right", no_wrap=True)
-    bars = bars and "estimate" in keys
-    if bars:
-        table.add_column("", no_wrap=True)
-    longest = max((_estimate(row) for row in rows), default=0.0) if bars else 0.0
-    for row in rows:
-        # Text, not str: an item is not markup.
-        cells = [Text(shown(row, key)) for key in keys]
-        above = bool(row.get(_ABOVE_NOISE, True))
-        if bars:
-            length = _estimate(row) if above else 0.0
-            cells.append(bar(length, longest=longest, blocks=blocks))
-        table.add_row(*cells, style="" if above else "dim")
-    return table
-
-
-def fitting_table(
-    rows: Sequence[Row], *, console: Console, fold: bool, columns: Sequence[str] | None = None
-) -> Table:
-    """Return rows as a table, without bars if these would leave too little room for items."""
-    blocks = can_show_blocks(console)
-    table = table_of(rows, fold=fold, blocks=blocks, columns=columns)
-    if console.measure(table).maximum < console.width:
-        return table
-    # The measured width is clipped to the console, so an equal width may be too wide.
-    return table_of(rows, fold=fold, blocks=blocks, columns=columns, bars=False)
-
-
-def shown(row: Row, key: str) -> str:
-    """Return one value of a row as a table shows it; a truncated item ends in an ellipsis."""
-    text = _SHOWN.get(key, _text)(row[key])
-    return text if key != "item" or row.get(_COMPLETE, True) else f"{text}…"
-
-
-def bar(value: float, *, longest: float, blocks: bool, width: int = _BAR_WIDTH) -> Text:
-    """Return a bar of length ``width * value / longest``."""
-    share = max(0.0, value / longest) if longest > 0 else 0.0
-    if not blocks:
-        return Text("#" * round(share * width))
-    eighths = round(share * width * 8)
-    return Text("█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip(), style="cyan")
-
-
-def can_show_blocks(console: Console) -> bool:
-    """Return whether the console's encoding has block characters."""
-    return console.encoding.lower().startswith("utf")
+    return Path(of).name or of
 
 
 def as_number(value: float) -> int | float:
@@ -236,35 +174,6 @@ def as_number(value: float) -> int | float:
 def as_json(value: object, *, indent: int | None) -> str:
     """Return the value as JSON; a non-finite number is null."""
     return json.dumps(_finite(value), indent=indent, allow_nan=False)
-
-
-class _Page(io.StringIO):
-    """Text for standard output, to which nothing is written yet."""
-
-    @property
-    def encoding(self) -> str | None:  # type: ignore[override]  # of a text in memory
-        return getattr(sys.stdout, "encoding", None)
-
-    def isatty(self) -> bool:
-        return sys.stdout.isatty()
-
-
-def _table_text(report: Report) -> str:
-    page = _Page()
-    terminal = page.isatty()
-    console = Console(file=page, highlight=False, width=None if terminal else _UNLIMITED)
-    if report.rows and (report.columns is None or report.columns):
-        table = fitting_table(report.rows, console=console, fold=terminal, columns=report.columns)
-        console.print(table)
-        if not terminal:
-            lines = page.getvalue().splitlines()
-            page.seek(page.truncate(0))
-            page.writelines(f"{line.rstrip()}\n" for line in lines)
-        console.print()
-    for line in report.lines:
-        style = "bold red" if line.startswith("NOT PRIVATE") else ""
-        console.print(Text(visible(line), style=style), soft_wrap=not terminal)
-    return page.getvalue()
 
 
 def _csv_text(report: Report, *, terminal: bool) -> str:
@@ -292,57 +201,3 @@ def _finite(value: object) -> object:
     if isinstance(value, (list, tuple)):
         return [_finite(part) for part in value]
     return value
-
-
-def _estimate(row: Row) -> float:
-    return _number(row["estimate"])
-
-
-def _number(value: object) -> float:
-    if not isinstance(value, (int, float)):
-        raise TypeError(f"expected a number, got {type(value).__name__}")
-    return value
-
-
-def _count(value: object) -> str:
-    return f"{_number(value):,.0f}"
-
-
-def _bound(value: object) -> str:
-    return _count(value) if math.isfinite(_number(value)) else "-"
-
-
-def _tenths(value: object) -> str:
-    return f"{_number(value):,.1f}"
-
-
-def _percent(value: object) -> str:
-    return "-" if value is None else f"{_number(value):.2%}"
-
-
-def _text(value: object) -> str:
-    return "-" if value is None else visible(str(value))
-
-
-# Left-aligned.
-_TEXTS: Final = (
-    *("item", "part", "sketch", "relation", "schedule"),
-    *("verdict", "check", "system", "case", "observed"),
-)
-_TITLES: Final = {"relative_error": "error", "noise_deviation_max": "noise"}
-_SHORT_ID: Final = 8  # hex digits that distinguish the parts of a release; JSON and CSV have all
-_SHOWN: Final[Mapping[str, Callable[[object], str]]] = {
-    "estimate": _count,
-    "low": _count,
-    "high": _bound,
-    "share": _percent,
-    "true": _count,
-    "relative_error": _percent,
-    "sketch": lambda name: str(name)[:_SHORT_ID],
-    "steps": _count,
-    "samples": _count,
-    "seconds": lambda value: f"{_number(value):.2f}",
-    "epsilon": lambda value: f"{_number(value):g}",
-    "noise_deviation_max": _tenths,
-    "counts": _tenths,
-}

@@ -10,9 +10,9 @@ Cost: the intervals of the listed items in every kept release.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from lazysketch.cli.view.output import name_without_folders
 from lazysketch.cli.view.report import CONFIDENCE
 from lazysketch.heavy_hitters import JointPrivacy
 from lazysketch.privacy.accounting import Privacy
@@ -27,22 +27,9 @@ if TYPE_CHECKING:
     from lazysketch.cli.view.output import Report
     from lazysketch.cli.view.report import ItemRow
 
-__all__ = ["name_without_folders", "page_of_run", "page_of_windows"]
+__all__ = ["page_of_run", "page_of_windows"]
 
 _COURSES: Final = 50
-
-
-def name_without_folders(of: str) -> str:
-    """Return the name of an input without the folders that it lies in.
-
-    Args:
-        of: a path, or words.
-
-    Example:
-        >>> name_without_folders("/var/log/access.log"), name_without_folders("2 inputs")
-        ('access.log', '2 inputs')
-    """
-    return Path(of).name or of
 
 
 def page_of_run(

@@ -16,8 +16,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from lazysketch.cli.view.output import shown, visible
-from lazysketch.cli.view.page import name_without_folders
+from lazysketch.cli.view.output import item_text, name_without_folders, visible
 from lazysketch.cli.view.report import CONFIDENCE
 from lazysketch.errors import MissingPackageError, SourceError
 from lazysketch.service.page_file import BEGINNING
@@ -161,7 +160,7 @@ def _draw_lines(
 
 
 def _label(row: Row) -> str:
-    item = shown(row, "item")
+    item = item_text(row)
     return item if len(item) <= _LONGEST_LABEL else f"{item[: _LONGEST_LABEL - 1]}…"
 
 

@@ -25,7 +25,6 @@ from lazysketch.service.ingest.refusals import RefusedRequestError
 from lazysketch.sources.batch import RowBatch
 from lazysketch.sources.formats.arrow_ipc import read_arrow
 from lazysketch.sources.formats.json_lines import block_reader
-from lazysketch.sources.formats.lines import items_of_text
 from lazysketch.sources.formats.selection import Selection
 from lazysketch.sources.io.byte_stream import ByteStream
 
@@ -124,7 +123,7 @@ def _text(lines: bytes, selection: Selection) -> RowBatch:
             LINES,
         )
     column, malformed = line_items(lines)
-    return RowBatch(items_of_text()(column), malformed.tolist())
+    return RowBatch(column, malformed.tolist())
 
 
 def _elements(body: bytes) -> bytes:

@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING
 
 from lazysketch._native import access_log_items, access_log_people, access_log_times
 from lazysketch.sources.batch import RowBatch
-from lazysketch.sources.formats.lines import items_of_text
 from lazysketch.sources.formats.timestamps import times_of_text
 from lazysketch.sources.io.text_blocks import row_blocks
 
@@ -37,7 +36,7 @@ LOG_PEOPLE = ("host", "user")
 
 def read_access_log(stream: ByteStream, selection: Selection) -> Iterator[RowBatch]:
     """Yield one field of each row, with its time and its person if selected."""
-    field, to_items = selection.field or COMMON_FIELDS[0], items_of_text()
+    field = selection.field or COMMON_FIELDS[0]
     for block in row_blocks(stream, encoding=selection.encoding, skipped=stream.rows_skipped):
         users, without_user = None, ()
         if selection.user is None:
@@ -46,12 +45,12 @@ def read_access_log(stream: ByteStream, selection: Selection) -> Iterator[RowBat
             column, names, malformed, lacking = access_log_people(
                 block, field=field, user=selection.user
             )
-            users, without_user = to_items(names), lacking.tolist()
+            users, without_user = names, lacking.tolist()
         times = None
         if selection.times:  # also of rows that are malformed after the time
             times = times_of_text(access_log_times(block), unit=selection.time_unit)
         yield RowBatch(
-            items=to_items(column),
+            items=column,
             malformed=malformed.tolist(),
             times=times,
             users=users,

@@ -31,7 +31,6 @@ import numpy as np
 
 from lazysketch._native import json_rows
 from lazysketch.sources.batch import RowBatch
-from lazysketch.sources.formats.lines import items_of_text, listed
 from lazysketch.sources.formats.timestamps import times_of_text, times_of_texts
 from lazysketch.sources.io.text_blocks import row_blocks
 from lazysketch.sources.limits import LONGEST_ITEM
@@ -41,11 +40,10 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from lazysketch._native import TextColumn
     from lazysketch.sources.batch import Item, Items
-    from lazysketch.sources.formats.lines import ToItems
     from lazysketch.sources.formats.selection import Head, Selection
     from lazysketch.sources.io.byte_stream import ByteStream
-    from lazysketch.sources.io.text_blocks import TextColumn
 
 # ``Kind`` of rust/text/src/json/mod.rs: the kind of a row's item, or of the row.
 TEXT, SIGNED, UNSIGNED, MALFORMED, UNSURE, WITHOUT_USER = range(6)
@@ -75,14 +73,14 @@ def read_json_lines(stream: ByteStream, selection: Selection) -> Iterator[RowBat
 
 def block_reader(selection: Selection) -> Callable[[bytes], RowBatch]:
     """Return a function that reads a block of whole rows in UTF-8, each independently."""
-    to_items, decode = items_of_text(), row_decoder(selection)
+    decode = row_decoder(selection)
 
     def read(block: bytes) -> RowBatch:
         columns = columns_of(block, selection)
-        batch = batch_of(columns, selection, to_items=to_items)
+        batch = batch_of(columns, selection)
         unsure = columns.rows_of(UNSURE)
         if len(unsure):
-            batch = with_rows(batch, unsure, decode(listed(columns.unsure)))
+            batch = with_rows(batch, unsure, decode(columns.unsure.tolist()))
         return batch
 
     return read
@@ -135,18 +133,18 @@ def columns_of(block: bytes, selection: Selection) -> Columns:
     return Columns(*columns)
 
 
-def batch_of(columns: Columns, selection: Selection, *, to_items: ToItems) -> RowBatch:
+def batch_of(columns: Columns, selection: Selection) -> RowBatch:
     """Return the rows as a batch, in which unsure rows are malformed."""
     times = None
     if columns.times is not None:
         times = times_of_text(columns.times, unit=selection.time_unit)
     return RowBatch(
-        items=_items(columns, to_items),
+        items=_items(columns),
         malformed=np.flatnonzero(columns.kinds >= MALFORMED).tolist(),
         weights=None if selection.weight is None else columns.weights,
         clipped=columns.clipped.tolist(),
         times=times,
-        users=None if columns.users is None else to_items(columns.users),
+        users=columns.users,
         without_user=columns.rows_of(WITHOUT_USER).tolist(),
     )
 
@@ -183,20 +181,20 @@ def with_rows(batch: RowBatch, positions: NDArray[np.int64], others: RowBatch) -
     )
 
 
-def _items(columns: Columns, to_items: ToItems) -> Items:
+def _items(columns: Columns) -> Items:
     kinds = columns.kinds[columns.kinds < MALFORMED]
     texts, signed, _ = np.bincount(kinds, minlength=MALFORMED).tolist()
     if not len(kinds):
         return []
     if texts == len(kinds):
-        return to_items(columns.texts)
+        return columns.texts
     if signed == len(kinds):
         return columns.integers.view(np.int64)
     if not texts and not (columns.integers.view(np.int64)[kinds == SIGNED] < 0).any():
         return columns.integers
     integers, integer_kinds = columns.integers, kinds[kinds != TEXT]
     items = np.empty(len(kinds), dtype=object)
-    items[kinds == TEXT] = listed(columns.texts)
+    items[kinds == TEXT] = columns.texts.tolist()
     items[kinds == SIGNED] = integers.view(np.int64)[integer_kinds == SIGNED].tolist()
     items[kinds == UNSIGNED] = integers[integer_kinds == UNSIGNED].tolist()
     listed_items: list[Item] = items.tolist()

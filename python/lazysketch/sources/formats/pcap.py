@@ -9,7 +9,7 @@ the damage, then reading raises SourceError.
 Items are text; ports and sizes are integers. Batches always have the times of the packets,
 since these cost nothing.
 
-Cost: about 60 ns per packet by address, 0.2 us by flow. Text needs pyarrow.
+Cost: about 60 ns per packet by address, 0.2 us by flow.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-import pyarrow as pa
 
 from lazysketch._native import CaptureReader
 from lazysketch.errors import SourceError
@@ -29,7 +28,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from lazysketch.sources.batch import Items
+    from lazysketch._native import TextColumn
     from lazysketch.sources.formats.selection import Selection
     from lazysketch.sources.io.byte_stream import ByteStream
 
@@ -56,8 +55,8 @@ def read_capture(stream: ByteStream, selection: Selection) -> Iterator[RowBatch]
 
 
 def _batch(
-    items: Numbers | tuple[Numbers, bytes],
-    users: Numbers | tuple[Numbers, bytes] | None,
+    items: Numbers | TextColumn,
+    users: Numbers | TextColumn | None,
     sizes: Numbers,
     times: Numbers,
     absent: Numbers,
@@ -72,23 +71,14 @@ def _batch(
         clipped = np.flatnonzero(sizes > most).tolist()
         weights = np.minimum(sizes, most)
     return RowBatch(
-        items=_column(items),
+        items=items,
         malformed=malformed.tolist(),
         weights=weights,
         clipped=clipped,
         absent=absent.tolist(),
         times=times,
-        users=None if users is None else _column(users),
+        users=users,
     )
-
-
-def _column(values: Numbers | tuple[Numbers, bytes]) -> Items:
-    if not isinstance(values, tuple):
-        return values
-    offsets, data = values
-    buffers = [None, pa.py_buffer(offsets), pa.py_buffer(data)]
-    column: Items = pa.Array.from_buffers(pa.large_string(), len(offsets) - 1, buffers)
-    return column
 
 
 def _place(reader: CaptureReader, stream: ByteStream) -> str:

@@ -22,6 +22,7 @@ from lazysketch.sources.formats.access_log import (
 )
 from lazysketch.sources.formats.json_lines import looks_like_json_lines, read_json_lines
 from lazysketch.sources.formats.lines import looks_like_lines, read_lines
+from lazysketch.sources.formats.pcap import read_capture
 from lazysketch.sources.formats.selection import DELIMITERS, Head, Reader, Selection, names_of
 from lazysketch.sources.formats.unread_formats import advice_on_lines
 from lazysketch.sources.io.byte_stream import ByteStream
@@ -252,7 +253,6 @@ def _has_field(head: Head, delimiter: str) -> bool:
 
 _PARQUET = _by_pyarrow("parquet", "read_parquet", name="parquet")
 _ARROW = _by_pyarrow("arrow_ipc", "read_arrow", name="arrow")
-_CAPTURE = _by_pyarrow("pcap", "read_capture", name="pcap")
 _ZEEK = _by_pyarrow("zeek", "read_zeek", name="zeek")
 _TSV = _by_pyarrow("delimited", "read_delimited", name="tsv")
 _CSV = _by_pyarrow("delimited", "read_delimited", name="csv")
@@ -265,7 +265,7 @@ FORMATS: dict[str, Format] = {
         Format("arrow", _ARROW, None, _looks_like_arrow, item_types=ITEM_TYPES, grows=False),
         Format(
             "pcap",
-            _CAPTURE,
+            read_capture,
             CAPTURE_FIELDS,
             _looks_like_capture,
             integer_fields=("sport", "dport", "size"),

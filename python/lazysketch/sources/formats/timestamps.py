@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from lazysketch.sources.io.text_blocks import TextColumn
+    from lazysketch._native import TextColumn
 
 LARGEST = (1 << 63) - 1
 
@@ -120,7 +120,7 @@ def times_of_bytes(
 
 def times_of_text(column: TextColumn, *, unit: str) -> NDArray[np.int64]:
     """Return the instant of each text of a column."""
-    offsets, data = column
+    offsets, data = column.parts()
     return times_of_bytes(data, ends=offsets[1:], lengths=np.diff(offsets), unit=unit)
 
 

@@ -11,19 +11,13 @@ only a block with an undecodable row is processed row by row.
 from __future__ import annotations
 
 import codecs
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from lazysketch.arguments import shown
 from lazysketch.errors import ArgumentValueError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    # Texts that the native core extracts from a block: text i is data[offsets[i]:offsets[i + 1]].
-    TextColumn: TypeAlias = tuple[NDArray[np.int64], NDArray[np.uint8]]
 
 LONGEST_ROW = 1 << 20
 # Replaces undecodable bytes in text that another parser splits into rows. It is a

@@ -18,7 +18,7 @@ import pytest
 from tests.unit.cli.reminder import REMINDER
 
 from lazysketch import Release
-from lazysketch.cli.view.live import pace
+from lazysketch.cli.view.pace import pace
 
 pty = pytest.importorskip("pty", reason="terminals of this kind are POSIX")
 

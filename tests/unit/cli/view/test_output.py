@@ -16,12 +16,11 @@ from rich.console import Console
 from lazysketch.cli.view.output import (
     Report,
     as_number,
-    fitting_table,
-    table_of,
     tell,
     visible,
     write,
 )
+from lazysketch.cli.view.table import fitting_table, table_of
 
 ROWS = [
     {"rank": 1, "item": "plain", "estimate": 1200, "low": 1170, "high": 1230, "share": 0.12},

@@ -17,7 +17,6 @@ from lazysketch._native import access_log_items, access_log_times
 from lazysketch.errors import ArgumentValueError
 from lazysketch.sources import RowBatch, open_source
 from lazysketch.sources.formats.access_log import COMBINED_FIELDS, read_access_log
-from lazysketch.sources.formats.lines import listed
 from lazysketch.sources.formats.selection import Selection
 from lazysketch.sources.formats.timestamps import times_of_texts
 from lazysketch.sources.io.byte_stream import ByteStream
@@ -173,9 +172,9 @@ def assert_rows_equal_those_of_expressions(block: bytes, *, text: str) -> None:
     for field in COMBINED_FIELDS:
         expected = field_of_rows(text, field)
         column, malformed = access_log_items(block, field=field)
-        assert listed(column) == [item for item in expected if item]
+        assert column.tolist() == [item for item in expected if item]
         assert malformed.tolist() == [row for row, item in enumerate(expected) if not item]
-    assert listed(access_log_times(block)) == field_of_rows(text, "time")
+    assert access_log_times(block).tolist() == field_of_rows(text, "time")
 
 
 def test_every_field_and_time_of_every_row_with_one_edit() -> None:

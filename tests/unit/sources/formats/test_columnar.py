@@ -221,7 +221,7 @@ def test_an_arrow_stream_damaged_anywhere(tmp_path: Path, patch: bytes, packed: 
         for field in ("a", "b"):
             try:
                 batches = list(open_source([str(path)], format="arrow", field=field))
-                items = [item for batch in batches for item in batch.items]
+                items = [item for batch in batches for item in batch.item_list]
                 outcomes.add("rows")
             except SourceError:
                 outcomes.add("refused")

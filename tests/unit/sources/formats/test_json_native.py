@@ -23,6 +23,7 @@ from tests.oracle.written_json import EDITS, line
 
 import lazysketch as ls
 from lazysketch import testing
+from lazysketch._native import TextColumn
 from lazysketch.sources import RowBatch, feed, open_source
 from lazysketch.sources.formats.json_lines import UNSURE, columns_of, read_json_lines, row_decoder
 from lazysketch.sources.formats.selection import Selection
@@ -153,7 +154,7 @@ def test_unsure_lines_are_returned_unchanged(line: str) -> None:
     selection, sure = SELECTIONS[6], '{"k": "a", "t": 1}'
     columns = columns_of(block_of([sure, f" {line}\r", sure]), selection)
     assert columns.kinds.tolist() == [0, UNSURE, 0]
-    assert bytes(columns.unsure[1]) == b" " + line.encode()
+    assert columns.unsure.tolist() == [f" {line}"]
     assert_rows_equal_those_of_python(block_of([sure, line, sure]))
 
 
@@ -205,7 +206,7 @@ def test_long_numbers_anywhere_in_a_row(length: int, shift: int) -> None:
 @pytest.mark.parametrize(
     ("values", "kind"),
     [
-        (['"a"', '"b"'], "large_string"),
+        (['"a"', '"b"'], TextColumn),
         (["1", "-1"], np.int64),
         (["1", str(2**64 - 1)], np.uint64),
         ([str(2**63)], np.uint64),
@@ -218,7 +219,7 @@ def test_long_numbers_anywhere_in_a_row(length: int, shift: int) -> None:
 def test_items_of_one_type_are_an_array(values: list[str], kind: object) -> None:
     lines = [f'{{"k": {value}}}' for value in values]
     items = read(block_of(lines), SELECTIONS[0]).items
-    kinds = (getattr(items, "dtype", None), str(getattr(items, "type", "")), type(items))
+    kinds = (getattr(items, "dtype", None), type(items))
     assert kind in kinds
     assert_rows_equal_those_of_python(block_of(lines))
 

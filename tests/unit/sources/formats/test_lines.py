@@ -6,7 +6,6 @@ import sys
 from itertools import pairwise
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -14,9 +13,9 @@ from tests.oracle.access_log import decoded_rows
 
 import lazysketch as ls
 from lazysketch import testing
-from lazysketch._native import line_items
+from lazysketch._native import TextColumn
 from lazysketch.sources import RowBatch, feed, open_source
-from lazysketch.sources.formats.lines import items_of_text, listed, read_lines
+from lazysketch.sources.formats.lines import read_lines
 from lazysketch.sources.formats.selection import Selection
 from lazysketch.sources.io import text_blocks
 from lazysketch.sources.io.byte_stream import ByteStream
@@ -82,22 +81,6 @@ def test_decoded_lone_surrogates_are_malformed(
     assert rows_of(read([b"a\n?\nb\n"], encoding="iso8859-1")) == ["a", "", "b"]
 
 
-@given(rows=st.lists(st.text("ab é\u20ac\U0001f600", max_size=4), max_size=9))
-def test_items_are_the_same_with_and_without_pyarrow(rows: list[str]) -> None:
-    column, _ = line_items("".join(row + "\n" for row in rows).encode())
-    arrow = items_of_text()(column)
-    arrow.validate(full=True)  # type: ignore[union-attr]
-    assert arrow.to_pylist() == listed(column) == list(filter(None, rows))  # type: ignore[union-attr]
-
-
-def test_with_pyarrow_items_share_the_memory_of_the_core() -> None:
-    column, _ = line_items(b"a\nbc\n")
-    array = items_of_text()(column)
-    assert isinstance(array, pa.LargeStringArray)
-    addresses = [buffer and buffer.address for buffer in array.buffers()]
-    assert addresses == [None, *(part.ctypes.data for part in column)]
-
-
 LOG = '{} - - [20/Nov/2025:09:0{}:00 +0000] "GET /{} HTTP/1.1" 200 5 "-" "caf\xe9"\n'
 
 
@@ -141,4 +124,4 @@ def test_a_sketch_is_the_same_with_pyarrow_and_without(
             assert (fed.release().table == expected).all()
             assert (fed.step, source.tally.malformed) == (400, len(missing))
             (batch,) = open_source(path, format=form)
-            assert isinstance(batch.items, list) == without
+            assert isinstance(batch.items, TextColumn)

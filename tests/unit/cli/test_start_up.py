@@ -1,0 +1,66 @@
+"""A command loads what it needs: each module costs a start of the command time."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from lazysketch.cli.group import lazysketch
+from lazysketch.cli.verbs import SHORT_HELP
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+HEAVY = ("matplotlib", "numpy", "pyarrow", "rich", "starlette")
+NOT_OF_A_PLAIN_RUN = ("audit", "ledger", "planning", "service.host", "store", "windows.windows")
+
+
+def loaded(program: str, *arguments: str) -> set[str]:
+    """Return the modules that a process has loaded when a program ends."""
+    told = "import json, sys; sys.stderr.write('\\n' + json.dumps(list(sys.modules)))"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{program}\n{told}", *arguments],
+        capture_output=True,
+        check=True,
+        text=True,
+    )
+    return set(json.loads(done.stderr.splitlines()[-1]))
+
+
+def run(*arguments: str) -> set[str]:
+    return loaded("import sys; from lazysketch.cli import main; main(sys.argv[1:])", *arguments)
+
+
+def test_the_import_loads_no_package() -> None:
+    modules = loaded("import lazysketch")
+    assert "lazysketch" in modules
+    assert not modules & set(HEAVY)
+    assert len([name for name in modules if name.startswith("lazysketch")]) < 5
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["--version"], []])
+def test_the_help_loads_no_verb(arguments: list[str]) -> None:
+    modules = run(*arguments)
+    assert "lazysketch.cli.group" in modules
+    assert not modules & set(HEAVY)
+    assert not any(name.startswith("lazysketch.cli.commands.") for name in modules)
+
+
+@pytest.mark.parametrize("verb", sorted(SHORT_HELP))
+def test_each_verb_is_the_one_of_its_line(verb: str) -> None:
+    command = lazysketch.commands[verb]
+    assert command.name == verb
+    assert command.short_help == SHORT_HELP[verb]
+
+
+def test_a_plain_run_loads_what_it_needs(tmp_path: Path) -> None:
+    lines = tmp_path / "lines.txt"
+    lines.write_text("a\nb\na\n" * 50)
+    modules = run("top", str(lines), "--output", "csv")
+    assert "lazysketch.heavy_hitters.heavy_hitters" in modules
+    assert "rich" not in modules
+    assert not modules & {f"lazysketch.{name}" for name in NOT_OF_A_PLAIN_RUN}
