@@ -217,6 +217,24 @@ BUGS_OF_THE_SERVICE: Final = (
         ),
     ),
     PlantedBug(
+        name="quiet-stream-not-published",
+        subject="schedule",
+        claim="A tick before which nothing new is in the log publishes nothing.",
+        caught_by=_STREAM + "test_a_running_service_publishes_every_tick_of_a_quiet_stream",
+        patch=edited(
+            "lazysketch.service.host:Publisher._publish",
+            (
+                "self._host.publish(name)",
+                (
+                    "journal = self._host.store._journal\n"
+                    "        if journal.bytes_logged > self.__dict__.get('_logged', 0):\n"
+                    "            self._host.publish(name)\n"
+                    "        self._logged = journal.bytes_logged"
+                ),
+            ),
+        ),
+    ),
+    PlantedBug(
         name="refused-events-are-published",
         subject="schedule",
         claim="The facts of a stream, which readers see, change with its records in the log.",

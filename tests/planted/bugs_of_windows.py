@@ -93,6 +93,17 @@ BUGS_OF_WINDOWS: Final = (
         ),
     ),
     PlantedBug(
+        name="coarser-levels-outlive-their-window",
+        subject="durable state",
+        claim="At the end of a window the counts and the key of its finest level alone are erased.",
+        caught_by=_HIERARCHIES
+        + "test_the_end_of_a_window_destroys_the_counts_of_every_level[None]",
+        patch=edited(
+            f"{_LEVELS}:LevelsOfWindow.close",
+            ("_native.close_all(self.tables)", "_native.close_all(self.tables[-1:])"),
+        ),
+    ),
+    PlantedBug(
         name="people-of-levels-kept-from-window-to-window",
         subject="sensitivity",
         claim="A window of a hierarchy counts nothing of a person of whom an earlier one did.",

@@ -29,6 +29,12 @@ def published(host: Host) -> SignedPublication:
     return found
 
 
+def newest(host: Host) -> int | None:
+    """Return the number of the publication that is on the disk."""
+    found = host.files.read_signed("pages")
+    return None if found is None else found.number
+
+
 @pytest.fixture
 def service(tmp_path: Path) -> Service:
     return Service(tmp_path)
@@ -158,6 +164,20 @@ def test_clock_jumps_of_a_running_service_are_one_push_or_none(service: Service)
             latest = max(service.clock.now, START + 86_400.0)
             assert published(host).number == tick.of(int(latest * SECOND))
     assert not failures
+    host.close()
+
+
+def test_a_running_service_publishes_every_tick_of_a_quiet_stream(service: Service) -> None:
+    """That there is a publication says nothing of whether there were events."""
+    host = service.host(settings())
+    windows, tick = host.stream("pages").windows, host.stream("pages").tick
+    with Publisher(host, failed=lambda error: None):
+        for events in (None, None, VISITS, None, None):
+            if events is not None:
+                windows.update_many(events)
+            service.clock.now += 10.0
+            now = tick.of(int(service.clock.now) * SECOND)
+            wait_until(lambda expected=now: newest(host) == expected, seconds=20.0)
     host.close()
 
 

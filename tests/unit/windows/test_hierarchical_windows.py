@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.oracle.windows import Clock
 
 import lazysketch as ls
-from lazysketch.errors import ArgumentTypeError, ArgumentValueError, ItemError
+from lazysketch.errors import ArgumentTypeError, ArgumentValueError, ClosedError, ItemError
 from lazysketch.testing import seeded_key
 from lazysketch.windows.cuts import leaves_of
 
@@ -154,6 +154,21 @@ def test_a_window_knows_no_one_of_the_window_before() -> None:
         for name, level in zip(("0x", 7), window.levels, strict=True):
             answer = level.release.interval(name, confidence=1 - 1e-9)
             assert answer.low <= 600 <= answer.high
+
+
+@pytest.mark.parametrize("bound", [None, BOUND])
+def test_the_end_of_a_window_destroys_the_counts_of_every_level(bound: Any) -> None:
+    """Also where a table is referred to from elsewhere."""
+    clock = Clock(1000.0)
+    windows = made(clock, relation="zero-out", person_bound=bound)
+    windows.update_many([7, 8], user=None if bound is None else ["a", "b"])
+    live = windows._live.tables[50]
+    assert len(live.levels) == 2
+    clock.now += 20.0
+    assert len(windows.windows) == 1
+    for level in live.levels:
+        with pytest.raises(ClosedError):
+            level.release()
 
 
 def test_the_tree_of_the_last_windows() -> None:

@@ -194,3 +194,26 @@ impl Drop for FreshBytes {
         zeroize::Zeroize::zeroize(&mut self.0);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Words and bytes are drawn from one stream, in which nothing comes twice.
+    #[test]
+    fn words_are_the_next_bytes() {
+        let stream = || FreshBytes(blake3::Hasher::new_keyed(&[5; 32]).finalize_xof());
+        let mut expected = [0; 40];
+        stream().try_fill_bytes(&mut expected).unwrap();
+        let mut drawn = stream();
+        let mut found = Vec::new();
+        for _ in 0..2 {
+            found.extend(drawn.try_next_u32().unwrap().to_le_bytes());
+            found.extend(drawn.try_next_u64().unwrap().to_le_bytes());
+            let mut bytes = [0; 8];
+            drawn.try_fill_bytes(&mut bytes).unwrap();
+            found.extend(bytes);
+        }
+        assert_eq!(found, expected);
+    }
+}

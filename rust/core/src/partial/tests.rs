@@ -196,6 +196,53 @@ fn sizes_and_descriptions_do_not_depend_on_the_events() {
     }
 }
 
+/// Descriptions of one table differ in when they were handed out, and all their counts are of it.
+#[test]
+fn descriptions_of_any_time_are_of_one_table() {
+    let early = spec(TableKind::CountMin, 9);
+    let late = PartialSpec {
+        issued: 1 << 40,
+        ..early
+    };
+    let mut sum = counted(early, &[1]);
+    for (spec, table) in [(late, early), (early, late)] {
+        let sealed = counted(spec, &[2]).seal().unwrap();
+        let opened = keys(7).open(&sealed, &table).unwrap();
+        assert_eq!(opened.spec().issued, spec.issued);
+        sum.gather(&opened).unwrap();
+    }
+    assert_eq!(sum.events(), Ok(3));
+    // A worker merges counts of its own description only.
+    assert!(
+        counted(early, &[1])
+            .merge(&mut counted(late, &[1]))
+            .is_err()
+    );
+}
+
+/// What is shown of partial counts is their description.
+#[test]
+fn shown_counts_have_no_count() {
+    let spec = spec(TableKind::CountMin, 9);
+    let shown = format!("{:?}", counted(spec, &[1, 1, 4]));
+    assert_eq!(shown, format!("PartialCounts({spec:?})"));
+}
+
+/// Parts of an open step add up, with their numbers of events, to the state of one machine.
+#[test]
+fn parts_of_an_open_step_add_up() {
+    for kind in KINDS {
+        let (mut local, mut distributed) = (sketch(kind), sketch(kind));
+        for items in [&[1_u64, 2, 1][..], &[], &[4, 4]] {
+            local.add_to_batch(Items::Ready(items), None).unwrap();
+            let part = counted(spec(kind, 9), items);
+            distributed.add_partial_to_batch(&part).unwrap();
+            let states = [&local, &distributed].map(|one| one.save().unwrap().expose().to_vec());
+            assert_eq!(states[0], states[1]);
+        }
+    }
+}
+
 /// No clear count: of a table with one heavy item, sealed twice, nothing repeats.
 #[test]
 fn sealed_counts_are_random_bytes() {

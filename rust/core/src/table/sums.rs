@@ -103,6 +103,26 @@ mod tests {
         }
     }
 
+    /// In their order, in parts of any size, from counters of both widths.
+    #[test]
+    fn every_count_is_passed_on_in_eight_bytes() {
+        for width in [1, 3, CELLS_PER_PART / 2, CELLS_PER_PART + 7] {
+            let rows: Vec<i64> = (0..2 * width as i64).map(|at| at - 900).collect();
+            let wide = Table::from_rows(2, width as u32, &rows).unwrap();
+            let mut narrow = Table::new(2, width as u32, false).unwrap();
+            narrow.add_counts(&wide);
+            // Column by column.
+            let cells = (0..2 * width).map(|at| rows[at % 2 * width + at / 2]);
+            let expected: Vec<u8> = cells.flat_map(|count| count.to_le_bytes()).collect();
+            for (table, is_wide) in [(narrow, false), (wide, true)] {
+                assert_eq!(table.is_wide(), is_wide);
+                let mut bytes = Vec::new();
+                (table.with_wide_bytes(|part| bytes.extend_from_slice(part))).unwrap();
+                assert_eq!(bytes, expected);
+            }
+        }
+    }
+
     #[test]
     fn rows_add_up() {
         let mut table = Table::from_rows(2, 3, &[1, -2, 3, 0, 1 << 62, 1 << 62]).unwrap();

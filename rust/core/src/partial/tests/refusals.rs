@@ -21,6 +21,9 @@ fn changed_bytes_are_refused_whole() {
         assert!(open(&sealed[..at]).is_err());
         assert!(open(&sealed[at..]).is_err() || at == 0);
     }
+    let head = 8 + 2 + 100 + 32 + 16;
+    let found = open(&sealed[..head]).unwrap_err();
+    assert!(found.contains("the bytes of partial counts"), "{found}");
     assert!(open(&[&sealed[..], &[0]].concat()).is_err());
     assert!(open(&[&sealed[..], &sealed].concat()).is_err());
     let other_key = PartialKeys::of_store(&MasterKey::from_bytes([8; 32]), &STORE);

@@ -125,6 +125,12 @@ fn every_form_has_the_same_items() {
             let fingerprints: Vec<u64> = expected.iter().map(of).collect();
             assert_eq!(found, fingerprints, "{form}");
             found.clear();
+            items.for_each_item(|position, item| {
+                assert_eq!(position, found.len(), "{form}");
+                found.push(of(&item));
+            });
+            assert_eq!(found, fingerprints, "{form}");
+            found.clear();
             items.for_each_chunk(&fingerprinter, |offset, chunk| {
                 assert_eq!(offset, found.len(), "{form}");
                 found.extend_from_slice(chunk);
