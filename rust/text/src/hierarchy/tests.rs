@@ -56,6 +56,9 @@ proptest! {
         let items: Vec<String> = numbers.iter().map(|number| match kind {
             0 | 1 => format!("10.{}.0.{number}", number % 3),
             2 => format!("2001:db8:{number:x}::{number:x}"),
+            // Shorter than a level: its own name there.
+            3 if number % 4 == 0 => format!("/{number}"),
+            4 if number % 4 == 0 => format!("Host{number}"),
             3 => format!("/{}/b/{number}/d/e{}", number % 2, "long".repeat(*number as usize)),
             _ => format!("{number}.Example{}.org", number % 4),
         }).collect();
@@ -67,6 +70,7 @@ proptest! {
         let (levels, rows) = names.finish();
         prop_assert_eq!(levels.len(), hierarchy.levels());
         for (level, names) in levels.iter().enumerate() {
+            prop_assert_eq!(names.offsets.len(), levels[0].offsets.len());
             for (at, item) in items.iter().enumerate() {
                 let row = rows.as_ref().map_or(at, |rows| rows[at] as usize);
                 let name = &names.data[names.offsets[row] as usize..names.offsets[row + 1] as usize];
