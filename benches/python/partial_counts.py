@@ -1,4 +1,4 @@
-"""Partial counts of workers, next to the exact sketch; sealing and adding them."""
+"""Partial counts of workers, next to the exact sketch; sealing and adding them; with names too."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 import lazysketch
 
@@ -38,6 +40,56 @@ def partial_counts(*, rounds: int) -> Results:
             live = store.sketch(f"width {width}", spec)
             results += counting(live, rounds=rounds)
             results += handing_over(store, live, rounds=min(rounds, 5))
+        results += names(store, rounds=min(rounds, 5))
+    return results
+
+
+def names(store: lazysketch.Store, *, rounds: int) -> Results:
+    """Count names of a million events, few and many of them distinct, seal and add them."""
+    import pyarrow as pa
+
+    spec = lazysketch.HeavyHittersSpec.of(
+        share=0.001, schedule=lazysketch.Batch(horizon=100_000), discovery_epoch=1, depth=DEPTH,
+        width=WIDTHS[0], epsilon=1.0, delta=1e-8,
+    )  # fmt: skip
+    live = store.heavy_hitters("names", spec)
+    local = lazysketch.HeavyHitters.from_spec(spec)
+    results: Results = []
+    sequence = itertools.count(1)
+    for items, numbers in (
+        ("12-byte text, Zipf", integers(EVENTS, skew=1.1)),
+        ("12-byte text, distinct", np.arange(EVENTS)),
+    ):
+        batch = pa.array(texts(numbers))
+        waiting: list[bytes] = []
+
+        def counted(batch: Any = batch) -> lazysketch.PartialCounts:
+            worker = lazysketch.PartialCounts(live.partial_spec(most_names=EVENTS))
+            worker.update_many(batch)
+            return worker
+
+        def seal(worker: lazysketch.PartialCounts, waiting: list[bytes] = waiting) -> None:
+            waiting[:] = [worker.seal()]
+
+        def add(waiting: list[bytes] = waiting) -> None:
+            store.add_partials("names", next(sequence), waiting, into=live)
+
+        contenders = [
+            Contender(name=name, events=EVENTS, run=run, facts={"items": items})
+            for name, run in (
+                ("PartialCounts of names, new", lambda counted=counted: counted()),
+                ("the same, and seal", lambda counted=counted, seal=seal: seal(counted())),
+                (
+                    "the same, seal and add_partials",
+                    lambda counted=counted, seal=seal, add=add: (seal(counted()), add()),
+                ),
+                ("HeavyHitters.update_batch", lambda batch=batch: local.update_batch(batch)),
+            )
+        ]
+        rows = medians("partial counts", contenders, rounds=rounds)
+        for row in rows:
+            row["bytes"] = len(waiting[0])
+        results += rows
     return results
 
 

@@ -39,6 +39,42 @@ BUGS_OF_PARTIAL_COUNTS_IN_THE_CORE: Final = (
         claim="The description of a step's sum has its exact number of events, in clear.",
         caught_by=f"{_CORE}::sizes_and_descriptions_do_not_depend_on_the_events",
     ),
+    PlantedBug(
+        name="copies-of-a-name-count-once",
+        subject="discovery",
+        claim="A name that workers have counted is one event, however often it occurred.",
+        caught_by=f"{_CORE}::steps_of_names::workers_end_in_the_state_of_one_order",
+    ),
+    PlantedBug(
+        name="names-of-workers-in-the-order-of-arrival",
+        subject="discovery",
+        claim="The state of discovery depends on how a step was split over workers.",
+        caught_by=f"{_CORE}::steps_of_names::workers_end_in_the_state_of_one_order",
+    ),
+    PlantedBug(
+        name="a-name-of-two-workers-counts-twice",
+        subject="sensitivity",
+        claim="The events of a name that an earlier worker has counted too are added twice.",
+        caught_by=f"{_CORE}::steps_of_names::a_step_of_names_has_one_digest",
+    ),
+    PlantedBug(
+        name="rare-names-stay-on-the-worker",
+        subject="discovery",
+        claim="A worker keeps back names of one event, so that their sum depends on the split.",
+        caught_by=f"{_CORE}::steps_of_names::a_step_of_names_has_one_digest",
+    ),
+    PlantedBug(
+        name="names-over-the-limit-are-left-out",
+        subject="discovery",
+        claim="Names beyond the limit of a worker are dropped without an error.",
+        caught_by=f"{_CORE}::steps_of_names::a_batch_over_the_limit_is_refused_whole",
+    ),
+    PlantedBug(
+        name="sealed-names-are-not-padded",
+        subject="distribution",
+        claim="The size of sealed names is their exact size.",
+        caught_by=f"{_CORE}::steps_of_names::sizes_of_names_are_rounded",
+    ),
 )
 
 BUGS_OF_PARTIAL_COUNTS: Final = (

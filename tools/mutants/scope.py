@@ -49,6 +49,7 @@ RUST: Final = (
     "mechanism/tree/*.rs",
     "schedule/*.rs",
     "discovery/mod.rs",
+    "discovery/counted_names.rs",
     "discovery/misra_gries.rs",
     "discovery/name.rs",
     "discovery/name_store.rs",

@@ -23,7 +23,8 @@ class PartialCounts(LiveState, _native.PartialCounts):
 
     They are as secret as the events, and nothing reads them: they have no table and no estimate,
     cannot be copied or pickled, and are erased when they are sealed, merged or dropped. What leaves
-    the process is ciphertext that only the store opens; its size depends on the description alone.
+    the process is ciphertext that only the store opens; its size depends on the description alone,
+    or, for an object that publishes names, on the items: rounded up to a power of two.
 
     Guarantee: no noise is drawn here, and none is needed: the state of the private table, and so
     what it publishes, is that of :meth:`update_batch` with the events of all workers, bit for bit.
@@ -81,7 +82,8 @@ class PartialCounts(LiveState, _native.PartialCounts):
             ArgumentTypeError: a single str, bytes or dict; floats; several columns without
                 ``column``.
             ArgumentValueError: weights outside their range or of another length than the items;
-                more events than ``most_events`` of the description; counts that were sealed.
+                more events than ``most_events`` of the description, or more distinct items than its
+                ``most_names``; counts that were sealed. What was counted before is kept.
             LiveStateError: called in a forked child process.
         """
         self._update_many(items, weights, column=column)
@@ -94,8 +96,9 @@ class PartialCounts(LiveState, _native.PartialCounts):
 
         Raises:
             ArgumentTypeError: not partial counts.
-            ArgumentValueError: another description, more events than ``most_events`` together, or
-                counts that were sealed or merged. Both are as before.
+            ArgumentValueError: another description, more events than ``most_events`` or more names
+                than ``most_names`` together, or counts that were sealed or merged. Both are as
+                before.
             LiveStateError: called in a forked child process.
         """
         if not isinstance(other, PartialCounts):
@@ -106,7 +109,8 @@ class PartialCounts(LiveState, _native.PartialCounts):
         """Return the counts as bytes that only the store can open, and erase them here.
 
         Returns:
-            Sealed counts for ``Store.add_partials``. Their size follows from the description.
+            Sealed counts for ``Store.add_partials``. Their size follows from the description; that
+            of names is a power of two, and a head.
 
         Raises:
             ArgumentValueError: counts that were sealed or merged.
@@ -115,8 +119,9 @@ class PartialCounts(LiveState, _native.PartialCounts):
         return self._seal()
 
     def __repr__(self) -> str:
-        kind, depth, width = self._shape
-        return f"<PartialCounts of {kind}, {depth} x {width}>"
+        kind, depth, width, is_named = self._shape
+        names = " with names" if is_named else ""
+        return f"<PartialCounts of {kind}{names}, {depth} x {width}>"
 
     def _refuse(self, attempt: str) -> NoReturn:
         raise LiveStateError(

@@ -36,20 +36,22 @@ class PartialIngestion(Ingestion):
 
         Windows take their steps by the clock: there the counts are a part of the open slice.
 
-        Guarantee: as if ``update_batch`` had counted the events of all workers, bit for bit. All
-        counts, their ids, the sequence and the positions are one record: all or none of them
-        survive a crash, and the release is made after they are durable. A batch that is sent again
-        is not counted again, and the same release is returned; a batch id that is committed with
-        other positions or other counts is refused. So is everything that was damaged, sealed for
-        another object, era or store, or added before. After an exception nothing was counted.
+        Guarantee: as if ``update_batch`` had counted the events of all workers, bit for bit, for
+        any number of workers and any order of ``sealed``. Names are published as if the events had
+        come in the order of their secret identities. All counts, their ids, the sequence and the
+        positions are one record: all or none of them survive a crash, and the release is made
+        after they are durable. A batch that is sent again is not counted again, and the same
+        release is returned; a batch id that is committed with other positions or other counts is
+        refused. So is everything that was damaged, sealed for another object, era or store, or
+        added before. After an exception nothing was counted.
 
         Args:
             source: name of the sender, 1 to 200 characters.
             sequence: 1, 2, ... within the source; gaps are allowed.
             sealed: results of ``PartialCounts.seal``, in any order; none for a step without events.
                 They are opened one after the other.
-            into: a sketch, counters, or heavy hitters with a public domain, of this store, with the
-                batch schedule; or windows by the clock with a public domain.
+            into: a sketch, counters, or heavy hitters, of this store, with the batch schedule; or
+                windows by the clock.
             positions: what :meth:`note` returns from then on, up to 10,000 characters: where the
                 source reads on.
 

@@ -25,6 +25,7 @@ __all__ = ["Changes", "reads_after_commit", "unknown_change"]
 _Stored = TypeVar("_Stored", bound="Changes")
 
 _MOST_EVENTS: Final = 2**32  # those of a step
+_MOST_NAMES: Final = 2**30
 
 # What depends on arguments alone.
 _FIXED: Final = frozenset(
@@ -152,29 +153,36 @@ class Changes:
     def _partial_table(self) -> _native.PrivateSketch:
         """Return the table to which partial counts are added."""
         raise ArgumentValueError(
-            "into: expected a sketch, counters, or heavy hitters or windows by the clock with a "
-            f"public domain, for partial counts, got {type(self).__name__}"
+            "into: expected a sketch, counters, heavy hitters, or windows by the clock, for "
+            f"partial counts, got {type(self).__name__}"
         )
 
-    def partial_spec(self, *, most_events: int | None = None) -> bytes:
+    def partial_spec(
+        self, *, most_events: int | None = None, most_names: int | None = None
+    ) -> bytes:
         """Return what :class:`~lazysketch.PartialCounts` of workers have to know; public.
 
         Args:
             most_events: of one partial. Sealed counts have 8 bytes per cell if its counts could
                 reach 2^30, and 4 otherwise. By default as many as fit into 4 bytes.
+            most_names: distinct items of one partial, for an object that publishes names; by
+                default 2^20. All of them together have at most 256 bytes times this number.
 
         Returns:
-            100 bytes, to be used for up to 1,024 steps from now on, or until the open window ends.
+            100 bytes, and a few more for an object that publishes names, to be used for up to 1,024
+            steps from now on, or until the open window ends.
 
         Raises:
             ArgumentTypeError: not an integer.
-            ArgumentValueError: another schedule than Batch, an object that publishes names or
-                bounds people, or a number outside its range.
+            ArgumentValueError: another schedule than Batch, an object that bounds people, a number
+                outside its range, or ``most_names`` where no names are published.
         """
         table = self._partial_table()
         if most_events is not None:
             most_events = checked_integer("most_events", most_events, most=_MOST_EVENTS)
-        return self._journal.native.partial_spec(table, table._step, most_events)
+        if most_names is not None:
+            most_names = checked_integer("most_names", most_names, most=_MOST_NAMES)
+        return self._journal.native.partial_spec(table, table._step, most_events, most_names)
 
     def _publication(self) -> Release:
         """Return what is published after partial counts were added."""

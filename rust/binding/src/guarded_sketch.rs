@@ -5,6 +5,7 @@ use crate::errors::{ClosedError, raise};
 use crate::items::{Column, Target};
 use crate::maker_process::MakerProcess;
 use crate::weights::weights_of;
+use lazysketch_core::partial::{PartialCounts, PartialSpec};
 use lazysketch_core::sketch::PrivateSketch;
 use lazysketch_core::sketch::heavy_hitters::HeavySketch;
 use lazysketch_core::table::items::{Items, StepRows};
@@ -123,6 +124,40 @@ impl Core {
         match self {
             Self::Plain(sketch) => sketch.add_to_batch(items, weights),
             Self::Heavy(sketch) => sketch.add_to_batch(items, weights),
+        }
+    }
+
+    /// Return the public description for workers that count parts of a step.
+    pub(crate) fn partial_spec(
+        &self,
+        public_key: [u8; 32],
+        issued: u64,
+        (most_events, most_names): (Option<u64>, Option<u64>),
+    ) -> Result<PartialSpec> {
+        match self {
+            Self::Plain(_) if most_names.is_some() => Err(Error::parameter(
+                "most_names",
+                "none for an object that publishes no names",
+                "some",
+            )),
+            Self::Plain(sketch) => sketch.partial_spec(public_key, issued, most_events),
+            Self::Heavy(sketch) => sketch.partial_spec(public_key, issued, most_events, most_names),
+        }
+    }
+
+    /// Take one step with what workers have counted.
+    pub(crate) fn add_partial(&mut self, counts: &PartialCounts) -> Result<()> {
+        match self {
+            Self::Plain(sketch) => sketch.add_partial(counts),
+            Self::Heavy(sketch) => sketch.add_partial(counts),
+        }
+    }
+
+    /// Add what workers have counted to the open step.
+    pub(crate) fn add_partial_to_batch(&mut self, counts: &PartialCounts) -> Result<()> {
+        match self {
+            Self::Plain(sketch) => sketch.add_partial_to_batch(counts),
+            Self::Heavy(sketch) => sketch.add_partial_to_batch(counts),
         }
     }
 

@@ -3,6 +3,7 @@
 
 use crate::batches::batch_of;
 use crate::errors::{ArgumentValueError, ClosedError, raise};
+use crate::event_batch::Events;
 use crate::items::Column;
 use crate::maker_process::MakerProcess;
 use crate::private::PrivateSketch;
@@ -10,6 +11,7 @@ use crate::release::target_of;
 use crate::weights::weights_in_place;
 use lazysketch_core::partial::{PartialCounts as CoreCounts, PartialKeys, PartialSpec};
 use lazysketch_core::table::hash::Fingerprinter;
+use lazysketch_core::table::items::Items;
 use lazysketch_core::{Error, Result};
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -57,15 +59,21 @@ impl PartialCounts {
         weights: Option<&Bound<'py, PyAny>>,
         column: Option<Column>,
     ) -> PyResult<()> {
+        let count = |slice: Items<'_>| {
+            let weights = weights_in_place(weights)?;
+            let weights = weights.as_slice()?;
+            self.maker.check()?;
+            items.py().detach(|| {
+                let mut counts = self.lock()?;
+                counts.update_many(slice, weights).map_err(raise)
+            })
+        };
+        if self.spec.named.is_some() {
+            let batch = Events::of(items, column.as_ref())?;
+            return count(batch.borrowed()?.items());
+        }
         let target = target_of(&self.spec.shape, &self.fingerprinter);
-        let batch = batch_of(items, column.as_ref(), target)?;
-        let weights = weights_in_place(weights)?;
-        let (slice, weights) = (batch.items()?, weights.as_slice()?);
-        self.maker.check()?;
-        items.py().detach(|| {
-            let mut counts = self.lock()?;
-            counts.update_many(slice, weights).map_err(raise)
-        })
+        count(batch_of(items, column.as_ref(), target)?.items()?)
     }
 
     fn _merge(&self, py: Python<'_>, other: &Bound<'_, Self>) -> PyResult<()> {
@@ -96,11 +104,12 @@ impl PartialCounts {
         Ok(PyBytes::new(py, &sealed))
     }
 
-    /// Kind, rows and columns of the table, which are public.
+    /// Kind, rows and columns of the table, and whether names are counted: all public.
     #[getter]
-    fn _shape(&self) -> (&'static str, u32, u32) {
+    fn _shape(&self) -> (&'static str, u32, u32, bool) {
         let shape = self.spec.shape;
-        (shape.kind.name(), shape.depth, shape.width)
+        let named = self.spec.named.is_some();
+        (shape.kind.name(), shape.depth, shape.width, named)
     }
 }
 
@@ -163,8 +172,8 @@ impl GatheredCounts {
         // The lock of the table is the inner one everywhere: a table knows no gathered counts.
         self.with(py, |counts| {
             guarded.locked(|core| match in_open_step {
-                false => core.plain()?.add_partial(counts),
-                true => core.plain()?.add_partial_to_batch(counts),
+                false => core.add_partial(counts),
+                true => core.add_partial_to_batch(counts),
             })
         })
     }

@@ -54,17 +54,11 @@ impl Store {
         &self,
         table: &Bound<'_, PrivateSketch>,
         issued: u64,
-        most_events: Option<u64>,
+        most: (Option<u64>, Option<u64>),
     ) -> PyResult<PartialSpec> {
         let public_key = self.partial_keys.public_key();
-        let mut core = table.get().guarded().lock(table.py())?;
-        let core = core.plain().map_err(|_| {
-            ArgumentValueError::new_err(
-                "discovery: expected none, for partial counts, got some; give a public domain",
-            )
-        })?;
-        core.partial_spec(public_key, issued, most_events)
-            .map_err(raise)
+        let core = table.get().guarded().lock(table.py())?;
+        core.partial_spec(public_key, issued, most).map_err(raise)
     }
 
     fn with_recovered<T>(
@@ -142,21 +136,23 @@ impl Store {
     }
 
     /// Return the public description of a table for workers that count parts of its steps.
-    #[pyo3(signature = (table, issued, most_events=None))]
+    #[pyo3(signature = (table, issued, most_events=None, most_names=None))]
     fn partial_spec<'py>(
         &self,
         table: &Bound<'py, PrivateSketch>,
         issued: u64,
         most_events: Option<u64>,
+        most_names: Option<u64>,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let spec = self.spec_for_workers(table, issued, most_events)?;
+        let spec = self.spec_for_workers(table, issued, (most_events, most_names))?;
         Ok(PyBytes::new(table.py(), &spec.encode()))
     }
 
     /// Return an empty sum of partial counts for a step of a table.
     fn gathered(&self, table: &Bound<'_, PrivateSketch>) -> PyResult<GatheredCounts> {
         self.maker.check()?;
-        let spec = self.spec_for_workers(table, 0, Some(1))?;
+        let of_none = self.spec_for_workers(table, 0, (Some(1), None))?;
+        let spec = of_none.with_fewest_names();
         GatheredCounts::of(Arc::clone(&self.partial_keys), spec)
     }
 

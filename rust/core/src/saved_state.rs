@@ -91,6 +91,17 @@ impl StateWriter {
         }
     }
 
+    /// Number of bytes so far.
+    pub(crate) fn written(&self) -> usize {
+        self.bytes.len()
+    }
+
+    /// Writes zeros.
+    pub(crate) fn put_zeros(&mut self, number: usize) {
+        debug_assert!(self.bytes.capacity() - self.bytes.len() >= number);
+        self.bytes.resize(self.bytes.len() + number, 0);
+    }
+
     /// The bytes of the state, after those that were there.
     pub(crate) fn into_bytes(self) -> Vec<u8> {
         debug_assert_eq!(self.bytes.len(), self.length, "the size of a state");

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import partial
 from random import Random
 from typing import Any
 
-from tests.unit.store.lives import NOISE, table
+from tests.unit.store.lives import NOISE, hitters, table
 
 import lazysketch as ls
 from lazysketch.store import Store
@@ -19,11 +21,22 @@ def listed(store: Store) -> Any:
     return store.heavy_hitters("a", spec)
 
 
+def named(store: Store, capacity: int = 64, *, weighted: bool = False, max_weight: int = 1) -> Any:
+    """Return heavy hitters whose names are published after every second batch."""
+    spec = hitters(BATCHES, discovery_epoch=2, max_weight=max_weight)
+    assert spec.discovery is not None
+    discovery = replace(spec.discovery, capacity=capacity, weighted=weighted)
+    return store.heavy_hitters("a", replace(spec, discovery=discovery))
+
+
 OPENED: dict[str, Callable[[Store], Any]] = {
     "count-min": lambda store: store.sketch("a", table(schedule=BATCHES)),
     "count-sketch": lambda store: store.sketch("a", table("count-sketch", BATCHES, max_weight=5)),
     "counters": lambda store: store.counters("a", table("counters", BATCHES, max_weight=5)),
     "listed": listed,
+    "names": named,
+    "names of weights": partial(named, max_weight=5, weighted=True),
+    "names of weighted events": partial(named, max_weight=5),
 }
 
 

@@ -24,10 +24,10 @@ from tests.unit.store import lives
 from tests.unit.store.partials import OPENED, sealed
 from lazysketch.releases.release import Release
 
-folder, point, at = Path(sys.argv[1]), sys.argv[3], int(sys.argv[4])
+folder, point, at, kind = Path(sys.argv[1]), sys.argv[3], int(sys.argv[4]), sys.argv[5]
 lives.KEY = ls.Key.from_bytes(bytes.fromhex(sys.argv[2]))
 store = Lives(folder).open()
-live = OPENED["count-min"](store)
+live = OPENED[kind](store)
 native, step, appended = store._native, 0, 0
 
 class Native:
@@ -69,9 +69,9 @@ for step in range(begin, 5):
 """
 
 
-def drive(folder: Path, point: str, at: int) -> tuple[int, list[str]]:
+def drive(folder: Path, point: str, at: int, kind: str) -> tuple[int, list[str]]:
     """Run a driver; return its exit status and the lines of the steps that were acknowledged."""
-    arguments = [str(folder), KEY.to_bytes().hex(), point, str(at)]
+    arguments = [str(folder), KEY.to_bytes().hex(), point, str(at), kind]
     run = subprocess.run(
         [sys.executable, "-c", DRIVER, *arguments],
         capture_output=True,
@@ -87,23 +87,26 @@ def drive(folder: Path, point: str, at: int) -> tuple[int, list[str]]:
     "point",
     ["middle", "before append", "after append", "before commit", "after commit", "after release"],
 )
-def test_a_killed_driver_counts_each_step_once(point: str, lives: Lives, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["count-min", "names"])
+def test_a_killed_driver_counts_each_step_once(
+    kind: str, point: str, lives: Lives, tmp_path: Path
+) -> None:
     """Two copies of a store: one driver is never killed, the other one at each of its steps."""
     with lives.open() as store:
-        OPENED["count-min"](store)
+        OPENED[kind](store)
     others = lives.copied_to(tmp_path / "copy")
-    status, expected = drive(tmp_path, "never", 0)
+    status, expected = drive(tmp_path, "never", 0, kind)
     assert (status, len(expected)) == (0, STEPS)
     found: set[str] = set()
     for at in range(1, STEPS + 1):
-        status, lines = drive(tmp_path / "copy", point, at)
+        status, lines = drive(tmp_path / "copy", point, at, kind)
         assert status == -signal.SIGKILL
         found |= set(lines)
-    status, lines = drive(tmp_path / "copy", "never", 0)
+    status, lines = drive(tmp_path / "copy", "never", 0, kind)
     assert status == 0
     assert found | set(lines) == set(expected)
     with others.open() as store:
-        live = OPENED["count-min"](store)
+        live = OPENED[kind](store)
         assert (live.step, store.note("driver")) == (STEPS, f"offset {STEPS}")
         spec = live.partial_spec()
         last = [sealed(spec, ["x"] * STEPS, [STEPS, f"item {STEPS}"])]
@@ -124,6 +127,7 @@ def test_drivers_killed_at_any_moment_lose_nothing(lives: Lives, tmp_path: Path)
     )
     for _ in range(4):
         arguments = [sys.executable, "-c", code, str(tmp_path), KEY.to_bytes().hex(), "never", "0"]
+        arguments.append("count-min")
         root = Path(__file__).parents[3]
         with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True, cwd=root) as process:
             assert process.stdout is not None

@@ -102,13 +102,12 @@ def test_counts_of_a_window_that_is_over_are_refused(lives: Lives) -> None:
                 call()
 
 
-def test_windows_without_a_clock_or_with_names_refuse(lives: Lives) -> None:
+def test_windows_without_a_clock_refuse(lives: Lives) -> None:
     ranged = {"begin": "2024-01-01", "end": "2024-01-03", "domain": ["a"]}
     with lives.open() as store:
         for name, options, expected in [
-            ("steps", {"every": 100, "domain": ["a"]}, "a public domain, for partial counts"),
-            ("range", {"every": "1d", **ranged}, "a public domain, for partial counts"),
-            ("names", {"every": "1d", "share": 0.2}, "discovery: expected none"),
+            ("steps", {"every": 100, "domain": ["a"]}, "windows by the clock, for partial counts"),
+            ("range", {"every": "1d", **ranged}, "windows by the clock, for partial counts"),
         ]:
             live = store.windows(name, epsilon=20.0, delta=1e-2, **options)
             for call in (

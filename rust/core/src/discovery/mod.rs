@@ -10,10 +10,9 @@
 //! | module | what |
 //! |---|---|
 //! | [`spec`] | guarantee, variant, noise and threshold |
-//! | `selection` | how often a name is published, by its exact count |
-//! | `threshold`, `laplace` | how many events a name needs in Misra-Gries; its noise |
+//! | `selection`, `threshold`, `laplace` | which names are published: by exact counts; by noisy ones |
 //! | `dictionary`, `misra_gries`, `slots` | counts of an epoch: exact, or in bounded memory |
-//! | `long_items` | what saves hashing the entries of a dictionary column for every row |
+//! | `counted_names`, `long_items` | names with their counts; what saves hashing of repeated items |
 //! | [`name`] | identity of items, and what is published of them |
 //!
 //! Everything outside depends on published names alone. An epoch is published once, at its end, and
@@ -26,6 +25,7 @@
 //! Source: C. Lebeda and J. Tetek, PODS 2023; A. Korolova, K. Kenthapadi, N. Mishra and A. Ntoulas,
 //! "Releasing Search Queries and Clicks Privately", WWW 2009 (thresholds of exact counts).
 
+pub(crate) mod counted_names;
 mod dictionary;
 mod laplace;
 mod long_items;

@@ -51,7 +51,7 @@ pub enum NameKind {
 }
 
 impl NameKind {
-    pub(super) const ALL: [Self; 8] = [
+    pub(crate) const ALL: [Self; 8] = [
         Self::Text,
         Self::Bytes,
         Self::Wide,
@@ -78,7 +78,7 @@ pub struct Kept {
 
 /// Type and content of an item; numbers are written to `buffer`.
 #[inline]
-pub(super) fn parts_of<'a>(item: Item<'a>, buffer: &'a mut [u8; 8]) -> (NameKind, &'a [u8]) {
+pub(crate) fn parts_of<'a>(item: Item<'a>, buffer: &'a mut [u8; 8]) -> (NameKind, &'a [u8]) {
     match item {
         Item::Text(text) => (NameKind::Text, text.as_bytes()),
         Item::Bytes(bytes) => (NameKind::Bytes, bytes),

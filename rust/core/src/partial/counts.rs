@@ -2,10 +2,14 @@
 //!
 //! The table is that of a private sketch without noise and without pending counts: under the batch
 //! schedule every event of a step is published with the step. Sums of tables do not depend on their
-//! order, so any split of a step over workers ends in the state of one machine.
+//! order, so any split of a step over workers ends in the state of one machine. Where heavy names are
+//! published, names are counted instead: the table is a sum over them.
 
 use crate::key::{SketchId, entropy};
 use crate::parameters::TableKind;
+use crate::partial::named::MOST_NAMES;
+use crate::partial::names::NameCounts;
+use crate::partial::saved_names::{CountBytes, LEAST_BYTES};
 use crate::partial::spec::PartialSpec;
 use crate::saved_state::{SavedState, StateReader, StateWriter};
 use crate::schedule::EVENTS_PER_STEP;
@@ -13,7 +17,7 @@ use crate::table::Table;
 use crate::table::hash::{Fingerprinter, RowHashes};
 use crate::table::ingest::CheckedBatch;
 use crate::table::items::{Items, check_weights};
-use crate::table::kernels::Index;
+use crate::table::kernels::{Bounded, Index};
 use crate::{Error, Result};
 use zeroize::Zeroize;
 
@@ -33,9 +37,13 @@ pub struct PartialCounts {
 }
 
 struct Counted {
-    table: Table,
-    hashes: RowHashes,
+    of: Counts,
     events: u64,
+}
+
+enum Counts {
+    Table(Table, RowHashes),
+    Names(NameCounts),
 }
 
 impl std::fmt::Debug for PartialCounts {
@@ -49,19 +57,21 @@ impl PartialCounts {
     pub fn new(spec: PartialSpec) -> Result<Self> {
         spec.validate()?;
         let shape = spec.shape;
-        let mut table = Table::new(shape.depth, shape.width, false)?;
-        table.make_room(spec.bound_of(spec.most_events))?;
-        table.make_room_for_places()?;
+        let of = if spec.named.is_some() {
+            Counts::Names(NameCounts::new(spec.has_events_of_names())?)
+        } else {
+            let mut table = Table::new(shape.depth, shape.width, false)?;
+            table.make_room(spec.bound_of(spec.most_events))?;
+            table.make_room_for_places()?;
+            let hashes = RowHashes::new(shape.hash_seed, shape.depth, shape.width);
+            Counts::Table(table, hashes)
+        };
         Ok(Self {
             spec,
             id: entropy()?,
             gathered: 0,
             fingerprinter: Fingerprinter::new(shape.hash_seed),
-            open: Some(Counted {
-                table,
-                hashes: RowHashes::new(shape.hash_seed, shape.depth, shape.width),
-                events: 0,
-            }),
+            open: Some(Counted { of, events: 0 }),
         })
     }
 
@@ -94,19 +104,37 @@ impl PartialCounts {
             check_indices(items, spec.shape.width)?;
         }
         let events = within(open.events, items.len() as u64, spec.most_events)?;
-        let batch = CheckedBatch {
-            kind: spec.shape.kind,
-            fingerprinter: &self.fingerprinter,
-            hashes: &open.hashes,
-            items,
-            weights,
-            max_weight: spec.max_weight,
+        let table = match &mut open.of {
+            Counts::Names(names) => {
+                let limits = spec.named.ok_or_else(closed)?.limits();
+                let largest = spec.max_weight;
+                let weights = weights.map(|weights| Bounded { weights, largest });
+                let counted = names.count(items, weights, limits);
+                if names.is_intact() {
+                    counted?;
+                    open.events = events;
+                    return Ok(());
+                }
+                self.open = None;
+                return counted;
+            }
+            Counts::Table(table, hashes) => {
+                let batch = CheckedBatch {
+                    kind: spec.shape.kind,
+                    fingerprinter: &self.fingerprinter,
+                    hashes,
+                    items,
+                    weights,
+                    max_weight: spec.max_weight,
+                };
+                batch.publish(table, 1)?;
+                table
+            }
         };
-        batch.publish(&mut open.table, 1)?;
         open.events = events;
         if planted!("noise-on-a-worker") {
             let cell = u64::from(self.id[0]) % u64::from(spec.shape.width);
-            open.table.add_one(&Index, cell, 1);
+            table.add_one(&Index, cell, 1);
         }
         Ok(())
     }
@@ -123,8 +151,16 @@ impl PartialCounts {
         }
         let open = self.open.as_mut().ok_or_else(closed)?;
         let taken = other.open.as_ref().ok_or_else(closed)?;
-        open.events = within(open.events, taken.events, self.spec.most_events)?;
-        open.table.add_table(&taken.table);
+        let events = within(open.events, taken.events, self.spec.most_events)?;
+        match (&mut open.of, &taken.of) {
+            (Counts::Table(table, _), Counts::Table(taken, _)) => table.add_table(taken),
+            (Counts::Names(names), Counts::Names(taken)) => {
+                let limits = self.spec.named.ok_or_else(closed)?.limits();
+                names.merge(taken, limits).map_err(named("other"))?;
+            }
+            _ => return Err(closed()),
+        }
+        open.events = events;
         if !planted!("merged-partial-stays-open") {
             other.open = None;
         }
@@ -150,9 +186,24 @@ impl PartialCounts {
             events.max(1),
             most.min(EVENTS_PER_STEP)
         );
-        open.table.make_room(self.spec.bound_of(most_events))?;
-        (self.gathered, self.spec.most_events) = (most, most_events);
-        open.table.add_counts(&taken.table);
+        let mut spec = PartialSpec {
+            most_events,
+            ..self.spec
+        };
+        match (&mut open.of, &taken.of) {
+            (Counts::Table(table, _), Counts::Table(taken, _)) => {
+                table.make_room(spec.bound_of(most_events))?;
+                table.add_counts(taken);
+            }
+            (Counts::Names(names), Counts::Names(taken)) => {
+                let sum = spec.named.as_mut().zip(other.spec.named.as_ref());
+                let (sum, more) = sum.ok_or_else(closed)?;
+                sum.most_names = (sum.most_names + more.most_names).min(MOST_NAMES);
+                names.merge(taken, sum.limits()).map_err(named("sealed"))?;
+            }
+            _ => return Err(closed()),
+        }
+        (self.gathered, self.spec) = (most, spec);
         open.events = events;
         Ok(())
     }
@@ -167,10 +218,20 @@ impl PartialCounts {
 
     /// The exact counts, for a private table that takes them over.
     pub(crate) fn table(&self) -> Result<&Table> {
-        self.open
-            .as_ref()
-            .map(|open| &open.table)
-            .ok_or_else(closed)
+        match self.open.as_ref().map(|open| &open.of) {
+            Some(Counts::Table(table, _)) => Ok(table),
+            Some(Counts::Names(_)) => refused("counts of a table", "counts of names"),
+            None => Err(closed()),
+        }
+    }
+
+    /// The exact names, for discovery and the table that take them over.
+    pub(crate) fn names(&self) -> Result<&NameCounts> {
+        match self.open.as_ref().map(|open| &open.of) {
+            Some(Counts::Names(names)) => Ok(names),
+            Some(Counts::Table(..)) => refused("counts of names", "counts of a table"),
+            None => Err(closed()),
+        }
     }
 
     /// A keyed digest of the number of events and all counts: it confirms no guess.
@@ -178,9 +239,12 @@ impl PartialCounts {
         let mut hasher = blake3::Hasher::new_keyed(key);
         hasher.update(&self.events()?.to_le_bytes());
         // Neither the id nor the size of the counters: they differ between splits of one step.
-        self.table()?.with_wide_bytes(|counts| {
-            hasher.update(counts);
-        })?;
+        match self.open.as_ref().map(|open| &open.of) {
+            Some(Counts::Names(names)) => names.digest(&mut hasher)?,
+            _ => self.table()?.with_wide_bytes(|counts| {
+                hasher.update(counts);
+            })?,
+        }
         let digest = *hasher.finalize().as_bytes();
         hasher.zeroize();
         Ok(digest)
@@ -189,17 +253,34 @@ impl PartialCounts {
     /// Appends id, number of events and counts in clear: for sealing only.
     pub(crate) fn save_after(&self, bytes: Vec<u8>) -> Result<Vec<u8>> {
         let open = self.open.as_ref().ok_or_else(closed)?;
-        let mut out = StateWriter::after(bytes, HEAD + open.table.saved_bytes())?;
+        let counts = self.count_bytes();
+        let bytes_of_counts = match &open.of {
+            Counts::Table(table, _) => table.saved_bytes(),
+            Counts::Names(names) => names.saved_bytes(counts),
+        };
+        let mut out = StateWriter::after(bytes, HEAD + bytes_of_counts)?;
         out.put(self.id);
         out.put(open.events.to_le_bytes());
-        open.table.save(&mut out);
+        match &open.of {
+            Counts::Table(table, _) => table.save(&mut out),
+            Counts::Names(names) => names.save(counts, &mut out),
+        }
         Ok(out.into_bytes())
     }
 
-    /// Bytes of the clear counts under a description: a function of public values.
-    pub(crate) fn saved_bytes(spec: &PartialSpec) -> usize {
+    fn count_bytes(&self) -> CountBytes {
+        CountBytes::of(self.spec.bound_of(self.spec.most_events))
+    }
+
+    /// True if the clear counts under a description can have this many bytes. Those of a table have as
+    /// many as follow from the description, those of names a power of two.
+    pub(crate) fn can_have(spec: &PartialSpec, bytes: usize) -> bool {
+        if spec.named.is_some() {
+            let names = bytes.checked_sub(HEAD);
+            return names.is_some_and(|bytes| bytes.is_power_of_two() && bytes >= LEAST_BYTES);
+        }
         let bound = spec.bound_of(spec.most_events);
-        HEAD + Table::saved_bytes_of(spec.shape.cells() as usize, bound)
+        bytes == HEAD + Table::saved_bytes_of(spec.shape.cells() as usize, bound)
     }
 
     /// Erases the counts; nothing can be added or sealed any more.
@@ -214,17 +295,50 @@ impl PartialCounts {
         partial.id = from.take().map_err(of_sealed)?;
         let events = from.take_u64().map_err(of_sealed)?;
         let events = within(0, events, spec.most_events)?;
+        let (counts, bound) = (partial.count_bytes(), spec.bound_of(events));
         let open = partial.open.as_mut().ok_or_else(closed)?;
-        let is_wide = open.table.is_wide();
-        let bound = spec.bound_of(events);
-        open.table.restore(&mut from, bound).map_err(of_sealed)?;
-        from.finish().map_err(of_sealed)?;
-        if open.table.is_wide() != is_wide {
-            return refused("counters of the size of the description", "others");
+        match &mut open.of {
+            Counts::Table(table, _) => {
+                let is_wide = table.is_wide();
+                table.restore(&mut from, bound).map_err(of_sealed)?;
+                if table.is_wide() != is_wide {
+                    return refused("counters of the size of the description", "others");
+                }
+                check_rows(table, spec.shape.kind, bound)?;
+            }
+            Counts::Names(names) => {
+                let limits = spec.named.ok_or_else(closed)?.limits();
+                let restored = names.restore(counts, limits, &mut from);
+                restored.map_err(of_sealed).map_err(named("sealed"))?;
+                check_names(names, events, bound)?;
+            }
         }
-        check_rows(&open.table, spec.shape.kind, bound)?;
+        from.finish().map_err(of_sealed)?;
         open.events = events;
         Ok(partial)
+    }
+}
+
+/// Checks what all names of some events satisfy.
+fn check_names(names: &NameCounts, most_events: u64, most_weight: u128) -> Result<()> {
+    let (mut events, mut weight) = (0, 0);
+    for name in (0..names.len()).map(|at| names.name(at)) {
+        events += u128::from(name.events);
+        weight += u128::from(name.weight);
+    }
+    let is_possible =
+        weight <= most_weight && (!names.has_events() || events <= most_events.into());
+    match is_possible {
+        true => Ok(()),
+        false => refused("counts that the events allow", "larger ones"),
+    }
+}
+
+/// Names the argument of a limit.
+fn named(argument: &'static str) -> impl Fn(Error) -> Error {
+    move |error| match error {
+        Error::Parameter { expected, got, .. } => Error::parameter(argument, expected, got),
+        other => other,
     }
 }
 

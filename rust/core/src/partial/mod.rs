@@ -7,18 +7,26 @@
 //! noise is drawn, once. So counting on many machines costs no noise (docs/theory.md, "Partial
 //! counts").
 //!
+//! Where heavy names are published, a worker counts names instead, exactly: the table follows from
+//! them, and the store feeds its one discovery with those of the whole step.
+//!
 //! | module | what |
 //! |---|---|
-//! | [`spec`] | what a worker has to know, in 100 bytes |
+//! | [`spec`], [`named`] | what a worker has to know, in 100 bytes and a few more of names |
 //! | [`counts`] | the counts: adding events, merging, gathering those of a step |
+//! | `names`, `saved_names` | exact counts of names, and their bytes |
 //! | [`sealing`] | the store's keys, and the bytes of sealed counts (docs/state-format.md) |
 
 pub mod counts;
+pub mod named;
+pub(crate) mod names;
+mod saved_names;
 pub mod sealing;
 pub mod spec;
 #[cfg(test)]
 mod tests;
 
 pub use counts::PartialCounts;
+pub use named::{Levels, Named};
 pub use sealing::PartialKeys;
 pub use spec::PartialSpec;

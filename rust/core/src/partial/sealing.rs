@@ -9,7 +9,7 @@
 
 use crate::key::{MasterKey, Purpose, SketchId, WideKey, entropy};
 use crate::partial::counts::{PartialCounts, refused};
-use crate::partial::spec::{PartialSpec, SPEC_BYTES};
+use crate::partial::spec::PartialSpec;
 use crate::saved_state::SavedState;
 use crate::{Error, Result, memory};
 use hpke::aead::{AeadTag, AesGcm256};
@@ -29,10 +29,17 @@ pub const SEALED_VERSION: u16 = 1;
 const INFO: &[u8] = b"lazysketch partial counts";
 const TAG: usize = 16;
 const KEY: usize = 32;
-/// Where the ephemeral key, the tag and the ciphertext begin.
-const KEY_AT: usize = 8 + 2 + SPEC_BYTES;
-const TAG_AT: usize = KEY_AT + KEY;
-const BODY_AT: usize = TAG_AT + TAG;
+/// Magic and version, before the description.
+const SPEC_AT: usize = 8 + 2;
+
+/// The parts of sealed counts: description, ephemeral key, tag and ciphertext.
+struct Parts<'a> {
+    spec: PartialSpec,
+    description: &'a [u8],
+    key: &'a [u8],
+    tag: &'a [u8],
+    body: &'a [u8],
+}
 
 /// The keys of a store for partial counts: they follow from its master key and its id.
 pub struct PartialKeys {
@@ -67,19 +74,25 @@ impl PartialKeys {
     /// The counts that were sealed for a table of this store. Bytes that were changed are refused
     /// whole, those of another table before anything is opened.
     pub fn open(&self, sealed: &[u8], table: &PartialSpec) -> Result<PartialCounts> {
-        let spec = spec_of(sealed)?;
+        let Parts {
+            spec,
+            description,
+            key,
+            tag,
+            body,
+        } = parts_of(sealed)?;
         if spec.public_key != self.public {
             return refused("partial counts that were sealed to this store", "others");
         }
         if !spec.is_of_the_table_of(table) {
             return refused("partial counts of this table in this era", "others");
         }
-        if sealed.len() != BODY_AT + PartialCounts::saved_bytes(&spec) {
+        if !PartialCounts::can_have(&spec, body.len()) {
             return refused("the bytes of partial counts", "more or less");
         }
         let forged = || Error::parameter("sealed", "authentic partial counts", "damaged ones");
         let setup = |_: HpkeError| forged();
-        let key = Deserializable::from_bytes(&sealed[KEY_AT..TAG_AT]).map_err(setup)?;
+        let key = Deserializable::from_bytes(key).map_err(setup)?;
         let mut context = hpke::setup_receiver::<AesGcm256, HkdfSha256, X25519HkdfSha256>(
             &OpModeR::Base,
             &self.private,
@@ -87,29 +100,43 @@ impl PartialKeys {
             INFO,
         )
         .map_err(setup)?;
-        let tag = AeadTag::from_bytes(&sealed[TAG_AT..BODY_AT]).map_err(setup)?;
-        let mut body = Zeroizing::new(memory::copied(&sealed[BODY_AT..])?);
-        let associated = &sealed[8 + 2..KEY_AT];
+        let tag = AeadTag::from_bytes(tag).map_err(setup)?;
+        let mut body = Zeroizing::new(memory::copied(body)?);
         context
-            .open_inout_detached(InOutBuf::from(body.as_mut_slice()), associated, &tag)
+            .open_inout_detached(InOutBuf::from(body.as_mut_slice()), description, &tag)
             .map_err(setup)?;
         let state = SavedState::from_bytes(std::mem::take(&mut *body));
         PartialCounts::restore(spec, &state)
     }
 }
 
-/// The description of sealed bytes, which is public, before anything is opened.
-fn spec_of(sealed: &[u8]) -> Result<PartialSpec> {
-    if sealed.len() < BODY_AT || sealed[..8] != SEALED_MAGIC {
+/// The parts of sealed bytes, of which the description is public, before anything is opened.
+fn parts_of(sealed: &[u8]) -> Result<Parts<'_>> {
+    if sealed.len() < SPEC_AT || sealed[..8] != SEALED_MAGIC {
         return refused("sealed partial counts", "other bytes");
     }
     let version = u16::from_le_bytes([sealed[8], sealed[9]]);
     if version != SEALED_VERSION {
         return refused(format!("version {SEALED_VERSION}"), version);
     }
-    PartialSpec::decode(&sealed[8 + 2..KEY_AT]).map_err(|error| match error {
+    let described = &sealed[SPEC_AT..];
+    let (spec, rest) = PartialSpec::decode_first(described).map_err(|error| match error {
         Error::Parameter { expected, got, .. } => Error::parameter("sealed", expected, got),
         other => other,
+    })?;
+    let description = &described[..described.len() - rest.len()];
+    let split = rest
+        .split_at_checked(KEY)
+        .and_then(|(key, rest)| rest.split_at_checked(TAG).map(|rest| (key, rest)));
+    let Some((key, (tag, body))) = split else {
+        return refused("sealed partial counts", "other bytes");
+    };
+    Ok(Parts {
+        spec,
+        description,
+        key,
+        tag,
+        body,
     })
 }
 
@@ -136,18 +163,20 @@ impl PartialCounts {
             X25519HkdfSha256,
         >(&OpModeS::Base, &public, INFO, &mut random)
         .map_err(failed)?;
-        let mut head = memory::room_for(BODY_AT)?;
+        let key_at = SPEC_AT + self.spec().encoded_bytes();
+        let (tag_at, body_at) = (key_at + KEY, key_at + KEY + TAG);
+        let mut head = memory::room_for(body_at)?;
         head.extend(SEALED_MAGIC);
         head.extend(SEALED_VERSION.to_le_bytes());
         head.extend(self.spec().encode());
         head.extend(key.to_bytes());
         head.extend([0; TAG]);
         let mut sealed = self.save_after(head)?;
-        let (head, body) = sealed.split_at_mut(BODY_AT);
-        let associated = &head[8 + 2..KEY_AT];
+        let (head, body) = sealed.split_at_mut(body_at);
+        let associated = &head[SPEC_AT..key_at];
         let tag = context.seal_inout_detached(InOutBuf::from(&mut *body), associated);
         if let Ok(tag) = &tag {
-            head[TAG_AT..].copy_from_slice(&tag.to_bytes());
+            head[tag_at..].copy_from_slice(&tag.to_bytes());
         } else {
             memory::wipe(body);
         }

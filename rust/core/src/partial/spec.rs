@@ -5,15 +5,16 @@ use crate::byte_reader::ByteReader;
 use crate::error::check_integer;
 use crate::key::SketchId;
 use crate::parameters::{LARGEST_WEIGHT, Shape};
+use crate::partial::named::Named;
 use crate::release::codec::{read_shape, write_shape};
 use crate::schedule::EVENTS_PER_STEP;
 use crate::{Error, Result};
 
 /// First bytes of a description.
 pub const SPEC_MAGIC: [u8; 8] = *b"LZSKPSPC";
-/// Version of the bytes; another one is refused by its number.
-pub const SPEC_VERSION: u16 = 1;
-/// Bytes of a description.
+/// Version of the bytes, without names and with them; another one is refused by its number.
+pub const SPEC_VERSIONS: [u16; 2] = [1, 2];
+/// Bytes of a description without names.
 pub const SPEC_BYTES: usize = 8 + 2 + 32 + 16 + 3 * 8 + 18;
 
 /// The public description of a private table for workers that count parts of its steps.
@@ -31,6 +32,8 @@ pub struct PartialSpec {
     pub sketch_id: SketchId,
     /// The key of the store to which partials are sealed.
     pub public_key: [u8; 32],
+    /// What is counted of names, if heavy ones are published: then nothing else is.
+    pub named: Option<Named>,
 }
 
 impl PartialSpec {
@@ -38,32 +41,47 @@ impl PartialSpec {
     pub fn validate(&self) -> Result<()> {
         self.shape.validate()?;
         check_integer("max_weight", self.max_weight, LARGEST_WEIGHT >> 2)?;
-        check_integer("most_events", self.most_events, EVENTS_PER_STEP)
+        check_integer("most_events", self.most_events, EVENTS_PER_STEP)?;
+        self.named.as_ref().map_or(Ok(()), Named::validate)
     }
 
-    /// The bytes: injective, since every field has a fixed width.
+    /// Number of bytes of [`Self::encode`].
+    pub fn encoded_bytes(&self) -> usize {
+        SPEC_BYTES + self.named.as_ref().map_or(0, Named::bytes)
+    }
+
+    /// The bytes: injective, since every field has a fixed width, or its length before it.
     pub fn encode(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(SPEC_BYTES);
+        let mut out = Vec::with_capacity(self.encoded_bytes());
         out.extend(SPEC_MAGIC);
-        out.extend(SPEC_VERSION.to_le_bytes());
+        out.extend(SPEC_VERSIONS[usize::from(self.named.is_some())].to_le_bytes());
         out.extend(self.public_key);
         out.extend(self.sketch_id.0);
         for number in [self.issued, self.most_events, self.max_weight] {
             out.extend(number.to_le_bytes());
         }
         write_shape(&mut out, &self.shape);
-        debug_assert_eq!(out.len(), SPEC_BYTES);
+        if let Some(named) = &self.named {
+            named.write(&mut out);
+        }
+        debug_assert_eq!(out.len(), self.encoded_bytes());
         out
     }
 
     /// The description of some bytes.
     pub fn decode(bytes: &[u8]) -> Result<Self> {
-        let mut reader = ByteReader { rest: bytes };
-        let spec = Self::read(&mut reader)?;
-        if reader.rest.is_empty() {
+        let (spec, rest) = Self::decode_first(bytes)?;
+        if rest.is_empty() {
             return Ok(spec);
         }
-        refused(format!("{SPEC_BYTES} bytes"), "more")
+        refused(format!("{} bytes", spec.encoded_bytes()), "more")
+    }
+
+    /// The description at the begin of some bytes, and the bytes after it.
+    pub(super) fn decode_first(bytes: &[u8]) -> Result<(Self, &[u8])> {
+        let mut reader = ByteReader { rest: bytes };
+        let spec = Self::read(&mut reader)?;
+        Ok((spec, reader.rest))
     }
 
     fn read(reader: &mut ByteReader<'_>) -> Result<Self> {
@@ -80,8 +98,9 @@ impl PartialSpec {
             return refused("a description of partial counts", "other bytes");
         }
         let version = u16::from_le_bytes(reader.take().map_err(as_spec)?);
-        if version != SPEC_VERSION {
-            return refused(format!("version {SPEC_VERSION}"), version);
+        let [plain, named] = SPEC_VERSIONS;
+        if version != plain && version != named {
+            return refused(format!("version {plain} or {named}"), version);
         }
         let public_key = reader.take().map_err(as_spec)?;
         let sketch_id = SketchId(reader.take().map_err(as_spec)?);
@@ -94,6 +113,10 @@ impl PartialSpec {
             issued,
             sketch_id,
             public_key,
+            named: match version == named {
+                true => Some(Named::read(reader).map_err(as_spec)?),
+                false => None,
+            },
         };
         spec.validate().map_err(as_spec)?;
         Ok(spec)
@@ -104,13 +127,28 @@ impl PartialSpec {
         u128::from(events) * u128::from(self.max_weight)
     }
 
+    /// True if the events of a name are counted apart from their weights: where the weights do not
+    /// tell how many there are, and their number decides which names are heavy.
+    pub(crate) fn has_events_of_names(&self) -> bool {
+        self.max_weight > 1 && self.named.is_some_and(|named| !named.weighted)
+    }
+
+    /// The same, for sums that begin with no names.
+    pub fn with_fewest_names(self) -> Self {
+        let named = self.named.map(|named| Named {
+            most_names: 1,
+            ..named
+        });
+        Self { named, ..self }
+    }
+
     /// True for descriptions of one table that differ in when they were handed out, and in how many
-    /// events a partial has.
+    /// events and names a partial has.
     pub(crate) fn is_of_the_table_of(&self, other: &Self) -> bool {
         let unissued = |spec: &Self| Self {
             issued: 0,
             most_events: 1,
-            ..*spec
+            ..spec.with_fewest_names()
         };
         unissued(self) == unissued(other)
     }

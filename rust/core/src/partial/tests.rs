@@ -2,6 +2,8 @@
 
 #[cfg(test)]
 mod refusals;
+#[cfg(test)]
+mod steps_of_names;
 
 use super::*;
 use crate::error::Error;

@@ -20,8 +20,8 @@ use crate::{Error, Result, memory};
 
 /// A sketch that publishes the names of its heavy items.
 pub struct HeavySketch {
-    sketch: PrivateSketch,
-    discovery: Discovery,
+    pub(super) sketch: PrivateSketch,
+    pub(super) discovery: Discovery,
 }
 
 impl HeavySketch {

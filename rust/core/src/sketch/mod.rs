@@ -4,7 +4,7 @@
 //! |---|---|
 //! | [`heavy_hitters`] | a private sketch and discovery over one stream |
 //! | `updates`, `point_query`, `oracle` | updates, queries, and draws (for tests) of a private sketch |
-//! | `partial_steps` | steps whose events workers have counted |
+//! | `partial_steps`, `partial_names` | steps whose events, or names, workers have counted |
 //! | [`public_view`] | the public table of a live sketch, kept between reads |
 //! | `private` | the private sketch: parameters, state, checks, release |
 //! | `saved` | the state of a live sketch in bytes, and going on from it |
@@ -16,6 +16,7 @@ pub mod exact;
 pub mod heavy_hitters;
 mod open_step;
 mod oracle;
+mod partial_names;
 mod partial_steps;
 mod point_query;
 mod private;

@@ -43,16 +43,20 @@ impl OpenStep {
     /// Counts a batch.
     pub(super) fn add(&mut self, batch: CheckedBatch<'_>) -> Result<()> {
         batch.publish(&mut self.table, 1)?;
-        self.begun = true;
-        self.events += batch.items.len() as u64;
+        self.begin(batch.items.len() as u64);
         Ok(())
+    }
+
+    /// Takes note of events that are added to the table.
+    pub(super) fn begin(&mut self, events: u64) {
+        self.begun = true;
+        self.events += events;
     }
 
     /// Adds events that workers have counted.
     pub(super) fn add_counts(&mut self, counts: &Table, events: u64) {
         self.table.add_counts(counts);
-        self.begun = true;
-        self.events += events;
+        self.begin(events);
     }
 
     /// Moves the events to the published counts of `table` and resets.

@@ -5,8 +5,7 @@
 //! schedule a step adds to each cell the weight of its events, in whatever order and groups. So the
 //! noise is drawn once, here, and its calibration is the same (docs/theory.md, "Partial counts").
 
-use super::open_step::OpenStep;
-use super::private::PrivateSketch;
+use super::private::{PrivateSketch, State};
 use crate::partial::{PartialCounts, PartialSpec};
 use crate::schedule::{EVENTS_PER_STEP, Schedule};
 use crate::table::Table;
@@ -32,6 +31,7 @@ impl PrivateSketch {
             issued,
             sketch_id: self.sketch_id,
             public_key,
+            named: None,
         };
         spec.validate()?;
         Ok(spec)
@@ -51,9 +51,8 @@ impl PrivateSketch {
         Ok(())
     }
 
-    /// All checks of [`Self::add_partial`] and [`Self::add_partial_to_batch`].
-    fn check_partial(&self, counts: &PartialCounts) -> Result<()> {
-        self.check_takes_partials()?;
+    /// Checks that counts are of this table.
+    pub(super) fn check_partial(&self, counts: &PartialCounts) -> Result<()> {
         let spec = counts.spec();
         let is_mine = spec.sketch_id == self.sketch_id
             && spec.shape == self.shape
@@ -62,13 +61,21 @@ impl PrivateSketch {
             let expected = "partial counts of this table";
             return Err(Error::parameter("sealed", expected, "those of another"));
         }
-        self.check_open(counts.events()?)?;
-        self.check_steps(1)
+        Ok(())
     }
 
     /// All checks and all memory of [`Self::add_partial`], which then cannot fail.
     pub fn prepare_partial(&mut self, counts: &PartialCounts) -> Result<()> {
         self.check_partial(counts)?;
+        counts.table()?;
+        self.prepare_counted(counts.events()?)
+    }
+
+    /// As [`Self::prepare_partial`], for this many events in whatever form.
+    pub(super) fn prepare_counted(&mut self, events: u64) -> Result<()> {
+        self.check_takes_partials()?;
+        self.check_open(events)?;
+        self.check_steps(1)?;
         self.make_room_at(self.step + 1)
     }
 
@@ -77,14 +84,22 @@ impl PrivateSketch {
     pub fn add_partial(&mut self, counts: &PartialCounts) -> Result<()> {
         self.prepare_partial(counts)?;
         let added = counts.table()?;
+        self.add_step(|state| {
+            state.table.add_counts(added);
+            if planted!("partial-added-twice") {
+                state.table.add_counts(added);
+            }
+            Ok(())
+        })
+    }
+
+    /// One step with events that `add` adds to the published counts.
+    pub(super) fn add_step(&mut self, add: impl FnOnce(&mut State) -> Result<()>) -> Result<()> {
         if self.has_open_step() {
             self.close_step();
         }
         let state = self.state.as_mut().ok_or(Error::Closed)?;
-        state.table.add_counts(added);
-        if planted!("partial-added-twice") {
-            state.table.add_counts(added);
-        }
+        add(state)?;
         self.step += 1;
         state.cursor = state.cursor.moved_to(self.step);
         Ok(())
@@ -95,11 +110,7 @@ impl PrivateSketch {
         self.prepare_partial(counts)?;
         let (added, events) = (counts.table()?, counts.events()?);
         let state = self.state.as_mut().ok_or(Error::Closed)?;
-        let open = match &mut state.open {
-            Some(open) => open,
-            none => none.insert(OpenStep::of(&state.table)?),
-        };
-        open.add_counts(added, events);
+        state.open_step()?.add_counts(added, events);
         Ok(())
     }
 }

@@ -48,6 +48,14 @@ pub(super) struct State {
 }
 
 impl State {
+    /// The open step, which is made where there is none.
+    pub(super) fn open_step(&mut self) -> Result<&mut OpenStep> {
+        match &mut self.open {
+            Some(open) => Ok(open),
+            none => Ok(none.insert(OpenStep::of(&self.table)?)),
+        }
+    }
+
     /// The numbers of the last pushes: those of the schedule, or the final ones.
     #[inline]
     pub(super) fn pushes(&self) -> Pushes {

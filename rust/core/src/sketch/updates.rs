@@ -3,7 +3,6 @@
 #[cfg(test)]
 mod tests;
 
-use super::open_step::OpenStep;
 use super::private::PrivateSketch;
 use crate::parameters::TableKind;
 use crate::table::ingest::{CheckedBatch, columns_between};
@@ -143,11 +142,7 @@ impl PrivateSketch {
         // The bound for the step being filled: a function of its number alone.
         self.make_room_at(self.step + 1)?;
         let state = self.state.as_mut().ok_or(Error::Closed)?;
-        let open = match &mut state.open {
-            Some(open) => open,
-            none => none.insert(OpenStep::of(&state.table)?),
-        };
-        open.table_mut().make_room_for_places()
+        state.open_step()?.table_mut().make_room_for_places()
     }
 
     /// All checks of [`Self::update_rows`].

@@ -1,0 +1,374 @@
+//! Exact counts of names: what a worker counts of a stream whose heavy names are published.
+//!
+//! Each name is kept whole, with its exact count. The table of a sketch follows from these counts,
+//! since every event adds its weight to the cells of its item: so a worker has no table.
+//!
+//! Names are compared byte by byte. The place of a name in the index is a hash under random keys of
+//! this process, so that no stream can be made for which names crowd into few places.
+
+use crate::discovery::name::{NameKind, item_of, parts_of};
+use crate::item::Item;
+use crate::key::entropy;
+use crate::table::items::Items;
+use crate::table::kernels::{Bounded, EventWeights};
+use crate::{Error, Result, memory};
+use ahash::RandomState;
+use hashbrown::HashTable;
+use std::hash::{BuildHasher, Hasher};
+
+/// Events that are hashed together.
+const CHUNK: usize = 64;
+
+/// The limits of some counts of names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct NameLimits {
+    /// Most distinct names.
+    pub(crate) names: u64,
+    /// Most bytes of all names together.
+    pub(crate) bytes: u64,
+}
+
+/// Distinct names and their exact counts. Neither `Clone` nor readable from outside of the core.
+pub(crate) struct NameCounts {
+    hasher: RandomState,
+    index: HashTable<u32>,
+    entries: Vec<Entry>,
+    /// The events of each name, where these differ from its weight: else empty.
+    events: Vec<u64>,
+    has_events: bool,
+    content: Vec<u8>,
+    /// False after a batch that was changed while it was counted.
+    is_intact: bool,
+}
+
+#[derive(Clone, Copy)]
+struct Entry {
+    hash: u64,
+    start: usize,
+    weight: u64,
+    length: u32,
+    kind: NameKind,
+}
+
+/// One name and its counts.
+#[derive(Clone, Copy)]
+pub(crate) struct CountedName<'a> {
+    pub(crate) kind: NameKind,
+    pub(crate) content: &'a [u8],
+    /// The sum of the weights of its events.
+    pub(crate) weight: u64,
+    /// Its events of a weight above 0.
+    pub(crate) events: u64,
+}
+
+impl NameCounts {
+    /// No names yet. With `has_events` the events of a name are counted apart from their weights.
+    pub(crate) fn new(has_events: bool) -> Result<Self> {
+        let seeds = entropy::<32>()?;
+        let seed = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| seeds[8 * at + i]));
+        Ok(Self {
+            hasher: RandomState::with_seeds(seed(0), seed(1), seed(2), seed(3)),
+            index: HashTable::new(),
+            entries: Vec::new(),
+            events: Vec::new(),
+            has_events,
+            content: Vec::new(),
+            is_intact: true,
+        })
+    }
+
+    /// Number of distinct names.
+    pub(crate) fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Bytes of all names together.
+    pub(crate) fn content_bytes(&self) -> usize {
+        self.content.len()
+    }
+
+    /// False if another thread has written to a batch that was refused: the counts are unknown.
+    pub(crate) fn is_intact(&self) -> bool {
+        self.is_intact
+    }
+
+    /// True if events are counted apart from weights.
+    pub(crate) fn has_events(&self) -> bool {
+        self.has_events
+    }
+
+    /// A name, by its number in the order of arrival.
+    pub(crate) fn name(&self, at: usize) -> CountedName<'_> {
+        let entry = self.entries[at];
+        CountedName {
+            kind: entry.kind,
+            content: &self.content[entry.start..][..entry.length as usize],
+            weight: entry.weight,
+            events: self.events.get(at).copied().unwrap_or(entry.weight),
+        }
+    }
+
+    /// The item that a name is. Every name that was taken over is one.
+    #[inline]
+    pub(crate) fn item(&self, at: usize) -> Item<'_> {
+        let name = self.name(at);
+        item_of(name.kind, name.content).unwrap_or(Item::Bytes(name.content))
+    }
+
+    /// Counts the events of a batch; those of weight 0 leave no trace. If a limit is exceeded or there
+    /// is no memory, all counts are as before.
+    pub(crate) fn count(
+        &mut self,
+        items: Items<'_>,
+        weights: Option<Bounded<'_>>,
+        limits: NameLimits,
+    ) -> Result<()> {
+        let before = self.len();
+        let weight_of = |at: usize| weights.map_or(1, |weights| weights.weight(at));
+        let (mut counted, mut result) = (0, Ok(()));
+        items.for_each_item_chunk::<CHUNK>(|start, chunk| {
+            let mut hashes = [0; CHUNK];
+            let mut buffer = [0; 8];
+            for (hash, &item) in hashes.iter_mut().zip(chunk) {
+                let (kind, content) = parts_of(item, &mut buffer);
+                *hash = self.hash(kind, content);
+            }
+            for (at, (&item, &hash)) in chunk.iter().zip(&hashes).enumerate() {
+                let weight = weight_of(start + at);
+                if result.is_err() {
+                    return;
+                }
+                let (kind, content) = parts_of(item, &mut buffer);
+                let events = u64::from(weight > 0);
+                result = self.add(hash, kind, content, weight, events, limits);
+                counted += usize::from(result.is_ok());
+            }
+        });
+        let Err(error) = result else {
+            return Ok(());
+        };
+        if planted!("names-over-the-limit-are-left-out") {
+            return Ok(());
+        }
+        self.take_back(items.slice(0, counted), weight_of, before);
+        Err(error)
+    }
+
+    /// Undoes the first part of a batch whose next event was refused.
+    fn take_back(&mut self, items: Items<'_>, weight_of: impl Fn(usize) -> u64, before: usize) {
+        let mut is_whole = true;
+        let mut buffer = [0; 8];
+        items.for_each_item(|at, item| {
+            let weight = weight_of(at);
+            let (kind, content) = parts_of(item, &mut buffer);
+            let found = self.find(self.hash(kind, content), kind, content);
+            let Some(found) = found.filter(|_| weight > 0) else {
+                is_whole &= weight == 0;
+                return;
+            };
+            let entry = &mut self.entries[found];
+            is_whole &= entry.weight >= weight;
+            entry.weight = entry.weight.saturating_sub(weight);
+            if let Some(events) = self.events.get_mut(found) {
+                *events = events.saturating_sub(1);
+            }
+        });
+        self.is_intact &= is_whole;
+        self.truncate(before);
+    }
+
+    /// Takes over the counts of others. If a limit is exceeded or there is no memory, all are as
+    /// before.
+    pub(crate) fn merge(&mut self, other: &Self, limits: NameLimits) -> Result<()> {
+        let before = self.len();
+        // First the names, without counts: all that can fail.
+        for at in 0..other.len() {
+            let name = other.name(at);
+            let hash = self.hash(name.kind, name.content);
+            if let Err(error) = self.slot(hash, name.kind, name.content, limits) {
+                self.truncate(before);
+                return Err(error);
+            }
+        }
+        for at in 0..other.len() {
+            let name = other.name(at);
+            let hash = self.hash(name.kind, name.content);
+            if let Some(slot) = self.find(hash, name.kind, name.content) {
+                self.increase(slot, name.weight, name.events);
+                if planted!("a-name-of-two-workers-counts-twice") && slot < before {
+                    self.increase(slot, name.weight, name.events);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds to the count of a name; one without events leaves no trace.
+    #[inline]
+    pub(crate) fn add_name(&mut self, name: CountedName<'_>, limits: NameLimits) -> Result<()> {
+        let hash = self.hash(name.kind, name.content);
+        let (kind, content) = (name.kind, name.content);
+        self.add(hash, kind, content, name.weight, name.events, limits)
+    }
+
+    #[inline]
+    fn add(
+        &mut self,
+        hash: u64,
+        kind: NameKind,
+        content: &[u8],
+        weight: u64,
+        events: u64,
+        limits: NameLimits,
+    ) -> Result<()> {
+        if weight > 0 {
+            let slot = self.slot(hash, kind, content, limits)?;
+            self.increase(slot, weight, events);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn increase(&mut self, slot: usize, weight: u64, events: u64) {
+        self.entries[slot].weight += weight;
+        if let Some(all) = self.events.get_mut(slot) {
+            *all += events;
+        }
+    }
+
+    #[inline]
+    fn hash(&self, kind: NameKind, content: &[u8]) -> u64 {
+        let mut hasher = self.hasher.build_hasher();
+        hasher.write(content);
+        hasher.write_u8(kind as u8);
+        hasher.finish()
+    }
+
+    #[inline]
+    fn find(&self, hash: u64, kind: NameKind, content: &[u8]) -> Option<usize> {
+        let found = self.index.find(hash, |&at| {
+            let entry = self.entries[at as usize];
+            entry.hash == hash
+                && entry.kind == kind
+                && self.content[entry.start..][..entry.length as usize] == *content
+        });
+        found.map(|&at| at as usize)
+    }
+
+    /// The place of a name, which is new and without events if it had none.
+    #[inline]
+    fn slot(
+        &mut self,
+        hash: u64,
+        kind: NameKind,
+        content: &[u8],
+        limits: NameLimits,
+    ) -> Result<usize> {
+        match self.find(hash, kind, content) {
+            Some(found) => Ok(found),
+            None => self.insert(hash, kind, content, limits),
+        }
+    }
+
+    #[cold]
+    fn insert(
+        &mut self,
+        hash: u64,
+        kind: NameKind,
+        content: &[u8],
+        limits: NameLimits,
+    ) -> Result<usize> {
+        let slot = self.len();
+        let bytes = self.content.len() + content.len();
+        if slot as u64 >= limits.names || bytes as u64 > limits.bytes {
+            return Err(too_many(limits));
+        }
+        let length = u32::try_from(content.len()).map_err(|_| too_many(limits))?;
+        make_room(&mut self.content, content.len(), |bytes| {
+            memory::wipe(bytes);
+        })?;
+        make_room(&mut self.entries, 1, erase)?;
+        if self.has_events {
+            make_room(&mut self.events, 1, |events| events.fill(0))?;
+        }
+        let entries = &self.entries;
+        let reserved = (self.index).try_reserve(1, |&at| entries[at as usize].hash);
+        let bytes = (slot + 1).next_power_of_two() * size_of::<u32>();
+        reserved.map_err(|_| Error::Memory { bytes })?;
+        self.index
+            .insert_unique(hash, slot as u32, |&at| entries[at as usize].hash);
+        self.entries.push(Entry {
+            hash,
+            start: self.content.len(),
+            weight: 0,
+            length,
+            kind,
+        });
+        if self.has_events {
+            self.events.push(0);
+        }
+        self.content.extend_from_slice(content);
+        Ok(slot)
+    }
+
+    /// Removes the names from a number on.
+    fn truncate(&mut self, number: usize) {
+        for at in (number..self.len()).rev() {
+            let entry = self.entries[at];
+            let found = (self.index).find_entry(entry.hash, |&it| it as usize == at);
+            if let Ok(found) = found {
+                found.remove();
+            }
+            memory::wipe(&mut self.content[entry.start..]);
+            self.content.truncate(entry.start);
+        }
+        erase(&mut self.entries[number..]);
+        self.entries.truncate(number);
+        self.events.truncate(number);
+    }
+}
+
+impl Drop for NameCounts {
+    fn drop(&mut self) {
+        memory::wipe(&mut self.content);
+        erase(&mut self.entries);
+        zeroize::Zeroize::zeroize(&mut self.events);
+    }
+}
+
+/// Overwrites exact counts and the places of names.
+fn erase(entries: &mut [Entry]) {
+    for entry in entries {
+        zeroize::Zeroize::zeroize(&mut entry.hash);
+        zeroize::Zeroize::zeroize(&mut entry.start);
+        zeroize::Zeroize::zeroize(&mut entry.weight);
+        zeroize::Zeroize::zeroize(&mut entry.length);
+    }
+}
+
+/// Makes room for more values. A vector that grows would leave a copy of them that nothing erases.
+fn make_room<T: Copy>(
+    values: &mut Vec<T>,
+    additional: usize,
+    erase: impl FnOnce(&mut [T]),
+) -> Result<()> {
+    if values.capacity() - values.len() >= additional {
+        return Ok(());
+    }
+    let length = (values.len() + additional).max(CHUNK).next_power_of_two();
+    let mut larger = memory::room_for(length)?;
+    larger.extend_from_slice(values);
+    erase(values);
+    *values = larger;
+    Ok(())
+}
+
+/// The message has the limits alone.
+fn too_many(limits: NameLimits) -> Error {
+    let NameLimits { names, bytes } = limits;
+    let expected = format!(
+        "at most {names} different names of {bytes} bytes in all; nothing was counted: seal what was \
+         counted before, count smaller parts, or raise most_names"
+    );
+    Error::parameter("items", expected, "more")
+}
