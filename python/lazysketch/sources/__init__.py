@@ -10,7 +10,8 @@ This is short for::
     for batch in source:
         sketch.update_rows(batch.items, batch.weights, empty_rows=batch.empty_rows)
 
-With ``ahead=True`` a background thread reads ahead while the sketch counts.
+With ``ahead=True`` a background thread reads ahead while the sketch counts. :func:`parts_of` and
+:func:`read_part` divide files among workers.
 
 Lines, JSON lines, access logs and captures need NumPy only; CSV, Zeek logs, Parquet, Arrow and
 zstd need pyarrow, which the extra ``cli`` installs.
@@ -25,6 +26,8 @@ from lazysketch.sources.feed import feed
 from lazysketch.sources.formats.registry import FORMATS, ITEM_TYPES
 from lazysketch.sources.formats.timestamps import TIME_UNITS
 from lazysketch.sources.io.paths import expand_paths
+from lazysketch.sources.parts import FilePart, parts_of, read_part
+from lazysketch.sources.request import checked_request
 from lazysketch.sources.source import Source, open_source
 from lazysketch.sources.tally import Position, Tally
 
@@ -33,12 +36,16 @@ __all__ = [
     "ITEM_TYPES",
     "TIME_UNITS",
     "UNKNOWN_TIME",
+    "FilePart",
     "Position",
     "RowBatch",
     "Segment",
     "Source",
     "Tally",
+    "checked_request",
     "expand_paths",
     "feed",
     "open_source",
+    "parts_of",
+    "read_part",
 ]

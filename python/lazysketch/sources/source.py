@@ -5,12 +5,10 @@ from __future__ import annotations
 from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple
 
-from lazysketch.arguments import check_bools, check_texts, checked_integer
+from lazysketch.arguments import check_bools, check_texts
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, SourceError
 from lazysketch.sources.formats.hints import hint_on, missing_field
 from lazysketch.sources.formats.registry import AUTO, FORMATS, Format, check_format, find_format
-from lazysketch.sources.formats.selection import Selection, check_delimiter
-from lazysketch.sources.formats.timestamps import check_time_unit
 from lazysketch.sources.io.byte_stream import ByteStream, open_bytes, size_of
 from lazysketch.sources.io.interruptible import CAN_END, PLAIN_WAITS, Stop
 from lazysketch.sources.io.naming import STANDARD_INPUT
@@ -18,7 +16,7 @@ from lazysketch.sources.io.paths import expand_paths
 from lazysketch.sources.io.positions import Positions
 from lazysketch.sources.io.prefetch import read_ahead
 from lazysketch.sources.io.tail import follow_bytes
-from lazysketch.sources.io.text_blocks import check_encoding
+from lazysketch.sources.request import checked_request
 from lazysketch.sources.tally import Tally
 
 if TYPE_CHECKING:
@@ -26,10 +24,9 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from lazysketch.sources.batch import RowBatch
+    from lazysketch.sources.formats.selection import Selection
     from lazysketch.sources.io.interruptible import Waits
     from lazysketch.sources.io.positions import FileReading, Place
-
-_LARGEST_WEIGHT = (1 << 63) - 1
 
 
 class _Part(NamedTuple):
@@ -331,22 +328,21 @@ def open_source(
         >>> source.tally.clipped, source.tally.total_weight
         (1, 7)
     """
-    check_texts(format=format, field=field, encoding=encoding, weight=weight, time=time)
-    check_texts(delimiter=delimiter, item_type=item_type, time_unit=time_unit, user=user)
-    check_bools(times=times, strict=strict, follow=follow, ahead=ahead)
-    found = expand_paths(paths)
-    request = Selection(
+    check_texts(format=format)
+    check_bools(strict=strict, follow=follow, ahead=ahead)
+    request = checked_request(
         field=field,
-        encoding=check_encoding(encoding),
+        encoding=encoding,
         weight=weight,
-        max_weight=_check_max_weight(max_weight, weight=weight),
-        delimiter=check_delimiter(delimiter),
+        max_weight=max_weight,
+        delimiter=delimiter,
         item_type=item_type,
-        times=times or time is not None,
+        times=times,
         time=time,
-        time_unit=check_time_unit(time_unit),
+        time_unit=time_unit,
         user=user,
     )
+    found = expand_paths(paths)
     if format in FORMATS and FORMATS[format].needs_field and not field:
         raise _missing_field(FORMATS[format], found[0])
     check_format(format, request, follow=follow)
@@ -398,17 +394,3 @@ def _check_follow(paths: tuple[str | Path, ...]) -> None:
         raise ArgumentValueError(
             "follow: expected a file, got standard input, which is read as it arrives anyway"
         )
-
-
-def _check_max_weight(max_weight: int | None, *, weight: str | None) -> int:
-    if weight is None:
-        if max_weight is not None:
-            raise ArgumentTypeError(
-                "max_weight: expected none without weight (it only adds noise), got one"
-            )
-        return 1
-    if max_weight is None:
-        raise ArgumentTypeError(
-            "max_weight: expected with weight, since it determines the noise, got none"
-        )
-    return checked_integer("max_weight", max_weight, most=_LARGEST_WEIGHT)

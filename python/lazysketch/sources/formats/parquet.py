@@ -61,14 +61,20 @@ def read_parquet(stream: ByteStream, selection: Selection) -> Iterator[RowBatch]
     size = path.stat().st_size
     try:
         with path.open("rb") as data, _opened(path, selection, name=stream.name) as file:
-            rows_of_file = file.metadata.num_rows
-            check_expansion(rows_of_file, read=size, of="rows", name=stream.name)
+            metadata = file.metadata
+            check_expansion(metadata.num_rows, read=size, of="rows", name=stream.name)
+            groups = range(metadata.num_row_groups)
+            if stream.row_groups is not None:
+                groups = stream.row_groups
+            if groups.stop > metadata.num_row_groups:
+                raise _damaged(stream.name)
+            expected = sum(metadata.row_group(group).num_rows for group in groups)
             rows = 0
-            for batch, done in _batches(file, data, selection, name=stream.name):
+            for batch, done in _batches(file, data, selection, groups, name=stream.name):
                 yield batch
                 rows += done
-                stream.bytes_read = size * rows // max(rows_of_file, 1)
-            if rows < rows_of_file:  # for example, the file was emptied meanwhile
+                stream.bytes_read = size * rows // max(expected, 1)
+            if rows < expected:  # for example, the file was emptied meanwhile
                 raise _damaged(stream.name)
     except DamagedPageError:
         raise _damaged(stream.name) from None
@@ -80,6 +86,21 @@ def read_parquet(stream: ByteStream, selection: Selection) -> Iterator[RowBatch]
         if isinstance(error, SourceError):
             raise
         raise _damaged(stream.name) from None
+
+
+def row_group_sizes(path: str) -> list[int]:
+    """Return the size in bytes of each row group when decoded.
+
+    Raises:
+        SourceError: A damaged file.
+    """
+    try:
+        with pq.ParquetFile(path) as file:
+            metadata = file.metadata
+            groups = range(metadata.num_row_groups)
+            return [metadata.row_group(group).total_byte_size for group in groups]
+    except (pa.ArrowException, OSError):
+        raise _damaged(path) from None
 
 
 def _opened(path: Path, selection: Selection, *, name: str) -> pq.ParquetFile:
@@ -120,13 +141,13 @@ def _has_dictionary(metadata: pq.FileMetaData, field: str) -> bool:
 
 
 def _batches(
-    file: pq.ParquetFile, data: BinaryIO, selection: Selection, *, name: str
+    file: pq.ParquetFile, data: BinaryIO, selection: Selection, wanted_groups: range, *, name: str
 ) -> Iterator[tuple[RowBatch, int]]:
     wanted = dict(selection.columns())
     names = list(dict.fromkeys(wanted.values()))
     size = os.fstat(data.fileno()).st_size
     expanded = 0
-    for groups, pages in _runs(file, data, names, name=name):
+    for groups, pages in _runs(file, data, names, wanted_groups, name=name):
         expanded += sum(page.size for column in pages for page in column)
         check_expansion(expanded, read=size, of="bytes", name=name)
         together = min((rows_together(column, most=_ROWS) for column in pages), default=_ROWS)
@@ -149,7 +170,7 @@ def _batches(
 
 
 def _runs(
-    file: pq.ParquetFile, data: BinaryIO, names: list[str], *, name: str
+    file: pq.ParquetFile, data: BinaryIO, names: list[str], wanted_groups: range, *, name: str
 ) -> Iterator[tuple[list[int], list[list[Page]]]]:
     """Yield consecutive row groups, one or many small ones, with the pages of each column.
 
@@ -158,13 +179,13 @@ def _runs(
     groups: list[int] = []
     pages: dict[str, list[Page]] = {}
     size = 0
-    for group in range(file.num_row_groups):
+    for group in wanted_groups:
         groups.append(group)
         for path, chunk in _chunks(file.metadata.row_group(group), names):
             found = list(pages_of(data, chunk, name=name))
             size += sum(page.size for page in found)
             pages.setdefault(path, []).extend(found)
-        is_last = group + 1 == file.num_row_groups
+        is_last = group == wanted_groups[-1]
         if is_last or size > _RUN_BYTES or len(groups) == _RUN_GROUPS:
             yield groups, list(pages.values())
             groups, pages, size = [], {}, 0

@@ -43,7 +43,8 @@ class ByteStream:
         bytes_read: The number of bytes of the file (before decompression) read so far.
         reading: Digests the bytes of the file, for its position; None without one.
 
-    ``rows_skipped`` is the number of rows that the readers of some formats leave out.
+    ``rows_skipped`` is the number of rows that the readers of some formats leave out, and
+    ``row_groups`` the row groups that the reader of Parquet reads; None for all.
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class ByteStream:
         self.bytes_read = bytes_read
         self.reading = reading
         self.rows_skipped = 0
+        self.row_groups: range | None = None
         self._blocks = iter(blocks)
         self._previewed: list[bytes] = []
 
