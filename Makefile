@@ -19,7 +19,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-long planted fuzz faults mutants wheel lint format bench bench-quick bench-instructions experiments \
+.PHONY: help demo test test-engines test-long planted fuzz faults mutants wheel lint format bench bench-quick bench-instructions experiments \
 	lock clean check-demo-tools check-test-tools
 
 help:  ## this list
@@ -31,10 +31,15 @@ demo: check-demo-tools $(VENV)/installed  ## build, install and run the main job
 test: check-test-tools lint $(VENV)/installed $(VENV)/develop  ## the whole suite: lint, Rust tests, stub check, Python tests
 	cargo test --locked
 	$(BIN)/python -m mypy.stubtest lazysketch._native
-	$(BIN)/python -m pytest --numprocesses auto --dist loadfile -m 'not long'
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile -m 'not long' --ignore tests/engines
+	@echo 'test: skipped tests/engines (Spark, Kafka, Dask), which make test-engines runs'
+
+test-engines: check-test-tools $(VENV)/installed $(VENV)/engines  ## what runs in engines: Spark (needs Java 17 or newer), Kafka, Dask
+	@command -v java >/dev/null 2>&1 || { echo 'missing: java >= 17 (Debian: the package openjdk-17-jre-headless)' >&2; exit 1; }
+	$(BIN)/python -m pytest tests/engines
 
 test-long: check-test-tools $(VENV)/installed $(VENV)/develop  ## all Python tests, with the campaigns and eight times the random cases (an hour)
-	$(BIN)/python -m pytest --numprocesses auto --dist loadfile --hypothesis-profile long
+	$(BIN)/python -m pytest --numprocesses auto --dist loadfile --hypothesis-profile long --ignore tests/engines
 
 planted: check-test-tools $(VENV)/installed $(VENV)/develop  ## plant every known bug, one at a time: a test must fail for each (half an hour)
 	$(BIN)/python -m tests.planted
@@ -92,7 +97,7 @@ wheel: check-demo-tools $(VENV)/wheel  ## a wheel for Linux with glibc 2.17 or n
 	build/fresh/bin/lazysketch demo
 
 lock: check-demo-tools $(VENV)/develop  ## newest allowed versions into every lock file
-	cd requirements && for set in demo develop tools bench mutants wheel; do \
+	cd requirements && for set in demo develop engines tools bench mutants wheel; do \
 		../$(BIN)/uv pip compile --quiet --universal --python-version 3.10 --upgrade \
 			--generate-hashes --no-emit-index-url --no-annotate \
 			--custom-compile-command "make lock" $$set.in --output-file $$set.txt || exit 1; done
@@ -118,6 +123,10 @@ $(VENV)/demo: requirements/demo.txt $(VENV)/created
 	@touch $@
 
 $(VENV)/develop: requirements/develop.txt $(VENV)/demo
+	$(BIN)/python -m pip install --quiet --require-hashes -r $<
+	@touch $@
+
+$(VENV)/engines: requirements/engines.txt $(VENV)/develop
 	$(BIN)/python -m pip install --quiet --require-hashes -r $<
 	@touch $@
 

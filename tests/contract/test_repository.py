@@ -61,7 +61,8 @@ def name_of(path: Path) -> str:
 FILES = files()
 TEXTS = {name_of(path): text_of(path) for path in FILES}
 LOCKS = {"Cargo.lock"} | {
-    f"requirements/{name}.txt" for name in ("bench", "demo", "develop", "mutants", "tools", "wheel")
+    f"requirements/{name}.txt"
+    for name in ("bench", "demo", "develop", "engines", "mutants", "tools", "wheel")
 }
 
 
@@ -141,7 +142,7 @@ def wanted(name: str) -> set[str]:
 
 
 def test_lock_files_contain_the_packages_of_their_sources() -> None:
-    for name in ("demo", "develop", "wheel"):
+    for name in ("demo", "develop", "engines", "wheel"):
         pinned = set(re.findall(r"^([a-z0-9-]+)==", read(f"requirements/{name}.txt"), re.MULTILINE))
         assert wanted(f"requirements/{name}.in") <= pinned, name
 
@@ -154,12 +155,17 @@ def of_extra(asked: Iterable[str], extra: str) -> set[str]:
 
 
 def test_direct_dependencies_stay_few() -> None:
-    """The library depends on numpy, the command on four packages, plots on one, serve on six."""
+    """The library depends on numpy, the command on four packages, plots on one, serve on six.
+
+    Engines need one package each, and what reads columns.
+    """
     asked = requires("lazysketch") or []
     library = {re.split(r"[^\w-]", line)[0] for line in asked if "extra" not in line}
     extras = {
         "cli": {"click", "pyarrow", "rich", "tomli"},
+        "kafka": {"confluent-kafka", "pyarrow"},
         "plot": {"matplotlib"},
+        "spark": {"pandas", "pyarrow", "pyspark"},
         "serve": {
             "cryptography",
             "httptools",
@@ -173,6 +179,9 @@ def test_direct_dependencies_stay_few() -> None:
     assert {extra: of_extra(asked, extra) for extra in extras} == extras
     assert library | extras["cli"] <= wanted("requirements/demo.in")
     assert extras["plot"] <= wanted("requirements/tools.in")
+    assert extras["kafka"] | extras["spark"] <= wanted("requirements/demo.in") | wanted(
+        "requirements/engines.in"
+    )
     assert extras["serve"] <= wanted("requirements/develop.in")
 
 

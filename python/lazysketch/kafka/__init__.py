@@ -1,0 +1,29 @@
+"""Apache Kafka: members of a consumer group count, one store publishes.
+
+    from lazysketch.kafka import count_topics
+
+    settings = {"bootstrap.servers": "broker:9092", "group.id": "visits"}
+    count_topics(
+        store, "visits", into=visits, topics=["visits"], settings=settings, every=60, publish=show
+    )
+
+Several members, in threads or in other processes, hand over to one gate
+(:class:`~lazysketch.workers.OffsetGate`): :class:`GroupMember`. Offsets are kept in the store, in
+the same commit as the counts; those that a broker keeps for the group are not used.
+
+================= ==================================================================
+members           one member of a group: partitions, ranges, what is handed over
+messages          values of messages as rows, and the places of those that cannot be read
+counting          members and a clock in the process of the store
+================= ==================================================================
+
+Needs the extra ``kafka``. docs/scale.md
+"""
+
+from __future__ import annotations
+
+from lazysketch.kafka.counting import count_topics
+from lazysketch.kafka.members import GroupMember
+from lazysketch.kafka.messages import MalformedMessage
+
+__all__ = ["GroupMember", "MalformedMessage", "count_topics"]

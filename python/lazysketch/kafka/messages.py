@@ -1,0 +1,148 @@
+r"""Values of messages as rows: lines of text, JSON lines, or Arrow streams.
+
+A message holds one row or many. Values of text are joined to one block, which the native core
+reads; rows of a message end with it, so that a message that ends within a row or a quote cannot
+change the rows of the next one. A value that cannot be read has no events. Its partition and offset
+are reported, never its content. A message without a value (the mark of a deletion in a compacted
+topic) is skipped.
+"""
+
+from __future__ import annotations
+
+import itertools
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from lazysketch._native import line_items
+from lazysketch.arguments import shown
+from lazysketch.errors import ArgumentTypeError, ArgumentValueError
+from lazysketch.sources.batch import RowBatch
+from lazysketch.sources.formats.json_lines import block_reader
+from lazysketch.sources.io.text_blocks import LONGEST_ROW
+
+if TYPE_CHECKING:
+    from lazysketch.sources.formats.selection import Selection
+
+__all__ = ["MESSAGE_FORMATS", "MalformedMessage", "ReadValues", "values_reader"]
+
+MESSAGE_FORMATS = ("lines", "jsonl", "arrow")
+
+
+class MalformedMessage(NamedTuple):
+    """Where a message lies that has rows which cannot be read.
+
+    Attributes:
+        topic: its topic.
+        partition: its partition.
+        offset: its offset.
+    """
+
+    topic: str
+    partition: int
+    offset: int
+
+
+class ReadValues(NamedTuple):
+    """What the values of some messages hold.
+
+    Attributes:
+        batches: the rows.
+        malformed: indices of the values with rows that cannot be read, ascending.
+    """
+
+    batches: list[RowBatch]
+    malformed: list[int]
+
+
+def values_reader(form: str, request: Selection) -> Callable[[Sequence[bytes]], ReadValues]:
+    """Return the function that reads values.
+
+    Args:
+        form: "lines", "jsonl" or "arrow".
+        request: What is read of each row.
+
+    Raises:
+        ArgumentTypeError: No field for a format that requires one.
+        ArgumentValueError: Another format, or a field of lines.
+    """
+    if form not in MESSAGE_FORMATS:
+        raise ArgumentValueError(
+            f"format: expected one of {', '.join(MESSAGE_FORMATS)}, got {shown(form)}"
+        )
+    if form == "lines":
+        if request.field is not None or request.weight is not None:
+            raise ArgumentValueError("field: expected none for lines, each of which is an item")
+        return _text_reader(_lines)
+    if request.field is None:
+        raise ArgumentTypeError(f"field: expected the name of one for format {form!r}, got none")
+    return _text_reader(block_reader(request)) if form == "jsonl" else _arrow_reader(request)
+
+
+def _lines(block: bytes) -> RowBatch:
+    column, malformed = line_items(block)
+    return RowBatch(items=column, malformed=malformed.tolist())
+
+
+def _text_reader(read: Callable[[bytes], RowBatch]) -> Callable[[Sequence[bytes]], ReadValues]:
+    def read_values(values: Sequence[bytes]) -> ReadValues:
+        whole = [value if value.endswith(b"\n") else value + b"\n" for value in values]
+        # Of text in files, a row that is longer than this is an empty one as well.
+        kept = [value if len(value) <= LONGEST_ROW else _short(value) for value in whole]
+        batch = read(b"".join(kept))
+        if not len(batch.malformed):
+            return ReadValues([batch], [])
+        ends = [*itertools.accumulate(value.count(b"\n") for value in kept)]
+        found = {bisect_right(ends, row) for row in batch.malformed}
+        return ReadValues([batch], sorted(found))
+
+    return read_values
+
+
+def _short(value: bytes) -> bytes:
+    rows = value.split(b"\n")
+    return b"\n".join(row if len(row) <= LONGEST_ROW else b"" for row in rows)
+
+
+def _arrow_reader(request: Selection) -> Callable[[Sequence[bytes]], ReadValues]:
+    import pyarrow as pa
+
+    from lazysketch.errors import SourceError
+    from lazysketch.sources.formats.arrow_columns import (
+        batch_of_columns,
+        check_types,
+        column_of,
+        type_of,
+    )
+
+    wanted = dict(request.columns())
+
+    def rows_of(value: bytes) -> list[RowBatch]:
+        with pa.ipc.open_stream(value) as stream:
+            types = {
+                of: type_of(stream.schema, field, of=of, name="message")
+                for of, field in wanted.items()
+            }
+            check_types(types, request, name="message")
+            found = []
+            for batch in stream:
+                columns = {of: column_of(batch, field) for of, field in wanted.items()}
+                weights = columns.get("weight")
+                found.append(batch_of_columns(columns["field"], weights, request))
+            return found
+
+    def read_values(values: Sequence[bytes]) -> ReadValues:
+        batches: list[RowBatch] = []
+        malformed: list[int] = []
+        for index, value in enumerate(values):
+            try:
+                rows = rows_of(value)
+            except (pa.ArrowInvalid, OSError, SourceError):
+                malformed.append(index)
+                continue
+            batches += rows
+            if any(len(batch.malformed) for batch in rows):
+                malformed.append(index)
+        return ReadValues(batches, malformed)
+
+    return read_values

@@ -1,0 +1,84 @@
+"""A column of a DataFrame that exists already, counted where its partitions are.
+
+Prefer the data source where the files can be read directly: here Spark decodes each row first and
+hands it to Python as Arrow, which costs many times more than counting.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from lazysketch.arguments import check_texts
+from lazysketch.sketches.partial_counts import PartialCounts
+from lazysketch.sources import checked_request
+from lazysketch.spark.files_source import SCHEMA
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+__all__ = ["count_column"]
+
+
+def count_column(
+    frame: DataFrame,
+    column: str,
+    *,
+    spec: bytes,
+    input: str,  # noqa: A002 -- as in the rows of the data source
+    weight: str | None = None,
+    max_weight: int | None = None,
+) -> DataFrame:
+    """Return sealed counts of a column, one row per partition, for ``add_frame``.
+
+    Rows without an item, and with a weight that is no integer of at least 0, are not counted.
+
+    Guarantee: rows are counted within the task that reads them, so nothing is shuffled. A task
+        that is tried again counts its partition again, and one row of it reaches the driver. What
+        the rows are is up to the frame: a frame that gives other rows when it is run again is seen
+        by the store only where the tick was committed.
+
+    Args:
+        frame: Any DataFrame; it is run when its counts are added.
+        column: Text, binary or integers.
+        spec: ``partial_spec()`` of the object that counts.
+        input: What stands for the input, such as the offsets or the versions that were read; a
+            repetition with another one is refused.
+        weight: A column of integers, or None for weight 1.
+        max_weight: Larger weights are clipped to this; required with ``weight``.
+
+    Raises:
+        ArgumentTypeError: A wrong type, or only one of ``weight`` and ``max_weight``.
+        ArgumentValueError: A number outside its range.
+    """
+    check_texts(column=column, input=input)
+    request = checked_request(field=column, weight=weight, max_weight=max_weight)
+    wanted = frame.select(column) if weight is None else frame.select(column, weight)
+
+    def count(batches: Iterator[Any]) -> Iterator[Any]:
+        import pyarrow as pa
+        from pyspark import TaskContext
+
+        from lazysketch.sources.formats.arrow_columns import batch_of_columns, check_types
+
+        worker = PartialCounts(spec)
+        for batch in batches:
+            types = {"field": batch.schema.field(0).type}
+            if weight is not None:
+                types["weight"] = batch.schema.field(1).type
+            check_types(types, request, name="frame")
+            weights = None if weight is None else batch.column(1)
+            rows = batch_of_columns(batch.column(0), weights, request)
+            worker.update_many(rows.items, rows.weights)
+        context = TaskContext.get()
+        number = 0 if context is None else context.partitionId()
+        columns = {
+            "number": pa.array([number], pa.int32()),
+            "tasks": pa.array([0], pa.int32()),
+            "tick": pa.array([0], pa.int64()),
+            "input": pa.array([input], pa.string()),
+            "sealed": pa.array([worker.seal()], pa.binary()),
+        }
+        yield pa.RecordBatch.from_pydict(columns)
+
+    return wanted.mapInArrow(count, SCHEMA)

@@ -1,0 +1,183 @@
+"""The data source ``lazysketch``: tasks that count files, in batches and as a stream of ticks.
+
+A row is what one task has counted: its number, how many tasks there are, the tick, the digest of
+the whole input, and the sealed counts. Spark keeps of a tick its number and that digest; the files
+of it are in the log of inputs (``state``). Every trigger is a tick, with or without new files, so
+that the steps of the store do not depend on the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    DataSourceStreamReader,
+    InputPartition,
+)
+from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow
+
+from lazysketch.errors import ArgumentTypeError, SourceError
+from lazysketch.spark.modes import check_session
+from lazysketch.spark.source_options import SourceOptions
+from lazysketch.workers import (
+    FileTask,
+    InputLog,
+    TaskResult,
+    count_task,
+    listed_files,
+    plan_tasks,
+)
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+    from pyspark.sql.streaming.datasource import ReadLimit
+    from pyspark.sql.types import StructType
+
+__all__ = ["SCHEMA", "FilesSource", "register"]
+
+SCHEMA: Final = "number int, tasks int, tick bigint, input string, sealed binary"
+
+
+class FilesSource(DataSource):
+    """The data source ``lazysketch``, which :func:`register` makes known to a session.
+
+    Guarantee: executors get files, fields and a public description, and return ciphertext. A task
+        that is tried again counts the same rows; one row of each task reaches the driver. A file
+        that is not as it was listed is refused by every try.
+
+    Args:
+        options: Texts: ``path`` (a folder, pattern or file), ``format``, ``field``, ``weight``,
+            ``max_weight``, ``encoding``, ``delimiter``, ``item_type`` as for ``open_source``;
+            ``spec`` (``partial_spec().hex()``, a batch) or ``state`` (a folder, a stream);
+            ``settled`` (seconds since a file was modified, 60), ``part_bytes`` (2^24) and
+            ``most_tasks``.
+
+    Raises:
+        ArgumentTypeError: No path, or not one of ``spec`` and ``state``.
+        ArgumentValueError: An unknown option, or a value outside its range.
+    """
+
+    def __init__(self, options: Any) -> None:
+        super().__init__(options)
+        self._options = SourceOptions.of(dict(options))
+
+    @classmethod
+    def name(cls) -> str:
+        """Return the name of the format."""
+        return "lazysketch"
+
+    def schema(self) -> str:
+        """Return the columns of a row."""
+        return SCHEMA
+
+    def reader(self, schema: StructType) -> DataSourceReader:  # noqa: ARG002 -- always the same
+        """Return the reader of a batch."""
+        return _Batch(self._options)
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: ARG002, N802
+        """Return the reader of a stream."""
+        if self._options.state is None:
+            raise ArgumentTypeError("state: expected a folder for a stream, got none")
+        return _Ticks(self._options)
+
+
+def register(session: SparkSession) -> None:
+    """Make the format ``lazysketch`` known to a session.
+
+    Args:
+        session: A classic session, in the process that has the store.
+
+    Raises:
+        ArgumentTypeError: A session of Spark Connect.
+    """
+    check_session(session)
+    session.dataSource.register(FilesSource)
+
+
+class _Batch(DataSourceReader):
+    """All files that are there now, as one input."""
+
+    def __init__(self, options: SourceOptions) -> None:
+        self._options = options
+
+    def partitions(self) -> list[InputPartition]:
+        options = self._options
+        tasks = plan_tasks(
+            listed_files(options.path, settled=options.settled),
+            options.request,
+            options.current_spec,
+            format=options.format,
+            part_bytes=options.part_bytes,
+            most_tasks=options.most_tasks,
+        )
+        return [InputPartition(task) for task in tasks]
+
+    def read(self, partition: InputPartition) -> Iterator[tuple[Any, ...]]:
+        return _counted(partition.value)
+
+
+class _Ticks(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """One tick per trigger."""
+
+    def __init__(self, options: SourceOptions) -> None:
+        self._options = options
+        self._ticks_left: int | None = None
+
+    def initialOffset(self) -> dict[str, Any]:  # noqa: N802 -- the names are Spark's
+        return {"tick": 0, "input": ""}
+
+    def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
+        """Take one tick and end: what is available now is one tick, with or without files."""
+        self._ticks_left = 1
+
+    def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: ARG002, N802
+        """Begin the next tick, and keep its files before Spark keeps its number."""
+        if self._ticks_left is not None:
+            if not self._ticks_left:
+                return start
+            self._ticks_left -= 1
+        tick = int(start["tick"]) + 1
+        found = listed_files(self._options.path, settled=self._options.settled)
+        with self._log() as log:
+            return {"tick": tick, "input": log.begin(tick, found)}
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
+        if start == end:
+            return []
+        options, tick = self._options, int(end["tick"])
+        if tick != int(start["tick"]) + 1:
+            raise SourceError(f"tick: expected the one after {start['tick']}, got {tick}")
+        with self._log() as log:
+            if log.digest(tick) != end["input"]:
+                raise SourceError(
+                    f"{options.state}: expected the files of tick {tick} that the checkpoint of "
+                    "the query knows, got others"
+                )
+            files = log.files(tick)
+        tasks = plan_tasks(
+            files,
+            options.request,
+            options.current_spec,
+            format=options.format,
+            part_bytes=options.part_bytes,
+            most_tasks=options.most_tasks,
+            tick=tick,
+        )
+        return [InputPartition(task) for task in tasks]
+
+    def read(self, partition: InputPartition) -> Iterator[tuple[Any, ...]]:
+        return _counted(partition.value)
+
+    def _log(self) -> InputLog:
+        options = self._options
+        assert options.state is not None, "checked by streamReader"  # noqa: S101
+        return InputLog(options.state, path=options.path, request=options.request)
+
+
+def _counted(task: FileTask) -> Iterator[tuple[Any, ...]]:
+    """Yield the one row of a task, after all of its files were read."""
+    result: TaskResult = count_task(task)
+    yield tuple(result)

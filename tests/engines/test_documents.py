@@ -1,0 +1,75 @@
+"""The blocks of docs/scale.md that need an engine run, and publish what one machine does."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.locations import ROOT
+from tests.unit.store.lives import Lives
+from tests.unit.store.partials import OPENED
+
+from lazysketch.sources import checked_request
+from lazysketch.workers import add_results, count_task, listed_files, plan_tasks
+
+BLOCK = re.compile(r"^```py\n# (\w+)\n(.*?)^```", re.MULTILINE | re.DOTALL)
+BLOCKS = dict(BLOCK.findall((ROOT / "docs/scale.md").read_text(encoding="utf-8")))
+
+
+def test_every_engine_has_a_block() -> None:
+    assert set(BLOCKS) == {"multiprocessing", "Dask", "Ray", "Spark", "Kafka"}
+
+
+@pytest.mark.parametrize("engine", ["multiprocessing", "Dask", "Ray"])
+def test_engines_count_the_tasks_of_files(engine: str, lives: Lives, tmp_path: Path) -> None:
+    if engine != "multiprocessing":
+        pytest.importorskip(engine.lower())
+    rows = [f"item {number % 13}" for number in range(5_000)]
+    (tmp_path / "rows.txt").write_text("\n".join(rows))
+    with lives.open() as store:
+        OPENED["count-min"](store)
+    others = lives.copied_to(tmp_path / "copy")
+    with lives.open() as local_store, others.open() as store:
+        local, live = OPENED["count-min"](local_store), OPENED["count-min"](store)
+        local.update_batch(rows)
+        tasks = plan_tasks(
+            listed_files(str(tmp_path / "rows.txt")),
+            checked_request(),
+            live.partial_spec(),
+            format="lines",
+            part_bytes=10_000,
+        )
+        assert len(tasks) > 3
+        names: dict[str, Any] = {"tasks": tasks, "count_task": count_task}
+        exec(BLOCKS[engine], names)
+        release = add_results(store, "days", 1, names["results"], into=live)
+        assert release.to_bytes() == local.release().to_bytes()
+
+
+def test_the_block_of_spark(
+    session: Any, lives: Lives, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "logs").mkdir()
+    (tmp_path / "logs" / "a.txt").write_text("a\n" * 900)
+    block = BLOCKS["Spark"]
+    for name in ("logs", "state", "checkpoint"):  # the JVM has its own working directory
+        block = block.replace(f'"{name}"', repr(str(tmp_path / name)))
+    with lives.open() as store:
+        live = OPENED["count-min"](store)
+        exec(block, {"spark": session, "store": store, "visits": live})
+        assert (live.step, store.last_sequence("visits")) == (1, 1)
+
+
+def test_the_block_of_kafka(lives: Lives) -> None:
+    pytest.importorskip("confluent_kafka")
+    from tests.engines.brokers import MockBroker
+
+    broker = MockBroker()
+    broker.send("visits", [b"a\nb"] * 400)
+    with lives.open() as store:
+        live = OPENED["count-min"](store)
+        exec(BLOCKS["Kafka"], {"broker": broker.address, "store": store, "visits": live})
+        assert live.step == 3
