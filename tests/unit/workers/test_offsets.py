@@ -39,7 +39,6 @@ def test_ranges_follow_one_another(lives: Lives) -> None:
         assert gate.tick().step == 1
         assert gate.tick().step == 2  # without counts
         assert (live.step, store.last_sequence("group")) == (2, 2)
-        assert 2 < live.release().estimate("x") < 14
 
 
 def test_a_gate_goes_on_where_the_store_is(lives: Lives) -> None:
