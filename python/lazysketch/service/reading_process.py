@@ -7,10 +7,9 @@ import json
 import logging
 import subprocess
 import sys
-import threading
-from types import TracebackType
 from typing import TYPE_CHECKING, Final
 
+from lazysketch.service.background import Background
 from lazysketch.service.reading.process import ReadingTask
 
 if TYPE_CHECKING:
@@ -24,7 +23,7 @@ _PAUSE: Final = 1.0  # seconds before it is started again
 _GRACE: Final = 15.0
 
 
-class ReadingProcess:
+class ReadingProcess(Background):
     """The process of readers; it ends with the ``with`` block, or with this process.
 
     Args:
@@ -33,25 +32,15 @@ class ReadingProcess:
 
     def __init__(self, task: ReadingTask) -> None:
         self._task = task
-        self._ended = threading.Event()
         self._process: subprocess.Popen[bytes] | None = None
-        self._thread = threading.Thread(target=self._run, name="readers", daemon=True)
+        super().__init__("readers")
 
     def __enter__(self) -> Self:
-        self._process = self._started()
-        self._thread.start()
-        return self
+        self._process = self._started()  # here, so that the caller gets its failure
+        return super().__enter__()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._ended.set()
+    def _interrupt(self) -> None:
         _end(self._process)
-        self._thread.join()
-        _end(self._process)  # one that was started in the meantime
 
     def _started(self) -> subprocess.Popen[bytes]:
         task = json.dumps(dataclasses.asdict(self._task))
@@ -71,6 +60,8 @@ class ReadingProcess:
             if self._ended.wait(_PAUSE):
                 return
             self._process = self._started()
+            if self._ended.is_set():  # the block ended meanwhile, and may not have seen it
+                self._interrupt()
 
 
 def _end(process: subprocess.Popen[bytes] | None) -> None:

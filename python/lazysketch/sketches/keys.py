@@ -188,7 +188,7 @@ class Key(_native.Key):
 
 
 def key_or_fresh(key: Key | None) -> Key:
-    """Return the key, or a fresh one if there is none.
+    """Return the key, or a fresh one for None.
 
     Args:
         key: key of the user, or None.

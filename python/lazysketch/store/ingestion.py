@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from lazysketch.arguments import check_bools, checked_integer, shown
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
@@ -23,6 +23,15 @@ if TYPE_CHECKING:
         StoredSketch,
     )
     from lazysketch.store.stored_windows import StoredHierarchicalWindows, StoredWindows
+
+    Stored: TypeAlias = (
+        StoredSketch
+        | StoredCounters
+        | StoredHitters
+        | StoredHierarchy
+        | StoredWindows
+        | StoredHierarchicalWindows
+    )
 
 __all__ = ["Ingestion", "checked_name", "checked_note", "checked_source"]
 
@@ -47,12 +56,7 @@ class Ingestion(ClosedByBlock, LiveState):
         sequence: int,
         items: object,
         *,
-        into: StoredSketch
-        | StoredCounters
-        | StoredHitters
-        | StoredHierarchy
-        | StoredWindows
-        | StoredHierarchicalWindows,
+        into: Stored,
         weights: object = None,
         empty_rows: object = None,
         column: str | None = None,
@@ -106,12 +110,7 @@ class Ingestion(ClosedByBlock, LiveState):
         sources: Mapping[str, int],
         items: object,
         *,
-        into: StoredSketch
-        | StoredCounters
-        | StoredHitters
-        | StoredHierarchy
-        | StoredWindows
-        | StoredHierarchicalWindows,
+        into: Stored,
         weights: object = None,
         user: object = None,
         durable: bool = True,
@@ -234,9 +233,7 @@ def checked_name(argument: str, value: object) -> str:
         ArgumentTypeError: not a text.
         ArgumentValueError: another text.
     """
-    if not isinstance(value, str):
-        raise ArgumentTypeError(f"{argument}: expected a str, got {type(value).__name__}")
-    plain = str.__str__(value)
+    plain = _plain(argument, value)
     if not 1 <= len(plain) <= _LONGEST_NAME or not plain.isprintable():
         raise ArgumentValueError(
             f"{argument}: expected 1 to {_LONGEST_NAME} printable characters, got {shown(plain)}"
@@ -255,11 +252,16 @@ def checked_note(argument: str, value: object) -> str:
         ArgumentTypeError: not a text.
         ArgumentValueError: a longer text.
     """
-    if not isinstance(value, str):
-        raise ArgumentTypeError(f"{argument}: expected a str, got {type(value).__name__}")
-    plain = str.__str__(value)
+    plain = _plain(argument, value)
     if len(plain) > _LONGEST_NOTE:
         raise ArgumentValueError(
             f"{argument}: expected at most {_LONGEST_NOTE} characters, got {len(plain)}"
         )
     return plain
+
+
+def _plain(argument: str, value: object) -> str:
+    """Return a text as a plain one, whatever its class."""
+    if not isinstance(value, str):
+        raise ArgumentTypeError(f"{argument}: expected a str, got {type(value).__name__}")
+    return str.__str__(value)

@@ -47,7 +47,7 @@ class PublishedWindows(LiveState):
 
     @property
     def open(self) -> Window | None:
-        """Published part of the open window; None if there is none, or if all end together."""
+        """Published part of the open window; None if all end together or none is open."""
         self._catch_up()
         return self._open_window()
 

@@ -168,7 +168,7 @@ impl Store {
         self.is_new
     }
 
-    /// Number of the last record that was found; 0 if there is none.
+    /// Number of the last record that was found; 0 if none was.
     #[getter]
     fn last(&self) -> u64 {
         self.last

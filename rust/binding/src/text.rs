@@ -64,7 +64,7 @@ fn named(argument: &str, field: &str) -> PyResult<Field> {
     })
 }
 
-/// Return the text of each row's time in an access log, empty where there is none.
+/// Return the text of each row's time in an access log, empty where it has no time.
 #[pyfunction]
 pub(crate) fn access_log_times<'py>(py: Python<'py>, block: &[u8]) -> TextColumn {
     TextColumn::new(py.detach(|| lazysketch_text::access_log_times(block)))

@@ -42,7 +42,7 @@ impl AnchorPlace {
 /// What `Store::open` does about the anchor.
 #[derive(Clone)]
 pub enum Anchor {
-    /// There is none: an older copy of the store cannot be told from the newest.
+    /// No anchor: an older copy of the store cannot be told from the newest.
     None,
     /// Compares the store with it, and refuses an older state. One that is missing is made.
     At(AnchorPlace),
@@ -111,7 +111,7 @@ impl AnchorFile {
         Ok(self.folder.list()?.contains(&self.name))
     }
 
-    /// What the anchor states; `None` if there is none.
+    /// What the anchor states; `None` if the file is missing.
     pub(crate) fn read(&self, secrets: &Secrets) -> Result<Option<Position>> {
         if !self.exists()? {
             return Ok(None);

@@ -66,7 +66,7 @@ impl RecoveredRecords {
         self.segments.iter().map(|it| it.payloads.len()).sum()
     }
 
-    /// True if there is none.
+    /// True if nothing was recovered.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }

@@ -87,7 +87,7 @@ class Charging:
             tell(f"{path}: nothing is charged, since nothing is counted")
 
     def end(self) -> None:
-        """Close the run, which counts nothing any more; a failure leaves it open, and is told."""
+        """Close the run, which counts nothing any more; a failure leaves it open, and is shown."""
         path = self._settings.ledger
         if path is None or self._run is None:
             return

@@ -223,7 +223,7 @@ class State:
         return self._made(lambda: self.store.heavy_hitters(OBJECT, spec))
 
     def kept(self) -> StoredSketch | StoredHitters | None:
-        """Return the object as it was left; None if there is none yet."""
+        """Return the object as it was left; None in the first run."""
         if self.definition is None or OBJECT not in self.store.names:
             return None
         known: dict[str, Any] = dict(self.definition.options)

@@ -60,7 +60,7 @@ class Target(Protocol):
         """Take steps without an event."""
 
     def moment(self) -> Moment | None:
-        """Return the public state, None if there is none before the end; from any thread."""
+        """Return the public state, None where only the end has one; from any thread."""
 
     def finish(self) -> Moment:
         """Publish what waits for the end of the input, and return the public state.

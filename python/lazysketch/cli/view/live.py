@@ -51,7 +51,7 @@ def live(
     about a tenth of the time.
 
     Args:
-        moment: Returns the public state, None if there is none yet; called from another thread.
+        moment: Returns the public state, None before the first one; called from another thread.
         name: The name of the input.
         part_read: Returns the fraction of the input that has been read, or None for a pipe.
         every: Seconds from one refresh to the next; 0.25 if None.

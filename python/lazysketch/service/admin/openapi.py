@@ -24,27 +24,37 @@ _ERROR: Final[Schema] = {
         }
     },
 }
-_NAME: Final[Schema] = {
-    "name": "name",
-    "in": "path",
-    "required": True,
-    "schema": {"type": "string", "pattern": "^[a-z0-9][a-z0-9-]{0,62}$"},
-    "description": "Name of the stream",
-}
-_KEY: Final[Schema] = {
-    "name": "Idempotency-Key",
-    "in": "header",
-    "required": False,
-    "schema": {"type": "string", "pattern": "^[^:]{1,100}:[0-9]{1,19}$"},
-    "description": "SOURCE:SEQUENCE; a batch that is sent again is not counted again",
-}
-_CODING: Final[Schema] = {
-    "name": "Content-Encoding",
-    "in": "header",
-    "required": False,
-    "schema": {"enum": ["identity", "gzip", "zstd"]},
-    "description": "How the body is compressed",
-}
+
+
+def _parameter(name: str, place: str, schema: Schema, description: str) -> Schema:
+    """Return a parameter; those of the path are required."""
+    return {
+        "name": name,
+        "in": place,
+        "required": place == "path",
+        "schema": schema,
+        "description": description,
+    }
+
+
+_NAME: Final = _parameter(
+    "name",
+    "path",
+    {"type": "string", "pattern": "^[a-z0-9][a-z0-9-]{0,62}$"},
+    "Name of the stream",
+)
+_KEY: Final = _parameter(
+    "Idempotency-Key",
+    "header",
+    {"type": "string", "pattern": "^[^:]{1,100}:[0-9]{1,19}$"},
+    "SOURCE:SEQUENCE; a batch that is sent again is not counted again",
+)
+_CODING: Final = _parameter(
+    "Content-Encoding",
+    "header",
+    {"enum": ["identity", "gzip", "zstd"]},
+    "How the body is compressed",
+)
 _COUNTED: Final[Schema] = {
     "type": "object",
     "required": ["events", "repeated", "refused", "refused_events"],
