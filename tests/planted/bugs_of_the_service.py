@@ -33,7 +33,7 @@ def _policy(right: str, wrong: str) -> Patch:
 def _page(right: str, wrong: str) -> Patch:
     """Return a patch of the scripts of the page."""
     return edited(
-        "lazysketch.service.reading.application:_assets",
+        "lazysketch.service.reading.page_files:page_files",
         (
             "content = path.read_bytes()",
             f"content = path.read_bytes().replace({right.encode()!r}, {wrong.encode()!r})",
@@ -64,9 +64,20 @@ BUGS_OF_THE_SERVICE: Final = (
         patch=edited(
             "lazysketch.service.reading.published_streams:PublishedStreams.look",
             (
-                "if due is not None and due.publication.publish_at.timestamp() <= self._clock():",
+                "if due is not None and stream.next_at <= self._now():",
                 "if due is not None:",
             ),
+        ),
+    ),
+    PlantedBug(
+        name="late-publication-shown-when-loaded",
+        subject="schedule",
+        claim="A publication whose files come after its instant is shown as soon as it is read.",
+        caught_by="tests/unit/service/reading/test_published_streams.py::"
+        "test_a_late_publication_shows_a_whole_number_of_delays_after_its_tick[2.1-2]",
+        patch=edited(
+            "lazysketch.service.reading.published_streams:PublishedStream.wait_for",
+            ("if at < now and self.answers is not None:", "if False:"),
         ),
     ),
     PlantedBug(
@@ -99,7 +110,7 @@ BUGS_OF_THE_SERVICE: Final = (
         caught_by=_WEBHOOKS + "test_a_webhook_is_called_after_the_instant_with_what_readers_get",
         patch=edited(
             "lazysketch.service.webhooks:Webhook._run",
-            ("if signed.publish_at.timestamp() > self._clock():", "if False:"),
+            ("if publish_at > self._clock():", "if False:"),
         ),
     ),
     PlantedBug(
@@ -109,7 +120,7 @@ BUGS_OF_THE_SERVICE: Final = (
         caught_by=_LEDGER + "test_a_stream_is_charged_before_it_is_made_and_once",
         patch=edited(
             "lazysketch.service.host:Host._charged",
-            ("self._charges.charge(settings.name, settings.privacy)", "pass"),
+            ("charges.charge(settings.name, settings.privacy)", "pass"),
         ),
     ),
     PlantedBug(

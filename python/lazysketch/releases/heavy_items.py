@@ -64,12 +64,14 @@ def hitters_of(items: Sequence[Item], found: Intervals, *, size: float) -> list[
     Args:
         items: as given.
         found: their intervals, in the same order.
-        size: of the stream, which shares are parts of.
+        size: of the stream, which shares are parts of; noisy for some, so a share is 1 at most.
 
     Returns:
         The items, in the same order.
     """
     return [
-        HeavyHitter(item, answer.estimate, answer.low, answer.high, answer.estimate / size)
+        HeavyHitter(
+            item, answer.estimate, answer.low, answer.high, min(answer.estimate / size, 1.0)
+        )
         for item, answer in zip(items, found, strict=True)
     ]

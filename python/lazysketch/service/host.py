@@ -100,16 +100,24 @@ class Host:
 
     def _charged(self, settings: StreamSettings) -> Stream:
         """Open a stream that is charged to the ledger, if there is one."""
-        is_new = settings.name not in self.store.names
-        if (
-            is_new and self._charges is not None
-        ):  # first, so that a stream that is refused is not made
-            self._charges.charge(settings.name, settings.privacy)
-        keep_definition(self.store, settings)
-        stream = Stream(settings, self.store, clock=self.clock)
-        if not is_new and self._charges is not None and not stream.windows.finished:
-            self._charges.charge(settings.name, stream.windows.privacy)
+        charges = self._charges
+        if settings.name not in self.store.names and charges is not None:
+            charges.charge(settings.name, settings.privacy)  # first: what is refused is not made
+            try:
+                return self._made(settings)
+            except LazySketchError:  # it stays spent, as part of it may be on the disk
+                charges.end(settings.name)
+                raise
+        stream = self._made(settings)
+        if charges is not None and stream.windows.finished:
+            charges.end(settings.name)  # a crash may have come between its end and that of its run
+        elif charges is not None:
+            charges.charge(settings.name, stream.windows.privacy)
         return stream
+
+    def _made(self, settings: StreamSettings) -> Stream:
+        keep_definition(self.store, settings)
+        return Stream(settings, self.store, clock=self.clock)
 
     def stream(self, name: str) -> Stream:
         """Return the stream of a name.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import socket
 from typing import TYPE_CHECKING, Final
 
@@ -40,10 +41,21 @@ def listening_socket(face: str, listener: Listener) -> socket.socket:
     except OSError as error:
         raise ArgumentValueError(
             f"{face}.listen: expected an address that is free, got {error.strerror or error}: "
-            f"{listener.host}:{listener.port}"
+            f"{listener.host}:{listener.port}{_hint(face, error)}"
         ) from None
     found.set_inheritable(True)
     return found
+
+
+def _hint(face: str, error: OSError) -> str:
+    """Return what to do where the address is in use."""
+    if error.errno != errno.EADDRINUSE:
+        return ""
+    options = "--listen, or listen in [read]" if face == "read" else f"listen in [{face}]"
+    return (
+        f"; a service that runs there has its state in use as well: end it first, or choose "
+        f"another address with {options} of the settings and another --state"
+    )
 
 
 def address_of(listener: Listener, bound: socket.socket) -> str:

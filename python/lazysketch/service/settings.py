@@ -207,6 +207,12 @@ def settings_of(content: Mapping[str, object]) -> ServiceSettings:
         StreamSettings.from_mapping(name, _table(_table(content, "streams"), name))
         for name in _table(content, "streams")
     )
+    for one in streams:
+        if one.format is not None and one.follow is None:
+            raise ArgumentTypeError(
+                f"streams.{one.name}.format: expected it with follow, whose file has it, got it "
+                "alone"
+            )
     return ServiceSettings(
         streams or (DEFAULT_STREAM,), faces["read"], faces["ingest"], faces["admin"]
     )

@@ -57,17 +57,18 @@ class Webhook(Background):
         super().__init__(f"webhook {name}", longest_end=_TIMEOUT)
 
     def _run(self) -> None:
-        last = self._number(self._read())
+        last = self._number()
         while not self._ended.wait(_LOOK_EVERY):
-            signed = self._read()
-            if signed is None or signed.number <= last:
+            found = self._read()
+            if found is None or found[1] <= last:
                 continue
-            if signed.publish_at.timestamp() > self._clock():
+            signed, number, publish_at = found
+            if publish_at > self._clock():
                 continue
-            last = signed.number
-            self._call(signed)
+            last = number
+            self._call(signed, number)
 
-    def _call(self, signed: SignedPublication) -> None:
+    def _call(self, signed: SignedPublication, number: int) -> None:
         """Call the address until it answers, at most once more than there are pauses."""
         request = urllib.request.Request(  # noqa: S310 -- the settings check the scheme
             self._address,
@@ -75,7 +76,7 @@ class Webhook(Background):
             headers={
                 "Content-Type": "text/plain; charset=utf-8",
                 "Lazysketch-Stream": self._name,
-                "Lazysketch-Publication": str(signed.number),
+                "Lazysketch-Publication": str(number),
             },
             method="POST",
         )
@@ -85,19 +86,26 @@ class Webhook(Background):
                 return
             if pause is None or self._ended.wait(pause):
                 break
-            if self._number(self._read()) > signed.number:
+            if self._number() > number:
                 break
         _LOG.warning("%s: the webhook was not told of a publication: %s", self._name, failure)
 
-    def _read(self) -> SignedPublication | None:
+    def _read(self) -> tuple[SignedPublication, int, float] | None:
+        """Return the last publication with its number and instant; None for none, or a wrong one.
+
+        A file that is replaced at this moment, or damaged, must not end the calls.
+        """
         try:
-            return self._files.read_signed(self._name)
-        except (OSError, LazySketchError):  # it is replaced at this moment, or damaged
+            signed = self._files.read_signed(self._name)
+            if signed is None:
+                return None
+            return signed, signed.number, signed.publish_at.timestamp()
+        except (OSError, LazySketchError):
             return None
 
-    @staticmethod
-    def _number(signed: SignedPublication | None) -> int:
-        return -1 if signed is None else signed.number
+    def _number(self) -> int:
+        found = self._read()
+        return -1 if found is None else found[1]
 
 
 def _failure_of(request: urllib.request.Request) -> str | None:

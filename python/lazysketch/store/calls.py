@@ -22,6 +22,7 @@ from lazysketch.errors import StoreError
 __all__ = ["Call", "Counts", "Record", "plain_counts"]
 
 _VERSION: Final = 1
+_OF_SEVERAL: Final = 2  # of sources: an earlier program would count the batch and forget them
 _HEAD: Final = struct.Struct("<BI")  # version, length of the header
 Counts = npt.NDArray[np.uint64]
 Times = npt.NDArray[np.int64]
@@ -115,7 +116,8 @@ class Call:
         if self.contents:
             header["contents"] = len(self.contents)
         head = json.dumps(header, separators=(",", ":")).encode()
-        start = _HEAD.pack(_VERSION, len(head)) + head
+        version = _OF_SEVERAL if self.sources else _VERSION
+        start = _HEAD.pack(version, len(head)) + head
         return Record([start, *batches, *counted], len(start) + sum(sizes))
 
     @classmethod
@@ -130,8 +132,8 @@ class Call:
         """
         try:
             version, length = _HEAD.unpack_from(record)
-            if version != _VERSION:
-                raise StoreError(f"state: expected record version {_VERSION}, got {version}")
+            if version not in (_VERSION, _OF_SEVERAL):
+                raise StoreError(f"state: expected record version 1 or 2, got {version}")
             start = _HEAD.size + length
             header = json.loads(record[_HEAD.size : start])
             parts = _parts(record, start, header["sizes"])

@@ -13,6 +13,7 @@ from lazysketch.store.calls import Call
 __all__ = [
     "ADDED",
     "LIFETIME",
+    "MOST_SOURCES",
     "AddedPartial",
     "CommittedBatch",
     "PartialBatches",
@@ -25,6 +26,10 @@ ADDED: Final = "add_partials"
 
 LIFETIME: Final = 1024
 """Steps for which a description can be used: so long are the ids of partial counts kept."""
+
+
+MOST_SOURCES: Final = 1024
+"""Sources of partial counts: the last publication of each is kept, so that it can be repeated."""
 
 
 class AddedPartial(NamedTuple):
@@ -135,8 +140,14 @@ class PartialBatches:
 
         Raises:
             ArgumentValueError: partial counts that were added before, or under a description that
-                is too old.
+                is too old, or one source too many.
         """
+        if call.source not in self.last and len(self.last) >= MOST_SOURCES:
+            raise ArgumentValueError(
+                f"source: expected one of the {MOST_SOURCES:,} sources of partial counts that the "
+                "store has, as it keeps the last publication of each, got another; nothing was "
+                "counted"
+            )
         seen = set(self._ids_of(call))
         for partial in partials:
             if not step - LIFETIME < partial.issued <= step:

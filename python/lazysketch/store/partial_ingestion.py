@@ -43,10 +43,13 @@ class PartialIngestion(Ingestion):
         after they are durable. A batch that is sent again is not counted again, and the same
         release is returned; a batch id that is committed with other positions or other counts is
         refused. So is everything that was damaged, sealed for another object, era or store, or
-        added before. After an exception nothing was counted.
+        added before. A refusal counts nothing. Where a batch is counted and its publication cannot
+        be made, as the disk fails or its window has ended before it is sent again, the call raises
+        too: :meth:`last_sequence` tells what was counted.
 
         Args:
-            source: name of the sender, 1 to 200 characters.
+            source: name of the sender, 1 to 200 characters; at most 1,024 in a store, as it keeps
+                the last publication of each.
             sequence: 1, 2, ... within the source; gaps are allowed.
             sealed: results of ``PartialCounts.seal``, in any order; none for a step without events.
                 They are opened one after the other.

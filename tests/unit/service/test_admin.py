@@ -122,7 +122,10 @@ def test_an_export_has_what_was_published(service: Service, host: Host) -> None:
     operator = client(service, host, ServiceSettings())
     address = "/v1/streams/pages/export"
     assert operator.get(address).json()["error"]["argument"] == "stream"
-    assert operator.get("/v1/streams/none/export").status_code == 400
+    for method, path in (("GET", "export"), ("POST", "finish")):
+        unknown = operator.request(method, f"/v1/streams/none/{path}")
+        assert unknown.status_code == 404
+        assert unknown.json()["error"]["argument"] == "stream"
     run(service, host, slices=7, events=lambda _: ["/"] * 100)
     answer = operator.get(address)
     assert answer.headers["content-type"] == "application/x-tar"

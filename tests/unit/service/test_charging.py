@@ -10,7 +10,8 @@ import pytest
 from tests.unit.service.publications import Service, run, settings
 
 import lazysketch as ls
-from lazysketch.errors import ArgumentValueError, CapError
+from lazysketch.errors import ArgumentValueError, CapError, StoreError
+from lazysketch.service.charging import StreamCharges
 from lazysketch.service.host import Host
 
 KEY = ls.Key.generate()
@@ -124,3 +125,35 @@ def test_streams_of_people_within_a_window_are_refused(service: Charged) -> None
     store = functools.partial(ls.open_store, service.folder / "store", key=service.key)
     with store(anchor=service.folder / "elsewhere" / "anchor") as opened:
         assert opened.names == ()
+
+
+def test_an_end_that_a_crash_cut_short_is_completed_at_the_next_start(
+    service: Charged, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service.create()
+    host = service.charged_host(settings())
+    with monkeypatch.context() as crashed:
+        crashed.setattr(StreamCharges, "end", lambda *_: None)
+        host.finish("pages")
+    host.close()
+    assert service.runs() == [("stream pages", 4.0, True)]
+    service.charged_host(settings()).close()
+    assert service.runs() == [("stream pages", 4.0, False)]
+
+
+def test_a_stream_that_cannot_be_made_leaves_no_open_run(
+    service: Charged, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    service.create()
+    host = service.charged_host(settings())
+
+    def full(*_: object) -> None:
+        raise StoreError("state: expected room on the disk, got none")
+
+    with monkeypatch.context() as failing:
+        failing.setattr("lazysketch.service.host.keep_definition", full)
+        with pytest.raises(StoreError, match="room on the disk"):
+            host.open_streams([settings(name="others")])
+    assert service.runs() == [("stream pages", 4.0, True), ("stream others", 4.0, False)]
+    assert list(host.streams) == ["pages"]
+    host.close()

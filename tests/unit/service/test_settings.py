@@ -71,6 +71,7 @@ def test_defaults_need_nothing() -> None:
         ({"streams": {"a": 7}}, "a: expected a table"),
         ({"streams": {"a": {"title": 7}}}, "streams.a.title: expected a text"),
         ({"streams": {"a": {"title": "x\ny"}}}, "streams.a.title: expected at most"),
+        ({"streams": {"a": {"format": "lines"}}}, "streams.a.format: expected it with follow"),
         ({"streams": {"a": {"user": "item"}}}, "streams.a.user: expected another field"),
     ],
 )

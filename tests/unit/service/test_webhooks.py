@@ -166,3 +166,21 @@ def test_the_address_is_not_published(service: Service) -> None:
     assert b"canary" not in publish(service, host)
     host.close()
     service.host(settings(webhook="https://example.org/another")).close()  # may change
+
+
+def test_a_damaged_publication_ends_no_calls(service: Service, receiver: Receiver) -> None:
+    """A manifest whose number or instant cannot be read is no publication; the next one is."""
+    host = service.host(settings())
+    with Webhook("pages", receiver.address, host.files, clock=service.clock):
+        time.sleep(0.1)
+        publish(service, host)
+        path = service.folder / "public" / "streams" / "pages" / "publication"
+        whole = path.read_bytes()
+        for name in (b'"number":', b'"publish_at":'):
+            path.write_bytes(whole.replace(name, b'"another":', 1))
+            time.sleep(0.05)
+        path.write_bytes(whole)
+        service.clock.now += 2.0
+        wait_until(lambda: len(receiver.calls) == 1)
+        assert receiver.calls[0][1] == whole
+    host.close()

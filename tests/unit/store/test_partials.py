@@ -398,3 +398,19 @@ def test_workers_publish_what_one_machine_does(
         states.append(table_of._partial_table()._parameters_digest)
         one.close()
     assert states[0] == states[1]
+
+
+def test_the_sources_of_partial_counts_are_limited(
+    lives: Lives, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last publication of each stays in memory; those that were known go on."""
+    monkeypatch.setattr("lazysketch.store.partial_batches.MOST_SOURCES", 2)
+    with lives.open() as store:
+        live = OPENED["count-min"](store)
+        for source in ("a", "b"):
+            store.add_partials(source, 1, [], into=live)
+        with pytest.raises(ArgumentValueError, match="^source: expected one of the 2 sources"):
+            store.add_partials("c", 1, [], into=live)
+        assert (live.step, store.last_sequence("c")) == (2, 0)
+        store.add_partials("a", 2, [], into=live)
+        assert live.step == 3

@@ -198,6 +198,7 @@ def _run(
         listening.close()
         raise
     run_service(listening, host, Path(place), started=lambda: _say(listening, host))
+    tell(f"serve: ended; what was acknowledged is durable, and the state is kept in {folder}")
 
 
 def _settings(path: str | None, shortcuts: _Shortcuts) -> ServiceSettings | None:

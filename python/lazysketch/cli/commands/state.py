@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from lazysketch.cli.options import output_option, state_place
-from lazysketch.cli.run.state import State
+from lazysketch.cli.run.state import OBJECT, State
 from lazysketch.cli.run.state_keys import key_of, new_key, opened
 from lazysketch.cli.view.output import Report, tell, write
 from lazysketch.errors import ArgumentValueError
@@ -18,8 +18,10 @@ from lazysketch.store.opening import is_store
 
 if TYPE_CHECKING:
     from lazysketch.cli.view.output import Row
+    from lazysketch.store import Store
 
 _COLUMNS: Final = ("file", "rows", "format")
+_COLUMNS_OF_STREAMS: Final = ("stream", "era", "epsilon", "delta")
 
 
 @click.command()
@@ -41,10 +43,10 @@ def state(
     new_key: str | None,
     output: str,
 ) -> None:
-    """Show what top and estimate keep in the directory of --state.
+    """Show what top and estimate keep in the directory of --state, or serve in its part store.
 
-    Shown are the guarantee, the steps and the files with their rows, never a count of an item. The
-    state must not be in use.
+    Shown are the guarantee, the steps and the files with their rows, of a service its streams,
+    never a count of an item. The state must not be in use.
 
     \b
     Example:
@@ -53,18 +55,40 @@ def state(
     if not is_store(folder):
         raise ArgumentValueError(f"DIR: expected a state, got {folder}")
     store = opened(folder, key=key_of(key_file, folder), anchor=anchor)
-    with State(folder, store) as kept:
+    with store:
+        is_of_service = bool(store.names) and OBJECT not in store.names
+        shown = _streams(folder, store) if is_of_service else _shown(State(folder, store))
         if new_key is not None:
-            _rotate(kept, new_key)
-        write(_shown(kept), output=output)
+            _rotate(store, folder, new_key)
+        write(shown, output=output)
 
 
-def _rotate(kept: State, path: str) -> None:
-    kept.store.rotate(new_key(path, kept.folder))
+def _rotate(store: Store, folder: str, path: str) -> None:
+    store.rotate(new_key(path, folder))
     tell(
-        f"state: --key-file {path} opens {kept.folder} from now on; destroy the old key, which "
-        "opens older copies"
+        f"state: --key-file {path} opens {folder} from now on; destroy the old key, which opens "
+        "older copies"
     )
+
+
+def _streams(folder: str, store: Store) -> Report:
+    """Return what a service keeps: its streams, and what each has spent."""
+    size, spent = _size(folder), store.spent.parts
+    return Report(
+        rows=[
+            {"stream": one.name, "era": one.era, "epsilon": one.epsilon, "delta": one.delta}
+            for one in spent
+        ],
+        summary={"state": folder, "bytes": size, "streams": list(store.names)},
+        lines=[f"{folder}: {size:,} bytes on the disk, the streams of a service"],
+        name="streams",
+        columns=_COLUMNS_OF_STREAMS,
+        header=_COLUMNS_OF_STREAMS,
+    )
+
+
+def _size(folder: str) -> int:
+    return sum(file.stat().st_size for file in Path(folder).iterdir())
 
 
 def _shown(kept: State) -> Report:
@@ -72,7 +96,7 @@ def _shown(kept: State) -> Report:
     for source in kept.store.sources:
         position = FilePosition.from_text(kept.store.note(source))
         rows.append({"file": position.name, "rows": position.rows, "format": position.format})
-    size = sum(file.stat().st_size for file in Path(kept.folder).iterdir())
+    size = _size(kept.folder)
     stored, definition = kept.kept(), kept.definition
     summary: dict[str, object] = {"state": kept.folder, "bytes": size}
     lines = [f"{kept.folder}: {size:,} bytes on the disk"]

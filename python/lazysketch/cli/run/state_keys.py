@@ -45,6 +45,8 @@ def opened(folder: str, *, key: Key, anchor: str | None, new_era: bool = False) 
         rest = rest.replace("with anchor= if", "with --anchor if")
         if isinstance(error, StoreDoubtError) and is_store(folder):
             rest = f"{rest}; {_IN_DOUBT}"
+        elif name == "key" and isinstance(error, StoreError):
+            rest = f"{rest}; if the key was rotated, give the file of the new one"
         elif isinstance(error, StoreDoubtError):
             place = anchor_of(folder) if anchor is None else anchor
             rest = (

@@ -64,9 +64,17 @@ async def _create(state: _Admin, request: Request) -> Response:
 
 
 async def _finish(state: _Admin, request: Request) -> Response:
-    name = request.path_params["name"]
+    name = _known(state, request)
     await asyncio.to_thread(state.host.finish, name)
     return JSONResponse({"finished": name})
+
+
+def _known(state: _Admin, request: Request) -> str:
+    """Return the name of the stream of an address."""
+    name: str = request.path_params["name"]
+    if name not in state.host.streams:
+        raise HTTPException(404, "stream: expected the name of a stream, got another")
+    return name
 
 
 async def _spent(state: _Admin, request: Request) -> Response:  # noqa: ARG001 -- one signature
@@ -88,8 +96,7 @@ async def _checkpoint(state: _Admin, request: Request) -> Response:  # noqa: ARG
 
 
 async def _export(state: _Admin, request: Request) -> Response:
-    name, host = request.path_params["name"], state.host
-    host.stream(name)
+    name, host = _known(state, request), state.host
     signed = await asyncio.to_thread(host.files.read_signed, name)
     if signed is None:
         raise ArgumentValueError("stream: expected one that was published, got none before a tick")
@@ -218,4 +225,9 @@ async def _http_error(request: Request, error: Exception) -> Response:  # noqa: 
     assert isinstance(error, HTTPException)  # noqa: S101 -- registered for it alone
     known = {404: "an address of this service", 405: "a method of this address"}
     expected = known.get(error.status_code, "a request of this service")
-    return refused(error.status_code, f"request: expected {expected}, got another")
+    detail = (
+        error.detail
+        if ": expected" in error.detail
+        else f"request: expected {expected}, got another"
+    )
+    return refused(error.status_code, detail)

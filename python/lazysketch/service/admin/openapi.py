@@ -156,11 +156,11 @@ def description(*, ingest: str) -> Schema:
                 ),
             },
             f"{stream}/finish": {
-                "post": _operation("finish", "End a stream", 200, 400, parameters=(_NAME,))
+                "post": _operation("finish", "End a stream", 200, 400, 404, parameters=(_NAME,))
             },
             f"{stream}/export": {
                 "get": _operation(
-                    "export", "What was published", 200, 400, answer=tar, parameters=(_NAME,)
+                    "export", "What was published", 200, 400, 404, answer=tar, parameters=(_NAME,)
                 )
             },
             "/v1/rotate/tokens": {

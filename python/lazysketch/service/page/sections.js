@@ -20,9 +20,10 @@ export function showFigures({ facts, total, items, confidence, last }) {
   const ended = windows.filter((window) => window.ended).length;
   const open = ended === windows.length ? "" : ended ? ", one is open" : ", open";
   const exact = !total || total.low === total.high;
+  const wide = !exact && total.high - total.low > total.estimate;
   const names = facts.names ?? items.length;
   const figures = [
-    figure(steps(facts) ? "Steps" : "Events", [countText(total?.estimate ?? 0)], [steps(facts) ? "of the whole run" : exact ? "all shown windows" : `${reachText(total)}, ${percent(confidence)} sure`]),
+    figure(steps(facts) ? "Steps" : "Events", [countText(total?.estimate ?? 0)], [steps(facts) ? "of the whole run" : exact ? "all shown windows" : `${reachText(total)}, ${percent(confidence)} sure${wide ? "; few events, so the noise is large" : ""}`]),
     last?.window ? figure("Last window", [countText(last.total?.estimate)], windowNodes(last.window)) : null,
     figure("Names", [countText(names)], [facts.listed ? "on a public list" : names ? "frequent enough to show" : "none so far"]),
     steps(facts) ? null : figure("Shown", [windows.length === 1 ? "1 window" : `${windows.length} windows`], [...span, open]),

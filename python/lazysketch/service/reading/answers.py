@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = ["Answer", "Answers"]
 
 _MOST_KEPT: Final = 512
-_MOST_BYTES: Final = 32 << 20
+_MOST_BYTES: Final = 32 << 20  # of questions and answers, plain and compressed
 _COMPRESSED_FROM: Final = 1024
 JSON: Final = "application/json"
 BINARY: Final = "application/octet-stream"
@@ -113,8 +113,19 @@ class Answers:
         chosen = ended if last is None else ended[-last:]
         if not chosen:
             return None
-        key = ("merged", len(chosen), level)
+        key = ("merged", last, level)
         return self._once(key, lambda: (merged(chosen).to_bytes(), BINARY))
+
+    def within(self, last: int | None) -> int | None:
+        """Return a number of windows, None for all: also for more than have ended.
+
+        Questions with the same answer are one question then.
+
+        Args:
+            last: number of windows; None for all.
+        """
+        ended = sum(one.window.ended for one in self.publication.windows)
+        return None if last is None or last >= ended else last
 
     def json(self, key: tuple[object, ...], content: Callable[[], object]) -> Answer:
         """Return an answer in JSON.
@@ -123,9 +134,7 @@ class Answers:
             key: what is asked.
             content: computes it.
         """
-        found = self._once(key, lambda: (_encoded(content()), JSON))
-        _ = found.compressed  # here, where it holds up one reader alone
-        return found
+        return self._once(key, lambda: (_encoded(content()), JSON))
 
     def kept(self, key: tuple[object, ...]) -> Answer | None:
         """Return an answer that was made before; None otherwise.
@@ -145,6 +154,7 @@ class Answers:
                 body, kind = make()
                 digest = hashlib.sha256(body).hexdigest()[:16]
                 found = Answer(body, kind, f'"{self.publication.number}-{digest}"')
+                _ = found.compressed  # here, where it holds up one reader alone
                 self._keep(key, found)
         return found
 
@@ -153,10 +163,14 @@ class Answers:
             self._always[key] = answer
             return
         self._made[key] = answer
-        self._bytes += len(answer.body)
+        self._bytes += _size_of(key, answer)
         while len(self._made) > _MOST_KEPT or self._bytes > _MOST_BYTES:
-            _, dropped = self._made.popitem(last=False)
-            self._bytes -= len(dropped.body)
+            self._bytes -= _size_of(*self._made.popitem(last=False))
+
+
+def _size_of(key: tuple[object, ...], answer: Answer) -> int:
+    """Return the bytes that an answer keeps: its question, which readers choose, and both forms."""
+    return len(repr(key)) + len(answer.body) + len(answer.compressed or b"")
 
 
 def _encoded(content: object) -> bytes:

@@ -7,14 +7,14 @@ parameter, what was expected and what came, never a count.
 from __future__ import annotations
 
 import asyncio
-import hashlib
 from collections.abc import Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
-from importlib.resources import files
+from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response, StreamingResponse
 from starlette.routing import Route
 
@@ -22,6 +22,7 @@ from lazysketch.errors import LazySketchError
 from lazysketch.service.reading.exposition import Exposition
 from lazysketch.service.reading.feed import events_of
 from lazysketch.service.reading.openapi import description
+from lazysketch.service.reading.page_files import page_files
 from lazysketch.service.reading.queries import (
     ItemsQuery,
     TopQuery,
@@ -57,13 +58,6 @@ _HEADERS: Final = (
     (b"referrer-policy", b"no-referrer"),
     (b"cross-origin-opener-policy", b"same-origin"),
 )
-_KINDS: Final = {
-    ".html": "text/html; charset=utf-8",
-    ".js": "text/javascript; charset=utf-8",
-    ".css": "text/css; charset=utf-8",
-    ".svg": "image/svg+xml",
-    ".txt": "text/plain; charset=utf-8",
-}
 # Answers that are computed in parallel, and that wait: what readers ask for beyond it is refused.
 _COMPUTED_AT_ONCE: Final = 2
 _WAITING: Final = 64
@@ -76,7 +70,7 @@ class Reading:
 
     def __init__(self, published: PublishedStreams) -> None:
         self.published = published
-        self.assets = _assets()
+        self.assets = page_files()
         self._computing = asyncio.Semaphore(_COMPUTED_AT_ONCE)
         self._waiting = 0
         self.exposition = Exposition()
@@ -159,6 +153,7 @@ async def _overview(state: Reading, request: Request) -> Response:
 
 async def _top(state: Reading, request: Request) -> Response:
     query = TopQuery.of(request.query_params, levels=state.levels(request))
+    query = replace(query, last=state.answers(request).within(query.last))
     return await _computed(
         state,
         request,
@@ -173,6 +168,7 @@ async def _hierarchy(state: Reading, request: Request) -> Response:
     if not state.levels(request):
         raise _error(404, "stream", "one with levels", "one without")
     query = TreeQuery.of(request.query_params)
+    query = replace(query, last=state.answers(request).within(query.last))
     return await _computed(
         state,
         request,
@@ -185,6 +181,7 @@ async def _hierarchy(state: Reading, request: Request) -> Response:
 
 async def _estimate(state: Reading, request: Request) -> Response:
     query = ItemsQuery.of(request.query_params)
+    query = replace(query, last=state.answers(request).within(query.last))
     return await _computed(
         state,
         request,
@@ -224,7 +221,8 @@ async def _computed(
 
 async def _release(state: Reading, request: Request) -> Response:
     refuse_others(request.query_params, ("last", "level"))
-    last, answers = last_of(request.query_params), state.answers(request)
+    answers = state.answers(request)
+    last = answers.within(last_of(request.query_params))
     level = level_of(request.query_params, levels=state.levels(request))
     found = await state.computed(
         answers, ("merged", last, level), lambda: answers.merged_release(last, level)
@@ -374,17 +372,6 @@ def _file(state: Reading, name: str, request: Request) -> Response:
     return Response(content, media_type=kind, headers=headers)
 
 
-def _assets() -> dict[str, tuple[bytes, str, str]]:
-    """Return the files of the page, with their types and tags."""
-    found = {}
-    for path in files("lazysketch.service").joinpath("page").iterdir():
-        kind = _KINDS.get(f".{path.name.rpartition('.')[2]}")
-        if kind is not None and path.is_file():
-            content = path.read_bytes()
-            found[path.name] = content, kind, f'"{hashlib.sha256(content).hexdigest()[:16]}"'
-    return found
-
-
 def _error(
     status: int,
     argument: str,
@@ -414,6 +401,7 @@ def _with_headers(application: ASGIApp) -> ASGIApp:
                 message["headers"] = [*message["headers"], *_HEADERS]
             await send(message)
 
-        await application(scope, receive, sent if scope["type"] == "http" else send)
+        with suppress(ClientDisconnect):  # a reader that left needs no answer, and is no failure
+            await application(scope, receive, sent if scope["type"] == "http" else send)
 
     return answered

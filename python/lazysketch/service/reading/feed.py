@@ -27,9 +27,12 @@ async def events_of(stream: PublishedStream, *, after: int) -> AsyncGenerator[by
     Args:
         stream: the stream.
         after: number of the last publication that the reader has; -1 for none.
+
+    Yields:
+        The text of each event, until the process ends.
     """
     yield b"retry: 2000\n\n"
-    while True:
+    while not stream.ended:
         changed = stream.changed
         answers = stream.answers
         if answers is not None and answers.publication.number > after:

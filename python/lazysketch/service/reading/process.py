@@ -69,12 +69,13 @@ def run(task: ReadingTask) -> None:
             private_key=task.private_key,
         )
     )
-    threading.Thread(target=_end_with_input, args=(server,), daemon=True).start()
+    threading.Thread(target=_end_with_input, args=(server, published), daemon=True).start()
     server.run(sockets=[socket.socket(fileno=task.descriptor)])
 
 
-def _end_with_input(server: uvicorn.Server) -> None:
+def _end_with_input(server: uvicorn.Server, published: PublishedStreams) -> None:
     sys.stdin.buffer.read()
+    published.end_soon()
     server.should_exit = True
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import threading
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from lazysketch.errors import LazySketchError
 from lazysketch.service.reading.answers import Answers
 from lazysketch.service.reading.views import PublicationView
+from lazysketch.service.tick import Tick
 from lazysketch.windows.window import instant
 
 if TYPE_CHECKING:
@@ -31,15 +33,37 @@ class PublishedStream:
         name: its name.
         answers: the answers of the publication that is shown; None before the first.
         changed: set when another publication is shown, and replaced by another event.
+        ended: True when the process ends: its feeds end then too.
     """
 
     def __init__(self, name: str) -> None:
         self.name = name
         self.answers: Answers | None = None
         self.changed = asyncio.Event()
+        self.ended = False
         self.loaded: tuple[int, int] | None = None
         self.failed: tuple[int, int] | None = None
+        self.logged: tuple[int, int] | None = None
         self.next: Answers | None = None
+        self.next_at = 0
+
+    def wait_for(self, answers: Answers, *, now: int) -> None:
+        """Keep a publication until its instant.
+
+        One that is loaded after its instant is shown at the next multiple of the delay, so that
+        its instant does not say how long its files took. The first one of a process is shown now:
+        when a process starts does not depend on events.
+
+        Args:
+            answers: its answers.
+            now: nanoseconds since 1970.
+        """
+        one = answers.publication
+        at = round(one.publish_at.timestamp() * 1e6) * 1000
+        if at < now and self.answers is not None:
+            every = round(one.facts.every * 1_000_000_000)
+            at = Tick(every, one.facts.slices).shown_at(one.number, ready=now)
+        self.next, self.next_at = answers, at
 
     def show(self, answers: Answers) -> None:
         """Show a publication from now on.
@@ -48,6 +72,14 @@ class PublishedStream:
             answers: its answers.
         """
         self.answers, self.next = answers, None
+        self._tell()
+
+    def end(self) -> None:
+        """End the feeds."""
+        self.ended = True
+        self._tell()
+
+    def _tell(self) -> None:
         self.changed.set()
         self.changed = asyncio.Event()
 
@@ -66,14 +98,21 @@ class PublishedStreams:
 
     def __init__(self, files: PublicationFiles, *, clock: Callable[[], float] = time.time) -> None:
         self._files, self._clock = files, clock
+        self._ending = threading.Event()
         self.facts: ServiceFacts | None = None
         self.streams: dict[str, PublishedStream] = {}
 
     async def follow(self) -> None:
-        """Load and show publications until the task is cancelled."""
+        """Load and show publications until the task is cancelled; end feeds when that was asked."""
         while True:
+            if self._ending.is_set():
+                self.end()
             await self.look()
             await asyncio.sleep(_LOOK_EVERY)
+
+    def end_soon(self) -> None:
+        """End all feeds within the time of a look; any thread may call it."""
+        self._ending.set()
 
     def next_shown(self, name: str) -> datetime | None:
         """Return the next instant at which a stream may be published, by the clock alone.
@@ -81,8 +120,7 @@ class PublishedStreams:
         Args:
             name: the stream.
         """
-        now = int(self._clock() * 1_000_000_000)
-        found = None if self.facts is None else self.facts.next_shown(name, now)
+        found = None if self.facts is None else self.facts.next_shown(name, self._now())
         return None if found is None else instant(found)
 
     async def look(self) -> None:
@@ -97,15 +135,24 @@ class PublishedStreams:
             except (OSError, LazySketchError) as error:
                 self._not_loaded(stream, error)
             due = stream.next
-            if due is not None and due.publication.publish_at.timestamp() <= self._clock():
+            if due is not None and stream.next_at <= self._now():
                 stream.show(due)
 
+    def end(self) -> None:
+        """End all feeds, so that a stop of the process waits for none."""
+        for stream in self.streams.values():
+            stream.end()
+
+    def _now(self) -> int:
+        return int(self._clock() * 1_000_000_000)
+
     def _not_loaded(self, stream: PublishedStream, error: Exception) -> None:
-        """Log what cannot be read, once: it may be replaced at this moment, or damaged."""
+        """Log what cannot be read twice in a row, once: before, it may have been half replaced."""
         stamp = self._files.stamp(stream.name)
-        if stamp != stream.failed:
-            stream.failed = stamp
+        if stamp == stream.failed and stamp != stream.logged:
+            stream.logged = stamp
             _LOG.warning("%s: not loaded: %s", stream.name, error)
+        stream.failed = stamp
 
     def _find_streams(self) -> None:
         found = self._files.facts()
@@ -124,7 +171,7 @@ class PublishedStreams:
         )
         stream.loaded = stamp
         if answers is not None:
-            stream.next = answers
+            stream.wait_for(answers, now=self._now())
 
     def _read(self, name: str, public_key: bytes, before: Answers | None) -> Answers | None:
         """Return the answers of the publication on the disk; None if it is not a later one."""

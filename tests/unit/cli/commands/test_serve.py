@@ -251,6 +251,38 @@ def test_a_followed_file_names_the_settings(folder: Path, line: str, message: st
     assert f"lazysketch: {message}" in done.stderr
 
 
+def test_an_end_a_second_start_and_another_key_are_explained(folder: Path) -> None:
+    options = ("--settings", str(folder / "service.toml"))
+    serving = Serving(folder, *options)
+    serving.send("web:1", b"a\n" * 10)
+    port = serving.address("page for readers").rpartition(":")[2]
+    text = SETTINGS.replace(
+        '[read]\nlisten = "127.0.0.1:0"', f'[read]\nlisten = "127.0.0.1:{port}"'
+    )
+    (folder / "again.toml").write_text(text)
+    command = [sys.executable, "-m", "lazysketch"]
+    place = ["--key-file", str(folder / "key"), "--anchor", str(folder / "anchor")]
+
+    def said(*words: str) -> str:
+        done = subprocess.run(
+            [*command, *words], capture_output=True, text=True, timeout=60, check=False
+        )
+        assert "Traceback" not in done.stderr
+        return done.stdout + done.stderr
+
+    second = ["serve", "--state", str(folder / "state"), *place, "--settings"]
+    assert "a service that runs there has its state in use" in said(*second, f"{folder}/again.toml")
+    assert serving.end(signal.SIGINT) == 0
+    assert f"the state is kept in {folder / 'state'}" in serving.lines[-1]
+    state = said("state", str(folder / "state" / "store"), *place)
+    assert "the streams of a service" in state
+    assert re.search(r"pages +0 +8(\.0)? +1e-06", state), state
+    ls.Key.generate().to_file(folder / "other")
+    place[1] = str(folder / "other")
+    wrong = said("serve", "--state", str(folder / "state"), *place, *options)
+    assert "if the key was rotated, give the file of the new one" in wrong
+
+
 def test_a_removed_directory_is_named_with_its_anchor(folder: Path) -> None:
     """One who removes the directory to begin anew is told which file still knows of it."""
     (folder / "anchor").write_bytes(b"of another store")
