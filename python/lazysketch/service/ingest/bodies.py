@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lazysketch._native import json_elements, line_items
+from lazysketch._native import TextColumn, json_elements, line_items
 from lazysketch.errors import SourceError
 from lazysketch.service.ingest.envelopes import ARROW, JSON_ARRAY, LINES
 from lazysketch.service.ingest.events import Events, Judged
@@ -191,7 +191,7 @@ def _without_long(batch: RowBatch) -> Events:
     malformed: Sequence[int] = batch.malformed
     if no_user:
         malformed = np.setdiff1d(malformed, no_user).tolist()
-    items, weights, users = batch.items, batch.weights, batch.users
+    items, weights, users = _in_arrow(batch.items), batch.weights, _in_arrow(batch.users)
     too_long: Sequence[int] = ()
     short = _short(items)
     if short is not None:
@@ -208,6 +208,11 @@ _OFFSETS: Final = {
     pa.large_string(): np.int64,
     pa.large_binary(): np.int64,
 }
+
+
+def _in_arrow(column: Any) -> Any:
+    """Return text of the native core as a column of pyarrow, on the same memory."""
+    return pa.array(column) if isinstance(column, TextColumn) else column
 
 
 def _short(items: Any) -> np.ndarray[Any, np.dtype[np.bool_]] | None:
