@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import statistics
 import subprocess
 import sys
@@ -58,7 +59,7 @@ def cpu_seconds() -> float:
     return total
 
 
-def spark_rounds(path: Path, master: str, rounds: int) -> list[dict[str, Any]]:
+def spark_rounds(path: Path, master: str, rounds: int, only: str = "") -> list[dict[str, Any]]:
     """Run all contenders in turn, in one session."""
     os.environ["PYSPARK_PYTHON"] = sys.executable
     from pyspark.sql import SparkSession
@@ -95,6 +96,17 @@ def spark_rounds(path: Path, master: str, rounds: int) -> list[dict[str, Any]]:
             )
             lazy.add_frame(store, "a", store.last_sequence("a") + 1, frame.load(), into=live)
 
+        planned: list[Any] = []
+
+        def planned_source() -> None:
+            # As a query of ticks, whose planner is there already: no process is started.
+            if not planned:
+                frame = session.read.format("lazysketch").options(
+                    path=str(path), field="item", settled="0", spec=live.partial_spec().hex()
+                )
+                planned.append(frame.load())
+            lazy.add_frame(store, "c", store.last_sequence("c") + 1, planned[0], into=live)
+
         def column() -> None:
             frame = session.read.parquet(str(path))
             counted = lazy.count_column(frame, "item", spec=live.partial_spec(), input="rows")
@@ -112,14 +124,16 @@ def spark_rounds(path: Path, master: str, rounds: int) -> list[dict[str, Any]]:
 
         contenders: dict[str, Callable[[], None]] = {
             "lazysketch, data source": source,
+            "lazysketch, data source, planned": planned_source,
             "lazysketch, mapInArrow": column,
             "groupBy count": group_by,
             # The same shape: 2 / eps columns, log2(1 / (1 - confidence)) rows.
             "count_min_sketch": aggregate(f"count_min_sketch(item, {2 / WIDTH}D, 0.9375D, 7)"),
             "approx_top_k": aggregate("approx_top_k(item, 20)"),
         }
+        chosen = {name: run for name, run in contenders.items() if re.search(only, name)}
         for number in range(rounds + 1):
-            for name, run in contenders.items():
+            for name, run in chosen.items():
                 begun, used = time.perf_counter(), cpu_seconds()
                 run()
                 row = {
@@ -219,11 +233,14 @@ def main() -> int:
     parser.add_argument("--rows", type=int, default=48_000_000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--kafka-only", action="store_true")
+    parser.add_argument(
+        "--only", default="", metavar="PATTERN", help="contenders whose name has it"
+    )
     parser.add_argument("--session", nargs=2, metavar=("FILE", "MASTER"), help=argparse.SUPPRESS)
     options = parser.parse_args()
     if options.session:
         path, master = options.session
-        print(json.dumps(spark_rounds(Path(path), master, options.rounds)))
+        print(json.dumps(spark_rounds(Path(path), master, options.rounds, options.only)))
         return 0
     for row in kafka_rounds(options.rounds):
         print(json.dumps(row))
@@ -235,7 +252,8 @@ def main() -> int:
         rows: list[dict[str, Any]] = []
         for master in ("local[1]", "local[2]"):
             command = [sys.executable, "-m", "benches.python.engines", "--rounds"]
-            command += [str(options.rounds), "--session", str(path), master]
+            command += [str(options.rounds), "--only", options.only]
+            command += ["--session", str(path), master]
             printed = subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout
             rows += json.loads(printed.splitlines()[-1])
     print(f"| {options.rows / 1e6:.0f} M rows | cores | first, s | warm, s | warm, CPU s |")

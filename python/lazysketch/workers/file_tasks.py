@@ -169,16 +169,17 @@ def plan_tasks(
 def count_task(task: FileTask) -> TaskResult:
     """Count the rows of a task, and return the sealed counts.
 
-    Guarantee: nothing but sealed counts leaves this process, and their size does not depend on the
-        rows. No noise is drawn. A task that is run again seals the same counts under another id, of
-        which the store takes one.
+    Guarantee: nothing but sealed counts leaves this process. Their size does not depend on the
+        rows; that of names is a power of two. No noise is drawn. A task that is run again seals the
+        same counts under another id, of which the store takes one.
 
     Args:
         task: One of :func:`plan_tasks`.
 
     Raises:
         SourceError: A file that is missing, damaged, or not as it was listed.
-        ArgumentValueError: Weights above those of the object, or more rows than one partial holds.
+        ArgumentValueError: Weights above those of the object, or more rows or more distinct items
+            than one partial holds: plan more tasks.
     """
     worker = PartialCounts(task.spec)
     for part in task.parts:

@@ -40,16 +40,19 @@ def write(folder: Path, chance: Random, files: int) -> list[str]:
     return rows
 
 
-@pytest.mark.parametrize("seed", range(4))
-def test_tasks_publish_what_one_machine_does(seed: int, lives: Lives, tmp_path: Path) -> None:
+@pytest.mark.parametrize("kind", ["count-min", "names"])
+@pytest.mark.parametrize("seed", range(3))
+def test_tasks_publish_what_one_machine_does(
+    seed: int, kind: str, lives: Lives, tmp_path: Path
+) -> None:
     """However the files are divided; and again, divided otherwise, with the same release."""
     chance = Random(seed)
     rows = write(tmp_path / "rows", chance, files=chance.randrange(1, 6))
     with lives.open() as store:
-        OPENED["count-min"](store)
+        OPENED[kind](store)
     others = lives.copied_to(tmp_path / "copy")
     with lives.open() as local_store, others.open() as store:
-        local, live = OPENED["count-min"](local_store), OPENED["count-min"](store)
+        local, live = OPENED[kind](local_store), OPENED[kind](store)
         local.update_batch(rows)
         for part_bytes, most_tasks in [(40, 7), (1 << 20, 2), (1, None)]:
             tasks = plan_tasks(
