@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import wraps
 from typing import Any, Final
 
 import pytest
@@ -42,6 +43,7 @@ def known_descriptions() -> Iterator[None]:
     known: dict[str, Any] = {}
 
     def remembering(compute: Callable[..., Any]) -> Callable[..., Any]:
+        @wraps(compute)  # classes that are loaded later read its signature
         def compute_once(*args: Any, **kwargs: Any) -> Any:
             name = repr((compute, args, kwargs))
             if name not in known:
