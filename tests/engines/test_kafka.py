@@ -32,7 +32,7 @@ def broker() -> MockBroker:
 
 
 def read_all(members: list[GroupMember], messages: int, *, seconds: float = 60) -> int:
-    """Poll members in turn until they have read so many messages."""
+    """Poll members in turn until they have read that number of messages."""
     found, end = 0, time.monotonic() + seconds
     while found < messages and time.monotonic() < end:
         found += sum(member.poll(0.1) for member in members)
@@ -274,7 +274,7 @@ class Native:
 settings = {"bootstrap.servers": address, "group.id": f"{os.getpid()}", "log_level": 2}
 member = GroupMember(gate, ["killed"], settings)
 for step in range(live.step + 1, 5):
-    # Of each partition so many messages belong to a tick; a member reads no further.
+    # The number of messages of each partition in a tick; a member reads no further.
     wanted = 4 * 25 * step
     end = time.monotonic() + 60
     have = lambda: sum(offset or 0 for offset in member._next.values())

@@ -14,7 +14,6 @@ import hashlib
 import json
 import re
 from collections.abc import Mapping
-from importlib.resources import files
 from typing import Final
 
 __all__ = ["BEGINNING", "MODULES", "standalone_page"]
@@ -97,6 +96,8 @@ def _joined() -> str:
 
 
 def _read(name: str) -> str:
+    from importlib.resources import files  # late: every run of a command knows BEGINNING
+
     return (files("lazysketch.service") / "page" / name).read_text(encoding="utf-8")
 
 

@@ -172,7 +172,7 @@ def _check_unchanged(part: FilePart) -> None:
 
 
 def _parts_of_parquet(whole: FilePart, most_bytes: int) -> list[FilePart]:
-    """Return runs of row groups, each of about so many bytes of the file."""
+    """Return runs of row groups, each of about that number of bytes."""
     from lazysketch.sources.formats.parquet import row_group_sizes
 
     sizes = row_group_sizes(whole.path)

@@ -42,7 +42,7 @@ class SourceOptions:
         request: What is read of each row.
         spec: The description of the store's object, for a batch; None for that in ``state``.
         state: The folder of the log of inputs and of the current description; None for a batch.
-        settled: Files are taken that were modified at least so many seconds ago.
+        settled: Files are taken that were modified at least that number of seconds ago.
         part_bytes: About how much of a file is read in one piece.
         most_tasks: Of one tick; None for a number that follows from the size of the table.
     """

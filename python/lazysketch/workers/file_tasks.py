@@ -75,7 +75,7 @@ def listed_files(path: str, *, settled: float = 0.0) -> list[ListedFile]:
     Args:
         path: A folder, with all folders in it; a pattern with ``*``, ``?``, ``[`` or ``**``; or one
             file.
-        settled: Only files that were modified at least so many seconds ago.
+        settled: Only files that were modified at least that number of seconds ago.
 
     Raises:
         SourceError: A path without a pattern that does not exist.
