@@ -28,7 +28,9 @@ class Load:
         media_type: of the bodies.
         bodies: batches, which each sender sends in turn.
         senders: number of connections.
-        name: begins the names of the sources; different for each load of a service.
+        name: begins the names of the sources; different for each load of a service, unless its
+            sequences go on.
+        after: the last sequence that the sources had before.
     """
 
     path: str
@@ -36,6 +38,7 @@ class Load:
     bodies: Sequence[bytes]
     senders: int
     name: str
+    after: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +104,7 @@ def send(port: int, load: Load, *, seconds: float) -> Sent:
             connection = closing.enter_context(socket.create_connection(("127.0.0.1", port)))
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             connection.settimeout(0.0)
-            sender = _Sender(connection, f"{load.name} {number}")
+            sender = _Sender(connection, f"{load.name} {number}", load.after)
             selector.register(connection, selectors.EVENT_READ, sender)
             sender.begin(load)
         return _exchanged(selector, load, seconds)

@@ -61,7 +61,8 @@ def serve_bare() -> None:
     from lazysketch.service.servers import config_of
 
     listening = socket.create_server(("127.0.0.1", 0), backlog=2048)
-    server = uvicorn.Server(config_of(_answer, certificate=None, private_key=None))
+    config = config_of(_answer, certificate=None, private_key=None, whole_answers=True)
+    server = uvicorn.Server(config)
     print(f"events to http://127.0.0.1:{listening.getsockname()[1]}/", file=sys.stderr)
     print("try", file=sys.stderr, flush=True)
 

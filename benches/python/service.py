@@ -60,6 +60,7 @@ MEDIA_TYPES = {
     "Arrow": "application/vnd.apache.arrow.stream",
 }
 BODIES = 16
+SEQUENCES = 10**9  # more than a sender sends in a minute
 PACKAGES = ("starlette", "uvicorn", "httptools", "uvloop", "cryptography", "prometheus_client")
 
 
@@ -225,6 +226,8 @@ def row_of(name: str, kind: str, events: int, senders: int, ones: Sequence[Measu
 def memory_under_load(*, minutes: float) -> Iterator[Row]:
     """Yield the memory of the service's processes while 32 senders send, minute by minute.
 
+    The senders are the same all the time: each new one would add to what the service keeps.
+
     Args:
         minutes: how long to send.
     """
@@ -237,9 +240,8 @@ def memory_under_load(*, minutes: float) -> Iterator[Row]:
         begin, answers, turn = time.monotonic(), 0, 0
         while (passed := time.monotonic() - begin) < minutes * 60:
             pause = min(60.0, minutes * 60 - passed)
-            sent: Sent = process.submit(
-                send, serving.port, replace(load, name=f"{turn}"), seconds=pause
-            ).result()
+            going_on = replace(load, name="host", after=turn * SEQUENCES)
+            sent: Sent = process.submit(send, serving.port, going_on, seconds=pause).result()
             answers, turn = answers + sent.answers, turn + 1
             resident = serving.resident_bytes()
             yield {

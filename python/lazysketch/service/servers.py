@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import uvicorn
 
 from lazysketch.errors import ArgumentValueError
+from lazysketch.service.http_protocol import BoundedProtocol, WholeAnswersProtocol
 
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
@@ -72,7 +73,11 @@ def address_of(listener: Listener, bound: socket.socket) -> str:
 
 
 def config_of(
-    application: ASGIApp, *, certificate: str | None, private_key: str | None
+    application: ASGIApp,
+    *,
+    certificate: str | None,
+    private_key: str | None,
+    whole_answers: bool = False,
 ) -> uvicorn.Config:
     """Return how an application is served: no access log, no name of the server.
 
@@ -80,9 +85,11 @@ def config_of(
         application: what answers.
         certificate: file of the TLS certificate chain; None for plain HTTP.
         private_key: file of its private key.
+        whole_answers: True if the application sends head and body of each answer together.
     """
     return uvicorn.Config(
         application,
+        http=WholeAnswersProtocol if whole_answers else BoundedProtocol,
         log_config=None,
         access_log=False,
         server_header=False,

@@ -229,7 +229,13 @@ async def _run(
 def _serving(face: str, application: ASGIApp, listener: Listener) -> tuple[str, _Server]:
     files = (listener.certificate, listener.private_key)
     certificate, private_key = (None if one is None else str(one) for one in files)
-    return face, _Server(config_of(application, certificate=certificate, private_key=private_key))
+    config = config_of(
+        application,
+        certificate=certificate,
+        private_key=private_key,
+        whole_answers=face == "ingest",
+    )
+    return face, _Server(config)
 
 
 @contextmanager

@@ -94,6 +94,13 @@ impl TextColumn {
         }
     }
 
+    /// Number of bytes of the longest text; 0 without texts.
+    #[getter]
+    fn longest(&self) -> i64 {
+        let lengths = self.offsets().windows(2).map(|ends| ends[1] - ends[0]);
+        lengths.max().unwrap_or(0)
+    }
+
     /// Return the texts as a list.
     fn tolist<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyList>> {
         PyList::new(

@@ -242,19 +242,19 @@ class IngestApplication:
     def _acknowledged(self, counted: Counted) -> bytes:
         judged, counters = counted.judged, self.counters
         refused = judged.refused
+        lost = sum(refused.values())
         if counted.repeated:
             counters.repetitions += 1
         else:
-            counters.events += judged.rows - sum(refused.values())
+            counters.events += judged.rows - lost
             for code, number in refused.items():
                 counters.refused[code] = counters.refused.get(code, 0) + number
-        answer: dict[str, object] = {
-            "events": judged.rows,
-            "repeated": counted.repeated,
-            "refused": judged.first_refused if refused else [],
-            "refused_events": sum(refused.values()),
-        }
-        return json.dumps(answer).encode()
+        first = json.dumps(judged.first_refused) if lost else "[]"
+        repeated = "true" if counted.repeated else "false"
+        return (
+            f'{{"events": {judged.rows}, "repeated": {repeated}, "refused": {first}, '
+            f'"refused_events": {lost}}}'
+        ).encode()
 
 
 class _Held:

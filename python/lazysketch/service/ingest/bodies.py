@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from lazysketch._native import TextColumn, json_elements, line_items
 from lazysketch.errors import SourceError
@@ -23,10 +22,10 @@ from lazysketch.service.ingest.envelopes import ARROW, JSON_ARRAY, LINES
 from lazysketch.service.ingest.events import Events, Judged
 from lazysketch.service.ingest.refusals import RefusedRequestError
 from lazysketch.sources.batch import RowBatch
-from lazysketch.sources.formats.arrow_ipc import read_arrow
+from lazysketch.sources.formats.arrow_columns import short_values
+from lazysketch.sources.formats.arrow_ipc import read_arrow_bytes
 from lazysketch.sources.formats.json_lines import block_reader
 from lazysketch.sources.formats.selection import Selection
-from lazysketch.sources.io.byte_stream import ByteStream
 
 if TYPE_CHECKING:
     from lazysketch.service.stream_settings import StreamSettings
@@ -137,7 +136,7 @@ def _elements(body: bytes) -> bytes:
 def _arrow(body: bytes, selection: Selection) -> RowBatch:
     batches, rows = [], 0
     try:
-        for batch in read_arrow(ByteStream("body", path=None, blocks=[body]), selection):
+        for batch in read_arrow_bytes(body, selection, name="body"):
             rows += batch.rows
             if rows > MOST_EVENTS:
                 raise _too_many()
@@ -191,7 +190,7 @@ def _without_long(batch: RowBatch) -> Events:
     malformed: Sequence[int] = batch.malformed
     if no_user:
         malformed = np.setdiff1d(malformed, no_user).tolist()
-    items, weights, users = _in_arrow(batch.items), batch.weights, _in_arrow(batch.users)
+    items, weights, users = batch.items, batch.weights, batch.users
     too_long: Sequence[int] = ()
     short = _short(items)
     if short is not None:
@@ -202,45 +201,19 @@ def _without_long(batch: RowBatch) -> Events:
     return Events(Judged(rows, malformed, no_user, too_long), items, weights, users)
 
 
-_OFFSETS: Final = {
-    pa.string(): np.int32,
-    pa.binary(): np.int32,
-    pa.large_string(): np.int64,
-    pa.large_binary(): np.int64,
-}
-
-
-def _in_arrow(column: Any) -> Any:
-    """Return text of the native core as a column of pyarrow, on the same memory."""
-    return pa.array(column) if isinstance(column, TextColumn) else column
-
-
 def _short(items: Any) -> np.ndarray[Any, np.dtype[np.bool_]] | None:
     """Return which items are not too long; None if all are short enough."""
     if isinstance(items, np.ndarray):
         return None
+    if isinstance(items, TextColumn):
+        return None if items.longest <= LONGEST_ITEM else _short(pa.array(items))
     if isinstance(items, list):
         found = np.array([_size(item) <= LONGEST_ITEM for item in items], dtype=bool)
         return None if found.all() else found
     if pa.types.is_dictionary(items.type):
         good = _short(items.dictionary)
         return None if good is None else good[items.indices.to_numpy()]
-    if pa.types.is_integer(items.type) or items.nbytes <= LONGEST_ITEM:
-        return None
-    if pa.types.is_fixed_size_binary(items.type):
-        is_long = items.type.byte_width > LONGEST_ITEM
-        return np.zeros(len(items), dtype=bool) if is_long else None
-    width = _OFFSETS.get(items.type)
-    if width is not None:
-        # Read in place: a call of pyarrow.compute costs as much as a small batch.
-        ends = np.frombuffer(items.buffers()[1], dtype=width)[items.offset :][: len(items) + 1]
-        if int(np.diff(ends).max(initial=0)) <= LONGEST_ITEM:
-            return None
-    flags = pc.less_equal(pc.binary_length(items), LONGEST_ITEM)
-    if flags.true_count == len(flags):
-        return None
-    mask: np.ndarray[Any, np.dtype[np.bool_]] = flags.to_numpy(zero_copy_only=False)
-    return mask
+    return short_values(items, longest=LONGEST_ITEM)
 
 
 def _size(item: object) -> int:
@@ -252,7 +225,8 @@ def _size(item: object) -> int:
 def _kept(values: Any, short: np.ndarray[Any, np.dtype[np.bool_]]) -> Any:
     if isinstance(values, list):
         return [value for value, keep in zip(values, short.tolist(), strict=True) if keep]
-    return values.filter(pa.array(short))
+    column = pa.array(values) if isinstance(values, TextColumn) else values
+    return column.filter(pa.array(short))
 
 
 def _too_many() -> RefusedRequestError:

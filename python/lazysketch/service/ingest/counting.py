@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
@@ -266,6 +267,7 @@ def _parts(judged: Judged, batches: Sequence[_Lines]) -> list[Counted]:
     return found
 
 
+@lru_cache(maxsize=1 << 12)
 def source_name(owner: str, stream: str, source: str) -> str:
     """Return what the store calls a source, different for each owner, stream and source.
 

@@ -56,6 +56,8 @@ class Judged:
             begin: position of the first.
             end: position after the last.
         """
+        if not (len(self.malformed) or len(self.no_user) or len(self.too_long)):
+            return Judged(end - begin)
         parts = (_within(positions, begin, end) for _, positions in self._codes)
         return Judged(end - begin, *parts)
 

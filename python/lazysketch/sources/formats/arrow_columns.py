@@ -39,6 +39,12 @@ if TYPE_CHECKING:
 
 _SAFE_DIGITS = 18  # any number of 18 digits fits into 64 bits
 _LARGE_DICTIONARY = 1 << 20  # bytes
+_WIDTHS_OF_ENDS = {
+    pa.string(): np.int32,
+    pa.binary(): np.int32,
+    pa.large_string(): np.int64,
+    pa.large_binary(): np.int64,
+}
 
 
 def batch_of_columns(
@@ -79,7 +85,7 @@ def _readable(items: pa.Array) -> tuple[pa.Array, NDArray[np.bool_] | None]:
     valid = _validity(items)
     if not _is_valid_text(items):
         valid = _both(valid, _decodable(items))
-    return items, _both(valid, _short(items))
+    return items, _both(valid, short_values(items, longest=LONGEST_ITEM))
 
 
 def _people(users: pa.Array) -> _People:
@@ -143,7 +149,7 @@ def _present(
         valid = _both(valid, _mask(pc.not_equal(column, absent)))
     if undecodable:
         valid = _both(valid, _mask(pc.invert(pc.match_substring(column, UNDECODABLE))))
-    return _both(valid, _short(column))
+    return _both(valid, short_values(column, longest=LONGEST_ITEM))
 
 
 def check_types(types: dict[str, pa.DataType], selection: Selection, *, name: str) -> None:
@@ -311,7 +317,7 @@ def _items_of_dictionary(items: pa.Array) -> tuple[pa.Array, NDArray[np.bool_] |
     good = _validity(entries)
     if not _is_valid_text(entries):
         good = _both(good, _decodable(entries))
-    good = _both(good, _short(entries))
+    good = _both(good, short_values(entries, longest=LONGEST_ITEM))
     if good is not None:
         # No row refers to the entries that are left out, so any place will do for theirs.
         valid = _both(valid, good[places])
@@ -330,14 +336,25 @@ def _decodable(items: pa.Array) -> NDArray[np.bool_]:
     return np.array([not text.is_valid or _is_utf8(text.as_py()) for text in bytes_of], dtype=bool)
 
 
-def _short(items: pa.Array) -> NDArray[np.bool_] | None:
-    """Return which texts or bytes are not too long for an item; None if all are."""
-    if pa.types.is_integer(items.type) or items.nbytes <= LONGEST_ITEM:
+def short_values(items: pa.Array, *, longest: int) -> NDArray[np.bool_] | None:
+    """Return which values are no longer than so many bytes; None if all are.
+
+    Args:
+        items: Integers, text or bytes; not a dictionary, nor views.
+        longest: The largest number of bytes.
+    """
+    if pa.types.is_integer(items.type) or items.nbytes <= longest:
         return None
     if pa.types.is_fixed_size_binary(items.type):
-        is_long = items.type.byte_width > LONGEST_ITEM
+        is_long = items.type.byte_width > longest
         return np.zeros(len(items), dtype=bool) if is_long else None
-    is_short = pc.less_equal(pc.binary_length(items), LONGEST_ITEM)
+    width = _WIDTHS_OF_ENDS.get(items.type)
+    if width is not None:
+        # Read in place: a call of pyarrow.compute costs as much as a small batch.
+        ends = np.frombuffer(items.buffers()[1], dtype=width)[items.offset :][: len(items) + 1]
+        if int((ends[1:] - ends[:-1]).max(initial=0)) <= longest:
+            return None
+    is_short = pc.less_equal(pc.binary_length(items), longest)
     return _mask(pc.fill_null(is_short, fill_value=True))
 
 

@@ -28,6 +28,7 @@ from lazysketch.sources.formats.arrow_messages import (
     FILE_MAGIC,
     CheckedMessages,
     DamagedMessageError,
+    check_messages,
 )
 
 if TYPE_CHECKING:
@@ -44,37 +45,62 @@ _ITEM_BYTES = 1 << 24
 
 def read_arrow(stream: ByteStream, selection: Selection) -> Iterator[RowBatch]:
     """Yield the selected item, weight, time and person of each row."""
+    with _damage_named(stream.name), _opened(stream) as read:
+        messages = CheckedMessages(read, name=stream.name)
+        yield from _batches(pa.PythonFile(messages, "r"), selection, name=stream.name)
+
+
+def read_arrow_bytes(data: bytes, selection: Selection, *, name: str) -> Iterator[RowBatch]:
+    """Yield the same of data that are all in memory, where their columns stay.
+
+    Args:
+        data: The whole input, not compressed.
+        selection: The fields to read.
+        name: The name of the input in messages.
+    """
+    with _damage_named(name):
+        begin = len(FILE_MAGIC) if data.startswith(FILE_MAGIC) else 0
+        check_messages(memoryview(data)[begin:], name=name)
+        yield from _batches(pa.py_buffer(data)[begin:], selection, name=name)
+
+
+def _batches(
+    opened: pa.NativeFile | pa.Buffer, selection: Selection, *, name: str
+) -> Iterator[RowBatch]:
+    """Yield the rows of messages that are checked."""
+    for rows in _record_batches(opened, selection, name=name):
+        rows.validate()
+        columns = {of: _validated(column_of(rows, field)) for of, field in selection.columns()}
+        texts = [columns[of] for of in ("field", "user") if of in columns]
+        together = min(map(_rows_together, texts))
+        for begin in range(0, rows.num_rows, together):
+            part = {of: column.slice(begin, together) for of, column in columns.items()}
+            yield batch_of_columns(
+                part["field"],
+                part.get("weight"),
+                selection,
+                times=part.get("time"),
+                users=part.get("user"),
+            )
+
+
+@contextmanager
+def _damage_named(name: str) -> Generator[None, None, None]:
+    """Raise what pyarrow raises of damaged data as a SourceError that names the input."""
     try:
-        with _opened(stream) as read:
-            messages = CheckedMessages(read, name=stream.name)
-            for rows in _record_batches(messages, selection, name=stream.name):
-                rows.validate()
-                columns = {
-                    of: _validated(column_of(rows, field)) for of, field in selection.columns()
-                }
-                texts = [columns[of] for of in ("field", "user") if of in columns]
-                together = min(map(_rows_together, texts))
-                for begin in range(0, rows.num_rows, together):
-                    part = {of: column.slice(begin, together) for of, column in columns.items()}
-                    yield batch_of_columns(
-                        part["field"],
-                        part.get("weight"),
-                        selection,
-                        times=part.get("time"),
-                        users=part.get("user"),
-                    )
+        yield
     except DamagedMessageError:
-        raise _damaged(stream.name) from None
+        raise _damaged(name) from None
     except pa.ArrowMemoryError:
         raise
     except (pa.ArrowException, SystemError, UnicodeDecodeError) as error:
         # SystemError: a negative length passed to a Python stream; UnicodeDecodeError: a
         # column name that is not text.
-        raise _damaged(stream.name) from error
+        raise _damaged(name) from error
     except OSError as error:
         if isinstance(error, SourceError):
             raise
-        raise _damaged(stream.name) from None
+        raise _damaged(name) from None
 
 
 @contextmanager
@@ -101,10 +127,10 @@ def _whole(file: ReadableBlocks, size: int) -> bytes:
 
 
 def _record_batches(
-    messages: CheckedMessages, selection: Selection, *, name: str
+    opened: pa.NativeFile | pa.Buffer, selection: Selection, *, name: str
 ) -> Iterator[pa.RecordBatch]:
     fields = selection.columns()
-    with pa.ipc.open_stream(pa.PythonFile(messages, "r")) as reader:
+    with pa.ipc.open_stream(opened) as reader:
         schema = reader.schema
         types = {of: type_of(schema, field, of=of, name=name) for of, field in fields}
         check_types(types, selection, name=name)

@@ -69,10 +69,10 @@ class CheckedMessages(io.RawIOBase):
         name: The name of the input in messages.
     """
 
-    def __init__(self, read: Callable[[int], bytes], *, name: str) -> None:
+    def __init__(self, read: Callable[[int], bytes | memoryview], *, name: str) -> None:
         self._read = read
         self._name = name
-        self._parts = self._messages()
+        self._parts = self.messages()
         self._part: bytes | memoryview = b""
         self._bytes = self._rows = 0
         self._dictionaries: dict[int, int] = {}
@@ -94,9 +94,10 @@ class CheckedMessages(io.RawIOBase):
         taken, self._part = self._part, b""
         return bytes(taken)
 
-    def _messages(self) -> Iterator[bytes]:
+    def messages(self) -> Iterator[bytes | memoryview]:
+        """Yield the parts of the messages, each message after it is checked."""
         while True:
-            prefix = self._taken(4)
+            prefix = bytes(self._taken(4))
             if prefix == _CONTINUES:
                 prefix += self._taken(4)
             if len(prefix) not in (4, 8) or not any(prefix[-4:]):
@@ -116,14 +117,14 @@ class CheckedMessages(io.RawIOBase):
             yield metadata
             yield body
 
-    def _taken(self, size: int) -> bytes:
+    def _taken(self, size: int) -> bytes | memoryview:
         if size < 0:
             raise DamagedMessageError
         data = self._read(size) if size else b""
         self._bytes += len(data)
         return data
 
-    def _check(self, message: Message, body: bytes) -> None:
+    def _check(self, message: Message, body: bytes | memoryview) -> None:
         expanded = 0
         for begin, length in message.buffers:
             stated = body[begin : begin + 8]
@@ -145,7 +146,30 @@ class CheckedMessages(io.RawIOBase):
             )
 
 
-def message_of(metadata: bytes) -> Message:
+def check_messages(data: memoryview, *, name: str) -> None:
+    """Raise what :class:`CheckedMessages` raises of a whole stream in memory, without a copy.
+
+    Args:
+        data: The stream, from its first message.
+        name: The name of the input in messages.
+
+    Raises:
+        DamagedMessageError: A description that is not one.
+        SourceError: A message beyond a limit.
+    """
+    place = 0
+
+    def taken(size: int) -> memoryview:
+        nonlocal place
+        part = data[place : place + size]
+        place += len(part)
+        return part
+
+    for _ in CheckedMessages(taken, name=name).messages():
+        pass
+
+
+def message_of(metadata: bytes | memoryview) -> Message:
     """Return the sizes that the description of a message states.
 
     Raises:
@@ -179,7 +203,7 @@ def _batch(table: _Table) -> tuple[int, None, bool, tuple[tuple[int, int], ...]]
 class _Table:
     """A FlatBuffers table."""
 
-    def __init__(self, data: bytes, at: int) -> None:
+    def __init__(self, data: bytes | memoryview, at: int) -> None:
         self._data = data
         self._at = at
         self._fields = at - struct.unpack_from("<i", data, _inside(at))[0]
@@ -217,7 +241,7 @@ class _Table:
         return [(begin, size) for begin, size in pairs if begin >= 0]
 
 
-def _word(data: bytes, at: int) -> int:
+def _word(data: bytes | memoryview, at: int) -> int:
     found: int = struct.unpack_from("<I", data, _inside(at))[0]
     return found
 

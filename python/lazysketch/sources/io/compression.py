@@ -40,7 +40,7 @@ class ReadableBlocks(io.RawIOBase):
 
     def __init__(self, blocks: Iterable[bytes]) -> None:
         self._blocks = iter(blocks)
-        self._rest = b""
+        self._block, self._place = b"", 0
 
     def readable(self) -> bool:
         """Return True."""
@@ -49,10 +49,12 @@ class ReadableBlocks(io.RawIOBase):
     def read(self, size: int = -1) -> bytes:
         """Return at most ``size`` bytes, none only at the end; all bytes if negative."""
         if size < 0:
-            return b"".join([self._rest, *self._blocks])
-        if not self._rest:
-            self._rest = next(self._blocks, b"")
-        taken, self._rest = self._rest[:size], self._rest[size:]
+            rest, self._block = self._block[self._place :], b""
+            return b"".join([rest, *self._blocks])
+        if self._place >= len(self._block):
+            self._block, self._place = next(self._blocks, b""), 0
+        taken = self._block[self._place : self._place + size]
+        self._place += len(taken)
         return taken
 
 

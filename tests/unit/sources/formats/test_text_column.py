@@ -54,6 +54,12 @@ def test_its_parts_are_ends_and_bytes(rows: list[str], begin: int | None, end: i
     assert data.tobytes() == b"".join(texts)
 
 
+@given(rows=ROWS, begin=ENDS, end=ENDS)
+def test_it_knows_its_longest_text(rows: list[str], begin: int | None, end: int | None) -> None:
+    longest = max((len(text.encode()) for text in rows[begin:end]), default=0)
+    assert column_of(rows)[begin:end].longest == longest
+
+
 def test_what_arrow_got_outlives_the_column() -> None:
     rows = [f"row {number}" for number in range(10_000)]
     array = pa.array(column_of(rows)[5_000:])
