@@ -215,6 +215,9 @@ class _OfStore(Changes, Windows):
         """Count one event, as the method without a store."""
         Windows.update(self, item, weight, time=time, user=user)
 
+    def _add_one(self, item: Item, weight: int, user: Item | None) -> bool:  # noqa: ARG002
+        return False  # every event goes through the log
+
     def tick(self, steps: int = 1) -> None:
         """Take steps without an event, as the method without a store."""
         count = checked_integer("steps", steps, least=0, most=LARGEST_WINDOW)

@@ -11,6 +11,7 @@ from typing import Protocol
 from lazysketch import _native
 from lazysketch.errors import ArgumentTypeError
 from lazysketch.heavy_hitters import HeavyHitters
+from lazysketch.releases.items import Item
 from lazysketch.windows.batches import (
     People,
     Weights,
@@ -114,6 +115,16 @@ class BySteps(OneOpenWindow[HeavyHitters]):
         check_batch(events, given, max_weight=self._tables.max_weight)
         people = people_of(user, events=len(events), bounded=self._tables.bounds_people)
         self._take(_Events(events, given, people))
+
+    def add_one(self, item: Item, weight: int, user: Item | None) -> bool:
+        """Count one event, if the open window has more steps after it and nothing to complete."""
+        state = self._state
+        table = state.table
+        complete = state.last is None and state.leaving is None and self._ahead is None
+        if table is None or not complete or table.step + 1 >= self._every:
+            return False
+        table.update(item, weight, user=user)
+        return True
 
     def tick(self, steps: int) -> None:
         """Take steps without an event."""

@@ -13,6 +13,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 from typing import Generic
 
+from lazysketch.releases.items import Item
 from lazysketch.windows.window import Window
 from lazysketch.windows.window_tables import Table, WindowMaker
 
@@ -101,6 +102,19 @@ class OpenWindows(ABC, Generic[Table]):
             times: one instant per item, or None if the cut needs no times.
             user: the person of each event, or None if people are not bounded.
         """
+
+    def add_one(self, item: Item, weight: int, user: Item | None) -> bool:  # noqa: ARG002
+        """Count one event without the detours of a batch, if no window ends before or with it.
+
+        Args:
+            item: item of the event.
+            weight: its weight.
+            user: its person, or None if people are not bounded.
+
+        Returns:
+            Whether it was counted; otherwise :meth:`add` has to count it.
+        """
+        return False
 
     @abstractmethod
     def advance(self) -> None:

@@ -191,6 +191,8 @@ class Windows(ClosedByBlock, PublishedWindows):
             ClosedError: after ``finish()`` or ``close()``.
             LiveStateError: called in a forked child process.
         """
+        if time is None and self._add_one(item, weight, user):
+            return
         times = None if time is None else [instant_of("time", time)]
         self.update_many(
             [item],
@@ -341,6 +343,11 @@ class Windows(ClosedByBlock, PublishedWindows):
     def _counted(self, items: object) -> object:
         """Return what the tables count of items."""
         return items
+
+    @exclusive
+    def _add_one(self, item: Item, weight: int, user: Item | None) -> bool:
+        self._refuse_nested()
+        return self._live.add_one(item, weight, user)
 
     def _opened(self) -> OpenWindows[Any]:
         self._refuse_nested()

@@ -9,6 +9,7 @@ use numpy::{
     Element, PyArray1, PyArrayDescrMethods, PyArrayMethods, PyUntypedArray, PyUntypedArrayMethods,
 };
 use pyo3::prelude::*;
+use pyo3::sync::PyOnceLock;
 use zeroize::{Zeroize, Zeroizing};
 
 /// Contiguous values.
@@ -143,4 +144,25 @@ pub(crate) fn array_of(py: Python<'_>, values: Vec<f64>) -> Bound<'_, PyArray1<f
         return PyArray1::from_slice(py, &values);
     }
     PyArray1::from_vec(py, values)
+}
+
+/// Return the array in native byte order and contiguous; no copy if it already is.
+pub(crate) fn as_contiguous<'py, T: numpy::Element>(
+    array: &Bound<'py, PyUntypedArray>,
+    dtype: &str,
+) -> PyResult<InPlace<'py, T>> {
+    static AS_CONTIGUOUS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
+    let as_contiguous = AS_CONTIGUOUS.import(array.py(), "numpy", "ascontiguousarray")?;
+    let array = as_contiguous.call1((array, dtype))?;
+    let array = array.cast_into::<PyArray1<T>>()?;
+    if let Some(in_place) = InPlace::of(array.clone()) {
+        return Ok(in_place);
+    }
+    // A slice of other memory may start at an unaligned address.
+    let copy = array.call_method0("copy")?.cast_into::<PyArray1<T>>()?;
+    InPlace::of(copy).ok_or_else(|| {
+        ArgumentValueError::new_err(
+            "items: expected an array whose copy is contiguous, got another",
+        )
+    })
 }

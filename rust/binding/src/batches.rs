@@ -4,21 +4,21 @@
 //! Arrays, lists and tuples are recognised by their exact type, without attribute lookups: a failed
 //! lookup costs as much as counting a hundred events.
 
-use crate::arrays::{InPlace, Integers, Values, integers_of};
+use crate::arrays::{Integers, Values, as_contiguous, integers_of};
 use crate::arrow;
 use crate::arrow_import;
 use crate::arrow_items;
 use crate::columns::HashedColumns;
 use crate::errors::{ArgumentTypeError, ArgumentValueError, raise, says_wrong_type, type_name};
+use crate::fixed_width_text::FixedWidthText;
 use crate::items::{Column, Target, small_count, small_integer};
 use crate::logged_events::LoggedEvents;
 use lazysketch_core::item::Item;
 use lazysketch_core::memory;
 use lazysketch_core::table::items::Items;
-use numpy::{PyArray1, PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
+use numpy::{PyArrayDescrMethods, PyUntypedArray, PyUntypedArrayMethods};
 use pyo3::exceptions::PyMemoryError;
 use pyo3::prelude::*;
-use pyo3::sync::PyOnceLock;
 use pyo3::types::{PyByteArray, PyBytes, PyDict, PyIterator, PyList, PyString, PyTuple};
 use std::iter;
 use zeroize::{Zeroize, Zeroizing};
@@ -330,8 +330,12 @@ fn from_numpy<'py>(
     match array.dtype().kind() {
         b'i' => from_integers(Integers::Signed(contiguous(array, "int64")?), target),
         b'u' => from_integers(Integers::Unsigned(contiguous(array, "uint64")?), target),
-        // Text, bytes and objects: numpy gives Python values, which are checked one by one.
         b'U' | b'S' | b'O' | b'T' => {
+            if let Some(texts) = FixedWidthText::of(array)? {
+                return from_texts(&texts, target).map(PreparedBatch::Ready);
+            }
+            // Objects and texts of any length: numpy gives Python values, which are checked one by
+            // one.
             let values = array.call_method0("tolist")?.cast_into::<PyList>()?;
             from_sequence(values.len(), objects_of(&values), target)
         }
@@ -342,32 +346,21 @@ fn from_numpy<'py>(
     }
 }
 
+fn from_texts(texts: &FixedWidthText<'_>, target: Target<'_>) -> PyResult<Vec<u64>> {
+    let mut converted = memory::room_for(texts.len()?).map_err(raise)?;
+    let refuse = |got: &str| target.refuse(got);
+    texts.for_each(&refuse, |item| {
+        converted.push(target.item(item)?);
+        Ok(())
+    })?;
+    Ok(converted)
+}
+
 fn contiguous<'py, T: numpy::Element + Zeroize>(
     array: &Bound<'py, PyUntypedArray>,
     dtype: &str,
 ) -> PyResult<Values<'py, T>> {
     as_contiguous(array, dtype).map(Values::InPlace)
-}
-
-/// Return the array in native byte order and contiguous; no copy if it already is.
-pub(crate) fn as_contiguous<'py, T: numpy::Element>(
-    array: &Bound<'py, PyUntypedArray>,
-    dtype: &str,
-) -> PyResult<InPlace<'py, T>> {
-    static AS_CONTIGUOUS: PyOnceLock<Py<PyAny>> = PyOnceLock::new();
-    let as_contiguous = AS_CONTIGUOUS.import(array.py(), "numpy", "ascontiguousarray")?;
-    let array = as_contiguous.call1((array, dtype))?;
-    let array = array.cast_into::<PyArray1<T>>()?;
-    if let Some(in_place) = InPlace::of(array.clone()) {
-        return Ok(in_place);
-    }
-    // A slice of other memory may start at an unaligned address.
-    let copy = array.call_method0("copy")?.cast_into::<PyArray1<T>>()?;
-    InPlace::of(copy).ok_or_else(|| {
-        ArgumentValueError::new_err(
-            "items: expected an array whose copy is contiguous, got another",
-        )
-    })
 }
 
 /// Require one dimension and no mask: a masked value is missing.

@@ -81,7 +81,8 @@ impl Fault {
 type Converted = Result<u64, Fault>;
 
 impl Target<'_> {
-    fn refuse(&self, got: &str) -> Fault {
+    /// Return the fault of what cannot be an item here.
+    pub(crate) fn refuse(&self, got: &str) -> Fault {
         let expected = match self {
             Self::Fingerprint(_) => EXPECTED.to_owned(),
             Self::Index(width) => format!("expected an integer from 0 to {}", width - 1),

@@ -23,6 +23,7 @@ mod exact;
 #[cfg(feature = "faults")]
 mod failing_allocator;
 mod fingerprint_logging;
+mod fixed_width_text;
 mod guarded_sketch;
 mod heavy_sketch;
 mod hierarchy;

@@ -3,15 +3,14 @@
 //! Text and bytes are borrowed from Arrow memory, and numpy integers are read in place. Items of
 //! other Python objects are copied, because the objects may be freed before the batch is counted.
 
-use crate::arrays::Values;
+use crate::arrays::{Values, as_contiguous};
 use crate::arrow::{self, Chunk};
 use crate::arrow_import;
 use crate::arrow_items;
-use crate::batches::{
-    IterableValues, as_contiguous, objects_of, refuse_single_values, require_plain,
-};
+use crate::batches::{IterableValues, objects_of, refuse_single_values, require_plain};
 use crate::columns::HashedColumns;
 use crate::errors::ArgumentTypeError;
+use crate::fixed_width_text::FixedWidthText;
 use crate::items::{Column, Fault, no_item, with_item};
 use crate::level_names::LevelNames;
 use crate::logged_events::LoggedEvents;
@@ -123,7 +122,10 @@ fn from_numpy<'py>(array: &Bound<'py, PyUntypedArray>) -> PyResult<OwnedItems<'p
             let values = as_contiguous(array, "uint64")?;
             Ok(OwnedItems::Unsigned(Values::InPlace(values)))
         }
-        b'U' | b'S' | b'O' | b'T' => copied_of_any(&array.call_method0("tolist")?),
+        b'U' | b'S' | b'O' | b'T' => match FixedWidthText::of(array)? {
+            Some(texts) => copies_of_texts(&texts).map(OwnedItems::Copied),
+            None => copied_of_any(&array.call_method0("tolist")?),
+        },
         _ => Err(ArgumentTypeError::new_err(format!(
             "items: expected an array of integers, text, bytes or objects, got dtype {}",
             array.dtype()
@@ -140,13 +142,23 @@ pub(crate) fn copies_of(items: &Bound<'_, PyList>) -> PyResult<MixedItems> {
     copied(objects_of(items).map(Ok))
 }
 
-fn copied<'py>(objects: impl Iterator<Item = PyResult<Bound<'py, PyAny>>>) -> PyResult<MixedItems> {
+fn copies_of_texts(texts: &FixedWidthText<'_>) -> PyResult<MixedItems> {
     let mut copies = MixedItems::default();
-    let mut push = |item: Item<'_>| match copies.push(item) {
+    texts.for_each(&no_item, |item| pushed(&mut copies, item))?;
+    Ok(copies)
+}
+
+fn pushed(copies: &mut MixedItems, item: Item<'_>) -> Result<(), Fault> {
+    match copies.push(item) {
         Err(error @ Error::Memory { .. }) => Err(Fault::memory(&error)),
         Err(error) => Err(Fault::too_large(error.to_string())),
         Ok(()) => Ok(()),
-    };
+    }
+}
+
+fn copied<'py>(objects: impl Iterator<Item = PyResult<Bound<'py, PyAny>>>) -> PyResult<MixedItems> {
+    let mut copies = MixedItems::default();
+    let mut push = |item: Item<'_>| pushed(&mut copies, item);
     for (position, object) in objects.enumerate() {
         with_item(&object?, &no_item, &mut push).map_err(|fault| fault.at(position))?;
     }

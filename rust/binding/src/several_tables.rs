@@ -11,6 +11,7 @@ use crate::guarded_sketch::{Core, GuardedSketch, change_all, change_all_briefly}
 use crate::heavy_sketch::HeavySketch;
 use crate::hierarchy::Hierarchy;
 use crate::items::{Steps, Weight};
+use crate::nesting_lock::NestingLock;
 use crate::owned_items::BorrowedItems;
 use crate::private::PrivateSketch;
 use crate::weights::{counts_of, weights_of};
@@ -247,9 +248,15 @@ pub(crate) fn call_locked<'py>(
     args: &Bound<'py, PyTuple>,
     kwargs: &Bound<'py, PyDict>,
 ) -> PyResult<Bound<'py, PyAny>> {
+    let kwargs = (!kwargs.is_empty()).then_some(kwargs);
+    if let Ok(lock) = lock.cast_exact::<NestingLock>() {
+        return lock
+            .get()
+            .held_for(lock.py(), || function.call(args, kwargs));
+    }
     let release = lock.getattr(intern!(lock.py(), "release"))?;
     lock.call_method0(intern!(lock.py(), "acquire"))?;
-    let result = function.call(args, Some(kwargs));
+    let result = function.call(args, kwargs);
     release.call0()?;
     result
 }

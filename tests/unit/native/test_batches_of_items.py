@@ -235,9 +235,40 @@ def test_numpy_text_bytes_and_objects() -> None:
     assert_equals_single_updates(np.array(words, dtype=">U40"), words)
     assert_equals_single_updates(np.array(words, dtype=np.dtypes.StringDType()), words)
     assert_equals_single_updates(np.array([b"a", b"bc"]), [b"a", b"bc"])
+    zeros = ["a\0b", "\0a", "a\0", "\0"]  # numpy takes zeros at the end for filling
+    assert_equals_single_updates(np.array(zeros), [text.rstrip("\0") for text in zeros])
+    raw = [text.encode() for text in zeros]
+    assert_equals_single_updates(np.array(raw), [text.rstrip(b"\0") for text in raw])
+    far = ["\x7f", "\x80", "\u07ff", "\u0800", "\uffff", "\U00010000", "\U0010ffff", "a" * 9]
+    assert_equals_single_updates(np.array(far), far)
+    assert_equals_single_updates(np.array([], dtype="U3"), [])
+    assert_equals_single_updates(np.array([], dtype="S0"), [])
+    assert_equals_single_updates(np.array(["", ""]), ["", ""])
     mixed = ["a", b"a", 1, 10**30, np.int8(1)]
     assert_equals_single_updates(np.array(mixed, dtype=object), mixed)
     assert_equals_single_updates(np.array([], dtype=np.int64), [])
+
+
+@pytest.mark.parametrize("dtype", ["U4", ">U4"])
+def test_numpy_text_with_a_lone_surrogate_is_refused(dtype: str) -> None:
+    array = np.array(["a", "b\ud800", "c"], dtype=dtype)
+    for table in (exact(), ls.HeavyHitters(epsilon=1.0, delta=1e-6, share=0.1)):
+        with pytest.raises(ls.errors.ItemError, match="surrogate at position 1; nothing was"):
+            table.update_many(array)
+
+
+def test_names_of_numpy_text_are_those_of_a_list() -> None:
+    words = ["é", "b" * 40, "c"] * 4000
+    for given, expected in ((words, words), ([word.encode() for word in words],) * 2):
+        key = ls.Key.generate()
+        tables = [
+            ls.HeavyHitters(epsilon=1.0, delta=1e-6, share=0.1, discovery_epoch=12_000, key=key)
+            for _ in range(2)
+        ]
+        tables[0].update_many(np.array(given))
+        tables[1].update_many(expected)
+        assert set(tables[0].candidates) == set(expected)
+        assert tables[0].candidates == tables[1].candidates
 
 
 def test_iterables() -> None:
