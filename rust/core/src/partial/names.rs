@@ -6,6 +6,9 @@
 //! Names are compared byte by byte. The place of a name in the index is a hash under random keys of
 //! this process, so that no stream can be made for which names crowd into few places.
 
+#[cfg(test)]
+mod tests;
+
 use crate::discovery::name::{NameKind, item_of, parts_of};
 use crate::item::Item;
 use crate::key::entropy;
@@ -139,8 +142,7 @@ impl NameCounts {
                     return;
                 }
                 let (kind, content) = parts_of(item, &mut buffer);
-                let events = u64::from(weight > 0);
-                result = self.add(hash, kind, content, weight, events, limits);
+                result = self.add(hash, kind, content, weight, 1, limits);
                 counted += usize::from(result.is_ok());
             }
         });

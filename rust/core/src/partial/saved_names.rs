@@ -64,8 +64,8 @@ impl NameCounts {
     /// Writes all names and counts, and zeros up to the next power of two.
     pub(super) fn save(&self, counts: CountBytes, out: &mut StateWriter) {
         let end = out.written() + self.saved_bytes(counts);
-        let is_kept =
-            |name: &CountedName<'_>| !planted!("rare-names-stay-on-the-worker") || name.weight > 1;
+        let least = planted!("rare-names-stay-on-the-worker", 2, 1);
+        let is_kept = |name: &CountedName<'_>| name.weight >= least;
         let number = (0..self.len())
             .filter(|&at| is_kept(&self.name(at)))
             .count();
@@ -173,4 +173,33 @@ fn is_wide(bytes: &[u8]) -> bool {
     let is_unsigned = high.iter().all(|&byte| byte == 0);
     let is_negative = low[7] >= 0x80 && high.iter().all(|&byte| byte == 0xFF);
     !is_unsigned && !is_negative
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_integer_has_one_form() {
+        // Integers from 0 on are unsigned, and those within 64 bits are not wide.
+        assert!(is_plain(Item::Signed(-1)));
+        assert!(!is_plain(Item::Signed(0)));
+        assert!(!is_plain(Item::Signed(1)));
+        let wide = |seventh: u8, high: &[u8]| {
+            let bytes = [&[0, 0, 0, 0, 0, 0, 0, seventh], high].concat();
+            is_plain(Item::Wide(&bytes))
+        };
+        for (seventh, high, expected) in [
+            (0x00, &[1][..], true),
+            (0x80, &[1], true),
+            (0x80, &[0], false),    // 2^63
+            (0x80, &[0xFF], false), // -2^63
+            (0x7F, &[0xFF], true),  // below -2^63
+            (0x7F, &[0xFF, 0xFE], true),
+            (0x00, &[0, 0], false),
+        ] {
+            assert_eq!(wide(seventh, high), expected, "{seventh:x} {high:x?}");
+        }
+        assert!(!is_plain(Item::Wide(&[1; 7])));
+    }
 }

@@ -112,14 +112,14 @@ impl PartialKeys {
 
 /// The parts of sealed bytes, of which the description is public, before anything is opened.
 fn parts_of(sealed: &[u8]) -> Result<Parts<'_>> {
-    if sealed.len() < SPEC_AT || sealed[..8] != SEALED_MAGIC {
+    let parts = sealed.split_at_checked(SPEC_AT);
+    let Some((_, described)) = parts.filter(|(head, _)| head.starts_with(&SEALED_MAGIC)) else {
         return refused("sealed partial counts", "other bytes");
-    }
+    };
     let version = u16::from_le_bytes([sealed[8], sealed[9]]);
     if version != SEALED_VERSION {
         return refused(format!("version {SEALED_VERSION}"), version);
     }
-    let described = &sealed[SPEC_AT..];
     let (spec, rest) = PartialSpec::decode_first(described).map_err(|error| match error {
         Error::Parameter { expected, got, .. } => Error::parameter("sealed", expected, got),
         other => other,

@@ -1,6 +1,8 @@
 //! Partial counts against the counts of one machine.
 
 #[cfg(test)]
+mod many_names;
+#[cfg(test)]
 mod refusals;
 #[cfg(test)]
 mod steps_of_names;

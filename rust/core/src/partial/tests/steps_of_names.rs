@@ -39,7 +39,7 @@ fn discovery(weighted: bool, max_weight: u64, capacity: u32) -> DiscoverySpec {
     }
 }
 
-fn heavy(weighted: bool, max_weight: u64, capacity: u32) -> HeavySketch {
+pub(super) fn heavy(weighted: bool, max_weight: u64, capacity: u32) -> HeavySketch {
     let noise = NoiseSpec {
         max_weight,
         ..noise(Schedule::Batch { horizon: 9 })
@@ -55,12 +55,12 @@ fn heavy(weighted: bool, max_weight: u64, capacity: u32) -> HeavySketch {
     .unwrap()
 }
 
-fn spec_of(sketch: &HeavySketch, most_names: u64) -> PartialSpec {
+pub(super) fn spec_of(sketch: &HeavySketch, most_names: u64) -> PartialSpec {
     let key = keys(7).public_key();
     sketch.partial_spec(key, 0, None, Some(most_names)).unwrap()
 }
 
-fn start_of(spec: PartialSpec) -> PartialSpec {
+pub(super) fn start_of(spec: PartialSpec) -> PartialSpec {
     PartialSpec {
         most_events: 1,
         ..spec.with_fewest_names()
