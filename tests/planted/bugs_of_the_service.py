@@ -117,10 +117,10 @@ BUGS_OF_THE_SERVICE: Final = (
         name="stream-that-is-not-charged",
         subject="accounting",
         claim="A new stream of a service takes events without a charge to its ledger.",
-        caught_by=_LEDGER + "test_a_stream_is_charged_before_it_is_made_and_once",
+        caught_by=_LEDGER + "test_a_stream_is_charged_once",
         patch=edited(
             "lazysketch.service.host:Host._charged",
-            ("charges.charge(settings.name, settings.privacy)", "pass"),
+            ("with charges.charged_after(settings.name, settings.privacy):", "if True:"),
         ),
     ),
     PlantedBug(

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -43,8 +44,34 @@ class StreamCharges:
             StoreError: the ledger cannot be used.
         """
         with self._opened() as ledger:
-            run = ledger.charge(privacy, note=f"stream {name}", state=self._state(name))
-            share = ledger.spent().share
+            self._charge(ledger, name, privacy)
+
+    @contextmanager
+    def charged_after(self, name: str, privacy: JointPrivacy | LevelsPrivacy) -> Iterator[None]:
+        """Charge a new stream after a block has made it; refuse before it is made.
+
+        Guarantee: a stream that is refused, or cannot be made, is not charged. The ledger is open
+        during the block, so no other run takes the room. After a crash the stream may be made
+        without a charge; the next start charges it before it takes an event.
+
+        Args:
+            name: the stream.
+            privacy: everything that it ever publishes.
+
+        Raises:
+            CapError: it does not fit.
+            ArgumentValueError: as of :meth:`charge`.
+            StoreError: the ledger cannot be used.
+        """
+        with self._opened() as ledger:
+            if ledger.rest(privacy) < 1:
+                self._charge(ledger, name, privacy)  # raises, unless it was charged before
+            yield
+            self._charge(ledger, name, privacy)
+
+    def _charge(self, ledger: Ledger, name: str, privacy: JointPrivacy | LevelsPrivacy) -> None:
+        run = ledger.charge(privacy, note=f"stream {name}", state=self._state(name))
+        share = ledger.spent().share
         done = "charged" if run.is_new else "goes on, charged before"
         _LOG.info(
             "%s: run %d of the ledger %s; %.1f %% of the cap is spent",

@@ -102,12 +102,10 @@ class Host:
         """Open a stream that is charged to the ledger, if there is one."""
         charges = self._charges
         if settings.name not in self.store.names and charges is not None:
-            charges.charge(settings.name, settings.privacy)  # first: what is refused is not made
-            try:
-                return self._made(settings)
-            except LazySketchError:  # it stays spent, as part of it may be on the disk
-                charges.end(settings.name)
-                raise
+            with charges.charged_after(settings.name, settings.privacy):
+                made = self._made(settings)
+                self.store.commit()
+            return made  # it takes events from here on
         stream = self._made(settings)
         if charges is not None and stream.windows.finished:
             charges.end(settings.name)  # a crash may have come between its end and that of its run

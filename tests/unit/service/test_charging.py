@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import functools
+import multiprocessing
+import os
+import pkgutil
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +70,7 @@ def test_the_guarantee_is_known_before_the_stream_is_made(
     host.close()
 
 
-def test_a_stream_is_charged_before_it_is_made_and_once(service: Charged) -> None:
+def test_a_stream_is_charged_once(service: Charged) -> None:
     service.create()
     host = service.charged_host(settings())
     assert service.runs() == [("stream pages", 4.0, True)]
@@ -141,10 +144,10 @@ def test_an_end_that_a_crash_cut_short_is_completed_at_the_next_start(
     assert service.runs() == [("stream pages", 4.0, False)]
 
 
-def test_a_stream_that_cannot_be_made_leaves_no_open_run(
+def test_a_stream_that_cannot_be_made_is_not_charged(
     service: Charged, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    service.create()
+    service.create(epsilon=9.5)  # two streams
     host = service.charged_host(settings())
 
     def full(*_: object) -> None:
@@ -154,6 +157,61 @@ def test_a_stream_that_cannot_be_made_leaves_no_open_run(
         failing.setattr("lazysketch.service.host.keep_definition", full)
         with pytest.raises(StoreError, match="room on the disk"):
             host.open_streams([settings(name="others")])
-    assert service.runs() == [("stream pages", 4.0, True), ("stream others", 4.0, False)]
+    assert service.runs() == [("stream pages", 4.0, True)]
     assert list(host.streams) == ["pages"]
+    host.open_streams([settings(name="others")])  # the room is still there
+    assert service.runs() == [("stream pages", 4.0, True), ("stream others", 4.0, True)]
     host.close()
+
+
+# Where a process may end while it makes a stream, and how many runs are charged there.
+ENDS = {
+    "lazysketch.service.host.keep_definition": 0,
+    "lazysketch.service.host.Stream": 0,
+    "lazysketch.store.Store.commit": 0,
+    "lazysketch.service.charging.StreamCharges._charge": 0,
+    "lazysketch.service.publication_files.PublicationFiles.write_facts": 1,
+}
+
+
+def end_at(place: str, service: Charged, *, after: bool) -> None:
+    """Make the stream, and end before or after a call, as a kill does."""
+    holder, _, name = place.rpartition(".")
+    owner = pkgutil.resolve_name(holder)
+    called = getattr(owner, name)
+
+    def ended(*args: Any, **kwargs: Any) -> None:
+        if after:
+            called(*args, **kwargs)
+        os._exit(9)
+
+    store = ls.open_store(
+        service.folder / "store",
+        key=service.key,
+        anchor=service.folder / "elsewhere" / "anchor",
+    )
+    host = Host(store, service.folder / "public", clock=service.clock, ledger=service.ledger)
+    setattr(owner, name, ended)
+    host.open_streams([settings()])
+
+
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("place", ENDS)
+def test_a_stream_is_charged_once_wherever_the_process_ends(
+    place: str, after: bool, service: Charged
+) -> None:
+    service.create(epsilon=4.0)  # room for one
+    context = multiprocessing.get_context("fork")
+    making = context.Process(target=end_at, args=(place, service), kwargs={"after": after})
+    making.start()
+    making.join(60)
+    assert making.exitcode == 9
+    charged = ENDS[place] or int(after and place.endswith("_charge"))
+    assert len(service.runs()) == charged
+    host = service.charged_host(settings())
+    assert service.runs() == [("stream pages", 4.0, True)]
+    run(service, host, slices=3, events=lambda _: ["/"] * 50)
+    assert host.published["pages"] > 0
+    host.close()
+    service.charged_host(settings()).close()
+    assert service.runs() == [("stream pages", 4.0, True)]
