@@ -246,6 +246,14 @@ GOALS = [
         500,
         lambda results: [hierarchy_ns(results, hierarchies.HIERARCHY, hierarchies.DISTINCT)],
     ),
+    at_most(
+        "cost of one update of windows over that of heavy hitters",
+        6,
+        lambda results: [
+            hierarchy_ns(results, f"update, {hierarchies.WINDOWS}", hierarchies.DISTINCT)
+            / hierarchy_ns(results, f"update, {hierarchies.ONE}", hierarchies.DISTINCT)
+        ],
+    ),
     at_most("bytes per cell", 8.5, lambda results: [value(results, "bytes", group="memory")]),
     at_most(
         "mean relative error of the top 15 in 24 KB",

@@ -17,6 +17,7 @@ import lazysketch as ls
 from .measuring import Contender, Results, medians
 
 EVENTS, FEW, CALLS = 300_000, 1_000, 20_000
+WINDOWS, ONE = "Windows", "HeavyHitters"
 HIERARCHY, ALONE = "hierarchy of IPv4, 4 levels", "HeavyHitters of 4 ready columns"
 DISTINCT, REPEATED = "distinct addresses", f"{FEW:,} addresses"
 
@@ -39,7 +40,11 @@ def hierarchies(*, rounds: int) -> Results:
     items = streams()[DISTINCT][:CALLS]
     calls = [
         contender(f"update, {name}", DISTINCT, partial(one_by_one, live.update, items), CALLS)
-        for name, live in ((HIERARCHY, of_levels(levels)), ("HeavyHitters", of_one()))
+        for name, live in (
+            (HIERARCHY, of_levels(levels)),
+            (WINDOWS, of_windows()),
+            (ONE, of_one()),
+        )
     ]
     return results + medians("hierarchies", calls, rounds=rounds)
 
@@ -47,6 +52,11 @@ def hierarchies(*, rounds: int) -> Results:
 def of_levels(levels: ls.Levels) -> ls.HierarchicalHeavyHitters:
     """Return the hierarchy that is measured."""
     return ls.HierarchicalHeavyHitters(levels, share=0.01, epsilon=1.0, delta=1e-8)
+
+
+def of_windows() -> ls.Windows:
+    """Return windows of steps, of which one stays open."""
+    return ls.Windows(every=10**9, share=0.01, epsilon=1.0, delta=1e-8)
 
 
 def of_one() -> ls.HeavyHitters:

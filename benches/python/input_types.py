@@ -158,6 +158,14 @@ def of_columns(items: np.ndarray) -> Iterator[InputType]:
     yield InputType(
         name="text", method=method, items=text, single=UPDATE_OF_STR, unavoidable=EXPORT
     )
+    strings = texts(items)
+    for name, fixed in (
+        ("numpy text", np.array(strings)),
+        ("numpy bytes", np.array([string.encode() for string in strings])),
+    ):
+        yield InputType(
+            name=name, method=method, items=fixed, baseline="text", unavoidable=READ_VALUE
+        )
     for name, given in (
         ("large text", text.cast(pa.large_string())),
         ("text views", text.cast(pa.string_view())),
