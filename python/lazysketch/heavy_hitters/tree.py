@@ -12,7 +12,7 @@ S. Muthukrishnan and D. Srivastava, "Finding Hierarchical Heavy Hitters in Data 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from lazysketch.heavy_hitters.hierarchies import Levels
@@ -92,6 +92,8 @@ def tree_of(
     heavy: Sequence[Sequence[HeavyHitter]],
     levels: Levels,
     read: Callable[[int, list[Item]], Sequence[HeavyHitter]],
+    *,
+    size: float | None = None,
 ) -> tuple[HierarchyNode, ...]:
     """Return the tree of heavy names.
 
@@ -101,6 +103,8 @@ def tree_of(
         heavy: published names to show, level by level.
         levels: the hierarchy.
         read: takes a level and names, and returns their estimates from the table of the level.
+        size: of the stream, which all shares are parts of; None if the levels have one size, so
+            that shares are parts of it already.
 
     Returns:
         The roots, level by level, in descending order of their estimates.
@@ -130,6 +134,9 @@ def tree_of(
         for key, (hitter, published) in shown[level].items():
             children = sorted(below.get(key, ()), key=_by_estimate)
             node = _node(hitter, level, levels.names[level], children, published=published)
+            if size is not None:
+                share, own_share = min(node.estimate / size, 1.0), node.own / size
+                node = replace(node, share=share, own_share=own_share)
             known = parents[level].get(key)
             (orphans if known is None else above.setdefault(known, [])).append(node)
         roots = sorted(orphans, key=_by_estimate) + roots

@@ -5,6 +5,7 @@ Everything here is post-processing of public windows and costs no privacy.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from lazysketch.arguments import checked_integer
@@ -67,6 +68,20 @@ class WindowsOfLevel(PublishedWindows):
         found = self.top(known, last, confidence=confidence, include_open=include_open)
         return HeavyItems(hitter for hitter in found if hitter.share >= least)
 
+    def size(self, last: int, *, confidence: float, include_open: bool) -> float:
+        """Return the total of the last windows, which shares are parts of; NaN without windows.
+
+        Args:
+            last: number of windows.
+            confidence: of its interval, which is not returned.
+            include_open: True to include the published part of the open window.
+        """
+        chosen = self._asked(last, include_open=include_open)
+        if not chosen:
+            return math.nan
+        failure = (1.0 - checked_confidence(confidence)) / 2.0
+        return total_of(chosen, merged(chosen), failure=failure).estimate
+
     def named(
         self, names: Sequence[Item], last: int, *, confidence: float, include_open: bool
     ) -> list[HeavyHitter]:
@@ -106,6 +121,9 @@ def hierarchy_of(
 ) -> tuple[HierarchyNode, ...]:
     """Return the tree of what is heavy in the last windows, and of all names above it.
 
+    All shares are parts of one total, that of the coarsest level: each level has its own noisy one.
+    So shares of children add to more than that of their parent only as far as their counts do.
+
     Guarantee: post-processing of published names and counts.
 
     Args:
@@ -125,13 +143,16 @@ def hierarchy_of(
         ArgumentValueError: a value outside its range.
     """
     asked = checked_integer("last", last)
+    least = checked_share("share", share)
     each = [WindowsOfLevel(windows, now, level) for level in range(len(levels.names))]
-    heavy = [
-        level.above(share, asked, confidence=confidence, include_open=include_open)
-        for level in each
-    ]
+    size = each[0].size(asked, confidence=confidence, include_open=include_open)
+    heavy = []
+    for level in each:
+        known = max(len(level.candidates), 1)
+        found = level.top(known, asked, confidence=confidence, include_open=include_open)
+        heavy.append([hitter for hitter in found if hitter.estimate >= least * size])
 
     def read(level: int, names: list[Item]) -> list[HeavyHitter]:
         return each[level].named(names, asked, confidence=confidence, include_open=include_open)
 
-    return tree_of(heavy, levels, read)
+    return tree_of(heavy, levels, read, size=size)

@@ -61,6 +61,20 @@ def nodes(answer: Any) -> dict[str, Any]:
     return found
 
 
+def test_all_shares_of_a_tree_are_parts_of_one_total(host: Host) -> None:
+    windows = host.stream("pages").windows
+    assert isinstance(windows, ls.HierarchicalWindows)
+    found = [node for root in windows.hierarchy(0.05, last=2) for node in root.walk()]
+    assert {node.level for node in found} == {0, 1, 2, 3}
+    sizes = [node.estimate / node.share for node in found if node.share < 1]
+    assert sizes == pytest.approx([sizes[0]] * len(sizes), rel=1e-12)
+    for node in found:
+        assert node.own_share * sizes[0] == pytest.approx(node.own, rel=1e-9)
+    for level in range(4):  # whose own totals differ
+        total = windows.level(level).top(1, last=2)[0]
+        assert total.share != pytest.approx(total.estimate / sizes[0], rel=1e-12) or level == 0
+
+
 def test_a_publication_signs_the_release_of_every_level(client: TestClient, host: Host) -> None:
     signed = SignedPublication.from_bytes(client.get(f"{ROOT}/publication").content)
     signed.check(host.public_key)
