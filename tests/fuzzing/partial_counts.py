@@ -22,40 +22,47 @@ __all__ = ["damages"]
 _MOST_CELLS = 1 << 24  # of a description whose size was damaged: more would only cost memory
 
 
+_KINDS = ("table", "names", "levels")
+
+
 @cache
-def _live() -> tuple[ls.Store, Any]:
-    """Return a store and a sketch of it; one for all sessions of a process."""
+def _live(kind: str) -> tuple[ls.Store, Any]:
+    """Return a store and an object of it; one of each kind for all sessions of a process."""
     folder = Path(tempfile.mkdtemp(prefix="fuzzed-partials-"))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    spec = ls.TableSpec(
-        kind="count-sketch",
-        depth=2,
-        width=4,
-        schedule=ls.Batch(horizon=1 << 20),
-        epsilon=1.0,
-        delta=1e-6,
-    )
     store = ls.open_store(folder / "s", key=ls.Key.generate(), anchor=folder / "anchor")
-    return store, store.sketch("a", spec)
+    steps = ls.Batch(horizon=1 << 20)
+    if kind == "table":
+        spec = ls.TableSpec(
+            kind="count-sketch", depth=2, width=4, schedule=steps, epsilon=1.0, delta=1e-6
+        )
+        return store, store.sketch("a", spec)
+    found: dict[str, Any] = {
+        "share": 0.2, "schedule": steps, "discovery_epoch": 3, "depth": 2, "width": 16,
+        "epsilon": 8.0, "delta": 1e-3,
+    }  # fmt: skip
+    if kind == "names":
+        return store, store.heavy_hitters("a", ls.HeavyHittersSpec.of(**found))
+    return store, store.hierarchy("a", ls.dns_names(1), **found)
 
 
-def _spec() -> bytes:
+def _spec(kind: str) -> bytes:
     """Return a description; it cannot be used for ever."""
-    described: bytes = _live()[1].partial_spec(most_events=1000)
+    described: bytes = _live(kind)[1].partial_spec(most_events=1000)
     return described
 
 
-def _sealed(chance: Random) -> bytes:
-    worker = ls.PartialCounts(_spec())
-    worker.update_many([f"{CANARY} {chance.randrange(9)}" for _ in range(chance.randrange(20))])
+def _sealed(kind: str, chance: Random) -> bytes:
+    worker = ls.PartialCounts(_spec(kind))
+    worker.update_many([f"{chance.randrange(9)}.{CANARY}" for _ in range(chance.randrange(20))])
     return worker.seal()
 
 
-def _refused(sealed: bytes) -> None:
+def _refused(kind: str, sealed: bytes) -> None:
     """Send damaged counts together with sound ones, which must not be counted either."""
-    store, live = _live()
+    store, live = _live(kind)
     step = live.step
-    sound = _sealed(Random(0))
+    sound = _sealed(kind, Random(0))
     for batch in ([sound, sealed], [sealed, sound]):
         _, error = attempt(
             lambda batch=batch: store.add_partials("fuzz", step + 1, batch, into=live)  # type: ignore[misc]
@@ -66,15 +73,15 @@ def _refused(sealed: bytes) -> None:
         assert (live.step, store.last_sequence("fuzz")) == (step, step)
 
 
-def _described(spec: bytes) -> None:
+def _described(kind: str, spec: bytes) -> None:
     """Count under a damaged description; what is sealed is never accepted."""
-    if len(spec) == len(_spec()):
+    if len(spec) >= 92:
         depth, width = (int.from_bytes(spec[at : at + 4], "little") for at in (84, 88))
         if depth * width > _MOST_CELLS:
             return
     worker = ls.PartialCounts(spec)
-    worker.update_many([0])
-    _refused(worker.seal())
+    worker._update_fitting(["org"])  # damaged levels may be others
+    _refused(kind, worker.seal())
 
 
 def damages(
@@ -82,9 +89,10 @@ def damages(
 ) -> tuple[int, list[Finding]]:
     """Damage the counts of one worker, or what it was told; then add sound ones."""
     chance = Random(name)
-    (store, live), spec = _live(), _spec()
+    kind = chance.choice(_KINDS)
+    (store, live), spec = _live(kind), _spec(kind)
     is_spec = chance.random() < 0.3
-    data = spec if is_spec else _sealed(chance)
+    data = spec if is_spec else _sealed(kind, chance)
     body, edits = bytearray(data), chance.choice([1, 1, 2, 3])
     for number in range(edits):
         if body and (kept is None or number in kept):
@@ -92,18 +100,23 @@ def damages(
             own.choice(DAMAGE)(body, own)
     beat(edits)
     changed = bytes(body[: 1 << 16])
-    # Neither the step at which a description was handed out nor its number of events is a secret,
-    # and a worker that is told others seals for these.
+    # Neither the step at which a description was handed out nor its numbers of events and names are
+    # secrets, and a worker that gets others seals for these.
     if changed != data and not (is_spec and _is_of_the_table(changed, spec)):
-        _, error = attempt(lambda: (_described if is_spec else _refused)(changed))
+        _, error = attempt(lambda: (_described if is_spec else _refused)(kind, changed))
         allowed = isinstance(error, ArgumentValueError) and str(error).startswith("spec: expected")
         if error is not None and not allowed:
-            kind, text = fault_of(error) or ("wrong class", repr(error))
+            fault, text = fault_of(error) or ("wrong class", repr(error))
             text = f"{text}: {changed.hex()}"
-            return 1, [Finding("bytes of partial counts", name, edits, kind, text)]
-    store.add_partials("fuzz", live.step + 1, [_sealed(chance)], into=live)
+            return 1, [Finding("bytes of partial counts", name, edits, fault, text)]
+    store.add_partials("fuzz", live.step + 1, [_sealed(kind, chance)], into=live)
     return 1, []
 
 
 def _is_of_the_table(spec: bytes, sound: bytes) -> bool:
-    return len(spec) == len(sound) and spec[:58] + spec[74:] == sound[:58] + sound[74:]
+    """Compare what is not how many events and names a partial has, or when it was handed out."""
+
+    def kept(one: bytes) -> bytes:
+        return one[:58] + one[74:100] + one[108:]
+
+    return len(spec) == len(sound) and kept(spec) == kept(sound)

@@ -13,6 +13,7 @@ _CORE: Final = "lib partial::tests"
 _BATCHES: Final = "lazysketch.store.partial_batches"
 _INGESTION: Final = "lazysketch.store.partial_ingestion:PartialIngestion"
 _TESTS: Final = "tests/unit/store/test_partials.py"
+_LEVELS: Final = "tests/unit/store/test_partials_of_levels.py"
 
 BUGS_OF_PARTIAL_COUNTS_IN_THE_CORE: Final = (
     PlantedBug(
@@ -75,6 +76,24 @@ BUGS_OF_PARTIAL_COUNTS_IN_THE_CORE: Final = (
         claim="The size of sealed names is their exact size.",
         caught_by=f"{_CORE}::steps_of_names::sizes_of_names_are_rounded",
     ),
+    PlantedBug(
+        name="a-level-counts-its-names-twice",
+        subject="sensitivity",
+        claim="The names of a level of a hierarchy are added to its table and its discovery twice.",
+        caught_by=f"{_CORE}::steps_of_levels::levels_end_in_the_state_of_one_order",
+    ),
+    PlantedBug(
+        name="a-finer-name-is-one-event-of-a-coarser",
+        subject="discovery",
+        claim="A coarse name is counted once per finer name, not once per event.",
+        caught_by=f"{_CORE}::steps_of_levels::levels_end_in_the_state_of_one_order",
+    ),
+    PlantedBug(
+        name="rare-names-have-no-coarser-ones",
+        subject="discovery",
+        claim="Names of one event are not counted at the coarser levels of their hierarchy.",
+        caught_by=f"{_CORE}::steps_of_levels::levels_end_in_the_state_of_one_order",
+    ),
 )
 
 BUGS_OF_PARTIAL_COUNTS: Final = (
@@ -132,7 +151,7 @@ BUGS_OF_PARTIAL_COUNTS: Final = (
         patch=edited(
             f"{_INGESTION}._publication",
             ("self._journal.commit()", "self._journal.check()"),
-            ("into._publication()", "type(into).release.__wrapped__(into)"),
+            ("into._publication()", "(type(into).release.__wrapped__(into),)"),
         ),
     ),
     PlantedBug(
@@ -140,6 +159,26 @@ BUGS_OF_PARTIAL_COUNTS: Final = (
         subject="durable state",
         claim="A batch that is sent again gets the release of the object as it is by then.",
         caught_by=f"{_TESTS}::test_a_batch_is_counted_once_and_published_again",
-        patch=edited(f"{_INGESTION}._publication", ("if batch.publication is None:", "if True:")),
+        patch=edited(f"{_INGESTION}._publication", ("if not batch.publication:", "if True:")),
+    ),
+    PlantedBug(
+        name="counts-of-levels-take-a-step-of-windows",
+        subject="durable state",
+        claim="What workers send is a step of its own, and not a part of the open slice.",
+        caught_by=f"{_LEVELS}::test_windows_of_levels_count_what_workers_send[0]",
+        patch=edited(
+            "lazysketch.store.stored_hierarchical_windows:StoredHierarchicalWindows._carry_out",
+            ("in_open_step=True", "in_open_step=False"),
+        ),
+    ),
+    PlantedBug(
+        name="levels-of-python-split-by-workers",
+        subject="discovery",
+        claim="Workers count the items of a hierarchy of Python functions as names of its levels.",
+        caught_by=f"{_LEVELS}::test_functions_of_python_and_people_are_refused",
+        patch=edited(
+            "lazysketch.store.stored_changes:workers_split",
+            ("levels._hierarchy is None", "False"),
+        ),
     ),
 )

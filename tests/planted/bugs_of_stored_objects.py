@@ -73,7 +73,7 @@ BUGS_OF_STORED_OBJECTS: Final = (
         claim="Windows ask the clock when the log is repeated, and contain other events then.",
         caught_by=f"{_WINDOWS}::test_restarts_change_nothing[1-clock]",
         patch=edited(
-            "lazysketch.store.stored_windows:_OfStore._carry_out",
+            "lazysketch.store.stored_windows:WindowsOfStore._carry_out",
             ("self._clock.reading = call.now", "self._clock.reading = self._clock.now()"),
         ),
     ),

@@ -12,7 +12,6 @@ from lazysketch.workers import OffsetGate
 
 if TYPE_CHECKING:
     from lazysketch.kafka.messages import MalformedMessage
-    from lazysketch.releases.release import Release
     from lazysketch.store.store import Store
 
 __all__ = ["count_topics"]
@@ -28,7 +27,7 @@ def count_topics(
     topics: Iterable[str],
     settings: Mapping[str, Any],
     every: float,
-    publish: Callable[[Release], None],
+    publish: Callable[[Any], None],
     ticks: int | None = None,
     malformed: Callable[[list[MalformedMessage]], None] | None = None,
     **options: Any,
@@ -49,7 +48,8 @@ def count_topics(
         topics: Names of the topics.
         settings: Of librdkafka, with at least ``bootstrap.servers`` and ``group.id``.
         every: Seconds between two ticks.
-        publish: Called with each release, after its commit.
+        publish: Called with the release of each tick, of a hierarchy with one per level, after its
+            commit.
         ticks: How many; None for all until the horizon.
         malformed: As for :class:`GroupMember`.
         options: ``format``, ``field``, ``weight``, ``max_weight`` and ``start`` of

@@ -212,7 +212,7 @@ class GroupMember:
             self._counts = PartialCounts(self._gate.spec())
         found = self._read(values)
         for batch in found.batches:
-            self._counts.update_many(batch.items, batch.weights)
+            self._counts._update_fitting(batch.items, batch.weights)
             self._rows += batch.rows
         for partition, begin in begins.items():
             self._begun.setdefault(partition, begin)

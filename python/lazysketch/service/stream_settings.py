@@ -19,7 +19,8 @@ if TYPE_CHECKING:
     from lazysketch.heavy_hitters import JointPrivacy, Levels, LevelsPrivacy
     from lazysketch.releases.items import Item
     from lazysketch.store import Store
-    from lazysketch.store.stored_windows import StoredHierarchicalWindows, StoredWindows
+    from lazysketch.store.stored_hierarchical_windows import StoredHierarchicalWindows
+    from lazysketch.store.stored_windows import StoredWindows
 
 __all__ = ["STREAM_NAME", "StreamSettings"]
 

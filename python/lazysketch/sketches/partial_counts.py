@@ -78,7 +78,8 @@ class PartialCounts(LiveState, _native.PartialCounts):
             column: the name of the column, for a table with several columns.
 
         Raises:
-            ItemError: an invalid item or a null; the message gives its position.
+            ItemError: an invalid item or a null, or one that does not fit the levels of the
+                hierarchy; the message gives its position.
             ArgumentTypeError: a single str, bytes or dict; floats; several columns without
                 ``column``.
             ArgumentValueError: weights outside their range or of another length than the items;
@@ -87,6 +88,10 @@ class PartialCounts(LiveState, _native.PartialCounts):
             LiveStateError: called in a forked child process.
         """
         self._update_many(items, weights, column=column)
+
+    def _update_fitting(self, items: object, weights: object = None) -> None:
+        """Count events; those whose items do not fit the levels are left out, as malformed rows."""
+        self._update_many(items, weights, only_fitting=True)
 
     def merge(self, other: PartialCounts) -> None:
         """Take over the events of other partial counts, which are closed afterwards.

@@ -69,7 +69,7 @@ def count_column(
             check_types(types, request, name="frame")
             weights = None if weight is None else batch.column(1)
             rows = batch_of_columns(batch.column(0), weights, request)
-            worker.update_many(rows.items, rows.weights)
+            worker._update_fitting(rows.items, rows.weights)
         context = TaskContext.get()
         number = 0 if context is None else context.partitionId()
         columns = {

@@ -13,13 +13,12 @@ from lazysketch.workers import TaskResult, add_results, keep_spec
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from lazysketch.releases.release import Release
     from lazysketch.store.store import Store
 
 __all__ = ["StoreSink", "add_frame"]
 
 
-def add_frame(store: Store, source: str, sequence: int, frame: DataFrame, *, into: Any) -> Release:
+def add_frame(store: Store, source: str, sequence: int, frame: DataFrame, *, into: Any) -> Any:
     """Run the tasks of a DataFrame of sealed counts, and add them as one step.
 
     Guarantee: that of ``store.add_partials``: committed before anything is published, once for
@@ -33,7 +32,7 @@ def add_frame(store: Store, source: str, sequence: int, frame: DataFrame, *, int
         into: The object of the store that counts.
 
     Returns:
-        The release after the step.
+        The release after the step; of a hierarchy one release per level.
 
     Raises:
         ArgumentValueError: A task without a result or with two, or what the store refuses.
@@ -56,7 +55,8 @@ class StoreSink:
         source: Name of the query in the store, 1 to 200 characters. One query, one name.
         into: The object of the store that counts, with the batch schedule.
         state: The folder that the source has as its option ``state``, on this machine's disk.
-        publish: Called with each release, after its commit; also for a tick that is run again.
+        publish: Called with the release of each tick, of a hierarchy with one per level, after its
+            commit; also for a tick that is run again.
 
     Raises:
         ArgumentTypeError: A session of Spark Connect.
@@ -74,7 +74,7 @@ class StoreSink:
         *,
         into: Any,
         state: str | Path,
-        publish: Callable[[Release], None] | None = None,
+        publish: Callable[[Any], None] | None = None,
     ) -> None:
         check_session(session)
         self._session = session

@@ -148,7 +148,9 @@ def _contents(data: bytes, start: int, header: dict[str, Any]) -> Iterator[bytes
     earlier = header["eras"]["earlier"].values()
     sizes = [size for one in ended for size in (*one.get("coarser", ()), one["bytes"])]
     sizes += [size for kept in earlier for size in kept]
-    for size in [*sizes, *header.get("partials", {}).get("publications", {}).values()]:
+    for kept in header.get("partials", {}).get("publications", {}).values():
+        sizes += kept if isinstance(kept, list) else [kept]
+    for size in sizes:
         yield data[start : start + size]
         start += size
     if start != len(data):

@@ -16,13 +16,14 @@ if TYPE_CHECKING:
     from lazysketch import _native
     from lazysketch.store.calls import Call
     from lazysketch.store.stored_changes import Changes
+    from lazysketch.store.stored_hierarchical_windows import StoredHierarchicalWindows
     from lazysketch.store.stored_objects import (
         StoredCounters,
         StoredHierarchy,
         StoredHitters,
         StoredSketch,
     )
-    from lazysketch.store.stored_windows import StoredHierarchicalWindows, StoredWindows
+    from lazysketch.store.stored_windows import StoredWindows
 
     Stored: TypeAlias = (
         StoredSketch

@@ -23,6 +23,7 @@ from lazysketch.store.recovered_objects import (
     made_record,
     other_parameters,
 )
+from lazysketch.store.stored_hierarchical_windows import StoredHierarchicalWindows
 from lazysketch.store.stored_objects import (
     StoredCounters,
     StoredHierarchy,
@@ -31,15 +32,13 @@ from lazysketch.store.stored_objects import (
     class_of,
     destroy,
 )
-from lazysketch.store.stored_windows import StoredHierarchicalWindows, StoredWindows
+from lazysketch.store.stored_windows import StoredWindows
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from lazysketch.store.stored_windows import (
-        StoredHierarchicalWindowsOptions,
-        StoredWindowsOptions,
-    )
+    from lazysketch.store.stored_hierarchical_windows import StoredHierarchicalWindowsOptions
+    from lazysketch.store.stored_windows import StoredWindowsOptions
 
 __all__ = ["ObjectsByName"]
 

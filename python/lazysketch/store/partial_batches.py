@@ -55,7 +55,7 @@ class CommittedBatch:
         content: keyed digest of the counts.
         table: id of the table that counts it: of the object in its era, or of a window.
         step: of the table, after the batch.
-        publication: bytes of the release after it; None until it is made.
+        publication: bytes of the releases after it, one per level; none until they are made.
     """
 
     object: str
@@ -64,7 +64,7 @@ class CommittedBatch:
     content: str
     table: str
     step: int
-    publication: bytes | None = None
+    publication: tuple[bytes, ...] = ()
 
     @classmethod
     def of(cls, call: Call) -> CommittedBatch:
@@ -184,14 +184,14 @@ class PartialBatches:
         known = self.last.get(call.source or "")
         return known is not None and (known.object, known.sequence) == (call.object, call.sequence)
 
-    def published(self, source: str, publication: bytes) -> None:
+    def published(self, source: str, publication: Iterable[bytes]) -> None:
         """Keep what was published after the last batch of a source.
 
         Args:
             source: its name.
-            publication: bytes of the release.
+            publication: bytes of the releases, one per level.
         """
-        self.last[source] = replace(self.last[source], publication=publication)
+        self.last[source] = replace(self.last[source], publication=tuple(publication))
 
     def _ids_of(self, call: Call) -> dict[str, int]:
         """Return the ids that were added to the table of a call."""
@@ -211,16 +211,14 @@ class PartialBatches:
             ]
             for source, it in self.last.items()
         }
-        kept = {
-            source: it.publication for source, it in self.last.items() if it.publication is not None
-        }
+        kept = {source: it.publication for source, it in self.last.items() if it.publication}
         described = {
             "batches": batches,
             "added": self.added,
             "tables": self.tables,
-            "publications": {source: len(publication) for source, publication in kept.items()},
+            "publications": {source: _sizes(releases) for source, releases in kept.items()},
         }
-        return described, [*kept.values()]
+        return described, [release for releases in kept.values() for release in releases]
 
     def restore(self, described: Mapping[str, Any], contents: Iterator[bytes]) -> None:
         """Go on from a checkpoint.
@@ -232,8 +230,15 @@ class PartialBatches:
         self.last = {source: CommittedBatch(*it) for source, it in described["batches"].items()}
         self.added = {name: dict(ids) for name, ids in described["added"].items()}
         self.tables = dict(described["tables"])
-        for source in described["publications"]:
-            self.published(source, next(contents))
+        for source, sizes in described["publications"].items():
+            number = len(sizes) if isinstance(sizes, list) else 1
+            self.published(source, [next(contents) for _ in range(number)])
+
+
+def _sizes(releases: tuple[bytes, ...]) -> int | list[int]:
+    """Return the size of a release, or those of the releases of several levels."""
+    sizes = [len(release) for release in releases]
+    return sizes[0] if len(sizes) == 1 else sizes
 
 
 def positions_digest(call: Call) -> str:

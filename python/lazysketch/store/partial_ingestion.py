@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, overload
 
 from lazysketch import _native
 from lazysketch.errors import ArgumentTypeError
@@ -14,8 +14,25 @@ from lazysketch.store.ingestion import Ingestion, checked_note, checked_source
 from lazysketch.store.partial_batches import ADDED, AddedPartial, lost_publication
 
 if TYPE_CHECKING:
-    from lazysketch.store.stored_objects import StoredCounters, StoredHitters, StoredSketch
+    from typing import TypeAlias
+
+    from lazysketch.store.stored_hierarchical_windows import StoredHierarchicalWindows
+    from lazysketch.store.stored_objects import (
+        StoredCounters,
+        StoredHierarchy,
+        StoredHitters,
+        StoredSketch,
+    )
     from lazysketch.store.stored_windows import StoredWindows
+
+    _TakesPartials: TypeAlias = (
+        StoredSketch
+        | StoredCounters
+        | StoredHitters
+        | StoredHierarchy
+        | StoredWindows
+        | StoredHierarchicalWindows
+    )
 
 __all__ = ["PartialIngestion"]
 
@@ -23,6 +40,7 @@ __all__ = ["PartialIngestion"]
 class PartialIngestion(Ingestion):
     """Exactly-once steps of partial counts; a part of a store."""
 
+    @overload
     def add_partials(
         self,
         source: str,
@@ -31,7 +49,26 @@ class PartialIngestion(Ingestion):
         *,
         into: StoredSketch | StoredCounters | StoredHitters | StoredWindows,
         positions: str = "",
-    ) -> Release:
+    ) -> Release: ...
+    @overload
+    def add_partials(
+        self,
+        source: str,
+        sequence: int,
+        sealed: Iterable[bytes],
+        *,
+        into: StoredHierarchy | StoredHierarchicalWindows,
+        positions: str = "",
+    ) -> tuple[Release, ...]: ...
+    def add_partials(
+        self,
+        source: str,
+        sequence: int,
+        sealed: Iterable[bytes],
+        *,
+        into: _TakesPartials,
+        positions: str = "",
+    ) -> Release | tuple[Release, ...]:
         """Add the partial counts of workers as one step, commit, and return what is published.
 
         Windows take their steps by the clock: there the counts are a part of the open slice.
@@ -53,13 +90,14 @@ class PartialIngestion(Ingestion):
             sequence: 1, 2, ... within the source; gaps are allowed.
             sealed: results of ``PartialCounts.seal``, in any order; none for a step without events.
                 They are opened one after the other.
-            into: a sketch, counters, or heavy hitters, of this store, with the batch schedule; or
-                windows by the clock.
+            into: a sketch, counters, heavy hitters or a hierarchy, of this store, with the batch
+                schedule; or windows by the clock. Of hierarchies those that split items natively.
             positions: what :meth:`note` returns from then on, up to 10,000 characters: where the
                 source reads on.
 
         Returns:
-            The release after the step; of windows that of the ended slices of the open window.
+            The release after the step; of windows that of the ended slices of the open window; of a
+            hierarchy one release per level, the coarsest first.
 
         Raises:
             ArgumentTypeError: a wrong type.
@@ -77,7 +115,7 @@ class PartialIngestion(Ingestion):
             got = type(sealed).__name__
             raise ArgumentTypeError(f"sealed: expected a list of bytes, got {got}")
         into._pass_time()
-        counts = self._native.gathered(into._partial_table())
+        counts = self._native.gathered(into._partial_table(), into._partial_levels())
         partials: list[AddedPartial] = []
         for one in sealed:
             if not isinstance(one, bytes):
@@ -93,10 +131,10 @@ class PartialIngestion(Ingestion):
         source: str,
         sequence: int,
         positions: str,
-        into: StoredSketch | StoredCounters | StoredHitters | StoredWindows,
+        into: _TakesPartials,
         counts: _native.GatheredCounts,
         partials: list[AddedPartial],
-    ) -> Release:
+    ) -> Release | tuple[Release, ...]:
         journal = self._journal
         journal.check()
         table = into._partial_table()
@@ -122,19 +160,16 @@ class PartialIngestion(Ingestion):
             journal.change(into, call)
         return self._publication(source, into)
 
-    def _publication(
-        self, source: str, into: StoredSketch | StoredCounters | StoredHitters | StoredWindows
-    ) -> Release:
+    def _publication(self, source: str, into: _TakesPartials) -> Release | tuple[Release, ...]:
         """Commit, and return what is published after the last batch of a source."""
         batches = self._journal.partials
         self._journal.commit()
         batch = batches.last[source]
-        if batch.publication is None:
+        if not batch.publication:
             table = into._partial_table()
             if (table.sketch_id.hex(), table._step) != (batch.table, batch.step):
                 raise lost_publication()
-            batches.published(source, into._publication().to_bytes())
+            batches.published(source, [it.to_bytes() for it in into._publication()])
         self.commit()  # where a checkpoint may be due, which has the publication
-        publication = batches.last[source].publication
-        assert publication is not None, "made above"  # noqa: S101
-        return Release.from_bytes(publication)
+        releases = [Release.from_bytes(it) for it in batches.last[source].publication]
+        return tuple(releases) if into._partial_levels() else releases[0]

@@ -177,7 +177,8 @@ class RecoveredObjects(Mapping[str, _Object]):
             for call in found.calls:
                 stored._carry_out(call)
                 if call.method == ADDED and self._partials.is_last(call):
-                    self._partials.published(call.source or "", stored._publication().to_bytes())
+                    made = [release.to_bytes() for release in stored._publication()]
+                    self._partials.published(call.source or "", made)
         except LazySketchError as error:
             raise StoreError(
                 f"state: expected changes that can be repeated, got {type(error).__name__}"

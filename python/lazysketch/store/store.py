@@ -12,8 +12,9 @@ from lazysketch.store.checkpoint_header import header_of
 from lazysketch.store.ingestion import checked_name
 from lazysketch.store.objects_by_name import ObjectsByName
 from lazysketch.store.spent import Spent
+from lazysketch.store.stored_hierarchical_windows import StoredHierarchicalWindows
 from lazysketch.store.stored_objects import StoredHierarchy, destroy, tables_of
-from lazysketch.store.stored_windows import StoredHierarchicalWindows, StoredWindows
+from lazysketch.store.stored_windows import StoredWindows
 
 __all__ = ["Store"]
 

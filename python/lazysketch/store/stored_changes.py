@@ -17,10 +17,11 @@ from lazysketch.store.calls import Call, plain_counts
 from lazysketch.store.journal import Journal
 
 if TYPE_CHECKING:
+    from lazysketch.heavy_hitters.hierarchies import Levels
     from lazysketch.releases.release import Release
     from lazysketch.windows.open_windows import Progress
 
-__all__ = ["Changes", "reads_after_commit", "unknown_change"]
+__all__ = ["Changes", "reads_after_commit", "unknown_change", "workers_split"]
 
 _Stored = TypeVar("_Stored", bound="Changes")
 
@@ -153,8 +154,8 @@ class Changes:
     def _partial_table(self) -> _native.PrivateSketch:
         """Return the table to which partial counts are added."""
         raise ArgumentValueError(
-            "into: expected a sketch, counters, heavy hitters, or windows by the clock, for "
-            f"partial counts, got {type(self).__name__}"
+            "into: expected a sketch, counters, heavy hitters, a hierarchy, or windows by the "
+            f"clock, for partial counts, got {type(self).__name__}"
         )
 
     def partial_spec(
@@ -182,18 +183,23 @@ class Changes:
             most_events = checked_integer("most_events", most_events, most=_MOST_EVENTS)
         if most_names is not None:
             most_names = checked_integer("most_names", most_names, most=_MOST_NAMES)
-        return self._journal.native.partial_spec(table, table._step, most_events, most_names)
+        return self._journal.native.partial_spec(
+            table, table._step, most_events, most_names, self._partial_levels()
+        )
 
-    def _publication(self) -> Release:
-        """Return what is published after partial counts were added."""
-        release: Release = self.release()  # type: ignore[attr-defined]
-        return release
+    def _partial_levels(self) -> _native.Hierarchy | None:
+        """Return how workers split items into names of levels; None without levels."""
+        return None
+
+    def _publication(self) -> tuple[Release, ...]:
+        """Return what is published after partial counts were added, one release per level."""
+        return (self.release(),)  # type: ignore[attr-defined]
 
     def _gathered(self, call: Call) -> _native.GatheredCounts:
         """Return the counts that a call adds: those it was made of, or those of the log."""
         if call.gathered is not None:
             return call.gathered
-        counts = self._journal.native.gathered(self._partial_table())
+        counts = self._journal.native.gathered(self._partial_table(), self._partial_levels())
         counts.add(call.contents[0])
         return counts
 
@@ -229,6 +235,23 @@ class Changes:
         raise ArgumentValueError(
             "store: expected store.close(), which keeps every object, got close() of one of them"
         )
+
+
+def workers_split(levels: Levels) -> _native.Hierarchy:
+    """Return how workers split items into the names of levels.
+
+    Args:
+        levels: the hierarchy.
+
+    Raises:
+        ArgumentValueError: levels that are functions of Python, which workers do not have.
+    """
+    if levels._hierarchy is None:
+        raise ArgumentValueError(
+            "levels: expected networks, paths or domains, for partial counts, got functions that "
+            "workers do not have"
+        )
+    return levels._hierarchy
 
 
 def unknown_change(call: Call) -> StoreError:

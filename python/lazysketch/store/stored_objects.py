@@ -22,7 +22,12 @@ from lazysketch.specification.schedules import Punctual
 from lazysketch.specification.table_spec import TableSpec
 from lazysketch.store.calls import Call
 from lazysketch.store.partial_batches import ADDED
-from lazysketch.store.stored_changes import Changes, reads_after_commit, unknown_change
+from lazysketch.store.stored_changes import (
+    Changes,
+    reads_after_commit,
+    unknown_change,
+    workers_split,
+)
 from lazysketch.windows.hierarchical_windows import HierarchicalWindows
 from lazysketch.windows.windows import Windows
 
@@ -32,6 +37,7 @@ if TYPE_CHECKING:
     from lazysketch.heavy_hitters.hierarchies import Levels
     from lazysketch.heavy_hitters.level_tables import Origins
     from lazysketch.releases.items import Item
+    from lazysketch.releases.release import Release
     from lazysketch.specification.schedules import Schedule
 
 __all__ = [
@@ -243,9 +249,17 @@ class StoredHierarchy(Changes, HierarchicalHeavyHitters):
     def _batches(self, items: object, column: str | None = None) -> list[_native.LoggedEvents]:  # noqa: ARG002 -- levels have no columns
         return [_native.logged_events(column) for column in self.levels._columns(items)]
 
+    def _partial_table(self) -> _native.PrivateSketch:
+        return self._tables[0]
+
+    def _partial_levels(self) -> _native.Hierarchy:
+        return workers_split(self.levels)
+
+    def _publication(self) -> tuple[Release, ...]:
+        return tuple(self.release(level) for level in range(len(self._tables)))
+
     def _last_published(self) -> list[bytes]:
-        releases = [self.release(level) for level in range(len(self._tables))]
-        return [release.to_bytes() for release in releases if release.step]
+        return [release.to_bytes() for release in self._publication() if release.step]
 
     def _carry_out(self, call: Call) -> None:
         tables, batches = self._tables, call.events
@@ -264,6 +278,8 @@ class StoredHierarchy(Changes, HierarchicalHeavyHitters):
             _native.update_rows_of_all(tables, batches, call.weights, empty_rows=call.empty_rows)
         elif call.method == "update_batch":
             _native.update_batch_of_all(tables, batches, call.weights)
+        elif call.method == ADDED:
+            self._gathered(call).add_to_levels(tables)
         elif call.method == "tick":
             _native.tick_all(tables, call.steps)
         elif call.method == "end_discovery_epoch":

@@ -1,57 +1,52 @@
-"""Windows of a store: what the clock says is part of the log.
-
-Windows of a hierarchy log the names of an event at every level, as a hierarchy does, and have a
-table per window and level, each under an id of its own.
-"""
+"""Windows of a store: what the clock says is part of the log."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from lazysketch import _native
 from lazysketch.arguments import checked_integer
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.heavy_hitters import HeavyHitters, HeavyHittersSpec
-from lazysketch.heavy_hitters.hitters_spec import HittersOptions, LevelsOptions
-from lazysketch.privacy.person_bound import PersonBound
+from lazysketch.heavy_hitters.hitters_spec import HittersOptions
 from lazysketch.releases.release import Release
-from lazysketch.sketches.keys import Key
 from lazysketch.sketches.live_state import exclusive
 from lazysketch.store.calls import Call, Counts
 from lazysketch.store.partial_batches import ADDED
 from lazysketch.store.recovered_objects import Origin
-from lazysketch.store.stored_changes import Changes, reads_after_commit, unknown_change
-from lazysketch.store.stored_objects import number_of_table, people_of, tables_of
+from lazysketch.store.stored_changes import (
+    Changes,
+    reads_after_commit,
+    unknown_change,
+)
+from lazysketch.store.stored_objects import people_of, tables_of
 from lazysketch.windows.batches import check_batch
 from lazysketch.windows.batches import people_of as people_of_batch
 from lazysketch.windows.boundaries import checked_clock, checked_times
 from lazysketch.windows.cuts import LARGEST_WINDOW, ClockCut, Cut
-from lazysketch.windows.hierarchical_windows import HierarchicalWindows
 from lazysketch.windows.open_windows import OpenWindows, Progress
 from lazysketch.windows.window import Window, merged
-from lazysketch.windows.window_levels import LevelsSpec, WindowLevels
 from lazysketch.windows.window_tables import WindowTables
 from lazysketch.windows.windows import Windows, closed_windows
 
 if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
 
-    from lazysketch.heavy_hitters.hierarchies import Levels
     from lazysketch.releases.items import Item
     from lazysketch.store.journal import Journal
 
 __all__ = [
-    "StoredHierarchicalWindows",
-    "StoredHierarchicalWindowsOptions",
+    "WITHOUT_EVENTS",
     "StoredWindows",
     "StoredWindowsOptions",
+    "WindowsOfStore",
 ]
 
-_WITHOUT_EVENTS: Final = 1 << 63  # no window has this number
-_LEVELS_WITHOUT_EVENTS: Final = 1 << 57  # nor this one, with which all its tables have such numbers
+WITHOUT_EVENTS: Final = 1 << 63
+"""No window has this number."""
 
 
 class StoredWindowsOptions(HittersOptions, total=False):
@@ -76,26 +71,6 @@ class StoredWindowsOptions(HittersOptions, total=False):
     domain: Iterable[Item] | None
 
 
-class StoredHierarchicalWindowsOptions(LevelsOptions, total=False):
-    """Keyword arguments of windows of a hierarchy, as for :class:`lazysketch.HierarchicalWindows`.
-
-    Args:
-        every: length of a window.
-        keep: number of ended windows that are kept.
-        slices: parts of a window.
-        clock: returns seconds since 1970; it may differ from life to life.
-        level_weights: one number per level.
-        person_bound: what is counted of each person, at all levels or one per level.
-    """
-
-    every: str | timedelta | None
-    keep: int
-    slices: int | None
-    clock: Callable[[], float] | None
-    level_weights: Sequence[float] | None
-    person_bound: PersonBound | Sequence[PersonBound] | None
-
-
 class _LoggedClock:
     """A clock that says what the last record about it says."""
 
@@ -118,9 +93,9 @@ class _StoredTables(WindowTables):
 
     def __init__(self, spec: HeavyHittersSpec, origin: Origin) -> None:
         self._origin = origin
-        super().__init__(spec, key=origin(_WITHOUT_EVENTS)[0])
+        super().__init__(spec, key=origin(WITHOUT_EVENTS)[0])
         # A table that counts nothing gives the seed, the same in every life.
-        empty = self.make(_WITHOUT_EVENTS)
+        empty = self.make(WITHOUT_EVENTS)
         self.digest = empty._table._parameters_digest.hex()
         # It identifies people too, the same in all windows: a batch is logged before it is split.
         self.identities = _native.People.of_table(empty._table)
@@ -129,23 +104,6 @@ class _StoredTables(WindowTables):
     def _table(self, number: int) -> HeavyHitters:
         key, state = self._origin(number % 2**64)
         return HeavyHitters._made(self._spec, key=key, state=state)
-
-
-class _StoredLevels(WindowLevels):
-    """Maker of the tables of a store, one per window and level, each with an id of its own."""
-
-    def __init__(self, spec: LevelsSpec, origin: Origin) -> None:
-        self._of_store = origin
-        super().__init__(spec, key=origin(_WITHOUT_EVENTS)[0])
-        # As for windows without levels.
-        empty = self.make(_LEVELS_WITHOUT_EVENTS)
-        digests = [table._parameters_digest.hex() for table in empty.tables]
-        self.digest = f"{' '.join(digests)} {', '.join(spec.levels.names)}"
-        self.identities = empty.people
-        _native.close_all(empty.tables)
-
-    def _origin(self, number: int, level: int) -> tuple[Key, _native.SavedState | None]:
-        return self._of_store(number_of_table(number, level))
 
 
 def _check_positions(positions: Counts, *, rows: int) -> None:
@@ -157,7 +115,14 @@ def _check_positions(positions: Counts, *, rows: int) -> None:
         )
 
 
-class _OfStore(Changes, Windows):
+class _TablesOfStore(Protocol):
+    """Maker of tables that are checked against those of the store."""
+
+    digest: str
+    identities: _native.People | None
+
+
+class WindowsOfStore(Changes, Windows):
     """Windows of a store, with levels or without.
 
     The clock is asked before each change and each read. If it says that a window or a slice is
@@ -166,13 +131,14 @@ class _OfStore(Changes, Windows):
 
     _CHANGES = Changes._CHANGES | {"advance"}
     _BOUNDED = "windows have"
+    _STEPS_OF_PARTIALS = 0
 
     _clock: _LoggedClock | None
     _digest: str
     _identities_of_all: _native.People | None
 
     def _begun(
-        self, tables: _StoredTables | _StoredLevels, origin: Origin, cut: Cut, kept: int
+        self, tables: _TablesOfStore, origin: Origin, cut: Cut, kept: int
     ) -> Progress | None:
         """Take the tables of the store, and return how far the windows have come there."""
         self._digest = f"{tables.digest} {cut.description}, {kept} kept"
@@ -324,6 +290,12 @@ class _OfStore(Changes, Windows):
     def _clock_said(self) -> float | None:
         return None if self._clock is None else self._clock.reading
 
+    def _publication(self) -> tuple[Release, ...]:
+        window = self._live.open_window()
+        if window is None:
+            raise closed_windows()
+        return tuple(level.release for level in window.levels)
+
     def _last_published(self) -> list[bytes]:
         windows: list[Window] = [*self._live.ended, *filter(None, [self._live.open_window()])]
         levels = zip(*(window.levels for window in windows), strict=True)
@@ -334,10 +306,8 @@ class _OfStore(Changes, Windows):
 
 
 @reads_after_commit
-class StoredWindows(_OfStore):
+class StoredWindows(WindowsOfStore):
     """Windows of a store."""
-
-    _STEPS_OF_PARTIALS = 0
 
     @classmethod
     def _of(cls, origin: Origin, **options: Unpack[StoredWindowsOptions]) -> Self:
@@ -364,48 +334,9 @@ class StoredWindows(_OfStore):
         (table,) = tables.values()
         return table
 
-    def _publication(self) -> Release:
-        window = self._live.open_window()
-        if window is None:
-            raise closed_windows()
-        return window.release
-
     def _carry_out(self, call: Call) -> None:
         if call.method != ADDED:
             super()._carry_out(call)
             return
         self._settled()
         self._gathered(call).add_to(self._partial_table(), in_open_step=True)
-
-
-@reads_after_commit
-class StoredHierarchicalWindows(_OfStore, HierarchicalWindows):
-    """Windows of a hierarchy of a store."""
-
-    @classmethod
-    def _of_levels(
-        cls,
-        levels: Levels,
-        origin: Origin,
-        **options: Unpack[StoredHierarchicalWindowsOptions],
-    ) -> Self:
-        self = cls.__new__(cls)
-
-        def origin_of(
-            spec: LevelsSpec, cut: Cut, kept: int
-        ) -> tuple[WindowLevels, Progress | None]:
-            tables = _StoredLevels(spec, origin)
-            return tables, self._begun(tables, origin, cut, kept)
-
-        self._make_levels(levels, origin_of, **options)
-        return self
-
-    def _people(self) -> dict[int, _native.People]:
-        tables = self._live.tables
-        return {number: one.people for number, one in tables.items() if one.people is not None}
-
-    def _batches(self, items: object, column: str | None = None) -> list[_native.LoggedEvents]:  # noqa: ARG002 -- levels have no columns
-        return [_native.logged_events(column) for column in self.levels._columns(items)]
-
-    def _logged(self, call: Call) -> object:
-        return call.events

@@ -184,5 +184,5 @@ def count_task(task: FileTask) -> TaskResult:
     worker = PartialCounts(task.spec)
     for part in task.parts:
         for batch in read_part(part, task.request):
-            worker.update_many(batch.items, batch.weights)
+            worker._update_fitting(batch.items, batch.weights)
     return TaskResult(task.number, task.tasks, task.tick, task.input, worker.seal())

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, StoreError
 
 if TYPE_CHECKING:
-    from lazysketch.releases.release import Release
     from lazysketch.store.store import Store
 
 __all__ = ["OffsetGate", "Partition"]
@@ -107,8 +106,11 @@ class OffsetGate:
             self._next.update({Partition(*key): end for key, (_, end) in ranges.items()})
             self._pending.append(sealed)
 
-    def tick(self) -> Release:
+    def tick(self) -> Any:
         """Add what was taken since the last tick as one step, commit, and return the release.
+
+        Returns:
+            The release after the step; of a hierarchy one release per level.
 
         Raises:
             ArgumentValueError: Counts that the store refuses. None of the tick's were counted, and

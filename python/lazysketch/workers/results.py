@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from lazysketch.errors import ArgumentValueError
 
 if TYPE_CHECKING:
-    from lazysketch.releases.release import Release
     from lazysketch.store.store import Store
 
 __all__ = ["TaskResult", "add_results", "positions_of"]
@@ -45,7 +44,7 @@ def positions_of(tick: int, input_digest: str) -> str:
 
 def add_results(
     store: Store, source: str, sequence: int, results: Iterable[TaskResult], *, into: Any
-) -> Release:
+) -> Any:
     """Add the results of all tasks of one input as one step, commit, and return what is published.
 
     Guarantee: that of ``store.add_partials``. An engine that tries a task twice, or runs a copy of
@@ -60,7 +59,8 @@ def add_results(
         into: The object of the store that counts.
 
     Returns:
-        The release after the step.
+        What ``store.add_partials`` returns: the release after the step; of a hierarchy one release
+        per level.
 
     Raises:
         ArgumentValueError: A task that is missing or comes twice, results of several inputs, or

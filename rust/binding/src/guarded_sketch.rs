@@ -5,7 +5,7 @@ use crate::errors::{ClosedError, raise};
 use crate::items::{Column, Target};
 use crate::maker_process::MakerProcess;
 use crate::weights::weights_of;
-use lazysketch_core::partial::{PartialCounts, PartialSpec};
+use lazysketch_core::partial::{Levels, PartialCounts, PartialSpec};
 use lazysketch_core::sketch::PrivateSketch;
 use lazysketch_core::sketch::heavy_hitters::HeavySketch;
 use lazysketch_core::table::items::{Items, StepRows};
@@ -133,6 +133,7 @@ impl Core {
         public_key: [u8; 32],
         issued: u64,
         (most_events, most_names): (Option<u64>, Option<u64>),
+        levels: Option<Levels>,
     ) -> Result<PartialSpec> {
         match self {
             Self::Plain(_) if most_names.is_some() => Err(Error::parameter(
@@ -141,7 +142,9 @@ impl Core {
                 "some",
             )),
             Self::Plain(sketch) => sketch.partial_spec(public_key, issued, most_events),
-            Self::Heavy(sketch) => sketch.partial_spec(public_key, issued, most_events, most_names),
+            Self::Heavy(sketch) => {
+                sketch.partial_spec(public_key, issued, most_events, most_names, levels)
+            }
         }
     }
 

@@ -5,7 +5,9 @@ use crate::event_batch::Events;
 use crate::items::{no_item, with_item};
 use crate::level_names::{LevelNames, split_failed};
 use arrow_buffer::ScalarBuffer;
+use lazysketch_core::Error;
 use lazysketch_core::item::Item;
+use lazysketch_core::partial::Levels;
 use lazysketch_core::table::hash::Fingerprinter;
 use lazysketch_text::{Hierarchy as Names, Named, NamesOfItems, SplitError};
 use pyo3::exceptions::PyValueError;
@@ -54,31 +56,75 @@ impl Hierarchy {
 
     /// Return the names of the items of a batch, level by level.
     fn columns(&self, py: Python<'_>, items: &Bound<'_, PyAny>) -> PyResult<Vec<LevelNames>> {
-        let batch = Events::of(items, None)?;
-        let borrowed = batch.borrowed()?;
-        let items = borrowed.items();
-        let fingerprinter = Fingerprinter::new(0);
-        let levels = py.detach(|| -> PyResult<_> {
-            let mut names = NamesOfItems::of(&self.names, items.len())
-                .map_err(|error| split_failed(&error, 0))?;
-            let mut result = Ok(());
-            items.for_each_item(|at, item| {
-                if result.is_ok() {
-                    result = match named(item) {
-                        Some(named) => names.push(named, fingerprinter.item(item)),
-                        None => Err(SplitError::Misfit),
+        columns_of(py, &self.names, items, None)
+    }
+}
+
+/// Return the names of the items of a batch, level by level. With `misfits`, items that have none are
+/// left out, and their positions are added there.
+pub(crate) fn columns_of(
+    py: Python<'_>,
+    hierarchy: &Names,
+    items: &Bound<'_, PyAny>,
+    mut misfits: Option<&mut Vec<usize>>,
+) -> PyResult<Vec<LevelNames>> {
+    let batch = Events::of(items, None)?;
+    let borrowed = batch.borrowed()?;
+    let items = borrowed.items();
+    let fingerprinter = Fingerprinter::new(0);
+    let levels = py.detach(|| -> PyResult<_> {
+        let mut names =
+            NamesOfItems::of(hierarchy, items.len()).map_err(|error| split_failed(&error, 0))?;
+        let mut result = Ok(());
+        items.for_each_item(|at, item| {
+            if result.is_ok() {
+                let pushed = match named(item) {
+                    Some(named) => names.push(named, fingerprinter.item(item)),
+                    None => Err(SplitError::Misfit),
+                };
+                result = match (pushed, &mut misfits) {
+                    (Err(SplitError::Misfit), Some(misfits)) => {
+                        misfits.push(at);
+                        Ok(())
                     }
-                    .map_err(|error| split_failed(&error, at));
-                }
-            });
-            result.map(|()| names.finish())
+                    (pushed, _) => pushed.map_err(|error| split_failed(&error, at)),
+                };
+            }
         });
-        let (levels, rows) = levels?;
-        let rows = rows.map(ScalarBuffer::from);
-        levels
-            .into_iter()
-            .map(|names| LevelNames::of(names, rows.clone()))
-            .collect()
+        result.map(|()| names.finish())
+    });
+    let (levels, rows) = levels?;
+    let rows = rows.map(ScalarBuffer::from);
+    levels
+        .into_iter()
+        .map(|names| LevelNames::of(names, rows.clone()))
+        .collect()
+}
+
+/// Return the hierarchy of a description for workers: its kind is a number from 1.
+pub(crate) fn hierarchy_of(levels: &Levels) -> Result<Names, Error> {
+    let numbers = levels.numbers();
+    let names = match levels.kind() {
+        1 => lengths_of(numbers, 32).map(Names::Ipv4),
+        2 => lengths_of(numbers, 128).map(Names::Ipv6),
+        3 => depth_of(numbers).map(Names::Paths),
+        4 => depth_of(numbers).map(Names::Domains),
+        _ => None,
+    };
+    names.ok_or_else(|| Error::parameter("spec", "levels of a known kind", "others"))
+}
+
+fn lengths_of(numbers: &[u8], most: u8) -> Option<Vec<u32>> {
+    let (first, last) = (numbers.first()?, numbers.last()?);
+    let are_increasing = numbers.windows(2).all(|pair| pair[0] < pair[1]);
+    (*first > 0 && *last <= most && are_increasing)
+        .then(|| numbers.iter().map(|&number| number.into()).collect())
+}
+
+fn depth_of(numbers: &[u8]) -> Option<usize> {
+    match numbers {
+        &[depth @ 1..=32] => Some(depth.into()),
+        _ => None,
     }
 }
 
@@ -102,6 +148,16 @@ impl NamesOfItem {
 }
 
 impl Hierarchy {
+    /// Return what a description for workers says of it.
+    pub(crate) fn levels(&self) -> Result<Levels, Error> {
+        match &self.names {
+            Names::Ipv4(lengths) => Levels::new(1, lengths),
+            Names::Ipv6(lengths) => Levels::new(2, lengths),
+            Names::Paths(depth) => Levels::new(3, &[*depth as u32]),
+            Names::Domains(depth) => Levels::new(4, &[*depth as u32]),
+        }
+    }
+
     /// Return the names of an item.
     pub(crate) fn names_of(&self, item: &Bound<'_, PyAny>) -> PyResult<NamesOfItem> {
         let mut names = NamesOfItem {

@@ -4,15 +4,19 @@
 use crate::batches::batch_of;
 use crate::errors::{ArgumentValueError, ClosedError, raise};
 use crate::event_batch::Events;
+use crate::guarded_sketch::change_all;
+use crate::hierarchy::{columns_of, hierarchy_of};
 use crate::items::Column;
 use crate::maker_process::MakerProcess;
 use crate::private::PrivateSketch;
 use crate::release::target_of;
 use crate::weights::weights_in_place;
+use lazysketch_core::item::Item;
 use lazysketch_core::partial::{PartialCounts as CoreCounts, PartialKeys, PartialSpec};
 use lazysketch_core::table::hash::Fingerprinter;
 use lazysketch_core::table::items::Items;
-use lazysketch_core::{Error, Result};
+use lazysketch_core::{Error, Result, memory};
+use lazysketch_text::Hierarchy as Names;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -26,6 +30,8 @@ pub(crate) struct PartialCounts {
     maker: MakerProcess,
     spec: PartialSpec,
     fingerprinter: Fingerprinter,
+    /// How items become names of the finest level, for a hierarchy.
+    levels: Option<Names>,
     inner: Mutex<CoreCounts>,
 }
 
@@ -43,31 +49,53 @@ impl PartialCounts {
     #[new]
     fn new(spec: &Bound<'_, PyBytes>) -> PyResult<Self> {
         let spec = PartialSpec::decode(spec.as_bytes()).map_err(raise)?;
+        let levels = levels_of(&spec).map_err(raise)?;
         let counts = CoreCounts::new(spec).map_err(raise)?;
         Ok(Self {
             maker: MakerProcess::this("partial", ADVICE),
             spec,
             fingerprinter: *counts.fingerprinter(),
+            levels,
             inner: Mutex::new(counts),
         })
     }
 
-    #[pyo3(signature = (items, weights=None, *, column=None))]
+    /// Count events. With `only_fitting`, those whose items have no names of the levels are left out.
+    #[pyo3(signature = (items, weights=None, *, column=None, only_fitting=false))]
     fn _update_many<'py>(
         &self,
         items: &Bound<'py, PyAny>,
         weights: Option<&Bound<'py, PyAny>>,
         column: Option<Column>,
+        only_fitting: bool,
     ) -> PyResult<()> {
+        let mut misfits = Vec::new();
+        let names = match &self.levels {
+            Some(levels) => {
+                let misfits = only_fitting.then_some(&mut misfits);
+                columns_of(items.py(), levels, items, misfits)?.pop()
+            }
+            None => None,
+        };
         let count = |slice: Items<'_>| {
             let weights = weights_in_place(weights)?;
-            let weights = weights.as_slice()?;
+            let kept;
+            let weights = match weights.as_slice()? {
+                Some(weights) if !misfits.is_empty() => {
+                    kept = without(weights, &misfits, slice.len())?;
+                    Some(kept.as_slice())
+                }
+                weights => weights,
+            };
             self.maker.check()?;
             items.py().detach(|| {
                 let mut counts = self.lock()?;
                 counts.update_many(slice, weights).map_err(raise)
             })
         };
+        if let Some(finest) = names {
+            return count(Items::columns(&finest.columns()?));
+        }
         if self.spec.named.is_some() {
             let batch = Events::of(items, column.as_ref())?;
             return count(batch.borrowed()?.items());
@@ -111,6 +139,31 @@ impl PartialCounts {
         let named = self.spec.named.is_some();
         (shape.kind.name(), shape.depth, shape.width, named)
     }
+}
+
+/// Return the values without those at some positions, ascending, where `number` are left.
+fn without(values: &[u64], positions: &[usize], number: usize) -> PyResult<Vec<u64>> {
+    if values.len() != number + positions.len() {
+        return Err(raise(Error::parameter(
+            "weights",
+            "one per item",
+            "another number",
+        )));
+    }
+    let mut kept = memory::room_for(number).map_err(raise)?;
+    let mut begin = 0;
+    for &end in positions {
+        kept.extend_from_slice(&values[begin..end]);
+        begin = end + 1;
+    }
+    kept.extend_from_slice(&values[begin..]);
+    Ok(kept)
+}
+
+/// Return how the items of a description become names of levels, if they do.
+fn levels_of(spec: &PartialSpec) -> Result<Option<Names>> {
+    let levels = spec.named.and_then(|named| named.levels);
+    levels.as_ref().map(hierarchy_of).transpose()
 }
 
 /// The sum of the partial counts of one step, which a private table takes over.
@@ -176,6 +229,47 @@ impl GatheredCounts {
                 true => core.add_partial_to_batch(counts),
             })
         })
+    }
+
+    /// Take one step of the tables of a hierarchy with the names of the sum, or add them to the open
+    /// step: all tables, or none.
+    #[pyo3(signature = (tables, *, in_open_step=false))]
+    fn add_to_levels(
+        &self,
+        py: Python<'_>,
+        tables: Vec<Bound<'_, PrivateSketch>>,
+        in_open_step: bool,
+    ) -> PyResult<()> {
+        let levels = levels_of(&self.spec).map_err(raise)?;
+        let hierarchy = levels.ok_or_else(|| {
+            ArgumentValueError::new_err("sealed: expected counts for a hierarchy, got others")
+        })?;
+        let sketches: Vec<_> = tables.iter().map(|it| it.get().guarded()).collect();
+        let number = sketches.len();
+        // The description is that of the coarsest level.
+        if let Some(first) = sketches.first() {
+            first.detached(py, |core| core.heavy()?.check_takes_names(&self.spec))?;
+        }
+        let names = self.with(py, |counts| {
+            counts.names_of_levels(number, |item, with| match item {
+                Item::Text(name) => {
+                    let item = hierarchy.item_named(name);
+                    hierarchy.split(item, &mut |level, name| with(level, name))
+                }
+                _ => false,
+            })
+        })?;
+        let names: Vec<_> = names.into_iter().map(Mutex::new).collect();
+        let step_of = |at: usize| names[at].lock().map_err(|_| Error::Closed);
+        change_all(
+            py,
+            &sketches,
+            |at, core| {
+                let mut step = step_of(at)?;
+                core.heavy()?.prepare_step_names(&mut step, in_open_step)
+            },
+            |at, core| core.heavy()?.add_step_names(&*step_of(at)?, in_open_step),
+        )
     }
 
     /// A keyed digest of the sum: it confirms no guess.

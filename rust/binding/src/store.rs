@@ -5,6 +5,7 @@
 use crate::errors::{
     ArgumentValueError, ClosedError, StoreDoubtError, StoreError, StoreInUseError, raise,
 };
+use crate::hierarchy::Hierarchy;
 use crate::key::{Key, Place};
 use crate::maker_process::MakerProcess;
 use crate::partial::GatheredCounts;
@@ -55,10 +56,13 @@ impl Store {
         table: &Bound<'_, PrivateSketch>,
         issued: u64,
         most: (Option<u64>, Option<u64>),
+        levels: Option<&Bound<'_, Hierarchy>>,
     ) -> PyResult<PartialSpec> {
+        let levels = levels.map(|levels| levels.get().levels()).transpose();
+        let levels = levels.map_err(raise)?;
         let public_key = self.partial_keys.public_key();
         let core = table.get().guarded().lock(table.py())?;
-        core.partial_spec(public_key, issued, most).map_err(raise)
+        (core.partial_spec(public_key, issued, most, levels)).map_err(raise)
     }
 
     fn with_recovered<T>(
@@ -136,22 +140,28 @@ impl Store {
     }
 
     /// Return the public description of a table for workers that count parts of its steps.
-    #[pyo3(signature = (table, issued, most_events=None, most_names=None))]
+    #[pyo3(signature = (table, issued, most_events=None, most_names=None, levels=None))]
     fn partial_spec<'py>(
         &self,
         table: &Bound<'py, PrivateSketch>,
         issued: u64,
         most_events: Option<u64>,
         most_names: Option<u64>,
+        levels: Option<&Bound<'py, Hierarchy>>,
     ) -> PyResult<Bound<'py, PyBytes>> {
-        let spec = self.spec_for_workers(table, issued, (most_events, most_names))?;
+        let spec = self.spec_for_workers(table, issued, (most_events, most_names), levels)?;
         Ok(PyBytes::new(table.py(), &spec.encode()))
     }
 
     /// Return an empty sum of partial counts for a step of a table.
-    fn gathered(&self, table: &Bound<'_, PrivateSketch>) -> PyResult<GatheredCounts> {
+    #[pyo3(signature = (table, levels=None))]
+    fn gathered(
+        &self,
+        table: &Bound<'_, PrivateSketch>,
+        levels: Option<&Bound<'_, Hierarchy>>,
+    ) -> PyResult<GatheredCounts> {
         self.maker.check()?;
-        let of_none = self.spec_for_workers(table, 0, (Some(1), None))?;
+        let of_none = self.spec_for_workers(table, 0, (Some(1), None), levels)?;
         let spec = of_none.with_fewest_names();
         GatheredCounts::of(Arc::clone(&self.partial_keys), spec)
     }

@@ -29,6 +29,20 @@ def named(store: Store, capacity: int = 64, *, weighted: bool = False, max_weigh
     return store.heavy_hitters("a", replace(spec, discovery=discovery))
 
 
+def leveled(store: Store, levels: ls.Levels | None = None, **options: Any) -> Any:
+    """Return a hierarchy whose names are published after every second batch."""
+    wanted: dict[str, Any] = {
+        "share": 0.1, "depth": 2, "width": 16, "epsilon": 20.0, "delta": 1e-2, "discovery_epoch": 2,
+    }  # fmt: skip
+    return store.hierarchy("a", levels or ls.dns_names(2), schedule=BATCHES, **(wanted | options))
+
+
+def bytes_of(published: ls.Release | tuple[ls.Release, ...]) -> list[bytes]:
+    """Return the bytes of what ``add_partials`` returns, one release per level."""
+    releases = published if isinstance(published, tuple) else (published,)
+    return [release.to_bytes() for release in releases]
+
+
 OPENED: dict[str, Callable[[Store], Any]] = {
     "count-min": lambda store: store.sketch("a", table(schedule=BATCHES)),
     "count-sketch": lambda store: store.sketch("a", table("count-sketch", BATCHES, max_weight=5)),

@@ -10,7 +10,7 @@ from random import Random
 
 import pytest
 from tests.unit.store.lives import KEY, Lives
-from tests.unit.store.partials import OPENED, sealed
+from tests.unit.store.partials import OPENED, bytes_of, leveled, sealed
 
 STEPS = 4
 
@@ -21,13 +21,13 @@ from pathlib import Path
 import lazysketch as ls
 from tests.unit.store.lives import Lives
 from tests.unit.store import lives
-from tests.unit.store.partials import OPENED, sealed
+from tests.unit.store.partials import OPENED, leveled, sealed
 from lazysketch.releases.release import Release
 
 folder, point, at, kind = Path(sys.argv[1]), sys.argv[3], int(sys.argv[4]), sys.argv[5]
 lives.KEY = ls.Key.from_bytes(bytes.fromhex(sys.argv[2]))
 store = Lives(folder).open()
-live = OPENED[kind](store)
+live = leveled(store) if kind == "levels" else OPENED[kind](store)
 native, step, appended = store._native, 0, 0
 
 class Native:
@@ -60,12 +60,13 @@ Release.to_bytes = to_bytes
 begin = max(store.last_sequence("driver"), 1)  # what was committed last is sent again
 for step in range(begin, 5):
     spec = live.partial_spec()
-    parts = [sealed(spec, ["x"] * step, [step]), sealed(spec, [f"item {step}"])]
+    parts = [sealed(spec, ["x"] * step, [f"{step}"]), sealed(spec, [f"item.{step}"])]
     if point == "middle" and step == at:
         parts = iter([parts[0], lambda: os.kill(os.getpid(), signal.SIGKILL)])
         parts = (part if isinstance(part, bytes) else part() for part in parts)
     release = store.add_partials("driver", step, parts, into=live, positions=f"offset {step}")
-    print(step, made(release).hex(), flush=True)
+    releases = release if isinstance(release, tuple) else (release,)
+    print(step, "-".join(made(it).hex() for it in releases), flush=True)
 """
 
 
@@ -87,13 +88,14 @@ def drive(folder: Path, point: str, at: int, kind: str) -> tuple[int, list[str]]
     "point",
     ["middle", "before append", "after append", "before commit", "after commit", "after release"],
 )
-@pytest.mark.parametrize("kind", ["count-min", "names"])
+@pytest.mark.parametrize("kind", ["count-min", "names", "levels"])
 def test_a_killed_driver_counts_each_step_once(
     kind: str, point: str, lives: Lives, tmp_path: Path
 ) -> None:
     """Two copies of a store: one driver is never killed, the other one at each of its steps."""
+    opened = leveled if kind == "levels" else OPENED[kind]
     with lives.open() as store:
-        OPENED[kind](store)
+        opened(store)
     others = lives.copied_to(tmp_path / "copy")
     status, expected = drive(tmp_path, "never", 0, kind)
     assert (status, len(expected)) == (0, STEPS)
@@ -106,14 +108,14 @@ def test_a_killed_driver_counts_each_step_once(
     assert status == 0
     assert found | set(lines) == set(expected)
     with others.open() as store:
-        live = OPENED[kind](store)
+        live = opened(store)
         assert (live.step, store.note("driver")) == (STEPS, f"offset {STEPS}")
         spec = live.partial_spec()
-        last = [sealed(spec, ["x"] * STEPS, [STEPS, f"item {STEPS}"])]
-        release = store.add_partials(
-            "driver", STEPS, last, into=live, positions=f"offset {STEPS}"
-        ).to_bytes()
-        assert f"{STEPS} {release.hex()}" == expected[-1]
+        last = [sealed(spec, ["x"] * STEPS, [f"{STEPS}", f"item.{STEPS}"])]
+        releases = bytes_of(
+            store.add_partials("driver", STEPS, last, into=live, positions=f"offset {STEPS}")
+        )
+        assert f"{STEPS} {'-'.join(release.hex() for release in releases)}" == expected[-1]
 
 
 def test_drivers_killed_at_any_moment_lose_nothing(lives: Lives, tmp_path: Path) -> None:

@@ -174,7 +174,6 @@ def test_a_publication_of_an_earlier_era_is_kept_or_gone(lives: Lives) -> None:
 def test_objects_without_partial_counts_refuse_them(name: str, lives: Lives) -> None:
     """By the name of what they have and workers cannot."""
     refusals: dict[str, str | int] = {
-        "hierarchy": "windows by the clock, for partial counts, got StoredHierarchy",
         "windows": "windows by the clock, for partial counts, got StoredWindows",
         "people": "person_bound: expected none, for partial counts",
         "batches": 100,

@@ -15,9 +15,11 @@
 //! | [`spec`], [`named`] | what a worker has to know, in 100 bytes and a few more of names |
 //! | [`counts`] | the counts: adding events, merging, gathering those of a step |
 //! | `names`, `saved_names` | exact counts of names, and their bytes |
+//! | [`level_names`] | names of a step at the levels of a hierarchy |
 //! | [`sealing`] | the store's keys, and the bytes of sealed counts (docs/state-format.md) |
 
 pub mod counts;
+pub mod level_names;
 pub mod named;
 pub(crate) mod names;
 mod saved_names;
@@ -27,6 +29,7 @@ pub mod spec;
 mod tests;
 
 pub use counts::PartialCounts;
+pub use level_names::StepNames;
 pub use named::{Levels, Named};
 pub use sealing::PartialKeys;
 pub use spec::PartialSpec;

@@ -5,6 +5,8 @@ mod many_names;
 #[cfg(test)]
 mod refusals;
 #[cfg(test)]
+mod steps_of_levels;
+#[cfg(test)]
 mod steps_of_names;
 
 use super::*;

@@ -11,18 +11,13 @@ use crate::discovery::counted_names::NamesInOrder;
 use crate::item::Item;
 use crate::partial::named::USUAL_NAMES;
 use crate::partial::names::NameCounts;
-use crate::partial::{Named, PartialCounts, PartialSpec};
+use crate::partial::{Levels, Named, PartialCounts, PartialSpec, StepNames};
 use crate::table::ingest::CheckedBatch;
 use crate::table::items::Items;
 use crate::{Error, Result};
 
 /// Names whose cells are found together.
 const CHUNK: usize = 64;
-
-/// The names of a step in the order in which discovery counts them: all that could fail is done.
-pub(super) struct PreparedNames {
-    order: NamesInOrder,
-}
 
 impl HeavySketch {
     /// The public description for workers that count names of a step.
@@ -32,12 +27,13 @@ impl HeavySketch {
         issued: u64,
         most_events: Option<u64>,
         most_names: Option<u64>,
+        levels: Option<Levels>,
     ) -> Result<PartialSpec> {
         let table = (self.sketch).partial_spec(public_key, issued, most_events)?;
         let named = Named {
             most_names: most_names.unwrap_or(USUAL_NAMES),
             weighted: self.discovery.spec().weighted,
-            levels: None,
+            levels,
         };
         let spec = PartialSpec {
             named: Some(named),
@@ -53,14 +49,26 @@ impl HeavySketch {
         &mut self,
         counts: &PartialCounts,
         in_open_step: bool,
-    ) -> Result<PreparedNames> {
-        self.sketch.check_partial(counts)?;
-        let named = counts.spec().named;
-        if named.is_none_or(|named| named.weighted != self.discovery.spec().weighted) {
+    ) -> Result<NamesInOrder> {
+        self.check_takes_names(counts.spec())?;
+        self.prepare_names(counts.names()?, counts.events()?, in_open_step)
+    }
+
+    /// Checks that counts under a description are of this table and name its items.
+    pub fn check_takes_names(&self, spec: &PartialSpec) -> Result<()> {
+        self.sketch.check_partial(spec)?;
+        self.check_counts_names(spec)
+    }
+
+    fn check_counts_names(&self, spec: &PartialSpec) -> Result<()> {
+        let weighted = self.discovery.spec().weighted;
+        if spec.named.is_none_or(|named| named.weighted != weighted)
+            || spec.max_weight != self.sketch.spec().max_weight
+        {
             let expected = "counts of names for this table";
             return Err(Error::parameter("sealed", expected, "others"));
         }
-        self.prepare_names(counts.names()?, counts.events()?, in_open_step)
+        Ok(())
     }
 
     fn prepare_names(
@@ -68,52 +76,70 @@ impl HeavySketch {
         names: &NameCounts,
         events: u64,
         in_open_step: bool,
-    ) -> Result<PreparedNames> {
+    ) -> Result<NamesInOrder> {
         self.sketch.prepare_counted(events)?;
         self.sketch.make_room_for_names(in_open_step)?;
-        let order = self.discovery.in_order(names.len(), |at| names.item(at))?;
-        Ok(PreparedNames { order })
+        self.discovery.in_order(names.len(), |at| names.item(at))
+    }
+
+    /// All checks and all memory of [`Self::add_step_names`], which then cannot fail.
+    pub fn prepare_step_names(&mut self, step: &mut StepNames, in_open_step: bool) -> Result<()> {
+        self.check_counts_names(&step.spec)?;
+        step.order = Some(self.prepare_names(&step.names, step.events, in_open_step)?);
+        Ok(())
+    }
+
+    /// One step with the names of one level of a hierarchy, or events of the open step.
+    pub fn add_step_names(&mut self, step: &StepNames, in_open_step: bool) -> Result<()> {
+        let order = step.order.as_ref().ok_or(Error::Closed)?;
+        if planted!("a-level-counts-its-names-twice") {
+            self.add_names_to_batch(&step.names, step.events, order)?;
+        }
+        match in_open_step {
+            false => self.add_names(&step.names, order),
+            true => self.add_names_to_batch(&step.names, step.events, order),
+        }
     }
 
     /// One step with the names of some counts; everything is checked before anything is added. Events
     /// of the open step share it.
     pub fn add_partial(&mut self, counts: &PartialCounts) -> Result<()> {
-        let prepared = self.prepare_partial(counts, false)?;
-        self.add_names(counts.names()?, &prepared)
+        let order = self.prepare_partial(counts, false)?;
+        self.add_names(counts.names()?, &order)
     }
 
-    fn add_names(&mut self, names: &NameCounts, prepared: &PreparedNames) -> Result<()> {
+    fn add_names(&mut self, names: &NameCounts, order: &NamesInOrder) -> Result<()> {
         self.sketch.add_names(names)?;
-        self.count_names(names, prepared);
+        self.count_names(names, order);
         self.discovery.tick(1);
         Ok(())
     }
 
     /// Names of the open step. No read sees them before [`Self::tick`], or any other step, closes it.
     pub fn add_partial_to_batch(&mut self, counts: &PartialCounts) -> Result<()> {
-        let prepared = self.prepare_partial(counts, true)?;
-        self.add_names_to_batch(counts.names()?, counts.events()?, &prepared)
+        let order = self.prepare_partial(counts, true)?;
+        self.add_names_to_batch(counts.names()?, counts.events()?, &order)
     }
 
     fn add_names_to_batch(
         &mut self,
         names: &NameCounts,
         events: u64,
-        prepared: &PreparedNames,
+        order: &NamesInOrder,
     ) -> Result<()> {
         self.sketch.add_names_to_batch(names, events)?;
-        self.count_names(names, prepared);
+        self.count_names(names, order);
         Ok(())
     }
 
-    fn count_names(&mut self, names: &NameCounts, prepared: &PreparedNames) {
+    fn count_names(&mut self, names: &NameCounts, order: &NamesInOrder) {
         let weighted = self.discovery.spec().weighted;
         let units = |at: usize| {
             let name = names.name(at);
             if weighted { name.weight } else { name.events }
         };
         let item = |at: usize| names.item(at);
-        self.discovery.count_names(&prepared.order, item, units);
+        self.discovery.count_names(order, item, units);
     }
 }
 

@@ -51,9 +51,8 @@ impl PrivateSketch {
         Ok(())
     }
 
-    /// Checks that counts are of this table.
-    pub(super) fn check_partial(&self, counts: &PartialCounts) -> Result<()> {
-        let spec = counts.spec();
+    /// Checks that counts under a description are of this table.
+    pub(super) fn check_partial(&self, spec: &PartialSpec) -> Result<()> {
         let is_mine = spec.sketch_id == self.sketch_id
             && spec.shape == self.shape
             && spec.max_weight == self.spec.max_weight;
@@ -66,7 +65,7 @@ impl PrivateSketch {
 
     /// All checks and all memory of [`Self::add_partial`], which then cannot fail.
     pub fn prepare_partial(&mut self, counts: &PartialCounts) -> Result<()> {
-        self.check_partial(counts)?;
+        self.check_partial(counts.spec())?;
         counts.table()?;
         self.prepare_counted(counts.events()?)
     }

@@ -63,14 +63,18 @@ impl Hierarchy {
         .then_some(names)
     }
 
-    /// Returns the name above a name of a level, which is not the first.
-    pub fn above(&self, name: &str, level: usize) -> Option<String> {
-        // A network begins with an address.
-        let item = match self {
+    /// Returns an item that has a name, of whatever level: the name, or the address that a network
+    /// begins with.
+    pub fn item_named<'a>(&self, name: &'a str) -> Named<'a> {
+        Named::Text(match self {
             Self::Ipv4(_) | Self::Ipv6(_) => name.split('/').next().unwrap_or(name),
             _ => name,
-        };
-        let mut names = self.names(Named::Text(item))?;
+        })
+    }
+
+    /// Returns the name above a name of a level, which is not the first.
+    pub fn above(&self, name: &str, level: usize) -> Option<String> {
+        let mut names = self.names(self.item_named(name))?;
         (1..names.len())
             .contains(&level)
             .then(|| names.swap_remove(level - 1))

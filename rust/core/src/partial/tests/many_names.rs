@@ -43,7 +43,7 @@ fn a_partial_has_a_million_names_unless_others_are_asked_for() {
     assert_eq!(USUAL_NAMES, 1_048_576);
     let (sketch, key) = (heavy(false, 1, 3), keys(7).public_key());
     let named = |most_names| {
-        let spec = sketch.partial_spec(key, 0, None, most_names);
+        let spec = sketch.partial_spec(key, 0, None, most_names, None);
         spec.map(|spec| spec.named.unwrap().most_names)
     };
     assert_eq!(named(None), Ok(USUAL_NAMES));

@@ -57,7 +57,7 @@ pub(super) fn heavy(weighted: bool, max_weight: u64, capacity: u32) -> HeavySket
 
 pub(super) fn spec_of(sketch: &HeavySketch, most_names: u64) -> PartialSpec {
     let key = keys(7).public_key();
-    sketch.partial_spec(key, 0, None, Some(most_names)).unwrap()
+    (sketch.partial_spec(key, 0, None, Some(most_names), None)).unwrap()
 }
 
 pub(super) fn start_of(spec: PartialSpec) -> PartialSpec {
