@@ -14,12 +14,13 @@
 //! |---|---|
 //! | [`spec`], [`named`] | what a worker has to know, in 100 bytes and a few more of names |
 //! | [`counts`] | the counts: adding events, merging, gathering those of a step |
-//! | `names`, `saved_names` | exact counts of names, and their bytes |
+//! | `names`, `name_index`, `saved_names` | exact counts of names, where they are, and their bytes |
 //! | [`level_names`] | names of a step at the levels of a hierarchy |
 //! | [`sealing`] | the store's keys, and the bytes of sealed counts (docs/state-format.md) |
 
 pub mod counts;
 pub mod level_names;
+mod name_index;
 pub mod named;
 pub(crate) mod names;
 mod saved_names;

@@ -4,7 +4,8 @@
 //! since every event adds its weight to the cells of its item: so a worker has no table.
 //!
 //! Names are compared byte by byte. The place of a name in the index is a hash under random keys of
-//! this process, so that no stream can be made for which names crowd into few places.
+//! this process, so that no stream can be made for which names crowd into few places. Most of the time
+//! is waiting for memory: so the names of a chunk are looked up together before the first is counted.
 
 #[cfg(test)]
 mod tests;
@@ -12,14 +13,14 @@ mod tests;
 use crate::discovery::name::{NameKind, item_of, parts_of};
 use crate::item::Item;
 use crate::key::entropy;
+use crate::partial::name_index::{NONE, NameIndex};
 use crate::table::items::Items;
 use crate::table::kernels::{Bounded, EventWeights};
 use crate::{Error, Result, memory};
 use ahash::RandomState;
-use hashbrown::HashTable;
 use std::hash::{BuildHasher, Hasher};
 
-/// Events that are hashed together.
+/// Events that are hashed and looked up together.
 const CHUNK: usize = 64;
 
 /// The limits of some counts of names.
@@ -34,7 +35,7 @@ pub(crate) struct NameLimits {
 /// Distinct names and their exact counts. Neither `Clone` nor readable from outside of the core.
 pub(crate) struct NameCounts {
     hasher: RandomState,
-    index: HashTable<u32>,
+    index: NameIndex,
     entries: Vec<Entry>,
     /// The events of each name, where these differ from its weight: else empty.
     events: Vec<u64>,
@@ -46,7 +47,6 @@ pub(crate) struct NameCounts {
 
 #[derive(Clone, Copy)]
 struct Entry {
-    hash: u64,
     start: usize,
     weight: u64,
     length: u32,
@@ -71,7 +71,7 @@ impl NameCounts {
         let seed = |at: usize| u64::from_le_bytes(std::array::from_fn(|i| seeds[8 * at + i]));
         Ok(Self {
             hasher: RandomState::with_seeds(seed(0), seed(1), seed(2), seed(3)),
-            index: HashTable::new(),
+            index: NameIndex::new(),
             entries: Vec::new(),
             events: Vec::new(),
             has_events,
@@ -130,19 +130,26 @@ impl NameCounts {
         let weight_of = |at: usize| weights.map_or(1, |weights| weights.weight(at));
         let (mut counted, mut result) = (0, Ok(()));
         items.for_each_item_chunk::<CHUNK>(|start, chunk| {
-            let mut hashes = [0; CHUNK];
+            let (mut hashes, mut likely) = ([0; CHUNK], [NONE; CHUNK]);
             let mut buffer = [0; 8];
             for (hash, &item) in hashes.iter_mut().zip(chunk) {
                 let (kind, content) = parts_of(item, &mut buffer);
                 *hash = self.hash(kind, content);
             }
-            for (at, (&item, &hash)) in chunk.iter().zip(&hashes).enumerate() {
+            self.look_up(&hashes[..chunk.len()], &mut likely);
+            let found = hashes.iter().zip(&likely);
+            for (at, (&item, (&hash, &likely))) in chunk.iter().zip(found).enumerate() {
                 let weight = weight_of(start + at);
                 if result.is_err() {
                     return;
                 }
                 let (kind, content) = parts_of(item, &mut buffer);
-                result = self.add(hash, kind, content, weight, 1, limits);
+                result = if weight > 0 && self.is_name(likely, kind, content) {
+                    self.increase(likely as usize, weight, 1);
+                    Ok(())
+                } else {
+                    self.add(hash, kind, content, weight, 1, limits)
+                };
                 counted += usize::from(result.is_ok());
             }
         });
@@ -154,6 +161,29 @@ impl NameCounts {
         }
         self.take_back(items.slice(0, counted), weight_of, before);
         Err(error)
+    }
+
+    /// The first name of each hash, and a load of its content and counts: none waits for another.
+    #[inline]
+    fn look_up(&self, hashes: &[u32], likely: &mut [u32; CHUNK]) {
+        for (out, &hash) in likely.iter_mut().zip(hashes) {
+            *out = self.index.first(hash);
+        }
+        let mut loaded = 0;
+        for &at in likely.iter() {
+            if let Some(entry) = self.entries.get(at as usize) {
+                loaded ^= entry.weight ^ u64::from(*self.content.get(entry.start).unwrap_or(&0));
+            }
+        }
+        std::hint::black_box(loaded);
+    }
+
+    /// True if this number is that of a name.
+    #[inline]
+    fn is_name(&self, at: u32, kind: NameKind, content: &[u8]) -> bool {
+        self.entries.get(at as usize).is_some_and(|entry| {
+            entry.kind == kind && self.content[entry.start..][..entry.length as usize] == *content
+        })
     }
 
     /// Undoes the first part of a batch whose next event was refused.
@@ -216,7 +246,7 @@ impl NameCounts {
     #[inline]
     fn add(
         &mut self,
-        hash: u64,
+        hash: u32,
         kind: NameKind,
         content: &[u8],
         weight: u64,
@@ -239,29 +269,23 @@ impl NameCounts {
     }
 
     #[inline]
-    fn hash(&self, kind: NameKind, content: &[u8]) -> u64 {
+    fn hash(&self, kind: NameKind, content: &[u8]) -> u32 {
         let mut hasher = self.hasher.build_hasher();
         hasher.write(content);
         hasher.write_u8(kind as u8);
-        hasher.finish()
+        hasher.finish() as u32
     }
 
     #[inline]
-    fn find(&self, hash: u64, kind: NameKind, content: &[u8]) -> Option<usize> {
-        let found = self.index.find(hash, |&at| {
-            let entry = self.entries[at as usize];
-            entry.hash == hash
-                && entry.kind == kind
-                && self.content[entry.start..][..entry.length as usize] == *content
-        });
-        found.map(|&at| at as usize)
+    fn find(&self, hash: u32, kind: NameKind, content: &[u8]) -> Option<usize> {
+        (self.index).find(hash, |at| self.is_name(at, kind, content))
     }
 
     /// The place of a name, which is new and without events if it had none.
     #[inline]
     fn slot(
         &mut self,
-        hash: u64,
+        hash: u32,
         kind: NameKind,
         content: &[u8],
         limits: NameLimits,
@@ -275,7 +299,7 @@ impl NameCounts {
     #[cold]
     fn insert(
         &mut self,
-        hash: u64,
+        hash: u32,
         kind: NameKind,
         content: &[u8],
         limits: NameLimits,
@@ -293,14 +317,8 @@ impl NameCounts {
         if self.has_events {
             make_room(&mut self.events, 1, |events| events.fill(0))?;
         }
-        let entries = &self.entries;
-        let reserved = (self.index).try_reserve(1, |&at| entries[at as usize].hash);
-        let bytes = (slot + 1).next_power_of_two() * size_of::<u32>();
-        reserved.map_err(|_| Error::Memory { bytes })?;
-        self.index
-            .insert_unique(hash, slot as u32, |&at| entries[at as usize].hash);
+        self.index.insert(hash, slot as u32)?;
         self.entries.push(Entry {
-            hash,
             start: self.content.len(),
             weight: 0,
             length,
@@ -316,11 +334,9 @@ impl NameCounts {
     /// Removes the names from a number on.
     fn truncate(&mut self, number: usize) {
         for at in (number..self.len()).rev() {
-            let entry = self.entries[at];
-            let found = (self.index).find_entry(entry.hash, |&it| it as usize == at);
-            if let Ok(found) = found {
-                found.remove();
-            }
+            let (entry, name) = (self.entries[at], self.name(at));
+            let hash = self.hash(name.kind, name.content);
+            self.index.remove(hash, at as u32);
             memory::wipe(&mut self.content[entry.start..]);
             self.content.truncate(entry.start);
         }
@@ -341,7 +357,6 @@ impl Drop for NameCounts {
 /// Overwrites exact counts and the places of names.
 fn erase(entries: &mut [Entry]) {
     for entry in entries {
-        zeroize::Zeroize::zeroize(&mut entry.hash);
         zeroize::Zeroize::zeroize(&mut entry.start);
         zeroize::Zeroize::zeroize(&mut entry.weight);
         zeroize::Zeroize::zeroize(&mut entry.length);
