@@ -10,7 +10,7 @@ from random import Random
 
 import pytest
 from tests.unit.store.lives import CANARY, Lives
-from tests.unit.store.partials import OPENED
+from tests.unit.store.partials import OPENED, leveled
 
 import lazysketch as ls
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, SourceError
@@ -229,3 +229,30 @@ def test_the_current_description_is_the_last_one(tmp_path: Path) -> None:
 def test_a_result_is_a_plain_row() -> None:
     """Engines carry it as columns, in this order."""
     assert TaskResult._fields == ("number", "tasks", "tick", "input", "sealed")
+
+
+def test_tasks_of_a_hierarchy_leave_out_rows_that_do_not_fit(lives: Lives, tmp_path: Path) -> None:
+    """Paths of files, divided in two ways: one release per level, without the rows of no path."""
+    paths = ["/shop/shoes?q=1", "/shop/hats", "/about", "/shop/shoes"] * 40
+    rows = [row for path in paths for row in (path, "no path", "none")]
+    (tmp_path / "rows").mkdir()
+    for number in range(3):
+        text = "".join(f"{row}\n" for row in rows[number::3])
+        (tmp_path / "rows" / f"{number}.txt").write_text(text)
+    levels = ls.url_paths(1)
+    with lives.open() as store:
+        leveled(store, levels)
+    others = lives.copied_to(tmp_path / "copy")
+    with lives.open() as local_store, others.open() as store:
+        local, live = leveled(local_store, levels), leveled(store, levels)
+        local.update_batch([row for row in rows if row.startswith("/")])
+        expected = [local.release(number).to_bytes() for number in (0, 1)]
+        files = listed_files(str(tmp_path / "rows"))
+        for part_bytes in (50, 1 << 20):
+            tasks = plan_tasks(
+                files, LINES, live.partial_spec(), format="lines", part_bytes=part_bytes
+            )
+            results = [count_task(pickle.loads(pickle.dumps(task))) for task in tasks]
+            releases = add_results(store, "days", 1, results, into=live)
+            assert [release.to_bytes() for release in releases] == expected
+        assert live.step == 1
