@@ -20,7 +20,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
 .PHONY: help demo test test-engines test-long planted fuzz faults mutants wheel lint format bench bench-quick bench-instructions experiments \
-	lock clean check-demo-tools check-test-tools
+	docs lock clean check-demo-tools check-test-tools
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-18s %s\n", $$1, $$2 }' Makefile
@@ -96,8 +96,11 @@ wheel: check-demo-tools $(VENV)/wheel  ## a wheel for Linux with glibc 2.17 or n
 	build/fresh/bin/python -m pip install --quiet "$$(echo build/dist/*.whl)[cli]"
 	build/fresh/bin/lazysketch demo
 
+docs: $(VENV)/installed $(VENV)/docs  ## the site, in build/site: the pages of docs/ and a reference from the docstrings; a broken link is an error
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+
 lock: check-demo-tools $(VENV)/develop  ## newest allowed versions into every lock file
-	cd requirements && for set in demo develop engines tools bench mutants wheel; do \
+	cd requirements && for set in demo develop docs engines tools bench mutants wheel; do \
 		../$(BIN)/uv pip compile --quiet --universal --python-version 3.10 --upgrade \
 			--generate-hashes --no-emit-index-url --no-annotate \
 			--custom-compile-command "make lock" $$set.in --output-file $$set.txt || exit 1; done
@@ -127,6 +130,10 @@ $(VENV)/develop: requirements/develop.txt $(VENV)/demo
 	@touch $@
 
 $(VENV)/engines: requirements/engines.txt $(VENV)/develop
+	$(BIN)/python -m pip install --quiet --require-hashes -r $<
+	@touch $@
+
+$(VENV)/docs: requirements/docs.txt $(VENV)/demo
 	$(BIN)/python -m pip install --quiet --require-hashes -r $<
 	@touch $@
 
