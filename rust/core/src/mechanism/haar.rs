@@ -136,6 +136,9 @@ mod tests {
 
     #[test]
     fn size_bounds_every_path() {
+        for (k, size) in [(0, (2.0, 6.0)), (1, (7.0, 12.0)), (4, (128.0, 96.0))] {
+            assert_eq!(Haar { depth: k }.size(), size);
+        }
         for k in 0..=9 {
             let (sum, denominator) = Haar { depth: k }.size();
             for p in 1..=1_u64 << k {
