@@ -244,7 +244,7 @@ from lazysketch.kafka import GroupMember
 from lazysketch.workers import OffsetGate
 from tests.unit.store.lives import Lives
 from tests.unit.store import lives
-from tests.unit.store.partials import OPENED
+from tests.unit.store.partials import OPENED, WatchedStore
 
 folder, address, point, at = Path(sys.argv[1]), sys.argv[3], sys.argv[4], int(sys.argv[5])
 lives.KEY = ls.Key.from_bytes(bytes.fromhex(sys.argv[2]))
@@ -256,20 +256,6 @@ gate = OffsetGate(store, "group", into=live)
 def die(where):
     if point == where and step == at:
         os.kill(os.getpid(), signal.SIGKILL)
-
-class Native:
-    appended = False
-    def __getattr__(self, name):
-        found = getattr(native, name)
-        def call(*arguments):
-            if name == "append" or self.appended:
-                die(f"before {name}")
-            result = found(*arguments)
-            self.appended = self.appended or name == "append"
-            if self.appended:
-                die(f"after {name}")
-            return result
-        return call if name in ("append", "commit") else found
 
 settings = {"bootstrap.servers": address, "group.id": f"{os.getpid()}", "log_level": 2}
 member = GroupMember(gate, ["killed"], settings)
@@ -285,7 +271,7 @@ for step in range(live.step + 1, 5):
     die("before hand over")
     member.hand_over()
     die("before tick")
-    store._journal.native = Native()
+    store._journal.native = WatchedStore(native, die)
     release = gate.tick()
     store._journal.native = native
     print(release.step, release.to_bytes().hex(), flush=True)

@@ -162,7 +162,7 @@ from tests.engines.sessions import run_ticks, session_of
 from tests.engines.test_spark_streams import options_of, put_files
 from tests.unit.store.lives import Lives
 from tests.unit.store import lives
-from tests.unit.store.partials import OPENED
+from tests.unit.store.partials import OPENED, WatchedStore
 
 folder, point, at = Path(sys.argv[1]), sys.argv[3], int(sys.argv[4])
 lives.KEY = ls.Key.from_bytes(bytes.fromhex(sys.argv[2]))
@@ -176,21 +176,7 @@ def die(where):
     if point == where and tick == at:
         os.kill(os.getpid(), signal.SIGKILL)
 
-class Native:
-    appended = False
-    def __getattr__(self, name):
-        found = getattr(native, name)
-        def call(*arguments):
-            if name == "append" or self.appended:
-                die(f"before {name}")
-            result = found(*arguments)
-            self.appended = self.appended or name == "append"
-            if self.appended:
-                die(f"after {name}")
-            return result
-        return call if name in ("append", "commit") else found
-
-store._journal.native = Native()
+store._journal.native = WatchedStore(native, die)
 def publish(release):
     print(release.step, release.to_bytes().hex(), flush=True)
     die("after release")

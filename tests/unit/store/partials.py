@@ -81,3 +81,25 @@ def of_workers(
         last = workers.pop()
         workers[0].merge(last)
     return [worker.seal() for worker in workers]
+
+
+class WatchedStore:
+    """The native part of a store, which reports appends and the commits after the first one."""
+
+    def __init__(self, native: Any, report: Callable[[str], None]) -> None:
+        self.appended = False
+        self._native, self._report = native, report
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._native, name)
+
+        def call(*arguments: Any) -> Any:
+            if name == "append" or self.appended:
+                self._report(f"before {name}")
+            result = found(*arguments)
+            self.appended = self.appended or name == "append"
+            if self.appended:
+                self._report(f"after {name}")
+            return result
+
+        return call if name in ("append", "commit") else found
