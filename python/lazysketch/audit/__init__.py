@@ -3,8 +3,9 @@
 The audit collects evidence against the claims of docs/guarantees.md. It makes, feeds and reads
 tables, heavy hitters, windows and hierarchies through the public interface and compares the results
 with its own slow implementation of schedules, matrices, distributions, discovery and accounts.
-Cost: a CI run takes about 45 seconds on one busy core, ``--full`` as long as requested. Correct
-code raises a false alarm in at most one run of 100,000.
+Cost: a CI run takes about 100 processor seconds, in as many processes as there are processors;
+``--full`` takes as long as requested. Correct code raises a false alarm in at most one run of
+100,000.
 
 ==================  ========================================================================
 module              what it tests

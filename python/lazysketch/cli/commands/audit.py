@@ -60,6 +60,13 @@ AREAS: Final = (
     help="Number of runs; shows the alarms of all runs.",
 )
 @click.option(
+    "--processes",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Number of processes that run the checks; --controls and --full use one.  "
+    "[default: one for each processor]",
+)
+@click.option(
     "--full",
     is_flag=True,
     help="Take as many samples as --minutes allow, and write a report.  "
@@ -87,6 +94,7 @@ def audit(
     areas: tuple[str, ...],
     controls: bool,
     repeat: int,
+    processes: int | None,
     full: bool,
     minutes: float,
     out: str,
@@ -110,7 +118,8 @@ def audit(
         return _controls(selected, output=output)
     if full:
         return _full(_described(sketch), selected, minutes=minutes, out=out, output=output)
-    return _runs(_described(sketch), selected, repeat=repeat, output=output)
+    case = _described(sketch)
+    return _runs(case, selected, repeat=repeat, processes=processes, output=output)
 
 
 def _described(sketch: SketchSettings) -> Case:
@@ -121,18 +130,21 @@ def _described(sketch: SketchSettings) -> Case:
     return Case(dataclasses.replace(sketch.spec(), hash_seed=None))
 
 
-def _runs(case: Case, areas: Sequence[str], *, repeat: int, output: str) -> int:
-    from lazysketch.audit import audit as run
-    from lazysketch.audit import checks_of, standard_checks
+def _runs(
+    case: Case, areas: Sequence[str], *, repeat: int, processes: int | None, output: str
+) -> int:
+    from lazysketch.audit.processes import audit_in_processes, usable_processors
 
+    workers = processes or usable_processors()
     found: list[Finding] = []
     alarms: list[Finding] = []
     for number in range(1, repeat + 1):
-        checks = [*standard_checks(), *checks_of(case)]
-        found = run(
-            [check for check in checks if check.area in areas],
-            begun=lambda check, number=number: _progress(  # type: ignore[misc]
-                f"run {number} of {repeat}: {check.name}, {check.case}"
+        found = audit_in_processes(
+            case,
+            areas,
+            processes=workers,
+            begun=lambda text, number=number: _progress(  # type: ignore[misc]
+                f"run {number} of {repeat}: {text}"
             ),
         )
         alarms += [finding for finding in found if not finding.passed]

@@ -10,9 +10,12 @@ from pathlib import Path
 import pytest
 
 import lazysketch.audit
-from lazysketch.audit import Finding, Model, plots
+import lazysketch.audit.processes
+from lazysketch import RoundRobin
+from lazysketch.audit import Case, Finding, Model, plots, standard_checks
 from lazysketch.audit.full import full_audit, write_report
 from lazysketch.audit.model import Bug
+from lazysketch.audit.processes import audit_in_processes
 from lazysketch.audit.suite import AREAS, Check, wide_cases
 from lazysketch.cli import main
 from lazysketch.cli.commands.audit import AREAS as CLI_AREAS
@@ -28,6 +31,21 @@ def test_a_table_of_findings(capsys: pytest.CaptureFixture[str]) -> None:
     shown = capsys.readouterr().out
     assert "overflow" in shown
     assert "1 run of 10 checks, no alarm" in shown
+
+
+@pytest.mark.parametrize("processes", [1, 2])
+def test_any_number_of_processes_runs_the_same_checks(
+    processes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("lazysketch.audit.processes._CHECKS_PER_PROCESS", 4)
+    case = Case.of("count-min", 2, 64, RoundRobin(horizon=256))
+    areas = ("hygiene", "low-bits")
+    begun: list[str] = []
+    found = audit_in_processes(case, areas, processes=processes, begun=begun.append)
+    expected = [check for check in standard_checks() if check.area in areas]
+    assert [(one.check, one.case) for one in found] == [(one.name, one.case) for one in expected]
+    assert begun == [f"{one.name}, {one.case}" for one in expected]
+    assert all(one.passed for one in found)
 
 
 def test_the_options_describe_a_table(capsys: pytest.CaptureFixture[str]) -> None:
@@ -49,7 +67,7 @@ def test_an_alarm_is_status_1(
     """Planted where the library is expected."""
     sound = lazysketch.audit.audit
     monkeypatch.setattr(
-        lazysketch.audit,
+        lazysketch.audit.processes,
         "audit",
         lambda checks, **more: sound(checks, system=Model(Bug.HALF_EVEN), **more),
     )
