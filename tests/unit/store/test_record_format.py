@@ -309,20 +309,22 @@ def test_headers_of_checkpoints() -> None:
 PARTIALS = (
     b'{"version":1,"objects":{},"sources":{"s":2,"t":9},"notes":{},'
     b'"eras":{"number":0,"id":0,"anchored":true,"copied":false,"spent":[],"earlier":{}},'
-    b'"partials":{"batches":{"s":["a",2,"0a","0b","7e",5],"t":["b",9,"0c","0d","7f",6]},'
-    b'"added":{"a":{"1f":4},"b":{}},"tables":{"a":"7e"},"publications":{"t":3}}}'
+    b'"partials":{"batches":{"s":["a",2,"0a","0b","7e",5],"t":["b",9,"0c","0d","7f",6],'
+    b'"u":["c",1,"0e","0f","7d",2]},'
+    b'"added":{"a":{"1f":4},"b":{}},"tables":{"a":"7e"},"publications":{"t":3,"u":[2,1]}}}'
 )
 
 
 def test_headers_with_partial_counts() -> None:
-    """The publications are last; one that was never made is left out."""
+    """The publications are last, one for each level; one that was never made is left out."""
     batches = {
         "s": CommittedBatch("a", 2, "0a", "0b", "7e", 5),
-        "t": CommittedBatch("b", 9, "0c", "0d", "7f", 6, b"xyz"),
+        "t": CommittedBatch("b", 9, "0c", "0d", "7f", 6, (b"xyz",)),
+        "u": CommittedBatch("c", 1, "0e", "0f", "7d", 2, (b"pq", b"r")),
     }
     partials = PartialBatches(batches, {"a": {"1f": 4}, "b": {}}, {"a": "7e"})
     header, _ = header_of({}, {"s": 2, "t": 9}, {}, partials, Eras())
-    assert header == len(PARTIALS).to_bytes(4, "little") + PARTIALS + b"xyz"
+    assert header == len(PARTIALS).to_bytes(4, "little") + PARTIALS + b"xyzpqr"
     again = PartialBatches()
     assert objects_of(header, Eras(), again) == ({}, {"s": 2, "t": 9}, {})
     assert again == partials

@@ -76,7 +76,9 @@ def test_lines_come_while_the_input_is_silent(tmp_path: Path) -> None:
         states = [json.loads(process.stdout.readline()) for _ in range(4)]
         assert [state["steps"] for state in states] == [500] * 4
         process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=PATIENCE)
+        # The input stays open until the process ends: its end is no reason to end.
+        out = process.stdout.read()
+        process.wait(timeout=PATIENCE)
     assert process.returncode == 130
     last = json.loads(out.splitlines()[-1])
     assert last["final"] is True
