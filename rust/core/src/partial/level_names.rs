@@ -52,14 +52,19 @@ impl PartialCounts {
             let mut add = |level: usize, content: &[u8]| {
                 is_same = level == number && content == name.content;
                 number += 1;
-                let is_coarse = number < levels;
-                if is_coarse && name.weight == 1 && planted!("rare-names-have-no-coarser-ones") {
+                let least = planted!(
+                    "rare-names-have-no-coarser-ones",
+                    1 + u64::from(number < levels),
+                    1
+                );
+                if name.weight < least {
                     return;
                 }
-                let weight = match is_coarse {
-                    true => planted!("a-finer-name-is-one-event-of-a-coarser", 1, name.weight),
-                    false => name.weight,
-                };
+                let weight = planted!(
+                    "a-finer-name-is-one-event-of-a-coarser",
+                    if number < levels { 1 } else { name.weight },
+                    name.weight
+                );
                 let own = CountedName {
                     kind: NameKind::Text,
                     content,

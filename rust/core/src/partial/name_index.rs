@@ -94,12 +94,18 @@ impl Zeroize for Place {
 /// The table places by the low bits of a hash, and tells apart by the high ones.
 #[inline]
 fn wide(hash: u32) -> u64 {
-    u64::from(hash) << 32 | u64::from(hash)
+    u64::from(hash) * 0x1_0000_0001
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn both_halves_have_the_hash() {
+        assert_eq!(wide(0x9ABC_DEF1), 0x9ABC_DEF1_9ABC_DEF1);
+        assert_eq!(wide(u32::MAX), u64::MAX);
+    }
 
     /// Names are found while the table grows, among others of their hash, and not after removal.
     #[test]
