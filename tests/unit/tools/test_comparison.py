@@ -40,6 +40,7 @@ def test_the_binary_tree_by_counting_nodes(n: int) -> None:
     assert comparison.binary_tree(n) == prefix * n.bit_length()
 
 
+@pytest.mark.long
 def test_the_document_shows_the_table() -> None:
     text = (ROOT / "docs/theory.md").read_text(encoding="utf-8")
     assert comparison.table() in text
