@@ -77,8 +77,8 @@ def test_lines_come_while_the_input_is_silent(tmp_path: Path) -> None:
         assert [state["steps"] for state in states] == [500] * 4
         process.send_signal(signal.SIGINT)
         # The input stays open until the process ends: its end is no reason to end.
-        out = process.stdout.read()
         process.wait(timeout=PATIENCE)
+        out = process.stdout.read()
     assert process.returncode == 130
     last = json.loads(out.splitlines()[-1])
     assert last["final"] is True
