@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tests.browser.pages import opened
 from tests.browser.publications import Readers, StreamOfWindows
+
+import lazysketch as ls
+from lazysketch.service.host import Host, Publisher
+from lazysketch.service.stream_settings import StreamSettings
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
@@ -178,6 +183,33 @@ def test_a_stream_that_has_ended_is_not_old(browser: Browser, readers: Readers) 
         page.goto(readers.address)
         page.wait_for_selector("text=Ended. Last publication")
         assert page.locator("#banners .banner").count() == 0
+
+
+def test_a_stream_that_ends_within_a_window_is_never_old(
+    browser: Browser, readers: Readers, tmp_path: Path
+) -> None:
+    """The page says that it has ended after a slice, not when the window of ten minutes is over."""
+    store = ls.open_store(tmp_path / "store", key=ls.Key.generate(), anchor=tmp_path / "anchor")
+    host = Host(store, readers.files.folder)
+    host.open_streams(
+        [StreamSettings(name="pages", every="10min", slices=600, domain=("a",), share=None)]
+    )
+    with Publisher(host, failed=lambda _: None), opened(browser) as page:
+        page.goto(readers.address)
+        page.wait_for_selector("#status[data-state=live]")
+        page.evaluate(
+            """() => {
+              window.olds = 0;
+              new MutationObserver(() => {
+                if (document.querySelector("#banners .banner")) window.olds += 1;
+              }).observe(document.querySelector("#banners"), { childList: true });
+            }"""
+        )
+        host.finish("pages")
+        page.wait_for_selector("text=Ended. Last publication")
+        page.wait_for_timeout(8_000)  # numbers are old after five seconds without the next
+        assert page.evaluate("window.olds") == 0
+    host.close()
 
 
 def test_a_list_of_streams_follows_each_and_says_which_is_old(

@@ -114,6 +114,17 @@ BUGS_OF_THE_SERVICE: Final = (
         ),
     ),
     PlantedBug(
+        name="webhook-when-the-files-are-there",
+        subject="schedule",
+        claim="A webhook is told of a late publication as soon as its files are there.",
+        caught_by=_WEBHOOKS
+        + "test_a_late_publication_is_told_of_a_whole_number_of_delays_after_its_tick",
+        patch=edited(
+            "lazysketch.service.webhooks:Webhook._instant",
+            ("if instant >= now:", "if True:"),
+        ),
+    ),
+    PlantedBug(
         name="stream-that-is-not-charged",
         subject="accounting",
         claim="A new stream of a service takes events without a charge to its ledger.",
@@ -188,9 +199,9 @@ BUGS_OF_THE_SERVICE: Final = (
     PlantedBug(
         name="end-of-a-stream-shown-at-once",
         subject="schedule",
-        claim="The last window of a stream is published at the moment when the stream is finished, "
-        "not when the window is over.",
-        caught_by=_STREAM + "test_finished_streams_are_published_when_their_window_is_over",
+        claim="The end of a stream is published at the moment when the stream is finished, not at "
+        "the next tick.",
+        caught_by=_STREAM + "test_the_end_of_a_stream_is_published_at_the_next_tick[2]",
         patch=edited(
             "lazysketch.service.host:Host.publish",
             ("if stream.tick.begin(publication.number) > self.now():", "if False:"),

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import logging
+import threading
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -64,6 +66,7 @@ class Host:
         self.clock = clock
         self.published: Counter[str] = Counter()
         self.failed_publications = 0
+        self._publishing = threading.Lock()
         self._key = _signing_key(store)
 
     @property
@@ -145,22 +148,27 @@ class Host:
             OSError: the publication cannot be written; the one before stands.
         """
         stream = self.stream(name)
-        publication = stream.publication(ready=lambda: self.now() + _MARGIN)
-        if stream.tick.begin(publication.number) > self.now():  # it was finished within a window
-            return False
-        before = self.files.read_signed(name)
-        if before is not None and before.number >= publication.number:
-            return False
-        try:
-            self.files.write(publication, self._key)
-        except OSError:
-            self.failed_publications += 1
-            raise
-        self.published[name] += 1
-        return True
+        with self._publishing:
+            publication = stream.publication(ready=lambda: self.now() + _MARGIN)
+            if stream.tick.begin(publication.number) > self.now():  # finished within this slice
+                return False
+            before = self.files.read_signed(name)
+            if before is not None and before.number >= publication.number:
+                return False
+            try:
+                self.files.write(publication, self._key)
+            except OSError:
+                self.failed_publications += 1
+                raise
+            self.published[name] += 1
+            return True
 
     def finish(self, name: str) -> None:
-        """End a stream: it takes no more events, and its last window is published when it is over.
+        """End a stream: it takes no more events, and the next tick publishes its end.
+
+        Guarantee: readers see nothing of the call before that tick, and nothing after it. The state
+        of the tick before is published first, so that whether it is does not depend on how busy
+        the store was when the call came.
 
         Args:
             name: the stream.
@@ -169,7 +177,10 @@ class Host:
             ArgumentValueError: there is no such stream.
             StoreError: the store or the ledger cannot be written.
         """
-        self.stream(name).windows.finish()
+        stream = self.stream(name)
+        with suppress(OSError):  # counted as one that failed; the end can be published all the same
+            self.publish(name)
+        stream.windows.finish()
         self.store.commit()
         if self._charges is not None:
             self._charges.end(name)

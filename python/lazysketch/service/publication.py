@@ -26,6 +26,7 @@ from lazysketch.service.manifest_values import (
     item_written,
 )
 from lazysketch.service.signing import SigningKey, check_signature
+from lazysketch.service.tick import Tick
 from lazysketch.windows.published_hierarchy import hierarchy_of
 from lazysketch.windows.published_windows import PublishedWindows
 from lazysketch.windows.window import Window
@@ -318,6 +319,19 @@ class SignedPublication:
         try:
             return instant_read(json.loads(self.manifest)["publish_at"])
         except (KeyError, TypeError, ValueError):
+            raise _damaged() from None
+
+    @property
+    def tick(self) -> Tick:
+        """The public clock of its stream.
+
+        Raises:
+            ReleaseFormatError: a damaged manifest.
+        """
+        try:
+            content = json.loads(self.manifest)
+            return Tick(round(content["every"] * 1_000_000_000), int(content["slices"]))
+        except (ArithmeticError, KeyError, TypeError, ValueError):
             raise _damaged() from None
 
     def windows(self) -> list[tuple[int, list[str]]]:

@@ -11,7 +11,7 @@ import hashlib
 import logging
 from typing import TYPE_CHECKING, Final
 
-from lazysketch.errors import LazySketchError, ReleaseFormatError
+from lazysketch.errors import LazySketchError, ReleaseFormatError, SourceError
 from lazysketch.service.background import Background
 from lazysketch.service.publication import Publication, SignedPublication
 from lazysketch.service.publication_files import PublicationFiles, ServiceFacts
@@ -27,6 +27,7 @@ _MOST_STREAMS: Final = 1_000
 _PAUSE: Final = 2.0
 _LONGEST_PAUSE: Final = 60.0
 _PATIENCE: Final = 10.0
+_ATTEMPTS: Final = 3
 
 
 class Replica(Background):
@@ -85,7 +86,11 @@ class Replica(Background):
             raise failure
         return taken
 
-    def _take(self, name: str) -> bool:
+    def _take(self, name: str, *, attempts: int = _ATTEMPTS) -> bool:
+        """Keep the publication of a stream if it is a later one.
+
+        One that is replaced while its releases are read is no failure: the one after it is read.
+        """
         signed = self._origin.signed(name)
         if signed is None:
             return False
@@ -93,7 +98,13 @@ class Replica(Background):
         before = self._files.read_signed(name)
         if before is not None and signed.number <= before.number:
             return False
-        self._files.write_signed(self._publication(name, signed), signed)
+        try:
+            publication = self._publication(name, signed)
+        except (ReleaseFormatError, SourceError):
+            if attempts == 1 or self._origin.signed(name) in (None, signed):
+                raise
+            return self._take(name, attempts=attempts - 1)
+        self._files.write_signed(publication, signed)
         return True
 
     def _publication(self, name: str, signed: SignedPublication) -> Publication:

@@ -94,9 +94,9 @@ class _Server(uvicorn.Server):
 class _End:
     """The first reason why a service ends; any thread may give one."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, asked: Callable[[], object]) -> None:
         self.failure: BaseException | None = None
-        self._loop, self._event = loop, asyncio.Event()
+        self._loop, self._asked, self._event = loop, asked, asyncio.Event()
 
     def failed(self, error: BaseException) -> None:
         """End the service after a failure."""
@@ -107,6 +107,8 @@ class _End:
 
     def requested(self) -> None:
         """End the service as asked."""
+        if not self._event.is_set():
+            self._asked()
         self._event.set()
 
     async def wait(self) -> None:
@@ -115,7 +117,12 @@ class _End:
 
 
 def run_service(
-    listening: Listening, host: Host, folder: Path, *, started: Callable[[], object]
+    listening: Listening,
+    host: Host,
+    folder: Path,
+    *,
+    started: Callable[[], object],
+    ending: Callable[[], object],
 ) -> None:
     """Run a service until a signal or a failure ends it.
 
@@ -127,12 +134,14 @@ def run_service(
         host: the open streams, closed at the end.
         folder: the directory of the store.
         started: called when everything runs.
+        ending: called when a signal asks for the end, which takes as long as requests do that are
+            under way, ten seconds at most.
 
     Raises:
         LazySketchError: a failure that ended the service, such as a disk that cannot be written.
     """
     try:
-        failure = _completed(_run(listening, host, folder, started))
+        failure = _completed(_run(listening, host, folder, started, ending))
     finally:
         listening.close()
         with contextlib.suppress(LazySketchError):  # known, as it ended the service
@@ -186,9 +195,13 @@ def _completed(running: Coroutine[None, None, BaseException | None]) -> BaseExce
 
 
 async def _run(
-    listening: Listening, host: Host, folder: Path, started: Callable[[], object]
+    listening: Listening,
+    host: Host,
+    folder: Path,
+    started: Callable[[], object],
+    ending: Callable[[], object],
 ) -> BaseException | None:
-    end = _End(asyncio.get_running_loop())
+    end = _End(asyncio.get_running_loop(), ending)
     settings = listening.settings
     ingest = IngestApplication(host, settings.ingest.tokens, failed=end.failed)
     operations = Operations(host, folder, counters=ingest.counters)

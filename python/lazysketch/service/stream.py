@@ -84,8 +84,8 @@ class Stream:
         with self._publishing:
             ended, opened = self._seen()
             tick = self.tick
-            if opened is None:  # readers see the end of the last window when it is over
-                number = (ended[-1].number + 1) * tick.slices if ended else 0
+            if opened is None:
+                number = self._last_tick()
             else:
                 number = opened.number * tick.slices + opened.release.step
             kept = [self._published(window) for window in ended]
@@ -116,6 +116,17 @@ class Stream:
         raise LiveStateError(
             f"{self.settings.name}: expected a clock that stands still for the time of a read"
         )
+
+    def _last_tick(self) -> int:
+        """Return the number of the tick at which readers see that the stream has ended.
+
+        It is the first after the call that ended it, which is an act of the operator and in the
+        log: a function of the clock at that call, the same for all events and in every life. The
+        last window has all its steps then, so its release does not show in which slice it ended.
+        """
+        progress = self.windows._progress()
+        assert progress.last is not None, "windows that are over have their last step"  # noqa: S101
+        return progress.number * self.tick.slices + progress.last + 1
 
     def _published(self, window: Window) -> PublishedWindow:
         """Return an ended window with its bytes, which are made once."""

@@ -57,16 +57,36 @@ class Webhook(Background):
         super().__init__(f"webhook {name}", longest_end=_TIMEOUT)
 
     def _run(self) -> None:
-        last = self._number()
+        last, awaited, publish_at = self._number(), -1, 0.0
         while not self._ended.wait(_LOOK_EVERY):
             found = self._read()
             if found is None or found[1] <= last:
                 continue
-            signed, number, publish_at = found
+            signed, number = found
+            if number != awaited:
+                instant = self._instant(signed)
+                if instant is None:
+                    continue
+                awaited, publish_at = number, instant
             if publish_at > self._clock():
                 continue
             last = number
             self._call(signed, number)
+
+    def _instant(self, signed: SignedPublication) -> float | None:
+        """Return the instant from which readers see a publication; None for a damaged one.
+
+        One that is found after its instant is told of at a multiple of the delay, as readers see
+        it, so that a call does not say how long its files took.
+        """
+        now = self._clock()
+        try:
+            instant = signed.publish_at.timestamp()
+            if instant >= now:
+                return instant
+            return signed.tick.shown_at(signed.number, ready=int(now * 1e9)) / 1e9
+        except LazySketchError:
+            return None
 
     def _call(self, signed: SignedPublication, number: int) -> None:
         """Call the address until it answers, at most once more than there are pauses."""
@@ -90,8 +110,8 @@ class Webhook(Background):
                 break
         _LOG.warning("%s: the webhook was not told of a publication: %s", self._name, failure)
 
-    def _read(self) -> tuple[SignedPublication, int, float] | None:
-        """Return the last publication with its number and instant; None for none, or a wrong one.
+    def _read(self) -> tuple[SignedPublication, int] | None:
+        """Return the last publication with its number; None for none, or a wrong one.
 
         A file that is replaced at this moment, or damaged, must not end the calls.
         """
@@ -99,7 +119,7 @@ class Webhook(Background):
             signed = self._files.read_signed(self._name)
             if signed is None:
                 return None
-            return signed, signed.number, signed.publish_at.timestamp()
+            return signed, signed.number
         except (OSError, LazySketchError):
             return None
 

@@ -7,7 +7,7 @@ import io
 import shutil
 import tarfile
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -130,6 +130,47 @@ def test_a_replica_answers_with_the_same_bytes(
         assert replica.look() == 1
         now = readers(service, copy.folder).get("/v1/streams/pages/publication").content
         assert SignedPublication.from_bytes(now) == host.files.read_signed("pages")
+
+
+class Busy(Origin):
+    """An origin that publishes again while its releases are read."""
+
+    def __init__(self, origin: Origin, publish: Callable[[], object], *, times: int) -> None:
+        self._origin, self._publish, self._left = origin, publish, times
+
+    def streams(self) -> Iterable[str]:
+        return ["pages"]
+
+    def signed(self, name: str) -> SignedPublication | None:
+        return self._origin.signed(name)
+
+    def release(self, name: str, window: int, level: int | None, digest: str) -> bytes:
+        if self._left:
+            self._left -= 1
+            self._publish()
+        return self._origin.release(name, window, level, digest)
+
+
+@pytest.mark.parametrize(("times", "taken"), [(1, True), (99, False)])
+def test_a_publication_that_is_replaced_while_it_is_read_is_no_failure(
+    times: int, taken: bool, service: Service, host: Host, address: str, tmp_path: Path
+) -> None:
+    """The one after it is taken; an origin that never stands still is one, and holds up no end."""
+
+    def publish() -> None:
+        run(service, host, slices=1, events=lambda _: EVENTS)
+        service.clock.now += 3.0
+
+    origin = Busy(ServiceAddress(address), publish, times=times)
+    copy = PublicationFiles(tmp_path / "copy")
+    replica = Replica(origin, host.public_key, copy)
+    if taken:
+        assert replica.look() == 1
+        assert copy.read_signed("pages") == host.files.read_signed("pages")
+    else:
+        with pytest.raises((ReleaseFormatError, SourceError)):
+            replica.look()
+        assert copy.read_signed("pages") is None
 
 
 class Changed(Origin):

@@ -215,20 +215,73 @@ def test_publications_have_released_values_of_the_events(service: Service) -> No
     host.close()
 
 
-def test_finished_streams_are_published_when_their_window_is_over(service: Service) -> None:
-    """The end of a stream within a window shows when the window ends, and nothing follows."""
+@pytest.mark.parametrize("slices", [0, 2, 5])
+def test_the_end_of_a_stream_is_published_at_the_next_tick(slices: int, service: Service) -> None:
+    """Readers see it when the next one was due, and nothing follows, also in a later life."""
     host = service.host(settings())
-    run(service, host, slices=2, events=lambda _: VISITS)
+    run(service, host, slices=slices, events=lambda _: VISITS)
+    host.stream("pages").windows.update_many(VISITS)
+    service.clock.now += 3.0
     host.finish("pages")
-    assert not host.publish("pages")
+    before = host.files.read(published(host), "pages")
+    assert not before.finished
     with pytest.raises(ClosedError):
         host.stream("pages").windows.update_many(VISITS)
-    service.clock.now += 40.0
+    service.clock.now += 6.9
+    assert not host.publish("pages")
+    host.close()
+    host = service.host(settings())
+    service.clock.now += 0.1
     assert host.publish("pages")
-    signed = published(host)
-    assert host.files.read(signed, "pages").finished
+    found = host.files.read(published(host), "pages")
+    assert found.finished
+    assert (found.number, found.publish_at) == (before.number + 1, before.next_at)
+    last = found.windows[-1].window
+    assert (last.ended, last.whole) == (True, False)
+    answer = found.queries().interval("/", last=1, confidence=1 - 1e-9)
+    assert answer.low <= 400 * (slices + 1) <= answer.high
     service.clock.now += 1000.0
     assert not host.publish("pages")
+    host.close()
+
+
+def test_when_a_stream_ends_says_nothing_of_its_events(tmp_path: Path) -> None:
+    """Without events and with many, readers see the same publications at the same instants."""
+    seen: list[list[object]] = []
+    nothing: list[str] = []
+    for name, events in (("empty", nothing), ("full", VISITS * 20)):
+        service = Service(tmp_path / name)
+        service.folder.mkdir()
+        host = service.host(settings())
+        run(service, host, slices=3, events=([events] * 3).__getitem__)
+        service.clock.now += 10.0  # a tick that its thread has not published yet
+        host.finish("pages")
+        instants: list[object] = []
+        for _ in range(2):
+            found = host.files.read(published(host), "pages")
+            instants.append((found.number, found.at, found.publish_at, found.next_at))
+            service.clock.now += 10.0
+            assert host.publish("pages") is not found.finished
+        seen.append(instants)
+        host.close()
+    assert seen[0] == seen[1]
+
+
+def test_a_stream_ends_although_its_last_state_cannot_be_published(
+    service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = service.host(settings())
+
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as disk:
+        disk.setattr(host.files, "write", full)
+        host.finish("pages")
+    assert host.failed_publications == 1
+    service.clock.now += 10.0
+    assert host.publish("pages")
+    assert host.files.read(published(host), "pages").finished
     host.close()
 
 

@@ -95,6 +95,30 @@ def test_a_webhook_is_called_after_the_instant_with_what_readers_get(
     host.close()
 
 
+def test_a_late_publication_is_told_of_a_whole_number_of_delays_after_its_tick(
+    service: Service, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Files that come after their instant: how long they took stays hidden, as from readers."""
+    host = service.host(settings())
+    publish(service, host)
+    write = host.files.write
+
+    def slow(*given: Any) -> None:
+        service.clock.now += 2.5  # the delay is two seconds
+        write(*given)
+
+    with Webhook("pages", receiver.address, host.files, clock=service.clock):
+        time.sleep(0.1)
+        monkeypatch.setattr(host.files, "write", slow)
+        publish(service, host)
+        service.clock.now += 1.4
+        time.sleep(0.2)
+        assert not receiver.calls
+        service.clock.now += 0.1
+        wait_until(lambda: len(receiver.calls) == 1)
+    host.close()
+
+
 def test_calls_are_repeated_and_given_up(
     service: Service, receiver: Receiver, caplog: pytest.LogCaptureFixture
 ) -> None:

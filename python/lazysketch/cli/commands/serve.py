@@ -197,7 +197,13 @@ def _run(
     except BaseException:
         listening.close()
         raise
-    run_service(listening, host, Path(place), started=lambda: _say(listening, host))
+    run_service(
+        listening,
+        host,
+        Path(place),
+        started=lambda: _say(listening, host),
+        ending=lambda: tell("serve: ending; requests that are under way are answered first"),
+    )
     tell(f"serve: ended; what was acknowledged is durable, and the state is kept in {folder}")
 
 

@@ -47,6 +47,7 @@ def serve_replica(place: str, public_key: str | None, *, folder: str, listen: st
         public,
         started=lambda address: tell(f"serve: replica of {place} for readers {address}/"),
     )
+    tell(f"serve: ended; what was taken is kept in {folder}")
 
 
 def check_publications(place: str, public_key: str | None) -> None:

@@ -47,16 +47,22 @@ class _PublicCounts(Collector):
             "The instant whose state is published",
             labels=["stream"],
         )
+        ended = GaugeMetricFamily(
+            "lazysketch_stream_ended",
+            "1 for a stream that has ended, after which nothing is published; 0 for any other",
+            labels=["stream"],
+        )
         for name, answers in self._shown.items():
             overview = json.loads(answers.overview().body)
             instants.add_metric([name], answers.publication.at.timestamp())
+            ended.add_metric([name], float(answers.publication.finished))
             for bound in ("estimate", "low", "high"):
                 if overview["total"] is not None:
                     totals.add_metric([name, bound], overview["total"][bound] or 0.0)
                 for label, row in _labelled(overview["items"][:_MOST_NAMES]).items():
                     if row[bound] is not None:
                         counts.add_metric([name, label, bound], row[bound])
-        return [counts, totals, instants]
+        return [counts, totals, instants, ended]
 
 
 def exposed(shown: Mapping[str, Answers]) -> bytes:

@@ -273,6 +273,7 @@ def test_an_end_a_second_start_and_another_key_are_explained(folder: Path) -> No
     second = ["serve", "--state", str(folder / "state"), *place, "--settings"]
     assert "a service that runs there has its state in use" in said(*second, f"{folder}/again.toml")
     assert serving.end(signal.SIGINT) == 0
+    assert "ending; requests that are under way are answered first" in serving.lines[-2]
     assert f"the state is kept in {folder / 'state'}" in serving.lines[-1]
     state = said("state", str(folder / "state" / "store"), *place)
     assert "the streams of a service" in state
