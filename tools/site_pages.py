@@ -102,7 +102,7 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
 
     missing = set(lazysketch.__all__) - {name for _, names in PAGES.values() for name in names}
     if missing != {"__version__"}:
-        raise ValueError(f"PAGES: expected all public names but __version__, got others: {missing}")
+        raise ValueError(f"PAGES: expected all names but __version__, missing are {missing}")
     pages = {f"reference/{page}.md": reference(*told) for page, told in PAGES.items()}
     readme = (_ROOT / "README.md").read_text(encoding="utf-8")
     for uri, text in {"index.md": readme, "reference/index.md": _contents(), **pages}.items():

@@ -14,10 +14,32 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Final
 
-__all__ = ["ALARM", "MOST", "Finding", "Outcome", "exact_outcome", "statistical_outcome", "timed"]
+__all__ = [
+    "ALARM",
+    "MOST",
+    "Finding",
+    "Outcome",
+    "check_number",
+    "exact_outcome",
+    "statistical_outcome",
+    "timed",
+]
 
 ALARM: Final = 1e-7
 MOST: Final = 200
+
+
+def check_number(checks: int) -> None:
+    """Raise if the checks of a run are more than share its false-alarm rate.
+
+    Args:
+        checks: their number.
+
+    Raises:
+        AssertionError: more than :data:`MOST`.
+    """
+    if checks > MOST:
+        raise AssertionError(f"checks: expected at most {MOST}, got {checks}")
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Collection
 from concurrent.futures import ProcessPoolExecutor
 
 from lazysketch.audit.case import Case
-from lazysketch.audit.finding import MOST, Finding
+from lazysketch.audit.finding import Finding, check_number
 from lazysketch.audit.suite import Check, audit, checks_of, standard_checks
 
 __all__ = ["audit_in_processes", "usable_processors"]
@@ -40,7 +40,7 @@ def audit_in_processes(
     Args:
         case: the table.
         areas: the areas of the checks that are run.
-        processes: at most so many run checks, 1 or more; few checks run in this process.
+        processes: the most processes that run checks, 1 or more; few checks run in this one.
         begun: called with the name and the tables of a check before it runs here, or before its
             finding is waited for.
 
@@ -59,18 +59,19 @@ def audit_in_processes(
         [True, True, True]
     """
     checks = _checks(case, areas)
-    if len(checks) > MOST:
-        raise AssertionError(f"checks: expected at most {MOST}, got {len(checks)}")
+    check_number(len(checks))
     processes = min(processes, len(checks) // _CHECKS_PER_PROCESS)
     if processes < 2:
         return audit(checks, begun=lambda check: begun(_text(check)))
     # Not forked: a fork would share the threads and locks of this process.
     context = multiprocessing.get_context("spawn")
-    executor = ProcessPoolExecutor(processes, mp_context=context, initializer=_ignore_ctrl_c)
+    executor = ProcessPoolExecutor(
+        processes, mp_context=context, initializer=_begin, initargs=(case, areas)
+    )
     try:
         # The last checks are the longest, so they begin first.
         places = reversed(range(len(checks)))
-        waiting = {place: executor.submit(_finding, case, areas, place) for place in places}
+        waiting = {place: executor.submit(_finding, place) for place in places}
         found = []
         for place, check in enumerate(checks):
             begun(_text(check))
@@ -92,10 +93,15 @@ def _text(check: Check) -> str:
     return f"{check.name}, {check.case}"
 
 
-def _finding(case: Case, areas: Collection[str], place: int) -> Finding:
-    return audit([_checks(case, areas)[place]])[0]
+# The checks of the run that this process works for.
+_own: list[Check] = []
 
 
-def _ignore_ctrl_c() -> None:
-    """Leave Ctrl-C to the process that waits for the findings, and which ends this one."""
+def _begin(case: Case, areas: Collection[str]) -> None:
+    """Make the checks, and leave Ctrl-C to the process that waits, and which ends this one."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    _own.extend(_checks(case, areas))
+
+
+def _finding(place: int) -> Finding:
+    return audit([_own[place]])[0]

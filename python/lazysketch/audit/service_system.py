@@ -161,14 +161,19 @@ class Life:
         if items:
             self.host.stream(NAME).windows.update_many(items)
 
-    def send(self, items: Sequence[str], acknowledged: Callable[[], None]) -> None:
-        """Send a batch of events, and call back where the sender has the acknowledgement."""
-        asyncio.run(self._send(items, acknowledged))
+    def send(self, items: Sequence[str], acknowledged: Callable[[], None]) -> int:
+        """Send a batch of events, and call back where the sender has the acknowledgement.
 
-    async def _send(self, items: Sequence[str], acknowledged: Callable[[], None]) -> None:
+        Returns:
+            The status of the answer.
+        """
+        return asyncio.run(self._send(items, acknowledged))
+
+    async def _send(self, items: Sequence[str], acknowledged: Callable[[], None]) -> int:
         application = IngestApplication(self.host, Tokens({}), failed=lambda _: None)
-        await sent_events(application, items, acknowledged)
+        status = await sent_events(application, items, acknowledged)
         await application.close()
+        return status
 
     def publish(self) -> bool:
         """Publish; return False if the last tick was published before."""
@@ -251,11 +256,11 @@ class _PlantedLife(Life):
             super().image(self._crashed)
         super().feed(items)
 
-    async def _send(self, items: Sequence[str], acknowledged: Callable[[], None]) -> None:
+    async def _send(self, items: Sequence[str], acknowledged: Callable[[], None]) -> int:
         if self._bug is ServiceBug.ACKNOWLEDGED:
             acknowledged()
             acknowledged = _nothing
-        await super()._send(items, acknowledged)
+        return await super()._send(items, acknowledged)
 
     def publish(self) -> bool:
         if self._bug is ServiceBug.QUIET and not self._counted:
@@ -336,13 +341,16 @@ def _nothing() -> None:
 
 async def sent_events(
     application: IngestApplication, items: Sequence[str], acknowledged: Callable[[], None]
-) -> None:
+) -> int:
     """Send a batch of events to the application of senders.
 
     Args:
         application: takes it.
         items: one event each.
         acknowledged: called when the status of success goes out.
+
+    Returns:
+        The status of the answer.
     """
 
     def noted(status: int) -> None:
@@ -351,7 +359,8 @@ async def sent_events(
 
     path, kind = f"/v1/streams/{NAME}/events", {"content-type": "application/json"}
     body = json.dumps([{"item": item} for item in items]).encode()
-    await _asked(application, "POST", path, headers=kind, body=body, begun=noted)
+    seen = await _asked(application, "POST", path, headers=kind, body=body, begun=noted)
+    return seen.status
 
 
 async def _asked(

@@ -19,7 +19,7 @@ from lazysketch.audit.check import AREAS, Check, of_library
 from lazysketch.audit.claimed_noise import adaptive_delta
 from lazysketch.audit.distinguisher import distinguish, distinguish_everywhere
 from lazysketch.audit.ends import ends_have_noise_of_their_own
-from lazysketch.audit.finding import MOST, Finding, Outcome
+from lazysketch.audit.finding import Finding, Outcome, check_number
 from lazysketch.audit.heavy_suite import heavy_checks
 from lazysketch.audit.sensitivity import sensitivity_by_enumeration
 from lazysketch.audit.service_suite import service_checks
@@ -372,8 +372,7 @@ def audit(
         >>> [finding.passed for finding in found]
         [True, True, True]
     """
-    if len(checks) > MOST:
-        raise AssertionError(f"checks: expected at most {MOST}, got {len(checks)}")
+    check_number(len(checks))
     found = []
     for check in checks:
         begun(check)

@@ -14,8 +14,7 @@ from lazysketch.store.ingestion import Ingestion, checked_note, checked_source
 from lazysketch.store.partial_batches import ADDED, AddedPartial, lost_publication
 
 if TYPE_CHECKING:
-    from typing import TypeAlias
-
+    from lazysketch.store.ingestion import Stored
     from lazysketch.store.stored_hierarchical_windows import StoredHierarchicalWindows
     from lazysketch.store.stored_objects import (
         StoredCounters,
@@ -24,15 +23,6 @@ if TYPE_CHECKING:
         StoredSketch,
     )
     from lazysketch.store.stored_windows import StoredWindows
-
-    _TakesPartials: TypeAlias = (
-        StoredSketch
-        | StoredCounters
-        | StoredHitters
-        | StoredHierarchy
-        | StoredWindows
-        | StoredHierarchicalWindows
-    )
 
 __all__ = ["PartialIngestion"]
 
@@ -66,7 +56,7 @@ class PartialIngestion(Ingestion):
         sequence: int,
         sealed: Iterable[bytes],
         *,
-        into: _TakesPartials,
+        into: Stored,
         positions: str = "",
     ) -> Release | tuple[Release, ...]:
         """Add the partial counts of workers as one step, commit, and return what is published.
@@ -131,7 +121,7 @@ class PartialIngestion(Ingestion):
         source: str,
         sequence: int,
         positions: str,
-        into: _TakesPartials,
+        into: Stored,
         counts: _native.GatheredCounts,
         partials: list[AddedPartial],
     ) -> Release | tuple[Release, ...]:
@@ -160,7 +150,7 @@ class PartialIngestion(Ingestion):
             journal.change(into, call)
         return self._publication(source, into)
 
-    def _publication(self, source: str, into: _TakesPartials) -> Release | tuple[Release, ...]:
+    def _publication(self, source: str, into: Stored) -> Release | tuple[Release, ...]:
         """Commit, and return what is published after the last batch of a source."""
         batches = self._journal.partials
         self._journal.commit()

@@ -361,7 +361,7 @@ def test_threads_add_each_batch_once(lives: Lives) -> None:
 def test_workers_publish_what_one_machine_does(
     kind: str, seed: int, lives: Lives, tmp_path: Path
 ) -> None:
-    """Two copies of a store: one counts by itself, one through workers, with restarts of it."""
+    """Two copies of a store: one counts alone, one through workers, and is restarted."""
     chance = Random(f"{kind} {seed}")
     with lives.open() as store:
         OPENED[kind](store)

@@ -59,7 +59,7 @@ def seen(live: Any) -> tuple[Any, ...]:
 def test_workers_publish_what_one_machine_does(
     name: str, max_weight: int, lives: Lives, tmp_path: Path
 ) -> None:
-    """Two copies of a store: one counts by itself, one through workers, with restarts of it."""
+    """Two copies of a store: one counts alone, one through workers, and is restarted."""
     levels, item = LEVELS[name]
     opened = partial(leveled, levels=levels, max_weight=max_weight)
     chance = Random(f"{name} {max_weight}")

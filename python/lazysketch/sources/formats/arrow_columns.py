@@ -337,7 +337,7 @@ def _decodable(items: pa.Array) -> NDArray[np.bool_]:
 
 
 def short_values(items: pa.Array, *, longest: int) -> NDArray[np.bool_] | None:
-    """Return which values are no longer than so many bytes; None if all are.
+    """Return which values have at most a number of bytes; None if all have.
 
     Args:
         items: Integers, text or bytes; not a dictionary, nor views.

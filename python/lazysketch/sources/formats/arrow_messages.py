@@ -65,7 +65,7 @@ class CheckedMessages(io.RawIOBase):
     """The bytes of a stream as a file for pyarrow, one checked message after the other.
 
     Args:
-        read: Returns so many bytes of the input, fewer only at its end.
+        read: Returns the given number of bytes of the input, fewer only at its end.
         name: The name of the input in messages.
     """
 

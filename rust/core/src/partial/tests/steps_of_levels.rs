@@ -1,7 +1,7 @@
 //! Levels of a hierarchy whose finest names workers have counted, against levels of one machine.
 
+use super::steps_of_names::discovery;
 use super::*;
-use crate::discovery::spec::DiscoverySpec;
 use crate::item::Item;
 use crate::sketch::heavy_hitters::HeavySketch;
 
@@ -24,23 +24,12 @@ fn level(number: u8, max_weight: u64, weighted: bool, capacity: u32) -> HeavySke
         max_weight,
         ..noise(Schedule::Batch { horizon: 9 })
     };
-    let discovery = DiscoverySpec {
-        epsilon: 60.0,
-        delta: 0.2,
-        relation: Relation::Substitution,
-        max_events_per_user: 1,
-        max_weight,
-        weighted,
-        steps_per_epoch: 2,
-        events_per_step: EVENTS_PER_STEP,
-        capacity,
-        max_item_bytes: 16,
-    };
     let shape = Shape {
         hash_seed: number.into(),
         ..shape(TableKind::CountMin)
     };
     let identity = Identity::chosen(SketchId([number; 16]));
+    let discovery = discovery(weighted, max_weight, capacity);
     HeavySketch::new(shape, noise, discovery, &MasterKey::seeded(1), identity).unwrap()
 }
 

@@ -24,7 +24,7 @@ fn item_of(number: u64) -> Item<'static> {
     }
 }
 
-fn discovery(weighted: bool, max_weight: u64, capacity: u32) -> DiscoverySpec {
+pub(super) fn discovery(weighted: bool, max_weight: u64, capacity: u32) -> DiscoverySpec {
     DiscoverySpec {
         epsilon: 60.0,
         delta: 0.2,
