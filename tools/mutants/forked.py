@@ -92,6 +92,8 @@ class Forked:
     def outcome(self, mutant: str, tests: Iterable[PackageTest]) -> Outcome:
         """Return what tests say of a mutant; the first failure ends the run.
 
+        A failure counts if it comes again: one that comes now and then says nothing of the mutant.
+
         Args:
             mutant: as mutmut names it; empty for none.
             tests: they pass without a mutant.
@@ -102,6 +104,10 @@ class Forked:
         ordered = sorted(tests)
         if not ordered:
             return "survived"
+        outcome = self._outcome(mutant, ordered)
+        return self._outcome(mutant, ordered) if outcome == "killed" else outcome
+
+    def _outcome(self, mutant: str, ordered: list[PackageTest]) -> Outcome:
         limit = math.ceil(IMPORTS + 4 * sum(test.seconds for test in ordered))
         answer = self._ask(mutant, [test.name for test in ordered], limit)
         status = int(answer["status"])

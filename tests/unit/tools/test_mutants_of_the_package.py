@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from tools.mutants import python, scope
-from tools.mutants.forked import PackageTest, Reaching, portion
+from tools.mutants.forked import Forked, PackageTest, Reaching, portion
 from tools.mutants.mutant import State, digest
 from tools.mutants.python import Python, mutants_of
 
@@ -116,3 +116,17 @@ def test_a_survivor_of_one_stage_waits_for_the_next(tmp_path: Path, stages: int)
         stages -= 1
     assert met == list(python.STAGES[: len(met)])
     assert (tool.outcome(one) == "survived") == (len(met) == len(python.STAGES))
+
+
+@pytest.mark.parametrize(
+    ("statuses", "outcome"),
+    [([0], "survived"), ([1, 1], "killed"), ([1, 0], "survived"), ([-24], "timeout")],
+)
+def test_a_failure_that_does_not_come_again_kills_no_mutant(
+    statuses: list[int], outcome: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = list(statuses)
+    monkeypatch.setattr(Forked, "_ask", lambda *_: {"status": left.pop(0), "late": False})
+    forked = object.__new__(Forked)  # without its process
+    assert forked.outcome("x_half__mutmut_1", [PackageTest(False, 1.0, "test")]) == outcome
+    assert not left

@@ -193,6 +193,8 @@ def test_the_tree_of_the_last_windows() -> None:
     now = windows.hierarchy(last=1, include_open=True, share=0.3)
     assert [root.item for root in now] == ["1x"]
     assert windows.level(0).top(1, last=2)[0].item == "1x"
+    for share, names in ((0.1, ["1x", "3x"]), (0.3, ["1x"])):
+        assert [hitter.item for hitter in windows.level(0).above(share, last=3)] == names
     assert windows.top(1) == windows.level(-1).top(1)
     assert windows.level(1).changes() == windows.changes()
     assert windows.levels is LEVELS
