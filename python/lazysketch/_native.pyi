@@ -21,6 +21,7 @@ __all__ = [
     "CaptureReader",
     "ErrorModel",
     "ExactSketch",
+    "FieldReader",
     "GatheredCounts",
     "HeavySketch",
     "Hierarchy",
@@ -54,6 +55,7 @@ __all__ = [
     "json_elements",
     "json_rows",
     "line_items",
+    "log_fields",
     "logged_events",
     "logged_fingerprints",
     "mechanism_facts",
@@ -62,6 +64,7 @@ __all__ = [
     "mechanism_largest_leaves",
     "mechanism_rows",
     "mechanism_variances",
+    "pattern_groups",
     "people_of_batch",
     "plain_item",
     "plain_weights",
@@ -167,6 +170,43 @@ def access_log_people(
     block: bytes, *, field: str, user: str
 ) -> tuple[TextColumn, TextColumn, _Numbers, _Numbers]: ...
 def access_log_times(block: bytes) -> TextColumn: ...
+
+# Items, malformed rows, weights, clipped weights, times, people, rows that lack only a person.
+_FieldRows: TypeAlias = tuple[
+    TextColumn, _Numbers, _Numbers, _Numbers, TextColumn | None, TextColumn | None, _Numbers
+]
+
+@final
+class FieldReader:
+    def __new__(
+        cls,
+        layout: str,
+        *,
+        field: bytes,
+        weight: bytes | None,
+        max_weight: int,
+        time: bytes | None,
+        user: bytes | None,
+        trusted_hops: int | None,
+    ) -> FieldReader: ...
+    @staticmethod
+    def with_pattern(
+        pattern: str,
+        *,
+        field: bytes,
+        weight: bytes | None,
+        max_weight: int,
+        time: bytes | None,
+        user: bytes | None,
+    ) -> FieldReader: ...
+    def read(self, block: bytes) -> _FieldRows | None: ...
+    @property
+    def lacks(self) -> str | None: ...
+    @property
+    def columns(self) -> list[str] | None: ...
+
+def log_fields(log: str) -> list[str]: ...
+def pattern_groups(pattern: str) -> list[str]: ...
 
 # What of JSON lines: lazysketch.sources.formats.json_lines.Columns.
 _Fields: TypeAlias = tuple[

@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from tests.fuzzing.mutations import DAMAGE
 from tests.fuzzing.verdicts import CANARY, Finding, Kind, attempt, fault_of
-from tests.fuzzing.whole_inputs import FIELDS, compressions, whole
+from tests.fuzzing.whole_inputs import EXPRESSION, FIELDS, compressions, whole
 
 from lazysketch.cli import main
 from lazysketch.errors import LazySketchError
@@ -118,9 +118,15 @@ def read_fault(form: str, path: Path, chance: Random) -> tuple[Kind, str] | None
         "max_weight": None if weight is None else chance.choice([1, 5, 2**63 - 1]),
         "ahead": chance.random() < 0.2,
     }
+    settings.update(_of_format(str(settings["format"])))
     _, error = attempt(lambda: read(path, **settings))
     fault = None if error is None else fault_of(error)
     return None if fault is None else (fault[0], f"open_source: {fault[1]} with {settings}")
+
+
+def _of_format(name: str) -> dict[str, str]:
+    """Return the settings that a format needs."""
+    return {"regex": EXPRESSION} if name == "regex" else {}
 
 
 def _rows_of(path: Path, **settings: Any) -> int:
@@ -142,6 +148,8 @@ def counted_fault(form: str, path: Path, chance: Random) -> tuple[Kind, str] | N
         command = [*command[:7], "--share", "10%", "--memory", "1MB"]
     if field is not None:
         command += ["--by", field]
+    if named == "regex":
+        command += ["--regex", EXPRESSION]
     command += ["--strict"] if strict else []
     status, out, err, error = run(command)
     shown = f"{' '.join(command[2:])}: status {status}, {err[:600]}"
@@ -158,7 +166,7 @@ def counted_fault(form: str, path: Path, chance: Random) -> tuple[Kind, str] | N
         return "message", shown
     if out:
         counted = json.loads(out.splitlines()[-1])["steps"]
-        rows = _rows_of(path, format=named, field=field, strict=strict)
+        rows = _rows_of(path, format=named, field=field, strict=strict, **_of_format(named))
         if counted != rows:
             return "half applied", f"{counted} rows counted, {rows} read; {shown}"
         if form == named == "lines" and status == 0 and counted != _lines(path, counted):

@@ -15,7 +15,7 @@ import pyarrow.parquet
 from tests.fuzzing.verdicts import CANARY
 from tests.oracle import captures
 
-__all__ = ["FIELDS", "ROWS", "compressions", "whole"]
+__all__ = ["EXPRESSION", "FIELDS", "ROWS", "compressions", "whole"]
 
 ROWS: Final = 30
 _WORDS: Final = [f"{CANARY} {n}" for n in range(ROWS)]
@@ -32,6 +32,52 @@ FIELDS: Final[dict[str, str | None]] = {
     "combined": "host",
     "common": "host",
     "pcap": "src",
+    "w3c": "c-ip",
+    "logfmt": "a",
+    "regex": "a",
+    "cri": "message",
+    "docker": "message",
+    "nginx": "client",
+    **dict.fromkeys(("vhost_combined", "traefik", "traefik-json", "caddy", "cloudflare"), "host"),
+    **dict.fromkeys(("alb", "elb", "haproxy", "syslog", "journald", "gelf"), "host"),
+}
+# The expression of the format "regex".
+EXPRESSION: Final = r"(?<a>\w+ [0-9]+)=(?<b>[0-9]*)"
+# A row of each log, with @ for the item and % for the number of the row.
+_LOGS: Final = {
+    "w3c": "#Version: 1.0\n#Fields: date time c-ip b\n2026-05-17 10:05:% @ %\n",
+    "logfmt": 'at=info a="@ \\"x\\"" b=% t=2026-05-17T10:05:% idle\n',
+    "regex": f"x {CANARY} %=% y\n",
+    "cri": "2026-05-17T10:05:%Z stdout F @\n",
+    "docker": '{"log":"@\\n","stream":"stdout","time":"2026-05-17T10:05:%Z"}\n',
+    "nginx": (
+        '10.0.0.1 - - [17/May/2026:10:05:% +0000] "GET /p HTTP/1.1" 200 % "-" "x" "@, 10.0.0.2"\n'
+    ),
+    "vhost_combined": 'www:80 @ - - [17/May/2026:10:05:% +0000] "GET /p HTTP/1.1" 200 % "-" "x"\n',
+    "traefik": (
+        '@ - - [17/May/2026:10:05:% +0000] "GET /p HTTP/1.1" 200 % "-" "x" 1 "r@docker" '
+        '"http://10.0.0.3" 2ms\n'
+    ),
+    "traefik-json": '{"ClientHost":"@","DownstreamStatus":200,"DownstreamContentSize":%}\n',
+    "caddy": (
+        '{"ts":1.5e9,"msg":"handled request","request":{"client_ip":"@","uri":"/"},"size":%}\n'
+    ),
+    "cloudflare": '{"ClientIP":"@","RayID":"1","EdgeStartTimestamp":15e17,"EdgeResponseBytes":%}\n',
+    "alb": (
+        "h2 2026-05-17T10:05:%Z app/a @:80 10.0.0.1:80 0.1 0.1 0.1 200 200 0 % "
+        '"GET http://a/ HTTP/1.1" "x" - - - "t" "a" "c"\n'
+    ),
+    "elb": ('2026-05-17T10:05:%Z a @:80 - -1 -1 -1 200 200 0 % "GET http://a/ HTTP/1.1" "x" - -\n'),
+    "haproxy": (
+        "<134>May 17 10:05:03 h haproxy[1]: @:80 [17/May/2026:10:05:%.5] a b/c 1/1/1/1/1 200 % - - "
+        '---- 1/1/1/1/1 0/0 {x} "GET / HTTP/1.1"\n'
+    ),
+    "syslog": (
+        '<34>1 2026-05-17T10:05:%Z @ su 1 - [a b="]\\""] text\n'
+        "<34>May 17 10:05:% @ su[1]: text\n2026-05-17T10:05:%Z @ su: text\n"
+    ),
+    "journald": '{"__REALTIME_TIMESTAMP":"1","_BOOT_ID":"1","_HOSTNAME":"@","MESSAGE":[1]}\n',
+    "gelf": '{"version":"1.1","host":"@","short_message":"x","level":%,"timestamp":1.5}\n',
 }
 
 
@@ -62,6 +108,12 @@ def _parquet(table: pa.Table, **options: Any) -> bytes:
 
 def _text(row: str) -> bytes:
     return "".join(row.format(n, n) for n in range(ROWS)).encode()
+
+
+def _log(rows: str) -> bytes:
+    """Return the rows a number of times, with the items and numbers in place."""
+    made = (rows.replace("@", f"{CANARY}.{n}").replace("%", f"{n:02}") for n in range(ROWS))
+    return "".join(made).encode()
 
 
 def _packets() -> list[captures.Packet]:
@@ -102,6 +154,7 @@ def whole() -> dict[str, list[bytes]]:
             _arrow(pa.ipc.new_stream, views),
         ],
         "pcap": [captures.pcap(_packets())],
+        **{name: [_log(rows)] for name, rows in _LOGS.items()},
     }
 
 

@@ -158,10 +158,6 @@ def _stream() -> None:
         out.write_table(table)
 
 
-def _corpus(name: str) -> tuple[Callable[[], object], list[str]]:
-    return lambda: None, ["top", str(_CORPUS / name)]
-
-
 # What is written first, and the arguments of the command.
 _IN_COMMAND: Final[dict[str, tuple[Callable[[], object], list[str]]]] = {
     "`--save-release` where an earlier release is": (
@@ -206,11 +202,23 @@ _IN_COMMAND: Final[dict[str, tuple[Callable[[], object], list[str]]]] = {
         lambda: None,
         ["top", "lines", "--hash-seed", str(2**60 + 1), "--output", "json"],
     ),
-    "lines of CloudFront": _corpus("cloudfront.lines"),
-    "lines of IIS": _corpus("iis.lines"),
-    "lines of HAProxy": _corpus("haproxy.lines"),
-    "lines of a load balancer of AWS": _corpus("load-balancer.lines"),
-    "lines of syslog": _corpus("syslog.lines"),
+    "a W3C log by another name": (
+        lambda: None,
+        ["top", str(_CORPUS / "iis.w3c"), "--by", "client"],
+    ),
+    "pairs without `--by`": (
+        lambda: Path("app.log").write_text("at=info path=/a\nat=info path=/b\n"),
+        ["top", "app.log"],
+    ),
+    "CSV without `--by`": (
+        lambda: Path("v.csv").write_text("when,page\n2026-05-17,/a\n2026-05-18,/b\n"),
+        ["top", "v.csv"],
+    ),
+    "lines of a table without a header": (
+        lambda: Path("t.txt").write_text("ann;1\nbob;2\neve;3\n"),
+        ["top", "t.txt"],
+    ),
+    "`--regex` that is none": (lambda: None, ["top", "lines", "--regex", "(?<a>"]),
 }
 
 _COUNTED: Final = {

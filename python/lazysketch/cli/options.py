@@ -307,7 +307,22 @@ _ROW_FORMAT: Final = (
         metavar="FIELD",
         help="Field to count: a column, a key, a path of keys (user.id); in access logs "
         "host, path, status, method, user, agent, referrer; in captures src, dst, sport, dport, "
-        "proto, flow, size.  [default: host or src; lines: the line]",
+        "proto, flow, size; in syslog program, host, severity.  [default: host or src; lines: the "
+        "line]",
+    ),
+    click.option(
+        "--regex",
+        metavar="EXPRESSION",
+        help="Read rows by a regular expression; its named groups, as (?<page>[^ ]+), are the "
+        "fields.  [default: none]",
+    ),
+    click.option(
+        "--trusted-hops",
+        type=click.IntRange(min=0, max=1000),
+        metavar="N",
+        help="In nginx logs: N proxies before the server are trusted, so the client is the N-th "
+        "address from the end of X-Forwarded-For.  [default: the first address, which a client may "
+        "have written]",
     ),
     click.option(
         "--weight",

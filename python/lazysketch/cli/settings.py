@@ -267,6 +267,8 @@ class InputSettings:
     time: str | None = None
     time_unit: str = "s"
     follow: bool = False
+    regex: str | None = None
+    trusted_hops: int | None = None
 
     def open(
         self,
@@ -301,6 +303,8 @@ class InputSettings:
             follow=self.follow,
             ahead=True,
             positions=positions,
+            regex=self.regex,
+            trusted_hops=self.trusted_hops,
         )
 
 

@@ -13,7 +13,7 @@ This is short for::
 With ``ahead=True`` a background thread reads ahead while the sketch counts. :func:`parts_of` and
 :func:`read_part` divide files among workers.
 
-Lines, JSON lines, access logs and captures need NumPy only; CSV, Zeek logs, Parquet, Arrow and
+Lines, JSON lines, logs and captures need NumPy only; CSV, Zeek logs, Parquet, Arrow and
 zstd need pyarrow, which the extra ``cli`` installs.
 
 Layers, enforced by import-linter: ``source`` over ``formats`` over ``io`` and ``batch``.
@@ -23,7 +23,8 @@ from __future__ import annotations
 
 from lazysketch.sources.batch import UNKNOWN_TIME, RowBatch, Segment
 from lazysketch.sources.feed import feed
-from lazysketch.sources.formats.registry import FORMATS, ITEM_TYPES
+from lazysketch.sources.formats.format import ITEM_TYPES
+from lazysketch.sources.formats.registry import FORMATS
 from lazysketch.sources.formats.timestamps import TIME_UNITS
 from lazysketch.sources.io.paths import expand_paths
 from lazysketch.sources.parts import FilePart, parts_of, read_part

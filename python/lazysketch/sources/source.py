@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from lazysketch.arguments import check_bools, check_texts
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, SourceError
-from lazysketch.sources.formats.hints import hint_on, missing_field
-from lazysketch.sources.formats.registry import AUTO, FORMATS, Format, check_format, find_format
+from lazysketch.sources.formats.hints import guess_shown, hint_on, missing_field
+from lazysketch.sources.formats.registry import AUTO, FORMATS, check_format, find_format
 from lazysketch.sources.io.byte_stream import ByteStream, open_bytes, size_of
 from lazysketch.sources.io.interruptible import CAN_END, PLAIN_WAITS, Stop
 from lazysketch.sources.io.naming import STANDARD_INPUT
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from lazysketch.sources.batch import RowBatch
+    from lazysketch.sources.formats.format import Format
     from lazysketch.sources.formats.selection import Selection
     from lazysketch.sources.io.interruptible import Waits
     from lazysketch.sources.io.positions import FileReading, Place
@@ -38,6 +39,7 @@ class _Part(NamedTuple):
     hint: str = ""
     place: Place | None = None
     field: str | None = None
+    guess: str = ""
 
 
 class Source:
@@ -149,7 +151,7 @@ class Source:
     def _counted(self, parts: Iterable[_Part]) -> Iterator[RowBatch]:
         """Add each batch to the tally when it is yielded, not when it is read ahead."""
         rows_before = 0
-        for name, read_as, batch, hint, place, counted in parts:
+        for name, read_as, batch, hint, place, counted, guess in parts:
             if self._stop.requested:
                 return
             if batch is None:
@@ -158,6 +160,8 @@ class Source:
                     self.tally.hints.append(f"{name}: {hint}")
                 if read_as not in self.tally.formats:
                     self.tally.formats.append(read_as)
+                    if guess:
+                        self.tally.guesses.append(f"{name}: {guess}")
                 if counted is not None and counted not in self.tally.fields:
                     self.tally.fields.append(counted)
                 continue
@@ -209,8 +213,10 @@ class Source:
             self.check_field(stream.name, selection.field)
         columns = [f"{of} {field}" for of, field in selection.columns()]
         read_as = ", ".join([form.name, *columns])
-        hint = hint_on(form, selection, stream=stream, guessed=self._form == AUTO)
-        yield _Part(stream.name, read_as, None, hint, field=selection.field)
+        guessed = self._form == AUTO and selection.regex is None
+        hint = hint_on(form, selection, stream=stream, guessed=guessed)
+        guess = guess_shown(form, selection) if guessed and not hint else ""
+        yield _Part(stream.name, read_as, None, hint, field=selection.field, guess=guess)
         if stream.reading is None:
             for batch in form.read(stream, selection):
                 yield _Part(stream.name, read_as, batch)
@@ -258,6 +264,8 @@ def open_source(
     follow: bool = False,
     ahead: bool = False,
     positions: Positions | None = None,
+    regex: str | None = None,
+    trusted_hops: int | None = None,
 ) -> Source:
     """Open one or more inputs as one stream of rows.
 
@@ -270,16 +278,18 @@ def open_source(
         paths: One path or several, read in this order. ``"-"`` is standard input; a
             ``str`` with ``*``, ``?`` or ``[`` is a pattern. Plain, gzip, xz, zstd or bz2,
             detected by the first bytes.
-        format: "lines", "csv", "tsv", "jsonl", "parquet", "arrow", "common",
-            "combined", "zeek", "pcap" (also pcapng), or "auto": detected by the name and
-            the first rows of each input.
+        format: "auto" detects it by the name and the first rows of each input. One of
+            ``lazysketch.sources.FORMATS``: tables ("csv", "tsv", "parquet", "arrow", "jsonl"),
+            "lines", "pcap" (also pcapng), "zeek", logs of web servers ("common", "combined",
+            "nginx", "caddy", ...) and of services ("syslog", "haproxy", "w3c", ...), "logfmt",
+            "regex".
         field: The field that holds the item: a column, a key or a path of keys
-            ("user.id"). Access logs: "host" (default), "path", "status", "method", in the
-            combined format also "agent" and "referrer". Captures: "src" (default), "dst",
-            "sport", "dport", "proto", "flow", "size".
+            ("user.id"). Of logs and captures ``FORMATS[format].fields``, the first by default:
+            access logs have "host", "path", "status", "method", in the combined format also
+            "agent" and "referrer".
         encoding: The text encoding; an item that does not decode is malformed.
         weight: The field that holds the weight of each row, an integer of at least 0;
-            for captures "size".
+            for captures and some logs "size".
         max_weight: Larger weights are clipped to this, 1 .. 2^63 - 1; required with
             ``weight``.
         delimiter: The delimiter of a CSV file: one ASCII character, or "tab". By default
@@ -303,6 +313,12 @@ def open_source(
             more of standard input may be consumed than was yielded.
         positions: What was counted of each file before: these rows are left out, and
             ``source.place`` is the place of each batch. No row at all is then no error.
+        regex: A regular expression whose named groups are the fields, for the format "regex".
+            The item is the first group, unless a field is named.
+        trusted_hops: For the field "client" of the format "nginx": how many proxies before the
+            server are trusted, 0 .. 1,000. Each appended an address to X-Forwarded-For, so the
+            client is the N-th from its end, the server's own neighbour with 0. None: the first,
+            which a client may have written.
 
     Returns:
         A source, which can be iterated over once.
@@ -341,6 +357,8 @@ def open_source(
         time=time,
         time_unit=time_unit,
         user=user,
+        regex=regex,
+        trusted_hops=trusted_hops,
     )
     found = expand_paths(paths)
     if format in FORMATS and FORMATS[format].needs_field and not field:

@@ -33,6 +33,8 @@ class Tally:
             rows with an item.
         formats: How the inputs were read, e.g. ``"combined, field host"``.
         fields: The fields of the items, without repetition; empty for whole rows.
+        guesses: How each input is read whose format was detected, and what changes it, without
+            repetition of a format.
         hints: What the first rows of an input look like instead, and what to write then.
     """
 
@@ -45,6 +47,7 @@ class Tally:
     total_weight: int = 0
     formats: list[str] = field(default_factory=list)
     fields: list[str] = field(default_factory=list)
+    guesses: list[str] = field(default_factory=list)
     hints: list[str] = field(default_factory=list)
 
     def add(self, batch: RowBatch, *, name: str, rows_before: int) -> None:

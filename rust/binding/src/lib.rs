@@ -22,6 +22,7 @@ mod event_logging;
 mod exact;
 #[cfg(feature = "faults")]
 mod failing_allocator;
+mod field_reader;
 mod fingerprint_logging;
 mod fixed_width_text;
 mod guarded_sketch;
@@ -72,6 +73,8 @@ mod _native {
     #[cfg(feature = "faults")]
     #[pymodule_export]
     use super::failing_allocator::{fail_allocation, stop_failing_allocations};
+    #[pymodule_export]
+    use super::field_reader::{FieldReader, log_fields, pattern_groups};
     #[pymodule_export]
     use super::fingerprint_logging::logged_fingerprints;
     #[pymodule_export]

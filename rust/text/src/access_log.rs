@@ -93,15 +93,15 @@ pub fn access_log_times(block: &[u8]) -> Texts {
 }
 
 /// The part of a row before the request.
-struct Head<'a> {
+pub(crate) struct Head<'a> {
     host: &'a [u8],
     user: &'a [u8],
-    time: &'a [u8],
+    pub(crate) time: &'a [u8],
     /// Everything after the bracket that ends the time.
     rest: &'a [u8],
 }
 
-fn head(row: &[u8]) -> Option<Head<'_>> {
+pub(crate) fn head(row: &[u8]) -> Option<Head<'_>> {
     let (host, rest) = word(row)?;
     let (_ident, rest) = word(rest)?;
     let bracket = memchr(b'[', rest)?;
@@ -120,20 +120,20 @@ fn head(row: &[u8]) -> Option<Head<'_>> {
 }
 
 /// Split at the first space, which must not be the first character; the space is dropped.
-fn word(text: &[u8]) -> Option<(&[u8], &[u8])> {
+pub(crate) fn word(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let end = memchr(b' ', text).filter(|&end| end > 0)?;
     Some((&text[..end], &text[end + 1..]))
 }
 
 /// A row that follows the format up to the byte count.
-struct Parsed<'a> {
+pub(crate) struct Parsed<'a> {
     head: Head<'a>,
     request: &'a [u8],
     end: RequestEnd<'a>,
 }
 
 impl<'a> Parsed<'a> {
-    fn of(row: &'a [u8]) -> Option<Self> {
+    pub(crate) fn of(row: &'a [u8]) -> Option<Self> {
         let head = head(row)?;
         let request = head.rest.strip_prefix(b" \"")?;
         let end = request_end(request)?;
@@ -144,7 +144,7 @@ impl<'a> Parsed<'a> {
         })
     }
 
-    fn field(&self, field: Field) -> Option<&'a [u8]> {
+    pub(crate) fn field(&self, field: Field) -> Option<&'a [u8]> {
         match field {
             Field::Host => Some(self.head.host),
             Field::User => Some(self.head.user),
@@ -154,6 +154,16 @@ impl<'a> Parsed<'a> {
             Field::Referrer => not_empty(quoted(self.end.rest)?.0),
             Field::Agent => not_empty(quoted(quoted(self.end.rest)?.1)?.0),
         }
+    }
+
+    /// The byte count, or `-`.
+    pub(crate) fn size(&self) -> &'a [u8] {
+        self.end.size
+    }
+
+    /// Everything after the agent, which is what a server appends to the combined format.
+    pub(crate) fn appended(&self) -> Option<&'a [u8]> {
+        Some(quoted(quoted(self.end.rest)?.1)?.1)
     }
 }
 
@@ -170,6 +180,7 @@ struct RequestEnd<'a> {
     /// Position of the closing quote in the text.
     quote: usize,
     status: &'a [u8],
+    size: &'a [u8],
     /// Everything after the byte count.
     rest: &'a [u8],
 }
@@ -178,10 +189,11 @@ fn request_end(text: &[u8]) -> Option<RequestEnd<'_>> {
     let mut at = 0;
     loop {
         at = unescaped_quote(text, at)?;
-        if let Some((status, rest)) = status_and_size(&text[at + 1..]) {
+        if let Some((status, size, rest)) = status_and_size(&text[at + 1..]) {
             return Some(RequestEnd {
                 quote: at,
                 status,
+                size,
                 rest,
             });
         }
@@ -190,7 +202,7 @@ fn request_end(text: &[u8]) -> Option<RequestEnd<'_>> {
 }
 
 /// Return the position of the next quote that is not escaped.
-fn unescaped_quote(text: &[u8], mut at: usize) -> Option<usize> {
+pub(crate) fn unescaped_quote(text: &[u8], mut at: usize) -> Option<usize> {
     loop {
         at += memchr2(b'"', b'\\', text.get(at..)?)?;
         if text[at] == b'"' {
@@ -202,8 +214,8 @@ fn unescaped_quote(text: &[u8], mut at: usize) -> Option<usize> {
     }
 }
 
-/// Parse `_STATUS_SIZE...`, with spaces for underscores: the status and the text after the size.
-fn status_and_size(text: &[u8]) -> Option<(&[u8], &[u8])> {
+/// Parse `_STATUS_SIZE...`, with spaces for underscores: the status, the size and the text after it.
+fn status_and_size(text: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
     let text = text.strip_prefix(b" ")?;
     let length = match text {
         [b'-', ..] => 1,
@@ -211,16 +223,17 @@ fn status_and_size(text: &[u8]) -> Option<(&[u8], &[u8])> {
         _ => return None,
     };
     let (status, rest) = text.split_at(length);
-    let size = rest.strip_prefix(b" ")?;
-    if let Some(rest) = size.strip_prefix(b"-") {
-        return Some((status, rest));
-    }
-    let digits = size.iter().take_while(|byte| byte.is_ascii_digit()).count();
-    (digits > 0).then(|| (status, &size[digits..]))
+    let text = rest.strip_prefix(b" ")?;
+    let length = match text.first()? {
+        b'-' => 1,
+        _ => text.iter().take_while(|byte| byte.is_ascii_digit()).count(),
+    };
+    let (size, rest) = text.split_at(length);
+    (length > 0).then_some((status, size, rest))
 }
 
 /// The method of a request: a letter, then letters, `-` or `_`, up to a space.
-fn method(request: &[u8]) -> Option<&[u8]> {
+pub(crate) fn method(request: &[u8]) -> Option<&[u8]> {
     let (method, _) = word(request)?;
     let valid = method[0].is_ascii_alphabetic()
         && method
@@ -230,7 +243,7 @@ fn method(request: &[u8]) -> Option<&[u8]> {
 }
 
 /// The path of a request: the text after the method, up to a space that is not escaped.
-fn path(request: &[u8]) -> Option<&[u8]> {
+pub(crate) fn path(request: &[u8]) -> Option<&[u8]> {
     let text = &request[method(request)?.len() + 1..];
     let mut at = 0;
     // A request never ends within an escape, so a path does not either.
@@ -245,7 +258,7 @@ fn path(request: &[u8]) -> Option<&[u8]> {
 }
 
 /// Parse ` "..."...`: the text between the quotes and the text after them.
-fn quoted(text: &[u8]) -> Option<(&[u8], &[u8])> {
+pub(crate) fn quoted(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let text = text.strip_prefix(b" \"")?;
     let end = unescaped_quote(text, 0)?;
     Some((&text[..end], &text[end + 1..]))

@@ -1,4 +1,5 @@
-//! Parsers from rows of text to columns: lines, JSON lines, and the access logs of web servers.
+//! Parsers from rows of text to columns: lines, JSON lines, the access logs of web servers, and the
+//! logs of other servers and services.
 //!
 //! The input is a block of complete rows, each terminated by `"\n"` or `"\r\n"`. The output is the
 //! items of the rows, concatenated in Arrow's layout, and the positions of rows without an item. A
@@ -9,7 +10,7 @@
 //! | layer | modules |
 //! |---|---|
 //! | block -> rows | `lines` |
-//! | row -> value | `access_log`, `json` |
+//! | row -> value | `access_log`, `json`, `fields` |
 //! | values -> columns | `columns` |
 //! | item -> names | `hierarchy` |
 //!
@@ -30,12 +31,14 @@
 
 mod access_log;
 mod columns;
+mod fields;
 mod hierarchy;
 mod json;
 mod lines;
 
 pub use access_log::{Field, access_log, access_log_of_people, access_log_times};
 pub use columns::{LONGEST_ITEM, ParsedRows, RowsOfPeople, Texts};
+pub use fields::{FieldColumns, FieldError, FieldReader, Roles, log_fields, pattern_groups};
 pub use hierarchy::{Hierarchy, Named, NamesOfItems, SplitError, TextNames};
 pub use json::{Objects, RowKind, Wanted, json_elements, json_rows};
 

@@ -4,7 +4,7 @@ mod edits;
 
 use edits::damaged;
 use lazysketch_text::{Field, Objects, ParsedRows, Texts, Wanted, access_log, access_log_times};
-use lazysketch_text::{json_rows, lines};
+use lazysketch_text::{FieldColumns, FieldReader, Roles, json_rows, lines, log_fields};
 use proptest::prelude::*;
 use proptest::sample::{Index, select};
 use std::str::from_utf8;
@@ -15,8 +15,17 @@ const SHORT: &str = "h - - [t] \"-\" 408 -\r\nh - - [t] \"GET / HTTP/1.0\" 200 5
 const OBJECTS: &str = "{\"a\": \"item\", \"b\": 3, \"c\": {\"d\": [1, null]}}\n{\"a\": -7, \"t\": \
                        \"2015-05-17\"}\n{\"a.b\": \"\\u00e9\\ud83d\\ude00\", \"a\": {\"b\": 1e3}}\n";
 
+const LOGS: &str = "www.example.org:443 203.0.113.9 - ann [17/May/2015:10:05:03 +0000] \"GET /a HTTP/1.1\" \
+                    200 512 \"-\" \"x\"\n10.0.0.7 - - [17/May/2015:10:05:03 +0000] \"GET /a HTTP/1.1\" 200 \
+                    512 \"-\" \"x\" \"203.0.113.9, 198.51.100.4\"\nhaproxy[1]: 203.0.113.9:1 \
+                    [06/Feb/2009:12:14:14.655] a b/c 1/1/1/1/1 200 5 - - ---- 1/1/1/1/0 0/0 {x} \"GET /a \
+                    HTTP/1.1\"\nh2 2018-07-02T22:23:00Z app/a [2001:db8::1]:28 - 0 0 0 200 200 0 57 \"GET \
+                    https://a:443/b HTTP/1.1\" \"c\" - - - \"r\" \"a\" \"c\"\n<34>1 2003-10-11T22:14:15Z h su 1 \
+                    ID [a b=\"]\\\"\"] x\n<34>Oct 11 22:14:15 h su[1]: x\n2016-10-06T00:17:09Z stdout F x\n";
+const OTHERS: &str = "#Fields: date time a b\n1 2 \"x \"\"y\"\"\" 4\na=\"x \\\"\\u00e9\\ud83d\\ude00\" b=7 c                       d=\n{\"log\":\"a\\n\",\"stream\":\"stdout\"}\n{\"host\":\"a\",\"level\":1}\n{\"                      ts\":1.5,\"request\":{\"client_ip\":\"a\",\"headers\":{\"User-Agent\":[\"x\"]}}}\n";
+
 fn wholes() -> Vec<Vec<u8>> {
-    let texts = ["a\nb\r\n\nc", LOG, SHORT, OBJECTS];
+    let texts = ["a\nb\r\n\nc", LOG, SHORT, OBJECTS, LOGS, OTHERS];
     let mut found: Vec<Vec<u8>> = texts.iter().map(|text| text.repeat(3).into()).collect();
     found.push(texts.concat().into());
     found
@@ -95,7 +104,105 @@ fn check_objects(found: &Objects, block: &[u8]) -> Result<(), TestCaseError> {
     found.times.as_ref().map_or(Ok(()), check_texts)
 }
 
+fn check_fields(found: &FieldColumns, rows: usize) -> Result<(), TestCaseError> {
+    let items = found.rows.items.len();
+    check_texts(&found.rows.items)?;
+    prop_assert!(found.rows.items.iter().all(|item| !item.is_empty()));
+    prop_assert!(found.rows.len() <= rows);
+    prop_assert!(found.rows.malformed.is_sorted_by(|one, two| one < two));
+    prop_assert!(
+        found
+            .without_user
+            .iter()
+            .all(|row| found.rows.malformed.contains(row))
+    );
+    prop_assert!(found.weights.is_empty() || found.weights.len() == items);
+    prop_assert!(
+        found
+            .weights
+            .iter()
+            .all(|&weight| (0..=9).contains(&weight))
+    );
+    prop_assert!(found.clipped.iter().all(|&item| (item as usize) < items));
+    if let Some(times) = &found.times {
+        prop_assert_eq!(times.len(), found.rows.len());
+        check_texts(times)?;
+    }
+    if let Some(users) = &found.users {
+        prop_assert_eq!(users.len(), items);
+        check_texts(users)?;
+    }
+    Ok(())
+}
+
+const LAYOUTS: [&str; 17] = [
+    "vhost_combined",
+    "nginx",
+    "traefik",
+    "haproxy",
+    "alb",
+    "elb",
+    "syslog",
+    "cri",
+    "traefik-json",
+    "caddy",
+    "cloudflare",
+    "docker",
+    "journald",
+    "gelf",
+    "pairs",
+    "header",
+    "regex",
+];
+
+/// The fields of a layout by their names; a reader of up to four of them.
+fn reader(layout: &str, places: [Index; 3], flags: [bool; 3]) -> FieldReader {
+    let names = log_fields(layout).unwrap_or_else(|| vec!["a", "b"]);
+    let name = |at: Index| names[at.index(names.len())].as_bytes().to_vec();
+    let time = if log_fields(layout).is_some() {
+        "time"
+    } else {
+        "b"
+    };
+    let roles = Roles {
+        item: name(places[0]),
+        weight: flags[0].then(|| (name(places[1]), 9)),
+        time: flags[1].then(|| time.into()),
+        user: flags[2].then(|| name(places[2])),
+    };
+    if layout == "regex" {
+        return FieldReader::with_pattern("(?<a>[a-z\\u{e9}]+).(?<b>[0-9]+)?", &roles).unwrap();
+    }
+    FieldReader::new(layout, &roles, Some(places[1].index(4))).unwrap()
+}
+
 proptest! {
+    #[test]
+    fn damaged_rows_of_every_layout(
+        block in damaged(wholes()),
+        at in any::<Index>(),
+        layout in select(LAYOUTS.to_vec()),
+        places in any::<[Index; 3]>(),
+        flags in any::<[bool; 3]>(),
+    ) {
+        let Ok(found) = reader(layout, places, flags).read(&block) else {
+            prop_assert_eq!(layout, "header");
+            return Ok(());
+        };
+        check_fields(&found, rows(&block))?;
+        // Rows are read one by one, whatever stands before them; a header stays in force.
+        let mut parts = reader(layout, places, flags);
+        let cut = boundary(&block, at);
+        let first = parts.read(&block[..cut]).unwrap();
+        let second = parts.read(&block[cut..]).unwrap();
+        let items: Vec<_> = first.rows.items.iter().chain(second.rows.items.iter()).collect();
+        prop_assert_eq!(found.rows.items.iter().collect::<Vec<_>>(), items);
+        prop_assert_eq!(found.rows.len(), first.rows.len() + second.rows.len());
+        if layout != "header" {
+            prop_assert_eq!(found.rows.len(), rows(&block));
+        }
+    }
+
     #[test]
     fn lines_of_damaged_blocks(block in damaged(wholes()), at in any::<Index>()) {
         check(&block, boundary(&block, at), lines)?;

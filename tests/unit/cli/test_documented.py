@@ -46,7 +46,9 @@ def commands_of(name: str) -> list[str]:
 COMMANDS = commands_of("cli.md")
 # Commands that need a system log, the network or a clone are not run, nor is one that serves until
 # it is ended: test_serve.py does.
-ELSEWHERE = re.compile(r"^(make|tail|tcpdump) |^\. |/var/log|^lazysketch serve --(state|check)")
+ELSEWHERE = re.compile(
+    r"^(make|tail|tcpdump|journalctl) |^\. |/var/log|^lazysketch serve --(state|check)"
+)
 PLOTS = importlib.util.find_spec("matplotlib") is not None
 RUN = {
     name: [
@@ -126,6 +128,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("documented")
     hosts = [f"203.0.113.{i}" for i in range(9)]
     (folder / "access.log").write_text("".join(LOG.format(host=i % 9) for i in range(500)))
+    log = (folder / "access.log").read_text()
+    (folder / "nginx.log").write_text(log.replace("\n", ' "203.0.113.7"\n'))
     (folder / "hosts.txt").write_text("".join(f"{host}\n" for host in hosts))
     (folder / "networks.txt").write_text("".join(f"{host}\n" for host in hosts))
     (folder / "events.txt").write_text("login\nlogout\nlogin\n" * 300)

@@ -371,6 +371,9 @@ def _report_to_operator(source: Source, done: _Reading, *, refused: str) -> None
     if done.interrupted:
         rows = f"after {tally.rows:,} rows" if tally.rows else "before the first row"
         tell(f"interrupted {rows}")
+    if sys.stderr.isatty():
+        for guess in tally.guesses:
+            tell(guess)
     for hint in tally.hints:
         tell(f"{hint} (for the operator, outside the guarantee)")
     if refused:

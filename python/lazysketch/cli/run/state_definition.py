@@ -35,6 +35,8 @@ _OF_PEOPLE: Final = {
     "per_cell": "--per-cell",
     "most_people": "--most-people",
 }
+# How rows are read, by parameter; states of earlier versions know neither.
+_OF_ROWS: Final = {"regex": "--regex", "trusted_hops": "--trusted-hops"}
 # Options that define what is counted, by parameter.
 OF_SKETCH: Final = {
     "epsilon": "--epsilon",
@@ -63,6 +65,7 @@ OF_INPUT: Final = {
     "weight": "--weight",
     "max_weight": "--max-weight",
     "items_type": "--items-type",
+    **_OF_ROWS,
 }
 # Values with which the first run left a choice to each file, so that a later run may name it.
 OPEN: Final[Mapping[str, object]] = {"format": "auto", "delimiter": None}
@@ -101,7 +104,7 @@ class Definition:
             if fields.pop("version") != _VERSION:
                 raise ValueError
             fields["schedule"] = tuple(fields["schedule"])
-            fields["options"] = {**dict.fromkeys(_OF_PEOPLE), **fields["options"]}
+            fields["options"] = {**dict.fromkeys(_OF_PEOPLE | _OF_ROWS), **fields["options"]}
             return cls(**{**fields, "secret": bytes.fromhex(fields["secret"])})
         except (KeyError, TypeError, ValueError):
             raise StoreError(

@@ -14,13 +14,14 @@ from lazysketch.sources.formats.arrow_messages import (
     FILE_MAGIC,
     CheckedMessages,
 )
+from lazysketch.sources.formats.column_names import names_in
 from lazysketch.sources.formats.json_lines import holds_integers
 from lazysketch.sources.formats.selection import Head, delimiter_of, names_of, names_shown
 from lazysketch.sources.formats.unread_formats import advice_on_lines
 from lazysketch.sources.limits import LONGEST_ITEM
 
 if TYPE_CHECKING:
-    from lazysketch.sources.formats.registry import Format
+    from lazysketch.sources.formats.format import Format
     from lazysketch.sources.formats.selection import Selection
     from lazysketch.sources.io.byte_stream import ByteStream
 
@@ -45,6 +46,20 @@ def hint_on(form: Format, selection: Selection, *, stream: ByteStream, guessed: 
     return ""
 
 
+def guess_shown(form: Format, selection: Selection) -> str:
+    """Return how an input is read whose format was detected, and what changes it.
+
+    Args:
+        form: The detected format.
+        selection: The fields that are read.
+    """
+    if selection.field is None:
+        return f"read as {form.name}, each line one item; --format NAME changes it"
+    others = [name for name in form.fields or () if name != selection.field]
+    also = f" (--by also takes {', '.join(others)})" if others else ""
+    return f"read as {form.name}, counting {selection.field}{also}; --format NAME changes it"
+
+
 def what_to_check(formats: list[str], *, hints: list[str]) -> str:
     """Return how an input of malformed rows was read, and what may be wrong, unless a hint says it.
 
@@ -65,15 +80,15 @@ def what_to_check(formats: list[str], *, hints: list[str]) -> str:
 def missing_field(form: Format, *, stream: ByteStream | None) -> ArgumentTypeError:
     """Return the error that a format needs a field and none was named.
 
-    The message lists the columns of a Parquet or Arrow schema. The header of a text may be a
-    row of data, so of it only the number of columns is given.
+    The message lists the columns of a schema, and of a text what is certainly a name. The first
+    row of a table may be data: then only the number of its columns is given.
 
     Args:
         form: The format.
         stream: The input, of which nothing is consumed; None if it cannot be previewed.
     """
     columns = "" if stream is None else _columns(form, stream)
-    wanted = "key" if form.name == "jsonl" else "column"
+    wanted = "key" if form.name in ("jsonl", "logfmt") else "column"
     return ArgumentTypeError(
         f"field: expected the name of a {wanted} for format {form.name!r} (--by NAME), got none"
         + columns
@@ -93,7 +108,11 @@ def _columns(form: Format, stream: ByteStream) -> str:
     except Exception:
         # Errors of pyarrow have many classes. Reading reports what is wrong with the input.
         return ""
-    rows = Head.of(stream).rows
+    head = Head.of(stream)
+    names, rows = names_in(form, head), head.rows
+    if names:
+        found = "keys" if form.name in ("jsonl", "logfmt") else "columns"
+        return f"; its {found} are {names_shown(names)}"
     if form.name in ("csv", "tsv") and rows:
         delimiter = form.delimiter or delimiter_of(rows[0], field=None)
         return f"; its first line has {len(names_of(rows[0], delimiter=delimiter)):,} columns"

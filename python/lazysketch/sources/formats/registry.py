@@ -5,13 +5,13 @@ To add a format, write its reader in a new module and add an entry to FORMATS.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 from lazysketch.arguments import shown
 from lazysketch.errors import ArgumentTypeError, ArgumentValueError, SourceError
+from lazysketch.sources.formats import logs
 from lazysketch.sources.formats.access_log import (
     COMBINED_FIELDS,
     COMMON_FIELDS,
@@ -20,6 +20,8 @@ from lazysketch.sources.formats.access_log import (
     looks_common,
     read_access_log,
 )
+from lazysketch.sources.formats.described_rows import reader_of
+from lazysketch.sources.formats.format import ITEM_TYPES, REGEX, Format
 from lazysketch.sources.formats.json_lines import looks_like_json_lines, read_json_lines
 from lazysketch.sources.formats.lines import looks_like_lines, read_lines
 from lazysketch.sources.formats.pcap import read_capture
@@ -31,7 +33,6 @@ if TYPE_CHECKING:
     from lazysketch.sources.batch import RowBatch
 
 AUTO = "auto"
-ITEM_TYPES = ("str", "int")
 CAPTURE_FIELDS = ("src", "dst", "sport", "dport", "proto", "flow", "size")
 
 _CAPTURE_MAGICS = (
@@ -41,154 +42,6 @@ _CAPTURE_MAGICS = (
     b"\xa1\xb2\x3c\x4d",
     b"\x0a\x0d\x0d\x0a",  # pcapng
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Format:
-    """One format.
-
-    Args:
-        name: The name of the format.
-        read: Turns the bytes of an input into batches.
-        fields: The fields of a row, of which the first is the default. Empty: a row is
-            one item. None: each input has its own fields, and any may hold the weight.
-        looks_like: Recognises the format by the head of an input.
-        item_types: The possible types of items.
-        integer_fields: The fields that are integers, regardless of ``item_types``.
-        weights: The fields that may hold the weight.
-        time: The default field of the time; "" if the format has a fixed place for it;
-            None if the user must name a field (``fields`` is None) or rows have no time.
-        grows: Whether an input can be read while it is being written.
-        skips: Whether the reader itself leaves out ``stream.rows_skipped`` rows.
-        delimiter: The delimiter of columns; "" if the user may choose it; None without one.
-        people: The fields that may hold the person, if the fields are fixed.
-    """
-
-    name: str
-    read: Reader
-    fields: tuple[str, ...] | None
-    looks_like: Callable[[Head], bool]
-    item_types: tuple[str, ...] = ("str",)
-    integer_fields: tuple[str, ...] = ()
-    weights: tuple[str, ...] = ()
-    delimiter: str | None = None
-    time: str | None = None
-    grows: bool = True
-    skips: bool = False
-    people: tuple[str, ...] = ()
-
-    def check_follow(self) -> None:
-        """Raise ArgumentValueError unless an input can be followed."""
-        if not self.grows:
-            raise ArgumentValueError(
-                f"follow: expected False for format {self.name!r}, which is unreadable until it is "
-                "complete, got True"
-            )
-
-    @property
-    def needs_field(self) -> bool:
-        """True if the name of a field has to be given."""
-        return self.fields is None
-
-    def select(self, request: Selection) -> Selection:
-        """Return the request with the defaults of the format filled in.
-
-        Raises:
-            ArgumentTypeError: The format requires a field, which the request lacks.
-            ArgumentValueError: The format has no such field, weight, delimiter, type, time or
-                person, or the person is the item.
-        """
-        format_ = f"for format {self.name!r}"
-        if self.fields is not None and request.weight not in (None, *self.weights):
-            known = ", ".join(self.weights) or "none"
-            raise ArgumentValueError(
-                f"weight: expected {known} {format_}, got {shown(request.weight)}"
-            )
-        if request.delimiter not in (None, self.delimiter) and self.delimiter != "":
-            raise ArgumentValueError(
-                f"delimiter: expected none {format_}, got {shown(request.delimiter)}"
-            )
-        field = self._field(request.field)
-        of_integers = field in self.integer_fields
-        types = ("int",) if of_integers else self.item_types
-        if request.item_type not in (None, *types):
-            format_ = (
-                f"for field {shown(field)} of format {self.name!r}" if of_integers else format_
-            )
-            raise ArgumentValueError(
-                f"item_type: expected {types[0]} {format_}, got {shown(request.item_type)}"
-            )
-        return Selection(
-            field=field,
-            encoding=request.encoding,
-            weight=request.weight,
-            max_weight=request.max_weight,
-            delimiter=request.delimiter or self.delimiter or None,
-            item_type=request.item_type,
-            times=request.times,
-            time=self._time(request),
-            time_unit=request.time_unit,
-            user=self._user(request.user, field),
-        )
-
-    def _user(self, user: str | None, field: str | None) -> str | None:
-        if user is None:
-            return None
-        if self.fields is not None and user not in self.people:
-            known = ", ".join(self.people)
-            wanted = f"one of {known}" if known else "none, since a row has no fields,"
-            raise ArgumentValueError(
-                f"user: expected {wanted} for format {self.name!r}, got {shown(user)}"
-            )
-        if user == field:
-            raise ArgumentValueError(
-                f"user: expected another field than the one that is counted, got {shown(user)} "
-                "for both: every person would be an item"
-            )
-        return user
-
-    def _time(self, request: Selection) -> str | None:
-        if not request.times:
-            return None
-        if self.fields is None:
-            time = request.time or self.time
-            if time is None:
-                raise ArgumentTypeError(
-                    f"time: expected the name of a field for format {self.name!r}, got none"
-                )
-            return time
-        if request.time is not None:
-            has = "no time" if self.time is None else "a fixed place for it"
-            raise ArgumentValueError(
-                f"time: expected none, since a row of format {self.name!r} has {has}, "
-                f"got {shown(request.time)}"
-            )
-        if self.time is None:
-            raise ArgumentValueError(
-                f"time: expected a format whose rows have times, got {self.name!r}"
-            )
-        return None
-
-    def _field(self, name: str | None) -> str | None:
-        if self.fields is None:
-            if not name:
-                raise ArgumentTypeError(
-                    f"field: expected the name of one for format {self.name!r}, got none"
-                )
-            return name
-        if name is None:
-            return self.fields[0] if self.fields else None
-        if not self.fields:
-            raise ArgumentValueError(
-                f"field: expected none, since a row of format {self.name!r} is one item, "
-                f"got {shown(name)}"
-            )
-        if name not in self.fields:
-            raise ArgumentValueError(
-                f"field: expected one of {', '.join(self.fields)} for format {self.name!r}, "
-                f"got {shown(name)}"
-            )
-        return name
 
 
 def _by_pyarrow(module: str, function: str, *, name: str) -> Reader:
@@ -207,6 +60,10 @@ def _by_pyarrow(module: str, function: str, *, name: str) -> Reader:
         return reader(stream, selection)
 
     return read
+
+
+def _never(head: Head) -> bool:  # noqa: ARG001 -- an expression is given, not recognised
+    return False
 
 
 def _looks_like_parquet(head: Head) -> bool:
@@ -275,8 +132,18 @@ FORMATS: dict[str, Format] = {
         ),
         Format("zeek", _ZEEK, None, _looks_like_zeek, time="ts"),
         Format(
+            "w3c",
+            reader_of("header"),
+            None,
+            logs.looks_w3c,
+            time="date+time",
+            default_field="c-ip",
+        ),
+        *logs.OF_OBJECTS,
+        Format(
             "jsonl", read_json_lines, None, looks_like_json_lines, item_types=ITEM_TYPES, skips=True
         ),
+        *logs.OF_WEB_SERVERS,
         Format(
             "combined",
             read_access_log,
@@ -295,8 +162,11 @@ FORMATS: dict[str, Format] = {
             skips=True,
             people=LOG_PEOPLE,
         ),
+        *logs.OF_SERVICES,
+        Format("logfmt", reader_of("pairs"), None, logs.looks_like_pairs, skips=True),
         Format("tsv", _TSV, None, _looks_like_tsv, delimiter="\t"),
         Format("csv", _CSV, None, _looks_like_csv, delimiter=""),
+        Format(REGEX, reader_of(REGEX), None, _never, skips=True),
         Format("lines", read_lines, (), looks_like_lines, skips=True),
     )
 }
@@ -308,6 +178,9 @@ def check_format(name: str, selection: Selection, *, follow: bool) -> None:
         raise ArgumentValueError(
             f"item_type: expected one of {', '.join(ITEM_TYPES)}, got {shown(selection.item_type)}"
         )
+    if selection.regex is not None and name not in (AUTO, REGEX):
+        raise ArgumentTypeError(f"regex: expected none with format {shown(name)}, got one")
+    name = REGEX if selection.regex is not None else name
     if name == AUTO:
         return
     if name not in FORMATS:
@@ -330,6 +203,8 @@ def find_format(name: str, selection: Selection, *, stream: ByteStream) -> Forma
     Raises:
         SourceError: A field was requested, but the input looks like plain lines.
     """
+    if selection.regex is not None:
+        return FORMATS[REGEX]
     if name != AUTO:
         return FORMATS[name]
     head = Head.of(stream, field=selection.field, delimiter=selection.delimiter)

@@ -37,6 +37,8 @@ class Selection:
         time: The field of the time, or None if the format has a fixed place for it.
         time_unit: The unit of numeric times.
         user: The field of the person, or None if people are not read.
+        regex: The expression whose groups are the fields, or None.
+        trusted_hops: How many proxies before the server are trusted; None for all of them.
     """
 
     field: str | None
@@ -49,6 +51,8 @@ class Selection:
     time: str | None = None
     time_unit: str = "s"
     user: str | None = None
+    regex: str | None = None
+    trusted_hops: int | None = None
 
     def columns(self) -> list[tuple[str, str]]:
         """Return the role (field, weight, time or user) and the name of each selected field."""

@@ -4,7 +4,7 @@ Accepted forms:
 
 - ISO 8601 and similar: ``2011-08-18T15:40:53.826372Z``, ``2011/08/18 15:40:53``,
   ``2011-08-18 15:40+02:00``, ``2011-08-18``; UTC if there is no offset;
-- the time of an access log: ``17/May/2015:10:05:03 +0000``;
+- the time of an access log: ``17/May/2015:10:05:03 +0000``, with or without a fraction;
 - a number since 1970, in the requested unit: ``1521911720.865716``, ``1.5e9``.
 
 Digits after the nanoseconds are dropped. Anything else, an invalid date (the 30th of
@@ -63,7 +63,7 @@ _ISO = re.compile(
 )
 _LOG = re.compile(
     rb"(?P<day>00)/(?P<name>" + b"|".join(_MONTHS) + rb")/(?P<year>0000):"
-    + _CLOCK + rb":(?P<second>00)(?: " + _OFFSET + rb")?"
+    + _CLOCK + rb":(?P<second>00)(?:\.(?P<fraction>0+))?(?: " + _OFFSET + rb")?"
 )  # fmt: skip
 _NUMBER = re.compile(rb"(?P<sign>[+-]?)(?P<whole>0+)(?:\.(?P<fraction>0*))?")
 

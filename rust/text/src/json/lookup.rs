@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use std::fmt;
 
 /// The error of a row on which serde_json and Python's decoder might disagree.
-pub(super) struct Undecoded;
+pub(crate) struct Undecoded;
 
 impl From<serde_json::Error> for Undecoded {
     fn from(_: serde_json::Error) -> Self {
@@ -15,7 +15,7 @@ impl From<serde_json::Error> for Undecoded {
 }
 
 /// Find the raw value of each of `keys`, which are distinct; the last of duplicate keys counts.
-pub(super) fn values<'a>(
+pub(crate) fn values<'a>(
     object: &'a str,
     keys: &[Vec<u8>],
     found: &mut Vec<Option<&'a str>>,
@@ -28,7 +28,7 @@ pub(super) fn values<'a>(
 }
 
 /// One key, or a path of keys.
-pub(super) struct Path {
+pub(crate) struct Path {
     /// Index, among the keys to find, of the full name.
     full_name: usize,
     /// Index of the path's first key, and the keys after it, each as a list of one.
@@ -38,7 +38,7 @@ pub(super) struct Path {
 impl Path {
     /// Parse a path and append its new keys to the keys to find. A key that is not UTF-8 contains
     /// lone surrogates; no object that serde_json accepts has it.
-    pub(super) fn new(name: &[u8], keys: &mut Vec<Vec<u8>>) -> Self {
+    pub(crate) fn new(name: &[u8], keys: &mut Vec<Vec<u8>>) -> Self {
         let mut index_of = |key: &[u8]| {
             keys.iter()
                 .position(|known| known == key)
@@ -56,7 +56,7 @@ impl Path {
     }
 
     /// Return the value, if any: that of the full name if the object has it, else the nested one.
-    pub(super) fn value<'a>(
+    pub(crate) fn value<'a>(
         &self,
         found: &[Option<&'a str>],
     ) -> Result<Option<&'a str>, Undecoded> {
@@ -77,7 +77,7 @@ impl Path {
 }
 
 /// Return whether a value is nested less deeply than serde_json's limit of 128.
-pub(super) fn is_shallow(value: &str) -> bool {
+pub(crate) fn is_shallow(value: &str) -> bool {
     serde_json::from_str::<Shallow>(value).is_ok()
 }
 

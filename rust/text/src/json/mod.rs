@@ -17,11 +17,13 @@
 mod array;
 mod lookup;
 
+pub(crate) use lookup::{Path, values};
+
 pub use array::json_elements;
 
 use crate::columns::{LONGEST_ITEM, Texts, is_a_person};
 use crate::lines;
-use lookup::{Path, Undecoded, is_shallow, values};
+use lookup::{Undecoded, is_shallow};
 use memchr::{memchr, memchr2_iter, memchr3};
 use std::borrow::Cow;
 
@@ -249,7 +251,7 @@ fn user(value: &str) -> Result<Option<Cow<'_, str>>, Undecoded> {
 }
 
 /// Return the text between the quotes, unescaped.
-fn text(value: &str) -> Result<Cow<'_, str>, Undecoded> {
+pub(crate) fn text(value: &str) -> Result<Cow<'_, str>, Undecoded> {
     if memchr(b'\\', value.as_bytes()).is_none() {
         return Ok(value[1..value.len() - 1].into());
     }
