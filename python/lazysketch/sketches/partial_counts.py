@@ -123,6 +123,11 @@ class PartialCounts(LiveState, _native.PartialCounts):
         """
         return self._seal()
 
+    @property
+    def has_names(self) -> bool:
+        """Whether items are counted by name, for an object that publishes names."""
+        return self._shape[3]
+
     def __repr__(self) -> str:
         kind, depth, width, is_named = self._shape
         names = " with names" if is_named else ""

@@ -60,7 +60,9 @@ def count_column(
         from pyspark import TaskContext
 
         from lazysketch.sources.formats.arrow_columns import batch_of_columns, check_types
+        from lazysketch.spark.imported_objects import keep_imported_objects
 
+        keep_imported_objects()
         worker = PartialCounts(spec)
         for batch in batches:
             types = {"field": batch.schema.field(0).type}

@@ -20,6 +20,7 @@ from pyspark.sql.datasource import (
 from pyspark.sql.streaming.datasource import SupportsTriggerAvailableNow
 
 from lazysketch.errors import ArgumentTypeError, SourceError
+from lazysketch.spark.imported_objects import keep_imported_objects
 from lazysketch.spark.modes import check_session
 from lazysketch.spark.source_options import SourceOptions
 from lazysketch.workers import (
@@ -52,8 +53,8 @@ class FilesSource(DataSource):
         options: Texts: ``path`` (a folder, pattern or file), ``format``, ``field``, ``weight``,
             ``max_weight``, ``encoding``, ``delimiter``, ``item_type`` as for ``open_source``;
             ``spec`` (``partial_spec().hex()``, a batch) or ``state`` (a folder, a stream);
-            ``settled`` (seconds since a file was modified, 60), ``part_bytes`` (2^24) and
-            ``most_tasks``.
+            ``settled`` (seconds since a file was modified, 60), ``part_bytes`` and
+            ``most_tasks`` as for ``plan_tasks``.
 
     Raises:
         ArgumentTypeError: No path, or not one of ``spec`` and ``state``.
@@ -179,5 +180,6 @@ class _Ticks(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
 def _counted(task: FileTask) -> Iterator[tuple[Any, ...]]:
     """Yield the one row of a task, after all of its files were read."""
+    keep_imported_objects()
     result: TaskResult = count_task(task)
     yield tuple(result)

@@ -12,7 +12,6 @@ from lazysketch.sources import checked_request
 from lazysketch.sources.formats.registry import AUTO, check_format
 from lazysketch.sources.formats.selection import Selection
 from lazysketch.workers import kept_spec
-from lazysketch.workers.file_tasks import PART_BYTES
 
 __all__ = ["SourceOptions"]
 
@@ -43,7 +42,7 @@ class SourceOptions:
         spec: The description of the store's object, for a batch; None for that in ``state``.
         state: The folder of the log of inputs and of the current description; None for a batch.
         settled: Files are taken that were modified at least that number of seconds ago.
-        part_bytes: About how much of a file is read in one piece.
+        part_bytes: About how much of a file is read in one piece; None for a part of the input.
         most_tasks: Of one tick; None for a number that follows from the size of the table.
     """
 
@@ -53,7 +52,7 @@ class SourceOptions:
     spec: bytes | None
     state: str | None
     settled: float
-    part_bytes: int
+    part_bytes: int | None
     most_tasks: int | None
 
     @classmethod
@@ -91,7 +90,7 @@ class SourceOptions:
             spec=_spec(given["spec"]) if "spec" in given else None,
             state=given.get("state"),
             settled=_seconds(given),
-            part_bytes=_number(given, "part_bytes") or PART_BYTES,
+            part_bytes=_number(given, "part_bytes"),
             most_tasks=_number(given, "most_tasks"),
         )
 

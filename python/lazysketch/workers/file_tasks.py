@@ -29,7 +29,11 @@ from lazysketch.workers.results import TaskResult
 
 __all__ = ["FileTask", "ListedFile", "count_task", "input_digest", "listed_files", "plan_tasks"]
 
-PART_BYTES: Final = 1 << 24
+# A task of an engine costs some 20 ms before it counts, and a machine has four cores or more.
+LEAST_PART_BYTES: Final = 1 << 22
+MOST_PART_BYTES: Final = 1 << 26
+PARTS: Final = 4
+PART_BYTES_OF_NAMES: Final = 1 << 24  # a worker holds 2^20 different ones
 MOST_TASKS: Final = 256
 _HIDDEN: Final = (".", "_")
 _MOST_SEALED: Final = 1 << 28  # bytes that the driver gathers
@@ -117,7 +121,7 @@ def plan_tasks(
     spec: bytes,
     *,
     format: str = AUTO,  # noqa: A002 -- the usual word
-    part_bytes: int = PART_BYTES,
+    part_bytes: int | None = None,
     most_tasks: int | None = None,
     tick: int = 0,
 ) -> list[FileTask]:
@@ -128,7 +132,8 @@ def plan_tasks(
         request: What to read of each row, by :func:`~lazysketch.sources.checked_request`.
         spec: ``partial_spec()`` of the object that counts.
         format: As for :func:`~lazysketch.sources.open_source`.
-        part_bytes: About how much of a file is read in one piece.
+        part_bytes: About how much of a file is read in one piece. By default 16 MiB where names
+            are counted; else a quarter of the input, at least 4 MiB and at most 64 MiB.
         most_tasks: Each task costs the store one sealed table. By default 256, and fewer for large
             tables: about 256 MiB of sealed counts in all.
         tick: The step of the input's clock.
@@ -138,11 +143,12 @@ def plan_tasks(
         ArgumentTypeError: No field for a format that requires one.
         ArgumentValueError: A format or a field that cannot be read, or a number below 1.
     """
-    part_bytes = checked_integer("part_bytes", part_bytes)
-    if most_tasks is None:
-        size = len(PartialCounts(spec).seal())
-        most_tasks = max(2, min(MOST_TASKS, _MOST_SEALED // size))
-    most_tasks = checked_integer("most_tasks", most_tasks)
+    part_bytes = checked_integer(
+        "part_bytes", _part_bytes(files, spec) if part_bytes is None else part_bytes
+    )
+    most_tasks = checked_integer(
+        "most_tasks", _most_tasks(spec) if most_tasks is None else most_tasks
+    )
     parts: list[FilePart] = []
     for file in files:
         found = parts_of(file.path, request, format=format, most_bytes=part_bytes)
@@ -164,6 +170,17 @@ def plan_tasks(
         FileTask(number, count, tick, digest, tuple(own), request, spec)
         for number, own in enumerate(filled)
     ]
+
+
+def _part_bytes(files: Sequence[ListedFile], spec: bytes) -> int:
+    if PartialCounts(spec).has_names:
+        return PART_BYTES_OF_NAMES
+    part = sum(file.size for file in files) // PARTS
+    return min(max(part, LEAST_PART_BYTES), MOST_PART_BYTES)
+
+
+def _most_tasks(spec: bytes) -> int:
+    return max(2, min(MOST_TASKS, _MOST_SEALED // len(PartialCounts(spec).seal())))
 
 
 def count_task(task: FileTask) -> TaskResult:

@@ -191,6 +191,27 @@ def test_listing_leaves_out_what_is_not_complete(tmp_path: Path) -> None:
         listed_files(str(tmp_path / "none"))
 
 
+@pytest.mark.parametrize(
+    ("size", "kind", "parts"),
+    [
+        (1 << 20, "count-min", 1),
+        (6 << 20, "count-min", 2),
+        (100 << 20, "count-min", 4),
+        (1 << 30, "count-min", 16),
+        (1 << 30, "names", 64),
+    ],
+)
+def test_a_task_is_worth_its_start(
+    size: int, kind: str, parts: int, lives: Lives, tmp_path: Path
+) -> None:
+    (tmp_path / "rows.txt").write_text("a\n")
+    os.truncate(tmp_path / "rows.txt", size)
+    with lives.open() as store:
+        spec = OPENED[kind](store).partial_spec()
+    files = listed_files(str(tmp_path / "rows.txt"))
+    assert len(plan_tasks(files, LINES, spec, format="lines")) == parts
+
+
 def test_arguments_are_checked(lives: Lives, tmp_path: Path) -> None:
     with lives.open() as store:
         spec = OPENED["count-min"](store).partial_spec()
