@@ -41,6 +41,7 @@ class Row(TypedDict, total=False):
     baseline: str
     over: float
     bytes: float
+    each_bytes: list[int]
     seconds: float
     are: float
     instructions: float

@@ -44,6 +44,8 @@ listen = "127.0.0.1:0"
 [admin]
 listen = "127.0.0.1:0"
 """
+# All windows that readers see are there after ten minutes; each minute one more ends.
+SHORT_WINDOWS = SETTINGS.replace('every = "10min"', 'every = "1min"\nkeep = 10')
 # Media type, events of a batch, senders.
 LOADS = (
     ("JSON lines", 100, 1),
@@ -67,8 +69,8 @@ PACKAGES = ("starlette", "uvicorn", "httptools", "uvloop", "cryptography", "prom
 class Serving:
     """A process of one of the commands, until it is closed."""
 
-    def __init__(self, name: str, folder: Path) -> None:
-        (folder / "service.toml").write_text(SETTINGS)
+    def __init__(self, name: str, folder: Path, settings: str = SETTINGS) -> None:
+        (folder / "service.toml").write_text(settings)
         module, *words = COMMANDS[name]
         options = ["--state", "state", "--key-file", "key", "--anchor", "anchor"]
         options += ["--settings", "service.toml"]
@@ -226,7 +228,8 @@ def row_of(name: str, kind: str, events: int, senders: int, ones: Sequence[Measu
 def memory_under_load(*, minutes: float) -> Iterator[Row]:
     """Yield the memory of the service's processes while 32 senders send, minute by minute.
 
-    The senders are the same all the time: each new one would add to what the service keeps.
+    The senders are the same all the time, and windows of a minute soon are as many as readers see:
+    each new sender and each further window adds to what the service keeps.
 
     Args:
         minutes: how long to send.
@@ -234,7 +237,7 @@ def memory_under_load(*, minutes: float) -> Iterator[Row]:
     with ExitStack() as closing:
         process = closing.enter_context(sending())
         folder = Path(closing.enter_context(tempfile.TemporaryDirectory()))
-        serving = Serving(SERVICE, folder)
+        serving = Serving(SERVICE, folder, SHORT_WINDOWS)
         closing.callback(serving.close)
         load = load_of("JSON lines", events=100, senders=32)
         begin, answers, turn = time.monotonic(), 0, 0
@@ -249,4 +252,5 @@ def memory_under_load(*, minutes: float) -> Iterator[Row]:
                 "name": f"after {answers * 100:,} events",
                 "seconds": round(time.monotonic() - begin, 1),
                 "bytes": float(sum(resident)),
+                "each_bytes": resident,
             }
