@@ -72,6 +72,27 @@ def test_says_loudly_that_it_is_not_private_or_old(browser: Browser, readers: Re
         assert "This is old" in page.inner_text("#banners")
 
 
+def test_a_small_stream_says_how_far_its_noise_reaches(browser: Browser, readers: Readers) -> None:
+    """A number that is all noise is shown with its reach, in all windows and in the last."""
+    stream = StreamOfWindows(domain=("a", "b"), width=512)
+    stream.count({"a": 1})
+    readers.publish(stream.publication())
+    with opened(browser) as page:
+        page.goto(readers.address)
+        page.wait_for_selector("#rows tr")
+        total, last = page.locator("#figures .figure-note").all_inner_texts()[:2]
+        assert "few events, so the noise is large" in total
+        assert last.startswith("± ")
+    with opened(browser) as page:
+        stream.count({"a": 9_000, "b": 9_000})
+        readers.publish(stream.publication())
+        page.goto(readers.address)
+        page.wait_for_selector("#windows tbody tr:nth-child(2)")
+        total, last = page.locator("#figures .figure-note").all_inner_texts()[:2]
+        assert "noise" not in total
+        assert not last.startswith("± ")
+
+
 def test_one_file_needs_no_service(browser: Browser, tmp_path: Path) -> None:
     overview = PublicationView(published(StreamOfWindows())).overview()
     path = tmp_path / "page.html"

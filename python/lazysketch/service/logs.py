@@ -33,9 +33,15 @@ class _JsonLines(logging.Formatter):
         return json.dumps(content)
 
 
+def _matters(record: logging.LogRecord) -> bool:
+    """Return whether a record is more than an end with readers that did not read their answers."""
+    return not (str(record.msg).startswith("Cancel %s running task") and record.args == (0,))
+
+
 def log_as_json() -> None:
     """Write all logs of this process to standard error, as JSON lines."""
     handler = logging.StreamHandler(sys.stderr)
+    handler.addFilter(_matters)
     handler.setFormatter(_JsonLines())
     root = logging.getLogger()
     root.handlers[:] = [handler]

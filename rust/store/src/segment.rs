@@ -207,6 +207,12 @@ impl LogFile {
         let end = self.end + records.len() as u64;
         if end > self.allocated {
             let ahead = (end / 4).clamp(1 << 12, 1 << 18);
+            // Zeros are for many small groups; the next large one would reach beyond them too.
+            let ahead = if records.len() as u64 > ahead {
+                0
+            } else {
+                ahead
+            };
             let allocated = (end + ahead).next_multiple_of(1 << 12);
             let zeros = (allocated - end) as usize;
             memory::reserve(records, zeros)?;

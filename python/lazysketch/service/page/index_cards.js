@@ -2,7 +2,7 @@
 
 import { arrange, become, byId, element, setText } from "./dom.js";
 import { addressOf, fetched, Live, oldSince } from "./live.js";
-import { countText, instantText, intervalText, itemNodes, shareText, visibleText } from "./text.js";
+import { eventsText, instantText, intervalText, itemNodes, shareText, visibleText } from "./text.js";
 
 const SHOWN = 5;
 
@@ -41,7 +41,7 @@ class Card {
     this.facts = facts;
     setText(this.link, visibleText(facts.title || facts.stream));
     setText(this.note, `Counts of “${visibleText(facts.counts)}”`);
-    setText(this.figure, `${countText(total?.estimate ?? 0)} events`);
+    setText(this.figure, eventsText(total?.estimate ?? 0));
     const exact = !total || total.low === total.high ? "" : `${intervalText(total)}. `;
     setText(this.interval, `${exact}${facts.finished ? "Ended" : "Updated"} ${instantText(facts.publish_at, { seconds: true })}`);
     this.mark.hidden = facts.private;

@@ -12,6 +12,12 @@ function figure(name, value, note) {
   return element("div", {}, element("dt", {}, name), shown);
 }
 
+/** Return how far the noise of the last window reaches, where its number alone would mislead. */
+function lastReach(total) {
+  const isWide = total && total.low !== total.high && total.high - total.low > total.estimate;
+  return isWide ? [`${reachText(total)}, `] : [];
+}
+
 /** Show the figures on top: the total, the windows, the guarantee. */
 export function showFigures({ facts, total, items, confidence, last }) {
   const { windows } = facts;
@@ -24,7 +30,7 @@ export function showFigures({ facts, total, items, confidence, last }) {
   const names = facts.names ?? items.length;
   const figures = [
     figure(steps(facts) ? "Steps" : "Events", [countText(total?.estimate ?? 0)], [steps(facts) ? "of the whole run" : exact ? "all shown windows" : `${reachText(total)}, ${percent(confidence)} sure${wide ? "; few events, so the noise is large" : ""}`]),
-    last?.window ? figure("Last window", [countText(last.total?.estimate)], windowNodes(last.window)) : null,
+    last?.window ? figure("Last window", [countText(last.total?.estimate)], [...lastReach(last.total), ...windowNodes(last.window)]) : null,
     figure("Names", [countText(names)], [facts.listed ? "on a public list" : names ? "frequent enough to show" : "none so far"]),
     steps(facts) ? null : figure("Shown", [windows.length === 1 ? "1 window" : `${windows.length} windows`], [...span, open]),
     figure("Guarantee", [facts.private ? `ε = ${parameterText(facts.epsilon)}` : "none"], [facts.private ? `δ = ${parameterText(facts.delta)}, for ${facts.unit.split(",")[0]}` : "NOT PRIVATE"]),

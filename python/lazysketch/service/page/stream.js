@@ -4,7 +4,7 @@ import { Chart, MOST_CHOSEN } from "./course.js";
 import { become, byId, setText } from "./dom.js";
 import { addressOf, fetched, Live, now, oldSince } from "./live.js";
 import { showBanners, showChanges, showData, showFigures, showPromise, showWindows, steps } from "./sections.js";
-import { countText, durationText, instantText, isComplete, keyOf, leftText, visibleText, windowNodes } from "./text.js";
+import { countText, durationText, eventsText, instantText, isComplete, keyOf, leftText, visibleText, windowNodes } from "./text.js";
 import { TopList } from "./top_list.js";
 import { Tree } from "./tree.js";
 
@@ -206,9 +206,9 @@ export class StreamPage {
     const late = this.many && this.many.number !== facts.number ? ` List of ${instantText(this.many.at, { seconds: true })}.` : "";
     const bars = `${late} Bars are solid to the low end, light to the high end.`;
     if (steps(facts)) setText(note, `All ${countText(total?.estimate)} steps.${bars}`);
-    else if (ofLast && last?.window) become(note, ["Window ", ...windowNodes(last.window), `, about ${countText(last.total?.estimate)} events.${bars}`]);
+    else if (ofLast && last?.window) become(note, ["Window ", ...windowNodes(last.window), `, about ${eventsText(last.total?.estimate)}.${bars}`]);
     else if (ofLast) setText(note, "No window has ended yet.");
-    else setText(note, `All shown windows, about ${countText(total?.estimate)} events.${bars}`);
+    else setText(note, `All shown windows, about ${eventsText(total?.estimate)}.${bars}`);
     byId("scope").hidden = steps(facts);
     byId("more").hidden = !this.hasMore();
     const names = facts.names ?? MANY;
@@ -255,7 +255,7 @@ export class StreamPage {
     if (!this.name || this.spoken === facts.number) return;
     this.spoken = facts.number;
     const first = items[0] ? ` First: ${visibleText(items[0].item).slice(0, 80)}, ${countText(items[0].estimate)}.` : "";
-    setText(byId("spoken"), `Updated at ${instantText(facts.publish_at, { seconds: true })}. About ${countText(total?.estimate)} events.${first}`);
+    setText(byId("spoken"), `Updated at ${instantText(facts.publish_at, { seconds: true })}. About ${eventsText(total?.estimate)}.${first}`);
   }
 }
 

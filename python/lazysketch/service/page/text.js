@@ -79,6 +79,12 @@ export function countText(value) {
   return Math.abs(value) < 10 ? tenths.format(value) : whole.format(value);
 }
 
+/** Return a number of events as text. */
+export function eventsText(value) {
+  const text = countText(value);
+  return `${text} ${text === "1" ? "event" : "events"}`;
+}
+
 /** Return half the width of an interval, rounded up: at most as exact as it is. */
 export function reachText({ estimate, low, high }) {
   if (high === null || low === null) return "no upper bound";

@@ -79,7 +79,7 @@ export class Tree {
     empty.hidden = nodes.length > 0;
     byId("tree-head").hidden = !empty.hidden;
     setText(empty, `No name has a share of ${shareText(share)} or more.`);
-    setText(byId("tree-note"), `${levels.join(", ")}: names with a share of ${shareText(share)} or more. “Rest” is what the names below leave over.`);
+    setText(byId("tree-note"), `${levels.map((one) => one.replace(/^1 (segment|label)s$/, "1 $1")).join(", ")}: names with a share of ${shareText(share)} or more. “Rest” is what the names below leave over.`);
     if (!this.root.querySelector("[tabindex='0']")) this.mark(this.root.firstElementChild);
   }
 
