@@ -75,12 +75,21 @@ def lazysketch() -> None:
     """
 
 
+def _inputs_of(command: str) -> str:
+    """Return what to write for the inputs of a verb."""
+    if not sys.stdin.isatty():
+        return f"To count what the pipe holds: {command} - "
+    return f"Give a file ({command} access.log) or a pipe (tail -F access.log | {command} -). "
+
+
 def _explained(error: click.UsageError) -> str:
     """Return the help of a missing option, or the variable that a wrong value comes from."""
     option = error.param if isinstance(error, click.BadParameter) else None
     if error.ctx is None or option is None or option.name is None:
         return ""
     if isinstance(error, click.MissingParameter):
+        if option.name == "files":
+            return _inputs_of(error.ctx.command_path)
         return f"{option.help} " if isinstance(option, click.Option) else ""
     source = error.ctx.get_parameter_source(option.name)
     if source is not click.core.ParameterSource.ENVIRONMENT:

@@ -360,6 +360,7 @@ class ResultSettings:
         save_every: Seconds between saves of the release while the run reads; None for none.
         overwrite: Whether the release of an earlier run may be replaced.
         live: Whether a file is published while it is read, like a pipe.
+        once: Whether the run ends as soon as there is something to list.
     """
 
     output: str
@@ -371,6 +372,7 @@ class ResultSettings:
     json_stream: bool = False
     every: float | None = None
     live: bool = False
+    once: bool = False
 
     @property
     def early(self) -> bool:

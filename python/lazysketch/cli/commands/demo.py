@@ -24,9 +24,10 @@ from lazysketch.cli.options import (
     rows_option,
     sketch_options,
 )
+from lazysketch.cli.run.signals import end_as_ctrl_c
 from lazysketch.cli.run.targets import ListedItems
 from lazysketch.cli.settings import SketchSettings
-from lazysketch.cli.view.live import live
+from lazysketch.cli.view.live import Reading, live
 from lazysketch.cli.view.output import Report, write
 from lazysketch.cli.view.report import heaviest, report
 from lazysketch.heavy_hitters.default_width import NARROWEST
@@ -128,8 +129,12 @@ def demo(*, traffic: Traffic, rows_shown: int, output: str, sketch: SketchSettin
         target = ListedItems(counter, rows, candidates=ITEMS)
         with live(
             target.moment,
-            name="generated traffic",
-            part_read=lambda: counter.step / traffic.events,
+            Reading(
+                name="generated traffic",
+                rows=lambda: counter.step,
+                part_read=lambda: counter.step / traffic.events,
+                end=end_as_ctrl_c,
+            ),
         ):
             true, seconds = _feed(counter, traffic)
         counter.finish()

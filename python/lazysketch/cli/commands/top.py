@@ -145,6 +145,12 @@ _DISPLAY: Final = (
         "[default: 250ms on a terminal, 1s with --json]",
     ),
     click.option(
+        "--once",
+        is_flag=True,
+        help="End as soon as something is published, with one table and no display; for a pipe "
+        "without an end.  [default: read on]",
+    ),
+    click.option(
         "--json",
         "json_stream",
         is_flag=True,
@@ -303,6 +309,8 @@ def _check_combinations(context: click.Context, *, listed: bool, result: ResultS
             f"{unused[0]}: expected no --domain, with which nothing is discovered, got one",
             context,
         )
+    if result.json_stream and result.once:
+        raise click.UsageError("--once: expected no --json, got one", context)
     if result.json_stream and typed("json_stream") and typed("output"):
         raise click.UsageError("--json: expected no --output, got one", context)
     if typed("length"):

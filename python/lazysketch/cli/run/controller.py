@@ -23,8 +23,10 @@ from lazysketch.cli.run.finishing import (
     as_state,
 )
 from lazysketch.cli.run.history import History
+from lazysketch.cli.run.once import Once
 from lazysketch.cli.run.people import advice_on_names, refusals
 from lazysketch.cli.run.result_checks import check_replaced
+from lazysketch.cli.run.signals import end_as_ctrl_c
 from lazysketch.cli.run.state import Commits
 from lazysketch.cli.run.until_failure import UntilFailure
 from lazysketch.cli.run.windows import WindowedItems
@@ -40,6 +42,7 @@ from lazysketch.errors import (
 from lazysketch.releases.periodic import PeriodicSaves
 from lazysketch.sources import feed
 from lazysketch.sources.formats.hints import what_to_check
+from lazysketch.sources.io.naming import STANDARD_INPUT
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -152,11 +155,13 @@ class _Reading:
         seconds: The duration.
         interrupted: Whether a signal, or a closed output, ended it before the end of the stream.
         failure: What else ended it.
+        enough: Whether it ended because there was something to list once.
     """
 
     seconds: float = 0.0
     interrupted: bool = False
     failure: BaseException | None = None
+    enough: bool = False
 
 
 class _ReportedSaves(PeriodicSaves):
@@ -209,6 +214,7 @@ class _Run:
         self._reading = reading
         self._result = result
         self._json_stream: JsonStream | None = None
+        self._once: Once | None = None
         self._saves: PeriodicSaves | None = None
         self.finishing = Finishing(
             target,
@@ -252,7 +258,8 @@ class _Run:
                 self._commits.failed(failure)
         self._signals.finishing()
         self.done.seconds = time.perf_counter() - begin
-        self.done.interrupted |= self._batches.stopped
+        self.done.enough = self._once is not None and self._once.ended
+        self.done.interrupted |= self._batches.stopped and not self.done.enough
         self.done.failure = self.done.failure or self._batches.failure
         if self._holds_back:
             self._target.hold_back()
@@ -297,22 +304,23 @@ class _Run:
             seconds = _JSON_SECONDS if every is None else every
             self._json_stream = JsonStream(self._state, every=seconds, end=self._batches.stop)
             return self._json_stream
+        if self._result.once:
+            self._once = Once(self._target.moment, end=self._batches.stop)
+            return self._once
         if not sys.stderr.isatty():
             return nullcontext()
-        from lazysketch.cli.view.live import live, progress  # late: only a terminal needs rich
+        from lazysketch.cli.view.live import Reading, live, progress  # late: needs rich
 
-        if self._target.waits_for_end:
-            return progress(
-                name=self._source.name,
-                rows=lambda: self._source.tally.rows,
-                part_read=lambda: self._source.part_read,
-            )
-        return live(
-            self._target.moment,
+        reading = Reading(
             name=self._source.name,
+            rows=lambda: self._source.tally.rows,
             part_read=lambda: self._source.part_read,
-            every=every,
+            end=end_as_ctrl_c,
+            rows_are_typed=STANDARD_INPUT in map(str, self._source.paths),
         )
+        if self._target.waits_for_end:
+            return progress(reading)
+        return live(self._target.moment, reading, every=every)
 
     def _plot(self, moment: Moment, report: Report) -> bytes:
         before = [] if self._history is None else self._history.releases
@@ -336,7 +344,7 @@ class _Run:
         return as_state(moment, self._report(moment, length_known=False))
 
     def _final_report(self, moment: Moment) -> Report:
-        ended = not (self.done.interrupted or self.done.failure)
+        ended = not (self.done.interrupted or self.done.enough or self.done.failure)
         return self._report(moment, length_known=ended and self._source.part_read is not None)
 
     def _report(self, moment: Moment, *, length_known: bool) -> Report:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from types import FrameType
 
-__all__ = ["Signals"]
+__all__ = ["Signals", "end_as_ctrl_c"]
 
 _NAMES: Final = ("SIGINT", "SIGTERM", "SIGHUP")  # Windows has no SIGHUP
 _STANDARD_ERROR: Final = 2
@@ -100,6 +100,15 @@ class Signals:
         with suppress(OSError):
             if _takes_a_line(_STANDARD_ERROR):
                 os.write(_STANDARD_ERROR, _LINE)
+
+
+def end_as_ctrl_c() -> None:
+    """Send the signal of Ctrl-C to the main thread, which a wait for input does not hold up."""
+    main = threading.main_thread().ident
+    if main is not None and hasattr(signal, "pthread_kill"):
+        signal.pthread_kill(main, signal.SIGINT)
+    else:
+        signal.raise_signal(signal.SIGINT)
 
 
 def _takes_a_line(descriptor: int) -> bool:

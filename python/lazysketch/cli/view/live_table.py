@@ -1,12 +1,14 @@
 """Layout of the live table for a terminal of any size.
 
 A narrower terminal shows fewer columns, a lower one fewer rows. Columns that follow from the others
-are dropped first: the bar, the trend, the share, the rank. The interval stays next to the estimate
-as long as the items remain readable.
+are dropped first: the course, the bar, the trend, the share, the rank. The interval stays next to
+the estimate as long as the items remain readable; a bar is full up to its lower end and lighter up
+to its upper end. From 110 columns on, the right third shows the course of each item.
 """
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Final
 
 from rich import box
@@ -15,12 +17,13 @@ from rich.console import Group
 from rich.table import Table
 from rich.text import Text
 
+from lazysketch.cli.view.courses import sparkline
 from lazysketch.cli.view.output import visible
-from lazysketch.cli.view.table import bar, can_show_blocks, shown
+from lazysketch.cli.view.table import can_show_blocks, interval_bar, shown
 from lazysketch.cli.view.trends import RECENT
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from rich.console import Console, RenderableType
 
@@ -33,8 +36,11 @@ _BAR: Final = "bar"
 _TREND: Final = "trend"
 _BAR_WIDTHS: Final = (6, 30)  # minimum and maximum
 _TREND_WIDTH: Final = 7
+_COURSE: Final = "course"
+_COURSES_FROM: Final = 110  # columns of a terminal
 # Columns, and the width that a long item must have for this layout to be chosen.
 _LAYOUTS: Final = (
+    (("rank", "item", "estimate", "low", "high", "share", _BAR, _TREND, _COURSE), 24),
     (("rank", "item", "estimate", "low", "high", "share", _BAR, _TREND), 32),
     (("rank", "item", "estimate", "low", "high", "share", _TREND), 22),
     (("rank", "item", "estimate", "low", "high", "share"), 22),
@@ -55,6 +61,8 @@ def live_table(
     head: Sequence[Text],
     foot: Sequence[Text],
     console: Console,
+    height: int | None = None,
+    courses: Mapping[str | int, Sequence[float]] | None = None,
 ) -> RenderableType:
     """Return the table that is shown while a stream is read.
 
@@ -64,19 +72,33 @@ def live_table(
         head: Lines above the table.
         foot: Lines below it.
         console: The terminal that the table has to fit into.
+        height: The lines that it may take; those of the terminal without one for the cursor if
+            None.
+        courses: The recent rates of each item; None for none.
     """
-    columns, *widths = _layout(rows, width=console.width) if rows else ((), 0, 0)
+    lines = console.height - 1 if height is None else height
+    wide = bool(courses) and console.width >= _COURSES_FROM and can_show_blocks(console)
+    course_width = console.width // 3 - _GAP if wide else 0
+    columns, item_width, bar_width = (
+        _layout(rows, width=console.width, course_width=course_width) if rows else ((), 0, 0)
+    )
     if _TREND in columns and any(ratio is not None for ratio in trends):
         foot = [Text(_LEGEND, style="dim"), *foot]
     around = sum(len(line.wrap(console, console.width)) for line in (*head, *foot))
-    room = max(console.height - around - 3, 1)  # two lines for the titles, one for the cursor
+    room = max(lines - around - 2, 1)  # two lines for the titles
     hidden = len(rows) - room
     if hidden > 0:
         room = max(room - 1, 1)  # one line for the number of hidden rows
     parts: list[RenderableType] = list(head)
     if rows:
-        table = _table(columns, *widths, blocks=can_show_blocks(console))
-        _fill(table, rows[:room], trends[:room], columns, bar_width=widths[1])
+        table = _table(
+            columns, item_width, bar_width, course_width, blocks=can_show_blocks(console)
+        )
+        drawn = {
+            row["item"]: sparkline((courses or {}).get(row["item"], ()), width=course_width)
+            for row in rows[:room]
+        }
+        _fill(table, rows[:room], trends[:room], columns, bar_width=bar_width, courses=drawn)
         parts.append(table)
     if hidden > 0:
         parts.append(Text(f"{len(rows) - room:,} more rows", style="dim"))
@@ -98,7 +120,9 @@ def trend_text(ratio: float | None, *, blocks: bool) -> Text:
     return Text(f"{'▼' if blocks else 'v'} {change}", style="yellow")
 
 
-def _table(columns: Sequence[str], item_width: int, bar_width: int, *, blocks: bool) -> Table:
+def _table(
+    columns: Sequence[str], item_width: int, bar_width: int, course_width: int, *, blocks: bool
+) -> Table:
     """Return the empty table."""
     table = Table(
         box=box.SIMPLE_HEAD if blocks else None,
@@ -106,7 +130,12 @@ def _table(columns: Sequence[str], item_width: int, bar_width: int, *, blocks: b
         pad_edge=False,
         padding=(0, _GAP - 1 if blocks else _GAP, 0, 0),
     )
-    widths = {"item": item_width, _TREND: _TREND_WIDTH, _BAR: bar_width}
+    widths = {
+        "item": item_width,
+        _TREND: _TREND_WIDTH,
+        _BAR: bar_width,
+        _COURSE: course_width,
+    }
     for name in columns:
         title = "" if name in ("rank", _BAR) else name
         if name in widths:
@@ -123,28 +152,45 @@ def _fill(
     columns: Sequence[str],
     *,
     bar_width: int,
+    courses: Mapping[str | int, Text],
 ) -> None:
     blocks = table.box is not None
-    longest = max(row["estimate"] for row in rows)
+    longest = max(_upper(row) for row in rows)
     for row, ratio in zip(rows, trends, strict=True):
         above = row["above_noise"]
-        length = row["estimate"] if above else 0.0
         others = {
             _TREND: trend_text(ratio, blocks=blocks),
-            _BAR: bar(length, longest=longest, blocks=blocks, width=bar_width),
+            _BAR: interval_bar(
+                row["low"] if above else 0.0,
+                _upper(row) if above else 0.0,
+                longest=longest,
+                blocks=blocks,
+                width=bar_width,
+            ),
+            _COURSE: courses[row["item"]],
         }
         # Text, not str: an item is not markup.
         cells = [others[name] if name in others else Text(shown(row, name)) for name in columns]
         table.add_row(*cells, style="" if above else "dim")
 
 
-def _layout(rows: Sequence[ItemRow], *, width: int) -> tuple[tuple[str, ...], int, int]:
+def _upper(row: ItemRow) -> float:
+    """Return the upper end of an interval, which may be unknown."""
+    return row["high"] if math.isfinite(row["high"]) else row["estimate"]
+
+
+def _layout(
+    rows: Sequence[ItemRow], *, width: int, course_width: int
+) -> tuple[tuple[str, ...], int, int]:
     """Return the columns, the width of the items and the width of the bar."""
     longest = max(cell_len(shown(row, "item")) for row in rows)
     room = 0
     for columns, wanted in _LAYOUTS:
-        others = [name for name in columns if name not in ("item", _BAR)]
+        if _COURSE in columns and not course_width:
+            continue
+        others = [name for name in columns if name not in ("item", _BAR, _COURSE)]
         taken = sum(_width(rows, name) for name in others) + _GAP * (len(columns) - 1)
+        taken += course_width if _COURSE in columns else 0
         room = width - taken - (_BAR_WIDTHS[0] if _BAR in columns else 0)
         if room >= min(max(longest, cell_len("item")), wanted):
             break
@@ -161,6 +207,7 @@ def _width(rows: Sequence[ItemRow], name: str) -> int:
     return max([cell_len(shown(row, name)) for row in rows] + [0 if name == "rank" else len(name)])
 
 
-def heading(name: str, *, progress: str) -> Text:
-    """Return the first line: the input, the progress, and how to end the run."""
-    return Text(f"reading {visible(name)}: {progress}; Ctrl-C ends", style="bold")
+def heading(name: str, *, mark: str, progress: str) -> Text:
+    """Return the first line: a mark, the input and the progress, cut to the width."""
+    text = f"{mark} reading {visible(name)}: {progress}"
+    return Text(text, style="bold", no_wrap=True, overflow="ellipsis")

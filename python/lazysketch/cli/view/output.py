@@ -18,13 +18,13 @@ import os
 import select
 import sys
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 Row: TypeAlias = "Mapping[str, object]"
 
@@ -94,8 +94,27 @@ def put(text: str) -> None:
     Writing(text).complete()
 
 
+_held: list[str] | None = None
+
+
+@contextmanager
+def held_messages() -> Iterator[None]:
+    """Keep messages while a screen is shown, and write them after it."""
+    global _held
+    _held = []
+    try:
+        yield
+    finally:
+        messages, _held = _held, None
+        for message in messages:
+            tell(message)
+
+
 def tell(message: str) -> None:
     """Write one line to standard error; a terminal that is gone loses it."""
+    if _held is not None:
+        _held.append(message)
+        return
     try:
         sys.stderr.write(f"lazysketch: {visible(' '.join(message.split()))}\n")
         sys.stderr.flush()

@@ -22,11 +22,21 @@ if TYPE_CHECKING:
 
     from lazysketch.cli.view.output import Report, Row
 
-__all__ = ["bar", "can_show_blocks", "fitting_table", "shown", "table_of", "table_text"]
+__all__ = [
+    "bar",
+    "can_show_blocks",
+    "fitting_table",
+    "interval_bar",
+    "shown",
+    "table_of",
+    "table_text",
+]
 
+_GIVE_WAY: Final = ("share", "rank")
 _ABOVE_NOISE: Final = "above_noise"
 _COMPLETE: Final = "complete"
 _BAR_WIDTH: Final = 12
+_FEWEST: Final = 5  # rows that are shown on a terminal of any height
 _UNLIMITED: Final = 10_000  # columns, if the output is not a terminal
 _EIGHTHS: Final = " ▏▎▍▌▋▊▉"
 
@@ -37,8 +47,18 @@ def table_text(report: Report) -> str:
     terminal = page.isatty()
     console = Console(file=page, highlight=False, width=None if terminal else _UNLIMITED)
     if report.rows and (report.columns is None or report.columns):
-        table = fitting_table(report.rows, console=console, fold=terminal, columns=report.columns)
+        rows = report.rows
+        if terminal and report.name == "items":
+            around = sum(
+                len(Text(visible(line)).wrap(console, console.width)) or 1 for line in report.lines
+            )
+            # Two lines for the titles, one before the lines, one for hidden rows, two for prompts.
+            rows = rows[: max(console.height - around - 6, _FEWEST)]
+        table = fitting_table(rows, console=console, fold=terminal, columns=report.columns)
         console.print(table)
+        if len(rows) < len(report.rows):
+            hidden = f"{len(report.rows) - len(rows):,} more rows: | less, or --output csv"
+            console.print(Text(hidden, style="dim"))
         if not terminal:
             lines = page.getvalue().splitlines()
             page.seek(page.truncate(0))
@@ -57,6 +77,7 @@ def table_of(
     blocks: bool,
     columns: Sequence[str] | None = None,
     bars: bool = True,
+    intervals: bool = False,
 ) -> Table:
     """Return rows as a table with a bar per estimate; rows that may be noise are dim.
 
@@ -66,6 +87,7 @@ def table_of(
         blocks: Whether block characters can be shown.
         columns: The keys to show; None for all.
         bars: Whether to draw bars.
+        intervals: Whether a bar shows the interval too.
     """
     table = Table(box=box.SIMPLE_HEAD if blocks else box.ASCII2, show_edge=False)
     keys = list(columns if columns is not None else rows[0] if rows else [])
@@ -80,14 +102,15 @@ def table_of(
     bars = bars and "estimate" in keys
     if bars:
         table.add_column("", no_wrap=True)
-    longest = max((_estimate(row) for row in rows), default=0.0) if bars else 0.0
+    most = _upper if intervals else _estimate
+    longest = max((most(row) for row in rows), default=0.0) if bars else 0.0
     for row in rows:
         # Text, not str: an item is not markup.
         cells = [Text(shown(row, key)) for key in keys]
         above = bool(row.get(_ABOVE_NOISE, True))
         if bars:
-            length = _estimate(row) if above else 0.0
-            cells.append(bar(length, longest=longest, blocks=blocks))
+            drawn = _bar_of if intervals and "low" in row else _plain_bar_of
+            cells.append(drawn(row, longest=longest, blocks=blocks) if above else Text(""))
         table.add_row(*cells, style="" if above else "dim")
     return table
 
@@ -95,13 +118,20 @@ def table_of(
 def fitting_table(
     rows: Sequence[Row], *, console: Console, fold: bool, columns: Sequence[str] | None = None
 ) -> Table:
-    """Return rows as a table, without bars if these would leave too little room for items."""
+    """Return rows as a table; what follows from other columns gives way to the items.
+
+    The bars go first, then the share, then the rank.
+    """
     blocks = can_show_blocks(console)
-    table = table_of(rows, fold=fold, blocks=blocks, columns=columns)
-    if console.measure(table).maximum < console.width:
-        return table
-    # The measured width is clipped to the console, so an equal width may be too wide.
-    return table_of(rows, fold=fold, blocks=blocks, columns=columns, bars=False)
+    keys = list(columns if columns is not None else rows[0] if rows else [])
+    table = table_of(rows, fold=fold, blocks=blocks, columns=keys, intervals=fold)
+    for left_out in ("", *_GIVE_WAY):
+        # The measured width is clipped to the console, so an equal width may be too wide.
+        if console.measure(table).maximum < console.width:
+            break
+        keys = [key for key in keys if key != left_out]
+        table = table_of(rows, fold=fold, blocks=blocks, columns=keys, bars=False)
+    return table
 
 
 def shown(row: Row, key: str) -> str:
@@ -116,6 +146,21 @@ def bar(value: float, *, longest: float, blocks: bool, width: int = _BAR_WIDTH) 
         return Text("#" * round(share * width))
     eighths = round(share * width * 8)
     return Text("█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip(), style="cyan")
+
+
+def interval_bar(low: float, high: float, *, longest: float, blocks: bool, width: int) -> Text:
+    """Return a bar that is full up to ``low`` and lighter up to ``high``.
+
+    Example:
+        >>> interval_bar(5, 7, longest=10, blocks=True, width=10).plain
+        '█████▒▒'
+    """
+    if longest <= 0 or high <= 0:
+        return Text("")
+    full = round(max(low, 0.0) / longest * width)
+    end = max(round(min(high, longest) / longest * width), full)
+    marks = ("█", "▒") if blocks else ("#", "-")
+    return Text.assemble((marks[0] * full, "cyan"), (marks[1] * (end - full), "dim cyan"))
 
 
 def can_show_blocks(console: Console) -> bool:
@@ -136,6 +181,21 @@ class _Page(io.StringIO):
 
 def _estimate(row: Row) -> float:
     return _number(row["estimate"])
+
+
+def _upper(row: Row) -> float:
+    """Return the upper end of an interval, which may be unknown or not be there."""
+    high = _number(row.get("high", row["estimate"]))
+    return high if math.isfinite(high) else _estimate(row)
+
+
+def _plain_bar_of(row: Row, *, longest: float, blocks: bool) -> Text:
+    return bar(_estimate(row), longest=longest, blocks=blocks)
+
+
+def _bar_of(row: Row, *, longest: float, blocks: bool) -> Text:
+    low = _number(row["low"])
+    return interval_bar(low, _upper(row), longest=longest, blocks=blocks, width=_BAR_WIDTH)
 
 
 def _number(value: object) -> float:

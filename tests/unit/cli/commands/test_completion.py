@@ -6,6 +6,7 @@ import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -82,3 +83,44 @@ def test_a_file_is_left_to_the_shell() -> None:
         check=False,
     )
     assert done.stdout == "file,a\n"
+
+
+@pytest.mark.parametrize(
+    ("shell", "name", "left"),
+    [
+        ("bash", "data/bash-completion/completions/lazysketch", "open a new shell"),
+        ("zsh", "data/zsh/site-functions/_lazysketch", "fpath+="),
+        ("fish", "settings/fish/completions/lazysketch.fish", "open a new shell"),
+    ],
+)
+def test_the_script_is_installed_on_request(
+    shell: str,
+    name: str,
+    left: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "settings"))
+    monkeypatch.setenv("SHELL", f"/bin/{shell}")
+    for arguments in ([shell, "--install"], ["--install"]):  # the second replaces the first
+        assert main(["completion", *arguments]) == 0
+        out, said = capsys.readouterr()
+        assert out == ""
+        assert f"{tmp_path / name}; " in said
+        assert left in said
+        assert f"_LAZYSKETCH_COMPLETE={shell}_complete" in (tmp_path / name).read_text()
+    blocked = tmp_path / name
+    blocked.unlink()
+    blocked.mkdir()
+    assert main(["completion", "--install"]) == 2
+    assert "--install: expected to write" in capsys.readouterr().err
+
+
+def test_another_shell_is_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("SHELL", "/bin/other")
+    assert main(["completion", "--install"]) == 2
+    assert "SHELL: expected one of bash, zsh, fish, got 'other'" in capsys.readouterr().err
