@@ -18,6 +18,12 @@ BUGS_OF_DISCOVERY_IN_THE_CORE: tuple[PlantedBug, ...] = (
         caught_by="lib discovery::spec::tests::the_numeric_part_is_paid",
     ),
     PlantedBug(
+        name="hash-of-long-items-in-64-bits",
+        subject="discovery",
+        claim="The identity of a long item has 64 bits, where delta pays for 128.",
+        caught_by="lib discovery::name::tests::hashes_of_long_items_have_128_bits",
+    ),
+    PlantedBug(
         name="threshold-2-low",
         subject="discovery",
         claim="Names are published at 2 below the threshold.",

@@ -209,6 +209,8 @@ impl Identity {
     /// The caller is a store that holds its lock and found its anchor. It counts one history under
     /// (`era`, `name`, `number`), whatever happens in between, and begins another era in any doubt.
     pub fn stored(key: &MasterKey, store: &[u8; 16], era: u64, name: &str, number: u64) -> Self {
+        let number = planted!("stored-number-in-8-bits", number & 0xFF, number);
+        let era = planted!("stored-era-in-8-bits", era & 0xFF, era);
         let place = [&era.to_le_bytes(), &number.to_le_bytes(), name.as_bytes()].concat();
         let bytes = key
             .derive(Purpose::StoredId, &SketchId(*store), &place)
@@ -323,6 +325,15 @@ mod tests {
             of(&key, 1, 3, "visits", 2),
         ] {
             assert_ne!(first.id(), different.id());
+        }
+        for bit in 0..64 {
+            let (era, number) = (2 ^ (1 << bit), 3 ^ (1 << bit));
+            assert_ne!(first.id(), of(&key, 1, era, "visits", 3).id(), "era {era}");
+            assert_ne!(
+                first.id(),
+                of(&key, 1, 2, "visits", number).id(),
+                "{number}"
+            );
         }
     }
 

@@ -199,7 +199,12 @@ impl Identities {
             _ => &self.wide,
         };
         let hash = blake3::keyed_hash(&key.bytes, content);
-        u128::from_le_bytes(std::array::from_fn(|i| hash.as_bytes()[i]))
+        let hash = u128::from_le_bytes(std::array::from_fn(|i| hash.as_bytes()[i]));
+        planted!(
+            "hash-of-long-items-in-64-bits",
+            hash & u128::from(u64::MAX),
+            hash
+        )
     }
 }
 
@@ -283,6 +288,19 @@ mod tests {
             let unsigned = Item::Unsigned(integer.unsigned_abs());
             assert_eq!(identity(Item::Signed(integer)), identity(unsigned));
         }
+    }
+
+    #[test]
+    fn hashes_of_long_items_have_128_bits() {
+        let identities = identities();
+        let (mut any, mut all) = (0, u128::MAX);
+        for number in 0..100 {
+            let item = format!("{number:040}");
+            let hash = identities.hashed_block(Item::Text(&item));
+            (any, all) = (any | hash, all & hash);
+            assert_ne!(hash as u64, (hash >> 64) as u64);
+        }
+        assert_eq!((any, all), (u128::MAX, 0), "a bit that never changes");
     }
 
     #[test]
