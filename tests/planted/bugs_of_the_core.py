@@ -406,4 +406,10 @@ BUGS_OF_THE_CORE: tuple[PlantedBug, ...] = (
         claim="The debug output of a key shows its bytes.",
         caught_by="lib key::tests::fresh_values_differ_and_debug_shows_no_secret",
     ),
+    PlantedBug(
+        name="stored-numbers-in-8-bits",
+        subject="reuse of draws",
+        claim="The window of a store has the noise of the one 256 windows before; so have eras.",
+        caught_by="lib key::tests::ids_of_a_store_repeat_for_one_sketch_only",
+    ),
 )

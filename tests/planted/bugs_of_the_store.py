@@ -1,6 +1,4 @@
-"""Planted bugs of the store: each is a ``planted!`` in ``rust/store/src``, or where the
-core makes ids of stored objects.
-"""
+"""Planted bugs of the store: each is a ``planted!`` in ``rust/store/src``."""
 
 from __future__ import annotations
 
@@ -94,17 +92,5 @@ BUGS_OF_THE_STORE: tuple[PlantedBug, ...] = (
         claim="A buffer that is used again still has the ends of its last records: commits panic.",
         caught_by="lazysketch-store faults "
         "early_writing::many_threads_append_and_commit_while_the_writer_works",
-    ),
-    PlantedBug(
-        name="stored-number-in-8-bits",
-        subject="reuse",
-        claim="The window of a store has the noise of the one 256 windows before.",
-        caught_by="lib key::tests::ids_of_a_store_repeat_for_one_sketch_only",
-    ),
-    PlantedBug(
-        name="stored-era-in-8-bits",
-        subject="reuse",
-        claim="The 257th era of a store has the noise of the first.",
-        caught_by="lib key::tests::ids_of_a_store_repeat_for_one_sketch_only",
     ),
 )

@@ -209,8 +209,11 @@ impl Identity {
     /// The caller is a store that holds its lock and found its anchor. It counts one history under
     /// (`era`, `name`, `number`), whatever happens in between, and begins another era in any doubt.
     pub fn stored(key: &MasterKey, store: &[u8; 16], era: u64, name: &str, number: u64) -> Self {
-        let number = planted!("stored-number-in-8-bits", number & 0xFF, number);
-        let era = planted!("stored-era-in-8-bits", era & 0xFF, era);
+        let (era, number) = planted!(
+            "stored-numbers-in-8-bits",
+            (era & 0xFF, number & 0xFF),
+            (era, number)
+        );
         let place = [&era.to_le_bytes(), &number.to_le_bytes(), name.as_bytes()].concat();
         let bytes = key
             .derive(Purpose::StoredId, &SketchId(*store), &place)
