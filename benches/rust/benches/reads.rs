@@ -64,7 +64,8 @@ fn contenders(kind: TableKind, stream: &[i64]) {
     );
     let asked = &stream[..ITEMS];
     let items: Vec<u64> = asked.iter().map(|&item| prints.signed(item)).collect();
-    let reader = release.reader();
+    let cells = release.item_cells();
+    let reader = release.reader(&cells);
     let mut all = vec![Contender::new("release, paper's", ITEMS, || {
         let sum: f64 = items.iter().map(|&item| reader.estimate(item)).sum();
         assert!(sum.is_finite());

@@ -10,7 +10,9 @@ use crate::items::{Column, Target, object_of};
 use crate::owned_items::copies_of;
 use lazysketch_core::parameters::{Shape, TableKind};
 use lazysketch_core::release::codec;
-use lazysketch_core::release::{Part, Release as CoreRelease, RunPromise, TablePromise};
+use lazysketch_core::release::{
+    ItemCells, Part, Release as CoreRelease, ReleaseReader, RunPromise, TablePromise,
+};
 use lazysketch_core::table::hash::Fingerprinter;
 use lazysketch_core::table::items::Items;
 use lazysketch_core::{Error, memory};
@@ -44,15 +46,21 @@ impl RunOfRelease {
 pub(crate) struct Release {
     inner: CoreRelease,
     fingerprinter: Fingerprinter,
+    cells: ItemCells,
 }
 
 impl Release {
     pub(crate) fn new(inner: CoreRelease) -> Self {
-        let fingerprinter = inner.fingerprinter();
+        let (fingerprinter, cells) = (inner.fingerprinter(), inner.item_cells());
         Self {
             inner,
             fingerprinter,
+            cells,
         }
+    }
+
+    fn reader(&self) -> ReleaseReader<'_> {
+        self.inner.reader(&self.cells)
     }
 
     pub(crate) fn core(&self) -> &CoreRelease {
@@ -101,7 +109,7 @@ impl Release {
     fn estimate(&self, item: &Bound<'_, PyAny>) -> PyResult<f64> {
         let target = target_of(self.inner.shape(), &self.fingerprinter);
         let item = target.object(item).map_err(|fault| fault.of_item())?;
-        Ok(self.inner.reader().estimate(item))
+        Ok(self.reader().estimate(item))
     }
 
     #[pyo3(signature = (items, column=None))]
@@ -114,7 +122,7 @@ impl Release {
         let target = target_of(self.inner.shape(), &self.fingerprinter);
         let batch = batch_of(items, column.as_ref(), target)?;
         let items = batch.items()?;
-        let reader = self.inner.reader();
+        let reader = self.reader();
         let estimates = py
             .detach(|| reader.estimate_many(items, &self.fingerprinter))
             .map_err(raise)?;
@@ -133,7 +141,7 @@ impl Release {
         let how = how_of(self.inner.shape().kind, estimator.as_ref(), at.as_ref())?;
         let target = target_of(self.inner.shape(), &self.fingerprinter);
         let item = target.object(item).map_err(|fault| fault.of_item())?;
-        let (reader, mut rows) = (self.inner.reader(), Vec::new());
+        let (reader, mut rows) = (self.reader(), Vec::new());
         let rows = reader.rows(model.core(), item, &mut rows);
         Ok(model.core().estimate(reader.estimate(item), rows, how))
     }
@@ -153,7 +161,7 @@ impl Release {
         let target = target_of(self.inner.shape(), &self.fingerprinter);
         let batch = batch_of(items, column.as_ref(), target)?;
         let items = batch.items()?;
-        let (reader, core) = (self.inner.reader(), model.core());
+        let (reader, core) = (self.reader(), model.core());
         let estimates = py.detach(|| {
             let mut estimates = memory::room_for(items.len())?;
             reader.for_each(core, items, &self.fingerprinter, |paper, rows| {
@@ -177,7 +185,7 @@ impl Release {
     ) -> PyResult<(f64, f64, f64)> {
         let target = target_of(self.inner.shape(), &self.fingerprinter);
         let item = target.object(item).map_err(|fault| fault.of_item())?;
-        let (reader, mut rows) = (self.inner.reader(), Vec::new());
+        let (reader, mut rows) = (self.reader(), Vec::new());
         let rows = reader.rows(model.core(), item, &mut rows);
         let found = model.with_tests((level, deviations, now), |cover, tests| {
             model.core().bounds(rows, cover, tests)
@@ -189,7 +197,7 @@ impl Release {
     fn cells<'py>(&self, py: Python<'py>, item: &Bound<'py, PyAny>) -> PyResult<Cells1<'py>> {
         let target = target_of(self.inner.shape(), &self.fingerprinter);
         let item = target.object(item).map_err(|fault| fault.of_item())?;
-        let reader = self.inner.reader();
+        let reader = self.reader();
         let (columns, flipped) = reader
             .locate_many(Items::Ready(&[item]), &self.fingerprinter)
             .map_err(raise)?;
@@ -208,7 +216,7 @@ impl Release {
         let target = target_of(self.inner.shape(), &self.fingerprinter);
         let batch = batch_of(items, column.as_ref(), target)?;
         let items = batch.items()?;
-        let reader = self.inner.reader();
+        let reader = self.reader();
         let (columns, flipped) = py
             .detach(|| reader.locate_many(items, &self.fingerprinter))
             .map_err(raise)?;

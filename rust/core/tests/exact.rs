@@ -32,7 +32,8 @@ fn estimates_are_the_counts_of_a_wide_table() {
         let items = Items::Signed(&items);
         assert_eq!(sketch.estimate_many(items).unwrap(), expected);
         let release = sketch.release().unwrap();
-        let reader = release.reader();
+        let cells = release.item_cells();
+        let reader = release.reader(&cells);
         let read = reader.estimate_many(items, &release.fingerprinter());
         assert_eq!(read.unwrap(), expected);
         // Every cell that the reader names holds the count, with the sign that it states.

@@ -156,7 +156,7 @@ fn assert_reads(sketch: &mut PrivateSketch, views: &mut [Option<PublicView>; 2],
         "{what}"
     );
     let mut number = 0;
-    release.reader().for_each(
+    release.reader(&release.item_cells()).for_each(
         &model,
         Items::Ready(&items),
         &release.fingerprinter(),

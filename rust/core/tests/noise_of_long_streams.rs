@@ -183,7 +183,8 @@ fn noise_of_a_large_table_follows_the_definition() {
             sketch.tick(1).unwrap();
             let release = sketch.release().unwrap();
             assert_eq!(release.table(), expected(&release, kind, 4, p), "push {p}");
-            let reader = release.reader();
+            let cells = release.item_cells();
+            let reader = release.reader(&cells);
             for item in 0..100 {
                 assert_eq!(sketch.estimate(item).unwrap(), reader.estimate(item));
             }

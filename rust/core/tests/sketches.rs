@@ -210,7 +210,8 @@ proptest! {
             action.steps().into_iter().for_each(|event| model.take(event));
             let release = sketch.release().unwrap();
             prop_assert_eq!(release.table(), &model.released(&sketch)[..]);
-            let reader = release.reader();
+            let cells = release.item_cells();
+            let reader = release.reader(&cells);
             for item in 0..u64::from(shape.width) {
                 prop_assert_eq!(sketch.estimate(item).unwrap(), reader.estimate(item));
             }

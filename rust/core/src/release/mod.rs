@@ -134,10 +134,15 @@ impl Release {
         Fingerprinter::new(self.shape.hash_seed)
     }
 
-    /// Answers point queries on this table.
-    pub fn reader(&self) -> ReleaseReader<'_> {
+    /// Where this release counts items; making it costs as much as fifty estimates.
+    pub fn item_cells(&self) -> ItemCells {
+        ItemCells(Estimator::new(&self.shape))
+    }
+
+    /// Answers point queries on this table; `cells` are those of this release.
+    pub fn reader<'a>(&'a self, cells: &'a ItemCells) -> ReleaseReader<'a> {
         ReleaseReader {
-            estimator: Estimator::new(&self.shape),
+            estimator: &cells.0,
             table: &self.table,
         }
     }
@@ -208,9 +213,13 @@ impl Release {
     }
 }
 
+/// The rows, columns and signs of items.
+#[derive(Debug, Clone)]
+pub struct ItemCells(Estimator);
+
 /// Point queries on the table of a release.
 pub struct ReleaseReader<'a> {
-    estimator: Estimator,
+    estimator: &'a Estimator,
     table: &'a [i64],
 }
 
