@@ -16,6 +16,7 @@ from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
 from lazysketch.cli.run.exit_status import INTERRUPTED
+from lazysketch.cli.view.output import hold_answer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -25,9 +26,9 @@ __all__ = ["Signals", "end_as_ctrl_c"]
 
 _NAMES: Final = ("SIGINT", "SIGTERM", "SIGHUP")  # Windows has no SIGHUP
 _STANDARD_ERROR: Final = 2
-_LINE: Final = (
-    b"lazysketch: the run is ending; it saves and prints the result first "
-    b"(SIGQUIT, Ctrl-\\, ends at once and loses it)\n"
+_ANSWER: Final = (
+    "the run is ending; it saves and prints the result first "
+    "(SIGQUIT, Ctrl-\\, ends at once and loses it)"
 )
 
 
@@ -97,9 +98,11 @@ class Signals:
         if self._answered:
             return
         self._answered = True
+        if hold_answer(_ANSWER):
+            return
         with suppress(OSError):
             if _takes_a_line(_STANDARD_ERROR):
-                os.write(_STANDARD_ERROR, _LINE)
+                os.write(_STANDARD_ERROR, f"lazysketch: {_ANSWER}\n".encode())
 
 
 def end_as_ctrl_c() -> None:

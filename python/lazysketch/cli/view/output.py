@@ -95,6 +95,7 @@ def put(text: str) -> None:
 
 
 _held: list[str] | None = None
+_answers: list[str] = []
 
 
 @contextmanager
@@ -106,8 +107,28 @@ def held_messages() -> Iterator[None]:
         yield
     finally:
         messages, _held = _held, None
+        _answers.clear()
         for message in messages:
             tell(message)
+
+
+def hold_answer(message: str) -> bool:
+    """Let the screen show the answer to a signal, and write it after the screen.
+
+    Returns:
+        False if no screen is shown. It may be called by the handler of a signal.
+    """
+    held = _held
+    if held is None:
+        return False
+    _answers.append(message)
+    held.append(message)
+    return True
+
+
+def held_answers() -> Sequence[str]:
+    """Return the answers that the screen shows."""
+    return tuple(_answers)
 
 
 def tell(message: str) -> None:

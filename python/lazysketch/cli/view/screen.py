@@ -2,7 +2,8 @@
 
 It is the terminal's alternate screen, so what stood in the terminal before is there again at the
 end, and no size leaves debris. One thread draws, and waits for keys and for the signal of a
-resize in between. Writing to a terminal that is gone or held never holds up the run.
+resize in between. Writing to a terminal that is gone or held never holds up the run. A run that is
+stopped (Ctrl-Z) or in the background has left the screen, and comes back to it in the foreground.
 """
 
 from __future__ import annotations
@@ -10,20 +11,21 @@ from __future__ import annotations
 import io
 import os
 import select
-import signal
 import sys
+import textwrap
 import threading
 import time
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Final
 
+from rich.cells import set_cell_size
 from rich.console import Console
 
-from lazysketch.cli.view.output import held_messages
+from lazysketch.cli.view.job_control import handled_signals, is_in_background, stop_process
+from lazysketch.cli.view.output import held_answers, held_messages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
-    from types import FrameType
 
     from lazysketch.cli.view.keys import Keys
 
@@ -66,7 +68,12 @@ def shown_screen(
         press: Takes a key.
     """
     drawing = _Drawing(frame, console=console, keys=keys, press=press)
-    with held_messages(), drawing.woken_by_resize():
+    signals = {
+        "SIGWINCH": drawing.wake,  # without it the next frame sees the new size
+        "SIGTSTP": drawing.stop_process,
+        "SIGCONT": drawing.come_back,
+    }
+    with held_messages(), handled_signals(signals):
         drawing.start()
         try:
             yield
@@ -119,6 +126,11 @@ class _Drawing:
         self._press = press
         self._size: tuple[int, int] | None = None
         self._ended = False
+        self._is_shown = False  # the terminal is on the alternate screen
+        self._is_stopped = False
+        self._comes_back = False
+        # Held for a write only. Reentrant, for a signal within the handler of a signal.
+        self._writing = threading.RLock()
         self._woken, self._wake = os.pipe()
         for descriptor in (self._woken, self._wake):
             os.set_blocking(descriptor, False)
@@ -136,30 +148,30 @@ class _Drawing:
             os.close(self._woken)
             os.close(self._wake)
 
-    def wake(self, *_: object) -> None:
+    def wake(self) -> None:
         with suppress(OSError):
             os.write(self._wake, b"\0")
 
-    @contextmanager
-    def woken_by_resize(self) -> Iterator[None]:
-        """Redraw at the signal of a resize; without it the next frame sees the new size."""
-        number = getattr(signal, "SIGWINCH", None)
-        if number is None or threading.current_thread() is not threading.main_thread():
-            yield
-            return
-
-        def resized(_number: int, _frame: FrameType | None) -> None:
+    def stop_process(self) -> None:
+        """Give the terminal back and stop, as Ctrl-Z asks; go on when the shell continues it."""
+        self._is_stopped = True
+        if self._writing.acquire(timeout=_PATIENCE):  # else the terminal is held
+            try:
+                self._leave()
+            finally:
+                self._writing.release()
+        try:
+            stop_process()
+        finally:
+            self._is_stopped = False
             self.wake()
 
-        before = signal.signal(number, resized)
-        try:
-            yield
-        finally:
-            signal.signal(number, before)
+    def come_back(self) -> None:
+        """Show the screen anew after the process was continued: others have written to it."""
+        self._comes_back = True
+        self.wake()
 
     def _run(self) -> None:
-        write = self._console.file.write
-        write(_ENTER)
         try:
             next_at = time.monotonic()
             while not self._ended:
@@ -167,30 +179,70 @@ class _Drawing:
                 next_at = max(next_at + EVERY, time.monotonic())
                 self._wait(next_at)
         finally:
-            write(_LEAVE)
+            with self._writing:
+                self._leave()
+
+    def _enter(self) -> None:
+        if self._comes_back:
+            self._leave()
+        if self._is_shown:
+            return
+        if self._keys is not None:
+            self._keys.take_again()
+        self._comes_back, self._is_shown, self._size = False, True, None
+        self._console.file.write(_ENTER)
+
+    def _leave(self) -> None:
+        if not self._is_shown:
+            return
+        self._is_shown = False
+        self._console.file.write(_LEAVE)
+        if self._keys is not None:
+            self._keys.give_back()
 
     def _draw(self) -> None:
         with suppress(OSError):
-            size = _size_of(self._console.file.fileno())
+            descriptor = self._console.file.fileno()
+            size = _size_of(descriptor)
             width, height = size
             self._console.width, self._console.height = width, height
-            cleared = "" if size == self._size else _CLEAR
-            self._size = size
-            lines = self._frame()[:height]
-            text = f"{_REST_OF_LINE}\r\n".join(lines)
-            whole = f"{cleared}{_TOP}{text}{_REST_OF_LINE}{_REST_OF_SCREEN}"
-            self._console.file.write(f"{_AT_ONCE[0]}{whole}{_AT_ONCE[1]}")
+            lines = _with_answers(self._frame(), width=width, height=height)
+            with self._writing:
+                if self._is_stopped:
+                    return
+                if is_in_background(descriptor):
+                    self._leave()
+                    return
+                self._enter()
+                cleared = "" if size == self._size else _CLEAR
+                self._size = size
+                text = f"{_REST_OF_LINE}\r\n".join(lines)
+                whole = f"{cleared}{_TOP}{text}{_REST_OF_LINE}{_REST_OF_SCREEN}"
+                self._console.file.write(f"{_AT_ONCE[0]}{whole}{_AT_ONCE[1]}")
 
     def _wait(self, until: float) -> None:
         """Wait for the next frame; a key or a resize comes before it."""
-        inputs = [self._woken, *([] if self._keys is None else [self._keys.descriptor])]
+        keys = self._keys if self._is_shown else None
+        inputs = [self._woken, *([] if keys is None else [keys.descriptor])]
         ready, _, _ = select.select(inputs, [], [], max(until - time.monotonic(), 0.0))
         if self._woken in ready:
             with suppress(OSError):
                 os.read(self._woken, 1024)
-        if self._keys is not None and self._keys.descriptor in ready:
-            pressed = self._keys.pressed()
+        if keys is not None and keys.descriptor in ready:
+            if not self._is_shown or is_in_background(keys.descriptor):
+                return  # stopped meanwhile: the keys are those of the shell
+            pressed = keys.pressed()
             if pressed is None:
                 self._keys = None
             for key in pressed or ():
                 self._press(key)
+
+
+def _with_answers(lines: list[str], *, width: int, height: int) -> list[str]:
+    """Return the lines of a frame, the last of them answers to signals if there are any."""
+    answers = [
+        f"\x1b[7m{set_cell_size(part, width)}\x1b[0m"
+        for answer in held_answers()
+        for part in textwrap.wrap(answer, width)
+    ][:height]
+    return [*lines[: height - len(answers)], *answers]
