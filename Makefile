@@ -97,7 +97,7 @@ wheel: check-demo-tools $(VENV)/wheel  ## a wheel for Linux with glibc 2.17 or n
 	build/fresh/bin/lazysketch demo
 
 docs: $(VENV)/installed $(VENV)/docs  ## the site, in build/site: the pages of docs/ and a reference from the docstrings; a broken link is an error
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 lock: check-demo-tools $(VENV)/develop  ## newest allowed versions into every lock file
 	cd requirements && for set in demo develop docs engines tools bench mutants wheel; do \

@@ -1,13 +1,16 @@
-"""Pages of the site that are not in docs/: the README as its front page, and the Python reference.
+"""Pages of the site that are not in docs/: its front page, the notebook, and the Python reference.
 
 mkdocs calls the two functions (``hooks`` in mkdocs.yml).
 """
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from tools.executed_notebook import page_of
 
 import lazysketch
 
@@ -105,7 +108,8 @@ def on_files(files: Files, config: MkDocsConfig) -> Files:
         raise ValueError(f"PAGES: expected all names but __version__, missing are {missing}")
     pages = {f"reference/{page}.md": reference(*told) for page, told in PAGES.items()}
     readme = (_ROOT / "README.md").read_text(encoding="utf-8")
-    for uri, text in {"index.md": readme, "reference/index.md": _contents(), **pages}.items():
+    pages |= {"index.md": readme, "reference/index.md": _contents(), "first-look.md": _notebook()}
+    for uri, text in pages.items():
         files.append(File.generated(config, uri, content=text))
     return files
 
@@ -120,6 +124,11 @@ def followed(markdown: str) -> str:
     """Return text whose links lead to pages of the site, or else to the source."""
     markdown = markdown.replace(_SOURCE + "docs/", "").replace(_IMAGES, "")
     return re.sub(r"\]\(\.\./", f"]({_SOURCE}", markdown)
+
+
+def _notebook() -> str:
+    path = _ROOT / "examples" / "first_look.ipynb"
+    return page_of(json.loads(path.read_text(encoding="utf-8")))
 
 
 def _contents() -> str:
