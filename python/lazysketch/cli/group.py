@@ -97,20 +97,27 @@ def _explained(error: click.UsageError) -> str:
     return f"The value comes from the variable {option.envvar}. "
 
 
-def _with_option_name(message: str) -> str:
-    """Replace the argument name in a library error by the name of its option.
+def _with_option_name(message: str, typed: Sequence[str] = ()) -> str:
+    """Replace the argument name in a library error by the name of its option, as it was typed.
 
     Example:
         >>> _with_option_name("max_weight: expected an integer above 0, got 0")
         '--max-weight: expected an integer above 0, got 0'
+        >>> _with_option_name("field: expected 'path', got 'x'", ["top", "a.log", "--by=x"])
+        "--by: expected 'path', got 'x'"
     """
     argument, colon, rest = message.partition(": ")
     known = {
-        option.name: key
+        key: option.opts
         for verb in lazysketch.commands.values()
         for key, option in options_of(verb).items()
+        if option.name == argument
     }
-    return f"--{known[argument]}{colon}{rest}" if colon and argument in known else message
+    if not colon or not known:
+        return message
+    words = {word.partition("=")[0] for word in typed}
+    spellings = (name for names in known.values() for name in names if name in words)
+    return f"{next(spellings, f'--{[*known][-1]}')}{colon}{rest}"
 
 
 def run(arguments: Sequence[str] | None, *, ends_process: bool) -> int:
@@ -157,7 +164,7 @@ def _run(arguments: Sequence[str] | None, signals: Signals) -> int:
         tell("--horizon: expected an upper bound on the steps of the stream, got a longer stream")
         return FAILED
     except LazySketchError as error:
-        tell(_with_option_name(str(error)))
+        tell(_with_option_name(str(error), sys.argv[1:] if arguments is None else arguments))
         return FAILED
     except click.Abort:
         return INTERRUPTED
