@@ -12,6 +12,7 @@ Several members, in threads or in other processes, hand over to one gate
 the same commit as the counts; those that a broker keeps for the group are not used.
 
 ================= ==================================================================
+consumers         settings of a consumer, and errors that pass
 members           one member of a group: partitions, ranges, what is handed over
 messages          values of messages as rows, and the places of those that cannot be read
 counting          members and a clock in the process of the store

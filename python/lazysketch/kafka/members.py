@@ -18,12 +18,12 @@ from confluent_kafka import (
     OFFSET_BEGINNING,
     OFFSET_END,
     Consumer,
-    KafkaError,
     TopicPartition,
 )
 
 from lazysketch.arguments import checked_choice
-from lazysketch.errors import ArgumentValueError, SourceError
+from lazysketch.errors import ArgumentValueError
+from lazysketch.kafka.consumers import check_transient, checked_settings, is_incremental
 from lazysketch.kafka.messages import MalformedMessage, values_reader
 from lazysketch.sketches.partial_counts import PartialCounts
 from lazysketch.sources import checked_request
@@ -38,20 +38,6 @@ __all__ = ["Gate", "GroupMember"]
 
 _MESSAGES: Final = 10_000  # that are read together
 _MOST_ROWS: Final = 1 << 28  # of one partial
-_OURS: Final[dict[str, Any]] = {
-    "enable.auto.commit": False,
-    "enable.auto.offset.store": False,
-    "isolation.level": "read_committed",
-    # A place that the broker no longer has is an error: skipped messages would never be counted.
-    "auto.offset.reset": "error",
-}
-_TRANSIENT: Final = (
-    KafkaError._PARTITION_EOF,
-    KafkaError._TRANSPORT,
-    KafkaError._ALL_BROKERS_DOWN,
-    KafkaError._RESOLVE,
-    KafkaError._MAX_POLL_EXCEEDED,
-)
 
 
 class Gate(Protocol):
@@ -114,10 +100,8 @@ class GroupMember:
         self._begun: dict[Partition, int] = {}  # where the ranges begin that were not handed over
         self._counts: PartialCounts | None = None
         self._rows = 0
-        self._consumer = Consumer(_checked_settings(settings))
-        self._is_cooperative = "cooperative" in str(
-            settings.get("partition.assignment.strategy", "")
-        )
+        self._consumer = Consumer(checked_settings(settings))
+        self._is_cooperative = is_incremental(settings)
         self._consumer.subscribe(
             [*topics],
             on_assign=self._on_assign,
@@ -191,7 +175,7 @@ class GroupMember:
         for message in messages:
             error = message.error()
             if error is not None:
-                _check_transient(error)
+                check_transient(error)
                 continue
             partition = Partition(message.topic(), message.partition())
             offset = message.offset()
@@ -269,28 +253,3 @@ class GroupMember:
         for partition in partitions:
             self._next.pop(partition, None)
             self._begun.pop(partition, None)
-
-
-def _checked_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the settings of the consumer, with ours."""
-    for name, value in _OURS.items():
-        if str(settings.get(name, value)).lower() != str(value).lower():
-            raise ArgumentValueError(
-                f"settings: expected {name} = {str(value).lower()}, which the guarantee needs, "
-                "got another"
-            )
-    for name in ("bootstrap.servers", "group.id"):
-        if name not in settings:
-            raise ArgumentValueError(f"settings: expected {name}, got none")
-    return {**settings, **_OURS}
-
-
-def _check_transient(error: Any) -> None:
-    """Raise unless reading goes on after an error without a loss."""
-    if error.code() == KafkaError._AUTO_OFFSET_RESET:
-        raise SourceError(
-            "topic: expected the messages from the offset on that was counted last, got a broker "
-            "that no longer has them; they were deleted before they were counted"
-        )
-    if error.fatal() or not (error.retriable() or error.code() in _TRANSIENT):
-        raise SourceError(f"topic: expected messages, got the error {error.name()} of the broker")
