@@ -7,6 +7,7 @@ from dataclasses import fields
 from typing import TYPE_CHECKING, Final
 
 from lazysketch.errors import ArgumentValueError, LazySketchError, StoreError
+from lazysketch.service.kafka_settings import consumer_settings
 from lazysketch.service.stream_settings import StreamSettings
 
 if TYPE_CHECKING:
@@ -30,9 +31,13 @@ def check_streams(configured: Iterable[StreamSettings]) -> None:
     Raises:
         ArgumentTypeError: a wrong type.
         ArgumentValueError: a value outside its range.
+        MissingPackageError: topics without the package that reads them.
+        SourceError: a file of settings of Kafka that cannot be read.
     """
     for one in configured:
         try:
+            if one.kafka is not None:
+                consumer_settings(one, state="")
             one.privacy  # noqa: B018 -- makes windows without a store
         except LazySketchError as error:
             raise type(error)(f"streams.{one.name}.{error}") from None

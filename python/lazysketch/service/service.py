@@ -21,6 +21,8 @@ from lazysketch.service.admin.operations import Operations
 from lazysketch.service.following import Commits, FollowedFile, FollowedPositions
 from lazysketch.service.host import Host, Publisher
 from lazysketch.service.ingest.application import IngestApplication
+from lazysketch.service.ingest.counters import TopicCounters
+from lazysketch.service.kafka_settings import consumer_settings
 from lazysketch.service.reading.process import ReadingTask
 from lazysketch.service.reading_process import ReadingProcess
 from lazysketch.service.servers import address_of, config_of, listening_socket
@@ -29,6 +31,7 @@ from lazysketch.service.webhooks import Webhook
 if TYPE_CHECKING:
     from starlette.types import ASGIApp
 
+    from lazysketch.service.background import Background
     from lazysketch.service.replica import Replica
     from lazysketch.service.settings import Listener, ServiceSettings
 
@@ -204,15 +207,23 @@ async def _run(
     end = _End(asyncio.get_running_loop(), ending)
     settings = listening.settings
     ingest = IngestApplication(host, settings.ingest.tokens, failed=end.failed)
-    operations = Operations(host, folder, counters=ingest.counters)
+    topics = {
+        name: TopicCounters()
+        for name, stream in host.streams.items()
+        if stream.settings.kafka is not None
+    }
+    operations = Operations(host, folder, counters=ingest.counters, topics=topics)
     admin = admin_application(host, settings, operations)
     with ExitStack() as running, _signals(end):
         task = ReadingTask.of(settings.read, host.files.folder, listening.sockets["read"].fileno())
         running.enter_context(ReadingProcess(task))
         running.enter_context(Publisher(host, failed=end.failed))
         positions = FollowedPositions(host.store)
-        if any(stream.settings.follow is not None for stream in host.streams.values()):
+        followed = (stream.settings.follow is not None for stream in host.streams.values())
+        if topics or any(followed):
             running.enter_context(Commits(host.store, failed=end.failed))
+        for name, counters in topics.items():
+            running.enter_context(_followed_topics(host, name, counters, end.failed))
         for stream in host.streams.values():
             if stream.settings.follow is not None:
                 running.enter_context(
@@ -237,6 +248,17 @@ async def _run(
         await asyncio.gather(*tasks)
         await asyncio.to_thread(running.close)
     return end.failure
+
+
+def _followed_topics(
+    host: Host, name: str, counters: TopicCounters, failed: Callable[[BaseException], object]
+) -> Background:
+    try:
+        from lazysketch.service.topics import FollowedTopics
+    except ImportError:
+        consumer_settings(host.streams[name].settings, state="")  # says which extra is missing
+        raise
+    return FollowedTopics(host.streams[name], host.store, counters=counters, failed=failed)
 
 
 def _serving(face: str, application: ASGIApp, listener: Listener) -> tuple[str, _Server]:

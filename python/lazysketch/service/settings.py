@@ -208,10 +208,9 @@ def settings_of(content: Mapping[str, object]) -> ServiceSettings:
         for name in _table(content, "streams")
     )
     for one in streams:
-        if one.format is not None and one.follow is None:
+        if one.format is not None and one.follow is None and one.kafka is None:
             raise ArgumentTypeError(
-                f"streams.{one.name}.format: expected it with follow, whose file has it, got it "
-                "alone"
+                f"streams.{one.name}.format: expected it with follow or kafka, got it alone"
             )
     return ServiceSettings(
         streams or (DEFAULT_STREAM,), faces["read"], faces["ingest"], faces["admin"]

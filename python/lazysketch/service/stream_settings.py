@@ -28,7 +28,10 @@ STREAM_NAME: Final = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")
 _ADDRESS: Final = re.compile(r"https?://[!-~]{1,2000}")
 _LONGEST_TITLE: Final = 200
 # What does not change the windows, nor what they promise.
-_FREE: Final = ("title", "follow", "format", "item", "weight", "webhook")
+_TOPICS: Final = ("kafka", "topics", "kafka_group", "kafka_settings")
+_FREE: Final = ("title", "follow", "format", "item", "weight", "webhook", *_TOPICS)
+_MESSAGE_FORMATS: Final = ("jsonl", "lines", "arrow")
+_TOPIC: Final = re.compile(r"[A-Za-z0-9._-]{1,249}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,7 +64,12 @@ class StreamSettings:
         depth: rows of a table.
         width: columns of a table; chosen from the share when None.
         follow: a growing file whose rows are events too; None for senders only.
-        format: format of that file; recognised when None.
+        format: format of that file, recognised when None; of messages ``"jsonl"`` (when None),
+            ``"lines"`` or ``"arrow"``.
+        kafka: brokers whose messages are events too, HOST:PORT with commas between them.
+        topics: their topics, with ``kafka``.
+        kafka_group: name of the consumer group; one of the state and the stream when None.
+        kafka_settings: a file with further settings of the consumer, NAME=VALUE in each line.
         webhook: an address that is called after each publication; None for none.
 
     Raises:
@@ -92,6 +100,10 @@ class StreamSettings:
     width: int | None = None
     follow: str | None = None
     format: str | None = None
+    kafka: str | None = None
+    topics: tuple[str, ...] = ()
+    kafka_group: str | None = None
+    kafka_settings: str | None = None
     webhook: str | None = None
 
     def __post_init__(self) -> None:
@@ -109,7 +121,7 @@ class StreamSettings:
                 f"{shown(self.title)}"
             )
         duration_of("every", self.every)  # before anything is opened
-        for name in ("levels", "webhook"):
+        for name in ("levels", "webhook", "kafka", "kafka_group", "kafka_settings"):
             if getattr(self, name) is not None:
                 _check_text(name, getattr(self, name))
         if self.levels is not None and self.levels not in HIERARCHIES:
@@ -128,6 +140,7 @@ class StreamSettings:
             raise ArgumentValueError(
                 f"user: expected another field than that of the item, got {shown(self.user)}"
             )
+        _check_topics(self)
 
     @classmethod
     def from_mapping(cls, name: str, values: Mapping[str, object]) -> StreamSettings:
@@ -152,7 +165,8 @@ class StreamSettings:
                 raise ArgumentTypeError(
                     f"streams.{name}: expected settings among {', '.join(known)}, got {shown(key)}"
                 )
-            chosen[key] = tuple(value) if key == "domain" and isinstance(value, list) else value
+            is_sequence = key in ("domain", "topics")
+            chosen[key] = tuple(value) if is_sequence and isinstance(value, list) else value
         if chosen.get("domain") is not None:
             chosen.setdefault("share", None)
         try:
@@ -249,3 +263,36 @@ class StreamSettings:
 def _check_text(name: str, value: object) -> None:
     if not isinstance(value, str):
         raise ArgumentTypeError(f"{name}: expected a text, got {type(value).__name__}")
+
+
+def _check_topics(settings: StreamSettings) -> None:
+    """Check what says where messages are read, and how."""
+    if not isinstance(settings.topics, tuple):
+        raise ArgumentTypeError(
+            f"topics: expected a list of texts, got {type(settings.topics).__name__}"
+        )
+    for topic in settings.topics:
+        _check_text("topics", topic)
+        if not _TOPIC.fullmatch(topic):
+            raise ArgumentValueError(
+                "topics: expected names of 1 to 249 letters, digits, full stops, hyphens and "
+                f"underscores, got {shown(topic)}"
+            )
+    if settings.kafka is None:
+        for name in _TOPICS[1:]:
+            if getattr(settings, name):
+                raise ArgumentTypeError(f"{name}: expected it with kafka, got it alone")
+        return
+    if not settings.topics:
+        raise ArgumentTypeError("topics: expected at least one with kafka, got none")
+    if settings.follow is not None:
+        raise ArgumentTypeError("follow: expected none with kafka, got both")
+    if settings.format not in (None, *_MESSAGE_FORMATS):
+        raise ArgumentValueError(
+            f"format: expected one of {', '.join(_MESSAGE_FORMATS)} with kafka, got "
+            f"{shown(settings.format)}"
+        )
+    if settings.format == "lines" and (settings.weight or settings.user):
+        raise ArgumentTypeError(
+            "format: expected jsonl or arrow, since events have a weight or a person, got 'lines'"
+        )

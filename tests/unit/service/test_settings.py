@@ -72,6 +72,24 @@ def test_defaults_need_nothing() -> None:
         ({"streams": {"a": {"title": 7}}}, "streams.a.title: expected a text"),
         ({"streams": {"a": {"title": "x\ny"}}}, "streams.a.title: expected at most"),
         ({"streams": {"a": {"format": "lines"}}}, "streams.a.format: expected it with follow"),
+        ({"streams": {"a": {"topics": ["t"]}}}, "streams.a.topics: expected it with kafka"),
+        ({"streams": {"a": {"kafka_group": "g"}}}, "streams.a.kafka_group: expected it with"),
+        ({"streams": {"a": {"kafka": "b:1"}}}, "streams.a.topics: expected at least one"),
+        ({"streams": {"a": {"kafka": 7, "topics": ["t"]}}}, "streams.a.kafka: expected a text"),
+        ({"streams": {"a": {"kafka": "b:1", "topics": "t"}}}, "streams.a.topics: expected a list"),
+        ({"streams": {"a": {"kafka": "b:1", "topics": ["a/b"]}}}, "streams.a.topics: expected nam"),
+        (
+            {"streams": {"a": {"kafka": "b:1", "topics": ["t"], "follow": "x"}}},
+            "streams.a.follow: expected none with kafka",
+        ),
+        (
+            {"streams": {"a": {"kafka": "b:1", "topics": ["t"], "format": "combined"}}},
+            "streams.a.format: expected one of jsonl, lines, arrow",
+        ),
+        (
+            {"streams": {"a": {"kafka": "b:1", "topics": ["t"], "format": "lines", "user": "u"}}},
+            "streams.a.format: expected jsonl or arrow",
+        ),
         ({"streams": {"a": {"user": "item"}}}, "streams.a.user: expected another field"),
     ],
 )

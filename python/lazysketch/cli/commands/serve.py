@@ -27,6 +27,11 @@ if TYPE_CHECKING:
 _PACKAGES: Final = ("cryptography", "prometheus_client", "starlette", "uvicorn")
 _STORE: Final = "store"
 _PUBLIC: Final = "public"
+_OF_KAFKA: Final = {
+    "topics": "--topic",
+    "kafka_group": "--kafka-group",
+    "kafka_settings": "--kafka-settings",
+}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -34,6 +39,10 @@ class _Shortcuts:
     """Options for a service of one stream, without a file of settings."""
 
     follow: str | None
+    kafka: str | None
+    topics: tuple[str, ...]
+    kafka_group: str | None
+    kafka_settings: str | None
     format: str | None
     field: str | None
     every: str | None
@@ -60,7 +69,36 @@ class _Shortcuts:
     type=click.Path(),
     help="Also count the rows of a file as it grows.  [default: events come over HTTP alone]",
 )
-@click.option("--format", metavar="NAME", help="Format of that file.  [default: recognised]")
+@click.option(
+    "--kafka",
+    metavar="BROKERS",
+    help="Also count the messages of topics: HOST:PORT, with commas between several.  [default: "
+    "events come over HTTP alone]",
+)
+@click.option(
+    "--topic",
+    "topics",
+    metavar="NAME",
+    multiple=True,
+    help="With --kafka: a topic; may be repeated.  [default: none, it has to be given]",
+)
+@click.option(
+    "--kafka-group",
+    metavar="NAME",
+    help="With --kafka: the consumer group.  [default: one of this state and stream]",
+)
+@click.option(
+    "--kafka-settings",
+    metavar="FILE",
+    type=click.Path(),
+    help="With --kafka: further settings of librdkafka, NAME=VALUE in each line.  [default: none]",
+)
+@click.option(
+    "--format",
+    metavar="NAME",
+    help="Format of the file, or of messages: jsonl, lines, arrow.  [default: recognised; jsonl "
+    "of messages]",
+)
 @click.option(
     "--by",
     "field",
@@ -109,6 +147,10 @@ def serve(
     state: str | None,
     settings: str | None,
     follow: str | None,
+    kafka: str | None,
+    topics: tuple[str, ...],
+    kafka_group: str | None,
+    kafka_settings: str | None,
     format: str | None,  # noqa: A002 -- the name of the option
     field: str | None,
     every: str | None,
@@ -132,6 +174,7 @@ def serve(
     Examples:
       lazysketch serve --state pages.service
       lazysketch serve --state pages.service --follow access.log --format combined --by path
+      lazysketch serve --state pages.service --kafka broker:9092 --topic visits --by path
       lazysketch serve --state shop.service --settings shop.toml
       lazysketch serve --new-token
       lazysketch serve --state copy --replica https://example.org --public-key HEX
@@ -146,8 +189,9 @@ def serve(
     if state is None:
         raise ArgumentTypeError("--state: expected the directory of the service, got none")
     if replica is not None:
-        options = (settings, follow, format, field, every, anchor, key_file)
-        if new_era or charged.ledger is not None or any(one is not None for one in options):
+        options = (settings, follow, kafka, format, field, every, anchor, key_file)
+        others = (*options, *topics, kafka_group, kafka_settings)
+        if new_era or charged.ledger is not None or any(one is not None for one in others):
             raise ArgumentTypeError(
                 "--replica: expected it with --state, --public-key and --listen alone, since a "
                 "replica counts nothing, got another option"
@@ -158,7 +202,10 @@ def serve(
         raise ArgumentTypeError("--public-key: expected --replica or --check too, got neither")
     charging = Charging(charged)
     charging.check()
-    chosen = _settings(settings, _Shortcuts(follow, format, field, every, listen))
+    shortcuts = _Shortcuts(
+        follow, kafka, topics, kafka_group, kafka_settings, format, field, every, listen
+    )
+    chosen = _settings(settings, shortcuts)
     _run(chosen, state, key_file=key_file, anchor=anchor, new_era=new_era, charging=charging)
 
 
@@ -213,6 +260,10 @@ def _settings(path: str | None, shortcuts: _Shortcuts) -> ServiceSettings | None
 
     changed = {
         "follow": shortcuts.follow,
+        "kafka": shortcuts.kafka,
+        "topics": shortcuts.topics or None,
+        "kafka_group": shortcuts.kafka_group,
+        "kafka_settings": shortcuts.kafka_settings,
         "format": shortcuts.format,
         "item": shortcuts.field,
         "every": shortcuts.every,
@@ -222,12 +273,18 @@ def _settings(path: str | None, shortcuts: _Shortcuts) -> ServiceSettings | None
     if path is not None:
         if given or listen:
             raise ArgumentTypeError(
-                "--settings: expected it without --follow, --format, --by, --every and --listen, "
-                "which the file has, got both"
+                "--settings: expected it without --follow, --kafka and its options, --format, "
+                "--by, --every and --listen, which the file has, got both"
             )
         return read_settings(path)
-    if shortcuts.format is not None and shortcuts.follow is None:
-        raise ArgumentTypeError("--format: expected --follow too, got none")
+    if shortcuts.kafka is None:
+        for name, option in _OF_KAFKA.items():
+            if name in given:
+                raise ArgumentTypeError(f"{option}: expected --kafka too, got none")
+        if shortcuts.format is not None and shortcuts.follow is None:
+            raise ArgumentTypeError("--format: expected --follow or --kafka too, got neither")
+    elif not shortcuts.topics:
+        raise ArgumentTypeError("--topic: expected at least one with --kafka, got none")
     if not given and not listen:
         return None
     stream = {"title": DEFAULT_STREAM.title, **given}

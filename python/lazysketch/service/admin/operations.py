@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 from prometheus_client import CollectorRegistry, generate_latest
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from lazysketch.service.host import Host
-    from lazysketch.service.ingest.counters import IngestCounters
+    from lazysketch.service.ingest.counters import IngestCounters, TopicCounters
 
 __all__ = ["Operations"]
 
@@ -26,6 +26,7 @@ class Operations(Collector):
         host: the streams.
         folder: the directory of the store.
         counters: what senders did.
+        topics: what was read of topics, by stream.
     """
 
     def __init__(
@@ -34,8 +35,10 @@ class Operations(Collector):
         folder: Path,
         *,
         counters: IngestCounters,
+        topics: Mapping[str, TopicCounters] | None = None,
     ) -> None:
         self._host, self._folder, self._counters = host, folder, counters
+        self._topics = {} if topics is None else topics
         self._began = time.monotonic()
         self._registry = CollectorRegistry(auto_describe=False)
         self._registry.register(self)
@@ -61,7 +64,7 @@ class Operations(Collector):
             "Publications that could not be written",
         )
         failed.add_metric([], self._host.failed_publications)
-        return [seconds, size, published, failed, *self._of_senders()]
+        return [seconds, size, published, failed, *self._of_senders(), *self._of_topics()]
 
     def _of_senders(self) -> Iterable[Metric]:
         counters = self._counters
@@ -89,3 +92,40 @@ class Operations(Collector):
         )
         flying.add_metric([], counters.in_flight)
         yield from (requests, refused, flying)
+
+    def _of_topics(self) -> Iterable[Metric]:
+        if not self._topics:
+            return
+        reachable = GaugeMetricFamily(
+            "lazysketch_kafka_broker_reachable", "1 while a broker answers", labels=["stream"]
+        )
+        for stream, counters in self._topics.items():
+            reachable.add_metric([stream], int(counters.reachable))
+        yield reachable
+        plain = {
+            "messages": "Messages that were counted, readable or not",
+            "events": "Events that were counted",
+            "deleted": "Offsets that the broker deleted before they were counted",
+            "failures": "Consumers that ended in a failure",
+        }
+        for name, text in plain.items():
+            metric = CounterMetricFamily(f"lazysketch_kafka_{name}", text, labels=["stream"])
+            for stream, counters in self._topics.items():
+                metric.add_metric([stream], getattr(counters, name))
+            yield metric
+        refused = CounterMetricFamily(
+            "lazysketch_kafka_refused_events",
+            "Events that were refused, by code",
+            labels=["stream", "code"],
+        )
+        unreadable = CounterMetricFamily(
+            "lazysketch_kafka_unreadable_messages",
+            "Messages with refused events, by place",
+            labels=["stream", "topic", "partition"],
+        )
+        for stream, counters in self._topics.items():
+            for code, number in dict(counters.refused).items():
+                refused.add_metric([stream, code], number)
+            for (topic, partition), number in dict(counters.unreadable).items():
+                unreadable.add_metric([stream, topic, str(partition)], number)
+        yield from (refused, unreadable)

@@ -4,6 +4,7 @@
 application  the ASGI application
 commits      one commit for all requests that wait
 bodies       from bytes to events
+messages     from values of messages to events
 events       the events of a batch, refused ones by position and code
 envelopes    headers of a request, decompression, limits
 counting     into the windows, each batch once

@@ -16,6 +16,7 @@ from pathlib import Path
 from urllib.error import HTTPError, URLError
 
 import pytest
+from tests.unit.cli.serving import Serving
 
 import lazysketch as ls
 from lazysketch.service.settings import read_settings
@@ -38,49 +39,6 @@ listen = "127.0.0.1:0"
 listen = "127.0.0.1:0"
 """
 CANARY = "canary-3f9c"
-
-
-class Serving:
-    """A process of the command, and the addresses that it printed."""
-
-    def __init__(self, folder: Path, *options: str) -> None:
-        command = [sys.executable, "-m", "lazysketch", "serve", "--state", str(folder / "state")]
-        command += ["--key-file", str(folder / "key"), "--anchor", str(folder / "anchor"), *options]
-        self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-        self.lines: list[str] = []
-        self._reader = threading.Thread(target=self._read, daemon=True)
-        self._reader.start()
-        deadline = time.monotonic() + 60.0
-        while not any("try" in line for line in self.lines):
-            assert self.process.poll() is None, self.lines
-            assert time.monotonic() < deadline, self.lines
-            time.sleep(0.02)
-
-    def _read(self) -> None:
-        assert self.process.stderr is not None
-        self.lines.extend(self.process.stderr)
-
-    def address(self, of: str) -> str:
-        line = next(line for line in self.lines if of in line)
-        found = re.search(r"http://[0-9.:]+", line)
-        assert found is not None
-        return found[0]
-
-    def send(self, key: str, body: bytes) -> dict[str, object]:
-        request = urllib.request.Request(
-            f"{self.address('events to')}/v1/streams/pages/events",
-            data=body,
-            headers={"Content-Type": "text/plain", "Idempotency-Key": key},
-        )
-        with urllib.request.urlopen(request, timeout=20) as answer:
-            found: dict[str, object] = json.load(answer)
-        return found
-
-    def end(self, number: int = signal.SIGTERM) -> int:
-        self.process.send_signal(number)
-        status = self.process.wait(60)
-        self._reader.join(10)
-        return status
 
 
 @pytest.fixture
@@ -199,7 +157,12 @@ def test_readers_see_nothing_of_senders(folder: Path) -> None:
     ("options", "message"),
     [
         ([], "--state: expected the directory of the service, got none"),
-        (["--state", "x", "--format", "lines"], "--format: expected --follow too, got none"),
+        (
+            ["--state", "x", "--format", "lines"],
+            "--format: expected --follow or --kafka too, got neither",
+        ),
+        (["--state", "x", "--topic", "t"], "--topic: expected --kafka too, got none"),
+        (["--state", "x", "--kafka", "b:1"], "--topic: expected at least one with --kafka"),
         (["--state", "x", "--settings", "a.toml", "--by", "a"], "--settings: expected it without"),
         (["--state", "x", "--settings", "none.toml"], "none.toml: expected a readable file"),
         (["--state", "x", "--listen", "8320"], "read.listen: expected an address and a port"),

@@ -11,7 +11,8 @@ from pathlib import Path
 from urllib.error import HTTPError, URLError
 
 import pytest
-from tests.unit.cli.commands.test_serve import SETTINGS, Serving
+from tests.unit.cli.commands.test_serve import SETTINGS
+from tests.unit.cli.serving import Serving
 
 import lazysketch as ls
 from lazysketch.service.settings import read_settings
