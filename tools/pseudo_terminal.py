@@ -25,6 +25,7 @@ import pyte
 __all__ = ["PseudoTerminal"]
 
 _PATIENCE: Final = 60.0  # seconds
+_OF_ANOTHER_SIZE: Final = ("COLUMNS", "LINES")
 _ALTERNATE: Final = ("\x1b[?1049h", "\x1b[?1049l")
 
 
@@ -58,6 +59,8 @@ class PseudoTerminal:
         self.screen = self._main
         self._resize(columns, lines)
         name = os.ttyname(own)
+        # Test runners set a size for their own output.
+        inherited = {key: text for key, text in os.environ.items() if key not in _OF_ANOTHER_SIZE}
 
         def take_terminal() -> None:
             os.close(os.open(name, os.O_RDWR))  # the first one opened is the controlling one
@@ -67,7 +70,7 @@ class PseudoTerminal:
             stdin=own if stdin is None else stdin,
             stdout=own,
             stderr=own,
-            env={**os.environ, "TERM": "xterm-256color", **(environment or {})},
+            env={**inherited, "TERM": "xterm-256color", **(environment or {})},
             cwd=folder,
             start_new_session=True,
             preexec_fn=take_terminal,
