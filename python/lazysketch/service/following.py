@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
+import re
 import secrets
 import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from lazysketch.errors import ItemError, LazySketchError
+from lazysketch.errors import ClosedError, ItemError, LazySketchError
 from lazysketch.service.background import Background
 from lazysketch.service.ingest.misfits import rows_that_fit
 from lazysketch.sources import open_source
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 _LOG: Final = logging.getLogger("lazysketch.service")
 _NOTE: Final = "service positions"
+_OF_FILE: Final = re.compile(r"file \d+")
 _COMMIT_SECONDS: Final = 1.0
 _SETTING_OF_ARGUMENT: Final = {
     "format": "format",
@@ -50,7 +52,8 @@ class FollowedPositions(Positions):
         if not kept:
             kept = secrets.token_hex(32)
             store.keep_note(_NOTE, kept)
-        files = [source for source in store.sources if source.startswith("file ")]
+        # Sources of senders have three words.
+        files = [source for source in store.sources if _OF_FILE.fullmatch(source)]
         super().__init__(bytes.fromhex(kept), {source: store.note(source) for source in files})
         self._finding = threading.Lock()  # each file is read in a thread of its own
 
@@ -97,13 +100,17 @@ class FollowedFile(Background):
         self._source.stop()
 
     def _run(self) -> None:
+        name = self._stream.settings.name
         try:
             for batch in self._source:
                 self._add(batch)
+        except ClosedError:
+            _LOG.info("%s: the stream has ended; its file is not read any more", name)
         except (LazySketchError, OSError) as error:
-            _LOG.error(
-                "%s: the file is not followed any more: %s", self._stream.settings.name, error
-            )
+            _LOG.error("%s: the file is not followed any more: %s", name, error)
+            self._failed(error)
+        except BaseException as error:  # its text may quote a row
+            _LOG.error("%s: the file is not followed any more: %s", name, type(error).__name__)
             self._failed(error)
 
     def _add(self, batch: RowBatch) -> None:
