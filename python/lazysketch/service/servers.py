@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import socket
+import ssl
 from typing import TYPE_CHECKING, Final
 
 import uvicorn
@@ -31,8 +32,9 @@ def listening_socket(face: str, listener: Listener) -> socket.socket:
         listener: where it listens.
 
     Raises:
-        ArgumentValueError: an address that cannot be used.
+        ArgumentValueError: an address that cannot be used, or files of TLS that cannot.
     """
+    _check_certificate(face, listener)
     try:
         family = socket.getaddrinfo(listener.host, listener.port, type=socket.SOCK_STREAM)[0][0]
         found = socket.socket(family, socket.SOCK_STREAM)
@@ -46,6 +48,28 @@ def listening_socket(face: str, listener: Listener) -> socket.socket:
         ) from None
     found.set_inheritable(True)
     return found
+
+
+def _check_certificate(face: str, listener: Listener) -> None:
+    """Raise unless the server will be able to load the files of TLS, of which it says less."""
+    certificate, private_key = listener.certificate, listener.private_key
+    if certificate is None or private_key is None:
+        return
+    for name, path in (("certificate", certificate), ("private_key", private_key)):
+        try:
+            path.read_bytes()
+        except OSError as error:
+            raise ArgumentValueError(
+                f"{face}.{name}: expected a file that can be read, got {error.strerror}: {path}"
+            ) from None
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    try:
+        context.load_cert_chain(certificate, private_key, password=lambda: b"")
+    except ssl.SSLError as error:
+        raise ArgumentValueError(
+            f"{face}.certificate: expected a certificate and its private key without a passphrase, "
+            f"both in PEM, got {error.reason or 'others'}"
+        ) from None
 
 
 def _hint(face: str, error: OSError) -> str:

@@ -16,9 +16,11 @@ from lazysketch.service.servers import config_of
 
 
 @contextlib.contextmanager
-def served(application: Any) -> Iterator[int]:
+def served(
+    application: Any, certificate: str | None = None, private_key: str | None = None
+) -> Iterator[int]:
     """Serve an application as the service does; yield its port."""
-    config = config_of(application, certificate=None, private_key=None)
+    config = config_of(application, certificate=certificate, private_key=private_key)
     config.lifespan = "on"
     server = uvicorn.Server(config)
     with socket.create_server(("127.0.0.1", 0), backlog=2048) as listening:
