@@ -19,7 +19,11 @@ from tests.locations import ROOT
 
 import lazysketch
 
-ENGINES = {"lazysketch.kafka": "confluent_kafka", "lazysketch.spark": "pyspark"}
+ENGINES = {
+    "lazysketch.kafka": "confluent_kafka",
+    "lazysketch.service.topics": "confluent_kafka",
+    "lazysketch.spark": "pyspark",
+}
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 FENCE = re.compile(r"^```(\w*)[^\n]*\n(.*?)^```", re.MULTILINE | re.DOTALL)
 # The README is also the page of a package index, so its links into the repository are whole.
@@ -78,8 +82,8 @@ def modules() -> Iterator[str]:
 
 
 def is_missing_engine(name: str) -> bool:
-    package = ".".join(name.split(".")[:2])
-    return package in ENGINES and importlib.util.find_spec(ENGINES[package]) is None
+    engines = (engine for part, engine in ENGINES.items() if f"{name}.".startswith(f"{part}."))
+    return any(importlib.util.find_spec(engine) is None for engine in engines)
 
 
 def engine_only(name: str) -> None:

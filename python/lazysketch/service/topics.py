@@ -2,9 +2,8 @@
 
 Events go the way of those that senders post: decoded in this process, then one record of the log
 with the offsets that follow them. Partial counts, as :class:`~lazysketch.kafka.GroupMember` makes
-them, are for counting in other processes than that of the store. They need the batch schedule and
-one step per tick, and take neither a bound of people nor names of windows by the clock; here the
-process that reads is the one that counts, so that none of this buys anything.
+them, are for counting in other processes than that of the store, and take no bound of people. Here
+the process that reads is the one that counts.
 
 The store alone says where a partition is read on: the sequence of its source is the offset after
 the last message that was counted. What a broker keeps for the group is not used. A message before

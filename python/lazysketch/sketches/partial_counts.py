@@ -124,7 +124,7 @@ class PartialCounts(LiveState, _native.PartialCounts):
         return self._seal()
 
     @property
-    def has_names(self) -> bool:
+    def _has_names(self) -> bool:
         """Whether items are counted by name, for an object that publishes names."""
         return self._shape[3]
 

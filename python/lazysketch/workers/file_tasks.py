@@ -173,7 +173,7 @@ def plan_tasks(
 
 
 def _part_bytes(files: Sequence[ListedFile], spec: bytes) -> int:
-    if PartialCounts(spec).has_names:
+    if PartialCounts(spec)._has_names:
         return PART_BYTES_OF_NAMES
     part = sum(file.size for file in files) // PARTS
     return min(max(part, LEAST_PART_BYTES), MOST_PART_BYTES)
