@@ -116,7 +116,7 @@ BUGS_OF_THE_SERVICE: Final = (
     PlantedBug(
         name="webhook-when-the-files-are-there",
         subject="schedule",
-        claim="A webhook is told of a late publication as soon as its files are there.",
+        claim="A late publication is posted to a webhook as soon as its files are there.",
         caught_by=_WEBHOOKS
         + "test_a_late_publication_is_told_of_a_whole_number_of_delays_after_its_tick",
         patch=edited(

@@ -76,8 +76,8 @@ class Webhook(Background):
     def _instant(self, signed: SignedPublication) -> float | None:
         """Return the instant from which readers see a publication; None for a damaged one.
 
-        One that is found after its instant is told of at a multiple of the delay, as readers see
-        it, so that a call does not say how long its files took.
+        One that is found after its instant is posted at a multiple of the delay, as readers see it,
+        so that a call does not say how long its files took.
         """
         now = self._clock()
         try:

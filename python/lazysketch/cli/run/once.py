@@ -6,14 +6,12 @@ and presses Ctrl-C.
 
 from __future__ import annotations
 
-import threading
 from typing import TYPE_CHECKING, Final
+
+from lazysketch.service.background import Background
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import TracebackType
-
-    from typing_extensions import Self
 
     from lazysketch.cli.view.report import Moment
 
@@ -22,7 +20,7 @@ __all__ = ["Once"]
 _EVERY: Final = 0.1  # seconds
 
 
-class Once:
+class Once(Background):
     """Ends a run at its first rows.
 
     Args:
@@ -34,26 +32,10 @@ class Once:
         self.ended = False
         self._moment = moment
         self._end = end
-        self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="once", daemon=True)
-
-    def __enter__(self) -> Self:
-        """Begin to look."""
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """End looking; what is public is not read after this."""
-        self._stopped.set()
-        self._thread.join()
+        super().__init__("once")
 
     def _run(self) -> None:
-        while not self._stopped.wait(_EVERY):
+        while not self._ended.wait(_EVERY):
             moment = self._moment()
             if moment is not None and any(row["above_noise"] for row in moment.rows):
                 self.ended = True
