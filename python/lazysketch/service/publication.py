@@ -330,7 +330,7 @@ class SignedPublication:
         """
         try:
             content = json.loads(self.manifest)
-            return Tick(round(content["every"] * 1_000_000_000), int(content["slices"]))
+            return Tick.published(content["every"], int(content["slices"]))
         except (ArithmeticError, KeyError, TypeError, ValueError):
             raise _damaged() from None
 

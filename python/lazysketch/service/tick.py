@@ -6,6 +6,7 @@ from typing import Final
 
 __all__ = ["Tick"]
 
+_SECOND: Final = 1_000_000_000
 _LONGEST_DELAY: Final = 2_000_000_000  # nanoseconds
 
 
@@ -22,6 +23,11 @@ class Tick:
         # A fifth of a slice, at most two seconds: what it takes to compute a publication in any
         # state fits in, so that readers never see how long it took.
         self.delay = min(every // slices // 5, _LONGEST_DELAY)
+
+    @classmethod
+    def published(cls, every: float, slices: int) -> Tick:
+        """Return the clock that a publication states, whose windows are in seconds."""
+        return cls(round(every * _SECOND), slices)
 
     def of(self, now: int) -> int:
         """Return the number of the last tick at an instant, in nanoseconds since 1970."""

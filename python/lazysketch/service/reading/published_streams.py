@@ -61,8 +61,8 @@ class PublishedStream:
         one = answers.publication
         at = round(one.publish_at.timestamp() * 1e6) * 1000
         if at < now and self.answers is not None:
-            every = round(one.facts.every * 1_000_000_000)
-            at = Tick(every, one.facts.slices).shown_at(one.number, ready=now)
+            tick = Tick.published(one.facts.every, one.facts.slices)
+            at = tick.shown_at(one.number, ready=now)
         self.next, self.next_at = answers, at
 
     def show(self, answers: Answers) -> None:
