@@ -97,6 +97,13 @@ def _explained(error: click.UsageError) -> str:
     return f"The value comes from the variable {option.envvar}. "
 
 
+def _verb_of(error: click.UsageError, typed: Sequence[str]) -> str:
+    """Return the command whose help describes what was wrong."""
+    if error.ctx is not None:
+        return error.ctx.command_path
+    return " ".join(["lazysketch", *(word for word in typed[:1] if word in lazysketch.commands)])
+
+
 def _with_option_name(message: str, typed: Sequence[str] = ()) -> str:
     """Replace the argument name in a library error by the name of its option, as it was typed.
 
@@ -105,19 +112,22 @@ def _with_option_name(message: str, typed: Sequence[str] = ()) -> str:
         '--max-weight: expected an integer above 0, got 0'
         >>> _with_option_name("field: expected 'path', got 'x'", ["top", "a.log", "--by=x"])
         "--by: expected 'path', got 'x'"
+        >>> _with_option_name("--field: expected 'path', got 'x'", ["top", "a.log", "--by", "x"])
+        "--by: expected 'path', got 'x'"
     """
     argument, colon, rest = message.partition(": ")
-    known = {
-        key: option.opts
+    known = [
+        (key, option.opts)
         for verb in lazysketch.commands.values()
         for key, option in options_of(verb).items()
-        if option.name == argument
-    }
+        if option.name == argument or argument in option.opts
+    ]
     if not colon or not known:
         return message
     words = {word.partition("=")[0] for word in typed}
-    spellings = (name for names in known.values() for name in names if name in words)
-    return f"{next(spellings, f'--{[*known][-1]}')}{colon}{rest}"
+    spellings = (name for _, names in known for name in names if name in words)
+    usual = argument if argument.startswith("-") else f"--{known[-1][0]}"
+    return f"{next(spellings, usual)}{colon}{rest}"
 
 
 def run(arguments: Sequence[str] | None, *, ends_process: bool) -> int:
@@ -154,8 +164,8 @@ def _run(arguments: Sequence[str] | None, signals: Signals) -> int:
         no_arguments.show()
         return FAILED
     except click.UsageError as error:
-        where = error.ctx.command_path if error.ctx else "lazysketch"
-        tell(f"{error.format_message()} {_explained(error)}(see {where} --help)")
+        typed = sys.argv[1:] if arguments is None else arguments
+        tell(f"{error.format_message()} {_explained(error)}(see {_verb_of(error, typed)} --help)")
         return FAILED
     except click.ClickException as error:
         tell(error.format_message())

@@ -212,5 +212,7 @@ def _path(argument: str, value: object) -> Path:
 def _make(folder: Path) -> None:
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except FileExistsError:
+        raise StoreError("folder: expected a directory, got a file") from None
     except OSError as error:
         raise StoreError(f"folder: expected a directory, got {error.strerror}") from None

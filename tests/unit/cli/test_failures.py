@@ -50,6 +50,11 @@ TOP = "top rows.txt --domain items.txt --format lines"
     [
         ("top none.log --domain items.txt", "none.log: expected an existing file, got none"),
         ("top rows.txt none.log --domain items.txt", "none.log: expected an existing file"),
+        ("top row.txt --domain items.txt", "got none; rows.txt is similar"),
+        ("top rows.txt --domain item.txt", "got none; items.txt is similar"),
+        ("query R.lzs a", "R.lzs: expected an existing file, got none; r.lzs is similar"),
+        ("top rows.txt --state rows.txt", "--state: expected a directory, got a file"),
+        (f"{TOP} --by", "(see lazysketch top --help)"),
         ("top folder --domain items.txt", "folder: expected a file, got a directory"),
         ("top empty.txt --domain items.txt", "empty.txt: expected at least one row, got an empty"),
         ("top empty.txt --domain items.txt --field host", "empty.txt: expected at least one row"),

@@ -15,6 +15,7 @@ from lazysketch.cli.view.plot import checked_plot_kind
 from lazysketch.errors import ReleaseFormatError, SourceError
 from lazysketch.releases.files import MAGIC, write_whole
 from lazysketch.sources import expand_paths, open_source
+from lazysketch.sources.io.naming import missing_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -77,7 +78,7 @@ def load(path: str) -> Release:
     except IsADirectoryError:
         raise SourceError(f"{path}: expected a release, got a directory") from None
     except FileNotFoundError:
-        raise SourceError(f"{path}: expected an existing file, got none") from None
+        raise missing_file(path) from None
     except (OSError, ValueError) as error:
         raise SourceError(f"{path}: expected a readable file, got {reason_of(error)}") from None
 

@@ -195,7 +195,7 @@ class State:
             wanted, got = (_value(f) if f else "whole lines" for f in (known, field))
             raise SourceError(
                 f"{name}: expected to count {wanted}, as everything in {self.folder}, got {got}; "
-                "name --field and --format, or use another directory"
+                "name --by and --format, or use another directory"
             )
 
     def sketch(

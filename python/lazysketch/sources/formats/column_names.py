@@ -1,4 +1,4 @@
-"""Names of fields at the beginning of an input, for the message that none was named.
+"""Names of fields at the beginning of an input, for messages that a field is missing.
 
 Only what is certainly a name is shown: a header that says so (Zeek, W3C), the keys that most of
 the first objects or pairs have, and a first row of a table above columns of numbers. Another
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from lazysketch.sources.formats.format import Format
     from lazysketch.sources.formats.selection import Head
 
-__all__ = ["names_in"]
+__all__ = ["ZEEK_NAME", "names_in", "names_of_table"]
 
 _NAME = re.compile(r"[^\W\d][\w ./()%:-]{0,39}")
 _KEY = re.compile(r"@?[\w.-]{1,40}")
-_ZEEK_NAME = re.compile(r"[A-Za-z_][\w.]{0,39}")
+ZEEK_NAME = re.compile(r"[A-Za-z_][\w.]{0,39}")
 _NUMBER = re.compile(r"[+-]?\d[\d.,:eETZ/ +-]*")
 _PAIR = re.compile(r'(?:^|\s)([\w.%@/-]+)=(?:"(?:[^"\\]|\\.)*"|[^\s"]*)')
 _FEWEST_ROWS = 2  # below a header
@@ -47,14 +47,14 @@ def names_in(form: Format, head: Head) -> list[str]:
     if form.name == "zeek":
         fields = next((row for row in rows if row.startswith("#fields\t")), "")
         names = fields.split("\t")[1:]
-        return names if all(_ZEEK_NAME.fullmatch(name) for name in names) else []
+        return names if all(ZEEK_NAME.fullmatch(name) for name in names) else []
     if form.name == "jsonl":
         return _frequent([_keys(row) for row in rows])
     if form.name == "logfmt":
         pairs = [_PAIR.findall(row) for row in rows]
         return [name for name in _frequent(pairs) if _KEY.fullmatch(name)]
     if form.name in ("csv", "tsv") and rows:
-        return _names_of_table(rows, form.delimiter or head.delimiter)
+        return names_of_table(rows, delimiter=form.delimiter or head.delimiter)
     return []
 
 
@@ -94,7 +94,15 @@ def _paths(value: dict[str, object], before: tuple[str, ...]) -> list[str]:
     return paths
 
 
-def _names_of_table(rows: list[str], delimiter: str | None) -> list[str]:
+def names_of_table(rows: Sequence[str], *, delimiter: str | None) -> list[str]:
+    """Return the names in the first row of a table, none if it may be a row of data.
+
+    Example:
+        >>> names_of_table(["who,bytes", "ann,7", "bob,9"], delimiter=None)
+        ['who', 'bytes']
+        >>> names_of_table(["who,what", "ann,tea", "bob,milk"], delimiter=None)
+        []
+    """
     header = rows[0].removeprefix("\ufeff")
     delimiter = delimiter or delimiter_of(header, field=None)
     names = names_of(header, delimiter=delimiter)

@@ -25,6 +25,7 @@ from pyarrow import csv as arrow_csv
 from lazysketch.errors import SourceError
 from lazysketch.sources.batch import RowBatch
 from lazysketch.sources.formats.arrow_columns import batch_of_text
+from lazysketch.sources.formats.column_names import names_of_table
 from lazysketch.sources.formats.selection import column_number, delimiter_of
 from lazysketch.sources.io.text_blocks import LONGEST_ROW, UNDECODABLE_BYTES, utf8_blocks
 from lazysketch.sources.limits import check_columns
@@ -37,6 +38,7 @@ if TYPE_CHECKING:
 
 
 _LONG_HELD = 1 << 16
+_BEGINNING, _FIRST_ROWS = 1 << 14, 20  # bytes and rows that tell whether the first one is a header
 _GROWTH = 8
 _OPEN = rb'(?:(?<![^\rDELIMITER])|^)"'
 
@@ -234,8 +236,12 @@ def _header(data: bytes, selection: Selection, *, name: str) -> tuple[RowParser,
             raise SourceError(f"{name}: expected a header row, got an open quote") from None
         return None
     check_columns(len(names), name=name)
+    beginning = data[:_BEGINNING].decode(errors="replace").split("\n")[:_FIRST_ROWS]
+    rows = [row.rstrip("\r") for row in beginning]
+    certain = names_of_table(rows, delimiter=delimiter) == names
     wanted = {
-        of: column_number(names, field, of=of, name=name) for of, field in selection.columns()
+        of: column_number(names, field, of=of, name=name, certain=certain)
+        for of, field in selection.columns()
     }
     parser = RowParser(
         columns=len(names),

@@ -16,7 +16,13 @@ from lazysketch.sources.formats.arrow_messages import (
 )
 from lazysketch.sources.formats.column_names import names_in
 from lazysketch.sources.formats.json_lines import holds_integers
-from lazysketch.sources.formats.selection import Head, delimiter_of, names_of, names_shown
+from lazysketch.sources.formats.selection import (
+    Head,
+    columns_shown,
+    delimiter_of,
+    names_of,
+    names_shown,
+)
 from lazysketch.sources.formats.unread_formats import advice_on_lines
 from lazysketch.sources.limits import LONGEST_ITEM
 
@@ -115,7 +121,8 @@ def _columns(form: Format, stream: ByteStream) -> str:
         return f"; its {found} are {names_shown(names)}"
     if form.name in ("csv", "tsv") and rows:
         delimiter = form.delimiter or delimiter_of(rows[0], field=None)
-        return f"; its first line has {len(names_of(rows[0], delimiter=delimiter)):,} columns"
+        found = columns_shown(len(names_of(rows[0], delimiter=delimiter)))
+        return f"; its first line has {found}"
     return ""
 
 

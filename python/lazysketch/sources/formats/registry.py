@@ -26,7 +26,7 @@ from lazysketch.sources.formats.json_lines import looks_like_json_lines, read_js
 from lazysketch.sources.formats.lines import looks_like_lines, read_lines
 from lazysketch.sources.formats.pcap import read_capture
 from lazysketch.sources.formats.selection import DELIMITERS, Head, Reader, Selection, names_of
-from lazysketch.sources.formats.unread_formats import advice_on_lines
+from lazysketch.sources.formats.unread_formats import advice_on_lines, refuse_unread
 from lazysketch.sources.io.byte_stream import ByteStream
 
 if TYPE_CHECKING:
@@ -201,13 +201,15 @@ def find_format(name: str, selection: Selection, *, stream: ByteStream) -> Forma
         the format.
 
     Raises:
-        SourceError: A field was requested, but the input looks like plain lines.
+        SourceError: A field was requested, but the input looks like plain lines; or an archive,
+            text in UTF-16.
     """
     if selection.regex is not None:
         return FORMATS[REGEX]
     if name != AUTO:
         return FORMATS[name]
     head = Head.of(stream, field=selection.field, delimiter=selection.delimiter)
+    refuse_unread(head)
     guess = next(form for form in FORMATS.values() if form.looks_like(head))
     if selection.field is not None and guess.fields == ():
         advice = advice_on_lines(head)

@@ -151,17 +151,20 @@ def names_of(header: str, *, delimiter: str) -> list[str]:
         return []
 
 
-def column_number(names: Sequence[str], column: str, *, of: str, name: str) -> int:
+def column_number(
+    names: Sequence[str], column: str, *, of: str, name: str, certain: bool = False
+) -> int:
     """Return the number of the named column, counted from 0.
 
     A first row that is not a header contains items, so messages give positions and the number
-    of columns, never a name.
+    of columns, and a name only where the names are certain.
 
     Args:
         names: The names of all columns.
         column: The requested column.
         of: The role for which it was requested: "field", "weight", "time" or "user".
         name: The name of the input in messages.
+        certain: Whether these are certainly names, not a row of data.
 
     Raises:
         SourceError: No column has the name, or several have it.
@@ -171,16 +174,31 @@ def column_number(names: Sequence[str], column: str, *, of: str, name: str) -> i
         return found[0]
     if found:
         raise SourceError(f"{name}: expected one column {shown(column)} for {of}, got {len(found)}")
-    near = difflib.get_close_matches(
-        column.lower(), [known.lower() for known in names[:_COMPARED]], n=1
-    )
-    similar = [number for number, known in enumerate(names, 1) if [known.lower()] == near]
-    also = f"; the name of column {similar[0]} is similar" if similar else ""
-    columns = "1 column" if len(names) == 1 else f"{len(names):,} columns"
+    columns = columns_shown(len(names))
+    also = f": {names_shown(names)}" if certain else _similar_place(names, column)
     raise SourceError(
         f"{name}: expected a column of the header for {of}, got {shown(column)}, which is "
         f"none of its {columns}{also}"
     )
+
+
+def _similar_place(names: Sequence[str], column: str) -> str:
+    """Return where a column with a similar name is, "" if there is none."""
+    near = difflib.get_close_matches(
+        column.lower(), [known.lower() for known in names[:_COMPARED]], n=1
+    )
+    similar = [number for number, known in enumerate(names, 1) if [known.lower()] == near]
+    return f"; the name of column {similar[0]} is similar" if similar else ""
+
+
+def columns_shown(number: int) -> str:
+    """Return a number of columns in words.
+
+    Example:
+        >>> columns_shown(1), columns_shown(2_000)
+        ('1 column', '2,000 columns')
+    """
+    return "1 column" if number == 1 else f"{number:,} columns"
 
 
 def type_shown(kind: object) -> str:

@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING
 
 from lazysketch.errors import SourceError
 from lazysketch.sources.formats.arrow_columns import batch_of_text
+from lazysketch.sources.formats.column_names import ZEEK_NAME
 from lazysketch.sources.formats.delimited import RowParser
 from lazysketch.sources.formats.selection import column_number
 from lazysketch.sources.io.text_blocks import UNDECODABLE_BYTES, utf8_blocks
@@ -97,8 +98,9 @@ class _Header:
 
     def _parser(self, names: list[str]) -> RowParser:
         check_columns(len(names), name=self._name)
+        certain = all(ZEEK_NAME.fullmatch(known) for known in names)
         wanted = {
-            of: column_number(names, field, of=of, name=self._name)
+            of: column_number(names, field, of=of, name=self._name, certain=certain)
             for of, field in self._selection.columns()
         }
         return RowParser(

@@ -25,7 +25,7 @@ def test_what_is_counted_is_that_of_the_first_run(runs: Runs) -> None:
         file.write(access(range(300)))
     assert runs.estimate("a") == runs.estimate("b", "--format", "combined", "--by", "path")
     for options, words in {
-        ("--by", "host"): "--field: expected 'path', as in the first run with a, got 'host'",
+        ("--by", "host"): "--by: expected 'path', as in the first run with a, got 'host'",
         ("--format", "common"): "--format: expected 'combined', as in the first run with a, got",
         ("--encoding", "latin-1"): "--encoding: expected 'utf-8', as in the first run with a",
     }.items():
@@ -45,7 +45,7 @@ def test_a_field_that_was_guessed_is_kept(runs: Runs) -> None:
     other.write_text("whole\nlines\n")
     runs.estimate("a")
     runs.estimate("a", "--by", "path", status=2)
-    assert "--field: expected 'host', as in the first run with a, got 'path'" in runs.said
+    assert "--by: expected 'host', as in the first run with a, got 'path'" in runs.said
     runs.estimate("a", other, status=2)
     assert "expected rows with a field 'host', got lines of text" in runs.said
     assert runs.estimate("a", "--by", "host", "--format", "combined")[1] == 50
@@ -53,7 +53,7 @@ def test_a_field_that_was_guessed_is_kept(runs: Runs) -> None:
     runs.run("estimate", other, "--items", "items.txt", *runs.place("b"), *SMALL)
     assert runs.estimate("b")[1] == 52
     runs.estimate("b", "--by", "host", status=2)
-    assert "--field: expected none, as in the first run with b, got 'host'" in runs.said
+    assert "--by: expected none, as in the first run with b, got 'host'" in runs.said
     # Two kinds in one run: refused as soon as the second one is seen.
     runs.run("estimate", other, runs.log, "--items", "items.txt", *runs.place("c"), status=2)
     assert "log: expected to count whole lines, as everything in c, got 'host'" in runs.said

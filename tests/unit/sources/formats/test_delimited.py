@@ -195,6 +195,9 @@ def test_the_error_for_a_wrong_field_does_not_show_the_first_row(tmp_path: Path)
     with pytest.raises(SourceError, match="got 'n', which is none of its 2 columns$") as caught:
         list(open_source(path, field="SrcAddr", weight="n", max_weight=2))
     assert "secret" not in str(caught.value)
+    path.write_text("SrcAddr,secret\n1,2\n3,4\n")  # above numbers: certainly names
+    with pytest.raises(SourceError, match="none of its 2 columns: 'SrcAddr', 'secret'$"):
+        list(open_source(path, field="srcaddr"))
     path.write_text("b,b\n1,2\n")
     with pytest.raises(SourceError, match="expected one column 'b' for field, got 2"):
         list(open_source(path, field="b"))

@@ -85,7 +85,9 @@ def test_the_format_is_detected_and_its_fields_are_counted(tmp_path: Path) -> No
     source = open_source(path, field="query")
     assert [batch.rows for batch in source] == [1]
     assert source.tally.formats == ["zeek, field query"]
-    with pytest.raises(SourceError, match="for field, got 'q', which is none of its 3 columns"):
+    with pytest.raises(
+        SourceError, match="for field, got 'q', which is none of its 3 columns: 'ts'"
+    ):
         list(open_source(path, field="q"))
     with pytest.raises(ArgumentTypeError, match="expected the name of a column for format 'zeek"):
         list(open_source(path))

@@ -56,6 +56,24 @@ def test_the_part_read_grows_from_0_to_1() -> None:
     assert source.part_read == 1
 
 
+@pytest.mark.parametrize(
+    ("given", "similar"),
+    [("a.lgo", "a.log"), ("A.log", "a.log"), ("b/part.lg", "b/part.log"), ("a.log.gz", "a.log")],
+)
+def test_a_name_that_is_missing_is_answered_by_a_similar_one(given: str, similar: str) -> None:
+    folder = Path("b")
+    folder.mkdir()
+    (folder / "part.log").write_text("a\n")
+    (folder / "part.lo").mkdir()  # no file
+    with pytest.raises(SourceError, match=f"got none; {similar} is similar$"):
+        open_source(given)
+    with pytest.raises(SourceError, match="got none$"):
+        open_source("b/other.csv")
+    (folder / "other\n.csv").write_text("a\n")  # its name would be a line of its own
+    with pytest.raises(SourceError, match="got none$"):
+        open_source("b/other.csv")
+
+
 def test_the_part_read_of_a_pipe_is_unknown() -> None:
     os.mkfifo("pipe")
     assert open_source(["a.log", "pipe"]).part_read is None
