@@ -35,9 +35,17 @@ def session_of(folder: Path, *, master: str = "local[2,4]", **settings: str) -> 
     return builder.getOrCreate()
 
 
-def run_ticks(session: SparkSession, sink: Any, folder: Path, ticks: int, **options: str) -> None:
+def run_ticks(
+    session: SparkSession,
+    sink: Any,
+    folder: Path,
+    ticks: int,
+    *,
+    form: str = "lazysketch",
+    **options: str,
+) -> None:
     """Run a query for some ticks, each as by a clock; raise what stopped it."""
-    stream = session.readStream.format("lazysketch").options(**options)
+    stream = session.readStream.format(form).options(**options)
     tries = 5
     while ticks:
         writer = stream.load().writeStream.foreachBatch(sink)
