@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -17,10 +18,13 @@ from tests.unit.store.partials import OPENED
 
 pytest.importorskip("pyspark")
 
+from pyspark.sql import DataFrame
 from tests.engines.sessions import run_ticks
 
 import lazysketch as ls
+from lazysketch.errors import ArgumentValueError
 from lazysketch.spark import StoreSink
+from lazysketch.spark.modes import check_query
 
 
 def options_of(folder: Path) -> dict[str, str]:
@@ -104,7 +108,7 @@ def forget_last_commit(folder: Path) -> None:
 def test_a_query_with_asynchronous_progress_is_refused(
     session: Any, lives: Lives, tmp_path: Path
 ) -> None:
-    """By us, where the check of Spark is switched off; Real-Time Mode is refused by the trigger."""
+    """By us, where the check of Spark is switched off."""
     put_files(tmp_path, 1)
     options = options_of(tmp_path)
     with lives.open() as store:
@@ -120,6 +124,50 @@ def test_a_query_with_asynchronous_progress_is_refused(
         with pytest.raises(Exception, match="query: expected a batch of a streaming query"):
             sink(None, 0)
         assert live.step == 0
+
+
+def test_a_query_in_real_time_mode_is_refused(session: Any, lives: Lives, tmp_path: Path) -> None:
+    """By Spark today, which has no sink of functions in this mode, before our sink is called."""
+    memory = session._jvm.org.apache.spark.sql.execution.streaming.sources.LowLatencyMemoryStream
+    text = session._jvm.org.apache.spark.sql.Encoders.STRING()
+    rows = DataFrame(memory.singlePartition(session._jsparkSession, text).toDF(), session)
+    wanted = {
+        "spark.sql.streaming.realTimeMode.allowlistCheck": "false",
+        "spark.sql.streaming.realTimeMode.minBatchDuration": "1000",
+    }
+    with lives.open() as store:
+        live = OPENED["count-min"](store)
+        sink = StoreSink(session, store, "s", into=live, state=str(tmp_path / "state"))
+        writer = rows.writeStream.foreachBatch(sink).outputMode("update")
+        writer = writer.option("checkpointLocation", str(tmp_path / "c"))
+        writer = writer.option("_asyncProgressTrackingOverrideSinkSupportCheck", "true")
+        for name, value in wanted.items():
+            session.conf.set(name, value)
+        try:
+            query = writer.trigger(realTime="1 seconds").start()
+            with pytest.raises(Exception, match=r"REAL_TIME_MODE|got Real-Time Mode"):
+                query.awaitTermination(120)
+        finally:
+            for name in wanted:
+                session.conf.unset(name)
+        assert live.step == 0
+
+
+def test_our_check_knows_the_trigger_of_real_time_mode(session: Any) -> None:
+    """With the objects that Spark makes for these modes; the query around them is made up."""
+    triggers = session._jvm.org.apache.spark.sql.streaming.Trigger
+    for trigger, refusal in (
+        (triggers.RealTime("5 seconds"), "trigger: expected processingTime or availableNow"),
+        (triggers.Continuous("5 seconds"), "query: expected one that keeps its offsets"),
+    ):
+        execution = SimpleNamespace(trigger=lambda of=trigger: of, getClass=trigger.getClass)
+        streams = SimpleNamespace(get=lambda _, found=execution: found)
+        context = SimpleNamespace(getLocalProperty=lambda _: "id")
+        driver = SimpleNamespace(
+            sparkContext=context, _jsparkSession=SimpleNamespace(streams=lambda of=streams: of)
+        )
+        with pytest.raises(ArgumentValueError, match=refusal):
+            check_query(driver)  # type: ignore[arg-type]
 
 
 def test_no_item_is_in_what_spark_writes(session: Any, lives: Lives, tmp_path: Path) -> None:
