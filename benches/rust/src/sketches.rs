@@ -43,6 +43,7 @@ pub fn private_with_noise(
         delta: 1e-6,
         max_weight: 1,
         max_events_per_user: 1,
+        person_bound: None,
         max_changes: 1,
     };
     let key = MasterKey::generate().expect("entropy");
