@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -184,18 +184,15 @@ def reads_of_tables(*, rounds: int) -> Results:
     sketch = private(lazysketch.LazyCountMin, width=1000)
     sketch.update_many(integers(EVENTS, skew=1.3))
     asked = integers(SINGLE, skew=0.8)
-
-    def releases() -> None:
-        for _ in range(RELEASES):
-            sketch.release()
-
+    whole = partial(first_releases_of, unreleased(geometric_after, EVENTS, rounds=rounds))
     runs: dict[str, tuple[int, Callable[[], object]]] = {
-        "release of 3 x 1000 cells, per cell": (RELEASES * 3000, releases),
+        "release of 3 x 1000 cells, per cell": (RELEASES * 3000, whole),
         "estimate_many, per item": (SINGLE, lambda: sketch.estimate_many(asked)),
     }
     for pushes in PUSHES:
         name = f"release after {pushes} pushes of every cell, per cell"
-        runs[name] = (RELEASES * 3000, partial(releases_of, pushed(pushes)))
+        pushed = unreleased(punctual_before, pushes, rounds=rounds)
+        runs[name] = (RELEASES * 3000, partial(first_releases_of, pushed))
     noise = noise_of_opendp(6000)
     if noise is not None:
         runs["OpenDP noise for a vector of 6000, per entry"] = (6000, noise)
@@ -205,16 +202,30 @@ def reads_of_tables(*, rounds: int) -> Results:
     return medians("reads", contenders, rounds=rounds)
 
 
-def pushed(pushes: int) -> lazysketch.PunctualCountMin:
+Unreleased: TypeAlias = list[lazysketch.LazyCountMin] | list[lazysketch.PunctualCountMin]
+
+
+def geometric_after(steps: int) -> lazysketch.LazyCountMin:
+    sketch = private(lazysketch.LazyCountMin, width=1000)
+    sketch.tick(steps)
+    return sketch
+
+
+def punctual_before(pushes: int) -> lazysketch.PunctualCountMin:
     """Return a table of 3 x 1000 before the last push of its horizon."""
     sketch = private(lazysketch.PunctualCountMin, width=1000, horizon=pushes)
     sketch.tick(pushes - 1)
     return sketch
 
 
-def releases_of(sketch: lazysketch.PunctualCountMin) -> None:
+def unreleased(make: Callable[[int], _Table], steps: int, *, rounds: int) -> list[_Table]:
+    """Return a table for each release of all rounds: a second one draws only what was pushed."""
+    return [make(steps) for _ in range(RELEASES * (rounds + 1))]
+
+
+def first_releases_of(tables: Unreleased) -> None:
     for _ in range(RELEASES):
-        sketch.release()
+        tables.pop().release()
 
 
 def noise_of_opendp(length: int) -> Callable[[], object] | None:

@@ -51,9 +51,10 @@ fn main() {
             }
         }
         "release" => {
-            let mut sketch = private(TableKind::CountMin, 3, WIDTH, Schedule::geometric());
-            sketch.update_many(integers, None).expect("room");
+            // The second release of a sketch draws what was pushed since the first one.
             for _ in 0..times {
+                let mut sketch = private(TableKind::CountMin, 3, WIDTH, Schedule::geometric());
+                sketch.tick(items.len() as u64).expect("room");
                 black_box(sketch.release().expect("open"));
             }
         }

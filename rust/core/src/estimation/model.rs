@@ -100,6 +100,11 @@ impl ErrorModel {
         })
     }
 
+    /// The values, without their errors.
+    pub fn into_table(self) -> Vec<i64> {
+        self.facts.table
+    }
+
     /// The table.
     pub fn table(&self) -> &TableErrors {
         &self.facts

@@ -12,6 +12,7 @@ use crate::table::estimator::Estimator;
 use crate::table::hash::Fingerprinter;
 use crate::table::items::Items;
 use crate::{Error, Result, memory};
+use std::sync::Arc;
 
 pub mod codec;
 mod names;
@@ -81,12 +82,18 @@ impl Part {
 pub struct Release {
     shape: Shape,
     parts: Vec<Part>,
-    table: Vec<i64>,
+    /// A live sketch may keep the same.
+    table: Arc<Vec<i64>>,
 }
 
 impl Release {
     /// `table` row by row, `shape.cells()` long; at least one part.
     pub(crate) fn new(shape: Shape, parts: Vec<Part>, table: Vec<i64>) -> Self {
+        Self::sharing(shape, parts, Arc::new(table))
+    }
+
+    /// As [`Self::new`], with a table that others have, too.
+    pub(crate) fn sharing(shape: Shape, parts: Vec<Part>, table: Arc<Vec<i64>>) -> Self {
         debug_assert_eq!(table.len() as u64, shape.cells());
         debug_assert!(!parts.is_empty());
         Self {
@@ -156,7 +163,7 @@ impl Release {
         let mut merged = Self {
             shape: first.shape,
             parts: memory::room_for(parts)?,
-            table: memory::copied(&first.table)?,
+            table: Arc::new(memory::copied(&first.table)?),
         };
         merged.parts.extend_from_slice(&first.parts);
         for other in rest {
@@ -200,7 +207,8 @@ impl Release {
                 "expected at most {LARGEST_PARTS} parts, got more"
             )));
         }
-        for (sum, &value) in self.table.iter_mut().zip(&other.table) {
+        let sums = Arc::make_mut(&mut self.table);
+        for (sum, &value) in sums.iter_mut().zip(&*other.table) {
             *sum = sum
                 .checked_add(value)
                 .filter(|&sum| sum != i64::MIN)

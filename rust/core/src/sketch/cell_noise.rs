@@ -126,18 +126,23 @@ impl Noise {
         }
     }
 
-    /// Computes the released values of a whole table from its published counts, row by row.
-    pub(crate) fn release_rows(&self, pushes: Pushes, width: u32, rows: &mut [i64]) {
+    /// Computes the released values of a part of a row, which begins at a column, from its published
+    /// counts.
+    pub(crate) fn release_row(
+        &self,
+        pushes: Pushes,
+        width: u32,
+        (row, first): (usize, u32),
+        values: &mut [i64],
+    ) {
         let width = width as usize;
         let mut cells = [(0, 0); CELLS];
-        for (row, values) in rows.chunks_exact_mut(width).enumerate() {
-            for (chunk, values) in values.chunks_mut(CELLS).enumerate() {
-                let columns = chunk * CELLS..;
-                for (cell, column) in cells[..values.len()].iter_mut().zip(columns) {
-                    *cell = (number_of(row, column, width), column as u32);
-                }
-                self.release(pushes, &cells[..values.len()], values);
+        for (chunk, values) in values.chunks_mut(CELLS).enumerate() {
+            let columns = first as usize + chunk * CELLS..;
+            for (cell, column) in cells[..values.len()].iter_mut().zip(columns) {
+                *cell = (number_of(row, column, width), column as u32);
             }
+            self.release(pushes, &cells[..values.len()], values);
         }
     }
 

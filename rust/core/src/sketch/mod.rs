@@ -6,6 +6,7 @@
 //! | `updates`, `point_query`, `oracle` | updates, queries, and draws (for tests) of a private sketch |
 //! | `partial_steps`, `partial_names` | steps whose events, or names, workers have counted |
 //! | [`public_view`] | the public table of a live sketch, kept between reads |
+//! | `kept_table` | the public table of the last release, of which only what was pushed is drawn again |
 //! | `private` | the private sketch: parameters, state, checks, release |
 //! | `saved` | the state of a live sketch in bytes, and going on from it |
 //! | `open_step`, `cell_noise` | events of a step that is not over; the noise of every (cell, push) |
@@ -14,6 +15,7 @@
 mod cell_noise;
 pub mod exact;
 pub mod heavy_hitters;
+mod kept_table;
 mod open_step;
 mod oracle;
 mod partial_names;

@@ -5,6 +5,7 @@
 //! their noise.
 
 use super::cell_noise::Noise;
+use super::kept_table::LastRelease;
 use super::open_step::OpenStep;
 use crate::guarantee::NotPrivate;
 use crate::key::{Identity, MasterKey, Origin, Purpose, SketchId};
@@ -17,6 +18,7 @@ use crate::table::estimator::Estimator;
 use crate::table::hash::Fingerprinter;
 use crate::table::items::{Items, check_weights};
 use crate::{Error, Result};
+use std::sync::Arc;
 
 /// A Count-Min sketch, Count Sketch or array of counters under continual observation.
 pub struct PrivateSketch {
@@ -45,6 +47,7 @@ pub(super) struct State {
     pub(super) open: Option<OpenStep>,
     /// The final pushes of a finished sketch; no event is counted after them.
     pub(super) finished: Option<Pushes>,
+    pub(super) last_release: LastRelease,
 }
 
 impl State {
@@ -109,6 +112,7 @@ impl PrivateSketch {
             cursor: spec.schedule.cursor(0, shape.width),
             open: None,
             finished: None,
+            last_release: LastRelease::None,
         };
         let fingerprinter = Fingerprinter::new(shape.hash_seed);
         let possible = (LARGEST_COUNT - 1) / spec.max_weight;
@@ -164,13 +168,12 @@ impl PrivateSketch {
     /// The public table at this step.
     pub fn release(&mut self) -> Result<Release> {
         let state = self.state.as_mut().ok_or(Error::Closed)?;
-        let pushes = state.pushes();
-        state.noise.refresh(pushes);
-        let mut rows = state.table.rows()?;
-        if !(planted!("no-noise-after-counters-widen") && self.step > self.last_narrow_step) {
-            let width = self.shape.width;
-            state.noise.release_rows(pushes, width, &mut rows);
-        }
+        let rows = if planted!("no-noise-after-counters-widen") && self.step > self.last_narrow_step
+        {
+            Arc::new(state.table.rows()?)
+        } else {
+            state.released(self.shape.width)?
+        };
         let part = Part {
             sketch_id: self.sketch_id,
             step: self.step,
@@ -179,7 +182,7 @@ impl PrivateSketch {
             run: None,
             not_private: self.not_private,
         };
-        Ok(Release::new(self.shape, vec![part], rows))
+        Ok(Release::sharing(self.shape, vec![part], rows))
     }
 
     /// The last step: publishes everything pending, and ends counting. An open step is closed first.

@@ -15,8 +15,10 @@ use crate::schedule::Cursor;
 use crate::table::items::Items;
 use crate::{Error, Result, memory};
 
-/// Changed columns beyond which the whole table is released: one in this many.
+/// Changed columns beyond which the errors are computed anew: one in this many.
 const FEW: u64 = 8;
+/// And this many: each moves, in the order of the values, half of the table.
+const MOST: u64 = 64;
 
 /// The released values at a step, and the errors of their cells.
 #[derive(Debug)]
@@ -27,12 +29,24 @@ pub struct PublicView {
 }
 
 impl State {
-    /// The view of the whole table.
-    fn view(&self, shape: &Shape, spec: &NoiseSpec, step: u64) -> Result<PublicView> {
+    /// The view of the whole table, of which `known` has what was not pushed since.
+    fn view(
+        &self,
+        known: Option<PublicView>,
+        (shape, spec): (&Shape, &NoiseSpec),
+        step: u64,
+    ) -> Result<PublicView> {
         let pushes = self.pushes();
-        let mut table = self.table.rows()?;
-        self.noise.release_rows(pushes, shape.width, &mut table);
         let finished = self.finished.is_some();
+        let table = match known {
+            Some(known) if known.finished == finished => {
+                let before = known.cursor.progress();
+                let mut table = known.errors.into_table();
+                self.renew_table(before, shape.width, &mut table);
+                table
+            }
+            _ => self.whole_table(shape.width)?,
+        };
         let published = if finished {
             memory::filled(step, shape.width as usize)?
         } else {
@@ -109,7 +123,7 @@ impl PrivateSketch {
             let progress = cursor.progress();
             progress.rounds * u64::from(shape.width) + u64::from(progress.column)
         };
-        let few = u64::from(shape.width) / FEW;
+        let few = (u64::from(shape.width) / FEW).min(MOST);
         let finished = state.finished.is_some();
         match view.take() {
             Some(mut known)
@@ -123,7 +137,7 @@ impl PrivateSketch {
                 known.errors.set_step(step as f64);
                 *view = Some(known);
             }
-            _ => *view = Some(state.view(&shape, &spec, step)?),
+            known => *view = Some(state.view(known, (&shape, &spec), step)?),
         }
         match view {
             Some(view) => Ok(&view.errors),

@@ -93,24 +93,42 @@ fn the_last_push_makes_another_table() {
     assert_eq!(paper(&mut sketch, 5, &mut view), MARK as f64);
 }
 
-/// A few columns are renewed; after more pushes the whole table is read again.
+/// The columns that were pushed are renewed, in place or with the errors of the whole table; after
+/// `finish` the whole table is read again.
 #[test]
-fn few_pushes_renew_their_columns_only() {
-    let few = u64::from(WIDTH) / FEW;
-    for (pushes, keeps_others) in [(0, true), (1, true), (few, true), (few + 1, false)] {
-        let (mut sketch, mut view) = (sketch(), None);
-        sketch.tick(u64::from(3 * WIDTH)).unwrap();
-        sketch.keep_view(&mut view).unwrap();
-        let last = WIDTH as usize - 1;
-        mark(&mut view, 0);
-        mark(&mut view, last);
-        sketch.tick(pushes).unwrap();
-        sketch.keep_view(&mut view).unwrap();
-        assert_eq!(is_marked(view.as_ref(), last), keeps_others, "{pushes}");
-        assert_eq!(is_marked(view.as_ref(), 0), pushes == 0, "{pushes}");
-        if pushes > 0 {
-            let value = view.as_ref().unwrap().errors.value(0, 0);
-            assert_eq!(value as f64, sketch.estimate(0).unwrap());
+fn pushes_renew_their_columns_only() {
+    let (few, all) = (u64::from(WIDTH) / FEW, u64::from(WIDTH));
+    for (pushes, keeps_others) in [
+        (0, true),
+        (1, true),
+        (few, true),
+        (few + 1, true),
+        (all - 1, true),
+        (all, false),
+        (2 * all + 3, false),
+    ] {
+        for finishes in [false, true] {
+            let (mut sketch, mut view) = (sketch(), None);
+            sketch.tick(u64::from(3 * WIDTH)).unwrap();
+            sketch.keep_view(&mut view).unwrap();
+            let last = WIDTH as usize - 1;
+            mark(&mut view, 0);
+            mark(&mut view, last);
+            sketch.tick(pushes).unwrap();
+            if finishes {
+                sketch.finish().unwrap();
+            }
+            sketch.keep_view(&mut view).unwrap();
+            let keeps = |column, keeps: bool| {
+                let marked = is_marked(view.as_ref(), column);
+                assert_eq!(marked, keeps && !finishes, "{pushes} {finishes}");
+            };
+            keeps(last, keeps_others);
+            keeps(0, pushes == 0);
+            if pushes > 0 {
+                let value = view.as_ref().unwrap().errors.value(0, 0);
+                assert_eq!(value as f64, sketch.estimate(0).unwrap());
+            }
         }
     }
 }
