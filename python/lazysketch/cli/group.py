@@ -69,6 +69,7 @@ def lazysketch() -> None:
     \b
     Examples:
       lazysketch demo
+      lazysketch top access.log
       tail -F access.log | lazysketch top - --format combined
       lazysketch estimate events.txt --items items.txt --save-release events.lzs
       lazysketch query events.lzs login logout

@@ -207,15 +207,16 @@ def top(
 ) -> int:
     """Count a stream privately and show its heaviest items, live.
 
-    FILE is lines of text, an access log, a packet capture, ..., plain or gzip; - is
+    FILE is lines of text, an access log, a packet capture, ..., also compressed; - is
     standard input, possibly a live pipe. One row is one step. While reading, the table is
     refreshed on standard error, if that is a terminal. Ctrl-C ends with the result so far.
 
     \b
     Examples:
+      lazysketch top access.log
       tail -F access.log | lazysketch top - --format combined
       tcpdump -U -w - | lazysketch top - --format pcap --by dst
-      lazysketch top access.log.gz --field host --domain hosts.txt
+      lazysketch top access.log.gz --by host --domain hosts.txt
       lazysketch top flows.csv --by dst --window 1h --from 2026-05-17 --to 2026-05-18
 
     With --user people are protected instead of events, and what counts of one person is bounded.
