@@ -6,7 +6,7 @@
 //! | `updates`, `point_query`, `oracle` | updates, queries, and draws (for tests) of a private sketch |
 //! | `partial_steps`, `partial_names` | steps whose events, or names, workers have counted |
 //! | [`public_view`] | the public table of a live sketch, kept between reads |
-//! | `kept_table` | the public table of the last release, of which only what was pushed is drawn again |
+//! | `released_table`, `kept_table` | the public table, of which only what was pushed since the last release is drawn again |
 //! | `private` | the private sketch: parameters, state, checks, release |
 //! | `saved` | the state of a live sketch in bytes, and going on from it |
 //! | `open_step`, `cell_noise` | events of a step that is not over; the noise of every (cell, push) |
@@ -23,6 +23,7 @@ mod partial_steps;
 mod point_query;
 mod private;
 pub mod public_view;
+mod released_table;
 mod saved;
 mod updates;
 
