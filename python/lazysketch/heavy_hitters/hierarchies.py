@@ -115,6 +115,11 @@ class Levels:
         Raises:
             ArgumentTypeError: a single value, a dictionary, or a value that is not iterable.
             ItemError: an item that does not fit the levels; the message gives its position.
+
+        Example:
+            >>> import lazysketch as ls
+            >>> ls.ipv4_prefixes((8, 32)).columns(["192.0.2.1", "198.51.100.7"])
+            [['192.0.0.0/8', '198.0.0.0/8'], ['192.0.2.1', '198.51.100.7']]
         """
         return [_listed(column) for column in self._columns(items)]
 

@@ -64,6 +64,14 @@ class PublishedHitters(LiveState):
             ArgumentValueError: a value outside its range.
             ClosedError: after ``close()``.
             LiveStateError: called in a forked child process.
+
+        Example:
+            >>> import lazysketch as ls
+            >>> heavy = ls.HeavyHitters(share=0.1, epsilon=8.0, delta=1e-6)
+            >>> heavy.update_many(["/a", "/a", "/b"] * 20_000)
+            >>> heavy.end_discovery_epoch()
+            >>> [hitter.item for hitter in heavy.top(1)]
+            ['/a']
         """
         most = checked_integer("n", n)
         level = checked_confidence(confidence)
@@ -89,6 +97,14 @@ class PublishedHitters(LiveState):
             ArgumentValueError: a value outside its range.
             ClosedError: after ``close()``.
             LiveStateError: called in a forked child process.
+
+        Example:
+            >>> import lazysketch as ls
+            >>> heavy = ls.HeavyHitters(share=0.1, epsilon=8.0, delta=1e-6)
+            >>> heavy.update_many(["/a", "/a", "/b"] * 20_000)
+            >>> heavy.end_discovery_epoch()
+            >>> heavy.above(0.5).to_dict()["item"]
+            ['/a']
         """
         least = self._spec.share if share is None else checked_share("share", share)
         level = checked_confidence(confidence)

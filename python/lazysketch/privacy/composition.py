@@ -179,6 +179,12 @@ class Composition:
         Raises:
             ArgumentTypeError: not a real number.
             ArgumentValueError: outside its range.
+
+        Example:
+            >>> import lazysketch as ls
+            >>> day = ls.LazyCountMin(depth=3, width=64, epsilon=1.0, delta=1e-8).privacy
+            >>> ls.compose(day, day).delta_at(1.5) < 1e-8
+            True
         """
         asked = checked_epsilon(epsilon)
         known = self._with_sums(asked)
@@ -196,6 +202,13 @@ class Composition:
         Raises:
             ArgumentTypeError: not a real number.
             ArgumentValueError: outside its range.
+
+        Example:
+            >>> import lazysketch as ls
+            >>> day = ls.LazyCountMin(depth=3, width=64, epsilon=0.5, delta=1e-8).privacy
+            >>> week = ls.compose(*[day] * 7)
+            >>> week.epsilon_at(1e-8) < 3 * 0.5  # about the root of 7, where a sum has 7
+            True
         """
         asked = checked_delta(delta)
         known = math.inf if self.plain else self._curve.epsilon_at(asked)

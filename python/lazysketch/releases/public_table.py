@@ -109,6 +109,13 @@ class PublicTable(TableFacts):
                 ``estimator`` or ``at`` is not a string.
             ArgumentValueError: an unknown estimator or time.
             ItemError: an invalid item; the message gives its position.
+
+        Example:
+            >>> import lazysketch as ls
+            >>> sketch = ls.LazyCountMin(depth=4, width=64, epsilon=10.0, delta=1e-6, horizon=3000)
+            >>> sketch.update_many(["/a", "/a", "/b"] * 1000)
+            >>> sketch.release().estimate_many(["/b", "/a", "/never"]).round(-2) + 0.0
+            array([1000., 2000.,    0.])
         """
         chosen = self._default if estimator is None else estimator
         return self._native.estimate_many_by(self._errors, items, column, estimator=chosen, at=at)
@@ -138,6 +145,13 @@ class PublicTable(TableFacts):
             ItemError: an invalid item; the message gives its position.
 
         Source: docs/estimators.md#known-names.
+
+        Example:
+            >>> import lazysketch as ls
+            >>> sketch = ls.LazyCountMin(depth=4, width=64, epsilon=10.0, delta=1e-6, horizon=3000)
+            >>> sketch.update_many(["/a", "/a", "/b"] * 1000)
+            >>> sketch.release().decode(["/a", "/b"]).round(-2)  # all names that are known
+            array([2000., 1000.])
         """
         cells = self._native.cells_many(items, column)
         return self._peeled(cells).estimates(cells)
@@ -342,6 +356,17 @@ class PublicTable(TableFacts):
             ArgumentValueError: a value outside its range, or another kind of table.
 
         Source: Alon, Matias and Szegedy 1999; docs/intervals.md.
+
+        Example:
+            >>> import lazysketch as ls
+            >>> sketch = ls.LazyCountSketch(
+            ...     depth=5, width=256, epsilon=10.0, delta=1e-6, hash_seed=7
+            ... )
+            >>> sketch.update_many(["/a"] * 3000 + ["/b"] * 4000)
+            >>> sketch.finish()
+            >>> moment = sketch.release().second_moment()
+            >>> 4900 < moment.estimate ** 0.5 < 5100  # the root of 3000^2 + 4000^2 is 5000
+            True
         """
         self._require_count_sketch("second_moment")
         level = checked_confidence(confidence)
