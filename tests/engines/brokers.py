@@ -31,9 +31,16 @@ class MockBroker:
 
     def send(self, topic: str, values: Iterable[bytes | None]) -> int:
         """Send one message per value, in turn to each partition; return how many."""
-        number = -1
-        for number, value in enumerate(values):
+        sent = list(values)
+        for number, value in enumerate(sent):
             self._producer.produce(topic, value=value, partition=number % PARTITIONS)
             self._producer.poll(0)
         assert self._producer.flush(60) == 0
-        return number + 1
+        return len(sent)
+
+    def send_to(self, topic: str, partition: int, values: Iterable[bytes | None]) -> None:
+        """Send one message per value to one partition."""
+        for value in values:
+            self._producer.produce(topic, value=value, partition=partition)
+            self._producer.poll(0)
+        assert self._producer.flush(60) == 0

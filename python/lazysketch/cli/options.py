@@ -378,4 +378,11 @@ _TIMES_AND_FOLLOWING: Final = (
         help="Wait for more data at the end of the file, like tail -F, until Ctrl-C.  "
         "[default: stop at the end]",
     ),
+    click.option(
+        "--kafka-settings",
+        metavar="FILE",
+        type=click.Path(),
+        help="For kafka://HOST:PORT/TOPIC: further settings of librdkafka, NAME=VALUE in each "
+        "line.  [default: none]",
+    ),
 )

@@ -269,6 +269,7 @@ class InputSettings:
     follow: bool = False
     regex: str | None = None
     trusted_hops: int | None = None
+    kafka_settings: str | None = None
 
     def open(
         self,

@@ -11,11 +11,18 @@ Several members, in threads or in other processes, hand over to one gate
 (:class:`~lazysketch.workers.OffsetGate`): :class:`GroupMember`. Offsets are kept in the store, in
 the same commit as the counts; those that a broker keeps for the group are not used.
 
+Topics are an input too: :func:`open_topics` reads what they have now as the rows of one source.
+
 ================= ==================================================================
 consumers         settings of a consumer, and errors that pass
 members           one member of a group: partitions, ranges, what is handed over
 messages          values of messages as rows, and the places of those that cannot be read
 counting          members and a clock in the process of the store
+addresses         kafka://BROKER/TOPIC
+ranges            ranges of offsets, each read whole
+rows              values of messages as steps, by the readers of the inputs
+positions         how far each partition was counted
+topic_source      topics as an input of a run
 ================= ==================================================================
 
 Needs the extra ``kafka``. docs/scale.md
@@ -26,5 +33,6 @@ from __future__ import annotations
 from lazysketch.kafka.counting import count_topics
 from lazysketch.kafka.members import GroupMember
 from lazysketch.kafka.messages import MalformedMessage
+from lazysketch.kafka.topic_source import open_topics
 
-__all__ = ["GroupMember", "MalformedMessage", "count_topics"]
+__all__ = ["GroupMember", "MalformedMessage", "count_topics", "open_topics"]

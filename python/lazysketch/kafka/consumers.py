@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import logging
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from confluent_kafka import KafkaError
+from confluent_kafka import Consumer, KafkaError, KafkaException
 
 from lazysketch.errors import ArgumentValueError, SourceError
 
-__all__ = ["check_transient", "checked_settings", "is_incremental"]
+__all__ = [
+    "check_transient",
+    "checked_settings",
+    "is_incremental",
+    "opened_consumer",
+    "silent_logger",
+]
 
 _OURS: Final[dict[str, Any]] = {
     "enable.auto.commit": False,
@@ -46,6 +53,36 @@ def checked_settings(settings: Mapping[str, Any]) -> dict[str, Any]:
         if name not in settings:
             raise ArgumentValueError(f"settings: expected {name}, got none")
     return {**settings, **_OURS}
+
+
+def silent_logger() -> logging.Logger:
+    """Return a logger for clients that drops everything."""
+    silent = logging.Logger("librdkafka")
+    silent.addHandler(logging.NullHandler())
+    return silent
+
+
+def opened_consumer(
+    settings: Mapping[str, Any], *, failed: Callable[[Any], object], **callbacks: Any
+) -> Any:
+    """Return a consumer that logs nothing: what librdkafka logs may quote settings.
+
+    Args:
+        settings: those of :func:`checked_settings`.
+        failed: called with each error of the client.
+        callbacks: further ones, such as ``stats_cb``.
+
+    Raises:
+        ArgumentValueError: a setting that librdkafka refuses; its name, not its value.
+    """
+    try:
+        return Consumer({**settings, "error_cb": failed, **callbacks}, logger=silent_logger())
+    except (KafkaException, TypeError, ValueError) as error:
+        names = [name for name in settings if f'"{name}"' in str(error)]
+        raise ArgumentValueError(
+            "settings: expected settings of librdkafka, got one that it refuses"
+            f"{': ' + ', '.join(names) if names else ''}"
+        ) from None
 
 
 def is_incremental(settings: Mapping[str, Any]) -> bool:

@@ -24,7 +24,13 @@ from lazysketch.sources.io.text_blocks import LONGEST_ROW
 if TYPE_CHECKING:
     from lazysketch.sources.formats.selection import Selection
 
-__all__ = ["MESSAGE_FORMATS", "MalformedMessage", "ReadValues", "values_reader"]
+__all__ = [
+    "MESSAGE_FORMATS",
+    "MalformedMessage",
+    "ReadValues",
+    "values_reader",
+    "without_long_rows",
+]
 
 MESSAGE_FORMATS = ("lines", "jsonl", "arrow")
 
@@ -88,7 +94,7 @@ def _text_reader(read: Callable[[bytes], RowBatch]) -> Callable[[Sequence[bytes]
     def read_values(values: Sequence[bytes]) -> ReadValues:
         whole = [value if value.endswith(b"\n") else value + b"\n" for value in values]
         # Of text in files, a row that is longer than this is an empty one as well.
-        kept = [value if len(value) <= LONGEST_ROW else _short(value) for value in whole]
+        kept = [without_long_rows(value) for value in whole]
         batch = read(b"".join(kept))
         if not len(batch.malformed):
             return ReadValues([batch], [])
@@ -99,7 +105,14 @@ def _text_reader(read: Callable[[bytes], RowBatch]) -> Callable[[Sequence[bytes]
     return read_values
 
 
-def _short(value: bytes) -> bytes:
+def without_long_rows(value: bytes) -> bytes:
+    """Return the rows of a value, empty ones in the place of those that are too long.
+
+    Args:
+        value: text in lines.
+    """
+    if len(value) <= LONGEST_ROW:
+        return value
     rows = value.split(b"\n")
     return b"\n".join(row if len(row) <= LONGEST_ROW else b"" for row in rows)
 

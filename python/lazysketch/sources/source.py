@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from lazysketch.sources.formats.selection import Selection
     from lazysketch.sources.io.interruptible import Waits
     from lazysketch.sources.io.positions import FileReading, Place
+    from lazysketch.sources.places import BatchPlace
 
 
 class _Part(NamedTuple):
@@ -37,7 +38,7 @@ class _Part(NamedTuple):
     read_as: str
     batch: RowBatch | None
     hint: str = ""
-    place: Place | None = None
+    place: BatchPlace | None = None
     field: str | None = None
     guess: str = ""
 
@@ -62,9 +63,10 @@ class Source:
         positions: Positions | None = None,
     ) -> None:
         self.tally = Tally()
-        self.place: Place | None = None  # of the last batch that was yielded
+        self.place: BatchPlace | None = None  # of the last batch that was yielded
         self.check_field: Callable[[str, str | None], None] | None = None
         self._positions = positions
+        self._may_be_empty = positions is not None
         self.paths = paths
         self._form = form
         self._request = request
@@ -145,7 +147,7 @@ class Source:
         parts = read_ahead(self._parts, stop=self._stop) if ahead else self._parts(PLAIN_WAITS)
         with closing(parts):
             yield from self._counted(parts)
-        if not self.tally.rows and not self._stop.requested and self._positions is None:
+        if not (self.tally.rows or self._stop.requested or self._may_be_empty):
             raise SourceError(f"{self.name}: expected at least one row, got an empty stream")
 
     def _counted(self, parts: Iterable[_Part]) -> Iterator[RowBatch]:
@@ -168,7 +170,7 @@ class Source:
             kept = batch.before_malformed() if self._strict else batch
             self.place = place
             rows_before = rows_before if place is None else place.before
-            self.tally.add(kept, name=name, rows_before=rows_before)
+            self._tell(kept, name=name, rows_before=rows_before)
             rows_before += kept.rows
             if kept.rows:
                 yield kept
@@ -177,6 +179,9 @@ class Source:
                     f"{name}: expected no malformed row in strict mode, "
                     f"got one in row {rows_before + 1:,}"
                 )
+
+    def _tell(self, kept: RowBatch, *, name: str, rows_before: int) -> None:
+        self.tally.add(kept, name=name, rows_before=rows_before)
 
     # With ahead=True the methods below run in the background thread.
 

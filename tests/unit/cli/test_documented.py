@@ -47,7 +47,8 @@ COMMANDS = commands_of("cli.md")
 # Commands that need a system log, the network or a clone are not run, nor is one that serves until
 # it is ended: test_serve.py does. Nor is what writes into the home.
 ELSEWHERE = re.compile(
-    r"^(make|tail|tcpdump|journalctl) |^\. |/var/log|^lazysketch serve --(state|check)|--install$"
+    r"^(make|tail|tcpdump|journalctl) |^\. |/var/log|kafka://"
+    r"|^lazysketch serve --(state|check)|--install$"
 )
 PLOTS = importlib.util.find_spec("matplotlib") is not None
 RUN = {

@@ -208,8 +208,9 @@ def top(
     """Count a stream privately and show its heaviest items, live.
 
     FILE is lines of text, an access log, a packet capture, ..., also compressed; - is
-    standard input, possibly a live pipe. One row is one step. While reading, the table is
-    refreshed on standard error, if that is a terminal. Ctrl-C ends with the result so far.
+    standard input, possibly a live pipe, and kafka://HOST:PORT/TOPIC a topic. One row is
+    one step. While reading, the table is refreshed on standard error, if that is a
+    terminal. Ctrl-C ends with the result so far.
 
     \b
     Examples:

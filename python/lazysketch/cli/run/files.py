@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lazysketch import Release
+from lazysketch.cli.run.topics import is_topic
 from lazysketch.cli.view.plot import checked_plot_kind
 from lazysketch.errors import ReleaseFormatError, SourceError
 from lazysketch.releases.files import MAGIC, write_whole
@@ -47,7 +48,8 @@ def read_public_list(
         SourceError: The file is unreadable, empty, has a row that does not decode, or is one of
             the inputs: a list taken from the private stream would reveal what occurs in it.
     """
-    if any(_same_file(path, str(other)) for other in expand_paths(inputs)):
+    files = [given for given in inputs if not is_topic(given)]
+    if files and any(_same_file(path, str(other)) for other in expand_paths(files)):
         raise SourceError(
             f"{option}: expected a public list, got one of the inputs; "
             "a list taken from the stream would reveal what occurs in it"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from lazysketch.cli.run.state import Counting
 from lazysketch.cli.run.targets import DiscoveredItems, ListedItems
+from lazysketch.cli.run.topics import check_no_topics, is_topic, open_topic_inputs
 from lazysketch.cli.view.output import tell
 from lazysketch.sources.io.byte_stream import size_of
 
@@ -32,6 +33,9 @@ def open_inputs(
     Raises:
         SourceError: An input cannot be read, or was rewritten since it was counted.
     """
+    if any(map(is_topic, files)):
+        return open_topic_inputs(reading, files, times=times, user=user, state=state)
+    check_no_topics(reading)
     if state is None:
         return reading.open(files, times=times, user=user)
     source = reading.open(files, times=times, user=user, positions=state.positions)

@@ -63,7 +63,8 @@ class State:
         folder: The directory.
         store: The store in it.
         finishes: Whether the stream ends with this run.
-        reread: Whether a file that was rewritten or truncated is counted anew.
+        reread: Whether a file that was rewritten or truncated, or a topic that was made anew, is
+            counted anew.
 
     Attributes:
         positions: What was counted of each file.
@@ -76,6 +77,7 @@ class State:
         self.folder = folder
         self.store = store
         self.finishes = finishes
+        self.rereads = reread
         note = store.note(_NOTE)
         self.definition = Definition.from_text(note) if note else None
         if self.definition is None and store.names:
