@@ -34,7 +34,7 @@ test: check-test-tools lint $(VENV)/installed $(VENV)/develop  ## the whole suit
 	$(BIN)/python -m pytest --numprocesses auto --dist loadfile -m 'not long' --ignore tests/engines
 	@echo 'test: skipped tests/engines (Spark, Kafka, Dask), which make test-engines runs'
 
-test-engines: check-test-tools $(VENV)/installed $(VENV)/engines  ## what runs in engines: Spark (needs Java 17 or newer), Kafka, Dask
+test-engines: check-test-tools $(VENV)/installed $(VENV)/engines $(if $(shell command -v mvn),build/kafka/installed)  ## what runs in engines: Spark (needs Java 17 or newer), Kafka, Dask
 	@command -v java >/dev/null 2>&1 || { echo 'missing: java >= 17 (Debian: the package openjdk-17-jre-headless)' >&2; exit 1; }
 	$(BIN)/python -m pytest tests/engines
 
@@ -131,6 +131,14 @@ $(VENV)/develop: requirements/develop.txt $(VENV)/demo
 
 $(VENV)/engines: requirements/engines.txt $(VENV)/develop
 	$(BIN)/python -m pip install --quiet --require-hashes -r $<
+	@touch $@
+
+# A broker of Kafka and what it needs, as Maven resolves it; each file is checked against its digest.
+# Without Maven (Debian: the package maven) the tests that need a real broker are skipped.
+build/kafka/installed: tests/engines/kafka/pom.xml tests/engines/kafka/jars.sha256
+	rm -rf build/kafka
+	mvn --batch-mode --quiet --file $< dependency:copy-dependencies -DincludeScope=runtime -DoutputDirectory=$(CURDIR)/build/kafka
+	cd build/kafka && sha256sum --quiet --strict --check ../../tests/engines/kafka/jars.sha256
 	@touch $@
 
 $(VENV)/docs: requirements/docs.txt $(VENV)/demo

@@ -16,6 +16,19 @@ def lives(tmp_path: Path) -> Lives:
 
 
 @pytest.fixture(scope="session")
+def real_broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    """A broker of Apache Kafka; skipped where it is not installed."""
+    pytest.importorskip("confluent_kafka")
+    from tests.engines.real_brokers import RealBroker, missing, skip_or_fail
+
+    if what := missing():
+        skip_or_fail(what)
+    found = RealBroker(tmp_path_factory.mktemp("kafka"))
+    yield found
+    found.stop()
+
+
+@pytest.fixture(scope="session")
 def session(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """One session of two cores: a second costs ten seconds."""
     pytest.importorskip("pyspark")
