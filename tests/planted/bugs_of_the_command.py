@@ -133,7 +133,7 @@ BUGS_OF_THE_COMMAND: Final = (
         caught_by="tests/unit/cli/test_options.py::test_a_list_that_a_pattern_matches_is_refused",
         patch=edited(
             "lazysketch.cli.run.files:read_public_list",
-            ("if any(_same_file", "if False and any(_same_file"),
+            ("if files and any(_same_file", "if False and any(_same_file"),
         ),
     ),
     PlantedBug(

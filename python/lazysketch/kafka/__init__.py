@@ -23,6 +23,7 @@ ranges            ranges of offsets, each read whole
 rows              values of messages as steps, by the readers of the inputs
 positions         how far each partition was counted
 topic_source      topics as an input of a run
+range_tasks       ranges as tasks of any engine
 ================= ==================================================================
 
 Needs the extra ``kafka``. docs/scale.md
@@ -33,6 +34,19 @@ from __future__ import annotations
 from lazysketch.kafka.counting import count_topics
 from lazysketch.kafka.members import GroupMember
 from lazysketch.kafka.messages import MalformedMessage
+from lazysketch.kafka.range_tasks import RangeTask, count_ranges, plan_range_tasks
+from lazysketch.kafka.ranges import OffsetRange, listed_ranges, range_settings
 from lazysketch.kafka.topic_source import open_topics
 
-__all__ = ["GroupMember", "MalformedMessage", "count_topics", "open_topics"]
+__all__ = [
+    "GroupMember",
+    "MalformedMessage",
+    "OffsetRange",
+    "RangeTask",
+    "count_ranges",
+    "count_topics",
+    "listed_ranges",
+    "open_topics",
+    "plan_range_tasks",
+    "range_settings",
+]

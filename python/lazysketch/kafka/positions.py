@@ -12,11 +12,12 @@ import json
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
-
-from typing_extensions import Self
+from typing import TYPE_CHECKING, Final
 
 from lazysketch.errors import SourceError
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 __all__ = ["TopicPlace", "TopicPosition", "position_source"]
 

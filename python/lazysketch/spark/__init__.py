@@ -16,6 +16,8 @@ noise and no event is in a task, a shuffle file, a checkpoint or a log.
 files_source      the data source ``lazysketch``: tasks over files, in batches and as a stream
 sink              the function of ``foreachBatch``; batches by hand
 columns           a column of a DataFrame that exists already
+topics_source     ranges of offsets of Kafka as its input
+topic_options     the options that name them
 source_options    the options of the data source
 modes             kinds of sessions and queries in which a step could be published too early
 ================= ==================================================================

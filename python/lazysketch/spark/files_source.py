@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from pyspark.sql.streaming.datasource import ReadLimit
     from pyspark.sql.types import StructType
 
-__all__ = ["SCHEMA", "FilesSource", "register"]
+__all__ = ["SCHEMA", "FilesSource", "Ticks", "register"]
 
 SCHEMA: Final = "number int, tasks int, tick bigint, input string, sealed binary"
 
@@ -54,7 +54,10 @@ class FilesSource(DataSource):
             ``max_weight``, ``encoding``, ``delimiter``, ``item_type`` as for ``open_source``;
             ``spec`` (``partial_spec().hex()``, a batch) or ``state`` (a folder, a stream);
             ``settled`` (seconds since a file was modified, 60), ``part_bytes`` and
-            ``most_tasks`` as for ``plan_tasks``.
+            ``most_tasks`` as for ``plan_tasks``. Instead of ``path`` topics of Kafka: ``kafka``
+            (HOST:PORT, with commas between several), ``topics`` (with commas), ``kafka_settings``
+            (a file with further settings of librdkafka, on every machine), and for a batch
+            ``offsets`` (``{"TOPIC": {"PARTITION": [FIRST, END]}}``; all that there is).
 
     Raises:
         ArgumentTypeError: No path, or not one of ``spec`` and ``state``.
@@ -76,13 +79,23 @@ class FilesSource(DataSource):
 
     def reader(self, schema: StructType) -> DataSourceReader:  # noqa: ARG002 -- always the same
         """Return the reader of a batch."""
-        return _Batch(self._options)
+        if self._options.topics is None:
+            return _Batch(self._options)
+        from lazysketch.spark.topics_source import TopicBatch  # late: needs the extra kafka
+
+        return TopicBatch(self._options)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: ARG002, N802
         """Return the reader of a stream."""
         if self._options.state is None:
             raise ArgumentTypeError("state: expected a folder for a stream, got none")
-        return _Ticks(self._options)
+        if self._options.topics is None:
+            return Ticks(self._options)
+        if self._options.topics.offsets:
+            raise ArgumentTypeError("offsets: expected none for a stream, got some")
+        from lazysketch.spark.topics_source import TopicTicks  # late: needs the extra kafka
+
+        return TopicTicks(self._options)
 
 
 def register(session: SparkSession) -> None:
@@ -120,14 +133,15 @@ class _Batch(DataSourceReader):
         return _counted(partition.value)
 
 
-class _Ticks(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """One tick per trigger."""
+class Ticks(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """One tick per trigger: the files that no tick had before."""
 
     def __init__(self, options: SourceOptions) -> None:
         self._options = options
         self._ticks_left: int | None = None
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 -- the names are Spark's
+        """Return what is before the first tick."""
         return {"tick": 0, "input": ""}
 
     def prepareForTriggerAvailableNow(self) -> None:  # noqa: N802
@@ -135,22 +149,34 @@ class _Ticks(DataSourceStreamReader, SupportsTriggerAvailableNow):
         self._ticks_left = 1
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:  # noqa: ARG002, N802
-        """Begin the next tick, and keep its files before Spark keeps its number."""
+        """Begin the next tick."""
         if self._ticks_left is not None:
             if not self._ticks_left:
                 return start
             self._ticks_left -= 1
-        tick = int(start["tick"]) + 1
+        return self._begun(start, int(start["tick"]) + 1)
+
+    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
+        """Return the tasks of a tick."""
+        if start == end:
+            return []
+        tick = int(end["tick"])
+        if tick != int(start["tick"]) + 1:
+            raise SourceError(f"tick: expected the one after {start['tick']}, got {tick}")
+        return self._tasks(start, end)
+
+    def read(self, partition: InputPartition) -> Iterator[tuple[Any, ...]]:
+        """Yield the row of a task."""
+        return _counted(partition.value)
+
+    def _begun(self, start: dict[str, Any], tick: int) -> dict[str, Any]:  # noqa: ARG002
+        """Begin a tick, and keep its files before Spark keeps its number."""
         found = listed_files(self._options.path, settled=self._options.settled)
         with self._log() as log:
             return {"tick": tick, "input": log.begin(tick, found)}
 
-    def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:
-        if start == end:
-            return []
+    def _tasks(self, start: dict[str, Any], end: dict[str, Any]) -> list[InputPartition]:  # noqa: ARG002
         options, tick = self._options, int(end["tick"])
-        if tick != int(start["tick"]) + 1:
-            raise SourceError(f"tick: expected the one after {start['tick']}, got {tick}")
         with self._log() as log:
             if log.digest(tick) != end["input"]:
                 raise SourceError(
@@ -168,9 +194,6 @@ class _Ticks(DataSourceStreamReader, SupportsTriggerAvailableNow):
             tick=tick,
         )
         return [InputPartition(task) for task in tasks]
-
-    def read(self, partition: InputPartition) -> Iterator[tuple[Any, ...]]:
-        return _counted(partition.value)
 
     def _log(self) -> InputLog:
         options = self._options

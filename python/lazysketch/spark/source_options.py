@@ -11,6 +11,7 @@ from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.sources import checked_request
 from lazysketch.sources.formats.registry import AUTO, check_format
 from lazysketch.sources.formats.selection import Selection
+from lazysketch.spark.topic_options import OF_TOPICS, TopicOptions
 from lazysketch.workers import kept_spec
 
 __all__ = ["SourceOptions"]
@@ -28,7 +29,9 @@ _KNOWN: Final = (
     "settled",
     "part_bytes",
     "most_tasks",
+    *OF_TOPICS,
 )
+_OF_FILES: Final = ("path", "settled", "part_bytes", "delimiter")
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,7 @@ class SourceOptions:
         settled: Files are taken that were modified at least that number of seconds ago.
         part_bytes: About how much of a file is read in one piece; None for a part of the input.
         most_tasks: Of one tick; None for a number that follows from the size of the table.
+        topics: What is read in the place of files; None for files.
     """
 
     path: str
@@ -54,6 +58,7 @@ class SourceOptions:
     settled: float
     part_bytes: int | None
     most_tasks: int | None
+    topics: TopicOptions | None = None
 
     @classmethod
     def of(cls, texts: Mapping[str, str]) -> SourceOptions:
@@ -69,7 +74,12 @@ class SourceOptions:
                 raise ArgumentValueError(
                     f"option: expected one of {', '.join(_KNOWN)}, got {shown(name)}"
                 )
-        if "path" not in given:
+        topics = TopicOptions.of(given)
+        if topics is not None:
+            for name in _OF_FILES:
+                if name in given:
+                    raise ArgumentTypeError(f"{name}: expected none with the option kafka, got one")
+        elif "path" not in given:
             raise ArgumentTypeError("path: expected a folder, a pattern or a file, got none")
         if ("spec" in given) == ("state" in given):
             raise ArgumentTypeError(
@@ -82,9 +92,12 @@ class SourceOptions:
             max_weight=most,
             item_type=given.get("item_type"),
         )
-        check_format(given.get("format", AUTO), request, follow=False)
+        if topics is None:
+            check_format(given.get("format", AUTO), request, follow=False)
+        else:
+            topics.check_format(given.get("format", AUTO), request)
         return cls(
-            path=given["path"],
+            path=given.get("path", ""),
             format=given.get("format", AUTO),
             request=request,
             spec=_spec(given["spec"]) if "spec" in given else None,
@@ -92,6 +105,7 @@ class SourceOptions:
             settled=_seconds(given),
             part_bytes=_number(given, "part_bytes"),
             most_tasks=_number(given, "most_tasks"),
+            topics=topics,
         )
 
     @property
