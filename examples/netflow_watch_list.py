@@ -20,6 +20,7 @@ SCANNER = "203.0.113.66"
 
 def main(folder: Path) -> None:
     """Write flows, count them, and print the sources above one percent."""
+    folder.mkdir(parents=True, exist_ok=True)
     chance = random.Random(2)
     flows = folder / "flows.log"
     with flows.open("w") as file:

@@ -25,7 +25,7 @@ def main(folder: Path) -> None:
     """Write the logs of a day, let Spark count them, publish; then the next day."""
     folder = folder.resolve()  # the JVM has a working directory of its own
     logs, state = folder / "logs", folder / "state"
-    logs.mkdir()
+    logs.mkdir(parents=True)
     spark = SparkSession.builder.master("local[2]").getOrCreate()
     lazy.register(spark)
     table = ls.TableSpec(

@@ -19,6 +19,7 @@ PATHS = ["/", "/catalogue", "/events", "/hours", "/rooms", "/news", "/help", "/c
 
 def main(folder: Path) -> None:
     """Write the log, and the page made of it."""
+    folder.mkdir(parents=True, exist_ok=True)
     chance = random.Random(1)
     paths = chance.choices(PATHS, [1 / (place + 1) for place in range(len(PATHS))], k=50_000)
     log, page = folder / "access.log", folder / "paths.html"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
 import sys
 from pathlib import Path
 
@@ -152,6 +153,21 @@ TOP = "top rows.txt --domain items.txt --format lines"
 )
 def test_wrong_use(capsys: pytest.CaptureFixture[str], command: str, message: str) -> None:
     assert message in failure(capsys, command)
+
+
+@pytest.mark.parametrize("option", ["--save-release", "--save-names", "--plot"])
+def test_a_folder_that_cannot_be_written_is_found_before_rows_are_read(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, option: str
+) -> None:
+    """A run spends its privacy even if its result is lost."""
+    # Root may write anywhere, whatever the mode of a folder.
+    access = os.access
+    monkeypatch.setattr(
+        os, "access", lambda path, mode: path != Path("folder") and access(path, mode)
+    )
+    ended = "html" if option == "--plot" else "lzs"
+    found = failure(capsys, f"top rows.txt --format lines {option} folder/r.{ended}")
+    assert found == f"lazysketch: {option}: expected a directory to write, got folder\n"
 
 
 @pytest.mark.parametrize(

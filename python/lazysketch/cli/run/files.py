@@ -6,6 +6,7 @@ destroys neither the input nor any other file.
 
 from __future__ import annotations
 
+import os
 import stat
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -172,6 +173,8 @@ def _check_target(path: str, *, option: str, replaces: bytes | None, kind: str) 
     try:
         if not target.parent.is_dir():
             raise SourceError(f"{option}: expected an existing directory, got {target.parent}")
+        if not os.access(target.parent, os.W_OK | os.X_OK):  # files are made next to the target
+            raise SourceError(f"{option}: expected a directory to write, got {target.parent}")
         if not target.exists():
             return False
         if not stat.S_ISREG(target.stat().st_mode):
