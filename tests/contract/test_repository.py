@@ -237,3 +237,10 @@ def test_licence_is_apache() -> None:
     assert "Version 2.0, January 2004" in read("LICENSE")
     assert 'license = "Apache-2.0"' in read("pyproject.toml")
     assert 'license = "Apache-2.0"' in read("Cargo.toml")
+
+
+def test_the_map_of_the_house_names_every_folder_once() -> None:
+    text = text_of(ROOT / "CONTRIBUTING.md").partition("## The house")[2].partition("\n## ")[0]
+    rows = [row.split("|")[1] for row in text.splitlines() if row.startswith("| `")]
+    named = sorted(name for row in rows for name in re.findall(r"`([^`]+)`", row))
+    assert named == sorted({name_of(path).split("/")[0] for path in files() if path.parent != ROOT})
