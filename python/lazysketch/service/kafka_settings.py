@@ -18,7 +18,9 @@ def consumer_settings(settings: StreamSettings, *, state: str) -> dict[str, str]
     """Return what the operator chose for the consumer of a stream.
 
     The group is that of the settings, or of their file. Otherwise its name follows from the state
-    and the stream, so that each service counts all messages.
+    and the stream, so that each service counts all messages. The service is a static member of its
+    group, whose name follows from both too: after a kill it takes its own place, and need not wait
+    until the broker takes the old consumer for lost.
 
     Args:
         settings: the stream, which has topics.
@@ -35,7 +37,10 @@ def consumer_settings(settings: StreamSettings, *, state: str) -> dict[str, str]
             "confluent_kafka"
         )
     assert settings.kafka is not None, "callers check"  # noqa: S101
-    found = {"group.id": f"lazysketch {state} {settings.name}"}
+    found = {
+        "group.id": f"lazysketch {state} {settings.name}",
+        "group.instance.id": f"lazysketch-{state}-{settings.name}",
+    }
     if settings.kafka_settings is not None:
         found |= read_properties(settings.kafka_settings)
     found["bootstrap.servers"] = settings.kafka

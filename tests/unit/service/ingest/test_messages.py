@@ -86,6 +86,7 @@ def test_settings_of_a_consumer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert consumer_settings(topics(), state="s") == {
         "bootstrap.servers": "broker:9092",
         "group.id": "lazysketch s pages",
+        "group.instance.id": "lazysketch-s-pages",
     }
     chosen = consumer_settings(topics(kafka_settings=str(file)), state="s")
     assert chosen["group.id"] == "of the file"
