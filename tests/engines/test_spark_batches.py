@@ -87,6 +87,17 @@ def test_files_are_counted_as_by_one_machine(
         assert live.step == 1
 
 
+def test_an_input_is_divided_for_the_cores(session: Any, lives: Lives, tmp_path: Path) -> None:
+    (tmp_path / "rows.txt").write_text("a\n")
+    os.truncate(tmp_path / "rows.txt", 40 << 20)
+    with lives.open() as store:
+        spec = OPENED["count-min"](store).partial_spec().hex()
+    frame = session.read.format("lazysketch").options(
+        path=str(tmp_path / "rows.txt"), format="lines", settled="0", spec=spec
+    )
+    assert frame.load().rdd.getNumPartitions() == session.sparkContext.defaultParallelism == 2
+
+
 def test_a_column_is_counted_as_by_one_machine(session: Any, lives: Lives, tmp_path: Path) -> None:
     """With weights, some of them too large, and rows without an item or a weight."""
     rows: list[tuple[Any, Any]] = [*zip(ITEMS, WEIGHTS, strict=True)]

@@ -172,17 +172,19 @@ def _check_unchanged(part: FilePart) -> None:
 
 
 def _parts_of_parquet(whole: FilePart, most_bytes: int) -> list[FilePart]:
-    """Return runs of row groups, each of about that number of bytes."""
+    """Return runs of row groups of about the same number of bytes, which end nearest to that."""
     from lazysketch.sources.formats.parquet import row_group_sizes
 
     sizes = row_group_sizes(whole.path)
     decoded = max(sum(sizes), 1)
+    count = -(-whole.size // most_bytes)
     parts: list[FilePart] = []
-    begin, size = 0, 0
-    for group, of_group in enumerate(sizes):
-        size += of_group
-        weight = whole.size * size // decoded
-        if weight >= most_bytes or group + 1 == len(sizes):
+    begin, before, read = 0, 0, 0
+    for group, (of_group, of_next) in enumerate(zip(sizes, [*sizes[1:], 0], strict=True)):
+        read += of_group
+        is_near = (2 * read + of_next) * count >= 2 * decoded * (len(parts) + 1)
+        if is_near or group + 1 == len(sizes):
+            weight = whole.size * (read - before) // decoded
             parts.append(replace(whole, begin=begin, end=group + 1, weight=weight))
-            begin, size = group + 1, 0
+            begin, before = group + 1, read
     return parts or [whole]

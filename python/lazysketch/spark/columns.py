@@ -62,7 +62,6 @@ def count_column(
         from lazysketch.sources.formats.arrow_columns import batch_of_columns, check_types
         from lazysketch.spark.imported_objects import keep_imported_objects
 
-        keep_imported_objects()
         worker = PartialCounts(spec)
         for batch in batches:
             types = {"field": batch.schema.field(0).type}
@@ -72,6 +71,7 @@ def count_column(
             weights = None if weight is None else batch.column(1)
             rows = batch_of_columns(batch.column(0), weights, request)
             worker._update_fitting(rows.items, rows.weights)
+        keep_imported_objects()
         context = TaskContext.get()
         number = 0 if context is None else context.partitionId()
         columns = {

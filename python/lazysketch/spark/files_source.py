@@ -24,6 +24,7 @@ from lazysketch.spark.imported_objects import keep_imported_objects
 from lazysketch.spark.modes import check_session
 from lazysketch.spark.source_options import SourceOptions
 from lazysketch.workers import (
+    PARALLEL_TASKS,
     FileTask,
     InputLog,
     TaskResult,
@@ -64,6 +65,8 @@ class FilesSource(DataSource):
         ArgumentValueError: An unknown option, or a value outside its range.
     """
 
+    _parallel_tasks = PARALLEL_TASKS
+
     def __init__(self, options: Any) -> None:
         super().__init__(options)
         self._options = SourceOptions.of(dict(options))
@@ -80,7 +83,7 @@ class FilesSource(DataSource):
     def reader(self, schema: StructType) -> DataSourceReader:  # noqa: ARG002 -- always the same
         """Return the reader of a batch."""
         if self._options.topics is None:
-            return _Batch(self._options)
+            return _Batch(self._options, parallel_tasks=self._parallel_tasks)
         from lazysketch.spark.topics_source import TopicBatch  # late: needs the extra kafka
 
         return TopicBatch(self._options)
@@ -90,7 +93,7 @@ class FilesSource(DataSource):
         if self._options.state is None:
             raise ArgumentTypeError("state: expected a folder for a stream, got none")
         if self._options.topics is None:
-            return Ticks(self._options)
+            return Ticks(self._options, parallel_tasks=self._parallel_tasks)
         if self._options.topics.offsets:
             raise ArgumentTypeError("offsets: expected none for a stream, got some")
         from lazysketch.spark.topics_source import TopicTicks  # late: needs the extra kafka
@@ -101,6 +104,8 @@ class FilesSource(DataSource):
 def register(session: SparkSession) -> None:
     """Make the format ``lazysketch`` known to a session.
 
+    An input is divided for the cores that the session has now; call it again after that changed.
+
     Args:
         session: A classic session, in the process that has the store.
 
@@ -108,14 +113,22 @@ def register(session: SparkSession) -> None:
         ArgumentTypeError: A session of Spark Connect.
     """
     check_session(session)
-    session.dataSource.register(FilesSource)
+    cores = session.sparkContext.defaultParallelism
+
+    class SourceOfCores(FilesSource):
+        """The planner is another process; what the session knows comes to it with the class."""
+
+        _parallel_tasks = cores
+
+    session.dataSource.register(SourceOfCores)
 
 
 class _Batch(DataSourceReader):
     """All files that are there now, as one input."""
 
-    def __init__(self, options: SourceOptions) -> None:
+    def __init__(self, options: SourceOptions, *, parallel_tasks: int = PARALLEL_TASKS) -> None:
         self._options = options
+        self._parallel_tasks = parallel_tasks
 
     def partitions(self) -> list[InputPartition]:
         options = self._options
@@ -126,6 +139,7 @@ class _Batch(DataSourceReader):
             format=options.format,
             part_bytes=options.part_bytes,
             most_tasks=options.most_tasks,
+            parallel_tasks=self._parallel_tasks,
         )
         return [InputPartition(task) for task in tasks]
 
@@ -136,8 +150,9 @@ class _Batch(DataSourceReader):
 class Ticks(DataSourceStreamReader, SupportsTriggerAvailableNow):
     """One tick per trigger: the files that no tick had before."""
 
-    def __init__(self, options: SourceOptions) -> None:
+    def __init__(self, options: SourceOptions, *, parallel_tasks: int = PARALLEL_TASKS) -> None:
         self._options = options
+        self._parallel_tasks = parallel_tasks
         self._ticks_left: int | None = None
 
     def initialOffset(self) -> dict[str, Any]:  # noqa: N802 -- the names are Spark's
@@ -191,6 +206,7 @@ class Ticks(DataSourceStreamReader, SupportsTriggerAvailableNow):
             format=options.format,
             part_bytes=options.part_bytes,
             most_tasks=options.most_tasks,
+            parallel_tasks=self._parallel_tasks,
             tick=tick,
         )
         return [InputPartition(task) for task in tasks]
@@ -203,6 +219,6 @@ class Ticks(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
 def _counted(task: FileTask) -> Iterator[tuple[Any, ...]]:
     """Yield the one row of a task, after all of its files were read."""
-    keep_imported_objects()
     result: TaskResult = count_task(task)
+    keep_imported_objects()
     yield tuple(result)

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from lazysketch.workers.current_spec import keep_spec, kept_spec
 from lazysketch.workers.file_tasks import (
+    PARALLEL_TASKS,
     FileTask,
     ListedFile,
     count_task,
@@ -32,6 +33,7 @@ from lazysketch.workers.offsets import OffsetGate, Partition
 from lazysketch.workers.results import TaskResult, add_results, positions_of
 
 __all__ = [
+    "PARALLEL_TASKS",
     "FileTask",
     "InputLog",
     "ListedFile",

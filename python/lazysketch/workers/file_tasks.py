@@ -27,12 +27,20 @@ from lazysketch.sources.io.naming import naming
 from lazysketch.sources.parts import FilePart, parts_of, read_part
 from lazysketch.workers.results import TaskResult
 
-__all__ = ["FileTask", "ListedFile", "count_task", "input_digest", "listed_files", "plan_tasks"]
+__all__ = [
+    "PARALLEL_TASKS",
+    "FileTask",
+    "ListedFile",
+    "count_task",
+    "input_digest",
+    "listed_files",
+    "plan_tasks",
+]
 
-# A task of an engine costs some 20 ms before it counts, and a machine has four cores or more.
+# A task of an engine costs 20 ms or more before it counts.
 LEAST_PART_BYTES: Final = 1 << 22
-MOST_PART_BYTES: Final = 1 << 26
-PARTS: Final = 4
+MOST_PART_BYTES: Final = 1 << 27
+PARALLEL_TASKS: Final = 4
 PART_BYTES_OF_NAMES: Final = 1 << 24  # a worker holds 2^20 different ones
 MOST_TASKS: Final = 256
 _HIDDEN: Final = (".", "_")
@@ -123,6 +131,7 @@ def plan_tasks(
     format: str = AUTO,  # noqa: A002 -- the usual word
     part_bytes: int | None = None,
     most_tasks: int | None = None,
+    parallel_tasks: int = PARALLEL_TASKS,
     tick: int = 0,
 ) -> list[FileTask]:
     """Return tasks that together count each row of the files once; at least one.
@@ -133,9 +142,11 @@ def plan_tasks(
         spec: ``partial_spec()`` of the object that counts.
         format: As for :func:`~lazysketch.sources.open_source`.
         part_bytes: About how much of a file is read in one piece. By default 16 MiB where names
-            are counted; else a quarter of the input, at least 4 MiB and at most 64 MiB.
+            are counted; else the input over ``parallel_tasks``, or over the smallest multiple of it
+            that makes parts of at most 128 MiB; at least 4 MiB.
         most_tasks: Each task costs the store one sealed table. By default 256, and fewer for large
             tables: about 256 MiB of sealed counts in all.
+        parallel_tasks: How many tasks run at the same time, such as the cores of a cluster.
         tick: The step of the input's clock.
 
     Raises:
@@ -143,9 +154,10 @@ def plan_tasks(
         ArgumentTypeError: No field for a format that requires one.
         ArgumentValueError: A format or a field that cannot be read, or a number below 1.
     """
-    part_bytes = checked_integer(
-        "part_bytes", _part_bytes(files, spec) if part_bytes is None else part_bytes
-    )
+    if part_bytes is None:
+        parallel = checked_integer("parallel_tasks", parallel_tasks)
+        part_bytes = _part_bytes(files, spec, parallel_tasks=parallel)
+    part_bytes = checked_integer("part_bytes", part_bytes)
     most_tasks = checked_integer(
         "most_tasks", _most_tasks(spec) if most_tasks is None else most_tasks
     )
@@ -172,11 +184,12 @@ def plan_tasks(
     ]
 
 
-def _part_bytes(files: Sequence[ListedFile], spec: bytes) -> int:
+def _part_bytes(files: Sequence[ListedFile], spec: bytes, *, parallel_tasks: int) -> int:
     if PartialCounts(spec)._has_names:
         return PART_BYTES_OF_NAMES
-    part = sum(file.size for file in files) // PARTS
-    return min(max(part, LEAST_PART_BYTES), MOST_PART_BYTES)
+    size = sum(file.size for file in files)
+    rounds = max(-(-size // (parallel_tasks * MOST_PART_BYTES)), 1)
+    return max(-(-size // (parallel_tasks * rounds)), LEAST_PART_BYTES)
 
 
 def _most_tasks(spec: bytes) -> int:

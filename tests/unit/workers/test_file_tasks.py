@@ -192,30 +192,37 @@ def test_listing_leaves_out_what_is_not_complete(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("size", "kind", "parts"),
+    ("size", "kind", "parallel", "parts"),
     [
-        (1 << 20, "count-min", 1),
-        (6 << 20, "count-min", 2),
-        (100 << 20, "count-min", 4),
-        (1 << 30, "count-min", 16),
-        (1 << 30, "names", 64),
+        (1 << 20, "count-min", 4, 1),
+        (6 << 20, "count-min", 4, 2),
+        (100 << 20, "count-min", 4, 4),
+        (100 << 20, "count-min", 1, 1),
+        (1 << 30, "count-min", 4, 8),
+        (1 << 30, "count-min", 3, 9),
+        (1 << 30, "count-min", 100, 100),
+        (1 << 30, "names", 4, 64),
     ],
 )
 def test_a_task_is_worth_its_start(
-    size: int, kind: str, parts: int, lives: Lives, tmp_path: Path
+    size: int, kind: str, parallel: int, parts: int, lives: Lives, tmp_path: Path
 ) -> None:
+    """Equal parts, as many for each task that runs at the same time."""
     (tmp_path / "rows.txt").write_text("a\n")
     os.truncate(tmp_path / "rows.txt", size)
     with lives.open() as store:
         spec = OPENED[kind](store).partial_spec()
     files = listed_files(str(tmp_path / "rows.txt"))
-    assert len(plan_tasks(files, LINES, spec, format="lines")) == parts
+    tasks = plan_tasks(files, LINES, spec, format="lines", parallel_tasks=parallel)
+    assert len(tasks) == parts
+    weights = [sum(part.weight for part in task.parts) for task in tasks]
+    assert max(weights) - min(weights) <= 1
 
 
 def test_arguments_are_checked(lives: Lives, tmp_path: Path) -> None:
     with lives.open() as store:
         spec = OPENED["count-min"](store).partial_spec()
-    for name in ("part_bytes", "most_tasks"):
+    for name in ("part_bytes", "most_tasks", "parallel_tasks"):
         with pytest.raises(ArgumentValueError, match=name):
             plan_tasks([], LINES, spec, **{name: 0})
     with pytest.raises(ArgumentTypeError, match="spec"):
