@@ -23,6 +23,7 @@ __all__ = ["PAGES", "followed", "on_files", "on_page_markdown", "reference"]
 
 _ROOT = Path(__file__).resolve().parents[1]
 _SOURCE = "https://github.com/lazysketch/lazysketch/blob/main/"
+_CODE = re.compile(r"`[^`]+`")
 _IMAGES = "https://raw.githubusercontent.com/lazysketch/lazysketch/main/docs/"
 
 # The pages of the reference: the title and the names.
@@ -121,9 +122,15 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, files: Fil
 
 
 def followed(markdown: str) -> str:
-    """Return text whose links lead to pages of the site, or else to the source."""
+    """Return text as the site shows it: links lead to its pages, or else to the source."""
     markdown = markdown.replace(_SOURCE + "docs/", "").replace(_IMAGES, "")
-    return re.sub(r"\]\(\.\./", f"]({_SOURCE}", markdown)
+    markdown = re.sub(r"\]\(\.\./", f"]({_SOURCE}", markdown)
+    # In a table a bar inside code is escaped; this renderer shows the backslash, and needs none.
+    return re.sub(r"^\|.*$", lambda row: _CODE.sub(_without_escapes, row[0]), markdown, flags=re.M)
+
+
+def _without_escapes(code: re.Match[str]) -> str:
+    return code[0].replace(r"\|", "|")
 
 
 def _notebook() -> str:

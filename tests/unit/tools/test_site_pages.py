@@ -37,6 +37,15 @@ def test_links_lead_to_pages_or_to_the_source() -> None:
         assert site_pages.followed(given) == expected
 
 
+def test_bars_in_tables_are_shown_without_a_backslash() -> None:
+    for given, expected in {
+        r"| `\|` | `a \| b` |": "| `|` | `a | b` |",
+        r"| a \| b | c |": r"| a \| b | c |",
+        r"`a \| b` in a sentence": r"`a \| b` in a sentence",
+    }.items():
+        assert site_pages.followed(given) == expected
+
+
 def test_every_page_of_the_documents_is_in_the_navigation() -> None:
     text = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     pages = [path.name for path in (ROOT / "docs").glob("*.md")]
