@@ -52,10 +52,13 @@ class _Quantity(_ParamType):
             number = float(value)
             return int(number) if self._integer and number.is_integer() else number
         match = re.fullmatch(_NUMBER + r"([a-zA-Z/%]*)\s*", str(value))
-        scale = self._units.get(match[2].lower()) if match else None
+        unit = match[2].lower() if match else ""
+        scale = self._units.get(unit) if match else None
         # Exact until the end: 0.1% is the double nearest to 1 / 1000.
         found = None if match is None or scale is None else Fraction(match[1]) * scale
-        if found is None or (self._integer and found.denominator > 1):
+        # 5 may mean 5 %: it is refused, with the form of both.
+        unclear = found is not None and found > 1 and not unit and "%" in self._units
+        if found is None or unclear or (self._integer and found.denominator > 1):
             self.fail(f"expected {self._wanted}, got {shown(str(value))}", param, ctx)
         return int(found) if self._integer else float(found)
 

@@ -224,6 +224,12 @@ def _planned(
     *,
     reading: InputSettings,
 ) -> Plan:
+    lengths = (stream.steps, stream.events_per_second, stream.duration, stream.horizon)
+    if lengths == (None,) * len(lengths):
+        raise ArgumentTypeError(
+            "steps: expected the length of the stream (--steps 1e8, or --rate and --for, or "
+            "--horizon), got none"
+        )
     sample = _Sample()
     if stream.sample is not None:
         sample = _read(stream.sample, reading, user=stream.user)

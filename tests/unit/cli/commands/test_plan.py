@@ -194,7 +194,7 @@ def test_explains(capsys: pytest.CaptureFixture[str]) -> None:
 def test_failures_are_one_line_with_the_name_of_the_option(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    assert "--steps: expected the length" in refused(capsys, "plan")
+    assert "(--steps 1e8, or --rate and --for, or --horizon)" in refused(capsys, "plan")
     assert "--for: expected a value" in refused(capsys, "plan", "--rate", "5/s")
     both = refused(capsys, "plan", "--steps", "1e6", "--error", "1%", "--memory", "1MB")
     assert "--error: expected this or memory" in both

@@ -220,6 +220,7 @@ def test_a_stream_longer_than_its_horizon_shows_what_was_published(
             "--mechanism: expected tree without a public list (--domain), got h",
         ),
         ("--share 0", "--share: expected"),
+        ("--share 5", "'--share': expected a fraction such as 0.001 or 0.1%, got '5'"),
         ("--share 200%", "--share: expected a number above 0, at most 1, got 2"),
         ("--names-every 0", "--names-every: expected"),
         ("--memory 1KB", "--memory: expected"),
