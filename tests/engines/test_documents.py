@@ -19,7 +19,7 @@ BLOCKS = dict(BLOCK.findall((ROOT / "docs/scale.md").read_text(encoding="utf-8")
 
 
 def test_every_engine_has_a_block() -> None:
-    assert set(BLOCKS) == {"multiprocessing", "Dask", "Ray", "Spark", "Kafka"}
+    assert set(BLOCKS) == {"multiprocessing", "Dask", "Ray", "Spark", "DataFrame", "Kafka"}
 
 
 @pytest.mark.parametrize("engine", ["multiprocessing", "Dask", "Ray"])
@@ -61,6 +61,16 @@ def test_the_block_of_spark(
         live = OPENED["count-min"](store)
         exec(block, {"spark": session, "store": store, "visits": live})
         assert (live.step, store.last_sequence("visits")) == (1, 1)
+
+
+def test_the_block_of_data_frames(session: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    frame = session.range(30_000).selectExpr("concat('user ', id % 9) as user")
+    exec(BLOCKS["DataFrame"], {"frame": frame})
+    *listed, last = capsys.readouterr().out.splitlines()
+    assert len(listed) == 9
+    assert all(line.startswith("user ") for line in [*listed])
+    assert abs(float(last.split()[0]) - 30_000 / 9) < 500
+    assert "(1, 1e-08)-DP per event" in last
 
 
 def test_the_block_of_kafka(lives: Lives) -> None:

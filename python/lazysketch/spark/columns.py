@@ -50,10 +50,36 @@ def count_column(
     Raises:
         ArgumentTypeError: A wrong type, or only one of ``weight`` and ``max_weight``.
         ArgumentValueError: A number outside its range.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> from pyspark.sql import SparkSession
+        >>> import lazysketch as ls
+        >>> import lazysketch.spark as lazy
+        >>> spark = SparkSession.builder.getOrCreate()
+        >>> folder = pathlib.Path(tempfile.mkdtemp())
+        >>> store = ls.open_store(folder / "s", key=ls.Key.generate(), anchor=folder / "anchor")
+        >>> visits = store.sketch("visits", ls.TableSpec(
+        ...     kind="count-min", depth=4, width=256, schedule=ls.Batch(horizon=365),
+        ...     epsilon=1.0, delta=1e-8,
+        ... ))
+        >>> frame = spark.range(900).selectExpr("concat('user ', id % 3) as user")
+        >>> counted = lazy.count_column(
+        ...     frame, "user", spec=visits.partial_spec(), input="table, version 1"
+        ... )
+        >>> lazy.add_frame(store, "days", 1, counted, into=visits).step
+        1
+        >>> store.close()
     """
+    from pyspark.sql.functions import lit
+
     check_texts(column=column, input=input)
     request = checked_request(field=column, weight=weight, max_weight=max_weight)
     wanted = frame.select(column) if weight is None else frame.select(column, weight)
+    # A frame without rows may have no task, and a step must not depend on that: a row of nulls,
+    # which is not counted, has a task of its own.
+    fields = [lit(None).cast(field.dataType).alias(field.name) for field in wanted.schema.fields]
+    wanted = wanted.unionAll(frame.sparkSession.range(0, 1, 1, 1).select(*fields))
 
     def count(batches: Iterator[Any]) -> Iterator[Any]:
         import pyarrow as pa

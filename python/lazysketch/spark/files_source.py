@@ -63,6 +63,12 @@ class FilesSource(DataSource):
     Raises:
         ArgumentTypeError: No path, or not one of ``spec`` and ``state``.
         ArgumentValueError: An unknown option, or a value outside its range.
+
+    Example:
+        >>> from lazysketch.spark import FilesSource
+        >>> source = FilesSource({"path": "logs", "format": "lines", "spec": "00"})
+        >>> source.name(), source.schema()
+        ('lazysketch', 'number int, tasks int, tick bigint, input string, sealed binary')
     """
 
     _parallel_tasks = PARALLEL_TASKS
@@ -111,6 +117,13 @@ def register(session: SparkSession) -> None:
 
     Raises:
         ArgumentTypeError: A session of Spark Connect.
+
+    Example:
+        >>> from pyspark.sql import SparkSession
+        >>> import lazysketch.spark as lazy
+        >>> spark = SparkSession.builder.getOrCreate()
+        >>> lazy.register(spark)
+        >>> source = spark.readStream.format("lazysketch").option("path", "logs")
     """
     check_session(session)
     cores = session.sparkContext.defaultParallelism

@@ -37,6 +37,28 @@ def add_frame(store: Store, source: str, sequence: int, frame: DataFrame, *, int
     Raises:
         ArgumentValueError: A task without a result or with two, or what the store refuses.
         StoreError: A store that cannot be written.
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> from pyspark.sql import SparkSession
+        >>> import lazysketch as ls
+        >>> import lazysketch.spark as lazy
+        >>> spark = SparkSession.builder.getOrCreate()
+        >>> folder = pathlib.Path(tempfile.mkdtemp())
+        >>> store = ls.open_store(folder / "s", key=ls.Key.generate(), anchor=folder / "anchor")
+        >>> visits = store.sketch("visits", ls.TableSpec(
+        ...     kind="count-min", depth=4, width=256, schedule=ls.Batch(horizon=365),
+        ...     epsilon=1.0, delta=1e-8,
+        ... ))
+        >>> _ = (folder / "rows.txt").write_text("/\\n" * 900)
+        >>> lazy.register(spark)
+        >>> rows = spark.read.format("lazysketch").options(
+        ...     path=str(folder / "rows.txt"), format="lines", settled="0",
+        ...     spec=visits.partial_spec().hex(),
+        ... ).load()
+        >>> lazy.add_frame(store, "days", 1, rows, into=visits).step
+        1
+        >>> store.close()
     """
     results = [TaskResult(*row) for row in frame.collect()]
     return add_results(store, source, sequence, results, into=into)
@@ -64,6 +86,34 @@ class StoreSink:
         SourceError: A folder that cannot be written.
 
     Source: docs/scale.md, "Spark".
+
+    Example:
+        >>> import pathlib, tempfile
+        >>> from pyspark.sql import SparkSession
+        >>> import lazysketch as ls
+        >>> import lazysketch.spark as lazy
+        >>> spark = SparkSession.builder.getOrCreate()
+        >>> folder = pathlib.Path(tempfile.mkdtemp())
+        >>> store = ls.open_store(folder / "s", key=ls.Key.generate(), anchor=folder / "anchor")
+        >>> visits = store.sketch("visits", ls.TableSpec(
+        ...     kind="count-min", depth=4, width=256, schedule=ls.Batch(horizon=365),
+        ...     epsilon=1.0, delta=1e-8,
+        ... ))
+        >>> (folder / "logs").mkdir()
+        >>> _ = (folder / "logs" / "1.txt").write_text("/\\n" * 900)
+        >>> lazy.register(spark)
+        >>> sink = lazy.StoreSink(
+        ...     spark, store, "visits", into=visits, state=folder / "state",
+        ...     publish=lambda release: print(f"tick {release.step}"),
+        ... )
+        >>> ticks = spark.readStream.format("lazysketch").options(
+        ...     path=str(folder / "logs"), format="lines", state=str(folder / "state"), settled="0"
+        ... )
+        >>> query = ticks.load().writeStream.foreachBatch(sink)
+        >>> query = query.option("checkpointLocation", str(folder / "checkpoint"))
+        >>> query.trigger(availableNow=True).start().awaitTermination()  # one tick
+        tick 1
+        >>> store.close()
     """
 
     def __init__(
