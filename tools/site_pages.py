@@ -38,10 +38,14 @@ PAGES: dict[str, tuple[str, tuple[str, ...]]] = {
             "CountMin",
             "CountSketch",
             "ContinualCounters",
+            "DistinctCount",
             "Key",
         ),
     ),
-    "releases": ("Releases", ("Release", "ReleasePart", "Interval", "Intervals", "Moment")),
+    "releases": (
+        "Releases",
+        ("Release", "DistinctRelease", "ReleasePart", "Interval", "Intervals", "Moment"),
+    ),
     "heavy-hitters": (
         "Heavy hitters",
         (

@@ -44,9 +44,11 @@ if TYPE_CHECKING:  # what a name is; _MODULES says where it is loaded from
     from lazysketch.privacy.accounting import Privacy
     from lazysketch.privacy.composition import Composition, compose
     from lazysketch.privacy.person_bound import PersonBound
+    from lazysketch.releases.distinct_release import DistinctRelease
     from lazysketch.releases.periodic import PeriodicSaves
     from lazysketch.releases.release import Release, ReleasePart
     from lazysketch.sketches.counters import ContinualCounters
+    from lazysketch.sketches.distinct_count import DistinctCount
     from lazysketch.sketches.exact import CountMin, CountSketch
     from lazysketch.sketches.keys import Key
     from lazysketch.sketches.partial_counts import PartialCounts
@@ -79,6 +81,8 @@ __all__ = [
     "CountMin",
     "CountSketch",
     "DiscoverySpec",
+    "DistinctCount",
+    "DistinctRelease",
     "Geometric",
     "HeavyHitter",
     "HeavyHitters",
@@ -142,6 +146,8 @@ _MODULES: Final = {
     "CountMin": "lazysketch.sketches.exact",
     "CountSketch": "lazysketch.sketches.exact",
     "DiscoverySpec": "lazysketch.heavy_hitters",
+    "DistinctCount": "lazysketch.sketches.distinct_count",
+    "DistinctRelease": "lazysketch.releases.distinct_release",
     "Geometric": "lazysketch.specification.schedules",
     "HeavyHitter": "lazysketch.heavy_hitters",
     "HeavyHitters": "lazysketch.heavy_hitters",

@@ -28,6 +28,8 @@ EXPORTED = SKETCHES | {
     "Composition",
     "ContinualCounters",
     "DiscoverySpec",
+    "DistinctCount",
+    "DistinctRelease",
     "Geometric",
     "HeavyHitter",
     "HeavyHitters",

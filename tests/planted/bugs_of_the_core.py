@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from tests.planted.bugs_of_discovery_in_the_core import BUGS_OF_DISCOVERY_IN_THE_CORE
+from tests.planted.bugs_of_distinct_items import BUGS_OF_DISTINCT_ITEMS_IN_THE_CORE
 from tests.planted.bugs_of_partial_counts import BUGS_OF_PARTIAL_COUNTS_IN_THE_CORE
 from tests.planted.bugs_of_people import BUGS_OF_PEOPLE_IN_THE_CORE
 from tests.planted.bugs_of_the_final_push import BUGS_OF_THE_FINAL_PUSH
@@ -16,6 +17,7 @@ _UNIT: Final = "tests/unit/"
 
 BUGS_OF_THE_CORE: tuple[PlantedBug, ...] = (
     *BUGS_OF_DISCOVERY_IN_THE_CORE,
+    *BUGS_OF_DISTINCT_ITEMS_IN_THE_CORE,
     *BUGS_OF_PARTIAL_COUNTS_IN_THE_CORE,
     *BUGS_OF_PEOPLE_IN_THE_CORE,
     *BUGS_OF_THE_FINAL_PUSH,

@@ -6,6 +6,7 @@ from typing import Final
 
 from tests.planted.bugs_of_accounting import BUGS_OF_ACCOUNTING
 from tests.planted.bugs_of_discovery import BUGS_OF_DISCOVERY
+from tests.planted.bugs_of_distinct_items import BUGS_OF_DISTINCT_ITEMS
 from tests.planted.bugs_of_engines import BUGS_OF_ENGINES
 from tests.planted.bugs_of_ledgers import BUGS_OF_LEDGERS
 from tests.planted.bugs_of_partial_counts import BUGS_OF_PARTIAL_COUNTS
@@ -25,6 +26,7 @@ __all__ = ["BUGS_OF_THE_PACKAGE"]
 BUGS_OF_THE_PACKAGE: Final[tuple[PlantedBug, ...]] = (
     *BUGS_OF_SENSITIVITY,
     *BUGS_OF_CALIBRATION,
+    *BUGS_OF_DISTINCT_ITEMS,
     *BUGS_OF_PEOPLE,
     *BUGS_OF_PEOPLE_IN_PARTS,
     *BUGS_OF_ACCOUNTING,

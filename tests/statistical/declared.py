@@ -58,6 +58,7 @@ RATES = {
         "tests/real_streams/test_simultaneous_lists.py", 2e-5, 200, fresh=False
     ),
     "ranked lists": Rate("tests/statistical/test_ranked_lists.py", 5e-6, 5, fresh=False),
+    "distinct": Rate("tests/statistical/test_distinct_coverage.py", 8e-6, 8, fresh=False),
     "core draws": Rate("rust/core/src/noise/distribution.rs", 1.8e-5, 18, fresh=False),
     "core Laplace": Rate("rust/core/src/discovery/laplace.rs", 5e-6, 5, fresh=False),
     "core hashes": Rate("rust/core/src/table/hash.rs", 2.5e-5, 25, fresh=False),

@@ -226,8 +226,8 @@ def best_schedule(
         >>> best_schedule(spec, steps=10**6).name
         'round robin'
     """
-    if spec.kind == "counters":
-        raise ArgumentTypeError("spec: expected the description of a sketch, got counters")
+    if spec.kind == "counters" or spec.kind == "distinct":  # narrows the type
+        raise ArgumentTypeError(f"spec: expected the description of a sketch, got {spec.kind!r}")
     scores = Scores(
         request_of(
             steps=steps,

@@ -74,7 +74,7 @@ def calibrate(
     epsilon: float,
     delta: float,
     calibration: Calibration,
-    table_sensitivity2: int,
+    table_sensitivity2: int | Fraction,
     mechanism_sensitivity2: int | Fraction,
     mechanism_nodes: int,
     changed_cells: int,
@@ -128,7 +128,9 @@ def calibrate(
         raise ArgumentValueError(
             f'epsilon: expected below 1 for calibration="classical", got {epsilon:g}'
         )
-    table2 = checked_integer("table_sensitivity2", table_sensitivity2)
+    table2 = table_sensitivity2
+    if not isinstance(table2, Fraction):
+        table2 = checked_integer("table_sensitivity2", table2)
     mechanism2 = mechanism_sensitivity2
     if not isinstance(mechanism2, Fraction):
         mechanism2 = checked_integer("mechanism_sensitivity2", mechanism2)

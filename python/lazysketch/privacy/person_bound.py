@@ -22,6 +22,7 @@ from lazysketch.errors import ArgumentTypeError, ArgumentValueError
 from lazysketch.foreign_values import first_values
 
 __all__ = [
+    "CountedOnce",
     "PersonBound",
     "bounds_in_words",
     "bounds_of_levels",
@@ -94,6 +95,22 @@ class PersonBound:
     def __str__(self) -> str:
         """Return the bound in words."""
         return bounds_in_words((self,))
+
+
+@dataclass(frozen=True, slots=True)
+class CountedOnce(PersonBound):
+    """A person is counted at most once, in one counter, by a count of distinct items.
+
+    Example:
+        >>> print(CountedOnce())
+        who is counted once
+    """
+
+    cells: int = 1
+
+    def __str__(self) -> str:
+        """Return the bound in words."""
+        return "who is counted once"
 
 
 def bounds_in_words(bounds: Sequence[PersonBound]) -> str:

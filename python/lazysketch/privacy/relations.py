@@ -11,6 +11,9 @@ zero-out       d          d             one event becomes an empty step
 substitution   2 d        4 d           one event becomes another, same step
 =============  =========  ============  ========================================
 
+A count of distinct items changes by one bit for a person, whose count may also move to a later
+step: 9/4 under zero-out, four times that under substitution.
+
 Source: R. Holland, arXiv 2507.03361, states 2 d for both sketches under substitution. For Count
 Sketch that is too small: two items in one bucket with opposite signs move the cell by 2, which is 4
 per row.
@@ -45,13 +48,14 @@ __all__ = [
 
 Relation: TypeAlias = Literal["substitution", "zero-out"]
 Calibration: TypeAlias = Literal["analytic", "classical"]
-CountKind: TypeAlias = Literal["count-min", "count-sketch", "counters"]
+CountKind: TypeAlias = Literal["count-min", "count-sketch", "counters", "distinct"]
 
 LARGEST_EPSILON: Final = 100.0
 SMALLEST_DELTA: Final = 1e-280
 """No smaller delta is returned or solved for: the smallest doubles are not far below."""
 LARGEST_DEPTH: Final = 64
 LARGEST_CHANGES: Final = 2**28
+_MOVE: Final = Fraction(9, 4)  # what a count that moves to a later push costs, over one that goes
 
 
 def table_sensitivity2(
@@ -62,7 +66,7 @@ def table_sensitivity2(
     calibration: Calibration = "analytic",
     max_changes: int = 1,
     person_bound: PersonBound | None = None,
-) -> int:
+) -> int | Fraction:
     """Return the squared L2 sensitivity of the count table, per unit of weight.
 
     Guarantee: for every pair of neighbouring streams, every hash function and every step, the two
@@ -71,9 +75,9 @@ def table_sensitivity2(
     the paper's 2 d and real streams exceed it.
 
     Args:
-        kind: ``"count-min"``, ``"count-sketch"`` or ``"counters"``.
-        depth: rows of the table, 1 to 64; each event falls in one cell per row. Plain counters have
-            one row: ``depth=1``.
+        kind: ``"count-min"``, ``"count-sketch"``, ``"counters"`` or ``"distinct"``.
+        depth: rows of the table, 1 to 64; each event falls in one cell per row. Counters and counts
+            of distinct items have one row: ``depth=1``.
         relation: ``"substitution"`` or ``"zero-out"``.
         calibration: ``"classical"`` returns the value of the paper, for reproduction.
         max_changes: for counters updated by vectors, the number of counters that may differ between
@@ -82,13 +86,15 @@ def table_sensitivity2(
             event in each of the person's cells.
 
     Returns:
-        A positive integer.
+        A positive number, an integer except for distinct items: there including what a moved count
+        costs, in units of the sensitivity of the mechanism.
 
     Raises:
         ArgumentTypeError: an argument is of the wrong type, or does not apply to the kind.
         ArgumentValueError: an argument is outside its range.
 
-    Source: docs/guarantees.md, "Sensitivity"; the paper on CO Count-Min and CO Count Sketch.
+    Source: docs/guarantees.md, "Sensitivity"; docs/theory.md, Theorem 23, for distinct items; the
+    paper on CO Count-Min and CO Count Sketch.
 
     Example:
         >>> table_sensitivity2("count-min", depth=3, relation="substitution")
@@ -97,10 +103,14 @@ def table_sensitivity2(
         12
         >>> table_sensitivity2("counters", depth=1, relation="zero-out", max_changes=5)
         5
+        >>> table_sensitivity2("distinct", depth=1, relation="zero-out")
+        Fraction(9, 4)
     """
     rows, changes = _checked_shape(kind, depth, max_changes)
     substitution = checked_relation(relation) == "substitution"
     classical = checked_calibration(calibration) == "classical"
+    if kind == "distinct":
+        return 4 * _MOVE if substitution else _MOVE
     if person_bound is not None:
         # Each person moves the table by at most sqrt(rows * cells).
         return rows * person_bound.cells * people_changed(person_bound, relation=relation) ** 2
@@ -135,7 +145,8 @@ def changed_cells(
         person_bound: as in :func:`table_sensitivity2`.
 
     Returns:
-        A positive integer: one cell per row, two under substitution.
+        A positive integer: one cell per row, two under substitution; twice that for distinct items,
+        where a count changes the draws of two leaves.
 
     Raises:
         ArgumentTypeError: an argument is of the wrong type, or does not apply to the kind.
@@ -151,6 +162,8 @@ def changed_cells(
     if person_bound is not None:
         return rows * person_bound.cells * people_changed(person_bound, relation=relation)
     per_row = 2 if checked_relation(relation) == "substitution" else 1
+    if kind == "distinct":
+        return 2 * per_row
     return max(per_row, changes) if kind == "counters" else per_row * rows
 
 
@@ -187,8 +200,8 @@ def _checked_shape(kind: object, depth: object, max_changes: object) -> tuple[in
     checked_kind(kind)
     rows = checked_integer("depth", depth, most=LARGEST_DEPTH)
     changes = checked_integer("max_changes", max_changes, most=LARGEST_CHANGES)
-    if kind == "counters" and rows != 1:
-        raise ArgumentTypeError(f"depth: expected 1 for counters, got {rows}")
+    if kind in ("counters", "distinct") and rows != 1:
+        raise ArgumentTypeError(f"depth: expected 1 for {kind}, got {rows}")
     if kind != "counters" and changes != 1:
         raise ArgumentTypeError(f"max_changes: expected 1 for a sketch, got {changes}")
     return rows, changes

@@ -18,6 +18,7 @@ from lazysketch.privacy.accounting import Privacy
 from lazysketch.privacy.person_bound import PersonBound
 from lazysketch.privacy.relations import CountKind, square_root_up, table_sensitivity2
 from lazysketch.releases.run_promise import RunPromise
+from lazysketch.specification.distinct import stated_bound, stated_weight
 from lazysketch.specification.mechanisms import Mechanism
 from lazysketch.specification.schedules import Schedule, schedule_specified
 from lazysketch.specification.sizing import LARGEST_WIDTH
@@ -217,10 +218,10 @@ def _privacy_of(
         sigma=noise["sigma"],
         noise_multiplier=math.nextafter(noise["sigma"] / l2_sensitivity, 0.0),
         l2_sensitivity=l2_sensitivity,
-        max_weight=noise["max_weight"],
+        max_weight=stated_weight(kind, noise["max_weight"]),
         max_events_per_user=noise["max_events_per_user"],
         depth=depth,
-        person_bound=bound,
+        person_bound=stated_bound(kind, bound),
         private=not reasons,
         not_private_because=reasons,
     )

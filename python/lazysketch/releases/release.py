@@ -68,6 +68,10 @@ class Release(PublicTable):
     def __init__(self, native: _native.Release, names: Iterable[Item] = ()) -> None:
         """Wrap a release of the core; users get releases from sketches, files and merges."""
         super().__init__(native)
+        if native.kind == "distinct":
+            raise ReleaseFormatError(
+                "release: expected one of counts, got one of distinct items; use DistinctRelease"
+            )
         self._names = tuple(names)
 
     @classmethod

@@ -31,6 +31,12 @@ from lazysketch.privacy.relations import (
     checked_relation,
     table_sensitivity2,
 )
+from lazysketch.specification.distinct import (
+    bounding_moves,
+    check_distinct,
+    stated_bound,
+    stated_weight,
+)
 from lazysketch.specification.mechanisms import Mechanism, MechanismName, mechanisms_for
 from lazysketch.specification.schedules import (
     Batch,
@@ -96,9 +102,10 @@ class TableSpec:
     at any number of steps, (``epsilon``, ``delta``)-DP for ``relation``.
 
     Args:
-        kind: ``"count-min"``, ``"count-sketch"`` or ``"counters"``.
-        depth: rows, 1 to 64; 1 for counters.
-        width: columns, 1 to 2^24; depth * width is at most 2^28.
+        kind: ``"count-min"``, ``"count-sketch"``, ``"counters"`` or ``"distinct"``.
+        depth: rows, 1 to 64; 1 for counters and distinct items.
+        width: columns, 1 to 2^24; depth * width is at most 2^28. For distinct items the sampling
+            levels, 1 to 16.
         schedule: when columns are pushed.
         epsilon: privacy parameter, above 0 and at most 100.
         delta: privacy parameter, above 0 and below 1.
@@ -110,6 +117,7 @@ class TableSpec:
         person_bound: what is counted of each person, or None to protect events.
         max_changes: for counters, the number of them that one step may change; else 1.
         hash_seed: public seed, 0 to 2^64 - 1; derived from key and sketch id when None.
+        bits: for distinct items, the bits of each level, a power of two from 2^6 to 2^24; else 0.
 
     Raises:
         ArgumentTypeError: a wrong type.
@@ -141,6 +149,7 @@ class TableSpec:
     person_bound: PersonBound | None = None
     max_changes: int = 1
     hash_seed: int | None = None
+    bits: int = 0
     chosen_mechanism: Mechanism = field(init=False, repr=False, compare=False)
     noise: NoiseCalibration = field(init=False, repr=False, compare=False)
 
@@ -160,6 +169,7 @@ class TableSpec:
         ):
             self._store(name, checked_integer(name, getattr(self, name), most=most))
         self._check_person_bound()
+        check_distinct(self)
         if self.hash_seed is not None:
             seed = checked_integer("hash_seed", self.hash_seed, least=0, most=LARGEST_HASH_SEED)
             self._store("hash_seed", seed)
@@ -169,6 +179,8 @@ class TableSpec:
             growing=isinstance(self.schedule, Geometric),
             endless=isinstance(self.schedule, Punctual | Batch) and self.schedule.horizon is None,
         )
+        if self.kind == "distinct":
+            mechanisms = bounding_moves(mechanisms)
         mechanism, noise = self._chosen(mechanisms)
         self._store("chosen_mechanism", mechanism)
         self._store("noise", noise)
@@ -279,10 +291,10 @@ class TableSpec:
             sigma=self.noise.sigma,
             noise_multiplier=self.noise.noise_multiplier,
             l2_sensitivity=self.noise.l2_sensitivity,
-            max_weight=self.max_weight,
+            max_weight=stated_weight(self.kind, self.max_weight),
             max_events_per_user=self.max_events_per_user,
             depth=self.depth,
-            person_bound=self.person_bound,
+            person_bound=stated_bound(self.kind, self.person_bound),
             private=not reasons,
             not_private_because=reasons,
         )

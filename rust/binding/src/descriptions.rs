@@ -78,6 +78,7 @@ pub(crate) struct TableSpec {
     max_events_per_user: u64,
     person_bound: Option<PersonBoundObject>,
     max_changes: u32,
+    bits: u32,
 }
 
 /// A `lazysketch.PersonBound`.
@@ -106,7 +107,7 @@ impl TableSpec {
 
     fn shape_with(&self, seed: impl FnOnce() -> u64) -> PyResult<Shape> {
         Ok(Shape {
-            kind: kind_of(&self.kind)?,
+            kind: kind_of(&self.kind, self.bits)?,
             depth: self.depth,
             width: self.width,
             hash_seed: self.hash_seed.unwrap_or_else(seed),

@@ -97,11 +97,11 @@ impl ErrorModel {
         max_weight: f64,
         burstiness: f64,
     ) -> PyResult<Self> {
-        let kind = kind_of(kind)?;
+        let kind = kind_of(kind, 0)?;
         let table = table.as_array();
         let facts = TableErrors {
             signed: kind == TableKind::CountSketch,
-            collisions: kind != TableKind::Counters,
+            collisions: !kind.has_indices(),
             depth: table.nrows(),
             table: memory::collected(table.iter().copied()).map_err(raise)?,
             published: memory::collected(published.as_array().iter().copied()).map_err(raise)?,

@@ -246,6 +246,12 @@ impl Release {
         self.inner.shape().width
     }
 
+    /// Bits of each level of a count of distinct items; 0 for other kinds.
+    #[getter]
+    fn bits(&self) -> u32 {
+        bits_of(self.inner.shape().kind)
+    }
+
     #[getter]
     fn hash_seed(&self) -> u64 {
         self.inner.shape().hash_seed
@@ -275,7 +281,17 @@ pub(crate) fn bytes_object<'py>(py: Python<'py>, bytes: &[u8]) -> PyResult<Bound
 pub(crate) fn target_of<'a>(shape: &Shape, fingerprinter: &'a Fingerprinter) -> Target<'a> {
     match shape.kind {
         TableKind::Counters => Target::Index(shape.width.into()),
-        TableKind::CountMin | TableKind::CountSketch => Target::Fingerprint(fingerprinter),
+        TableKind::CountMin | TableKind::CountSketch | TableKind::Distinct { .. } => {
+            Target::Fingerprint(fingerprinter)
+        }
+    }
+}
+
+/// Return the bits of each level of a count of distinct items, or 0.
+pub(crate) fn bits_of(kind: TableKind) -> u32 {
+    match kind {
+        TableKind::Distinct { bits } => bits,
+        _ => 0,
     }
 }
 

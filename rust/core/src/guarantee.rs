@@ -5,7 +5,7 @@
 //! delta as NOT PRIVATE. The check is of the ideal mechanism and lenient by 1 % of delta;
 //! calibration in Python is exact and also accounts for numerical error.
 
-use crate::mechanism::{Mechanism, MechanismKind};
+use crate::mechanism::{MOVE_FACTOR, Mechanism, MechanismKind};
 use crate::parameters::{Calibration, NoiseSpec, Relation, Shape, TableKind};
 
 /// Flags that say why something is NOT PRIVATE; empty for a private sketch.
@@ -103,7 +103,7 @@ impl NotPrivate {
 fn is_served(shape: &Shape, spec: &NoiseSpec, mechanism: &Mechanism) -> bool {
     let events = planted!("own-check-for-one-event", 1, spec.max_events_per_user);
     let scale = spec.max_weight as f64 * people_or_events(spec, events);
-    let sensitivity2 = table_sensitivity2(shape, spec) as f64 * mechanism.sensitivity2();
+    let sensitivity2 = table_sensitivity2(shape, spec) * mechanism.sensitivity2();
     let multiplier = spec.sigma / (sensitivity2.sqrt() * scale);
     let rows = f64::from(shape.depth);
     let fixed = planted!("own-check-for-fixed-events");
@@ -145,7 +145,20 @@ fn people_or_events(spec: &NoiseSpec, events: u64) -> f64 {
 
 /// Squared L2 sensitivity of the count table per unit weight (docs/theory.md): to one event, or to
 /// one event of a person in each of the person's cells.
-fn table_sensitivity2(shape: &Shape, spec: &NoiseSpec) -> u64 {
+fn table_sensitivity2(shape: &Shape, spec: &NoiseSpec) -> f64 {
+    if let (TableKind::Distinct { .. }, relation) = (shape.kind, spec.relation) {
+        // A person comes or goes: the bit moves. A substitute is one of each, in any counters.
+        let people = match relation {
+            Relation::ZeroOut => 1.0,
+            Relation::Substitution => planted!("distinct-without-the-substitute", 1.0, 4.0),
+        };
+        return people * planted!("distinct-without-the-move", 1.0, MOVE_FACTOR);
+    }
+    table_changes(shape, spec) as f64
+}
+
+/// As [`table_sensitivity2`], for events that add to the cells of their items.
+fn table_changes(shape: &Shape, spec: &NoiseSpec) -> u64 {
     let depth = u64::from(shape.depth);
     if let Some(bound) = spec.person_bound {
         return depth * u64::from(bound.cells.min(shape.width));
@@ -157,8 +170,8 @@ fn table_sensitivity2(shape: &Shape, spec: &NoiseSpec) -> u64 {
         (TableKind::Counters, Relation::ZeroOut) => u64::from(spec.max_changes).max(1),
         (TableKind::Counters, Relation::Substitution) => u64::from(spec.max_changes).max(2),
         (_, Relation::ZeroOut) => depth,
-        (TableKind::CountMin, Relation::Substitution) => 2 * depth,
         (TableKind::CountSketch, Relation::Substitution) => 4 * depth,
+        (_, Relation::Substitution) => 2 * depth,
     }
 }
 
@@ -192,7 +205,7 @@ mod tests {
             max_changes: 1,
         };
         let mechanism = spec.mechanism(&shape).unwrap();
-        let sensitivity2 = table_sensitivity2(&shape, &spec) as f64 * mechanism.sensitivity2();
+        let sensitivity2 = table_sensitivity2(&shape, &spec) * mechanism.sensitivity2();
         spec.sigma = multiplier * sensitivity2.sqrt();
         spec.max_weight = weight;
         assert_eq!(
@@ -303,7 +316,7 @@ mod tests {
                 max_changes,
                 ..spec(1.0, 1e-6)
             };
-            assert_eq!(table_sensitivity2(&shape(kind), &spec), expected);
+            assert_eq!(table_sensitivity2(&shape(kind), &spec), f64::from(expected));
         }
     }
 

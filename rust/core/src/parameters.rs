@@ -15,6 +15,15 @@ pub const LARGEST_DEPTH: u32 = 64;
 pub const LARGEST_WIDTH: u32 = 1 << 24;
 /// Most cells of a table.
 pub const LARGEST_CELLS: u64 = 1 << 28;
+/// Most sampling levels of a count of distinct items.
+pub const MOST_LEVELS: u32 = 16;
+/// Fewest bits of a level.
+pub const FEWEST_BITS: u32 = 1 << 6;
+/// Most bits of a level.
+pub const MOST_BITS: u32 = 1 << 24;
+/// What a bit adds to the count of its level. With such steps integer noise is as good as real
+/// noise for a change that moves while the stream is read (docs/theory.md, Theorem 23).
+pub const BIT_WEIGHT: u64 = 16;
 /// Largest weight of one event of a private sketch.
 pub const LARGEST_WEIGHT: u64 = 1 << 32;
 /// Counts stay below this bound, so that count plus noise fits into 64 bits.
@@ -29,6 +38,12 @@ pub enum TableKind {
     CountSketch,
     /// One counter per index, no hashing.
     Counters,
+    /// One counter per sampling level: how many bits of a secret bitmap are set. Every item has one
+    /// bit of one level ([`crate::sketch::seen_bits`]).
+    Distinct {
+        /// Bits of each level, a power of two.
+        bits: u32,
+    },
 }
 
 impl TableKind {
@@ -38,7 +53,13 @@ impl TableKind {
             Self::CountMin => "count-min",
             Self::CountSketch => "count-sketch",
             Self::Counters => "counters",
+            Self::Distinct { .. } => "distinct",
         }
+    }
+
+    /// True for the kinds whose columns are numbered: no item shares a cell with another by chance.
+    pub fn has_indices(self) -> bool {
+        matches!(self, Self::Counters | Self::Distinct { .. })
     }
 }
 
@@ -60,6 +81,14 @@ impl Shape {
     pub fn validate(&self) -> Result<()> {
         check_integer("depth", self.depth.into(), LARGEST_DEPTH.into())?;
         check_integer("width", self.width.into(), LARGEST_WIDTH.into())?;
+        if let TableKind::Distinct { bits } = self.kind {
+            check_integer("levels", self.width.into(), MOST_LEVELS.into())?;
+            check_integer("depth", self.depth.into(), 1)?;
+            if !bits.is_power_of_two() || !(FEWEST_BITS..=MOST_BITS).contains(&bits) {
+                let expected = format!("a power of two from {FEWEST_BITS} to {MOST_BITS}");
+                return Err(Error::parameter("bits", expected, bits));
+            }
+        }
         if self.cells() > LARGEST_CELLS {
             let expected = format!("depth * width of at most {LARGEST_CELLS}");
             return Err(Error::parameter("width", expected, self.cells()));
@@ -221,6 +250,9 @@ impl NoiseSpec {
             check_integer("max_events_per_user", self.max_events_per_user, 1)?;
             check_integer("max_changes", self.max_changes.into(), 1)?;
         }
+        if matches!(shape.kind, TableKind::Distinct { .. }) {
+            self.check_distinct()?;
+        }
         self.schedule.validate()?;
         let horizon = self.schedule.horizon().unwrap_or(1);
         let events = u128::from(horizon) * u128::from(self.schedule.events_per_step());
@@ -230,6 +262,28 @@ impl NoiseSpec {
         }
         self.mechanism(shape)?
             .check_size(&RoundedGaussian::new(self.sigma))
+    }
+
+    /// The proof for distinct items is for people, one bit each, and for mechanisms whose rows bound
+    /// what a moved count costs.
+    fn check_distinct(&self) -> Result<()> {
+        let wanted = |name, is_so: bool, expected: &str| match is_so {
+            true => Ok(()),
+            false => Err(Error::parameter(name, expected, "another")),
+        };
+        let weight = self.max_weight == BIT_WEIGHT;
+        wanted("max_weight", weight, "16, the weight of a bit")?;
+        wanted("max_events_per_user", self.max_events_per_user == 1, "1")?;
+        wanted("person_bound", self.person_bound.is_none(), "none")?;
+        wanted("max_changes", self.max_changes == 1, "1")?;
+        let analytic = self.calibration == Calibration::Analytic;
+        wanted("calibration", analytic, "'analytic'")?;
+        let moved = self.mechanism.bounds_moves();
+        wanted(
+            "mechanism",
+            moved,
+            "'tree', 'tree-log', 'tree-deep' or 'haar'",
+        )
     }
 
     /// The mechanism for the number of leaves of this schedule.

@@ -48,6 +48,10 @@ pub use weights::Weights;
 /// Most leaves that a mechanism can serve.
 pub const LARGEST_LEAVES: u64 = 1 << 48;
 
+/// A bound on D(a, b) / sensitivity2 of docs/theory.md, Theorem 12, for [`MechanismKind::bounds_moves`]:
+/// 2.21 is reached. `tests/unit/specification/test_moves.py` computes it for every table.
+pub const MOVE_FACTOR: f64 = 2.25;
+
 /// The mechanisms by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MechanismKind {
@@ -90,6 +94,15 @@ impl MechanismKind {
             Self::DeepTree => "tree-deep",
             Self::Endless => "tree-endless",
         }
+    }
+
+    /// True if a count that moves from one leaf to a later one, the extra leaf included, changes the
+    /// noisy queries by a squared distance of at most [`MOVE_FACTOR`] times the sensitivity.
+    pub fn bounds_moves(self) -> bool {
+        matches!(
+            self,
+            Self::Haar | Self::Tree | Self::TreeLog | Self::DeepTree
+        )
     }
 
     /// Most leaves that this mechanism can serve.

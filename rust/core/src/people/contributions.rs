@@ -1,6 +1,6 @@
 //! The cells of one table that each person has, and how many events of the person each holds.
 
-use crate::parameters::{PersonBound, Shape, TableKind};
+use crate::parameters::{PersonBound, Shape};
 use crate::saved_state::{StateReader, StateWriter, refused};
 use crate::table::hash::RowHashes;
 use crate::{Error, Result};
@@ -24,7 +24,7 @@ impl Contributions {
     pub(super) fn new(shape: &Shape, bound: &PersonBound) -> Self {
         let hashes = || RowHashes::new(shape.hash_seed, shape.depth, shape.width);
         Self {
-            hashes: (shape.kind != TableKind::Counters).then(hashes),
+            hashes: (!shape.kind.has_indices()).then(hashes),
             depth: shape.depth as usize,
             width: shape.width,
             // No one can have more.

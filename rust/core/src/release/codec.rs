@@ -28,6 +28,8 @@ pub const FINISHED_VERSION: u16 = 3;
 pub const PROMISE_VERSION: u16 = 4;
 
 const CHECKSUM: usize = 32;
+/// The kind of a count of distinct items, whose shape has one field more: the bits of a level.
+const DISTINCT: u8 = 4;
 /// Fewest bytes of a part: flags, id, step and no noise.
 const SHORTEST_PART: usize = 1 + 16 + 8 + 1;
 /// No part, and no shape with the version and the number of parts, has more bytes.
@@ -178,7 +180,7 @@ pub fn decode_with_names(bytes: &[u8]) -> Result<(Release, Vec<Item<'_>>)> {
         FORMAT_VERSION => Vec::new(),
         // From this version on there may be no names.
         FINISHED_VERSION.. if reader.rest == [0; 4] => Vec::new(),
-        _ if shape.kind == TableKind::Counters => {
+        _ if shape.kind.has_indices() => {
             return malformed("expected no names of counters, which are numbered");
         }
         _ => names::read(&mut reader)?,
@@ -228,19 +230,25 @@ pub(crate) fn write_shape(out: &mut Vec<u8>, shape: &Shape) {
         TableKind::CountMin => 1,
         TableKind::CountSketch => 2,
         TableKind::Counters => 3,
+        TableKind::Distinct { .. } => DISTINCT,
     });
     out.push(HASH_VERSION);
     out.extend(shape.depth.to_le_bytes());
     out.extend(shape.width.to_le_bytes());
     out.extend(shape.hash_seed.to_le_bytes());
+    // The kind says that there is one field more, so shapes are still injective.
+    if let TableKind::Distinct { bits } = shape.kind {
+        out.extend(bits.to_le_bytes());
+    }
 }
 
 pub(crate) fn read_shape(reader: &mut ByteReader<'_>) -> Result<Shape> {
-    let kind = match reader.byte()? {
+    let mut kind = match reader.byte()? {
         1 => TableKind::CountMin,
         2 => TableKind::CountSketch,
         3 => TableKind::Counters,
-        other => return malformed(format!("expected kind 1 to 3, got {other}")),
+        DISTINCT => TableKind::Distinct { bits: 0 },
+        other => return malformed(format!("expected kind 1 to 4, got {other}")),
     };
     let version = reader.byte()?;
     if version != HASH_VERSION {
@@ -248,11 +256,17 @@ pub(crate) fn read_shape(reader: &mut ByteReader<'_>) -> Result<Shape> {
             "expected hash version {HASH_VERSION}, got {version}"
         ));
     }
+    let depth = u32::from_le_bytes(reader.take()?);
+    let width = u32::from_le_bytes(reader.take()?);
+    let hash_seed = u64::from_le_bytes(reader.take()?);
+    if let TableKind::Distinct { bits } = &mut kind {
+        *bits = u32::from_le_bytes(reader.take()?);
+    }
     let shape = Shape {
         kind,
-        depth: u32::from_le_bytes(reader.take()?),
-        width: u32::from_le_bytes(reader.take()?),
-        hash_seed: u64::from_le_bytes(reader.take()?),
+        depth,
+        width,
+        hash_seed,
     };
     shape.validate().map_err(as_format)?;
     if kind == TableKind::Counters && shape.depth != 1 {

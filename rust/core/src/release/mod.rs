@@ -6,7 +6,7 @@
 use crate::estimation::{ErrorModel, Row};
 use crate::guarantee::NotPrivate;
 use crate::key::SketchId;
-use crate::parameters::{NoiseSpec, Shape};
+use crate::parameters::{NoiseSpec, Shape, TableKind};
 use crate::schedule::Pushes;
 use crate::table::estimator::Estimator;
 use crate::table::hash::Fingerprinter;
@@ -159,6 +159,13 @@ impl Release {
         let (first, rest) = releases
             .split_first()
             .ok_or_else(|| Error::Merge("expected at least one release, got none".into()))?;
+        if !rest.is_empty() && matches!(first.shape.kind, TableKind::Distinct { .. }) {
+            return Err(Error::Merge(
+                "expected counts of events, got counts of distinct items: items that are in several \
+                 streams would count several times"
+                    .into(),
+            ));
+        }
         let parts = releases.iter().map(|release| release.parts.len()).sum();
         let mut merged = Self {
             shape: first.shape,

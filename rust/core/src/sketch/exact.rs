@@ -52,7 +52,7 @@ impl ExactSketch {
                 "expected one exact sketch, got a merged release".into(),
             ));
         };
-        if part.noise.is_some() || release.shape().kind == TableKind::Counters {
+        if part.noise.is_some() || release.shape().kind.has_indices() {
             return Err(Error::Format(
                 "expected an exact sketch, got a private release".into(),
             ));
@@ -107,7 +107,9 @@ impl ExactSketch {
         match self.shape.kind {
             TableKind::CountMin => table.add_one(&Unsigned(hashes), item, weight),
             TableKind::CountSketch => table.add_one(&Signed(hashes), item, weight),
-            TableKind::Counters => table.add_one(&Index, item, weight),
+            TableKind::Counters | TableKind::Distinct { .. } => {
+                table.add_one(&Index, item, weight);
+            }
         }
         Ok(())
     }

@@ -12,7 +12,7 @@ use crate::discovery::spec::DiscoverySpec;
 use crate::guarantee::NotPrivate;
 use crate::item::Item;
 use crate::key::{Identity, MasterKey};
-use crate::parameters::{NoiseSpec, Relation, Shape, TableKind};
+use crate::parameters::{NoiseSpec, Relation, Shape};
 use crate::release::codec;
 use crate::saved_state::StateReader;
 use crate::table::items::{Items, StepRows};
@@ -246,7 +246,7 @@ impl HeavySketch {
 
 /// Both specs must describe the same stream and the same user.
 fn check_agreement(shape: &Shape, noise: &NoiseSpec, discovery: &DiscoverySpec) -> Result<()> {
-    if shape.kind == TableKind::Counters {
+    if shape.kind.has_indices() {
         return Err(Error::parameter("kind", "a sketch", shape.kind.name()));
     }
     // Without a person, each of the person's events in an epoch becomes an empty step.

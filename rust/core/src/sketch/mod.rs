@@ -25,6 +25,7 @@ mod private;
 pub mod public_view;
 mod released_table;
 mod saved;
+pub mod seen_bits;
 mod updates;
 
 pub use private::PrivateSketch;

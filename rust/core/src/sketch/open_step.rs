@@ -67,6 +67,11 @@ impl OpenStep {
         self.begun = false;
     }
 
+    /// Everything that was added to the first row of a column.
+    pub(super) fn counted(&self, column: usize) -> i64 {
+        self.table.counted(column)
+    }
+
     /// Bytes that [`Self::save`] writes.
     pub(super) fn saved_bytes(&self) -> usize {
         1 + 8 + self.table.saved_bytes()

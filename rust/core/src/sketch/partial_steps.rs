@@ -6,6 +6,7 @@
 //! noise is drawn once, here, and its calibration is the same (docs/theory.md, "Partial counts").
 
 use super::private::{PrivateSketch, State};
+use crate::parameters::TableKind;
 use crate::partial::{PartialCounts, PartialSpec};
 use crate::schedule::{EVENTS_PER_STEP, Schedule};
 use crate::table::Table;
@@ -42,6 +43,10 @@ impl PrivateSketch {
         if !matches!(self.spec.schedule, Schedule::Batch { .. }) {
             let expected = "Batch, for partial counts";
             return Err(Error::parameter("schedule", expected, "another"));
+        }
+        if matches!(self.shape.kind, TableKind::Distinct { .. }) {
+            let expected = "a table of counts, for partial counts";
+            return Err(Error::parameter("kind", expected, "'distinct'"));
         }
         if self.spec.person_bound.is_some() {
             let expected = "none, for partial counts: a worker does not know what a person has \

@@ -7,6 +7,7 @@
 use super::cell_noise::Noise;
 use super::kept_table::LastRelease;
 use super::open_step::OpenStep;
+use super::seen_bits::SeenBits;
 use crate::guarantee::NotPrivate;
 use crate::key::{Identity, MasterKey, Origin, Purpose, SketchId};
 use crate::parameters::{LARGEST_COUNT, NoiseSpec, Shape, TableKind};
@@ -42,6 +43,8 @@ pub(super) struct State {
     pub(super) noise: Noise,
     pub(super) estimator: Estimator,
     pub(super) cursor: Cursor,
+    /// The secret bitmaps of a count of distinct items.
+    pub(super) seen: Option<SeenBits>,
     /// Under the batch schedule, the events of the open step, in a table of their own that no read
     /// uses. Allocated by the first `add_to_batch`.
     pub(super) open: Option<OpenStep>,
@@ -110,6 +113,7 @@ impl PrivateSketch {
             noise,
             estimator: Estimator::new(&shape),
             cursor: spec.schedule.cursor(0, shape.width),
+            seen: SeenBits::of(&shape)?,
             open: None,
             finished: None,
             last_release: LastRelease::None,
@@ -286,7 +290,8 @@ impl PrivateSketch {
             ));
         }
         self.check_open(items.len() as u64)?;
-        check_weights("weights", weights, items.len(), self.spec.max_weight)?;
+        check_weights("weights", weights, items.len(), self.most_weight())?;
+        self.check_unweighted(weights)?;
         self.check_indices(items)?;
         self.check_steps(1)
     }

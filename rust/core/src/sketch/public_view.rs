@@ -56,7 +56,7 @@ impl State {
         let variance = |column| spec.sigma * spec.sigma * variances[pushes.group(column)];
         let facts = TableErrors {
             signed: shape.kind == TableKind::CountSketch,
-            collisions: shape.kind != TableKind::Counters,
+            collisions: !shape.kind.has_indices(),
             depth: shape.depth as usize,
             table,
             published: memory::collected(published.into_iter().map(|step| step as f64))?,

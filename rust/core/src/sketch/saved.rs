@@ -6,6 +6,7 @@
 use super::heavy_hitters::HeavySketch;
 use super::open_step::OpenStep;
 use super::private::PrivateSketch;
+use super::seen_bits::SeenBits;
 use crate::discovery::spec::DiscoverySpec;
 use crate::guarantee::NotPrivate;
 use crate::key::{Identity, MasterKey, NOISE_VERSION, SketchId};
@@ -58,7 +59,8 @@ impl PrivateSketch {
     pub fn saved_bytes(&self) -> Result<usize> {
         let state = self.state.as_ref().ok_or(Error::Closed)?;
         let open = state.open.as_ref().map_or(0, OpenStep::saved_bytes);
-        Ok(FIXED + state.table.saved_bytes() + open)
+        let seen = state.seen.as_ref().map_or(0, SeenBits::saved_bytes);
+        Ok(FIXED + state.table.saved_bytes() + open + seen)
     }
 
     fn write(&self, out: &mut StateWriter, digest: &[u8; DIGEST]) -> Result<()> {
@@ -72,6 +74,9 @@ impl PrivateSketch {
         out.put_flag(state.open.is_some());
         if let Some(open) = &state.open {
             open.save(out);
+        }
+        if let Some(seen) = &state.seen {
+            seen.save(out);
         }
         Ok(())
     }
@@ -89,6 +94,11 @@ impl PrivateSketch {
         state.table.restore(from, bound)?;
         if from.take_flag()? {
             state.open = Some(OpenStep::restored(&state.table, from, next_bound)?);
+        }
+        let (table, open) = (&state.table, state.open.as_ref());
+        if let Some(seen) = &mut state.seen {
+            let of_open = |level| open.map_or(0, |open| open.counted(level));
+            seen.restore(from, |level| table.counted(level) + of_open(level))?;
         }
         if is_finished {
             let progress = state.cursor.progress();

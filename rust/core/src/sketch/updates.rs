@@ -4,6 +4,7 @@
 mod tests;
 
 use super::private::PrivateSketch;
+use super::seen_bits::Found;
 use crate::parameters::TableKind;
 use crate::table::ingest::{CheckedBatch, columns_between};
 use crate::table::items::{Items, StepRows, check_weight, check_weights};
@@ -24,11 +25,17 @@ impl PrivateSketch {
             self.close_step();
         }
         let state = self.state.as_mut().ok_or(Error::Closed)?;
+        let (item, weight) = match &mut state.seen {
+            Some(seen) => seen.see(item),
+            None => (item, weight),
+        };
         let (table, hashes) = (&mut state.table, state.estimator.hashes());
         match self.shape.kind {
             TableKind::CountMin => table.add_one(&Unsigned(hashes), item, weight),
             TableKind::CountSketch => table.add_one(&Signed(hashes), item, weight),
-            TableKind::Counters => table.add_one(&Index, item, weight),
+            TableKind::Counters | TableKind::Distinct { .. } => {
+                table.add_one(&Index, item, weight);
+            }
         }
         if self.spec.schedule.pushes_everything() {
             state.cursor = state.cursor.moved_to(step);
@@ -54,10 +61,36 @@ impl PrivateSketch {
     #[inline]
     fn check_update(&self, weight: u64) -> Result<()> {
         self.check_bounded()?;
-        check_weight(weight, self.spec.max_weight)?;
+        check_weight(weight, self.most_weight())?;
         self.check_steps(1)?;
         if self.has_open_step() {
             self.check_open(1)?;
+        }
+        Ok(())
+    }
+
+    /// True for a count of distinct items.
+    pub(super) fn is_distinct(&self) -> bool {
+        matches!(self.shape.kind, TableKind::Distinct { .. })
+    }
+
+    /// The largest weight that a caller may give an event.
+    pub(super) fn most_weight(&self) -> u64 {
+        if self.is_distinct() {
+            1
+        } else {
+            self.spec.max_weight
+        }
+    }
+
+    /// Distinct items have no weights: an event of weight 0 would set no bit.
+    pub(super) fn check_unweighted(&self, weights: Option<&[u64]>) -> Result<()> {
+        if weights.is_some() && self.is_distinct() {
+            return Err(Error::parameter(
+                "weights",
+                "none, for distinct items",
+                "some",
+            ));
         }
         Ok(())
     }
@@ -93,7 +126,8 @@ impl PrivateSketch {
         threads: usize,
     ) -> Result<()> {
         self.check_bounded()?;
-        check_weights("weights", weights, items.len(), self.spec.max_weight)?;
+        check_weights("weights", weights, items.len(), self.most_weight())?;
+        self.check_unweighted(weights)?;
         // Preparing a batch costs as much as several events.
         if let Some(item) = items.only(&self.fingerprinter) {
             return self.update(item, weights.map_or(1, |weights| weights[0]));
@@ -149,7 +183,8 @@ impl PrivateSketch {
     pub fn check_rows(&self, rows: StepRows<'_>) -> Result<()> {
         let (items, weights) = (rows.items(), rows.weights());
         self.check_bounded()?;
-        check_weights("weights", weights, items.len(), self.spec.max_weight)?;
+        check_weights("weights", weights, items.len(), self.most_weight())?;
+        self.check_unweighted(weights)?;
         self.check_indices(items)?;
         self.check_steps(rows.steps())?;
         // The first row closes the open step, with its own event or without one.
@@ -172,6 +207,9 @@ impl PrivateSketch {
         if weights.len() != self.shape.width as usize {
             let expected = format!("one entry per counter ({})", self.shape.width);
             return Err(Error::parameter("vector", expected, weights.len()));
+        }
+        if self.is_distinct() {
+            return Err(Error::parameter("vector", "items", "counts of counters"));
         }
         self.check_bounded()?;
         check_weights("vector", Some(weights), weights.len(), self.spec.max_weight)?;
@@ -224,6 +262,7 @@ impl PrivateSketch {
     /// [`Self::tick`], or any other step, closes the step.
     pub fn add_to_batch(&mut self, items: Items<'_>, weights: Option<&[u64]>) -> Result<()> {
         self.prepare_open_step(items, weights)?;
+        let mut found = self.room_for_found(items)?;
         let state = self.state.as_mut().ok_or(Error::Closed)?;
         let open = state.open.as_mut().ok_or(Error::Closed)?;
         let batch = CheckedBatch {
@@ -234,7 +273,13 @@ impl PrivateSketch {
             weights,
             max_weight: self.spec.max_weight,
         };
-        open.add(batch)?;
+        match (&mut state.seen, &mut found) {
+            (Some(seen), Some(found)) => {
+                open.add(batch.of_no_items())?;
+                batch.in_pieces_seen(seen, found, |piece| open.add(piece))?;
+            }
+            _ => open.add(batch)?,
+        }
         if planted!("open-step-published") {
             self.close_step();
         }
@@ -254,6 +299,7 @@ impl PrivateSketch {
         // Tables of further threads could fail after the open step was closed.
         let threads = if has_open_step { 1 } else { threads };
         self.make_room_for_places()?;
+        let mut found = self.room_for_found(items)?;
         if has_open_step {
             self.close_step();
         }
@@ -268,7 +314,20 @@ impl PrivateSketch {
             max_weight: self.spec.max_weight,
         };
         let after = cursor.moved_to(self.step + steps);
-        if self.spec.schedule.pushes_everything() {
+        if let (Some(seen), Some(found)) = (&mut state.seen, &mut found) {
+            let (mut step, pushes_all) = (self.step, self.spec.schedule.pushes_everything());
+            batch.in_pieces_seen(seen, found, |piece| {
+                if pushes_all {
+                    return piece.publish(table, 1);
+                }
+                let next = step + piece.items.len() as u64;
+                let until = cursor.moved_to(next);
+                piece.count(table, cursor, &until, step, 1)?;
+                *cursor = until;
+                step = next;
+                Ok(())
+            })?;
+        } else if self.spec.schedule.pushes_everything() {
             batch.publish(table, threads)?;
         } else {
             batch.count(table, cursor, &after, self.step, threads)?;
@@ -283,6 +342,12 @@ impl PrivateSketch {
     pub(super) fn make_room_at(&mut self, step: u64) -> Result<()> {
         let bound = self.bound_at(step);
         self.state.as_mut().ok_or(Error::Closed)?.make_room(bound)
+    }
+
+    /// Memory for the levels and weights of a piece of a batch of distinct items.
+    fn room_for_found(&self, items: Items<'_>) -> Result<Option<Found>> {
+        let room = || Found::for_events(items.len());
+        self.is_distinct().then(room).transpose()
     }
 
     fn make_room_for_places(&mut self) -> Result<()> {

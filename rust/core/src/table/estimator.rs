@@ -43,7 +43,7 @@ impl Estimator {
     pub(crate) fn combine(&self, values: &mut [i64]) -> f64 {
         match self.kind {
             TableKind::CountSketch => median(values),
-            TableKind::CountMin | TableKind::Counters => {
+            TableKind::CountMin | TableKind::Counters | TableKind::Distinct { .. } => {
                 values.iter().copied().min().unwrap_or_default() as f64
             }
         }
@@ -73,6 +73,8 @@ impl Estimator {
             TableKind::CountMin => Unsigned(&self.hashes).locate(row, item),
             TableKind::CountSketch => Signed(&self.hashes).locate(row, item),
             TableKind::Counters => Index.locate(row, item),
+            // Not an item of users: levels are read as a whole.
+            TableKind::Distinct { .. } => Index.locate(row, item % self.width as u64),
         }
     }
 }

@@ -120,6 +120,13 @@ fn mix(mut x: u64) -> u64 {
     x ^ (x >> 27)
 }
 
+/// A fingerprint, mixed again with constants of its own: the sampling of distinct items does not
+/// depend on the row functions.
+#[inline]
+pub(crate) fn mixed(fingerprint: u64) -> u64 {
+    mix(fingerprint ^ 0x9E37_79B9_7F4A_7C15)
+}
+
 /// Pair-multiply-shift: strongly universal on its upper 33 bits.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PairMultiply {

@@ -173,7 +173,7 @@ impl CheckedBatch<'_> {
         match self.kind {
             TableKind::CountMin => self.send_located(&Unsigned(self.hashes), to),
             TableKind::CountSketch => self.send_located(&Signed(self.hashes), to),
-            TableKind::Counters => self.send_located(&Index, to),
+            TableKind::Counters | TableKind::Distinct { .. } => self.send_located(&Index, to),
         }
     }
 

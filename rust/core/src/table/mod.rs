@@ -165,6 +165,14 @@ impl Table {
         });
     }
 
+    /// Published and pending counts of the first row of a column.
+    pub(crate) fn counted(&self, column: usize) -> i64 {
+        let half = self.depth * self.width;
+        with_cells!(&self.cells, cells => {
+            cells.chunks(half).map(|counts| counts[column * self.depth].wide()).sum()
+        })
+    }
+
     /// Number of cells.
     pub(crate) fn cells(&self) -> usize {
         self.depth * self.width

@@ -1,0 +1,233 @@
+"""Releases of a count of distinct items: noisy numbers of set bits, and what follows from them."""
+
+from __future__ import annotations
+
+import math
+from functools import cached_property
+from os import PathLike
+from typing import Any
+
+from lazysketch import _native
+from lazysketch.arguments import check_bools
+from lazysketch.errors import ArgumentTypeError, LazySketchError, ReleaseFormatError
+from lazysketch.estimation.intervals import Interval, checked_confidence
+from lazysketch.estimation.occupancy import Occupancy
+from lazysketch.privacy.accounting import Privacy
+from lazysketch.releases.files import MAGIC, read_release, write_whole
+from lazysketch.releases.parts import ReleasePart
+from lazysketch.releases.table_facts import TableFacts
+from lazysketch.specification.distinct import BIT_WEIGHT
+
+__all__ = ["DistinctRelease"]
+
+
+class DistinctRelease(TableFacts):
+    """The public state of a :class:`lazysketch.DistinctCount` at one step.
+
+    Guarantee: it holds no secret; everything computed from it has the (epsilon, delta) of the
+    count. It cannot be merged: people who are in two streams would count twice.
+
+    Source: docs/distinct.md; docs/release-format.md for the bytes.
+
+    Example:
+        >>> import lazysketch as ls
+        >>> visitors = ls.DistinctCount(epsilon=1.0, delta=1e-6)
+        >>> visitors.update_many(range(50_000))
+        >>> release = visitors.release()
+        >>> 45_000 < release.estimate() < 55_000
+        True
+        >>> ls.DistinctRelease.from_bytes(release.to_bytes()).estimate() == release.estimate()
+        True
+    """
+
+    def __init__(self, native: _native.Release) -> None:
+        """Wrap a release of the core; users get releases from counts and files."""
+        super().__init__(native)
+        if native.kind != "distinct":
+            raise ReleaseFormatError(
+                f"release: expected one of distinct items, got one of kind {native.kind!r}"
+            )
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> DistinctRelease:
+        """Return the release in a file.
+
+        Args:
+            path: a file written by :meth:`save`.
+
+        Returns:
+            The release.
+
+        Raises:
+            ArgumentTypeError: not a path.
+            ArgumentValueError: a path that no file has, such as an empty one.
+            OSError: the file cannot be read.
+            ReleaseFormatError: it is not a release of distinct items, or damaged.
+        """
+        return cls.from_bytes(read_release(path))
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> DistinctRelease:
+        """Return the release that is encoded in bytes.
+
+        Guarantee: sizes are checked before any allocation; hostile bytes raise an error.
+
+        Args:
+            data: the result of :meth:`to_bytes`.
+
+        Returns:
+            The release.
+
+        Raises:
+            ArgumentTypeError: not bytes.
+            ReleaseFormatError: not a release of distinct items, or damaged.
+        """
+        if not isinstance(data, bytes):
+            raise ArgumentTypeError(f"data: expected bytes, got {type(data).__name__}")
+        native, _ = _native.Release.from_bytes(data)
+        try:
+            return cls(native)
+        except ReleaseFormatError:
+            raise
+        except LazySketchError as disagreement:
+            # Well-formed, but its noise is too small for the stated guarantee.
+            raise ReleaseFormatError(f"release: {disagreement}") from None
+
+    def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
+        """Write the release to a file atomically; an existing release is replaced.
+
+        Args:
+            path: the file.
+            overwrite: True to replace also a file that is not a release.
+
+        Raises:
+            ArgumentTypeError: not a path, or not a bool.
+            ArgumentValueError: a path that no file has, such as an empty one.
+            OverwriteError: the file exists and is not a release; it is unchanged.
+            OSError: the file cannot be written.
+        """
+        check_bools(overwrite=overwrite)
+        write_whole(path, self.to_bytes(), replaces=None if overwrite else MAGIC)
+
+    def to_bytes(self) -> bytes:
+        """Return the release as bytes, the same on every platform.
+
+        Returns:
+            The bytes that docs/release-format.md describes.
+        """
+        return self._native.to_bytes(None)
+
+    def estimate(self) -> float:
+        """Return the number of distinct items of all published events.
+
+        Guarantee: post-processing. At least 0, and at most the number of steps where a step has at
+        most one event.
+
+        Returns:
+            The number; not rounded.
+
+        Source: docs/theory.md, "Distinct items".
+        """
+        return min(self._occupancy.estimate(), self._most)
+
+    def interval(self, *, confidence: float = 0.95) -> Interval:
+        """Return the estimate with an interval that covers the number at this step.
+
+        Guarantee: for items that do not depend on the hash seed, ``low`` is at most the number at
+        this step, and ``high`` at least, with about ``confidence`` together: noise, collisions of
+        bits and sampling are normal in good approximation. Events that are not published yet add
+        their number to ``high``: each could be a new item.
+
+        Args:
+            confidence: above 0 and below 1.
+
+        Returns:
+            Estimate and ends, in items.
+
+        Raises:
+            ArgumentTypeError: not a number.
+            ArgumentValueError: outside its range.
+
+        Source: docs/theory.md, "Distinct items".
+        """
+        level = checked_confidence(confidence)
+        low, high = self._occupancy.bounds(level)
+        pending = self.step - float(self._published_steps.min())
+        return Interval(
+            estimate=self.estimate(),
+            low=min(low, self._most),
+            high=min(high + pending, self._most),
+            confidence=level,
+            at="now",
+        )
+
+    @property
+    def standard_error(self) -> float:
+        """Standard deviation of the estimate, in items, at the estimate itself."""
+        return self._occupancy.standard_error(self._occupancy.estimate())
+
+    @property
+    def levels(self) -> int:
+        """Number of sampling levels."""
+        return self.width
+
+    @property
+    def bits(self) -> int:
+        """Bits of each level."""
+        return self._native.bits
+
+    @property
+    def privacy(self) -> Privacy:
+        """The guarantee of the count."""
+        return self._part.privacy
+
+    @property
+    def private(self) -> bool:
+        """True if the guarantee holds."""
+        return self.privacy.private
+
+    @property
+    def not_private_because(self) -> tuple[str, ...]:
+        """The reasons why it is not private; empty for a private release."""
+        return self.privacy.not_private_because
+
+    @property
+    def finished(self) -> bool:
+        """True if the count was finished: everything is published."""
+        return self._part.finished
+
+    @property
+    def sketch_id(self) -> bytes:
+        """The id of the count."""
+        return self._part.sketch_id
+
+    @property
+    def _part(self) -> ReleasePart:
+        return self._parts[0]
+
+    @cached_property
+    def _occupancy(self) -> Occupancy:
+        # The rounding to integers adds a variance of 1/12.
+        variances = (self._noise_variance + 1.0 / 12.0) / BIT_WEIGHT**2
+        return Occupancy(
+            counts=(self._table[0] / BIT_WEIGHT).tolist(),
+            variances=variances.tolist(),
+            bits=self.bits,
+        )
+
+    @property
+    def _most(self) -> float:
+        """The number of steps, if each has at most one event."""
+        schedule = self._part.schedule
+        one_each = schedule is not None and schedule.name != "batch"
+        return float(self.step) if one_each else math.inf
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self).from_bytes, (self.to_bytes(),)
+
+    def __repr__(self) -> str:
+        finished = ", finished" if self.finished else ""
+        return (
+            f"<DistinctRelease of {self.levels} x {self.bits:,} bits, step {self.step}{finished}, "
+            f"{self.privacy}>"
+        )

@@ -1,0 +1,369 @@
+"""The number of distinct people or items under continual observation.
+
+A secret bitmap holds one bit of one sampling level for every item; published are the numbers of set
+bits, each a private running total. So a person counts once, however many events there are, and
+without any bound on them. An event costs one hash and one look at the bitmap.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from lazysketch.arguments import checked_integer
+from lazysketch.errors import ArgumentTypeError, ArgumentValueError, LiveStateError
+from lazysketch.estimation.intervals import Interval
+from lazysketch.privacy.accounting import Privacy
+from lazysketch.privacy.relations import Relation
+from lazysketch.releases.distinct_release import DistinctRelease
+from lazysketch.sketches.keys import Key
+from lazysketch.sketches.live_state import ClosedByBlock, LiveState
+from lazysketch.sketches.private_table import PrivateTable
+from lazysketch.specification.distinct import BIT_WEIGHT, MOST_LEVELS
+from lazysketch.specification.mechanisms import MechanismName
+from lazysketch.specification.schedules import Punctual, Schedule
+from lazysketch.specification.table_spec import TableSpec
+
+if TYPE_CHECKING:
+    from typing_extensions import Never, Self
+
+__all__ = ["DistinctCount"]
+
+DEFAULT_BITS: Final = 2**16
+DEFAULT_LEVELS: Final = 8
+_EXAMPLE: Final = "DistinctCount(epsilon=1.0, delta=1e-8)"
+
+
+class _LevelCounts(PrivateTable):
+    """The secret bitmaps and the private number of set bits of each level."""
+
+    @classmethod
+    def _check_spec(cls, spec: TableSpec) -> None:
+        if spec.kind != "distinct":
+            raise ArgumentValueError(f"spec: expected kind 'distinct', got {spec.kind!r}")
+
+
+class DistinctCount(ClosedByBlock, LiveState):
+    """Private number of distinct items of a stream: of people, if the items are people.
+
+    Guarantee: all releases together are (epsilon, delta)-differentially private for all events of
+    one item together, however many there are, at any steps: that they are there, or empty steps
+    (``"zero-out"``), or events of another item at any steps (``"substitution"``). It holds for
+    observers who choose later events of others by what was published before.
+
+    Args:
+        epsilon: privacy parameter, above 0 and at most 100; no default.
+        delta: privacy parameter, above 0 and below 1; choose it below 1 / number of people.
+        relation: ``"substitution"`` or ``"zero-out"``, which has half the noise.
+        horizon: number of steps, or None for any number; with a horizon there is less noise.
+        bits: bits of each level, a power of two from 2^6 to 2^24. The error is about
+            0.9 / sqrt(bits) of the number, once noise is small against it.
+        levels: sampling levels, 1 to 16; numbers up to about bits * 4^levels can be told apart.
+            Memory is bits * levels / 8 bytes.
+        schedule: when the counts are published; by default at every step, which costs nothing.
+        mechanism: ``"tree"`` for the least noise, ``"tree-log"``, ``"tree-deep"`` or ``"haar"``.
+        hash_seed: public seed, 0 to 2^64 - 1; a fresh one when None.
+        key: master key; a fresh one when None.
+
+    Raises:
+        ArgumentTypeError: a wrong type.
+        ArgumentValueError: a value outside its range.
+
+    Source: docs/theory.md, Theorem 23; docs/distinct.md.
+
+    Example:
+        >>> import lazysketch as ls
+        >>> visitors = ls.DistinctCount(epsilon=1.0, delta=1e-6, relation="zero-out")
+        >>> visitors.update_many([f"visitor {number % 20_000}" for number in range(100_000)])
+        >>> visitors.update("visitor 1")
+        >>> found = visitors.interval()
+        >>> found.low < 20_000 < found.high and found.width < 3_000
+        True
+    """
+
+    def __init__(
+        self,
+        *positional: Never,
+        epsilon: float | None = None,
+        delta: float | None = None,
+        relation: Relation = "substitution",
+        horizon: int | None = None,
+        bits: int = DEFAULT_BITS,
+        levels: int = DEFAULT_LEVELS,
+        schedule: Schedule | None = None,
+        mechanism: MechanismName = "tree",
+        hash_seed: int | None = None,
+        key: Key | None = None,
+    ) -> None:
+        """Make the description of the counts, and the counts."""
+        if positional:
+            raise ArgumentTypeError(f"arguments: expected names, as in {_EXAMPLE}")
+        for name, value in (("epsilon", epsilon), ("delta", delta)):
+            if value is None:
+                raise ArgumentTypeError(f"{name}: expected a number, as in {_EXAMPLE}, got none")
+        if schedule is not None and horizon is not None:
+            raise ArgumentTypeError("horizon: expected none with a schedule, which has its own")
+        spec = TableSpec(
+            kind="distinct",
+            depth=1,
+            width=checked_integer("levels", levels, most=MOST_LEVELS),
+            bits=bits,
+            schedule=Punctual(horizon=horizon) if schedule is None else schedule,
+            epsilon=epsilon,  # type: ignore[arg-type]  # not None, as checked above
+            delta=delta,  # type: ignore[arg-type]
+            relation=relation,
+            mechanism=mechanism,
+            max_weight=BIT_WEIGHT,
+            hash_seed=hash_seed,
+        )
+        self._table = _LevelCounts.from_spec(spec, key=key)
+
+    @classmethod
+    def from_spec(cls, spec: TableSpec, *, key: Key | None = None) -> Self:
+        """Return a count with a given description.
+
+        Args:
+            spec: a description of kind ``"distinct"``.
+            key: master key; a fresh one when None.
+
+        Returns:
+            An empty live count.
+
+        Raises:
+            ArgumentTypeError: not a description, or not a key.
+            ArgumentValueError: a description of another kind.
+        """
+        self = cls.__new__(cls)
+        self._table = _LevelCounts.from_spec(spec, key=key)
+        return self
+
+    def update(self, item: object) -> None:
+        """Take one step with an event of an item.
+
+        Guarantee: a call that raises changes nothing.
+
+        Args:
+            item: str, bytes, int, datetime with a time zone, date or UUID.
+
+        Raises:
+            ItemError: not a valid item.
+            HorizonError: past the horizon.
+            ClosedError: after ``close()``.
+            LiveStateError: called in a forked child process.
+        """
+        self._table.update(item)
+
+    def update_many(self, items: object, *, column: str | None = None) -> None:
+        """Take one step for each of many events, in order.
+
+        Guarantee: the whole batch is checked before the first event is applied; the result is that
+        of one :meth:`update` per event.
+
+        Args:
+            items: Arrow data, a numpy array or an iterable of items.
+            column: the name of the column, for a table with several columns.
+
+        Raises:
+            ItemError: an invalid item or a null; the message gives its position.
+            ArgumentTypeError: a single str, bytes or dict; floats; several columns without
+                ``column``.
+            HorizonError: past the horizon.
+            ClosedError: after ``close()``.
+            LiveStateError: called in a forked child process.
+        """
+        self._table.update_many(items, column=column)
+
+    def update_rows(self, items: object, *, empty_rows: object, column: str | None = None) -> None:
+        """Take one step for each of many rows, of which some have no event.
+
+        Args:
+            items: the items of the rows that have one.
+            empty_rows: the increasing positions, counted from 0 over all rows, of the other rows.
+            column: the name of the column, for a table with several columns.
+
+        Raises:
+            ItemError: an invalid item or a null; the message gives its position.
+            ArgumentTypeError: as for :meth:`update_many`.
+            ArgumentValueError: positions that do not increase, or are past the last row.
+            HorizonError: past the horizon.
+            ClosedError: after ``close()``.
+            LiveStateError: called in a forked child process.
+        """
+        self._table.update_rows(items, empty_rows=empty_rows, column=column)
+
+    def update_batch(self, items: object, *, column: str | None = None) -> None:
+        """Take one step with any number of events; for the batch schedule.
+
+        Guarantee: the number of events is not published; nothing is applied when the call raises.
+
+        Args:
+            items: Arrow data, a numpy array or an iterable of items; may be empty.
+            column: the name of the column, for a table with several columns.
+
+        Raises:
+            ItemError: an invalid item or a null; the message gives its position.
+            ArgumentTypeError: as for :meth:`update_many`.
+            ArgumentValueError: another schedule.
+            HorizonError: past the last batch.
+            ClosedError: after ``close()``.
+            LiveStateError: called in a forked child process.
+        """
+        self._table.update_batch(items, column=column)
+
+    def tick(self, steps: int = 1) -> None:
+        """Take steps without an event, for example for malformed rows.
+
+        Args:
+            steps: number of steps, 0 or more.
+
+        Raises:
+            ArgumentTypeError: not an integer.
+            ArgumentValueError: negative.
+            HorizonError: past the horizon.
+            ClosedError: after ``close()``.
+            LiveStateError: called in a forked child process.
+        """
+        self._table.tick(steps)
+
+    def estimate(self) -> float:
+        """Return the number of distinct items so far.
+
+        Guarantee: as ``release().estimate()``; costs no privacy.
+
+        Returns:
+            The number; not rounded.
+
+        Raises:
+            ClosedError: after ``close()``.
+            LiveStateError: called in a forked child process.
+        """
+        return self.release().estimate()
+
+    def interval(self, *, confidence: float = 0.95) -> Interval:
+        """Return the number of distinct items with an interval that covers it.
+
+        Guarantee: as :meth:`DistinctRelease.interval`; costs no privacy.
+
+        Args:
+            confidence: above 0 and below 1.
+
+        Returns:
+            Estimate and ends, in items.
+
+        Raises:
+            ArgumentTypeError: not a number.
+            ArgumentValueError: outside its range.
+            ClosedError: after ``close()``.
+            LiveStateError: called in a forked child process.
+        """
+        return self.release().interval(confidence=confidence)
+
+    def release(self) -> DistinctRelease:
+        """Return the public state at this step.
+
+        Guarantee: reading releases, any number of times and at any steps, stays within
+        :attr:`privacy`.
+
+        Returns:
+            A release that holds no secret and outlives the count.
+
+        Raises:
+            ClosedError: after ``close()``.
+            LiveStateError: called in a forked child process.
+        """
+        return DistinctRelease(self._table._release())
+
+    def finish(self) -> None:
+        """Publish everything pending, as the last step; no event can be counted afterwards.
+
+        Guarantee: the decision to call this method must not depend on the events, except through
+        what was published.
+
+        Raises:
+            ClosedError: after ``close()``.
+            LiveStateError: called in a forked child process.
+        """
+        self._table.finish()
+
+    def close(self) -> None:
+        """Destroy the key, the bitmaps and the counts; existing releases stay valid.
+
+        Raises:
+            LiveStateError: called in a forked child process.
+        """
+        self._table.close()
+
+    @property
+    def steps(self) -> int:
+        """Steps taken: events and ticks."""
+        return self._table._step
+
+    @property
+    def finished(self) -> bool:
+        """True after :meth:`finish`."""
+        return self._table.finished
+
+    @property
+    def closed(self) -> bool:
+        """True after :meth:`close`."""
+        return self._table.closed
+
+    @property
+    def levels(self) -> int:
+        """Number of sampling levels."""
+        return self._table.width
+
+    @property
+    def bits(self) -> int:
+        """Bits of each level."""
+        return self.spec.bits
+
+    @property
+    def hash_seed(self) -> int:
+        """The public seed of the hash functions."""
+        return self._table.hash_seed
+
+    @property
+    def sketch_id(self) -> bytes:
+        """Public 16-byte identifier of this count."""
+        return self._table.sketch_id
+
+    @property
+    def spec(self) -> TableSpec:
+        """The description of the counts, with the hash seed."""
+        return self._table.spec
+
+    @property
+    def horizon(self) -> int | None:
+        """Largest number of steps; None for endless streams."""
+        return self._table.horizon
+
+    @property
+    def schedule(self) -> Schedule:
+        """The schedule by which the counts are published."""
+        return self._table.schedule
+
+    @property
+    def privacy(self) -> Privacy:
+        """A frozen description of the guarantee."""
+        return self._table.privacy
+
+    @property
+    def private(self) -> bool:
+        """False if the count is NOT PRIVATE; see :attr:`not_private_because`."""
+        return self._table.private
+
+    @property
+    def not_private_because(self) -> tuple[str, ...]:
+        """Reasons why the count is NOT PRIVATE; empty for a private one."""
+        return self._table.not_private_because
+
+    def __repr__(self) -> str:
+        try:
+            used = "closed" if self.closed else f"steps used={self.steps}"
+            used += ", finished" if self.finished else ""
+        except LiveStateError:
+            used = "unusable in a forked child"
+        return (
+            f"<DistinctCount levels={self.levels}, bits={self.bits}, {self.privacy}, "
+            f"horizon={self.horizon}, {used}>"
+        )
