@@ -117,6 +117,14 @@ def constructors() -> Iterator[Row]:
         **NOISE_TABLE,
     }
     yield "ContinualCounters", ls.ContinualCounters, COUNTERS, table
+    shared = ("epsilon", "delta", "relation", "mechanism", "horizon", "key")
+    table = {
+        "bits": [*integers(64, 2**24), 65, 2**25],
+        "levels": [*integers(1, 16), 17],
+        **{name: values for name, values in NOISE_TABLE.items() if name in shared},
+        **SEED_TABLE,
+    }
+    yield "DistinctCount", ls.DistinctCount, PRIVATE, table
 
 
 NO_ITEMS: list[Any] = [

@@ -46,7 +46,6 @@ def check_distinct(spec: TableSpec) -> None:
         spec: a description whose own fields were checked; of another kind it must have no bits.
 
     Raises:
-        ArgumentTypeError: ``bits`` is not an integer.
         ArgumentValueError: a field has another value than the proof allows.
     """
     if spec.kind != "distinct":

@@ -32,6 +32,7 @@ from lazysketch.privacy.relations import (
     table_sensitivity2,
 )
 from lazysketch.specification.distinct import (
+    MOST_BITS,
     bounding_moves,
     check_distinct,
     stated_bound,
@@ -168,6 +169,7 @@ class TableSpec:
             ("max_changes", width if self.kind == "counters" else 2**28),
         ):
             self._store(name, checked_integer(name, getattr(self, name), most=most))
+        self._store("bits", checked_integer("bits", self.bits, least=0, most=MOST_BITS))
         self._check_person_bound()
         check_distinct(self)
         if self.hash_seed is not None:

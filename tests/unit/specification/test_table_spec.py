@@ -63,6 +63,7 @@ def test_fields_are_keywords_and_the_first_six_are_required() -> None:
         ("person_bound", [1, "1", (1, 1), ls.PersonBound], []),
         ("max_changes", ["1", 1.0, True, None, 2], [0, 2**28 + 1]),
         ("hash_seed", ["1", 1.0, True], [-1, 2**64]),
+        ("bits", ["1", 1.0, True, None], [64, -1, 2**24 + 1]),
     ],
 )
 def test_every_field_is_checked(name: str, types: list[Any], values: list[Any]) -> None:
